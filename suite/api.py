@@ -7,7 +7,7 @@ prints.
     framework="pytorch") result = api.run(api.resolve(options)) api.check([result.path]).complies
 
 Every function raises SuiteError, in one sentence that says what to do, where something could not be
-done. ``progress`` callbacks receive the events of suite.experiments.events; without one, functions
+done. ``progress`` callbacks receive the events of suite.execution.events; without one, functions
 are silent. Functions that need pandas load it when they are called.
 """
 
@@ -24,6 +24,7 @@ from suite.catalog.extensions import Part, extensions
 from suite.catalog.precisions import Precision
 from suite.catalog.timings import Timing
 from suite.errors import Interrupted, SuiteError
+from suite.execution.events import Progress, ProgressEvent, silent
 from suite.execution.request import (
     Accelerator,
     Collective,
@@ -32,7 +33,6 @@ from suite.execution.request import (
     RunRequest,
     Wire,
 )
-from suite.experiments.events import Progress, ProgressEvent, silent
 from suite.files.schema import from_plain
 from suite.launch.isolation import Isolation, refuse_isolation
 from suite.launch.placement import Placement, place

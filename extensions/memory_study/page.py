@@ -62,7 +62,9 @@ def _facts(study: MemoryStudy) -> tuple[tuple[str, str], ...]:
 
 
 def _measured(panel: Panel, measured: Measurement) -> list[dict[str, object]]:
-    part = plain(f"{panel.name}: {measured.network}, {measured.schedule}")
+    # one schedule is measured for several sizes of memory
+    planned = "" if measured.planned_factor == 1 else f" in {measured.planned_bytes / 1e6:.0f} MB"
+    part = plain(f"{panel.name}: {measured.network}, {measured.schedule}{planned}")
     values = (
         ("planned_memory_bytes", measured.planned_bytes, "B"),
         ("measured_memory_bytes", measured.measured_bytes, "B"),

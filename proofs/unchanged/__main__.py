@@ -31,6 +31,8 @@ from suite.files.toml_file import read_table
 WANTED = Path(__file__).with_name("wanted.toml")
 KEPT = repository_root() / "build" / "unchanged"
 SHOWN_LINES = 12
+RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
+WRAPPED = re.compile(r"\s*│?\s*\n\s*│?\s+")
 
 
 @dataclass
@@ -111,11 +113,16 @@ def collect(checkout: Path, folder: Path) -> int:
 
 
 def texts(folder: Path) -> dict[str, str]:
-    """Every output by its name."""
-    return {
-        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
+    """Every output by its name, without what is different each time: ids of runs, and where a help
+    breaks its lines."""
+    found = {
+        path.relative_to(folder).as_posix(): RUN_ID.sub("RUN", path.read_text(encoding="utf-8"))
         for path in sorted(folder.rglob("*"))
         if path.is_file()
+    }
+    return {
+        name: "\n".join(WRAPPED.sub(" ", text).split("  ")) if name.startswith("help/") else text
+        for name, text in found.items()
     }
 
 

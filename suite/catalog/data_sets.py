@@ -26,11 +26,11 @@ class DataFile:
 
 @dataclass(frozen=True)
 class Archive:
-    """A file with the whole data set. MD5, the published checksum, detects damage, not
-    tampering."""
+    """A file with the whole data set. MD5 detects damage, SHA-256 also tampering."""
 
     name: str
     md5: str
+    sha256: str
     addresses: tuple[str, ...]
 
 

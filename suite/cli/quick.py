@@ -18,7 +18,7 @@ from suite.cli.json_output import print_rows
 from suite.cli.options import PRECISION_HELP, Json
 from suite.cli.watching import watcher
 from suite.errors import Reported, SuiteError
-from suite.execution.run import is_taken
+from suite.execution.run_directory import is_taken
 from suite.experiments.quick import MIN_EPOCHS, QuickLook, look, look_within, trial_of
 from suite.machine.identify import resolve_device
 from suite.metrics.comparisons import Interval

@@ -194,7 +194,7 @@ def run(settings: RunSettings, training: TrainingOptions) -> None:
             {
                 request.training.data.name
                 for request in requests
-                if not Path(request.training.data.directory).is_dir()
+                if not request.data_directory.is_dir()
             }
         ):
             print(
@@ -220,7 +220,7 @@ def run(settings: RunSettings, training: TrainingOptions) -> None:
                     progress=progress,
                 )
         if settings.stall_analysis:
-            show_stall_analysis(analysis, Path(request.training.output_directory), training.json)
+            show_stall_analysis(analysis, request.directory, training.json)
         else:
             show_result(result, training.json)
 

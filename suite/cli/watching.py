@@ -5,14 +5,39 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
+from reference_impls.contract import DataSet
 from suite.bundle.log import LogEvent
+from suite.catalog.data_sets import load_data_set
+from suite.execution import events
 from suite.execution.kept_states import mebibytes
-from suite.execution.progress import EpochEstimate
 from suite.execution.request import RunRequest
-from suite.experiments import events
 
 REFRESH_S = 0.5
+
+
+@dataclass
+class EpochEstimate:
+    """Estimates the longest time that is left; the run ends earlier when the target is reached."""
+
+    epochs: int
+    started_ns: int | None = None
+    done: int = 0
+    last_ns: int | None = None
+
+    def event(self, event: LogEvent) -> None:
+        """Update the estimate at the run's start and after every epoch or evaluation."""
+        if event.key == "run_start":
+            self.started_ns = event.mono_ns
+        if event.key in ("epoch_stop", "eval_stop") and event.epoch is not None:
+            self.done, self.last_ns = event.epoch, event.mono_ns
+
+    def left_s(self) -> float | None:
+        """Seconds left at most, from the mean of the epochs so far; None before the first one."""
+        if not self.done or self.started_ns is None or self.last_ns is None:
+            return None
+        return (self.last_ns - self.started_ns) * 1e-9 / self.done * (self.epochs - self.done)
 
 
 class LineWatcher:
@@ -103,7 +128,8 @@ def _sentence(event: events.ProgressEvent) -> str | None:
         )
         return (
             f"{event.request.workload.title} in {event.request.framework.title},"
-            f" {training.division} division, data: {training.data.name}{ranks}"
+            f" {training.division} division, data: {training.data.name}"
+            f"{_difference(training.data)}{ranks}"
         )
     if isinstance(event, events.BaseloadStarted):
         return (
@@ -165,3 +191,10 @@ def watcher() -> Iterator[ProgressLines]:
         yield lines
     finally:
         lines.close()
+
+
+def _difference(data: DataSet) -> str:
+    """That files are not the published ones, where their digests are known."""
+    files = load_data_set(data.name).files
+    is_other = not (data.verified or data.synthetic) and any(file.sha256 for file in files)
+    return " (different from the published files)" if is_other else ""

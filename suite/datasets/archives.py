@@ -1,25 +1,22 @@
 """Data sets that are published as one archive: verifies its checksum and unpacks the expected files
 only."""
 
-import hashlib
 import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from suite.catalog.data_sets import Archive, DataFile
 from suite.errors import SuiteError
+from suite.files.digest import sha256
 
 
 def problem_with(path: Path, archive: Archive) -> str | None:
     """Why this file is not the published archive; None when it is."""
-    digest = hashlib.md5(usedforsecurity=False)
-    with path.open("rb") as stream:
-        while chunk := stream.read(2**20):
-            digest.update(chunk)
+    found = sha256(path)
     return (
         None
-        if digest.hexdigest() == archive.md5
-        else f"{path} has MD5 {digest.hexdigest()}, expected {archive.md5}"
+        if found == archive.sha256
+        else f"{path} has SHA-256 {found}, expected {archive.sha256}"
     )
 
 

@@ -30,23 +30,21 @@ _IMAGE_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
 @dataclass(frozen=True)
 class DataSetContents:
     """Classes and samples of a data set; ``verified`` when checksums prove that it is the published
-    one."""
+    one. ``different`` names the first file that has another content."""
 
     classes: int
     train_samples: int
     eval_samples: int
     verified: bool
+    different: str | None = None
 
 
-def inspect(
-    definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool
-) -> DataSetContents:
+def inspect(definition: DataSetDefinition, directory: Path, checksums: bool) -> DataSetContents:
     """Check every file of a data set; ``checksums`` also reads them completely.
 
-    ``digests`` are the SHA-256 of the files when they were unpacked from a verified archive. Raises
-    SuiteError naming the first file that is wrong, the expected value and the value found.
+    Raises SuiteError naming the first file that is wrong, the expected value and the value found.
     """
-    return LAYOUTS[definition.layout](definition, directory, digests, checksums)
+    return LAYOUTS[definition.layout](definition, directory, checksums)
 
 
 def problem_with(path: Path, file: DataFile, checksum: bool = True) -> str | None:
@@ -73,42 +71,37 @@ def root_of(definition: DataSetDefinition, directory: Path) -> Path:
     )
 
 
-def _idx(
-    definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool
-) -> DataSetContents:
-    for file in definition.files:
-        problem = problem_with(directory / file.name, file, checksums)
-        if problem is not None:
-            raise SuiteError(problem)
+def _idx(definition: DataSetDefinition, directory: Path, checksums: bool) -> DataSetContents:
+    different = _different(definition, directory, checksums)
     # a definition with checksums of its files has these too
     assert definition.classes and definition.train_samples and definition.eval_samples
-    return DataSetContents(
-        definition.classes, definition.train_samples, definition.eval_samples, True
-    )
+    counts = (definition.classes, definition.train_samples, definition.eval_samples)
+    return DataSetContents(*counts, different is None, different)
 
 
-def _cifar10(
-    definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool
-) -> DataSetContents:
+def _different(definition: DataSetDefinition, root: Path, checksums: bool) -> str | None:
+    """What is wrong with the content of the first file whose SHA-256 is another one; raises
+    SuiteError for a file that is missing or has another size."""
+    for file in definition.files:
+        if problem := problem_with(root / file.name, file, checksum=False):
+            raise SuiteError(problem)
+    problems = (problem_with(root / file.name, file, checksums) for file in definition.files)
+    return next(filter(None, problems), None)
+
+
+def _cifar10(definition: DataSetDefinition, directory: Path, checksums: bool) -> DataSetContents:
     root = root_of(definition, directory)
     training = [file for file in definition.files if "data_batch" in file.name]
     evaluation = [file for file in definition.files if file not in training]
-    for file in definition.files:
-        problem = problem_with(root / file.name, file)
-        if problem is not None:
-            raise SuiteError(problem)
+    different = _different(definition, root, checksums)
     if checksums:
         for files in (training, evaluation):
             _check_labels([root / file.name for file in files], definition.classes or 0)
-    verified = bool(digests) and (
-        not checksums
-        or all(digests.get(file.name) == sha256(root / file.name) for file in definition.files)
-    )
-    counts = [
+    train, evaluated = (
         sum(file.size_bytes for file in files) // CIFAR10_RECORD_BYTES
         for files in (training, evaluation)
-    ]
-    return DataSetContents(definition.classes or 0, counts[0], counts[1], verified)
+    )
+    return DataSetContents(definition.classes or 0, train, evaluated, different is None, different)
 
 
 def _check_labels(paths: Sequence[Path], classes: int) -> None:
@@ -130,9 +123,7 @@ def _check_labels(paths: Sequence[Path], classes: int) -> None:
         )
 
 
-def _gld23k(
-    definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool
-) -> DataSetContents:
+def _gld23k(definition: DataSetDefinition, directory: Path, checksums: bool) -> DataSetContents:
     """Tables and pictures; verified when the tables are the published ones and every picture is the
     one that the definition pins."""
     counts, verified = [], definition.pictures is not None
@@ -213,7 +204,7 @@ def _read_table(path: Path, classes: int) -> list[str]:
 
 
 def _imagefolder(
-    definition: DataSetDefinition, directory: Path, digests: dict[str, str], checksums: bool
+    definition: DataSetDefinition, directory: Path, checksums: bool
 ) -> DataSetContents:
     splits = []
     for names in (("train",), ("val", "test")):
@@ -246,7 +237,7 @@ def _imagefolder(
     return DataSetContents(len(training), train_samples, eval_samples, False)
 
 
-LAYOUTS: dict[str, Callable[[DataSetDefinition, Path, dict[str, str], bool], DataSetContents]] = {
+LAYOUTS: dict[str, Callable[[DataSetDefinition, Path, bool], DataSetContents]] = {
     "idx": _idx,
     "cifar10": _cifar10,
     "gld23k": _gld23k,

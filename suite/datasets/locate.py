@@ -53,12 +53,9 @@ def find(
     is_synthetic = provenance.synthetic_seed is not None
     try:
         expected = _as_generated(definition, where, provenance) if is_synthetic else definition
-        contents = inspect(
-            expected,
-            where,
-            provenance.sha256 if _is_published(definition, provenance) else {},
-            verify,
-        )
+        contents = inspect(expected, where, verify)
+        if is_synthetic and contents.different:
+            raise SuiteError(contents.different)
     except SuiteError as error:
         raise SuiteError(str(error), f"prepare the data set {name!r} again with {how}") from error
     return PreparedDataSet(
@@ -83,10 +80,6 @@ def published(name: str, home: Path | None = None) -> PreparedDataSet | None:
         DataSetContents(classes, train_samples, eval_samples, verified=True),
         False,
     )
-
-
-def _is_published(definition: DataSetDefinition, provenance: Provenance) -> bool:
-    return definition.archive is not None and provenance.archive_md5 == definition.archive.md5
 
 
 def _as_generated(

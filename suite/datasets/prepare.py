@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from suite.catalog.data_sets import DataSetDefinition, load_data_set
+from suite.catalog.data_sets import DataFile, DataSetDefinition, load_data_set
 from suite.datasets import archives, digits, synthetic
 from suite.datasets.class_folders import arrange, has_class_folders, link_or_copy
 from suite.datasets.decoding import decode_all
@@ -35,7 +35,8 @@ def make(name: str, home: Path | None = None) -> PreparedDataSet:
         )
     with _new_folder(name, home) as folder:
         MAKERS[name](folder)
-        _verify(definition, folder)
+        for file in definition.files:
+            _refuse_other(definition, folder / file.name, file, folder / file.name)
     return find(name, home=home, verify=False)
 
 
@@ -47,24 +48,28 @@ def from_directory(
 ) -> PreparedDataSet:
     """Prepare a data set from a folder that contains it.
 
-    Files of a known size are taken from the folder or one below it, plain or as ``<name>.gz``; an
-    archive is unpacked once its checksum is verified; images are taken with their tables and
-    folders, and each is decoded once (``decoded`` is called with the number decoded and the total).
-    Files are hard-linked where possible, else copied.
+    Files of a known content are taken from the folder or one of two levels below it, plain or as
+    ``<name>.gz``, also under names that programs give them; an archive is unpacked once its
+    checksum is verified; images are taken with their tables and folders, and each is decoded once
+    (``decoded`` is called with the number decoded and the total). Images are hard-linked where
+    possible, else copied. ``source`` may be the archive itself.
     """
     definition = load_data_set(name)
+    archive = definition.archive
+    if archive is not None and (path := _archive_at(source, archive.name)) is not None:
+        return _from_archive(definition, path, home)
     if not source.is_dir():
         raise SuiteError(
             f"{source} is not a folder; give the folder that contains {_wanted(definition)}."
         )
-    if definition.archive is not None and (source / definition.archive.name).is_file():
-        return _from_archive(definition, source / definition.archive.name, home)
-    if definition.layout != "idx":
+    if definition.tables or not definition.files:
         return _from_tree(definition, source, home, decoded)
     with _new_folder(name, home) as folder:
-        for file in definition.files:
-            _unpack(_find_source(source, file.name), folder / file.name, file.size_bytes)
-        _verify(definition, folder, source)
+        found = {file: _find_source(definition, source, file.name) for file in definition.files}
+        for file, path in found.items():
+            (folder / file.name).parent.mkdir(parents=True, exist_ok=True)
+            _unpack(path, folder / file.name, file.size_bytes)
+            _refuse_other(definition, folder / file.name, file, path)
     return find(name, home=home, verify=False)
 
 
@@ -153,6 +158,11 @@ def _wanted(definition: DataSetDefinition) -> str:
     )
 
 
+def _archive_at(source: Path, name: str) -> Path | None:
+    """The archive that somebody names by its path or by its folder; None where there is none."""
+    return next((path for path in (source, source / name) if path.is_file()), None)
+
+
 def _from_archive(definition: DataSetDefinition, path: Path, home: Path | None) -> PreparedDataSet:
     assert definition.archive is not None
     problem = archives.problem_with(path, definition.archive)
@@ -160,12 +170,9 @@ def _from_archive(definition: DataSetDefinition, path: Path, home: Path | None) 
         raise SuiteError(f"{problem}; get the archive again.")
     with _new_folder(definition.name, home) as folder:
         archives.unpack(path, folder, definition.files)
-        _verify(definition, folder)
-        Provenance(
-            definition.archive.md5,
-            sha256={file.name: sha256(folder / file.name) for file in definition.files},
-        ).write(folder)
-    return find(definition.name, home=home)
+        for file in definition.files:
+            _refuse_other(definition, folder / file.name, file, path)
+    return find(definition.name, home=home, verify=False)
 
 
 def _from_tree(
@@ -217,13 +224,23 @@ def _arranged(definition: DataSetDefinition, source: Path, home: Path | None) ->
             yield Path(folder)
 
 
-def _find_source(source: Path, name: str) -> Path:
-    for folder in (source, *sorted(path for path in source.iterdir() if path.is_dir())):
-        for candidate in (folder / name, folder / f"{name}.gz"):
-            if candidate.is_file():
-                return candidate
+def _find_source(definition: DataSetDefinition, source: Path, name: str) -> Path:
+    """A file of a data set below a folder, as it was published or as programs keep it: without the
+    archive's folder, with dots in its name, packed."""
+    plain = Path(name).name
+    names = (name, plain, plain.replace("-idx", ".idx"))
+    for folder in (source, *sorted(source.glob("*/")), *sorted(source.glob("*/*/"))):
+        for each in names:
+            for candidate in (folder / each, folder / f"{each}.gz"):
+                if candidate.is_file():
+                    return candidate
+    if (found := next(source.rglob("data_batch_1"), None)) is not None:
+        raise SuiteError(
+            f"{found.parent} holds the Python version, whose files are programs' pickles; give the"
+            f" binary version, {_wanted(definition)}."
+        )
     raise SuiteError(
-        f"Neither {source} nor a folder in it has {name} or {name}.gz; give the folder that"
+        f"Neither {source} nor a folder in it has {plain} or {plain}.gz; give the folder that"
         " contains the data set's files."
     )
 
@@ -251,15 +268,16 @@ def _unpack(source: Path, target: Path, size_bytes: int) -> None:
         ) from error
 
 
-def _verify(definition: DataSetDefinition, folder: Path, source: Path | None = None) -> None:
-    for file in definition.files:
-        problem = problem_with(folder / file.name, file)
-        if problem is not None:
-            named = problem.replace(str(folder / file.name), str((source or folder) / file.name))
-            raise SuiteError(
-                f"{named} (decompressed content); this is not {definition.title}, or it is damaged:"
-                " get the file again."
-            )
+def _refuse_other(definition: DataSetDefinition, path: Path, file: DataFile, source: Path) -> None:
+    """Raise SuiteError where a file is not the published one; ``source`` is what it was read
+    from."""
+    if problem := problem_with(path, file):
+        can_train = problem_with(path, file, checksum=False) is None
+        raise SuiteError(
+            f"{problem.replace(str(path), str(source))} (decompressed content); this is not"
+            f" {definition.title}, or it is damaged: get the file again."
+            + (" A run of the open division takes it as it is (--data FOLDER)." * can_train)
+        )
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """The origin of a prepared data set: ``prepared.json`` in its folder."""
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 NAME = "prepared.json"
@@ -9,13 +9,8 @@ NAME = "prepared.json"
 
 @dataclass(frozen=True)
 class Provenance:
-    """``archive_md5`` is the checksum of the archive that it was unpacked from; ``sha256`` that of
-    each file then.
+    """Of generated data: the seed, the numbers of samples, and the SHA-256 of each file."""
 
-    ``synthetic_seed`` and the numbers of samples are set when it was generated.
-    """
-
-    archive_md5: str | None = None
     synthetic_seed: int | None = None
     train_samples: int | None = None
     eval_samples: int | None = None
@@ -30,6 +25,7 @@ def read_provenance(directory: Path) -> Provenance:
     """The origin; empty when the folder has no such file, or one that cannot be read."""
     try:
         values = json.loads((directory / NAME).read_text(encoding="utf-8"))
-        return Provenance(**{**values, "sha256": dict(values["sha256"])})
+        known = {each.name: values[each.name] for each in fields(Provenance)}
+        return Provenance(**{**known, "sha256": dict(known["sha256"])})
     except (OSError, ValueError, KeyError, TypeError):
         return Provenance()

@@ -9,10 +9,9 @@ from suite.bundle.reader import Bundle
 from suite.catalog.power import Coverage, Tier
 from suite.errors import SuiteError
 from suite.execution.closing import disk_errors
-from suite.execution.machine_names import of_this_machine
-from suite.execution.run_lock import is_held
+from suite.execution.records import kept_records
+from suite.execution.run_directory import is_held
 from suite.files.durable import sync
-from suite.files.redaction import OUTPUT
 from suite.metrics.traces.attaching import Attachment, attach, prepare
 from suite.metrics.traces.sniffing import TraceOptions
 
@@ -43,7 +42,7 @@ def attach_trace(
     found = prepare(bundle, trace, covers, tier, options, offset_s)
     if not dry_run:
         with disk_errors(path, "Free some space and attach again"):
-            _exchange(path.resolve(), found, of_this_machine([(path, OUTPUT)]).command(command))
+            _exchange(path.resolve(), found, kept_records(path).redactor.command(command))
     return found
 
 

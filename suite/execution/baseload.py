@@ -1,13 +1,13 @@
 """Baseload: the power of the idle machine, measured right before a run."""
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from suite.bundle.layout import BASELOAD_RAW
 from suite.catalog.power import load_power_rules, power_sources
-from suite.execution.recorder import Recorder
+from suite.execution.recorder import Recorder, recorded
 from suite.meters.meter import Meter, MeteredProcess
 from suite.meters.sources.cpu import CpuMeter
 
@@ -31,19 +31,14 @@ def baseload_meters(meters: Sequence[Meter]) -> tuple[Meter, ...]:
     )
 
 
-@contextmanager
-def recorded_baseload(meters: Sequence[Meter], directory: Path) -> Iterator[None]:
+def recorded_baseload(meters: Sequence[Meter], directory: Path) -> AbstractContextManager[None]:
     """Read the meters into ``baseload.csv`` in ``directory`` while the block waits; they are closed
     after it.
 
     A meter that fails raises nothing here; its readings are absent.
     """
     recorder = Recorder(meters, directory, file_name=BASELOAD_RAW)
-    recorder.start(MeteredProcess(os.getpid(), directory))
-    try:
-        yield
-    finally:
-        recorder.stop()
+    return recorded(recorder, MeteredProcess(os.getpid(), directory))
 
 
 def _is_available(meter: Meter) -> bool:

@@ -15,16 +15,14 @@ from pathlib import Path
 
 from reference_impls import contract
 from suite.bundle import layout, manifest
-from suite.bundle.lifetime import read_lifetime
 from suite.bundle.nodes import read_nodes
 from suite.bundle.reader import Bundle, CachedBundle
 from suite.errors import FileError, SuiteError
-from suite.execution.redacting import forget_witness, redact_output
-from suite.execution.witnessing import ask_files_stamp, has_files_stamp
+from suite.execution.meter_session import RECORDER
+from suite.execution.records import amend_system, kept_records, write_output
+from suite.execution.witnessing import ask_files_stamp, forget_witness, has_files_stamp
 from suite.files.durable import sync
 from suite.files.json_file import write_json
-
-RECORDER = "recorder"
 
 
 def close_bundle(path: Path) -> None:
@@ -39,15 +37,9 @@ def complete_system(path: Path) -> None:
     implementation logged."""
     if not (path / layout.SYSTEM).exists() or not has_records(path):
         return  # an earlier version of the suite described the machine after the run
-    bundle = Bundle(path)
-    described, version = bundle.json(layout.SYSTEM), bundle.log().value("framework_version")
+    version = Bundle(path).log().value("framework_version")
     if isinstance(version, str):
-        notes = {
-            name: note for name, note in described["notes"].items() if name != "framework_version"
-        }
-        write_json(
-            path / layout.SYSTEM, {**described, "framework_version": version, "notes": notes}
-        )
+        amend_system(path, "framework_version", version)
 
 
 def write_tables(path: Path) -> None:
@@ -94,38 +86,35 @@ def write_lifetime(path: Path) -> None:
     """``run.json``: when the tables and figures were written, if the process that ran the run
     closes it."""
     record = Bundle(path).run()
-    lifetime = read_lifetime(record.lifetime)
-    if lifetime is not None and record.closed_later is None:
-        write_json(
-            path / layout.RUN,
-            replace(record, lifetime=replace(lifetime, closed_ns=time.monotonic_ns()).to_dict()),
-        )
+    if record.lifetime is not None and record.closed_later is None:
+        lifetime = {**record.lifetime, "closed_ns": time.monotonic_ns()}
+        write_json(path / layout.RUN, replace(record, lifetime=lifetime))
 
 
 def ask_witness(path: Path) -> None:
     """``witness.json`` of a finished run: the witness's stamp over the digests of all other files,
     or why there is none."""
-    record = ask_files_stamp(path, _leftovers(path))
+    record = ask_files_stamp(path, leftovers(path))
     if record is not None:
-        record.write(path)
+        kept_records(path).write_witness(record)
         if has_files_stamp(record):
             forget_witness(path)
 
 
 def write_manifest(path: Path) -> None:
     """Sync every file, then seal the bundle."""
-    leftovers = _leftovers(path)
+    left_over = leftovers(path)
     for file in path.iterdir():
-        if file.is_file() and file not in leftovers:
+        if file.is_file() and file not in left_over:
             sync(file)
     sync(path)
-    manifest.seal(path, leftovers)
+    manifest.seal(path, left_over)
     sync(path)
 
 
 def remove_leftovers(path: Path) -> None:
     """Remove the raw records, of which the sealed bundle has everything, and the lock."""
-    for file in _leftovers(path):
+    for file in leftovers(path):
         file.unlink(missing_ok=True)
 
 
@@ -146,12 +135,7 @@ def has_records(path: Path) -> bool:
     )
 
 
-def has_leftovers(path: Path) -> bool:
-    """The folder holds files that do not belong to a closed bundle."""
-    return bool(_leftovers(path))
-
-
-def _leftovers(path: Path) -> list[Path]:
+def leftovers(path: Path) -> list[Path]:
     """Files that do not belong to a closed bundle: raw records, unfinished files, those with names
     of hosts and people, and at the end the lock."""
     raw = (
@@ -193,7 +177,7 @@ STEPS: tuple[Callable[[Path], None], ...] = (
     write_tables,
     write_power,
     write_figures,
-    redact_output,
+    write_output,
     write_lifetime,
     ask_witness,
     write_manifest,
@@ -201,17 +185,6 @@ STEPS: tuple[Callable[[Path], None], ...] = (
 )
 """In this order. What a bundle is to contain must be written before the witness is asked, which
 signs its digest, and the manifest."""
-
-
-def refuse_removed(path: Path) -> None:
-    """Raise SuiteError when the directory of a run that goes on is no longer there, or no longer
-    has its record."""
-    if not (path / layout.RUN).is_file():
-        raise SuiteError(
-            f"The run directory {path} was removed or emptied while the run went on, so the run was"
-            " ended; nothing of it can be read. Run again with an --output that nothing else"
-            " removes (a cleaner of temporary files, another job)."
-        )
 
 
 @contextmanager

@@ -39,55 +39,52 @@ class EdgeWatch:
     """
 
     def __init__(self, directory: Path, at_edge: Callable[[], None]) -> None:
-        self._directory, self._at_edge = directory, at_edge
-        self._log, self._steps = log_name(0).encode(), steps_name(0).encode()
+        self._at_edge, self._log = at_edge, directory / log_name(0)
         self._position, self._last_s, self._cost_s = 0, 0.0, 0.0
         self._thread: threading.Thread | None = None
-        self._events, self._stop = -1, (-1, -1)
+        self._handles: list[int] = []
 
     def start(self) -> None:
         """Start watching."""
-        libc = ctypes.CDLL(None, use_errno=True)
-        self._events = libc.inotify_init1(IN_CLOEXEC | IN_NONBLOCK)
-        if (
-            self._events < 0
-            or libc.inotify_add_watch(self._events, os.fsencode(self._directory), IN_MODIFY) < 0
-        ):
+        libc = ctypes.CDLL(None)
+        events = libc.inotify_init1(IN_CLOEXEC | IN_NONBLOCK)
+        if events < 0:
             return
-        self._stop = os.pipe()
+        self._handles = [events, os.eventfd(0)]
+        if libc.inotify_add_watch(events, os.fsencode(self._log.parent), IN_MODIFY) < 0:
+            return
         self._thread = threading.Thread(target=self._run, name="edges", daemon=True)
         self._thread.start()
 
     def stop(self) -> float:
         """Stop watching; returns the CPU time that it took, s."""
         if self._thread is not None:
-            os.write(self._stop[1], b".")
+            os.eventfd_write(self._handles[-1], 1)
             self._thread.join()
-        for handle in (self._events, *self._stop):
-            if handle >= 0:
-                os.close(handle)
-        self._events, self._stop = -1, (-1, -1)
+        while self._handles:
+            os.close(self._handles.pop())
         return self._cost_s
 
     def _run(self) -> None:
+        events, stop = self._handles
         poll = select.poll()
-        poll.register(self._events, select.POLLIN)
-        poll.register(self._stop[0], select.POLLIN)
-        while self._stop[0] not in {handle for handle, _ in poll.poll()}:
-            if self._is_edge(set(_names(os.read(self._events, BUFFER_BYTES)))):
+        for handle in self._handles:
+            poll.register(handle, select.POLLIN)
+        while stop not in dict(poll.poll()):
+            if self._is_edge(set(_names(os.read(events, BUFFER_BYTES)))):
                 self._last_s = time.monotonic()
                 self._at_edge()
         self._cost_s = time.thread_time()
 
-    def _is_edge(self, modified: set[bytes]) -> bool:
-        added = self._new_text() if self._log in modified else b""
+    def _is_edge(self, modified: set[str]) -> bool:
+        added = self._new_text() if self._log.name in modified else b""
         if any(edge in added for edge in EDGES):
             return True
-        return self._steps in modified and time.monotonic() - self._last_s > MIN_INTERVAL_S
+        return steps_name(0) in modified and time.monotonic() - self._last_s > MIN_INTERVAL_S
 
     def _new_text(self) -> bytes:
         """What was appended to the log since the last call."""
-        with suppress(OSError), (self._directory / log_name(0)).open("rb") as stream:
+        with suppress(OSError), self._log.open("rb") as stream:
             stream.seek(self._position)
             added = stream.read()
             self._position += len(added)
@@ -95,11 +92,11 @@ class EdgeWatch:
         return b""
 
 
-def _names(events: bytes) -> Iterator[bytes]:
+def _names(events: bytes) -> Iterator[str]:
     """File names of inotify events."""
     position = 0
     while position + EVENT.size <= len(events):
         *_, length = EVENT.unpack_from(events, position)
         position += EVENT.size
-        yield events[position : position + length].rstrip(b"\0")
+        yield os.fsdecode(events[position : position + length].rstrip(b"\0"))
         position += length

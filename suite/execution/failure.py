@@ -37,29 +37,22 @@ def describe_failure(
     exited = monitor.first_exited(report.failed)
     if exited is None:
         return f"the job {report.reason}"
-    kills = remote.memory_kills(exited.rank) if remote.is_remote(exited.rank) else local_kills
+    kills = remote.memory_kills(exited.rank, local_kills)
     host, number = report.closed_host, monitor.signal_of(exited, report.failed)
-    if (
-        host is not None
-        and monitor.host_of(exited.rank) == host
-        and number in (None, signal.SIGKILL)
-    ):
+    if host and monitor.host_of(exited.rank) == host and number in (None, signal.SIGKILL):
         return _left(exited, host)
     return _exited(exited, number, report, kills)
 
 
 def _never_started(missing: str, report: ExitReport, remote: RemoteRecorders) -> str:
     """The host that could not be reached, else the first rank of which nothing was heard."""
-    if report.refused is not None:
-        return (
-            f"the host {report.refused.host} could not be reached ({report.refused.said}); correct"
-            " the hostfile, or see `suite cluster doctor`"
-        )
-    unreached = remote.first_unreached()
+    refused = report.refused
+    unreached = (refused.host, refused.said) if refused else remote.first_unreached()
     if unreached is not None:
+        host, said = unreached
         return (
-            f"the host {unreached[0]} could not be reached ({unreached[1]}); correct the hostfile,"
-            " or see `suite cluster doctor`"
+            f"the host {host} could not be reached ({said}); correct the hostfile, or see `suite"
+            " cluster doctor`"
         )
     return (
         f"{missing} never started ({report.last_line}); `suite cluster doctor` says what its node"
@@ -69,24 +62,22 @@ def _never_started(missing: str, report: ExitReport, remote: RemoteRecorders) ->
 
 def _exited(exited: Heartbeat, number: int | None, report: ExitReport, kills: int | None) -> str:
     """The rank that ended first, and its signal ``number``, or the last line of output."""
-    who = f"rank {exited.rank} on node {exited.node}"
     if number is None:
         return (
-            f"{who} exited before the others:"
+            f"{exited} exited before the others:"
             f" {report.last_line if report.is_ranks_own else 'no rank said why'}"
         )
     if number == signal.SIGKILL and kills:
         return (
-            f"{who} was ended by {signal_name(number)} for lack of memory: processes that the"
+            f"{exited} was ended by {signal_name(number)} for lack of memory: processes that the"
             f" kernel of that node killed for it: {kills}"
         )
-    return f"{who} was ended by {describe_signal(number)}{report.said_before(number)}"
+    return f"{exited} was ended by {describe_signal(number)}{report.said_before(number)}"
 
 
 def _left(exited: Heartbeat, host: str) -> str:
     """The rank that ended first, whose host closed the connection to it."""
     return (
-        f"rank {exited.rank} on node {exited.node} ended when {host} closed its SSH connection:"
-        f" {host} was switched off or restarted, or everything there was ended; `uptime` on {host}"
-        " tells when it started"
+        f"{exited} ended when {host} closed its SSH connection: {host} was switched off or"
+        f" restarted, or everything there was ended; `uptime` on {host} tells when it started"
     )

@@ -14,23 +14,27 @@ from suite.bundle.manifest import digests
 from suite.bundle.reader import Bundle, RunRecord
 from suite.errors import FileError, SuiteError
 from suite.execution.closing import (
-    RECORDER,
     close_bundle,
     disk_errors,
-    has_leftovers,
+    leftovers,
     remove_leftovers,
     training_ended,
     write_manifest,
 )
-from suite.execution.meter_session import MeterRecord
-from suite.execution.redacting import forget_witness
-from suite.execution.run_lock import RunLock
-from suite.execution.witnessing import ask_files_stamp, has_files_stamp
+from suite.execution.meter_session import RECORDER, MeterRecord
+from suite.execution.records import kept_records
+from suite.execution.run_directory import RunLock
+from suite.execution.witnessing import ask_files_stamp, forget_witness, has_files_stamp
 from suite.files.json_file import write_json
 from suite.witness.record import read_witness_record
 
 COMMAND = "suite finish"
 CUT_OFF = "the run was cut off in training: it was killed, or its machine was"
+NOT_RECORDED = (
+    "the run's process ended after the training and before it wrote its record; the"
+    " implementation's exit code is unknown"
+)
+REASONS = {"finished": "the closing of the bundle was cut off", "failed": "the run failed"}
 NO_METER_RECORD = (
     "the record of this meter was lost with the run's process; its readings are counted from the"
     " table"
@@ -64,7 +68,7 @@ def finish(path: Path) -> FinishedRun:
     """
     bundle = Bundle(path)
     bundle.expect_run()
-    if not bundle.is_sealed or has_leftovers(path):
+    if not bundle.is_sealed or leftovers(path):
         with disk_errors(path, f"Free some space, then: {COMMAND} {path}"), RunLock(path) as lock:
             if not bundle.is_sealed:
                 return _close(bundle, lock)
@@ -104,7 +108,8 @@ def _ask_witness_again(path: Path) -> str:
         return f"its witness gave no stamp over its files ({record.files_stamp.reason})"
     with disk_errors(path, f"Free some space, then: {COMMAND} {path}"), RunLock(path):
         (path / MANIFEST).unlink()  # until it is sealed again, `suite finish` closes it
-        replace(record, asked_again=before.files_stamp.reason).write(path)
+        again = replace(record, asked_again=before.files_stamp.reason)
+        kept_records(path).write_witness(again)
         write_manifest(path)
         remove_leftovers(path)
     forget_witness(path)
@@ -119,25 +124,16 @@ def _ended(bundle: Bundle) -> RunRecord:
             f"{bundle.path} was recorded by version {record.suite_version} of the suite; close it"
             " with that version."
         )
-    if record.status == "running" and training_ended(bundle.path):
-        reason = (
-            "the run's process ended after the training and before it wrote its record; the"
-            " implementation's exit code is unknown"
-        )
-        return _closed(replace(record, status="finished", meters=_counted_meters(bundle)), reason)
+    reason = REASONS.get(record.status, "the run was interrupted")
     if record.status == "running":
-        return _closed(
-            replace(record, status="interrupted", message=CUT_OFF, meters=_counted_meters(bundle)),
-            CUT_OFF,
+        has_ended = training_ended(bundle.path)
+        reason = NOT_RECORDED if has_ended else CUT_OFF
+        record = replace(
+            record,
+            status="finished" if has_ended else "interrupted",
+            message=None if has_ended else CUT_OFF,
+            meters=_counted_meters(bundle),
         )
-    if record.status == "finished":
-        return _closed(record, "the closing of the bundle was cut off")
-    return _closed(
-        record, f"the run {'failed' if record.status == 'failed' else 'was interrupted'}"
-    )
-
-
-def _closed(record: RunRecord, reason: str) -> RunRecord:
     later = {
         "by": COMMAND,
         "suite_version": __version__,
@@ -153,17 +149,15 @@ def _counted_meters(bundle: Bundle) -> tuple[Mapping[str, Any], ...]:
     records = []
     for source in dict.fromkeys(channel.source for channel in channels):
         of_source = channels.of(source)
-        period_s = min(
-            (channel.period_s for channel in of_source if channel.period_s is not None), default=0.0
-        )
-        count = sum(map(len, of_source))
+        periods_s = [each.period_s for each in of_source if each.period_s is not None]
+        period_s = min(periods_s, default=0.0)
         records.append(
             MeterRecord(
                 source,
                 period_s,
                 True,
                 NO_METER_RECORD,
-                readings=count,
+                readings=sum(map(len, of_source)),
                 achieved_period_s=period_s or None,
             )
         )

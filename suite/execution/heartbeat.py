@@ -46,6 +46,10 @@ class Heartbeat:
     stopped_s: float | None
     is_orphaned: bool = False
 
+    def __str__(self) -> str:
+        """The rank and its node, for a sentence."""
+        return f"rank {self.rank} on node {self.node}"
+
 
 class HeartbeatMonitor:
     """A TCP server that receives the heartbeats of all ranks of a run; a connection without the
@@ -68,12 +72,8 @@ class HeartbeatMonitor:
         silence_s: float = HEARTBEAT_TIMEOUT_S,
     ) -> None:
         self.silence_s = silence_s
-        self._ranks, self._hosts, self._token, self._clock = (
-            ranks,
-            tuple(hosts),
-            secrets.token_hex(16),
-            clock,
-        )
+        self._ranks, self._hosts, self._clock = ranks, tuple(hosts), clock
+        self._token = secrets.token_hex(16)
         self._last: dict[int, Heartbeat] = {}
         self._exited: list[Heartbeat] = []
         self._lock = threading.Lock()
@@ -122,54 +122,44 @@ class HeartbeatMonitor:
             self._release.wait_for(lambda: rank in self._released, RELEASE_TIMEOUT_S)
 
     def failure(
-        self, is_running: Callable[[Heartbeat], bool | None] = lambda _: None
+        self, is_running: Callable[[int, int], bool | None] = lambda rank, pid: None
     ) -> str | None:
         """The first failed rank, its node and what failed, as a sentence; None while every rank is
         alive.
 
-        ``is_running`` says whether a rank's process still exists; None where that is unknown.
+        ``is_running`` says whether a rank's process, by its pid, still exists; None where that is
+        unknown.
         """
         now_s = self._clock()
         with self._lock:
-            last, exited, first = (
-                dict(self._last),
-                {beat.rank for beat in self._exited},
-                next(iter(self._exited), None),
-            )
+            last, exited = dict(self._last), list(self._exited)
+        ranks_exited = {beat.rank for beat in exited}
         for beat in last.values():
-            if beat.rank not in exited and now_s - beat.received_s > self.silence_s:
+            lives = beat.rank not in ranks_exited
+            if lives and now_s - beat.received_s > self.silence_s:
                 return (
-                    f"no heartbeat from rank {beat.rank} on node {beat.node} for {self.silence_s:g}"
-                    " s: it hangs, or the network is cut"
+                    f"no heartbeat from {beat} for {self.silence_s:g} s: it hangs, or the network"
+                    " is cut"
                 )
             if beat.stopped_s is not None and now_s - beat.stopped_s > self.silence_s:
+                return f"{beat} was stopped and did not continue within {self.silence_s:g} s"
+            if lives and beat.is_orphaned:
                 return (
-                    f"rank {beat.rank} on node {beat.node} was stopped and did not continue within"
-                    f" {self.silence_s:g} s"
+                    f"the launcher of {beat} (hydra_pmi_proxy, prted or slurmstepd) was ended,"
+                    " while the rank kept running: its end could not be reported, so the run was"
+                    " ended"
                 )
-            if beat.rank not in exited and beat.is_orphaned:
+        for beat in exited[:1]:
+            runs = is_running(beat.rank, beat.pid)  # another node answers at a later poll
+            if now_s - beat.received_s <= HEARTBEAT_TIMEOUT_S + HEARTBEAT_PERIOD_S:
+                break
+            if runs:
                 return (
-                    f"the launcher of rank {beat.rank} on node {beat.node} (hydra_pmi_proxy, prted"
-                    " or slurmstepd) was ended, while the rank kept running: its end could not be"
-                    " reported, so the run was ended"
+                    f"the heartbeat process of {beat} was ended, while the rank (process"
+                    f" {beat.pid}) kept running: its end would not be noticed, so the run was ended"
                 )
-        # asked before it is needed: another node answers at a later poll
-        runs = first is not None and is_running(first)
-        is_late = (
-            first is not None
-            and now_s - first.received_s > HEARTBEAT_TIMEOUT_S + HEARTBEAT_PERIOD_S
-        )
-        if first is not None and is_late and runs:
-            return (
-                f"the heartbeat process of rank {first.rank} on node {first.node} was ended, while"
-                f" the rank (process {first.pid}) kept running: its end would not be noticed, so"
-                " the run was ended"
-            )
-        if first is not None and is_late and len(exited) < self._ranks:
-            return (
-                f"rank {first.rank} on node {first.node} exited while other ranks kept running for"
-                f" {HEARTBEAT_TIMEOUT_S:g} s"
-            )
+            if len(ranks_exited) < self._ranks:
+                return f"{beat} exited while other ranks kept running for {HEARTBEAT_TIMEOUT_S:g} s"
         missing = self.first_missing_rank()
         if missing is not None and now_s - self._began_s > START_TIMEOUT_S:
             return (
@@ -185,10 +175,8 @@ class HeartbeatMonitor:
         paused_s, self._polled_s = now_s - self._polled_s, now_s
         if paused_s < MIN_PAUSE_S:
             return
-        self.longest_pause_s, self._began_s = (
-            max(self.longest_pause_s, paused_s),
-            self._began_s + paused_s,
-        )
+        self.longest_pause_s = max(self.longest_pause_s, paused_s)
+        self._began_s += paused_s
         with self._lock:
             for rank, beat in self._last.items():
                 later_s = None if beat.stopped_s is None else beat.stopped_s + paused_s
@@ -223,21 +211,22 @@ class HeartbeatMonitor:
         that it reports, else the first from any.
         """
         with self._lock:
-            if failed is not None and failed.rank in self._last:
+            if failed is None:
+                return next(iter(self._exited), None)
+            if failed.rank in self._last:
                 return self._last[failed.rank]
-            named = [
-                beat
-                for beat in self._last.values()
-                if failed is not None and beat.pid == failed.pid and self._is_on(beat, failed.host)
-            ]
-            if failed is not None and failed.signal != signal.SIGKILL and len(named) == 1:
-                return named[0]
             there = [
-                beat
-                for beat in self._exited
-                if failed is not None and self._is_on(beat, failed.host)
+                [
+                    beat
+                    for beat in beats
+                    if not self._hosts or self.host_of(beat.rank) == failed.host
+                ]
+                for beats in (self._last.values(), self._exited)
             ]
-            return next(iter(there + self._exited + named), None)
+            named = [beat for beat in there[0] if beat.pid == failed.pid]
+            if failed.signal != signal.SIGKILL and len(named) == 1:
+                return named[0]
+            return next(iter(there[1] + self._exited + named), None)
 
     def host_of(self, rank: int) -> str | None:
         """A rank's host, as the hostfile names it; None for a run without hosts. Ranks are placed
@@ -253,37 +242,24 @@ class HeartbeatMonitor:
             else None
         )
 
-    def _is_on(self, beat: Heartbeat, host: str | None) -> bool:
-        """Whether a rank runs on the host of this name; a run without hosts has one machine."""
-        return not self._hosts or self.host_of(beat.rank) == host
-
     def receive(self, line: bytes) -> Heartbeat | None:
         """Store the heartbeat in a line; None for a line that is not a heartbeat of this run."""
         try:
             values = json.loads(line)
-            if (
-                not secrets.compare_digest(str(values["token"]), self._token)
-                or not 0 <= int(values["rank"]) < self._ranks
-            ):
-                return None
-            rank, node, pid, now_s = (
-                int(values["rank"]),
-                str(values["node"])[:100],
-                int(values["pid"]),
-                self._clock(),
-            )
+            is_ours = secrets.compare_digest(str(values["token"]), self._token)
+            rank, node, pid = int(values["rank"]), str(values["node"])[:100], int(values["pid"])
         except (ValueError, KeyError, TypeError):
             return None
+        if not is_ours or not 0 <= rank < self._ranks:
+            return None
+        is_stopped, is_orphaned = values.get("state") in STOPPED, values.get("orphaned") is True
         with self._lock:
-            before = self._last.get(rank)
-            since_s = (
-                before.stopped_s if before is not None and before.stopped_s is not None else now_s
-            )
-            stopped_s = since_s if values.get("state") in STOPPED else None
-            self._last[rank] = Heartbeat(
-                rank, node, pid, now_s, stopped_s, values.get("orphaned") is True
-            )
-            return self._last[rank]
+            now_s, before = self._clock(), self._last.get(rank)
+            since_s = now_s if before is None or before.stopped_s is None else before.stopped_s
+            stopped_s = since_s if is_stopped else None
+            beat = Heartbeat(rank, node, pid, now_s, stopped_s, is_orphaned)
+            self._last[rank] = beat
+            return beat
 
     def disconnected(self, beat: Heartbeat) -> None:
         """The connection that sent this heartbeat was closed: its rank has exited."""

@@ -1,22 +1,26 @@
 """Starts a framework's implementation: one rank directly, several with mpirun."""
 
+import json
 import subprocess
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
+from typing import Any
 
 from reference_impls import contract
+from suite.bundle import layout
 from suite.catalog.commands import train_command, working_folder
 from suite.execution.kept_states import states_folder
 from suite.execution.request import FLOAT_BYTES, RunRequest
 from suite.launch.child_environment import child_environment
 from suite.launch.containers import Shared, contained, shared
 from suite.launch.environments import Environment
+from suite.launch.gate import release
 from suite.launch.isolation import Isolation, isolated
 from suite.launch.mpirun import all_reduce_variables, allow_root, find_mpirun, mpirun_command
-from suite.launch.process import start
-
-NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
+from suite.launch.process import start, terminate
 
 
 def implementation_command(
@@ -24,7 +28,7 @@ def implementation_command(
 ) -> list[str]:
     """The command line: the framework's program with the request file in the output directory;
     several ranks under mpirun, one rank isolated."""
-    directory, ranks = Path(request.training.output_directory), request.training.parallel.ranks
+    directory, ranks = request.directory, request.ranks
     program = [
         *train_command(request.framework, environment.interpreter),
         "--request",
@@ -38,18 +42,11 @@ def implementation_command(
         return contained(program, working_folder(request.framework), _mounts(request, environment))
     if ranks == 1:
         return isolated(request.isolation, program)
-    with_heartbeat = [
-        str(environment.interpreter),
-        "-m",
-        "reference_impls.rank",
-        *program,
-        "--ranks",
-        str(ranks),
-    ]
+    rank = [str(environment.interpreter), "-m", "reference_impls.rank"]
     return mpirun_command(
         find_mpirun(environment.interpreter),
         request.placement,
-        with_heartbeat,
+        [*rank, *program, "--ranks", str(ranks)],
         variables,
         directory,
     )
@@ -59,7 +56,7 @@ def start_implementation(
     request: RunRequest,
     environment: Environment,
     output: Path,
-    extra: Mapping[str, str] = NO_VARIABLES,
+    extra: Mapping[str, str] | None = None,
     inherited: tuple[int, ...] = (),
 ) -> "subprocess.Popen[bytes]":
     """Start the implementation, its output appended to ``output``, ``extra`` added to its
@@ -69,39 +66,56 @@ def start_implementation(
     """
     training = request.training
     in_budget, tf32 = training.recomputation is not None, training.precision == contract.TF32
-    variables = {**child_environment(training.threads, in_budget=in_budget, tf32=tf32), **extra}
-    if training.parallel.ranks > 1:
+    variables = {
+        **child_environment(training.threads, in_budget=in_budget, tf32=tf32),
+        **(extra or {}),
+    }
+    if request.ranks > 1:
         placement, gradient_bytes = request.placement, request.workload.parameters * FLOAT_BYTES
-        variables = allow_root(
-            {
-                **all_reduce_variables(placement.nodes, placement.ranks_per_node, gradient_bytes),
-                **variables,
-            }
-        )
-    command, folder = (
-        implementation_command(request, environment, variables),
-        working_folder(request.framework),
-    )
+        tuned = all_reduce_variables(placement.nodes, placement.ranks_per_node, gradient_bytes)
+        variables = allow_root({**tuned, **variables})
     return start(
-        command, variables, output, inherited, folder, adopts=request.isolation is Isolation.PODMAN
+        implementation_command(request, environment, variables),
+        variables,
+        output,
+        inherited,
+        working_folder(request.framework),
+        adopts=request.isolation is Isolation.PODMAN,
     )
+
+
+@contextmanager
+def tried(
+    request: RunRequest, environment: Environment, **changes: Any
+) -> Iterator[tuple["subprocess.Popen[bytes]", Path]]:
+    """A training of the request with these ``changes``, and its folder, which is removed after the
+    block; the training is ended with it."""
+    with tempfile.TemporaryDirectory(prefix="training-") as name:
+        folder = Path(name)
+        training = request.training._replace(output_directory=name, **changes)
+        (folder / contract.REQUEST_NAME).write_text(
+            json.dumps(contract.request_to_dict(training)), encoding="utf-8"
+        )
+        changed = replace(request, training=training, keep_states=False, resume=None)
+        process = start_implementation(changed, environment, folder / layout.OUTPUT)
+        try:
+            release(process)
+            yield process, folder
+        finally:
+            terminate(process)
 
 
 def _mounts(request: RunRequest, environment: Environment) -> Shared:
     """What a container sees of this machine."""
-    directory = Path(request.training.output_directory)
+    directory = request.directory
     planned = request.training.recomputation
-    spill = (
-        [Path(planned.spill_folder)]
-        if planned is not None and planned.spill_folder is not None
-        else []
-    )
-    written = [directory, *([states_folder(directory)] if request.keep_states else []), *spill]
-    read = [] if request.resume is None else [request.resume.state.parent]
+    written = [directory, *([states_folder(directory)] if request.keep_states else [])]
+    if planned is not None and planned.spill_folder is not None:
+        written.append(Path(planned.spill_folder))
     return shared(
         environment.interpreter,
-        Path(request.training.data.directory),
+        request.data_directory,
         written,
         working_folder(request.framework),
-        read,
+        [] if request.resume is None else [request.resume.state.parent],
     )

@@ -1,7 +1,6 @@
 """The training states that a run keeps beside its bundle (`suite run --keep-states`): their folder,
 and the disk space that they need."""
 
-import shutil
 from pathlib import Path
 
 from suite.errors import SuiteError
@@ -20,7 +19,7 @@ def states_folder(run: Path) -> Path:
 def state_size_bytes(request: RunRequest) -> int:
     """An upper bound for the size of one epoch's state; the reference implementations' models have
     the workload's number of parameters."""
-    parameters, ranks = request.workload.parameters * FLOAT_BYTES, request.training.parallel.ranks
+    parameters, ranks = request.workload.parameters * FLOAT_BYTES, request.ranks
     return (
         int(parameters * (ARRAYS_PER_PARAMETER + STATISTICS_SHARE * ranks)) + HEADERS_BYTES * ranks
     )
@@ -29,18 +28,6 @@ def state_size_bytes(request: RunRequest) -> int:
 def states_size_bytes(request: RunRequest) -> int:
     """The same for all epochs."""
     return request.training.epochs * state_size_bytes(request)
-
-
-def refuse_full_disk(request: RunRequest, place: Path, reserved_bytes: int) -> None:
-    """Raise SuiteError if the states of all epochs, and what the bundle may need, do not fit on the
-    disk that holds ``place``."""
-    free, needed = shutil.disk_usage(place).free, states_size_bytes(request)
-    if free < needed + reserved_bytes:
-        raise SuiteError(
-            f"The training states of {request.training.epochs} epochs need {mebibytes(needed)}, the"
-            f" run directory up to {mebibytes(reserved_bytes)}, and the disk that holds {place} has"
-            f" {mebibytes(free)} free; choose another --output, or run without --keep-states."
-        )
 
 
 def mebibytes(size_bytes: int) -> str:

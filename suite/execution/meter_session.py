@@ -9,6 +9,9 @@ from itertools import pairwise
 from reference_impls.contract import NS_PER_S
 from suite.meters.meter import Meter, MeterAvailability, Moments, Reading, moments_of
 
+RECORDER = "recorder"
+"""Names the recorder in its own record."""
+
 
 @dataclass(frozen=True)
 class MeterRecord:

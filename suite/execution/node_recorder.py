@@ -31,14 +31,15 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from reference_impls.node import link_towards
 from suite.bundle.layout import BASELOAD_RAW, READINGS_RAW
 from suite.execution.baseload import baseload_meters, recorded_baseload
-from suite.execution.machine_names import of_this_machine, redacted_meters, redacted_system
 from suite.execution.recorder import FLUSH_S, Recorder
+from suite.execution.records import local_redactor, without_names
 from suite.files.redaction import DATA
 from suite.machine import system
 from suite.machine.memory_kills import kills_for_memory, kills_since
@@ -56,54 +57,39 @@ ATTACHED = "attached"
 def main() -> int:
     """Record until the harness sends ``stop`` (exit code 0) or is gone (1)."""
     settings = json.loads(sys.argv[1])
-    data, silence_s = Path(settings["data"]), settings["silence_s"]
+    data, silence_s, goes_on = Path(settings["data"]), settings["silence_s"], settings["goes_on"]
+    # new ones each time: a meter that was closed is not opened again
+    meters = partial(chosen_meters, settings["left_out"])
     try:
-        if not settings["goes_on"]:
+        if not goes_on:
             described = {"link": link_towards(settings["peer"]), "system": _machine(settings, data)}
             _send({"node": os.uname().nodename, **described})
-        with tempfile.TemporaryDirectory() as folder:
-            if settings["goes_on"]:
-                meters = chosen_meters(settings["left_out"])
-                return _record(
-                    Path(folder),
-                    tuple(meter for meter in meters if not opens_first(meter)),
-                    data,
-                    silence_s,
-                )
-            if settings["baseload_s"]:
-                _measure_baseload(
-                    Path(folder),
-                    chosen_meters(settings["left_out"]),
-                    settings["baseload_s"],
-                    silence_s,
-                )
-            _send({"page_cache": asdict(prepare_page_cache(data, settings["page_cache"]))})
-            return _record(
-                Path(folder), chosen_meters(settings["left_out"]), data, silence_s
-            )  # new ones: a meter that was closed is not opened again
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            if not goes_on:
+                if settings["baseload_s"]:
+                    _measure_baseload(folder, meters(), settings["baseload_s"], silence_s)
+                _send({"page_cache": asdict(prepare_page_cache(data, settings["page_cache"]))})
+            chosen = [meter for meter in meters() if not (goes_on and opens_first(meter))]
+            return _record(folder, chosen, data, silence_s)
     except BrokenPipeError:
         # Python would report the closed pipe once more as it exits
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
 
-def _machine(settings: dict[str, Any], data: Path) -> dict[str, Any]:
+def _machine(settings: dict[str, Any], data: Path) -> Any:
     """The system description without the framework's fields, which are the same on every node."""
     described = asdict(
         system.describe(
             settings["device"], system.Software(), data, with_identity=settings["with_identity"]
         )
     )
-    of_framework = ("framework", "framework_version", "libraries")
-    notes = {
-        name: note for name, note in described.pop("notes").items() if name not in of_framework
-    }
-    whole = {
-        **{name: value for name, value in described.items() if name not in of_framework},
-        "notes": notes,
-    }
+    for name in ("framework", "framework_version", "libraries"):
+        del described[name]
+        described["notes"].pop(name, None)
     # this node's names: the harness knows its own
-    return redacted_system(whole, of_this_machine([(data, f"{DATA}/{data.name}")]))
+    return without_names(described, local_redactor([(data, f"{DATA}/{data.name}")]))
 
 
 def _measure_baseload(
@@ -140,9 +126,7 @@ def _record(folder: Path, meters: Sequence[Meter], data: Path, silence_s: float)
             _forward(folder / READINGS_RAW, sent_bytes)
             _send(
                 {
-                    "meters": redacted_meters(
-                        [asdict(meter) for meter in records], of_this_machine()
-                    ),
+                    "meters": without_names([asdict(meter) for meter in records], local_redactor()),
                     "memory_kills": kills_since(kills),
                 }
             )

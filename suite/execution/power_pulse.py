@@ -6,9 +6,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reference_impls.contract import NS_PER_S
+from suite.bundle.lifetime import Lifetime
+from suite.bundle.reader import RunRecord
 
 PATTERN_S = ((3.0, 3.0), (2.0, 1.5))
 """Idle, then load, twice; ``LAST_IDLE_S`` follows. The two loads differ in length, so that the
@@ -63,3 +65,15 @@ def pulse(
             process.kill()
             process.wait()
     return Pulse(begin_ns, time.monotonic_ns(), loads_ns)
+
+
+def with_pulses(record: RunRecord, before: Sequence[Pulse], lifetime: Lifetime) -> RunRecord:
+    """The record with the moments of the pulses, in which the harness left the machine idle; after
+    a run that finished, the pattern is made once more."""
+    pulses = list(before)
+    if before and record.status == "finished":
+        pulses.append(pulse())
+        loads_ns = [load_ns for each in pulses for load_ns in each.loads_ns]
+        record = replace(record, power_pulse={"loads_ns": loads_ns})
+    idle_ns = (*lifetime.idle_ns, *((each.begin_ns, each.end_ns) for each in pulses))
+    return replace(record, lifetime=replace(lifetime, idle_ns=idle_ns).to_dict())

@@ -1,14 +1,17 @@
-"""Checks before a run: the first host, a GPU, memory and disk space."""
+"""Checks before a run: the first host, a GPU, memory, disk space, and the folder of `--spill`."""
 
+import os
 import shutil
 from pathlib import Path
 
+from reference_impls.contract import Recomputation
 from suite.errors import SuiteError
-from suite.execution.kept_states import refuse_full_disk
+from suite.execution.kept_states import mebibytes, states_size_bytes
 from suite.execution.request import Accelerator, RunRequest
-from suite.execution.spill_folder import refuse_spill_folder
 from suite.files.paths import nearest_existing
 from suite.launch.placement import is_this_machine
+from suite.machine.block_device import mount_of
+from suite.machine.procfs import memory_bytes
 
 GPU_FILES = (
     "proc/driver/nvidia/version",
@@ -20,6 +23,7 @@ GPU_FILES = (
 )
 """What the drivers of NVIDIA's GPUs make: of graphics cards, of Jetson modules, and under WSL. One
 is enough."""
+IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 BUNDLE_SIZE_BYTES = 64 * 2**20  # logs, step records and readings of a long run
 
 
@@ -34,7 +38,7 @@ def preflight(request: RunRequest, system_root: Path = Path("/")) -> None:
             f"This machine has no driver of an NVIDIA GPU (none of /{', /'.join(GPU_FILES)}"
             " exists); use --accelerator cpu."
         )
-    available = _available_memory_bytes(system_root)
+    available = memory_bytes(system_root, "MemAvailable")
     needed = request.workload.needs.memory_size_bytes
     if available is not None and available < needed:
         raise SuiteError(
@@ -42,7 +46,7 @@ def preflight(request: RunRequest, system_root: Path = Path("/")) -> None:
             f" {available // 2**20} MiB are available; end other programs or choose a smaller"
             " workload."
         )
-    place = nearest_existing(Path(request.training.output_directory))
+    place = nearest_existing(request.directory)
     free = shutil.disk_usage(place).free
     if free < BUNDLE_SIZE_BYTES:
         raise SuiteError(
@@ -64,10 +68,43 @@ def _refuse_foreign_first_host(hosts: tuple[str, ...]) -> None:
         )
 
 
-def _available_memory_bytes(system_root: Path) -> int | None:
-    try:
-        lines = (system_root / "proc/meminfo").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return None
-    found = [line for line in lines if line.startswith("MemAvailable:")]
-    return int(found[0].split()[1]) * 1024 if found else None
+def refuse_full_disk(request: RunRequest, place: Path, reserved_bytes: int) -> None:
+    """Raise SuiteError if the states of all epochs, and what the bundle may need, do not fit on the
+    disk that holds ``place``."""
+    free, needed = shutil.disk_usage(place).free, states_size_bytes(request)
+    if free < needed + reserved_bytes:
+        raise SuiteError(
+            f"The training states of {request.training.epochs} epochs need {mebibytes(needed)}, the"
+            f" run directory up to {mebibytes(reserved_bytes)}, and the disk that holds {place} has"
+            f" {mebibytes(free)} free; choose another --output, or run without --keep-states."
+        )
+
+
+def refuse_spill_folder(planned: Recomputation | None) -> None:
+    """Raise SuiteError for a folder that activations cannot be kept in, with the nearest thing that
+    works."""
+    if planned is None or planned.spill_folder is None:
+        return
+    folder, without = Path(planned.spill_folder), planned.instead_of_spilling
+    if not folder.is_dir():
+        raise SuiteError(
+            f"There is no folder {folder} for activations; make it, name another one with --spill,"
+            f" or {without}."
+        )
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise SuiteError(
+            f"The folder {folder} cannot be written; name another one with --spill, or {without}."
+        )
+    mount = mount_of(folder.resolve())
+    if mount is not None and mount.file_system in IN_MEMORY:
+        raise SuiteError(
+            f"{folder} is in memory ({mount.file_system}); name a folder on storage with --spill,"
+            f" or {without}."
+        )
+    free = shutil.disk_usage(folder).free
+    if free < planned.planned_spill_bytes:
+        raise SuiteError(
+            f"The disk that holds {folder} has {free / 1e6:.3g} MB free, and a step writes"
+            f" {planned.planned_spill_bytes / 1e6:.3g} MB of activations; free some space, name a"
+            f" folder on a larger disk with --spill, or {without}."
+        )

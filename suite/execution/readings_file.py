@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,10 +13,11 @@ COLUMNS = ("t_ns", "source", "channel", "value", "unit")
 
 
 class ReadingsFile:
-    """Appends readings, which :meth:`flush` writes; the file never ends in an incomplete line.
+    """Appends readings from :meth:`open` to :meth:`close`, each with the next :meth:`flush`; the
+    file never ends in an incomplete line.
 
     The first write that fails (a full disk) is the last one; ``failure`` is then the error message.
-    Nothing is raised.
+    Nothing is raised. What another thread adds after the end is not written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -23,14 +25,16 @@ class ReadingsFile:
         self.written = 0
         self._path = path
         self._handle: int | None = None
-        self._size = 0
+        self._size = self._buffered = 0
         self._buffer = io.StringIO(newline="")
         self._rows = csv.writer(self._buffer, lineterminator="\n")
-        self._buffered = 0
+        self._lock = threading.RLock()
+
+    def open(self) -> None:
+        """Make the file, with its columns."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
         try:
-            self._handle = os.open(
-                path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o644
-            )
+            self._handle = os.open(self._path, flags, 0o644)
         except OSError as error:
             self._fail(error)
         self._rows.writerow(COLUMNS)
@@ -39,41 +43,38 @@ class ReadingsFile:
     def add(self, readings: Sequence[Reading]) -> None:
         """Add readings, which the next flush writes; floats are written so that they read back
         exactly."""
-        if self._handle is not None:
-            self._rows.writerows(
-                (each.t_ns, each.source, each.channel, float(each.value), each.unit)
-                for each in readings
-            )
-            self._buffered += len(readings)
+        with self._lock:
+            if self._handle is not None:
+                self._rows.writerows(
+                    (each.t_ns, each.source, each.channel, float(each.value), each.unit)
+                    for each in readings
+                )
+                self._buffered += len(readings)
 
     def flush(self) -> None:
         """Write all added readings (write(2), no fsync)."""
-        data = self._buffer.getvalue().encode()
-        self._buffer.seek(0)
-        self._buffer.truncate()
-        rows, self._buffered = self._buffered, 0
-        if self._handle is None or not data:
-            return
-        try:
-            self._write(data)
-        except OSError as error:
-            self._fail(error)
-            return
-        self._size += len(data)
-        self.written += rows
+        with self._lock:
+            data = self._buffer.getvalue().encode()
+            self._buffer.seek(0)
+            self._buffer.truncate()
+            rows, self._buffered = self._buffered, 0
+            if self._handle is None or not data:
+                return
+            try:
+                _write_all(self._handle, data)
+            except OSError as error:
+                self._fail(error)
+                return
+            self._size += len(data)
+            self.written += rows
 
     def close(self) -> None:
         """Flush and close."""
-        self.flush()
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None
-
-    def _write(self, data: bytes) -> None:
-        handle, view = self._handle, memoryview(data)
-        assert handle is not None
-        while view:
-            view = view[os.write(handle, view) :]
+        with self._lock:
+            self.flush()
+            handle, self._handle = self._handle, None
+            if handle is not None:
+                os.close(handle)
 
     def _fail(self, error: OSError) -> None:
         """Truncate the file to the last complete write and stop writing."""
@@ -90,3 +91,9 @@ class ReadingsFile:
             pass  # a device or pipe cannot be truncated; readers ignore an incomplete line
         finally:
             os.close(handle)
+
+
+def _write_all(handle: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(handle, view) :]

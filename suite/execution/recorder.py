@@ -5,21 +5,20 @@ and the training continues.
 """
 
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from reference_impls.contract import NS_PER_S
 from suite.bundle.layout import READINGS_RAW
-from suite.execution.clock import Clock, SystemClock
 from suite.execution.edge_watch import EdgeWatch
-from suite.execution.meter_session import MeterRecord, MeterSession
+from suite.execution.meter_session import RECORDER, MeterRecord, MeterSession
 from suite.execution.readings_file import ReadingsFile
 from suite.meters.meter import (
     Meter,
     MeteredProcess,
     Moments,
-    Reading,
     WithHelper,
     WithSettings,
     is_number,
@@ -29,15 +28,30 @@ from suite.meters.meter import (
 )
 from suite.meters.schedule import Schedule
 
-__all__ = ["MeterRecord", "Recorder"]
+__all__ = ["RECORDER", "MeterRecord", "Recorder"]
 
-RECORDER = "recorder"
 MAX_FAILURES_IN_A_ROW = 3
 RETRY_S = 10.0
 FLUSH_S = 1.0
 STOP_TIMEOUT_S = 5.0
 ATTACH_TIMEOUT_S = 4.0
 """Less than a rank waits for a reply to its first heartbeat (reference_impls.rank)."""
+
+
+class Clock:
+    """The kernel's clocks; a test's are scripted."""
+
+    def now_ns(self) -> int:
+        """CLOCK_MONOTONIC, ns."""
+        return time.monotonic_ns()
+
+    def thread_cpu_s(self) -> float:
+        """CPU time of the calling thread, s."""
+        return time.thread_time()
+
+    def wait(self, event: threading.Event, timeout_s: float) -> bool:
+        """Wait for the event, at most ``timeout_s``; True when it is set."""
+        return event.wait(timeout_s)
 
 
 class Recorder:
@@ -61,15 +75,13 @@ class Recorder:
         stop_timeout_s: float = STOP_TIMEOUT_S,
         file_name: str = READINGS_RAW,
     ) -> None:
-        self._clock = clock or SystemClock()
+        self._clock = clock or Clock()
         self._stop_timeout_s = stop_timeout_s
-        self._path = directory / file_name
+        self._file = ReadingsFile(directory / file_name)
         self._sessions = {meter.name: MeterSession(meter) for meter in meters}
         self._wake, self._attached = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
-        self._file: ReadingsFile | None = None
-        self._file_lock = threading.Lock()
-        self._active: str | None = None
+        self._active: MeterSession | None = None
         self._error: str | None = None
         self._cost_s = self._edges_cost_s = 0.0
         self._extra_reads: list[str] = []
@@ -80,7 +92,7 @@ class Recorder:
     def start(self, process: MeteredProcess) -> None:
         """Start reading; returns at once. The process may wait at its gate until
         :meth:`wait_until_attached` has returned."""
-        self._file = ReadingsFile(self._path)
+        self._file.open()
         self._thread = threading.Thread(
             target=self._run, args=(process,), name=RECORDER, daemon=True
         )
@@ -91,13 +103,11 @@ class Recorder:
     def wait_until_attached(self, timeout_s: float = ATTACH_TIMEOUT_S) -> None:
         """Return when every meter with ``opens_first`` is attached to the process, or has failed
         to; one that takes longer is recorded as late."""
-        if not self._attached.wait(timeout_s):
-            late = self._sessions.get(self._active or "")
-            if late is not None:
-                late.count_failure(
-                    f"was not attached within {timeout_s:g} s; the implementation was started"
-                    " without it"
-                )
+        if not self._attached.wait(timeout_s) and (late := self._active) is not None:
+            late.count_failure(
+                f"was not attached within {timeout_s:g} s; the implementation was started without"
+                " it"
+            )
 
     def read_soon(self, name: str) -> None:
         """Read a meter once between its scheduled readings, within the shortest period of all
@@ -137,30 +147,26 @@ class Recorder:
             self._wake.set()
         if self._thread is not None:
             self._thread.join(self._stop_timeout_s)
-            if self._thread.is_alive() and self._active in self._sessions:
-                self._sessions[self._active].count_failure(
+            if self._thread.is_alive() and (blocked := self._active) is not None:
+                blocked.count_failure(
                     f"did not return within {self._stop_timeout_s:g} s after the end of the run;"
                     " its thread was abandoned"
                 )
-        with self._file_lock:
-            file, self._file = self._file, None
-        if file is not None:
-            file.close()
+        self._file.close()
         stopped_ns = self._clock.now_ns()
         return (
             *(session.record(stopped_ns) for session in self._sessions.values()),
-            self._recorder_record(file),
+            self._own_record(),
         )
 
-    def _recorder_record(self, file: ReadingsFile | None) -> MeterRecord:
-        error = self._error or (file.failure if file is not None else None)
-        written = file.written if file is not None else 0
+    def _own_record(self) -> MeterRecord:
+        error = self._error or self._file.failure
         return MeterRecord(
             RECORDER,
             FLUSH_S,
             True,
             "",
-            readings=written,
+            readings=self._file.written,
             failures=int(error is not None),
             last_error=error,
             cost_s=self._cost_s + self._edges_cost_s,
@@ -180,16 +186,11 @@ class Recorder:
         self._cost_s = self._clock.thread_cpu_s()
 
     def _open_all(self, process: MeteredProcess) -> None:
-        """Open every meter; those that the process waits for are opened first by
-        suite.meters.registry."""
-        waited_for = {
-            name for name, session in self._sessions.items() if opens_first(session.meter)
-        }
-        for name, session in self._sessions.items():
-            if not waited_for:
+        """Open every meter; suite.meters.registry puts those first that the process waits for."""
+        for session in self._sessions.values():
+            if not opens_first(session.meter):
                 self._attached.set()
             self._open(session, process)
-            waited_for.discard(name)
         self._attached.set()
 
     def _read_until_stopped(self) -> None:
@@ -209,7 +210,7 @@ class Recorder:
             if is_woken:
                 continue
             if name == RECORDER:
-                self._flush()
+                self._file.flush()
             elif self._sessions[name].retry_after_ns <= due_ns:
                 self._read(self._sessions[name])
             schedule.taken(name, clock.now_ns())
@@ -235,7 +236,7 @@ class Recorder:
     def _read(self, session: MeterSession) -> None:
         with self._guard(session):
             readings = [reading for reading in session.meter.read() if is_number(reading.value)]
-            self._keep(readings)
+            self._file.add(readings)
             session.count_readings(readings)
         if session.failures_in_a_row >= MAX_FAILURES_IN_A_ROW:
             session.retry_after_ns = self._clock.now_ns() + round(RETRY_S * NS_PER_S)
@@ -251,7 +252,7 @@ class Recorder:
     def _guard(self, session: MeterSession) -> Iterator[None]:
         """Count the CPU time that a call of the meter takes, and an exception as a failure."""
         began_s = self._clock.thread_cpu_s()
-        self._active = session.meter.name
+        self._active = session
         try:
             yield
         except Exception as error:  # noqa: BLE001 - no meter may end the run, whatever it raises
@@ -260,18 +261,18 @@ class Recorder:
             self._active = None
             session.cost_s += self._clock.thread_cpu_s() - began_s
 
-    def _keep(self, readings: Sequence[Reading]) -> None:
-        with self._file_lock:
-            if self._file is not None:
-                self._file.add(readings)
-
-    def _flush(self) -> None:
-        with self._file_lock:
-            if self._file is not None:
-                self._file.flush()
-
 
 def _is_drawn_here(meter: Meter) -> bool:
     """Whether the recorder draws the moments of the meter's readings; one with a background thread
     draws them there."""
     return moments_of(meter) is Moments.RANDOM and not isinstance(meter, WithHelper)
+
+
+@contextmanager
+def recorded(recorder: Recorder, process: MeteredProcess) -> Iterator[None]:
+    """Record while the block runs."""
+    recorder.start(process)
+    try:
+        yield
+    finally:
+        recorder.stop()

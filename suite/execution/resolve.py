@@ -1,22 +1,51 @@
-"""From a person's options to a request: looks up the prepared data set and names the run."""
+"""From a person's options to a request: judges them, looks up the prepared data set, and names the
+run."""
 
+import secrets
 import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from reference_impls.contract import DataSet
-from suite.catalog.workloads import load_workload
-from suite.datasets.locate import find, published
+from reference_impls import contract
+from suite.catalog.devices import Device
+from suite.catalog.divisions import Division
+from suite.catalog.frameworks import (
+    Framework,
+    load_framework,
+    load_implementation,
+    refuse_precision,
+)
+from suite.catalog.request_defaults import CPU_WORKERS, PREFETCH
+from suite.catalog.rounds import current_round
+from suite.catalog.seeds import use_nonce
+from suite.catalog.timings import CPU, possible_timings
+from suite.catalog.workloads import Workload, load_workload
+from suite.datasets.locate import (
+    SYNTHETIC,
+    PreparedDataSet,
+    find,
+    how_to_prepare,
+    published,
+    synthetic_place,
+)
+from suite.errors import SuiteError
 from suite.execution.request import (
+    FLOAT_BYTES,
+    Accelerator,
+    Collective,
+    Normalisation,
     RunOptions,
     RunRequest,
-    choose_data,
-    chosen_framework,
-    resolve,
-    validate,
+    Wire,
 )
-from suite.execution.run import new_run_id
+from suite.files.names import plain_name
+from suite.launch.child_environment import usable_cores
+from suite.machine.identify import resolve_device
 
 RUNS = Path("runs")
+GPU_WORKERS = 4
+BUCKET_BYTES, SMALL_MODELS_SHARE = 4 * 2**20, 0.25
+MAX_WORKERS, MAX_PREFETCH = 64, 64
 
 
 def resolve_options(
@@ -29,20 +58,294 @@ def resolve_options(
     values, and a data set that is not prepared or damaged.
     """
     validate(options)
-    choice = choose_data(load_workload(options.workload), options.data)
+    workload, framework = load_workload(options.workload), chosen_framework(options)
+    choice = choose_data(workload, options.data)
     prepared = (
         published(choice.name) if as_published and choice.directory is None else None
     ) or find(choice.name, choice.directory)
-    contents = prepared.contents
-    data_set = DataSet(
-        name=choice.name,
-        directory=str(prepared.directory),
-        layout=prepared.definition.layout,
-        classes=contents.classes,
-        train_samples=contents.train_samples,
-        eval_samples=contents.eval_samples,
-        verified=contents.verified,
-        synthetic=prepared.is_synthetic,
+    different = prepared.contents.different
+    if different is not None and options.division is Division.CLOSED:
+        raise SuiteError(
+            f"{different}: it is not the published {prepared.definition.title}, which a"
+            " closed run trains on; prepare it again with"
+            f" {how_to_prepare(prepared.definition)}, or run it in the open division."
+        )
+    device = resolve_device(options.device)
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    # names sort by time
+    run_id = f"{workload.name}-{framework.name}-{stamp}-{secrets.token_hex(3)}"
+    training = _training(options, workload, framework, device.device, choice, prepared)
+    training = training._replace(output_directory=str((output or RUNS / run_id).absolute()))
+    used = None
+    if options.nonce is not None:
+        used = use_nonce(
+            options.nonce,
+            current_round().name,
+            options.run_number,
+            framework,
+            contract.request_to_dict(training),
+        )
+        training = training._replace(seed=used.seed)
+    named = (run_id, workload, device.device, device.evidence, framework, training)
+    return RunRequest(
+        *named, placement=options.placement, nonce=used, with_identity=options.with_identity
     )
-    run_id = new_run_id(options.workload, chosen_framework(options).name, time.time())
-    return resolve(options, data_set, (output or RUNS / run_id).absolute(), run_id)
+
+
+@dataclass(frozen=True)
+class DataChoice:
+    """The data set of a run: its name, its folder if one was named, and the model, target and
+    epochs that apply to it."""
+
+    name: str
+    directory: Path | None
+    model: str
+    target_accuracy: float | None
+    epochs: int
+
+
+def choose_data(workload: Workload, data: str | None) -> DataChoice:
+    """The data set for ``--data``: None or the workload's data set, one of its other data sets, a
+    folder, ``name=folder`` or "synthetic".
+
+    Raises SuiteError when ``data`` is neither a data set of the workload nor a folder.
+    """
+    own = DataChoice(workload.data, None, workload.model, workload.target_accuracy, workload.epochs)
+    others = {
+        other.data: DataChoice(
+            other.data, None, other.model or workload.model, other.target_accuracy, other.epochs
+        )
+        for other in workload.other_data
+    }
+    synthetic = replace(own, directory=synthetic_place(workload.data))
+    known = {own.name: own, SYNTHETIC: synthetic, **others}
+    if data is None:
+        return own
+    if data in known:
+        return known[data]
+    name, _, folder = data.rpartition("=")
+    if name in others and Path(folder).is_dir():
+        return replace(others[name], directory=Path(folder).resolve())
+    if Path(data).is_dir():
+        return replace(own, directory=Path(data).resolve())
+    raise SuiteError(
+        f"--data {data!r} is neither a data set of the workload {workload.name!r}"
+        f" ({', '.join(known)}) nor a folder that exists."
+    )
+
+
+def chosen_framework(options: RunOptions) -> Framework:
+    """The framework of that name, or the implementation in the folder."""
+    return (
+        load_framework(options.framework)
+        if options.implementation is None
+        else load_implementation(Path(options.implementation))
+    )
+
+
+def _training(
+    options: RunOptions,
+    workload: Workload,
+    framework: Framework,
+    device: Device,
+    choice: DataChoice,
+    prepared: PreparedDataSet,
+) -> contract.Request:
+    contents, preprocessing = prepared.contents, workload.preprocessing
+    batch_size = workload.batch_size if options.batch_size is None else options.batch_size
+    if options.batch_size is not None and batch_size > contents.train_samples:
+        raise SuiteError(
+            f"--batch-size {batch_size} is larger than the data set; name at most"
+            f" {contents.train_samples}, its training samples."
+        )
+    accelerator = _accelerator(options.accelerator, device)
+    optimizer = contract.Optimizer(**vars(workload.optimizer))
+    if options.learning_rate is not None:
+        optimizer = optimizer._replace(base_learning_rate=options.learning_rate)
+    return contract.Request(
+        contract_version=contract.CONTRACT_VERSION,
+        workload=workload.name,
+        model=choice.model,
+        framework=framework.name,
+        division=options.division.value,
+        organization=options.organization,
+        platform=device.name,
+        seed=options.seed,
+        epochs=choice.epochs if options.epochs is None else options.epochs,
+        steps=options.steps,
+        eval_every_epochs=workload.eval_every_epochs,
+        target_accuracy=choice.target_accuracy,
+        global_batch_size=batch_size,
+        optimizer=optimizer,
+        initial_weights=workload.initial_weights,
+        data=contract.DataSet(
+            name=choice.name,
+            directory=str(prepared.directory),
+            layout=prepared.definition.layout,
+            synthetic=prepared.is_synthetic,
+            classes=contents.classes,
+            train_samples=contents.train_samples,
+            eval_samples=contents.eval_samples,
+            verified=contents.verified,
+        ),
+        preprocessing=contract.Preprocessing(
+            list(preprocessing.mean), list(preprocessing.std), preprocessing.augmentation
+        ),
+        loading=contract.Loading(
+            _workers(options, accelerator),
+            PREFETCH if options.prefetch is None else options.prefetch,
+        ),
+        parallel=_parallel(options, workload, contents.train_samples, batch_size),
+        batches="read",
+        drop_cache_every_epoch=False,
+        accelerator=accelerator,
+        threads=options.threads
+        or workload.threads
+        or max(1, usable_cores() // options.placement.ranks_per_node),
+        cache_cleared=None,  # set by the run, once the page cache was emptied
+        output_directory="",  # follows from the run's id
+        precision=_precision(options, framework, accelerator),
+        accumulation=options.accumulate,
+        timing=_timing(options, framework, accelerator),
+    )
+
+
+def bucket_bytes(gradient_bytes: int) -> int:
+    """Size of a bucket of gradients; a small model has several, so that exchanges begin during its
+    backward pass (docs/multi-node.md)."""
+    return min(BUCKET_BYTES, int(SMALL_MODELS_SHARE * gradient_bytes))
+
+
+def _parallel(
+    options: RunOptions, workload: Workload, train_samples: int, batch_size: int
+) -> contract.Parallel:
+    placement = options.placement
+    if placement.ranks == 1:
+        return contract.Parallel(1, 1, "none", 0, False)
+    smallest = train_samples % batch_size or batch_size
+    if smallest < placement.ranks:
+        raise SuiteError(
+            f"An epoch's smallest mini-batch has {smallest} sample{'s' * (smallest > 1)}, fewer"
+            f" than the {placement.ranks} ranks; choose another --batch-size, or fewer ranks."
+        )
+    return contract.Parallel(
+        placement.ranks,
+        placement.nodes,
+        options.collective.value,
+        bucket_bytes(workload.parameters * FLOAT_BYTES),
+        True,
+        options.normalisation.value,
+        options.wire.value,
+    )
+
+
+def _accelerator(option: Accelerator, device: Device) -> str:
+    if option is Accelerator.AUTO:
+        option = Accelerator.CPU if device.gpu is None else Accelerator.CUDA
+    return option.value
+
+
+def _precision(options: RunOptions, framework: Framework, accelerator: str) -> str:
+    precision = options.precision or framework.precisions[0]
+    refuse_precision(framework, precision, accelerator)
+    return precision.value
+
+
+def _timing(options: RunOptions, framework: Framework, accelerator: str) -> str:
+    waits_in_steps = options.placement.ranks > 1 or options.memory_budget is not None
+    possible = possible_timings(accelerator, waits_in_steps, framework.asynchronous_on)
+    if options.timing is None:
+        return possible[0].value
+    if options.timing in possible:
+        return options.timing.value
+    if waits_in_steps:
+        why = "Ranks that exchange gradients, and schedules of recomputation, wait in every step"
+    elif accelerator == CPU and framework.asynchronous_on:
+        why = (
+            f"{framework.title} on a CPU has nothing to wait for: both timings are the same there,"
+            " and it is called synchronised"
+        )
+    else:
+        why = f"{framework.title} waits for the device in every step"
+    raise SuiteError(f"{why}; leave --timing asynchronous out.")
+
+
+def _workers(options: RunOptions, accelerator: str) -> int:
+    """``--workers``; by default four with a GPU (Prashanthi et al., section 5.1), and none on a
+    CPU, where they would take the model's cores."""
+    if options.workers is not None:
+        return options.workers
+    return (
+        min(GPU_WORKERS, usable_cores()) if accelerator == Accelerator.CUDA.value else CPU_WORKERS
+    )
+
+
+def validate(options: RunOptions) -> None:
+    """Raise SuiteError for unknown names and values out of range; needs neither data set nor
+    device."""
+    load_workload(options.workload)
+    framework = chosen_framework(options)
+    if framework.outside is not None and options.placement.ranks > 1:
+        raise SuiteError(
+            f"{framework.title} is not in the checkout and trains on one rank only; leave"
+            " --hostfile and --ranks-per-node out."
+        )
+    plain_name(options.organization, "--org")
+    at_least_one = {
+        "--epochs": options.epochs,
+        "--steps": options.steps,
+        "--batch-size": options.batch_size,
+        "--threads": options.threads,
+        "--accumulate": options.accumulate,
+    }
+    for flag, value in at_least_one.items():
+        if value is not None and value < 1:
+            raise SuiteError(f"{flag} must be at least 1, not {value}.")
+    ranges = {
+        "--workers": (options.workers, 0, MAX_WORKERS),
+        "--prefetch": (options.prefetch, 1, MAX_PREFETCH),
+        "--seed": (options.seed, 0, 2**32 - 1),
+    }
+    for flag, (number, least, most) in ranges.items():
+        if number is not None and not least <= number <= most:
+            raise SuiteError(f"{flag} must be between {least} and {most}, not {number}.")
+    if options.learning_rate is not None and not 0 < options.learning_rate < float("inf"):
+        raise SuiteError(f"--learning-rate must be a positive number, not {options.learning_rate}.")
+    if options.accelerator is not Accelerator.AUTO:
+        _timing(options, framework, options.accelerator.value)
+    if options.normalisation is Normalisation.SYNCHRONISED:
+        _refuse_synchronised(options)
+    if options.wire is not Wire.EXACT and options.collective is Collective.NATIVE:
+        raise SuiteError(
+            f"--wire {options.wire.value} is of the suite's all-reduce; leave --collective native"
+            " out."
+        )
+    if options.accumulate > 1 and options.normalisation is Normalisation.SYNCHRONISED:
+        raise SuiteError(
+            "--normalisation synchronised is of one mini-batch an update; leave --accumulate out."
+        )
+    if options.spill is not None and options.memory_budget is None:
+        raise SuiteError(
+            "--spill is for activations that do not fit a budget; add --memory-budget, or leave"
+            " --spill out."
+        )
+    if options.accumulate > 1 and options.memory_budget is not None:
+        raise SuiteError(
+            "A schedule of recomputation updates each weight at once; leave --memory-budget or"
+            " --accumulate out."
+        )
+
+
+def _refuse_synchronised(options: RunOptions) -> None:
+    """Raise SuiteError where there are no statistics to synchronise, or where a framework's own
+    all-reduce weights the ranks' gradients."""
+    if not load_workload(options.workload).normalisation_statistics:
+        raise SuiteError(
+            f"The model of {options.workload!r} has no batch normalisation; leave --normalisation"
+            f" {options.normalisation.value} out."
+        )
+    if options.collective is Collective.NATIVE:
+        raise SuiteError(
+            f"--normalisation {options.normalisation.value} needs the suite's all-reduce; leave"
+            " --collective native out."
+        )

@@ -15,9 +15,9 @@ from suite.bundle.resumption import Resumption, read_resumption
 from suite.catalog.divisions import Division
 from suite.errors import FileError, SuiteError
 from suite.execution.kept_states import states_folder
-from suite.execution.redacting import recorded_request, redactor_of
+from suite.execution.records import records_of
 from suite.execution.request import Resume, RunRequest
-from suite.execution.run_lock import is_held
+from suite.execution.run_directory import is_held
 from suite.files.json_file import flat
 from suite.metrics.uncounted import uncounted_intervals
 
@@ -63,7 +63,7 @@ def resume(request: RunRequest, run: Path) -> RunRequest:
             f"{request.framework.title} is not in the checkout; only its implementations continue"
             " from training states: run it anew."
         )
-    if Path(request.training.output_directory) == run.absolute():
+    if request.directory == run.absolute():
         raise SuiteError(
             f"{run} is the run to resume, whose records are kept; choose another --output."
         )
@@ -93,9 +93,9 @@ def refuse_other_data(path: Path, run: Path) -> None:
 def _refuse_other_training(request: RunRequest, record: RunRecord, run: Path) -> None:
     wanted, found = (
         {**DEFAULTS, **dict(flat(one))}
-        for one in (record.request, recorded_request(request.training, redactor_of(request)))
+        for one in (record.request, records_of(request).request_values(request.training))
     )
-    alone = request.training.parallel.ranks == 1 or wanted.get("parallel.ranks") == 1
+    alone = request.ranks == 1 or wanted.get("parallel.ranks") == 1
     skipped = (*MAY_DIFFER, *(OF_SEVERAL_RANKS if alone else ()))
     differing = [
         name
@@ -121,33 +121,25 @@ def _typed(value: object) -> str:
 def _last_state(run: Path, log: Log) -> tuple[Path, int, Mapping[str, str]]:
     """The file of the last kept state, its epoch, and its digests, which the run logged."""
     folder = states_folder(run)
-    epochs = sorted(
-        (event.epoch for event in log.all("state_digests") if event.epoch is not None), reverse=True
-    )
-    for epoch in epochs:
-        file, logged = (
-            folder / state_name(epoch),
-            next(event.value for event in log.all("state_digests") if event.epoch == epoch),
+    logged = {
+        event.epoch: event.value
+        for event in reversed(log.all("state_digests"))
+        if event.epoch is not None and (folder / state_name(event.epoch)).is_file()
+    }
+    if not logged:
+        raise SuiteError(
+            f"{run} kept no training state of a finished epoch in {folder}; only runs with"
+            " --keep-states can be resumed: run it anew."
         )
-        if not file.is_file():
-            continue
-        has_earlier = any(
-            (folder / state_name(other)).is_file() for other in epochs if other < epoch
-        )
-        remedy = GO_BACK if has_earlier else BEGIN_ANEW
-        try:
-            state = digests(StateFile(str(file)).of_rank(0))
-        except ContractError as error:
-            raise SuiteError(str(error).rstrip("."), remedy) from error
-        if state != logged:
-            raise SuiteError(
-                f"{file} is not the state that {run} logged after epoch {epoch}", remedy
-            )
-        return file.absolute(), epoch, state
-    raise SuiteError(
-        f"{run} kept no training state of a finished epoch in {folder}; only runs with"
-        " --keep-states can be resumed: run it anew."
-    )
+    epoch = max(logged)
+    file, remedy = folder / state_name(epoch), GO_BACK if len(logged) > 1 else BEGIN_ANEW
+    try:
+        state = digests(StateFile(str(file)).of_rank(0))
+    except ContractError as error:
+        raise SuiteError(str(error).rstrip("."), remedy) from error
+    if state != logged[epoch]:
+        raise SuiteError(f"{file} is not the state that {run} logged after epoch {epoch}", remedy)
+    return file.absolute(), epoch, state
 
 
 def _resumption(record: RunRecord, log: Log, epoch: int, state: Mapping[str, str]) -> Resumption:
@@ -162,11 +154,10 @@ def _resumption(record: RunRecord, log: Log, epoch: int, state: Mapping[str, str
     reason = record.message or "its harness ended without saying why: killed, or a power failure"
     boot = start.metadata.get("boot")
     began = (int(start.time_ms), start.mono_ns, boot if isinstance(boot, str) else None)
+    uncounted_s = sum(interval.length_s for interval in uncounted_intervals(log))
     if before is not None:
         began = (before.began_time_ms, before.began_mono_ns, before.boot)
-    uncounted_s = sum(interval.length_s for interval in uncounted_intervals(log)) + (
-        before.uncounted_s if before is not None else 0.0
-    )
+        uncounted_s += before.uncounted_s
     return Resumption(
         record.run_id,
         epoch,

@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from suite.errors import SuiteError
@@ -48,9 +49,11 @@ def checks_of_runs(requests: Sequence[RunRequest], directory: Path) -> list[Chec
     different = {
         (request.training.output_directory.rpartition("-r")[0]): request for request in requests
     }
-    checks: list[Check] = [lambda each=each: find(each) for each in frameworks.values()]  # type: ignore[misc]
-    checks += [lambda each=each: preflight(each) for each in different.values()]  # type: ignore[misc]
-    return [*checks, lambda: _refuse_full_disk(requests, directory)]
+    return [
+        *(partial(find, each) for each in frameworks.values()),
+        *(partial(preflight, each) for each in different.values()),
+        partial(_refuse_full_disk, requests, directory),
+    ]
 
 
 def refuse_folder(directory: Path, kind: str, varied: Sequence[str]) -> None:
@@ -115,7 +118,7 @@ def held(directory: Path) -> Iterator[None]:
 
 def _refuse_full_disk(requests: Sequence[RunRequest], directory: Path) -> None:
     place = nearest_existing(directory)
-    missing = sum(not Path(request.training.output_directory).exists() for request in requests)
+    missing = sum(not request.directory.exists() for request in requests)
     free, needed = shutil.disk_usage(place).free, missing * RUN_BYTES
     if free < needed > BUNDLE_SIZE_BYTES:  # of less, the preflight of one run has said it
         raise SuiteError(

@@ -25,10 +25,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from suite.errors import SuiteError
+from suite.execution.events import silent
 from suite.execution.request import RunOptions
-from suite.experiments.events import silent
 from suite.experiments.matrix import MatrixDefinition, PlannedMatrix, plan_matrix
-from suite.experiments.matrix_runs import make_runs, resolve_matrix, validate
+from suite.experiments.matrix_runs import make_runs, validated
 from suite.files.archive import pack
 from suite.files.digest import sha256 as file_sha256
 from suite.files.paths import home
@@ -84,7 +84,7 @@ def make(task: BoardTask) -> Path | None:
     folder. Raises SuiteError as ``run_matrix``."""
     planned = plan_matrix(task.definition, task.options)
     if task.folder is None:
-        validate(planned, resolve_matrix(planned, task.place), task.place)
+        validated(planned, task.place)
         return None
     chosen: PlannedMatrix = replace(
         planned, runs=tuple(run for run in planned.runs if run.folder == task.folder)
@@ -95,7 +95,8 @@ def make(task: BoardTask) -> Path | None:
             " the same one on all boards."
         )
     with _alone():
-        make_runs(chosen, task.place, command=task.command, progress=silent)
+        requests = validated(chosen, task.place)
+        make_runs(chosen, requests, task.place, task.command, silent)
     return task.place / task.folder
 
 

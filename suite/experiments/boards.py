@@ -16,10 +16,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from suite.errors import SuiteError
+from suite.execution.events import Notice, Progress, SweepRunKept, SweepRunStarted, silent
 from suite.execution.request import Accelerator, RunOptions, RunRequest
 from suite.experiments.before_runs import held, refuse_at_once, refuse_folder
 from suite.experiments.board_task import REFUSED, SERVE, TAKEN, BoardTask
-from suite.experiments.events import Notice, Progress, SweepRunKept, SweepRunStarted, silent
 from suite.experiments.matrix import MatrixDefinition, PlannedMatrix, plan_matrix
 from suite.experiments.matrix_runs import resolve_matrix, say_left_over
 from suite.experiments.sweep_runs import NOT_COMPARED, is_done
@@ -115,9 +115,7 @@ def run_on_boards(
         [lambda: refuse_folder(directory, MATRIX, matrix.plan.variables), boards.refuse_agent]
     )
     machine = keys_of_the_machine(options)
-    are_kept = [
-        is_done(Path(request.training.output_directory), request, machine) for request in requests
-    ]
+    are_kept = [is_done(request.directory, request, machine) for request in requests]
     jobs = []
     for number, (run, label, request, kept) in enumerate(
         zip(matrix.runs, matrix.labels, requests, are_kept, strict=True), start=1

@@ -33,8 +33,7 @@ def plan(ranks: int, available_bytes: int, size: int | None = None) -> Problem:
             f"Too little memory for LINPACK of order {order}: {available_bytes / 2**20:.0f} MiB are"
             f" free, enough for --size {max_order}."
         )
-    rows = max(divisor for divisor in range(1, math.isqrt(ranks) + 1) if ranks % divisor == 0)
-    return Problem(order, BLOCK, rows, ranks // rows)
+    return Problem(order, BLOCK, *grids(ranks)[0])
 
 
 def grids(ranks: int) -> tuple[tuple[int, int], ...]:
@@ -59,15 +58,11 @@ def hpl_input(problems: Sequence[Problem], to_file: bool) -> str:
     HPL solves every block size with every grid.
     """
     device = 8 if to_file else 6
-    blocks, shapes = (
-        tuple(dict.fromkeys(each.block for each in problems)),
-        tuple(dict.fromkeys((each.rows, each.columns) for each in problems)),
+    blocks = dict.fromkeys(each.block for each in problems)
+    shapes = dict.fromkeys((each.rows, each.columns) for each in problems)
+    block, rows, columns = (
+        " ".join(map(str, each)) for each in (blocks, *zip(*shapes, strict=True))
     )
-    listed = (
-        " ".join(map(str, numbers))
-        for numbers in (blocks, (rows for rows, _ in shapes), (columns for _, columns in shapes))
-    )
-    block, rows, columns = listed
     values = [
         "edge-training-suite",
         "",

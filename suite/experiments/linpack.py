@@ -3,6 +3,7 @@ this one."""
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import psutil
 from suite.bundle import layout
 from suite.errors import SuiteError
 from suite.experiments import hpl
-from suite.experiments.linpack_power import PowerRecording
+from suite.experiments.linpack_power import PowerRecording, unknown_power
 from suite.experiments.lu import Solved
 from suite.experiments.machine_load import LoadWatch, MachineLoad, measure_load
 from suite.files.paths import checkout, home
@@ -33,9 +34,7 @@ from suite.metrics.linpack import (
     SCHEMA,
     Linpack,
     Load,
-    Power,
     Problem,
-    Solution,
     refuse_wrong,
 )
 
@@ -149,19 +148,14 @@ def _available_there(host: str, agent: str | None) -> int:
             f"The memory of {host} could not be read ({error}); `suite cluster doctor` says what it"
             " lacks."
         ) from error
-    lines = (
-        line.split() for line in answer.stdout.splitlines() if line.startswith("MemAvailable:")
-    )
-    found = next(
-        (int(words[1]) * 1024 for words in lines if len(words) > 1 and words[1].isdigit()), None
-    )
+    found = re.search(r"^MemAvailable:\s*(\d+)", answer.stdout, re.MULTILINE)
     if found is None:
         said = (answer.stderr.strip().splitlines() or [f"exit code {answer.returncode}"])[-1][:200]
         raise SuiteError(
             f"The memory of {host} could not be read ({said}); `suite cluster doctor` says what it"
             " lacks."
         )
-    return found
+    return int(found[1]) * 1024
 
 
 def _measured_load(allow_busy: bool) -> MachineLoad:
@@ -262,11 +256,7 @@ def _with_hpl(
     solutions = hpl.read_solutions(printed, output.name)
     best = max(solutions, key=lambda solution: solution.gflops)
     several = solutions if len(solutions) > 1 else ()
-    watts = (
-        power.figures(best.gflops, ran.window_ns)
-        if not several
-        else Power(None, None, None, None, SEVERAL)
-    )
+    watts = power.figures(best.gflops, ran.window_ns) if not several else unknown_power(SEVERAL)
     return Linpack(
         SCHEMA,
         "HPL",
@@ -276,7 +266,8 @@ def _with_hpl(
         placement.ranks,
         1,
         ran.blas,
-        *_rates(best, placement.nodes),
+        best,
+        best.gflops / placement.nodes,
         watts,
         output.name,
         several,
@@ -296,7 +287,6 @@ def _with_scipy(
     _refuse_busy(ran.load, allow_busy, directory)
     solved = read_lu((directory / layout.OUTPUT).read_text(encoding="utf-8", errors="replace"))
     watts = power.figures(solved.solution.gflops, (solved.start_ns, solved.stop_ns))
-    rates = _rates(solved.solution, 1)
     return Linpack(
         SCHEMA,
         "LU",
@@ -306,7 +296,8 @@ def _with_scipy(
         1,
         threads,
         ran.blas,
-        *rates,
+        solved.solution,
+        solved.solution.gflops,
         watts,
         layout.OUTPUT,
         load=ran.load,
@@ -327,10 +318,6 @@ def read_lu(text: str) -> Solved:
 def _machine() -> tuple[str, str | None]:
     """The device profile's name and the processor."""
     return identify().device.name, cpu_model()
-
-
-def _rates(solution: Solution, nodes: int) -> tuple[Solution, float]:
-    return solution, solution.gflops / nodes
 
 
 def _seal(directory: Path, record: Linpack) -> Linpack:

@@ -1,88 +1,130 @@
 """LINPACK's power: the run's meters, read while the system is solved."""
 
+import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle import frames, layout
 from suite.bundle.channels import Channels, channels_of_frame
-from suite.bundle.layout import node_tables
-from suite.catalog.power import load_power_rules
+from suite.catalog.power import load_power_rules, power_sources
 from suite.execution.baseload import baseload_meters
-from suite.execution.recorder import Recorder
-from suite.execution.remote_power import RemotePower
+from suite.execution.node_recorder import ATTACHED, STOP
+from suite.execution.recorder import Recorder, recorded
+from suite.execution.remote_recorder import (
+    START_TIMEOUT_S,
+    STOP_TIMEOUT_S,
+    RemoteRecorder,
+    wait_for,
+)
 from suite.launch.placement import Placement
 from suite.meters.meter import MeteredProcess
-from suite.meters.registry import open_meters
+from suite.meters.registry import meter_classes, open_meters
 from suite.metrics.energy_figures import NO_SENSOR, window_energy
 from suite.metrics.linpack import Power
 from suite.metrics.power import describe_totals, power_totals
 
+NO_PROCESS = 1
+"""Power meters are attached to no process; a recorder on another node is told the first one."""
+
 
 class PowerRecording:
     """Records the power meters of all nodes while the program runs, and computes the energy of
-    solving."""
+    solving.
+
+    The readings of a host but the first are on its own clock. One that cannot be measured has none,
+    and a sentence in ``_problems``, by its place in the hostfile.
+    """
 
     def __init__(self, directory: Path, placement: Placement) -> None:
         self._directory, self._placement = directory, placement
-        self._remote = RemotePower(placement, directory)
+        self._recorders: dict[int, RemoteRecorder] = {}
+        self._ahead_ns: dict[int, int | None] = {}
+        self._problems: dict[int, str] = {}
 
     @contextmanager
     def recording(self, pid: int) -> Iterator[None]:
-        """Record while the body runs, which calls :meth:`tick`. This node's meters are read where
-        one measures power."""
+        """Record while the body runs, which calls :meth:`tick` at least every five seconds. This
+        node's meters are read where one measures power."""
         meters = baseload_meters(open_meters())
-        with self._remote.recording():
-            if not meters:
-                yield
-                return
-            recorder = Recorder(meters, self._directory)
-            recorder.start(MeteredProcess(pid, self._directory))
-            try:
-                yield
-            finally:
-                recorder.stop()
+        with self._recording_elsewhere(), ExitStack() as stack:
+            if meters:
+                process = MeteredProcess(pid, self._directory)
+                stack.enter_context(recorded(Recorder(meters, self._directory), process))
+            yield
+
+    @contextmanager
+    def _recording_elsewhere(self) -> Iterator[None]:
+        power = power_sources(load_power_rules())
+        settings = {
+            "data": str(self._directory),
+            "page_cache": "warm",
+            "device": "generic",
+            "with_identity": False,
+            "peer": None,
+            "baseload_s": 0,
+            "silence_s": self._placement.silence_s,
+            "left_out": [meter.name for meter in meter_classes() if meter.name not in power],
+        }
+        where = (self._directory, self._placement.agent, (Path(sys.executable),))
+        for place, host in enumerate(self._placement.hosts[1:], start=1):
+            recorder = RemoteRecorder(host, place, *where, settings, goes_on=True)
+            recorder.facts["page_cache"] = {}  # readings follow at once
+            self._recorders[place] = recorder
+        try:
+            self._wait_for(ATTACHED, START_TIMEOUT_S)
+            self._ahead_ns = {
+                place: each.clock_offset_ns() for place, each in self._recorders.items()
+            }
+            yield
+            for recorder in self._recorders.values():
+                recorder.send(STOP)
+            self._wait_for("meters", STOP_TIMEOUT_S)
+        finally:
+            for place, recorder in self._recorders.items():
+                if recorder.problem is not None:
+                    self._problems[place] = f"{recorder.host}: {recorder.problem}"
+                recorder.disconnect()
+
+    def _wait_for(self, fact: str, timeout_s: float) -> None:
+        problem = f"its recorder did not answer within {timeout_s:g} s"
+        wait_for(fact, self._recorders.values(), timeout_s, problem, self.tick)
 
     def tick(self) -> None:
         """Exchange messages with the other nodes."""
-        self._remote.tick()
+        for recorder in self._recorders.values():
+            recorder.tick(NO_PROCESS)
 
     def figures(self, gflops: float, window_ns: tuple[int, int]) -> Power:
         """Energy of all nodes and GFLOPS per watt in the window (this node's CLOCK_MONOTONIC, ns).
         Converts the raw readings to tables."""
-        each = [self._of_table(layout.READINGS_RAW, layout.READINGS, window_ns, gflops)]
+        each = [self._power_from(layout.READINGS_RAW, layout.READINGS, window_ns, gflops)]
         for place in range(1, self._placement.nodes):
-            table, raw = node_tables(place)
-            ahead_ns = self._remote.offsets_ns.get(place)
-            if place in self._remote.problems or ahead_ns is None:
-                each.append(
-                    Power(
-                        None,
-                        None,
-                        None,
-                        None,
-                        self._remote.problems.get(place, "the offset of its clock is unknown"),
-                    )
-                )
+            table, raw = layout.node_tables(place)
+            ahead_ns, problem = self._ahead_ns.get(place), self._problems.get(place)
+            if problem is not None or ahead_ns is None:
+                each.append(unknown_power(problem or "the offset of its clock is unknown"))
             else:
-                each.append(
-                    self._of_table(
-                        raw, table, (window_ns[0] + ahead_ns, window_ns[1] + ahead_ns), gflops
-                    )
-                )
+                there_ns = (window_ns[0] + ahead_ns, window_ns[1] + ahead_ns)
+                each.append(self._power_from(raw, table, there_ns, gflops))
         return power_of_nodes(each, self._placement.hosts, gflops)
 
-    def _of_table(
+    def _power_from(
         self, raw_name: str, name: str, window_ns: tuple[int, int], gflops: float
     ) -> Power:
         raw = self._directory / raw_name
         if not raw.is_file():
-            return Power(None, None, None, None, NO_SENSOR)
+            return unknown_power(NO_SENSOR)
         readings = frames.read_raw_readings(raw)
         frames.write_table(readings, self._directory / name)
         raw.unlink()
         return power_of(channels_of_frame(readings), window_ns, gflops)
+
+
+def unknown_power(reason: str) -> Power:
+    """The power of a run of LINPACK that nothing measured."""
+    return Power(None, None, None, None, reason)
 
 
 def power_of_nodes(each: Sequence[Power], hosts: Sequence[str], gflops: float) -> Power:
@@ -96,12 +138,10 @@ def power_of_nodes(each: Sequence[Power], hosts: Sequence[str], gflops: float) -
         if power.energy_j is None
     ]
     if missing:
-        return Power(None, None, None, None, "; ".join(missing)[:500])
+        return unknown_power("; ".join(missing)[:500])
     methods = tuple(dict.fromkeys(str(power.method) for power in each))
     if len(methods) > 1:
-        return Power(
-            None, None, None, None, f"the nodes' sensors differ: {'; '.join(methods)}"[:500]
-        )
+        return unknown_power(f"the nodes' sensors differ: {'; '.join(methods)}"[:500])
     energy_j, time_s = sum(power.energy_j or 0.0 for power in each), each[0].time_s
     lows, highs = [power.low_j for power in each], [power.high_j for power in each]
     low_j, high_j = (
@@ -121,7 +161,7 @@ def power_of(channels: Channels, window_ns: tuple[int, int], gflops: float) -> P
         (window_ns[1] - window_ns[0]) * SECONDS_PER_NS,
     )
     if energy is None:
-        return Power(None, None, None, None, NO_SENSOR)
+        return unknown_power(NO_SENSOR)
     if energy.energy_j is None or energy.energy_j <= 0 or time_s <= 0:
         return Power(
             None,

@@ -44,32 +44,29 @@ class LoadWatch:
         self._meter.open(MeteredProcess(os.getpid(), Path.cwd()))
         self._began_s, self._before = time.monotonic(), _values(self._meter)
 
+    def rates(self) -> tuple[dict[str, float], float]:
+        """What each channel has counted so far, per second, and the seconds."""
+        after, took_s = _values(self._meter), time.monotonic() - self._began_s
+        before = self._before
+        counted = {name: after[name] - before[name] for name in before if name in after}
+        return {name: count / took_s for name, count in counted.items()}, took_s
+
     def foreign_cores(self) -> float:
         """Mean of the cores that other programs and the hypervisor took so far."""
-        after, took_s = _values(self._meter), time.monotonic() - self._began_s
-        used_s = {name: after[name] - self._before[name] for name in ("busy", "own", "steal")}
-        return max(0.0, used_s["busy"] - used_s["own"] + used_s["steal"]) / took_s
+        rate, _ = self.rates()
+        return max(0.0, rate["busy"] - rate["own"] + rate["steal"])
 
     def waiting(self) -> float | None:
         """Share of the time in which some task waited for a CPU so far; None where the kernel has
         no pressure stall information."""
-        now = _values(self._meter).get("cpu.some")
-        return (
-            None
-            if now is None
-            else (now - self._before["cpu.some"]) / (time.monotonic() - self._began_s)
-        )
+        return self.rates()[0].get("cpu.some")
 
 
 def measure_load(seconds: float) -> MachineLoad:
     """Measure for ``seconds``; the caller's own processes are not foreign."""
-    meter = LoadMeter()
-    meter.open(MeteredProcess(os.getpid(), Path.cwd()))
-    began_s, before, programs = time.monotonic(), _values(meter), _programs()
+    watch, programs = LoadWatch(), _programs()
     time.sleep(seconds)
-    after, later = _values(meter), _programs()
-    took_s = time.monotonic() - began_s
-    rate = {name: (after[name] - before[name]) / took_s for name in before if name in after}
+    (rate, took_s), later = watch.rates(), _programs()
     used = {
         key: (cpu_s - programs[key]) / took_s for key, cpu_s in later.items() if key in programs
     }

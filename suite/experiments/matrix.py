@@ -21,8 +21,9 @@ from suite.catalog.studies import StudyDefinition, Variable
 from suite.catalog.timings import Timing
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
-from suite.execution.machine_names import of_this_machine
-from suite.execution.request import Accelerator, Collective, PageCache, RunOptions, choose_data
+from suite.execution.records import local_redactor
+from suite.execution.request import Accelerator, Collective, PageCache, RunOptions
+from suite.execution.resolve import choose_data
 from suite.files.redaction import Redactor
 from suite.files.schema import from_plain
 from suite.files.toml_file import read_table
@@ -38,23 +39,6 @@ MAX_COOL_TO_C = 110.0  # above it processors shut down
 LIMITS = ("cpu_quota", "memory_mb", READ_MB_S)
 """Values that limit what the implementation may use of this machine (suite.machine.limits)."""
 
-_OF_OPTIONS = (
-    "workload",
-    "framework",
-    "data",
-    "batch_size",
-    "epochs",
-    "steps",
-    "learning_rate",
-    "threads",
-    "workers",
-    "prefetch",
-    "accelerator",
-    "collective",
-    "precision",
-    "timing",
-)
-_OF_MODES = ("cores", "cpu_mhz", "gpu_mhz", "emc_mhz", "governor", "turbo", "fan", "jetson_clocks")
 _UNSAFE = re.compile(r"[^A-Za-z0-9]+")
 _MAX_NAME = 40
 _DIGEST = 8
@@ -116,17 +100,17 @@ class Values:
     @property
     def given(self) -> dict[str, Any]:
         """The settings that have a value."""
-        return {
-            each.name: getattr(self, each.name)
-            for each in dataclasses.fields(self)
-            if getattr(self, each.name) is not None
-        }
+        return _given(self)
 
     @property
     def mode(self) -> WantedMode:
         """The power mode among them."""
-        found = {name: getattr(self, name) for name in _OF_MODES if getattr(self, name) is not None}
-        return WantedMode(mode=self.power_mode, **found)
+        return WantedMode(mode=self.power_mode, **self.among(WantedMode))
+
+    def among(self, kind: type) -> dict[str, Any]:
+        """The given settings that a dataclass has, too."""
+        names = {each.name for each in dataclasses.fields(kind)}
+        return {name: value for name, value in self.given.items() if name in names}
 
     def text(self, name: str) -> str:
         """A value in words, as it is typed."""
@@ -142,41 +126,13 @@ class Values:
         )
 
 
-@dataclass(frozen=True)
-class Vary:
-    """Several values of each setting that is varied; what they are: :class:`Values`."""
-
-    workload: tuple[str, ...] = ()
-    framework: tuple[str, ...] = ()
-    data: tuple[str, ...] = ()
-    batch_size: tuple[int, ...] = ()
-    epochs: tuple[int, ...] = ()
-    steps: tuple[int, ...] = ()
-    learning_rate: tuple[float, ...] = ()
-    threads: tuple[int, ...] = ()
-    workers: tuple[int, ...] = ()
-    prefetch: tuple[int, ...] = ()
-    accelerator: tuple[Accelerator, ...] = ()
-    precision: tuple[Precision, ...] = ()
-    timing: tuple[Timing, ...] = ()
-    collective: tuple[Collective, ...] = ()
-    nodes: tuple[int, ...] = ()
-    page_cache: tuple[PageCache, ...] = ()
-    meters: tuple[str, ...] = ()
-    cpu_quota: tuple[float, ...] = ()
-    memory_mb: tuple[float, ...] = ()
-    read_mb_s: tuple[float, ...] = ()
-    neighbours: tuple[int, ...] = ()
-    isolation: tuple[Isolation, ...] = ()
-    power_mode: tuple[str, ...] = ()
-    cores: tuple[str, ...] = ()
-    cpu_mhz: tuple[int, ...] = ()
-    gpu_mhz: tuple[int, ...] = ()
-    emc_mhz: tuple[int, ...] = ()
-    governor: tuple[str, ...] = ()
-    turbo: tuple[str, ...] = ()
-    fan: tuple[str, ...] = ()
-    jetson_clocks: tuple[bool, ...] = ()
+_KINDS = {name: typing.get_args(hint)[0] for name, hint in typing.get_type_hints(Values).items()}
+Vary: Any = dataclasses.make_dataclass(
+    "Vary",
+    [(name, tuple[kind, ...], ()) for name, kind in _KINDS.items()],  # type: ignore[valid-type]
+    frozen=True,
+)
+"""Several values of each setting that is varied, in tuples; what they are: :class:`Values`."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +159,7 @@ class MatrixDefinition:
     cool_to_c: float | None = None
     cool_timeout_s: float = 900.0
     needs_power: bool = False
-    vary: Vary = Vary()
+    vary: Vary = field(default_factory=Vary)
     points: tuple[Values, ...] = ()
     fixed: Values = Values()
 
@@ -264,11 +220,10 @@ def read_matrix_file(path: Path) -> MatrixDefinition:
     return from_plain(table, MatrixDefinition, f"{path}: ")
 
 
-def parse_vary(options: Sequence[str]) -> Vary:
+def parse_vary(options: Sequence[str]) -> Any:
     """The varied settings of ``--vary NAME=VALUE,VALUE``, one text for each; raises SuiteError for
     an unknown name and a value of another kind."""
     values: dict[str, list[Any]] = {}
-    kinds = {name: typing.get_args(hint)[0] for name, hint in typing.get_type_hints(Vary).items()}
     for option in options:
         name, equals, listed = option.partition("=")
         name = name.strip().replace("-", "_")
@@ -280,7 +235,7 @@ def parse_vary(options: Sequence[str]) -> Vary:
             )
         if name in values:
             raise SuiteError(f"--vary {name} is given twice; write its values once, as {name}=A,B.")
-        values[name] = [_typed(word, kinds.get(name, str), name) for word in words]
+        values[name] = [_typed(word, _KINDS.get(name, str), name) for word in words]
     return from_plain(values, Vary, "--vary: ")
 
 
@@ -309,13 +264,7 @@ def matrix_of_study(study: StudyDefinition) -> MatrixDefinition:
             " vary nodes in a matrix of your own."
         )
     vary = parse_vary([f"{study.variable.value}={','.join(study.values)}"])
-    fixed = Values(
-        **{
-            name: value
-            for name, value in dataclasses.asdict(study.fixed).items()
-            if value is not None
-        }
-    )
+    fixed = Values(**_given(study.fixed))
     return MatrixDefinition(
         title=study.title,
         seeds=study.repetitions,
@@ -325,11 +274,11 @@ def matrix_of_study(study: StudyDefinition) -> MatrixDefinition:
     )
 
 
-def with_varied(definition: MatrixDefinition, vary: Vary) -> MatrixDefinition:
+def with_varied(definition: MatrixDefinition, vary: Any) -> MatrixDefinition:
     """The matrix with more varied settings, which replace its fixed ones; raises SuiteError for one
     that it varies already."""
-    more = {name: getattr(vary, name) for name in _names() if getattr(vary, name)}
-    twice = next((name for name in more if getattr(definition.vary, name)), None)
+    more = _given(vary)
+    twice = next((name for name in more if name in _given(definition.vary)), None)
     if twice is not None:
         raise SuiteError(f"{twice} is varied by the study already; give its values by --values.")
     return replace(
@@ -351,8 +300,8 @@ def plan_matrix(
     """
     _validate(definition)
     chosen = list(_chosen(definition))
-    variables = tuple(name for name in _names() if any(name in values.given for values in chosen))
-    redactor = of_this_machine()  # a folder of ``data`` may name a person
+    variables = tuple(name for name in _KINDS if any(name in values.given for values in chosen))
+    redactor = local_redactor()  # a folder of ``data`` may name a person
     points = [
         _Point(
             _point_plan(values, variables, definition.fixed, redactor),
@@ -407,7 +356,7 @@ class _Point:
 
 
 def _validate(definition: MatrixDefinition) -> None:
-    varied = [name for name in _names() if getattr(definition.vary, name)]
+    varied = _given(definition.vary)
     if bool(varied) == bool(definition.points):
         raise SuiteError(
             "A matrix varies settings (--vary NAME=A,B, or [vary] in its file) or lists its"
@@ -418,8 +367,7 @@ def _validate(definition: MatrixDefinition) -> None:
             "--random N draws N points, 1 or more, from the grid of the varied settings; a list of"
             " points is run as it is."
         )
-    for name in varied:
-        values = getattr(definition.vary, name)
+    for name, values in varied.items():
         twice = next((value for value in values if values.count(value) > 1), None)
         if twice is not None:  # more likely a slip than a wish for more runs, which --seeds makes
             raise SuiteError(
@@ -441,15 +389,8 @@ def _validate(definition: MatrixDefinition) -> None:
             f"A machine cannot be cooled to {definition.cool_to_c:g} degC; name a temperature above"
             f" 0 and up to {MAX_COOL_TO_C:g}."
         )
-    uneven = next(
-        (
-            values
-            for values in definition.points
-            if set(values.given) != set(definition.points[0].given)
-        ),
-        None,
-    )
-    if uneven is not None or (definition.points and not definition.points[0].given):
+    given = {frozenset(values.given) for values in definition.points}
+    if len(given) > 1 or frozenset() in given:
         raise SuiteError("Every one of the [[points]] needs a value for the same settings.")
 
 
@@ -458,9 +399,7 @@ def _chosen(definition: MatrixDefinition) -> Iterator[Values]:
     if definition.points:
         yield from definition.points
         return
-    varied = {
-        name: getattr(definition.vary, name) for name in _names() if getattr(definition.vary, name)
-    }
+    varied = _given(definition.vary)
     count = math.prod(map(len, varied.values()))
     drawn: Sequence[int] = range(count)
     if definition.random is not None:
@@ -528,9 +467,7 @@ def _run(
     hosts: tuple[str, ...],
 ) -> MatrixRun:
     values = point.values
-    changes: dict[str, Any] = {
-        name: getattr(values, name) for name in _OF_OPTIONS if getattr(values, name) is not None
-    }
+    changes = values.among(RunOptions)
     options = replace(base, **changes, seed=definition.first_seed + repetition - 1)
     if options.implementation is not None and "framework" in changes:
         raise SuiteError("A matrix varies frameworks by name; leave --implementation out.")
@@ -542,14 +479,12 @@ def _run(
         options = replace(
             options, placement=replace(options.placement, hosts=hosts[: values.nodes])
         )
-    alone = next(
-        (name for name in ("isolation", "neighbours") if getattr(values, name) is not None), None
-    )
+    alone = next((name for name in ("isolation", "neighbours") if name in values.given), None)
     if alone is not None and options.placement.hosts:
         raise SuiteError(f"{alone} is for one rank on this machine; leave --hostfile out.")
     if values.neighbours is not None and not 0 <= values.neighbours <= MAX_NEIGHBOURS:
         raise SuiteError(f"neighbours {values.neighbours}: name 0 to {MAX_NEIGHBOURS}.")
-    limited = next((name for name in LIMITS if getattr(values, name) is not None), None)
+    limited = next((name for name in LIMITS if name in values.given), None)
     if limited is not None and values.isolation is Isolation.PODMAN:
         raise SuiteError(
             f"{limited} limits processes of this cgroup, and podman's containers have cgroups of"
@@ -570,5 +505,6 @@ def _merged(fixed: Values, values: Values) -> Values:
     return replace(fixed, **values.given)
 
 
-def _names() -> tuple[str, ...]:
-    return tuple(each.name for each in dataclasses.fields(Values))
+def _given(settings: Any) -> dict[str, Any]:
+    """The fields of a dataclass that have a value, or values."""
+    return {name: value for name, value in vars(settings).items() if value not in (None, ())}

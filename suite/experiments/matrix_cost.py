@@ -11,8 +11,8 @@ from suite.bundle.layout import MANIFEST, STEPS
 from suite.bundle.lifetime import read_lifetime
 from suite.bundle.reader import Bundle, RunRecord
 from suite.errors import SuiteError
+from suite.execution.events import CostEstimated
 from suite.execution.request import RunRequest
-from suite.experiments.events import CostEstimated
 from suite.metrics.summary import read_summary
 
 MAX_READ = 50

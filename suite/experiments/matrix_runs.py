@@ -4,13 +4,16 @@ is validated before the first run."""
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from suite.bundle.study_mark import READ_MB_S, StudyMark
 from suite.catalog.power import load_power_rules, power_sources
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 from suite.execution.baseload import baseload_meters
+from suite.execution.events import CoolingDown, Notice, Progress, silent
 from suite.execution.request import RunRequest
 from suite.execution.resolve import resolve_options
 from suite.experiments.before_runs import (
@@ -22,7 +25,6 @@ from suite.experiments.before_runs import (
     refuse_folder,
 )
 from suite.experiments.cooling import cool_down, refuse_without_sensor
-from suite.experiments.events import CoolingDown, Notice, Progress, silent
 from suite.experiments.little_memory import checks_of_memory
 from suite.experiments.matrix import LIMITS, MatrixRun, PlannedMatrix
 from suite.experiments.matrix_cost import estimate
@@ -61,39 +63,16 @@ def run_matrix(
     """Make every run of the matrix below ``directory`` and write ``matrix.json`` there. Resumable:
     call it again to continue.
 
-    Raises as :func:`make_runs`, and SuiteError while another command makes runs of this folder.
+    Raises SuiteError with everything that is wrong, before the first run starts, and while another
+    command makes runs of this folder; then as ``run_one``.
     """
-    requests = _validated(matrix, directory, system_root)
+    requests = validated(matrix, directory, system_root)
     with held(directory):
         say_left_over(matrix, directory, progress)
-        _make(matrix, requests, directory, command, progress, system_root)
+        make_runs(matrix, requests, directory, command, progress, system_root)
         computed = analyse_matrix(directory, matrix.plan)
         MATRICES.write(directory, computed.to_dict())
     return computed
-
-
-def make_runs(
-    matrix: PlannedMatrix,
-    directory: Path,
-    *,
-    command: tuple[str, ...] | None = None,
-    progress: Progress = silent,
-    system_root: Path = SYSTEM,
-) -> None:
-    """Make those runs of the matrix that are missing below ``directory``.
-
-    Power modes are set before each run that wants one, and put back at the end, however it ends.
-    Raises SuiteError with everything that is wrong, before the first run starts; then as
-    ``run_one``.
-    """
-    _make(
-        matrix,
-        _validated(matrix, directory, system_root),
-        directory,
-        command,
-        progress,
-        system_root,
-    )
 
 
 def say_left_over(matrix: PlannedMatrix, directory: Path, progress: Progress) -> None:
@@ -112,20 +91,29 @@ def say_left_over(matrix: PlannedMatrix, directory: Path, progress: Progress) ->
         )
 
 
-def _validated(matrix: PlannedMatrix, directory: Path, system_root: Path) -> tuple[RunRequest, ...]:
+def validated(
+    matrix: PlannedMatrix, directory: Path, system_root: Path = SYSTEM
+) -> tuple[RunRequest, ...]:
+    """The request of every run; raises SuiteError as :func:`resolve_matrix` and
+    :func:`validate`."""
     requests = resolve_matrix(matrix, directory, system_root=system_root)
     validate(matrix, requests, directory, system_root)
     return requests
 
 
-def _make(
+def make_runs(
     matrix: PlannedMatrix,
     requests: Sequence[RunRequest],
     directory: Path,
     command: tuple[str, ...] | None,
     progress: Progress,
-    system_root: Path,
+    system_root: Path = SYSTEM,
 ) -> None:
+    """Make those runs of the matrix that are missing below ``directory``.
+
+    Power modes are set before each run that wants one, and put back at the end, however it ends.
+    Raises as ``run_one``.
+    """
     are_kept = are_done(requests)
     missing = [request for request, kept in zip(requests, are_kept, strict=True) if not kept]
     progress(estimate(missing, directory))
@@ -170,36 +158,35 @@ def validate(
 ) -> None:
     """Raise SuiteError with everything that would end the matrix later: environments, memory, disk,
     power modes, rights, sensors."""
+    values = [run.values.given for run in matrix.runs]
+    memory_mb = [given.get("memory_mb") for given in values]
+    frameworks = [request.framework for request in requests]
     checks: list[Check] = [
-        lambda: refuse_folder(directory, MATRIX, matrix.plan.variables),
+        partial(refuse_folder, directory, MATRIX, matrix.plan.variables),
         *checks_of_runs(requests, directory),
-    ]
-    checks += [lambda mode=mode: refuse_mode(mode, system_root) for mode in _distinct_modes(matrix)]  # type: ignore[misc]
-    limits = dict.fromkeys(limit for request in requests for limit in request.limits)
-    checks += [lambda limit=limit: refuse_limit(limit, system_root) for limit in limits]  # type: ignore[misc]
-    quotas = dict.fromkeys(
-        run.values.cpu_quota for run in matrix.runs if run.values.cpu_quota is not None
-    )
-    checks += [lambda cores=cores: refuse_quota(cores, system_root) for cores in quotas]  # type: ignore[misc]
-    sizes = (
-        (request.framework, run.values.memory_mb)
-        for request, run in zip(requests, matrix.runs, strict=True)
-    )
-    checks += checks_of_memory(sizes, system_root)
-    meters = dict.fromkeys(
-        run.values.meters for run in matrix.runs if run.values.meters is not None
-    )
-    checks += [lambda choice=choice: refuse_absent_meters(choice, system_root) for choice in meters]  # type: ignore[misc]
-    isolations = {(request.isolation, request.training.parallel.ranks) for request in requests}
-    checks += [
-        lambda kind=kind, ranks=ranks: refuse_isolation(kind, ranks)  # type: ignore[misc]
-        for kind, ranks in isolations
+        *(partial(refuse_mode, mode, system_root) for mode in _distinct_modes(matrix)),
+        *(
+            partial(refuse_limit, limit, system_root)
+            for limit in dict.fromkeys(limit for request in requests for limit in request.limits)
+        ),
+        *(partial(refuse_quota, cores, system_root) for cores in _each(values, "cpu_quota")),
+        *checks_of_memory(zip(frameworks, memory_mb, strict=True), system_root),
+        *(partial(refuse_absent_meters, choice, system_root) for choice in _each(values, "meters")),
+        *(
+            partial(refuse_isolation, *kind_and_ranks)
+            for kind_and_ranks in {(request.isolation, request.ranks) for request in requests}
+        ),
     ]
     if matrix.cool_to_c is not None:
-        checks.append(lambda: refuse_without_sensor(system_root))
+        checks.append(partial(refuse_without_sensor, system_root))
     if matrix.needs_power:
-        checks.append(lambda: _refuse_without_power(requests))
+        checks.append(partial(_refuse_without_power, requests))
     refuse_at_once(checks)
+
+
+def _each(values: Sequence[Mapping[str, Any]], name: str) -> dict[Any, None]:
+    """The different values of a setting, where it has one."""
+    return dict.fromkeys(given[name] for given in values if name in given)
 
 
 def _request(
@@ -217,7 +204,7 @@ def _request(
     ):
         options = replace(options, threads=cores_on_line(run.mode, offer))
     request = resolve_options(options, directory / run.folder, as_published=to_show)
-    limits = tuple(_limits(run, Path(request.training.data.directory)))
+    limits = tuple(_limits(run, request.data_directory))
     left_out = left_out_meters(run.values.meters)
     return replace(
         request,
@@ -237,8 +224,7 @@ def _limits(run: MatrixRun, data: Path) -> Iterator[Limit]:
 
 def _limited(run: MatrixRun) -> dict[str, float]:
     """The limits of the run, by name."""
-    given = {name: getattr(run.values, name) for name in LIMITS}
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in run.values.given.items() if name in LIMITS}
 
 
 @contextmanager

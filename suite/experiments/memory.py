@@ -1,21 +1,15 @@
 """Runs that ran out of memory: detects them, and finds the largest mini-batch that fits."""
 
-import json
-import subprocess
-import tempfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
-from reference_impls import contract
 from suite.bundle import layout
 from suite.bundle.reader import Bundle
-from suite.execution.implementation import start_implementation
+from suite.execution.implementation import tried
 from suite.execution.request import RunRequest
 from suite.launch.environments import Environment
-from suite.launch.gate import release
 from suite.launch.memory_errors import says_out_of_memory
-from suite.launch.process import terminate, wait
+from suite.launch.process import wait
 from suite.machine.memory_kills import kills_for_memory
 
 KILLED = -9
@@ -61,20 +55,5 @@ def largest_batch(
 
 
 def _one_step(request: RunRequest, environment: Environment, batch_size: int) -> bool:
-    with tempfile.TemporaryDirectory(prefix="memory-") as folder:
-        training = request.training._replace(
-            global_batch_size=batch_size, steps=1, output_directory=folder
-        )
-        (Path(folder) / contract.REQUEST_NAME).write_text(
-            json.dumps(contract.request_to_dict(training)), encoding="utf-8"
-        )
-        output = Path(folder) / layout.OUTPUT
-        process = start_implementation(
-            replace(request, training=training, keep_states=False, resume=None), environment, output
-        )
-        try:
-            release(process)
-            return wait(process, output).exit_code == 0
-        except (KeyboardInterrupt, subprocess.SubprocessError):
-            terminate(process)
-            raise
+    with tried(request, environment, global_batch_size=batch_size, steps=1) as (process, folder):
+        return wait(process, folder / layout.OUTPUT).exit_code == 0

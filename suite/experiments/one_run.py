@@ -6,7 +6,6 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from suite.bundle.log import LogEvent
 from suite.catalog.divisions import Division
 from suite.cluster.doctor import admit
 from suite.compliance.checker import check_request
@@ -14,27 +13,25 @@ from suite.compliance.finding import Finding, Severity
 from suite.compliance.rules.meters import findings_of_choice
 from suite.errors import Interrupted, InterruptedAfterEnd, SuiteError
 from suite.execution.baseload import baseload_meters, recorded_baseload
-from suite.execution.kept_states import make_states_folder, states_folder, states_size_bytes
-from suite.execution.lifetime import begin_lifetime
-from suite.execution.preflight import preflight
-from suite.execution.recorder import Recorder
-from suite.execution.request import RunRequest
-from suite.execution.run import Invocation, RunResult, make_output, run
-from suite.experiments.events import (
+from suite.execution.events import (
     BaseloadStarted,
     BatchSizeTried,
-    ClosingGoesOn,
-    LogLine,
     MemoryExhausted,
     NodeDoubted,
-    Notice,
     Progress,
     RunEnded,
     RunStarted,
     StatesKept,
-    Waiting,
     silent,
 )
+from suite.execution.kept_states import make_states_folder, states_folder, states_size_bytes
+from suite.execution.lifetime import begin_lifetime
+from suite.execution.preflight import preflight
+from suite.execution.preparation import Invocation
+from suite.execution.recorder import Recorder
+from suite.execution.request import RunRequest
+from suite.execution.run import RunResult, run
+from suite.execution.run_directory import make_output
 from suite.experiments.memory import largest_batch, ran_out_of_memory
 from suite.files.typed import typed
 from suite.launch.building import build
@@ -91,7 +88,7 @@ def run_one(
     """
     lifetime = begin_lifetime(since_process_start)
     allowed = broken_rules(request, allow_invalid)
-    path = Path(request.training.output_directory)
+    path = request.directory
     environment = find(request.framework)
     if request.keep_states and request.framework.outside is not None:
         raise SuiteError(
@@ -119,7 +116,7 @@ def run_one(
                 environment,
                 invocation,
                 Recorder(chosen_meters(request.left_out), path),
-                _Watcher(progress),
+                progress,
             )
         finally:
             progress(RunEnded())
@@ -152,29 +149,6 @@ def _how_to_resume(request: RunRequest, path: Path) -> str:
         f" To go on from its last state, type the command with another --output, --resume {path}"
         " and a --hostfile of the hosts that are left."
     )
-
-
-class _Watcher:
-    """Turns what a run reports into progress events."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-
-    def event(self, event: LogEvent) -> None:
-        """A line of the log."""
-        self._progress(LogLine(event))
-
-    def tick(self) -> None:
-        """Nothing new."""
-        self._progress(Waiting())
-
-    def notice(self, sentence: str) -> None:
-        """Something to know while the run goes on."""
-        self._progress(Notice(sentence))
-
-    def closing_goes_on(self) -> None:
-        """An interrupt is held back."""
-        self._progress(ClosingGoesOn())
 
 
 def _measure_baseload(

@@ -139,7 +139,7 @@ def _trial(
     run that is removed again."""
     trial, place = (
         _waiting(_ended(request, steps)),
-        trial_of(Path(request.training.output_directory)),
+        trial_of(request.directory),
     )
     began_s = clock()
     path = run(replace(trial, training=trial.training._replace(output_directory=str(place))))

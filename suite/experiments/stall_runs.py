@@ -5,8 +5,8 @@ from pathlib import Path
 
 from suite.bundle.stall_folder import Source
 from suite.errors import SuiteError
+from suite.execution.events import Progress, StallRunStarted, silent
 from suite.execution.request import PageCache, RunRequest
-from suite.experiments.events import Progress, StallRunStarted, silent
 from suite.experiments.one_run import run_one
 from suite.metrics.stall_analysis import STALLS, StallAnalysis, analyse
 
@@ -28,7 +28,7 @@ def run_stall_analysis(
     Each run records the rules that it breaks as part of an analysis; none is a leaderboard entry.
     Raises as :func:`variants` and ``run_one``.
     """
-    directory = Path(request.training.output_directory)
+    directory = request.directory
     for source, variant in variants(request, directory, epochs or DEFAULT_EPOCHS).items():
         progress(StallRunStarted(source))
         run_one(variant, force=force, command=command, progress=progress)

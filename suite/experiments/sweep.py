@@ -7,7 +7,8 @@ from typing import Any
 from suite.catalog.studies import StudyDefinition, Variable, load_study
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
-from suite.execution.request import RunOptions, choose_data, chosen_framework
+from suite.execution.request import RunOptions
+from suite.execution.resolve import choose_data, chosen_framework
 from suite.launch.child_environment import usable_cores
 from suite.launch.placement import Placement
 from suite.metrics.scaling_model import Scaling

@@ -12,13 +12,13 @@ from suite.bundle.reader import Bundle
 from suite.bundle.study_mark import StudyMark
 from suite.compliance.checker import check_bundle
 from suite.errors import SuiteError
+from suite.execution.events import Notice, Progress, SweepRunKept, SweepRunStarted, silent
 from suite.execution.finish import finish
-from suite.execution.redacting import recorded_request
+from suite.execution.records import recorded_request
 from suite.execution.request import RunRequest
 from suite.execution.resolve import resolve_options
-from suite.execution.run_lock import is_held
+from suite.execution.run_directory import is_held
 from suite.experiments.before_runs import checks_of_runs, held, refuse_at_once, refuse_folder
-from suite.experiments.events import Notice, Progress, SweepRunKept, SweepRunStarted, silent
 from suite.experiments.one_run import FINISHED, run_one
 from suite.experiments.sweep import Sweep
 from suite.metrics.study import STUDY, SWEEP, Study, analyse
@@ -118,7 +118,7 @@ def run_all(
             )
         )
         began_s = time.monotonic()
-        _await_end(Path(request.training.output_directory), progress)
+        _await_end(request.directory, progress)
         prepare(number - 1)
         run_one(request, force=True, command=command, progress=progress)
         took_s.append(time.monotonic() - began_s)
@@ -141,7 +141,7 @@ def _await_end(path: Path, progress: Progress) -> None:
 def are_done(requests: Sequence[RunRequest]) -> list[bool]:
     """Which requests an earlier call has finished; raises as :func:`is_done`. A run that had ended
     when its call was killed is closed first."""
-    paths = [Path(request.training.output_directory) for request in requests]
+    paths = [request.directory for request in requests]
     for path in paths:
         _close_what_ended(path)
     return [is_done(path, request) for path, request in zip(paths, requests, strict=True)]

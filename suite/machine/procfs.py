@@ -32,6 +32,12 @@ def integer(path: Path) -> int | None:
         return None
 
 
+def memory_bytes(root: Path, name: str) -> int | None:
+    """A size in /proc/meminfo; None where it has none of that name."""
+    found = re.search(rf"^{name}:\s*(\d+) kB", text(root / "proc/meminfo") or "", re.MULTILINE)
+    return int(found[1]) * 1024 if found else None
+
+
 def in_order(paths: Iterable[Path]) -> list[Path]:
     """Paths in natural order of their names: zone2 before zone10."""
     return sorted(

@@ -13,7 +13,7 @@ from reference_impls.contract import boot_id
 from suite.machine.board_digest import BoardDigest, board_digest
 from suite.machine.interfaces import describe_links
 from suite.machine.power_mode import PowerSettings, read_power_settings
-from suite.machine.procfs import device_tree
+from suite.machine.procfs import device_tree, memory_bytes
 from suite.machine.storage import storage_of
 
 CORES, POWER_CHANGES = "cpu_cores", "power_changes"
@@ -101,7 +101,7 @@ def describe(
         "board_digest": identity.digest,
         "cpu_model": cpu_model(root),
         "cpu_cores": len(os.sched_getaffinity(0)) if root == Path("/") else None,
-        "memory_size_bytes": _memory_size_bytes(root),
+        "memory_size_bytes": memory_bytes(root, "MemTotal"),
         "cpu_governor": _text(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "operating_system": _operating_system(root),
         "boot": boot_id(str(root)),
@@ -185,11 +185,6 @@ def _field(path: Path, pattern: str) -> str | None:
 def cpu_model(root: Path = Path("/")) -> str | None:
     """The kernel's name of the processor."""
     return _field(root / "proc/cpuinfo", r"^(?:model name|Model)\s*:\s*(.+)$")
-
-
-def _memory_size_bytes(root: Path) -> int | None:
-    kilobytes = _field(root / "proc/meminfo", r"^MemTotal:\s*(\d+) kB")
-    return int(kilobytes) * 1024 if kilobytes else None
 
 
 def _operating_system(root: Path) -> str | None:

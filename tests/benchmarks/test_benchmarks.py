@@ -183,7 +183,7 @@ def test_a_complete_benchmark_keeps_its_ratios_and_the_load() -> None:
             "ended with -9: no output",
         ),
         (printing(LINE) + "\nprint('hello')", "a line that is no result: 'hello'"),
-        (printing(LINE, {"ratio": {"median": "fast"}}), "is missing"),
+        (printing(LINE, {"ratio": {"median": "fast"}}), "no result"),
     ],
 )
 def test_a_failed_benchmark_says_why_and_keeps_what_it_measured(script: str, reason: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from suite import api
-from suite.experiments import events
+from suite.execution import events
 from suite.experiments.one_run import CannotComply
 from suite.files.paths import repository_root
 from tests.builders import Scenario, make_bundle

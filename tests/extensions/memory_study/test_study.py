@@ -1,5 +1,6 @@
 """The study of memory: planned lines, the paper's points, and what fits on which board."""
 
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,9 +11,11 @@ from suite.extensions.memory_study.measuring.study import Asked, fits_of, make, 
 from suite.extensions.memory_study.page import read
 from suite.extensions.memory_study.record.study_file import (
     MEMORY_STUDY,
+    STUDY,
     MemoryStudy,
     read_memory_study,
 )
+from suite.files.paths import repository_root
 from suite.memory.network import load_network
 from suite.memory.resident import Resident
 
@@ -73,3 +76,9 @@ def test_the_record_reads_back_and_is_drawn(study: MemoryStudy, tmp_path: Path) 
     assert shown.words.rows[0][:2] == ("0.5 GB", "Raspberry Pi 3")
     drawn = [chart.draw(None, None) for chart in charts(study)]  # type: ignore[arg-type]
     assert all("<svg" in each.svg and len(each.rows) > 10 for each in drawn)  # type: ignore[union-attr]
+
+
+def test_every_point_that_was_measured_is_a_part_of_its_own() -> None:
+    """In the study that comes with the project a schedule is measured for two sizes of memory."""
+    found = read(repository_root() / "examples/papers/memory" / STUDY, "memory")
+    assert set(Counter(found.figures["part"]).values()) == {5}

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from suite.bundle.log import read_log
-from suite.execution.progress import EpochEstimate, LogFollower
+from suite.cli.watching import EpochEstimate
+from suite.execution.training import LogFollower
 
 EVENT = {
     "namespace": "",

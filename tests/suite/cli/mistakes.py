@@ -130,7 +130,11 @@ MISTAKES: tuple[tuple[str, str, int], ...] = (
     ),
     ("suite data prepare mnst", "did you mean 'mnist'", 2),
     ("suite data prepare mnist --from /etc", "train-images-idx3-ubyte", 2),
-    ("suite data prepare cifar10 --from /etc", "/etc does not hold CIFAR-10", 2),
+    (
+        "suite data prepare cifar10 --from /etc",
+        "Neither /etc nor a folder in it has data_batch_1.bin",
+        2,
+    ),
     ("suite data prepare imagefolder", "--from DIR", 2),
     ("suite data verify cifar10", "suite data prepare cifar10", 2),
     ("suite check nowhere", "nowhere does not exist", 2),

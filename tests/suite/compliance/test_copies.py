@@ -54,7 +54,7 @@ def likenesses(*runs: StepRecords) -> tuple[Likeness, ...]:
 
 def test_reference_runs_are_no_copies() -> None:
     paths: list[Path] = sorted(SUBMISSIONS.glob("v*/reference/lenet/*/run_*"))
-    assert len(paths) == 18
+    assert len(paths) >= 18
     assert find_likenesses([step_times(Bundle(path).steps()) for path in paths]) == ()
 
 

@@ -18,7 +18,7 @@ from suite.datasets.digest_lists import (
 from suite.datasets.layouts import inspect
 from suite.datasets.prepare import generate
 from suite.errors import SuiteError
-from suite.execution.data_digests import digest_data
+from suite.execution.preparation import digest_data
 from suite.files.digest import file_digest
 from tools.pin_pictures import pin
 
@@ -51,8 +51,8 @@ def pinned(landmarks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_pictures_as_pinned_are_verified(landmarks: Path, pinned: DataSetDefinition) -> None:
-    assert inspect(pinned, landmarks, {}, True).verified
-    assert not inspect(replace(pinned, pictures=None), landmarks, {}, True).verified, (
+    assert inspect(pinned, landmarks, True).verified
+    assert not inspect(replace(pinned, pictures=None), landmarks, True).verified, (
         "tables alone prove no picture"
     )
 
@@ -67,7 +67,7 @@ def test_a_picture_that_was_coded_anew_is_named(landmarks: Path, pinned: DataSet
             rf" images/{image.name}"
         ),
     ):
-        inspect(pinned, landmarks, {}, True)
+        inspect(pinned, landmarks, True)
 
 
 def test_another_list_is_refused(
@@ -76,7 +76,7 @@ def test_another_list_is_refused(
     lines = (tmp_path / "gld23k.sha256").read_text().splitlines(keepends=True)
     (tmp_path / "gld23k.sha256").write_text("".join(lines[1:]))
     with pytest.raises(SuiteError, match=r"is not the list that gld23k\.toml pins"):
-        inspect(pinned, landmarks, {}, True)
+        inspect(pinned, landmarks, True)
 
 
 def test_a_set_with_holes_is_not_pinned(

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from suite.catalog.data_sets import load_data_set
-from suite.datasets import archives, prepare
+from suite.catalog.data_sets import DataFile, load_data_set
+from suite.datasets import prepare
 from suite.datasets.decoding import decode_all
 from suite.datasets.layouts import inspect
 from suite.datasets.locate import find
 from suite.datasets.synthetic import WRITERS
 from suite.errors import SuiteError
+from suite.files.digest import sha256
 from tests.every_case import some
 
 SAMPLES = {"cifar10": 50, "gld23k": 203, "imagefolder": 20}
@@ -186,7 +187,7 @@ def test_what_is_wrong_is_named(
         for file, size in zip(definition.files, [*sizes, 0, 0, 0, 0, 0, 0], strict=False)
     )
     with pytest.raises(SuiteError, match=words):
-        inspect(replace(definition, files=files), folder, {}, True)
+        inspect(replace(definition, files=files), folder, True)
 
 
 def test_a_truncated_batch_file_is_named_with_both_sizes(copy: Callable[[str], Path]) -> None:
@@ -243,13 +244,13 @@ def definition(
     pack(folder, source / "cifar-10-binary.tar.gz")
     published = load_data_set("cifar10")
     assert published.archive is not None
-    md5 = (archives.problem_with(source / "cifar-10-binary.tar.gz", published.archive) or "").split(
-        "MD5 "
-    )[1][:32]
+    archive = replace(published.archive, sha256=sha256(source / "cifar-10-binary.tar.gz"))
     files = tuple(
-        replace(file, size_bytes=(folder / file.name).stat().st_size) for file in published.files
+        DataFile(file.name, path.stat().st_size, sha256(path))
+        for file in published.files
+        if (path := folder / file.name)
     )
-    small = replace(published, archive=replace(published.archive, md5=md5), files=files)
+    small = replace(published, archive=archive, files=files)
     for module in ("suite.datasets.prepare", "suite.datasets.locate"):
         monkeypatch.setattr(f"{module}.load_data_set", lambda name: small)
     return source
@@ -270,7 +271,7 @@ def test_what_came_out_of_the_published_archive_is_verified_until_it_changes(
 def test_another_archive_is_refused(definition: Path, tmp_path: Path) -> None:
     with (definition / "cifar-10-binary.tar.gz").open("ab") as stream:
         stream.write(b"\0")
-    with pytest.raises(SuiteError, match="has MD5"):
+    with pytest.raises(SuiteError, match="has SHA-256"):
         prepare.from_directory("cifar10", definition, tmp_path / "home")
     assert not (tmp_path / "home/data/cifar10").exists()
 

@@ -5,15 +5,21 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from suite.catalog.data_sets import DataSetDefinition, load_data_sets
+from suite.catalog.data_sets import DataFile, DataSetDefinition, load_data_set, load_data_sets
+from suite.catalog.divisions import Division
 from suite.datasets import prepare
 from suite.datasets.locate import find, place, synthetic_place
 from suite.errors import SuiteError
-from suite.execution.data_digests import digest_data
+from suite.execution.preparation import digest_data
+from suite.execution.request import RunOptions
+from suite.execution.resolve import resolve_options
+from suite.files.digest import sha256
 
 
 @pytest.fixture
@@ -143,3 +149,93 @@ def test_a_disk_that_takes_no_more_is_one_sentence(digits_files: Path, tmp_path:
 @pytest.mark.real
 def test_real_mnist_is_what_the_definition_says(mnist: Path, tmp_path: Path) -> None:
     assert prepare.from_directory("mnist", mnist, tmp_path).contents.train_samples == 60000
+
+
+def test_files_are_found_as_programs_keep_them(digits_files: Path, tmp_path: Path) -> None:
+    """With dots in their names, packed or not, in MNIST/raw."""
+    raw = tmp_path / "downloads" / "MNIST" / "raw"
+    raw.mkdir(parents=True)
+    for index, file in enumerate(load_data_set("digits").files):
+        content = (digits_files / file.name).read_bytes()
+        name = file.name.replace("-idx", ".idx")
+        if index % 2:
+            (raw / f"{name}.gz").write_bytes(gzip.compress(content))
+        else:
+            (raw / name).write_bytes(content)
+    prepared = prepare.from_directory("digits", tmp_path / "downloads", tmp_path / "home")
+    assert prepared.contents.verified
+
+
+@pytest.fixture
+def records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a small CIFAR-10 of known content, as the archive holds it."""
+    made = prepare.generate("cifar10", 100, 1, tmp_path / "made").directory
+    (made / "prepared.json").unlink()
+    files = tuple(
+        DataFile(each.name, path.stat().st_size, sha256(path))
+        for each in load_data_set("cifar10").files
+        if (path := made / each.name)
+    )
+    small = replace(load_data_set("cifar10"), files=files, train_samples=100, eval_samples=20)
+    for module in ("prepare", "locate"):
+        monkeypatch.setattr(f"suite.datasets.{module}.load_data_set", lambda name: small)
+    return made / "cifar-10-batches-bin"
+
+
+def test_records_are_taken_from_their_folder_and_the_one_above(
+    records: Path, tmp_path: Path
+) -> None:
+    for number, source in enumerate((records, records.parent)):
+        prepared = prepare.from_directory("cifar10", source, tmp_path / f"home{number}")
+        assert prepared.contents.verified and prepared.contents.different is None
+
+
+def swap(records: Path) -> None:
+    one, two = records / "data_batch_1.bin", records / "data_batch_2.bin"
+    content = one.read_bytes()
+    one.write_bytes(two.read_bytes())
+    two.write_bytes(content)
+
+
+def cut(records: Path) -> None:
+    os.truncate(records / "data_batch_1.bin", 3073)
+
+
+def keep_pickles(records: Path) -> None:
+    for path in records.iterdir():
+        path.rename(path.with_suffix(""))
+
+
+def brighten(records: Path) -> None:
+    path = records / "data_batch_1.bin"
+    content = bytearray(path.read_bytes())
+    content[100] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (swap, "data_batch_1.bin has SHA-256 .*open division"),
+        (brighten, "data_batch_1.bin has SHA-256 .*open division"),
+        (cut, "data_batch_1.bin has 3073 bytes, expected .* get the file again.$"),
+        (keep_pickles, "cifar-10-batches-bin holds the Python version.*binary version"),
+    ],
+)
+def test_records_of_another_content_are_named(
+    change: Callable[[Path], None], said: str, records: Path, tmp_path: Path
+) -> None:
+    change(records)
+    with pytest.raises(SuiteError, match=said):
+        prepare.from_directory("cifar10", records.parent, tmp_path / "home")
+    assert not place("cifar10", tmp_path / "home").exists()
+
+
+def test_other_records_train_in_the_open_division_alone(records: Path) -> None:
+    brighten(records)
+    found = find("cifar10", records.parent).contents
+    assert not found.verified and "data_batch_1.bin has SHA-256" in str(found.different)
+    options = RunOptions(Division.OPEN, "auto", "vgg11", "pytorch", data=str(records.parent))
+    assert resolve_options(options).training.data.verified is False
+    with pytest.raises(SuiteError, match=r"data_batch_1.bin .* not the published CIFAR-10"):
+        resolve_options(replace(options, division=Division.CLOSED))

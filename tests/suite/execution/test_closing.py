@@ -21,7 +21,7 @@ from suite.compliance.checker import check_bundle
 from suite.errors import SuiteError
 from suite.execution import closing
 from suite.execution.finish import CUT_OFF, finish
-from suite.execution.run_lock import RESERVE_BYTES, RunLock
+from suite.execution.run_directory import RESERVE_BYTES, RunLock
 from tests.builders import RICH
 from tests.conftest import Run
 from tests.dead_disk import DeadDisk, Killed
@@ -204,10 +204,12 @@ def test_the_lock_of_a_process_that_was_killed_is_free_and_its_child_s_is_not(
 ) -> None:
     """A killed harness may leave an implementation behind for a moment."""
     script = (
-        "import os, subprocess, sys; from pathlib import Path; from suite.execution.run_lock import"
-        " RunLock\nwith RunLock(Path(sys.argv[1])) as lock:\n    child = subprocess.Popen(['sleep',"
-        " '600'], pass_fds=(lock.handle,), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n "
-        "   print(child.pid, flush=True); os.kill(os.getpid(), 9)"
+        "import os, subprocess, sys; from pathlib import Path\n"
+        "from suite.execution.run_directory import RunLock\n"
+        "with RunLock(Path(sys.argv[1])) as lock:\n"
+        "    child = subprocess.Popen(['sleep', '600'], pass_fds=(lock.handle,),"
+        " stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n"
+        "    print(child.pid, flush=True); os.kill(os.getpid(), 9)"
     )
     ran = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True

@@ -53,8 +53,8 @@ class NoRecorders:
 
     launcher = "mpirun"
 
-    def is_remote(self, _: int) -> bool:
-        return False
+    def memory_kills(self, _: int, local_kills: int | None) -> int | None:
+        return local_kills
 
     def first_unreached(self) -> None:
         return None

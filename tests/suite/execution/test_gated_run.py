@@ -112,7 +112,7 @@ def test_ctrl_c_while_the_process_starts_is_an_interrupted_run(
         return started[0]
 
     metered(GateMeter(lambda pid: None))
-    monkeypatch.setattr("suite.execution.run.start_implementation", start)
+    monkeypatch.setattr("suite.execution.training.start_implementation", start)
     with with_ctrl_c(), pytest.raises(api.Interrupted):
         api.run(api.resolve(OPTIONS, tmp_path / "run", baseload_s=0))
     assert started[0].poll() is not None

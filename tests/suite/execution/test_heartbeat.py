@@ -200,9 +200,9 @@ def test_a_lost_heartbeat_process_is_not_an_ended_rank(
         clock.now_s += HEARTBEAT_TIMEOUT_S / 2
         monitor.receive(line(monitor, 0))
     assert "the heartbeat process of rank 1 on node node2 was ended" in str(
-        monitor.failure(lambda beat: beat.pid == 1001)
+        monitor.failure(lambda rank, pid: pid == 1001)
     )
-    assert "rank 1 on node node2 exited" in str(monitor.failure(lambda _: False))
+    assert "rank 1 on node node2 exited" in str(monitor.failure(lambda rank, pid: False))
 
 
 def test_a_rank_that_never_starts_has_failed_after_a_minute(clock: Clock) -> None:

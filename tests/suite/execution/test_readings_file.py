@@ -10,8 +10,14 @@ from suite.meters.meter import Reading
 AWKWARD = Reading(3, "power", 'CPU, "big" cores', 0.1 + 0.2, "W")
 
 
+def opened(path: Path) -> ReadingsFile:
+    file = ReadingsFile(path)
+    file.open()
+    return file
+
+
 def test_readings_read_back_exactly(tmp_path: Path) -> None:
-    file = ReadingsFile(tmp_path / "readings.csv")
+    file = opened(tmp_path / "readings.csv")
     file.add([Reading(1, "cpu", "total", 1 / 3, "%"), AWKWARD])
     file.close()
     table = read_raw_readings(tmp_path / "readings.csv")
@@ -27,7 +33,7 @@ def test_readings_read_back_exactly(tmp_path: Path) -> None:
 
 
 def test_a_flush_writes_complete_lines(tmp_path: Path) -> None:
-    file = ReadingsFile(tmp_path / "readings.csv")
+    file = opened(tmp_path / "readings.csv")
     file.add([AWKWARD])
     assert (tmp_path / "readings.csv").read_text() == "t_ns,source,channel,value,unit\n"
     file.flush()
@@ -35,7 +41,7 @@ def test_a_flush_writes_complete_lines(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_gone_is_a_failure_not_an_exception(tmp_path: Path) -> None:
-    file = ReadingsFile(tmp_path / "gone" / "readings.csv")
+    file = opened(tmp_path / "gone" / "readings.csv")
     file.add([AWKWARD])
     file.close()
     assert file.written == 0
@@ -45,7 +51,7 @@ def test_a_folder_that_is_gone_is_a_failure_not_an_exception(tmp_path: Path) -> 
 def test_a_full_disk_ends_the_writing_with_an_error_message(tmp_path: Path) -> None:
     # the kernel answers every write with ENOSPC
     (tmp_path / "readings.csv").symlink_to("/dev/full")
-    file = ReadingsFile(tmp_path / "readings.csv")
+    file = opened(tmp_path / "readings.csv")
     file.add([AWKWARD])
     file.close()
     assert "No space left on device" in (file.failure or "")
@@ -60,6 +66,7 @@ from pathlib import Path
 from suite.meters.meter import Reading
 from suite.execution.readings_file import ReadingsFile
 file = ReadingsFile(Path({str(tmp_path / "readings.csv")!r}))
+file.open()
 for t_ns in range(100):
     file.add([Reading(t_ns, "cpu", "total", 50.0, "%")])
     file.flush()

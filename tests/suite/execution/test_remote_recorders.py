@@ -20,14 +20,11 @@ from suite.catalog.workloads import load_workload
 from suite.execution.remote_recorders import RemoteRecorders
 from suite.execution.request import ALONE, PageCache, RunRequest
 from suite.files.paths import repository_root
-from suite.files.redaction import Redactor
 from suite.launch.placement import Placement
-from suite.machine.page_cache import CacheState, prepare_page_cache
+from suite.machine.page_cache import prepare_page_cache
 from tests.builders import Scenario, make_request
 
 HERE, ELSEWHERE = "127.0.0.1", "192.0.2.7"  # RFC 5737: nobody's address
-CACHE = CacheState("warm", False, "read", 1, 1, None)
-REDACTOR = Redactor((), ((HERE, "node0"), (ELSEWHERE, "node1")))
 AS_SSH = 'shift; exec sh -c "$1"'
 
 
@@ -89,7 +86,7 @@ def test_a_remote_nodes_readings_and_description_are_in_the_bundle(
     nodes: RemoteRecorders, tmp_path: Path
 ) -> None:
     # warm, so that no test empties the page cache of the whole machine
-    assert nodes.prepare() == [False]
+    assert nodes.prepare() == [False, False]
     table = tmp_path / "readings.node1.csv"
     process = subprocess.Popen(
         [sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE
@@ -103,7 +100,7 @@ def test_a_remote_nodes_readings_and_description_are_in_the_bundle(
     )
     nodes.stop()
     process.communicate()
-    first, second = nodes.records(CACHE, REDACTOR, {})
+    first, second = nodes.records({})
     assert (first.host, first.ranks, first.problem, first.meters) == ("node0", (0,), None, ())
     assert (second.host, second.ranks, second.problem) == ("node1", (1,), None)
     assert (first.node, second.node) == ("node0", "node0")  # both are this machine
@@ -125,10 +122,10 @@ def test_a_run_on_this_machine_alone_has_no_remote_recorder(
     with RemoteRecorders(
         request_of("exit 9", (HERE,)), Path(sys.executable), tmp_path
     ) as recorders:
-        assert (recorders.prepare(), recorders.records(CACHE, REDACTOR, {})) == ([], ())
+        assert (recorders.prepare(), recorders.records({})) == ([False], ())
     alone = replace(request_of(), placement=ALONE)
     with RemoteRecorders(alone, Path(sys.executable), tmp_path) as recorders:
-        assert (recorders.prepare(), recorders.records(CACHE, REDACTOR, {})) == ([], ())
+        assert (recorders.prepare(), recorders.records({})) == ([False], ())
 
 
 def test_a_machine_with_two_names_is_not_measured_twice(
@@ -137,8 +134,8 @@ def test_a_machine_with_two_names_is_not_measured_twice(
     with RemoteRecorders(
         request_of(hosts=(HERE, "127.0.0.2")), Path(sys.executable), tmp_path
     ) as recorders:
-        assert recorders.prepare() == [None]
-        assert "under another name" in str(recorders.records(CACHE, REDACTOR, {})[1].problem)
+        assert recorders.prepare() == [None, False]
+        assert "under another name" in str(recorders.records({})[1].problem)
 
 
 @pytest.mark.parametrize(
@@ -162,11 +159,11 @@ def test_a_node_that_cannot_be_measured_is_recorded_with_the_reason(
     script: str, words: str, request_of: Callable[..., RunRequest], tmp_path: Path
 ) -> None:
     with RemoteRecorders(request_of(script), Path(sys.executable), tmp_path) as recorders:
-        assert recorders.prepare() == [None]
+        assert recorders.prepare() == [None, False]
         assert recorders.attached_ranks() == (0, 1)
         recorders.tick({1: 1})
         recorders.stop()
-        assert words in str(recorders.records(CACHE, REDACTOR, {})[1].problem)
+        assert words in str(recorders.records({})[1].problem)
     assert not (tmp_path / "readings.node1.csv").exists()
 
 
@@ -184,8 +181,8 @@ echo '{"page_cache": {"is_cold": true}}'
 printf 't_ns,source,channel,value,unit\n13,shelly,power,5.0,W\n'
 """
     with RemoteRecorders(request_of(output), Path(sys.executable), tmp_path) as recorders:
-        assert recorders.prepare() == [True]
-        tick_until(recorders, {}, lambda: recorders.records(CACHE, REDACTOR, {})[1].problem)
+        assert recorders.prepare() == [True, False]
+        tick_until(recorders, {}, lambda: recorders.records({})[1].problem)
     assert values_of(Bundle(tmp_path).baseload_of_node(1)) == [2.0]
     assert values_of(Bundle(tmp_path).channels_of_node(1)) == [5.0]
 
@@ -200,8 +197,8 @@ echo Welcome to Raspberry Pi OS
 printf 't_ns,source,channel,value,unit\n12,cpu,utilisation.total,5.0,%%\n13,cpu,utilisation.total,\n14,cpu,utili'
 """  # noqa: E501
     with RemoteRecorders(request_of(output), Path(sys.executable), tmp_path) as recorders:
-        assert recorders.prepare() == [True]
-        tick_until(recorders, {}, lambda: recorders.records(CACHE, REDACTOR, {})[1].problem)
+        assert recorders.prepare() == [True, False]
+        tick_until(recorders, {}, lambda: recorders.records({})[1].problem)
     assert [
         int(t_ns) for channel in Bundle(tmp_path).channels_of_node(1) for t_ns in channel.t_ns
     ] == [12]
@@ -217,10 +214,8 @@ def test_a_lost_recorders_readings_are_kept_and_the_loss_is_recorded(
     )
     for recorder in nodes._recorders.values():
         recorder._process.kill()
-    tick_until(nodes, {}, lambda: nodes.records(CACHE, REDACTOR, {})[1].problem)
-    assert "its SSH session was ended by signal 9 (SIGKILL)" in str(
-        nodes.records(CACHE, REDACTOR, {})[1].problem
-    )
+    tick_until(nodes, {}, lambda: nodes.records({})[1].problem)
+    assert "its SSH session was ended by signal 9 (SIGKILL)" in str(nodes.records({})[1].problem)
     assert len(Bundle(tmp_path).channels_of_node(1)) > 2
 
 
@@ -251,7 +246,7 @@ def test_a_recorder_that_is_lost_while_it_records_is_started_again(
     tick_until(nodes, pids, lambda: len(table.read_text().splitlines()) > before + 3)
     tick_until(nodes, pids, lambda: nodes.is_running(1, os.getpid()))
     nodes.stop()
-    record = nodes.records(CACHE, REDACTOR, {})[1]
+    record = nodes.records({})[1]
     assert (
         "was lost during the run (its SSH session was ended by signal 9 (SIGKILL)) and started"
         " again" in str(record.problem)

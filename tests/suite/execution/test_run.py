@@ -18,7 +18,7 @@ from suite.bundle.layout import LOCK, RUN
 from suite.bundle.reader import Bundle
 from suite.errors import SuiteError
 from suite.execution.interrupts import INTERRUPTS
-from suite.execution.run import make_output
+from suite.execution.run_directory import make_output
 from suite.files.paths import repository_root
 from tests.conftest import Run, interruptible
 from tests.every_case import some

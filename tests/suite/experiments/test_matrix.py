@@ -19,10 +19,10 @@ from suite.bundle.study_mark import read_mark
 from suite.catalog.divisions import Division
 from suite.catalog.studies import load_study
 from suite.errors import SuiteError
+from suite.execution.events import CostEstimated
 from suite.execution.request import PageCache, RunOptions
 from suite.experiments import matrix_runs
 from suite.experiments.cooling import cool_down, hottest_c, refuse_without_sensor
-from suite.experiments.events import CostEstimated
 from suite.experiments.matrix import (
     MatrixDefinition,
     Order,

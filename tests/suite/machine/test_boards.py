@@ -187,7 +187,7 @@ def test_a_dry_run_on_the_device_plans_its_closed_workloads(
 
     monkeypatch.setenv("SUITE_HOME", str(home))
     root = planted(tmp_path, device)
-    for module in ("suite.cli.run", "suite.execution.request"):
+    for module in ("suite.cli.run", "suite.execution.resolve"):
         monkeypatch.setattr(f"{module}.resolve_device", partial(resolve_device, system_root=root))
     run(
         division=Division.OPEN, device=device.name, workload="lenet", data="synthetic", dry_run=True

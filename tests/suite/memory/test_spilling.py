@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from suite.errors import SuiteError
-from suite.execution.spill_folder import refuse_spill_folder
+from suite.execution.preflight import refuse_spill_folder
 from suite.extensions.memory_study.measuring.halved import peak_in_bfloat16
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment

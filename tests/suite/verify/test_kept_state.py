@@ -12,8 +12,9 @@ import pytest
 from reference_impls.state_file import StateFile, write_state
 from suite.bundle.reader import Bundle
 from suite.errors import SuiteError
-from suite.execution import kept_states
-from suite.execution.kept_states import refuse_full_disk, states_folder, states_size_bytes
+from suite.execution import preflight
+from suite.execution.kept_states import states_folder, states_size_bytes
+from suite.execution.preflight import refuse_full_disk
 from suite.metrics.epoch_draw import drawn_epoch
 from suite.metrics.uncounted import uncounted_intervals
 from tests.conftest import Run, environment_of
@@ -208,12 +209,12 @@ def test_states_of_an_earlier_run_are_not_touched(
 def test_a_disk_that_is_too_small_is_refused_beforehand(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    training = SimpleNamespace(epochs=10, parallel=SimpleNamespace(ranks=1))
-    request = SimpleNamespace(workload=SimpleNamespace(parameters=11_173_962), training=training)
+    workload, training = SimpleNamespace(parameters=11_173_962), SimpleNamespace(epochs=10)
+    request = SimpleNamespace(workload=workload, training=training, ranks=1)
     size = states_size_bytes(request)  # type: ignore[arg-type]
     assert size == pytest.approx(10 * 2 * 4 * 11_173_962, rel=0.03)
     monkeypatch.setattr(
-        kept_states.shutil, "disk_usage", lambda place: SimpleNamespace(free=size + 99)
+        preflight.shutil, "disk_usage", lambda place: SimpleNamespace(free=size + 99)
     )
     refuse_full_disk(request, tmp_path, 99)  # type: ignore[arg-type]
     with pytest.raises(

@@ -19,9 +19,10 @@ from suite.bundle.log import chain_head
 from suite.bundle.manifest import seal
 from suite.bundle.reader import Bundle
 from suite.compliance.checker import BundleVerdict, check_bundle
+from suite.compliance.finding import Finding
 from suite.compliance.rules import witness as rule
 from suite.execution.finish import finish
-from suite.execution.redacting import keep_witness_address
+from suite.execution.witnessing import keep_witness_address
 from suite.files.paths import repository_root
 from suite.witness.client import ask
 from suite.witness.record import WitnessRecord, files_digest, read_witness_record, stamp_digest
@@ -111,12 +112,17 @@ def _known(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rule, "trust_list", lambda: lab.trusted)
 
 
+def findings_of_the_run(verdict: BundleVerdict) -> list[Finding]:
+    """Without what other programs of a busy machine cause."""
+    return [finding for finding in verdict.findings if finding.rule != "foreign-load"]
+
+
 @pytest.mark.usefixtures("_known")
 def test_a_witnessed_run_complies_and_names_its_witness(witnessed: Path, lab: Lab) -> None:
     bundle = Bundle(witnessed)
     run, request = bundle.run(), bundle.json("run.json")["request"]
     verdict = check_bundle(witnessed)
-    assert verdict.findings == ()
+    assert findings_of_the_run(verdict) == []
     assert (
         judge_tokens(record_of(witnessed), run.run_id, request, run.nonce, lab.trusted).by == "lab"
     )
@@ -268,7 +274,8 @@ def test_a_record_that_was_taken_out_is_missed(witnessed: Path) -> None:
 def test_a_witness_that_the_rulebook_does_not_know_is_a_note(witnessed: Path) -> None:
     verdict = check_bundle(witnessed)
     assert verdict.complies
-    assert [(finding.check, finding.severity.value) for finding in verdict.findings] == [
+    findings = findings_of_the_run(verdict)
+    assert [(each.check, each.severity.value) for each in findings] == [
         ("witness-known", "note")
     ] * 3
 

@@ -1,15 +1,23 @@
-"""The lock of a run directory: held by the processes that run or close the run, and a reserve of
-disk space for its last status."""
+"""The directory of a run: whether something is there before the run begins, and its lock, which the
+processes hold that run or close the run, with a reserve of disk space for its last status."""
 
 import errno
 import fcntl
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from suite.bundle.layout import LOCK
+from suite.bundle import layout
+from suite.bundle.data_record import DATA
+from suite.bundle.manifest import refuse_inside_run
 from suite.errors import SuiteError
 
+BEFORE_RECORD = frozenset(
+    (layout.BASELOAD_RAW, DATA, layout.LOCK, layout.PRIVATE, layout.WITNESS, layout.RUN)
+)
+"""Files that a run writes before its record is there; a leading dot is that of a file that is being
+written."""
 RESERVE_BYTES = 2**16
 _WHO_BYTES = 200
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -23,7 +31,7 @@ class RunLock:
     """
 
     def __init__(self, directory: Path) -> None:
-        self._path = directory / LOCK
+        self._path = directory / layout.LOCK
         self.handle = -1
 
     def __enter__(self) -> "RunLock":
@@ -77,7 +85,7 @@ class RunLock:
 def is_held(directory: Path) -> bool:
     """A process runs or closes the run in this directory."""
     try:
-        handle = os.open(directory / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+        handle = os.open(directory / layout.LOCK, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return False
     try:
@@ -97,3 +105,47 @@ def _lock(handle: int) -> bool:
         if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS):
             raise
     return True
+
+
+def make_output(path: Path, force: bool) -> None:
+    """Create the run directory; one that is not empty is an error, unless ``force`` is set and it
+    is a run's, which is then deleted."""
+    has_something = is_taken(path)
+    refuse_inside_run(path)
+    if has_something:
+        if not force:
+            raise SuiteError(
+                f"{path} exists and is not empty; choose another --output, or type --force to"
+                " replace it."
+            )
+        if not _is_run(path):
+            raise SuiteError(
+                f"{path} is no run directory (it has no {layout.RUN}), so --force will not empty"
+                " it; choose another --output."
+            )
+        shutil.rmtree(path)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SuiteError(
+            f"The run directory {path} cannot be created: {error.strerror}; choose another"
+            " --output."
+        ) from error
+
+
+def is_taken(path: Path) -> bool:
+    """Whether something is where a run directory is to be made; raises SuiteError where it is a run
+    that still runs."""
+    if is_held(path):
+        raise SuiteError(f"{path} holds a run that still runs; choose another --output.")
+    return path.exists() and (not path.is_dir() or any(path.iterdir()))
+
+
+def _is_run(path: Path) -> bool:
+    """Whether this is a run directory, or all that is in it is what a run writes before its record:
+    it was killed as it began."""
+    if not path.is_dir():
+        return False
+    return (path / layout.RUN).is_file() or all(
+        each.is_file() and each.name.removeprefix(".") in BEFORE_RECORD for each in path.iterdir()
+    )

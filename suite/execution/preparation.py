@@ -1,0 +1,135 @@
+"""Prepares a run: the digests of its data, the page caches, its first records and its witness's
+receipt."""
+
+import time
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from reference_impls import contract
+from suite import __version__
+from suite.bundle import layout
+from suite.bundle.data_record import DataRecord, write_data_record
+from suite.bundle.lifetime import Lifetime
+from suite.bundle.reader import RunRecord
+from suite.catalog.data_sets import load_data_set
+from suite.catalog.rounds import current_round
+from suite.catalog.seeds import describe_implementation
+from suite.datasets.digest_lists import PICTURE_FOLDERS, digest_of_list, lines_of_folder
+from suite.datasets.layouts import root_of
+from suite.execution.power_pulse import Pulse, pulse
+from suite.execution.records import RunRecords, records_of
+from suite.execution.remote_recorders import RemoteRecorders
+from suite.execution.request import RunRequest
+from suite.execution.resume import refuse_other_data
+from suite.execution.witnessing import ask_receipt
+from suite.files.digest import file_digest
+from suite.files.json_file import write_json
+from suite.launch.environments import Environment
+from suite.launch.isolation import describe_isolation
+from suite.machine import system
+from suite.machine.power_mode import PowerSettings
+from suite.witness.record import WitnessRecord
+
+RECORDED_LIBRARIES = 200
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """How a run was begun: the command line, the ids of rules that its request breaks and the user
+    accepted (`--allow-invalid`), and since when the harness works for it.
+    """
+
+    command: tuple[str, ...]
+    findings_allowed: tuple[str, ...]
+    lifetime: Lifetime
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """A run whose implementation may be started: its request and the writer of its records; the
+    record as it begins, its witness's record, and this machine's power settings and the pulses
+    before it."""
+
+    request: RunRequest
+    environment: Environment
+    records: RunRecords
+    record: RunRecord
+    witness: WitnessRecord | None
+    power: PowerSettings
+    pulses: tuple[Pulse, ...]
+
+
+def prepare_data(request: RunRequest, remote: RemoteRecorders) -> RunRequest:
+    """Record the digests of the data, then empty or fill the page cache of every node; returns the
+    request with ``cache_cleared`` set."""
+    data, path = request.training.data, request.directory
+    write_data_record(path, digest_data(data.name, Path(data.directory)))
+    if request.resume is not None:
+        refuse_other_data(path, request.resume.run)
+    are_cold = remote.prepare()
+    is_cold = False if False in are_cold else None if None in are_cold else True
+    return replace(request, training=request.training._replace(cache_cleared=is_cold))
+
+
+def prepare(request: RunRequest, environment: Environment, invocation: Invocation) -> Preparation:
+    """Write the first records into the run directory, and ask the witness, if there is one, for its
+    receipt."""
+    records = records_of(request)
+    records.redactor.write(records.path / layout.PRIVATE)
+    pulses = (pulse(),) if request.power_pulse else ()
+    witness = ask_receipt(request, records)
+    record = RunRecord(
+        schema=layout.SCHEMA,
+        run_id=request.run_id,
+        suite_version=__version__,
+        command=invocation.command,
+        started_time_ms=int(time.time() * 1000),
+        status="running",
+        exit_code=None,
+        message=None,
+        device_evidence=request.device_evidence,
+        request=records.request_values(request.training),
+        findings_allowed=invocation.findings_allowed,
+        round=current_round().name,
+        nonce=None if request.nonce is None else asdict(request.nonce),
+        implementation=describe_implementation(request.framework),
+        study=None if request.study is None else request.study.to_dict(),
+        isolation=describe_isolation(request.isolation),
+        lifetime=invocation.lifetime.to_dict(),
+        # its reason was redacted when it was recorded
+        resumed=None if request.resume is None else asdict(request.resume.record),
+    )
+    records.write_run(record)
+    write_json(records.path / contract.REQUEST_NAME, contract.request_to_dict(request.training))
+    libraries = dict(islice(environment.packages.items(), RECORDED_LIBRARIES))
+    described = system.describe(
+        request.device.name,
+        system.Software(request.framework.name, None, libraries),
+        request.data_directory,
+        with_identity=request.with_identity,
+    )
+    records.write_system(described)
+    return Preparation(
+        request, environment, records, record, witness, described.power_settings, pulses
+    )
+
+
+def digest_data(name: str, directory: Path) -> DataRecord:
+    """Read every file of the data set ``name`` in ``directory`` that its definition lists; its
+    pictures only if they are pinned.
+
+    Files that are missing are left out: the checker reports them. Raises OSError for a file that
+    cannot be read.
+    """
+    definition, taken_ns = load_data_set(name), contract.monotonic_ns()
+    root = root_of(definition, directory)
+    names = [
+        *(file.name for file in definition.files),
+        *(table.name for table in definition.tables),
+    ]
+    files = tuple(file_digest(root, each) for each in names if (root / each).is_file())
+    if definition.pictures is None:
+        return DataRecord(name, taken_ns, files)
+    lines = lines_of_folder(directory, PICTURE_FOLDERS)
+    return DataRecord(name, taken_ns, files, len(lines), digest_of_list(lines))

@@ -1,0 +1,174 @@
+"""Trains: starts the implementation at its gate, attaches the meters, lets it go and follows its
+log to the end."""
+
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from reference_impls import contract
+from reference_impls.definitions import log_facts
+from suite.bundle import layout
+from suite.bundle.log import LogEvent, parse_line
+from suite.errors import SuiteError
+from suite.execution.events import LogLine, Notice, Progress, Waiting
+from suite.execution.heartbeat import HeartbeatMonitor
+from suite.execution.implementation import start_implementation
+from suite.execution.interrupts import deferred
+from suite.execution.neighbours import neighbours
+from suite.execution.preparation import Preparation
+from suite.execution.recorder import Recorder
+from suite.execution.remote_recorders import RemoteRecorders
+from suite.launch.gate import release
+from suite.launch.process import terminate
+from suite.machine.limits import limited
+from suite.machine.memory_kills import kills_for_memory
+from suite.meters.meter import MeteredProcess
+from suite.meters.sources.page_cache import PageCacheMeter
+
+POLL_S = 0.2
+EPOCH_ENDS = ("epoch_start", "epoch_stop")
+
+
+@dataclass
+class Training:
+    """The implementation of a run, within :func:`at_gate`. ``monitor`` is None for one rank.
+
+    Of its end: ``problem`` is why it was terminated, if a rank failed; ``is_interrupted``: the user
+    interrupted it. ``kills_before`` are the kernel's for lack of memory, as it began.
+    """
+
+    run: Preparation
+    recorder: Recorder
+    process: "subprocess.Popen[bytes]"
+    monitor: HeartbeatMonitor | None
+    limit: Callable[[int], None]
+    beside: ExitStack
+    deliver_interrupts: Callable[[], None]
+    kills_before: int | None
+    released_ns: int | None = None
+    problem: str | None = None
+    is_interrupted: bool = False
+
+    def start(self) -> None:
+        """Let the implementation go, once limits, meters and neighbours are there."""
+        request, pid = self.run.request, self.process.pid
+        self.limit(pid)
+        if self.monitor:
+            self.monitor.start()
+        self.recorder.start(MeteredProcess(pid, request.data_directory))
+        self.deliver_interrupts()  # not before, since what has half started cannot be stopped
+        self.recorder.wait_until_attached()
+        if self.monitor:
+            self.monitor.polled()
+        self.beside.enter_context(neighbours(request, self.run.environment))
+        self.released_ns = time.monotonic_ns()
+        release(self.process)
+
+    def follow(self, remote: RemoteRecorders, progress: Progress) -> None:
+        """Report the log's events until the implementation exits or a rank fails; at both ends of
+        an epoch, the page cache is read too. Raises SuiteError when the run directory is
+        removed."""
+        path = self.run.records.path
+        follower = LogFollower(path / contract.log_name(0))
+        while True:
+            has_ended = self.process.poll() is not None
+            refuse_removed(path)
+            for event in follower.new_events():
+                progress(LogLine(event))
+                if event.key in EPOCH_ENDS:
+                    self.recorder.read_soon(PageCacheMeter.name)
+            if has_ended:
+                break
+            if self.monitor:
+                self.problem = _failed_rank(self.monitor, remote, progress)
+                if self.problem is not None:
+                    break
+            progress(Waiting())
+            time.sleep(POLL_S)
+        if self.monitor:
+            self.monitor.polled()  # the job may have ended while the harness was stopped
+
+    def terminate(self) -> None:
+        """End the implementation, if it still runs."""
+        if self.process.poll() is None:
+            terminate(self.process)
+
+
+@contextmanager
+def at_gate(run: Preparation, recorder: Recorder, lock: int) -> Iterator[Training]:
+    """The implementation, which waits at its gate and inherits the file ``lock``. Its limits,
+    heartbeats and neighbours go with the block; interrupts wait until the meters are there."""
+    request, path, monitor = run.request, run.records.path, None
+    placement = request.placement
+    # the clock of another machine, where rank 0 may run, is another one
+    if not placement.hosts:
+        log = contract.LogWriter(contract.RecordFile(str(path / contract.log_name(0))))
+        log_facts(log, request.training)
+        log.close()
+    kills = kills_for_memory()
+    with (
+        limited(request.limits) as limit,
+        ExitStack() as beside,
+        deferred() as deliver_interrupts,
+    ):
+        if request.ranks > 1:
+            monitor = HeartbeatMonitor(
+                request.ranks, placement.hosts, silence_s=placement.silence_s
+            )
+            beside.callback(monitor.close)
+        variables = monitor.variables if monitor else {}
+        process = start_implementation(
+            request, run.environment, path / layout.OUTPUT, variables, (lock,)
+        )
+        yield Training(run, recorder, process, monitor, limit, beside, deliver_interrupts, kills)
+
+
+def _failed_rank(
+    monitor: HeartbeatMonitor, remote: RemoteRecorders, progress: Progress
+) -> str | None:
+    """Exchange messages with the remote recorders, and let ranks start whose node's meters are
+    attached; returns which rank failed, or None."""
+    remote.tick(monitor.pids())
+    for sentence in remote.take_notices():
+        progress(Notice(sentence))
+    monitor.polled()
+    monitor.release(remote.attached_ranks())
+    return monitor.failure(remote.is_running)
+
+
+def refuse_removed(path: Path) -> None:
+    """Raise SuiteError when the directory of a run that goes on is no longer there, or no longer
+    has its record."""
+    if not (path / layout.RUN).is_file():
+        raise SuiteError(
+            f"The run directory {path} was removed or emptied while the run went on, so the run was"
+            " ended; nothing of it can be read. Run again with an --output that nothing else"
+            " removes (a cleaner of temporary files, another job)."
+        )
+
+
+class LogFollower:
+    """Reads the events that are appended to a log; an incomplete line is read with the next
+    call."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._position, self._line = path, 0, 0
+
+    def new_events(self) -> list[LogEvent]:
+        """Events logged since the last call; none while the file does not exist."""
+        try:
+            with self._path.open("rb") as stream:
+                stream.seek(self._position)
+                added = stream.read()
+        except FileNotFoundError:
+            return []
+        whole = added[: added.rfind(b"\n") + 1]
+        self._position += len(whole)
+        return [event for event in map(self._parse, whole.splitlines()) if event is not None]
+
+    def _parse(self, raw: bytes) -> LogEvent | None:
+        self._line += 1
+        return parse_line(self._line, raw.decode("utf-8", errors="replace"))
