@@ -99,7 +99,7 @@ RULES = (
     Rule(
         "concurrent-exclusive",
         "With managed interleaving no training step overlaps a batch of inference.",
-        "The schedule promises it; overlapping steps are those of another schedule.",
+        "Managed interleaving promises it; steps that overlap batches come from another schedule.",
         AGAIN,
         (OfFolder("concurrent-exclusive", _exclusive, formerly=("beside-exclusive",)),),
     ),

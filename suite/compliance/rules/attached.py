@@ -198,7 +198,7 @@ RULES = (
     Rule(
         "attached-fitted",
         "The clock of an attached trace was fitted to the run.",
-        "An offset that somebody gives is as right as that person.",
+        "If a person gave the offset, nothing in the records shows whether it is right.",
         "use `suite run --power-pulse`, and log ten seconds more",
         (OfBundle("attached-fitted", _fitted, severity=Severity.WARNING),),
     ),

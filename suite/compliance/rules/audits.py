@@ -176,7 +176,7 @@ def _state_differences(state: "StateAudit", bundle: Bundle) -> Iterator[tuple[st
 RULES = (
     Rule(
         "submission-audits",
-        "An audit's record is of the run it names, follows from its losses and the rulebook's"
+        "The record of an audit belongs to the named run, matches its losses and the rulebook's"
         " tolerances, and does not contradict the run.",
         "A replay of the first steps shows invented losses and other seeds, data, weights,"
         " batch sizes and learning rates; one from a training state that somebody else drew"

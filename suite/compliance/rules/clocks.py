@@ -197,8 +197,9 @@ RULES = (
         "The time of day is right: it agrees with the monotonic clock to a quarter of a second from"
         " event to event, with that of the other nodes to a minute, and with the order and the"
         " start of the machine's other runs since its boot; the bundle is closed after its run.",
-        "Edge boards without a battery clock are set during a run. Durations are not affected, but"
-        " outside records cannot be aligned, and the run is dated wrongly.",
+        "Boards without a battery clock have their time of day set during a run. Durations are not"
+        " affected, but the readings of other instruments cannot be aligned with the run, and it"
+        " has a wrong date.",
         "let NTP set the clock of every node before a run (`sudo timedatectl set-ntp true`), and"
         " before `suite finish`",
         (
@@ -210,12 +211,12 @@ RULES = (
     ),
     Rule(
         "clocks-agree",
-        "Wall clock and monotonic clock measure the same length for most of the log's intervals,"
-        " to 50 ms and a thousandth, and part in the log as the wall-clock meter read it, to a"
-        " quarter of a second. Monotonic times are not negative.",
-        "Linux slews both clocks alike, so only a step parts them, and a step is in one interval."
-        " Scaled times differ in all of them; a log that was written afterwards has times of one"
-        " moment, or of before the boot.",
+        "The wall clock and the monotonic clock measure equal lengths for most intervals of the"
+        " log, to 50 ms and a thousandth, and drift apart as much as the wall-clock meter read, to"
+        " a quarter of a second. Monotonic times are not negative.",
+        "Linux slews both clocks alike: only a step moves them apart, and a step is in one"
+        " interval. Scaled times differ in all intervals; a log that was written afterwards has the"
+        " times of one moment, or times from before the boot.",
         "never edit times or readings; where a driver or a virtual machine disturbs the clock,"
         " repair that and run again",
         (

@@ -364,14 +364,14 @@ def _listed(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "counts-possible",
-        "The counts of the processor fit one another, its cores and its clock; the events that were"
-        " counted are those that the meter's settings say were counted. In five seconds of its task"
-        " clock the implementation was switched, and no more often moved between cores than"
+        "The counts of the processor fit one another, its cores and its clock, and the counted"
+        " events are those of the meter's settings. An implementation with more than five seconds"
+        " on the task clock has context switches, and moves between cores no more often than it is"
         " switched.",
-        "A core has one cycle a tick of its clock and retires ten instructions a cycle at most;"
+        "A core has one cycle a tick of its clock and retires at most ten instructions a cycle;"
         " misses are a part of accesses, and branches a part of instructions. The training loop"
-        " waits for the storage medium after every epoch, and the kernel moves a thread while it"
-        " does not run.",
+        " waits for the storage medium after every epoch, and the kernel moves a thread only while"
+        " it does not run.",
         READINGS_AS_READ,
         (
             OfBundle("counts-possible", _arithmetic),
@@ -381,9 +381,9 @@ RULES = (
     ),
     Rule(
         "instructions-enough",
-        "A run on a CPU executes the instructions that the model's arithmetic needs, at 256"
-        " multiplications each; an epoch at less than half of another's processor clock computes"
-        " longer.",
+        "A run on a CPU executes the instructions that the model's arithmetic needs, if each makes"
+        " 256 multiplications; an epoch at less than half of another epoch's processor clock"
+        " computes longer.",
         "Training needs three times the multiplications of a forward pass for every sample. The"
         " widest instruction has 64, and fast convolutions need a fourth of them.",
         READINGS_AS_READ,
@@ -394,10 +394,10 @@ RULES = (
     ),
     Rule(
         "memory-fits",
-        "The implementation uses the memory of an interpreter (one from outside: of the model's"
-        " weights) or more, at most its processes' peaks, has page faults, where they are counted,"
-        " and logs the peak that was read, one for each rank. Used and available memory add up to"
-        " the same sum in every reading, to a hundredth.",
+        "The implementation uses at least the memory of an interpreter (of the model's weights, if"
+        " it comes from outside) and at most the peaks of its processes, has page faults where they"
+        " are counted, and logs the peak that was read, one for each rank. Used and available"
+        " memory have the same sum in every reading, to a hundredth.",
         "The kernel keeps the peak of every process; the implementation logs its own. The meter"
         " computes the used memory from the whole and the available memory of one moment.",
         READINGS_AS_READ,
@@ -409,8 +409,8 @@ RULES = (
     ),
     Rule(
         "disk-fits",
-        "The disk is busy while it moves bytes, for no longer than time passes, and is read"
-        " when data come into an emptied page cache.",
+        "A disk is busy while it moves bytes, is never busy for longer than the time that passed,"
+        " and is read when data come into an emptied page cache.",
         "The kernel counts the time with a request in flight, and the bytes of every request.",
         READINGS_AS_READ,
         (OfBundle("disk-fits", _disk),),

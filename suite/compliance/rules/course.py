@@ -396,7 +396,7 @@ RULES = (
     Rule(
         "log-clock",
         "A rank's monotonic clock never goes back from one event to the next, within one boot.",
-        "Every duration is measured with it.",
+        "Every duration is measured with this clock.",
         TRAINING_LOOP,
         (OfBundle("log-clock", _first_clock), OfBundle("ranks-clock", _other_clocks)),
     ),

@@ -366,8 +366,9 @@ RULES = (
         "The implementation uses no more CPU time than the cores have, nor more than all programs"
         " together. Two counts of it agree to a tenth: the task clock of the meter counters, and"
         " process_tree of the meter cpu. The total utilisation is the mean of the cores'.",
-        "Its CPU time is read from its processes, the utilisation from the kernel's idle time:"
-        " independent counts of the same cores, which part where one was edited.",
+        "The implementation's CPU time is read from its processes, the utilisation from the"
+        " kernel's idle time. They count the same cores independently, and differ where one was"
+        " edited.",
         FIX,
         (
             OfBundle("cpu-time-possible", _possible),
@@ -377,11 +378,12 @@ RULES = (
     ),
     Rule(
         "load-agrees",
-        "The load fits the other meters: own at most busy, at least the implementation's CPU"
-        " time, and a tenth and a tenth of a core more than implementation and meters take, at"
-        " most; busy and stolen as the utilisation says, with which they rise and fall.",
-        "Utilisation, the load and the implementation's CPU time are counts of the same cores"
-        " by different meters, once a second. The rest of what was busy is foreign load.",
+        "The meter of the load counts no more CPU time of the suite's processes than all that was"
+        " busy, no less than the implementation used, and at most a tenth and a tenth of a core"
+        " more than implementation and meters used. Busy and stolen time equal the utilisation, and"
+        " rise and fall with it.",
+        "Utilisation, load and the implementation's CPU time are counts of the same cores by"
+        " different meters, once a second. Busy time that is not the suite's is foreign load.",
         READINGS_AS_READ,
         (
             OfBundle("load-possible", _load),
@@ -391,9 +393,9 @@ RULES = (
     ),
     Rule(
         "threads-requested",
-        "The implementation has no more processes than its ranks, its workers and what starts"
-        " them, and each node at least those of its ranks. A run of one rank on a CPU uses no more"
-        " CPU time than its threads and workers can, and half a core.",
+        "The implementation has no more processes than its ranks, its workers and what starts them,"
+        " and each node has at least the processes of its ranks. A run of one rank on a CPU uses no"
+        " more CPU time than its threads, its workers and half a core can.",
         "More threads or workers than requested are another configuration, and two CPU seconds a"
         " second of one thread show that the wall time was shortened. A rank that ran elsewhere"
         " used power there.",
@@ -406,12 +408,12 @@ RULES = (
     ),
     Rule(
         "cpu-busy",
-        "Unless it swaps, computing on a CPU keeps half a core busy for every rank that computes,"
-        " on its own node, a quarter by the implementation unless the meter of the load shows that"
-        " other programs had the cores.",
-        "Time passes without CPU time only while other programs have the cores: then these are"
-        " busy, and the implementation has its share. If a node was idle, its readings come from"
-        " another run.",
+        "While ranks compute on a CPU, each keeps half a core of its own node busy, unless the"
+        " machine swaps. A quarter of a core is the implementation's, unless the meter of the load"
+        " shows that other programs had the cores.",
+        "A computation takes time without CPU time only while other programs have the cores: then"
+        " the cores are busy, and the implementation has its share. If a node was idle, its"
+        " readings come from another run.",
         FIX,
         (
             OfBundle("cpu-busy", _busy, needs_split=True),

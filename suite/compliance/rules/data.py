@@ -275,8 +275,8 @@ RULES = (
     Rule(
         "data-as-defined",
         "A run's data set has the samples, classes and layout of its definition; generated data"
-        " have its classes and layout. Its folder is not named for another data set that has the"
-        " same file names, or for generated data.",
+        " have its classes and layout. The data folder does not have the name of another data set"
+        " with the same files, or of generated data.",
         "Half of a data set is another data set, and Fashion-MNIST has the names and sizes of"
         " MNIST's files.",
         "train on all of the data set, or name the one that was used (--data, and its folder)",
@@ -284,12 +284,12 @@ RULES = (
     ),
     Rule(
         "data-digests",
-        "A closed run records the digest of every file that it reads, and they are those of the"
-        " published data set. They were taken before init_start: long enough to read the files, and"
-        " right before the harness began the log.",
-        "The harness reads and digests the files right before it starts the implementation. A"
-        " statement that they were verified proves nothing, and digests of another moment say"
-        " nothing of what was read.",
+        "A closed run records the digest of every file that it reads, and the digests are those of"
+        " the published data set. The harness took them before init_start: right before the log"
+        " began, and in a time in which the files can be read.",
+        "The harness reads and digests the files right before it starts the implementation. A mere"
+        " statement that they were verified proves nothing, and digests from another moment do not"
+        " show what was read.",
         "run `suite data verify`, then run again: data.json is never edited",
         (
             OfBundle("data-digests", _digests, CLOSED),
@@ -298,13 +298,14 @@ RULES = (
     ),
     Rule(
         "page-cache",
-        "A run said to start with an emptied page cache begins with less than half of its data"
-        " in memory, and reads the disk; its data are on one, and no node says otherwise. An epoch"
-        " of the suite's own readers finds or leaves data in memory that are mapped files, or reads"
-        " them from the disk.",
-        "A warm cache makes the first epoch, and the time to target, shorter. What a mapped file's"
-        " reader touches is in the page cache; without it, every epoch comes from the disk.",
-        "let `suite run` empty the page cache, and hand in its record and the readings as they are",
+        "A run that records an emptied page cache has its data on a disk, starts with less than"
+        " half of them in memory, and reads the disk; no node says otherwise. Where the suite's own"
+        " readers map the files, an epoch reads from the disk what it neither finds in memory nor"
+        " leaves there.",
+        "A warm cache makes the first epoch, and the time to target, shorter. What a reader of"
+        " mapped files touches is in the page cache, or was read from the disk.",
+        "let `suite run` empty the page cache, and hand in its record and the readings as they were"
+        " written",
         (OfBundle("cache-as-recorded", _cache), OfBundle("cache-fills", _filled)),
     ),
 )

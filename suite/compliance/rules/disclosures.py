@@ -105,8 +105,8 @@ RULES = (
         " host, address or serial number. A submission names its organization.",
         "Bundles are published for ever. What was measured does not depend on whose machine it"
         " was, or in which network.",
-        "run again with this version of the suite, which leaves it out; what your own program logs"
-        " or prints, or you wrote, leave out there",
+        "run again with this version of the suite, which records no such name; remove the name from"
+        " what your own program prints, or from what you wrote",
         (
             OfBundle("names-nobody", _bundle),
             OfSubmission("submission-names-nobody", _submission),

@@ -97,7 +97,7 @@ RULES = (
     Rule(
         "epoch-filled",
         "Fetch, copy, compute and communication take nine tenths of an epoch or more.",
-        "The remainder is overhead without an explanation, or parts were made smaller.",
+        "The remainder is overhead without an explanation, or somebody made the parts smaller.",
         "find out what took the remaining time (other programs, swapping, logging)",
         (OfBundle("epoch-filled", _filled, needs_split=True),),
     ),

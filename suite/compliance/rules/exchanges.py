@@ -163,20 +163,21 @@ def _count(bucket: Any) -> int | None:
 RULES = (
     Rule(
         "ranks-in-step",
-        "All ranks take equally long for the same steps, and their parts fill an epoch as rank"
-        " 0's do, to a tenth.",
+        "All ranks take equally long for the same steps, and the parts of their steps fill as much"
+        " of an epoch as rank 0's do, to a tenth.",
         "Ranks that sum their gradients in every step wait for one another.",
         TRAINING_LOOP,
         (OfBundle("ranks-in-step", _in_step),),
     ),
     Rule(
         "ranks-exchange",
-        "Ranks exchange each bucket of gradients once an update, of as many mini-batches as"
-        " requested, and wait for it only then: on several nodes always, for the suite's all-reduce"
-        " 1 microsecond or more in the median. A single rank waits for nobody.",
-        "Gradients that are exchanged less often take less time and fewer bytes, and train"
-        " another mini-batch size. Even where the sums are complete when the backward pass ends,"
-        " MPI is asked about each of them.",
+        "Ranks exchange each bucket of gradients once an update, after as many mini-batches as"
+        " requested, and wait for the exchange only then. Ranks on several nodes wait in every"
+        " update, and in the median 1 microsecond or more for the suite's all-reduce. A single rank"
+        " waits for nobody.",
+        "Exchanging gradients less often takes less time and fewer bytes, and trains with another"
+        " mini-batch size. Even if the sums are complete when the backward pass ends, the loop asks"
+        " MPI about each of them.",
         TRAINING_LOOP,
         (
             OfBundle("ranks-exchange", _exchanges),

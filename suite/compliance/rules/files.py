@@ -105,9 +105,9 @@ RULES = (
     Rule(
         "bundle-files",
         "A bundle has the files of its format, for its ranks and nodes, and no others.",
-        "What no check reads is no evidence, and names that differ in capital letters hide one"
-        " another on some machines. A rank that is recorded worked.",
-        "remove it, and describe what it was for in the notes",
+        "A file that no check reads is no evidence, and names that differ in capital letters only"
+        " hide one another on some machines. The log of a rank shows that it worked.",
+        "remove the file, and say in the notes what it was for",
         (OfBundle("bundle-files", _known), OfBundle("ranks-files", _requested)),
     ),
 )

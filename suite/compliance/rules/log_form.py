@@ -223,8 +223,8 @@ RULES = (
         "A rank logs each value once, or once an epoch, in the namespace edge. Events named …_start"
         " and …_stop are the ends of intervals (INTERVAL_START, INTERVAL_END), all others points"
         " (POINT_IN_TIME).",
-        "Every reader must see the same run: one that takes the first value of a key and one that"
-        " takes the last, and those of MLPerf logs, which take intervals from the event types.",
+        "Every reader must see the same run: readers that take the first value of a key and those"
+        " that take the last, and readers of MLPerf logs, which find intervals by the event types.",
         TRAINING_LOOP,
         (
             OfBundle("log-keys-once", _once),
@@ -259,8 +259,8 @@ RULES = (
         "Between run_start and run_stop no gap between epochs and evaluations is longer than"
         " five seconds and a tenth of an epoch; an epoch begins right after the evaluation before"
         " it, within half a second and a hundredth of an epoch.",
-        "The loop does nothing in between. Work that was moved there leaves the epochs' times, and"
-        " an epoch that was taken out leaves a gap.",
+        "The loop does nothing between epochs and evaluations. Work that was moved there would be"
+        " in no epoch's time, and an epoch that was taken out leaves a gap.",
         TRAINING_LOOP,
         (OfBundle("time-accounted", _holes), OfBundle("no-pause", _no_pause)),
     ),

@@ -278,12 +278,13 @@ def _evaluated(context: BundleContext) -> "Iterator[tuple[LogEvent, float, float
 RULES = (
     Rule(
         "losses-computed",
-        "Losses are finite, not negative and not all alike. In a closed run the first are near the"
-        " loss of guessing, more than ten steps pass from an untrained model's loss to a trained"
-        " one's, at most one loss in fifty equals that of the step before, and a single rank's are"
-        " float32 numbers.",
-        "Other losses were not computed, not from the workload's initial weights, or were rounded"
-        " afterwards. Steps of a larger mini-batch that were cut in pieces have the same loss.",
+        "Losses are finite, not negative and not all alike. In a closed run the first losses are"
+        " near the loss of guessing, more than ten steps pass between an untrained model's loss and"
+        " a trained one's, and at most one loss in fifty equals that of the step before; the losses"
+        " of a single rank are float32 numbers.",
+        "Other losses were not computed, came from other initial weights, or were rounded"
+        " afterwards. If the steps of a larger mini-batch are cut in pieces, the pieces have the"
+        " same loss.",
         "begin with the initial weights of the workload, and record the loss of every mini-batch as"
         " it was computed",
         (
@@ -295,10 +296,9 @@ RULES = (
     ),
     Rule(
         "losses-own",
-        "Every mini-batch has its own loss: losses rise and fall from step to step as those of"
-        " different mini-batches do, no eight in a row occur twice, the losses of no two epochs are"
-        " in one ratio, in whatever order, and at most a tenth of two ranks' are equal at the same"
-        " steps.",
+        "Every mini-batch has its own loss. Losses rise and fall from step to step, no eight in a"
+        " row occur twice, no two epochs have losses in one constant ratio, in whatever order, and"
+        " at most a tenth of two ranks' losses are equal at the same steps.",
         "The mini-batches of an epoch share no sample, so two of three losses are larger or smaller"
         " than both neighbours; a loss has seven digits, and the weights change with every step."
         " Losses that were sorted, smoothed, copied, or shuffled and scaled show it.",
@@ -312,13 +312,13 @@ RULES = (
     ),
     Rule(
         "accuracy-fits-loss",
-        "In a closed run an evaluation has as many errors as the loss of its epoch implies,"
-        " generously; a model whose loss is a quarter of that of guessing is not evaluated as one"
-        " that guesses.",
+        "In a closed run an evaluation has at least as many errors as the epoch's loss implies, by"
+        " a generous limit. A model whose loss is at most a quarter of the loss of guessing is"
+        " clearly more accurate than guessing.",
         "A model with a mean cross-entropy of 0.3 on the samples that it was trained on is wrong on"
-        " about one in ten of others, not on one in a hundred: real runs have 0.15 to 4.3 errors a"
-        " sample for each unit of loss, the limit is 0.05. Evaluations that were not made have the"
-        " accuracy of chance.",
+        " about one in ten other samples, not on one in a hundred: real runs have 0.15 to 4.3"
+        " errors a sample for each unit of loss, the limit is 0.05. An evaluation that was not made"
+        " has the accuracy of chance.",
         "run again; never edit losses or accuracies",
         (
             OfBundle("accuracy-below-loss", _low_enough, CLOSED),

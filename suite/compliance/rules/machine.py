@@ -496,13 +496,13 @@ def _whole(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "system-described",
-        "system.json has every field in its type; a field that is null has a note that says"
-        " why, and no other has one. Instruction set, kernel, operating system, processor, memory"
-        " and Python can be those of one Linux machine; no interface with the name of a wireless"
-        " one is described as wired, with a speed.",
-        "A value without a source is no description, and one that was typed by hand mixes machines."
-        " The kernel's and systemd's names begin with wl where the driver says that it is"
-        " wireless.",
+        "system.json has every field in its type; a field has a note with the reason exactly where"
+        " it is null. Instruction set, kernel, operating system, processor, memory and Python can"
+        " be those of one Linux machine; no interface with the name of a wireless one is described"
+        " as wired, with a speed.",
+        "A value without a source describes nothing, and values that were typed by hand mix"
+        " machines. The kernel and systemd give an interface a name with wl in front where the"
+        " driver says that it is wireless.",
         KEEP,
         (
             OfBundle("system-described", _described),
@@ -514,8 +514,8 @@ RULES = (
         "framework-installed",
         "The framework's package is among the libraries, in the version that system.json states"
         " for the framework, and NumPy with it.",
-        "The harness lists the packages of the environment that trained. The suite's readers"
-        " hand NumPy's arrays to a framework.",
+        "The harness lists the packages of the environment that trained. The suite's readers hand"
+        " NumPy arrays to a framework.",
         KEEP,
         (OfBundle("framework-installed", _libraries),),
     ),
@@ -540,8 +540,9 @@ RULES = (
         "No core runs faster than the profile's highest clock, by frequency or cycles; the governor"
         " powersave holds a low clock. Where the processor's governor is known, the cores' clocks"
         " were read.",
-        "An overclocked board is not the one that is sold, and eight cores are not two. The kernel"
-        " keeps governor and clock of a core in the same folder (cpufreq), which the meter reads.",
+        "An overclocked board is not the board that is sold, and eight cores are not two. The"
+        " kernel keeps a core's governor and clock in the same folder (cpufreq), which the meter"
+        " reads.",
         "run at the clocks that are sold, and describe all cores that were used",
         (OfBundle("clocks-possible", _clocks), OfBundle("governor-read", _scaled)),
     ),

@@ -343,12 +343,12 @@ RULES = (
     ),
     Rule(
         "meter-schedule",
-        "The kernel's meters are read no more often than once a period, and none of their"
-        " channels has more readings than periods. A power meter has the period of the suite's"
-        " meter of its name, and every meter its moments.",
-        "The recorder waits for the period to pass: readings that were made to fit shorter times"
-        " come faster, and a second series comes beside the first. Readings of a plug under the"
-        " name of an analyser keep the plug's period.",
+        "The kernel's meters are read once a period at most, and no channel has more readings than"
+        " periods. A meter with the name of one of the suite's reads at the same kind of moments,"
+        " and a power meter with the same period.",
+        "The recorder waits for the period to pass: readings that were squeezed into a shorter time"
+        " come faster, and a second series adds readings. If a plug's readings are put under the"
+        " name of an analyser, they keep the plug's period.",
         f"{READINGS_AS_READ}; a meter of your own has a name of its own",
         (
             OfBundle("meter-schedule", _schedule),
@@ -357,13 +357,13 @@ RULES = (
     ),
     Rule(
         "meter-gaps",
-        "A meter that states no failure has no gap in its readings longer than its record says, and"
-        " covers the run except up to 10 % plus 10 s at either end; the gap that a record states is"
-        " in the readings of one meter of a node at least. A node whose recorder was not lost was"
-        " read through the whole run.",
-        "The recorder states the longest time without a reading, from the same times: readings that"
-        " were left out contradict it, and interpolated ones are evenly spaced. Readings that end"
-        " early leave out energy.",
+        "The readings of a meter without failures have no gap longer than its record says, and"
+        " cover the run except up to 10 % plus 10 s at either end; a gap that a record states is in"
+        " the readings of at least one meter of a node. A node whose recorder was not lost was read"
+        " through the whole run.",
+        "The recorder states the longest time without a reading, from the same times. Readings that"
+        " were left out contradict it, and interpolated readings are evenly spaced. If readings end"
+        " early, energy is missing.",
         READINGS_AS_READ,
         (
             OfBundle("meter-gaps", _gaps),
@@ -375,8 +375,8 @@ RULES = (
         "meter-cost",
         "Reading the meters cost CPU time: at least 1 µs a reading, and no more than all cores"
         " could do meanwhile.",
-        "A reading is a system call at least. The recorder measures its own time, so that it can be"
-        " left out of the foreign load.",
+        "A reading takes one system call or more. The recorder measures its own time, so that it"
+        " can be subtracted from the foreign load.",
         READINGS_AS_READ,
         (OfBundle("meter-cost", _cost), OfBundle("meter-cost-possible", _cost_possible)),
     ),

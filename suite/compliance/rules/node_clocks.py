@@ -129,10 +129,10 @@ def is_offset(value: Any) -> bool:
 RULES = (
     Rule(
         "clock-offsets",
-        "The offsets between the ranks' clocks are known to a second, as their steps confirm,"
-        " drift by a thousandth at most, and are nought on one machine.",
-        "They place the readings of the other nodes in time. No rank ends an update before"
-        " another, whose gradients it needs, begins it.",
+        "The offsets between the ranks' clocks are known to a second, as the ranks' steps confirm,"
+        " drift by a thousandth at most, and are zero on one machine.",
+        "The offsets place the readings of the other nodes in time. No rank can end an update"
+        " before the ranks whose gradients it needs begin it.",
         TRAINING_LOOP,
         (OfBundle("clock-offsets", _offsets),),
     ),

@@ -164,8 +164,9 @@ RULES = (
         "links-carry",
         "The gradients of every update fit through the recorded speed of every node's link, and"
         " were counted by each node's interfaces, which carried no more than that speed.",
-        "A fast link described as a slow one makes the machine look faster, and fewer bytes"
-        " make its exchange look smaller than it can be. The interface counts every byte.",
+        "Describing a fast link as a slow one makes the machine look faster, and counting fewer"
+        " bytes makes the exchange look smaller than it can be. A network interface counts every"
+        " byte.",
         "record the link that the ranks used (`suite cluster doctor` shows it), then run again;"
         " hand"
         " in the readings as the recorder wrote them",

@@ -163,8 +163,8 @@ RULES = (
     Rule(
         "nodes-placed",
         "A run on several nodes records which ranks ran on each node, and the log agrees. The ranks"
-        " stay on their nodes for the whole run, each node is one machine, and they are no more"
-        " than were requested.",
+        " stay on their nodes for the whole run, each node is one machine, and there are no more"
+        " nodes than requested.",
         "Energy and bytes are sums over the machines that worked: a missing node makes them"
         " smaller.",
         "hand in nodes.json and the logs as `suite run` wrote them",
@@ -173,16 +173,16 @@ RULES = (
     Rule(
         "nodes-recorders",
         "The recorder of every node reads that node's meters for the whole run.",
-        "A node whose recorder was lost has gaps in its readings, and figures of all nodes may"
-        " be unknown for them.",
+        "If a node's recorder was lost, its readings have gaps, and figures of all nodes may be"
+        " unknown.",
         "repair what stopped the recorder (`suite cluster doctor` shows whether it can start), then"
         " run again where energy counts",
         (OfBundle("nodes-recorders", _recorders, severity=Severity.WARNING),),
     ),
     Rule(
         "nodes-machines",
-        "Nodes are machines: they have addresses of their own, and ranks on different nodes run on"
-        " different kernels, which were not started in the same millisecond.",
+        "Each node is a machine of its own: it has its own addresses, and ranks on different nodes"
+        " run on different kernels, which did not start in the same millisecond.",
         "One machine under two names is one node. Containers on one machine share its processors,"
         " its memory and its power: they serve for tests, and their sums mean nothing.",
         "let every host of the hostfile be a machine, and start several ranks on one with"

@@ -300,7 +300,7 @@ RULES = (
         " a part of it reads.",
         "Wrong units, missing rails and made-up readings give an impossible power. Glitches are"
         " rare, and are left out of the energy; a meter that is often wrong, or that was edited,"
-        " measures nothing. A board draws what its chips draw, and more.",
+        " measures nothing. A board draws at least what its chips draw.",
         "check the sensor, its unit, its connection and what else it measures (rules/power.toml,"
         " meters.toml); run again",
         (
@@ -311,15 +311,14 @@ RULES = (
     ),
     Rule(
         "power-above-idle",
-        "While it trains, a machine draws a hundredth more than its idle power, or more. If"
-        " other programs kept a quarter of the processor busy before the run, it draws three"
-        " fifths of its power then, or more, where the processor is as busy. Just before and after"
-        " the run, a board's power is at least half its lowest idle power.",
-        "The baseload is measured by the same meter right before the run: readings that were"
-        " made smaller fall below it. A busy machine's power is no idle power, so only a fall"
-        " that no other load explains is refused; such a baseload is reported by"
-        " `foreign-load`. Lower readings at both ends draw the power down that is interpolated to"
-        " the run's start and stop.",
+        "A machine that trains draws at least a hundredth more than its idle power. If other"
+        " programs kept a quarter of the processor busy before the run, it draws at least three"
+        " fifths of its power then, where the processor is as busy. Just before and after the run,"
+        " a board draws at least half its lowest idle power.",
+        "The same meter measures the baseload right before the run: readings that were made smaller"
+        " fall below it. A busy machine's power is no idle power, so only a fall that no other load"
+        " explains is refused; such a baseload is reported by `foreign-load`. Lower readings at"
+        " both ends lower the power that is interpolated at the run's start and stop.",
         "stop other programs before a run, so that the idle machine is idle, and check the sensor",
         (
             OfBundle("power-above-idle", _above_idle),

@@ -448,24 +448,24 @@ def _power_channels(context: BundleContext) -> "Iterator[tuple[NodeContext, str,
 RULES = (
     Rule(
         "power-rules-known",
-        "The power rules in a bundle are the rulebook's, all those of the meters that were"
-        " read, in the rulebook's order; the channels of a total are in the unit of its rule.",
+        "The power rules in a bundle are the rulebook's: all those of the meters that were read, in"
+        " the rulebook's order. The channels of a total are in the unit of its rule.",
         "A submitter who chose the channels of a total would choose the energy, and milliwatts that"
-        " are added as watts are a thousandfold.",
+        " are added as watts make a thousandfold energy.",
         "never edit power.json or readings; a meter of your own gets its total in rules/power.toml,"
         " by a pull request",
         (OfBundle("power-rules-known", _known), OfBundle("power-units", _units)),
     ),
     Rule(
         "power-own",
-        "Power readings vary and do not repeat: a power meter does not read the same in all of a"
-        " run, nor does one of its rails while another rail is resolved finely; an energy counter"
-        " does not rise along a straight line; no sixteen readings in a row occur twice, and no ten"
-        " of the idle machine in the run too; a fine meter does not read its largest value in a"
-        " thirtieth of the run.",
+        "Power readings vary and do not repeat. A power meter does not read the same value during"
+        " the whole run, nor does one of its rails while another is resolved finely; an energy"
+        " counter does not rise along a straight line. No sixteen readings in a row occur twice,"
+        " and no ten readings of the idle machine occur in the run too. A fine meter reads its"
+        " largest value in less than a thirtieth of the run.",
         "Power follows every step and every evaluation, and its last digits are noise. A constant"
-        " is a broken sensor, or made up; a limit that is reached again and again is that of the"
-        " meter's range, or of an edit. Readings of the run that are called idle make the training"
+        " comes from a broken sensor, or was made up; a limit that is reached again and again is"
+        " the meter's range, or an edit. Readings of the run that are called idle make the training"
         " seem to add nothing.",
         "check the meter, choose a range that the board does not exceed, and run again; never edit"
         " readings",
@@ -478,17 +478,17 @@ RULES = (
     ),
     Rule(
         "power-uninterpolated",
-        "At most two fifths of the readings of a power meter that the suite reads are on a"
-        " straight line with both neighbours.",
-        "Every reading has noise of its own in its last digits. Straight lines fill holes, or"
-        " stretch few readings over a long run.",
+        "At most two fifths of the readings of a power meter that the suite reads lie on a straight"
+        " line with both neighbours.",
+        "Every reading has its own noise in the last digits. Straight lines fill gaps, or stretch"
+        " few readings over a long run.",
         READINGS_AS_READ,
         (OfBundle("power-uninterpolated", _own_values, severity=Severity.WARNING),),
     ),
     Rule(
         "power-resolved",
-        "What is called an analyser resolves the error that its tier promises: two hundredths"
-        " of the mean power.",
+        "A meter that is called an analyser resolves the error that its tier promises: two"
+        " hundredths of the mean power.",
         "Results of analysers are ranked with one another. A plug that reads whole watts is a"
         " wall meter.",
         "state the tier of the meter in meters.toml: an analyser, a wall meter, a sensor on the"
@@ -497,11 +497,11 @@ RULES = (
     ),
     Rule(
         "power-agrees",
-        "A meter's power is at most its own voltage times its own current, and as much where it"
-        " meters direct current; it adds up to what the meter's own energy counter counts, to a"
-        " twentieth and the counter's step.",
-        "One reply of the meter has all of them, and the meter integrates its own power: a power"
-        " that was scaled contradicts the others.",
+        "A meter's power is at most the product of its voltage and its current, and equals it for"
+        " direct current. It adds up to what the meter's own energy counter counts, to a twentieth"
+        " and the counter's step.",
+        "The meter sends all of these in one reply, and integrates its own power: a power that was"
+        " scaled contradicts the others.",
         READINGS_AS_READ,
         (
             OfBundle("power-as-current", _own_factors),
@@ -510,11 +510,11 @@ RULES = (
     ),
     Rule(
         "baseload-measured",
-        "Where power is measured, the idle machine was measured before the run, by a meter that was"
-        " available and read during the run: three times or more, over a second or more, five"
-        " minutes before the run's first reading at most.",
-        "Without a baseload nobody can tell what the training added. Its share compares two"
-        " readings of one meter; a chosen moment, or one of another day, is no baseload.",
+        "Where power is measured, the idle machine was measured too: before the run, by a meter"
+        " that was available and read during the run, three times or more, over a second or more,"
+        " at most five minutes before the run's first reading.",
+        "Without a baseload nobody can tell what the training added. The added energy compares two"
+        " readings of one meter: a chosen moment, or one of another day, is no baseload.",
         "connect one meter for the idle machine and the whole run, and run again without --baseload"
         " or a longer one",
         (

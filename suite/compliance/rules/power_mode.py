@@ -188,7 +188,7 @@ RULES = (
         "power-mode-known",
         "On a device whose profile has power modes, a closed run states the mode that held, and"
         " mode, settings and readings agree.",
-        "Two modes are two entries: a run of an unknown mode can be compared with none.",
+        "Runs in two modes are two entries: a run in an unknown mode cannot be compared.",
         "let the suite's user read /etc/nvpmodel.conf and /var/lib/nvpmodel/status, then run again;"
         " never edit system.json; or run in the open division",
         (OfBundle("power-mode-known", _known, CLOSED),),
@@ -206,9 +206,9 @@ RULES = (
         "Cores and memory are those of a variant that the device profile lists, and the power mode"
         " is one of its modes, with the vendor's clocks. A run under a board's profile shows no"
         " virtual machine: no CPU time stolen by a hypervisor, no virtual disk.",
-        "Boards appear in new variants, and other modes are entries of their own: an honest one is"
-        " never refused, and readers learn what differs. A virtual machine on a board has fewer"
-        " cores and less memory.",
+        "Boards appear in new variants, and other power modes are entries of their own: an honest"
+        " variant is never refused, and readers learn what differs. A virtual machine on a board"
+        " has fewer cores and less memory.",
         "nothing: the result counts. Add a variant to the profile in rules/devices, and mention a"
         " virtual machine in the notes",
         (

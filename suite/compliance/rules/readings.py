@@ -352,13 +352,13 @@ def _longest_gap_s(channels: Sequence[Channel], window: Window) -> tuple[float, 
 RULES = (
     Rule(
         "readings-in-run",
-        "The meters' readings were taken within ten minutes of the log's time, those of the"
-        " idle machine in the hour before. They end soon after the log does: within five seconds,"
-        " and as long as it took from the first reading to run_start; a table that another program"
-        " writes ends when they do, or two seconds later.",
-        "Readings of another run, or of a longer one, prove nothing. The recorder stops when the"
-        " implementation has exited; another program has a clock of its own, and where that is"
-        " wrong, the power of another moment is counted.",
+        "The meters' readings were taken within ten minutes of the log's time, those of the idle"
+        " machine in the hour before. The last reading follows the end of the log within five"
+        " seconds and the time that passed from the first reading to run_start; a table that"
+        " another program writes ends when the other readings do, or two seconds later.",
+        "Readings from another run, or a longer one, prove nothing. The recorder stops when the"
+        " implementation has exited. Another program has its own clock: if that is wrong, the power"
+        " of another moment is counted.",
         f"{READINGS_AS_READ}; set the clock of a machine that writes a table, or add the table with"
         " `suite power attach`",
         (
@@ -397,10 +397,10 @@ RULES = (
     ),
     Rule(
         "counters-never-fall",
-        "Counters of the processor, the disk and the network never fall, nor does the peak memory"
-        " of a single process, but for a twentieth.",
-        "They count from the run's or the boot's start, and the kernel keeps the largest resident"
-        " set since the process began; one that falls was edited or is of two boots.",
+        "Counters of the processor, the disk and the network never fall. The peak memory of a"
+        " single process falls by a twentieth at most.",
+        "Counters start at the run's or the boot's start, and the kernel keeps the largest resident"
+        " set since the process began. A counter that falls was edited, or mixes two boots.",
         READINGS_AS_READ,
         (
             OfBundle("counters-never-fall", _rising),
@@ -411,8 +411,8 @@ RULES = (
         "readings-possible",
         "Every reading is within the range of its unit, and a channel has one unit. Counts are"
         " whole numbers, and temperatures are between -60 and 150 degrees Celsius.",
-        "A load of 140 % was not measured; the kernel counts events one by one, and silicon bears"
-        " no more.",
+        "No machine has a load of 140 %, the kernel counts events one by one, and silicon survives"
+        " no other temperatures.",
         READINGS_AS_READ,
         (
             OfBundle("readings-possible", _possible),
@@ -423,7 +423,7 @@ RULES = (
     Rule(
         "readings-gaps",
         "No meter is silent for ten of its periods and five seconds during the run.",
-        "Nothing is known of a gap; the figures' coverage gives its size.",
+        "Nothing is known about a gap; the coverage of the figures shows how large it is.",
         "find out what delayed the meter",
         (OfBundle("readings-gaps", _gaps, severity=Severity.WARNING),),
     ),

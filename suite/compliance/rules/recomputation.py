@@ -173,6 +173,7 @@ def _measured(context: BundleContext) -> Violations:
             "log.txt",
             f"peak_rss_of_ranks, to compare with the planned {planned.planned_bytes} bytes",
             "no such event" if event is None else f"{event.value!r}",
+            fix=TRAINING_LOOP,
         )
         return
     if peak > planned.budget_bytes:
@@ -190,7 +191,6 @@ def _measured(context: BundleContext) -> Violations:
             f"{planned.planned_bytes} bytes, the planned peak, to {MAX_DEVIATION:.0%}",
             f"{peak:.0f} bytes ({peak / planned.planned_bytes - 1:+.1%})",
             event.line,
-            fix="measure the framework's own size with `suite memory framework`, then run again",
         )
 
 
@@ -202,8 +202,8 @@ def _first_number(peaks: Any) -> float | None:
 RULES = (
     Rule(
         "recomputation-followed",
-        "A run in a memory budget has a schedule of recomputation that is possible, and its log"
-        " counts the runs of blocks of that schedule.",
+        "A run in a memory budget has a possible schedule of recomputation, and its log counts each"
+        " block's runs as the schedule says.",
         "Recomputation changes no mathematics and is allowed in closed; the schedule is part of"
         " the entry, so it must be the one that ran.",
         TRAINING_LOOP,
@@ -213,9 +213,9 @@ RULES = (
         "memory-as-planned",
         "The highest resident memory of a run in a memory budget is within the budget, and"
         " within a tenth of the plan.",
-        "The budget is a claim about a board that has no more; a plan that is far off was made"
-        " for another framework or another allocator.",
-        TRAINING_LOOP,
+        "The budget claims that a board with no more memory can train this; a plan that is far off"
+        " was made for another framework or another allocator.",
+        "measure the framework's own size with `suite memory framework`, then run again",
         (OfBundle("memory-as-planned", _measured, severity=Severity.WARNING),),
     ),
 )

@@ -41,11 +41,11 @@ def _unreadable(folder: RecordFolder, expected: str, error: Exception) -> Violat
 RULES = (
     Rule(
         "record-sealed",
-        "The manifest of a folder with a record (a sweep, a matrix of studies, LINPACK, a stall"
-        " analysis, a replication, concurrent training and inference, a student and its teacher,"
-        " counted steps, a study of memory) seals the record, and the files or the runs that it is"
-        " about.",
-        "It shows changed, lost, added and exchanged files.",
+        "A folder with a record (a sweep, a matrix of studies, LINPACK, a stall analysis, a"
+        " replication, concurrent training and inference, a student and its teacher, counted steps,"
+        " a study of memory) has a manifest that seals the record, and the files or runs that the"
+        " record is about.",
+        "The manifest shows changed, lost, added and exchanged files.",
         "make the record again; records are never edited",
         (
             OfFolder(
@@ -62,9 +62,9 @@ RULES = (
     ),
     Rule(
         "record-recomputes",
-        "Every figure of such a record equals the value recomputed from the runs and raw records"
-        " beside it, to 1e-9 relative: means, verdicts of a replication on its originals, latencies"
-        " from the intended arrivals, labels and accuracies.",
+        "Every figure in the record of such a folder (`record-sealed`) equals the value recomputed"
+        " from the runs and raw records beside it, to 1e-9 relative: means, a replication's"
+        " verdicts on its originals, latencies from the intended arrivals, labels and accuracies.",
         "Every number can be followed to its raw records: anybody can recompute it, and nobody"
         " has to believe it.",
         "make the record again; records are never edited",

@@ -37,7 +37,7 @@ RULES = (
     Rule(
         "replication-maker",
         "The fresh runs of a replication were made for its organization, after the originals.",
-        "Runs of somebody else, or from before, repeat nothing.",
+        "Runs that somebody else made, or that are older than the originals, repeat nothing.",
         REPLICATION.again,
         (OfFolder("replication-maker", _by_its_maker),),
     ),

@@ -145,8 +145,9 @@ RULES = (
         "processor-agrees",
         "The log has the requested number of threads and the requested accelerator; the device"
         " has that accelerator, and the framework is a build that can use it.",
-        "Results of one thread and of a processor are other results than those of many threads"
-        " and of a GPU. A package whose version ends with +cpu was built without CUDA.",
+        "A run with one thread is another result than one with many, and a run on the processor"
+        " another than one on the GPU. A package whose version ends with +cpu was built without"
+        " CUDA.",
         "run with the --threads and the --accelerator that the machine has and the framework can"
         " use, and hand in the files as the run wrote them",
         (

@@ -211,9 +211,9 @@ RULES = (
         "A closed run updates its parameters after every mini-batch, by the exact sum of its"
         " ranks' gradients: the suite's all-reduce over MPI, or the framework's own, and no"
         " rounding on the wire.",
-        "An exact sum is the same mathematics in every library. Rounded gradients converge"
-        " otherwise, in half the time on the wire; several mini-batches an update equal a larger"
-        " batch, with one exchange in place of several.",
+        "An exact sum is the same mathematics in every library. Gradients that are rounded on the"
+        " wire take half the time there and converge otherwise; accumulating gradients equals a"
+        " larger batch with fewer exchanges.",
         f"leave --collective, --wire and --accumulate out{OPEN_INSTEAD}",
         (
             OfRequest("closed-collective", _collective, CLOSED),
@@ -223,9 +223,9 @@ RULES = (
     ),
     Rule(
         "closed-normalisation",
-        f"Each of several ranks of a closed run has {MIN_SAMPLES_PER_RANK} samples of a mini-batch"
-        " or more if it normalises them alone; only several ranks of a model with batch"
-        " normalisation synchronise it, with the suite's all-reduce.",
+        "In a closed run whose ranks normalise batches separately, each rank has"
+        f" {MIN_SAMPLES_PER_RANK} samples of a mini-batch or more. Synchronised batch normalisation"
+        " needs several ranks, a model with batch normalisation, and the suite's all-reduce.",
         "Statistics over fewer samples are another model: it converges worse, and its reference"
         " points do not apply. A framework's own all-reduce weights ranks otherwise.",
         f"leave --normalisation out, or use larger mini-batches or fewer ranks{OPEN_INSTEAD}",

@@ -117,17 +117,17 @@ RULES = (
     Rule(
         "closed-resumed",
         "A closed run continues no other run: it trains from its initial weights to its end.",
-        "What happened before is in another bundle: its energy, its disturbances, and the time"
-        " between.",
+        "Part of a resumed run is in another bundle: the energy and the disturbances of its first"
+        " epochs, and the time between the runs.",
         "train from the initial weights to the end, or run in the open division",
         (OfBundle("closed-resumed", _whole, CLOSED),),
     ),
     Rule(
         "resumed-agrees",
         "A resumed run records the run that it continues: its ranks and nodes, why and when it"
-        " ended, when it began, and the digests of the state, which every rank logged as"
-        " restored. Its time to the target counts from the first run's run_start, lost time"
-        " included; of the runs before, no more is left out than every run may leave out.",
+        " ended, when it began, and the digests of the state, which every rank logged as restored."
+        " Its time to the target counts from the first run's run_start, lost time included; the"
+        " runs before it leave out no more time than every run may.",
         "A run that goes on after a node was lost took longer than its own log says, and began"
         " on other machines.",
         "hand in run.json and the logs as `suite run --resume` wrote them",

@@ -47,7 +47,7 @@ RULES = (
     ),
     Rule(
         "round-open",
-        "A closed round takes no further results: its bundles are those that it lists.",
+        "A closed round takes no further results: it lists the bundles that belong to it.",
         "Rules that are made after a round bind the next one; nothing can be moved back to the"
         " weaker rules.",
         "restore the bundle if it was edited; for a new result, run again: `suite run` makes"

@@ -353,8 +353,8 @@ RULES = (
         " value that the request has; without --prefetch, --workers, --steps, --precision,"
         " --normalisation, --wire, --accumulate and --timing it has the suite's own values. The"
         " meters that the command leaves out are those whose records say so.",
-        "The request was made from the command; a value or a command that was changed afterwards"
-        " contradicts the other and hides what was asked for.",
+        "The harness makes the request from the command. If somebody changes one of them"
+        " afterwards, they contradict each other.",
         KEEP,
         (OfBundle("command-agrees", _command), OfBundle("command-runs", _runs)),
     ),
@@ -369,8 +369,9 @@ RULES = (
     ),
     Rule(
         "no-findings-allowed",
-        "A closed run was not allowed to break rules (--allow-invalid).",
-        "A run that needs --allow-invalid cannot comply, as the command says before it starts.",
+        "A closed run was made without --allow-invalid.",
+        "`suite run` asks for --allow-invalid where a run cannot comply, and says so before it"
+        " starts.",
         "run without --allow-invalid, or in the open division",
         (OfBundle("no-findings-allowed", _allowed),),
     ),

@@ -135,8 +135,8 @@ RULES = (
         " configuration and run number. The runs of its entry share nonce, implementation and"
         " configuration, and are numbered without gaps; a closed entry uses the round's nonce, if"
         " the round has one, and was locked before the nonce was given out.",
-        "Nobody chose such a seed. Who chooses nonce or configuration afterwards, or leaves out a"
-        " number, chooses the seeds.",
+        "Nobody can choose such a seed. A submitter who chooses the nonce or the configuration"
+        " afterwards, or leaves out a number, chooses the seeds.",
         "run again with --nonce and the entry's next --run-number; the harness computes the seed",
         (OfBundle("seed-of-nonce", _seed), OfSubmission("submission-nonce", _nonces)),
     ),

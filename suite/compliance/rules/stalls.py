@@ -42,9 +42,10 @@ def _sources(folder: RecordFolder) -> Violations:
 RULES = (
     Rule(
         "stalls-sources",
-        "The cold run drops the page cache every epoch, the warm one reads without dropping it,"
-        " the synthetic one reads nothing; the three are three.",
-        "The differences between the three mean nothing for other runs.",
+        "The cold run drops the page cache every epoch, the warm run reads without dropping it, and"
+        " the synthetic run reads nothing. They are three different runs.",
+        "A stall is the difference between these three runs; between other runs the difference"
+        " means nothing.",
         STALLS.again,
         (OfFolder("stalls-sources", _sources),),
     ),

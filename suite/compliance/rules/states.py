@@ -113,9 +113,9 @@ RULES = (
     Rule(
         "state-digests",
         "Every rank of a closed run logs digests of parameters, velocities and statistics after"
-        " every epoch. Wherever they are logged, they are equal on all ranks; those of"
-        " parameters and velocities are new after every epoch and different from each other;"
-        " those of the statistics of a model without any are that of nothing.",
+        " every epoch. Wherever they are logged, they are equal on all ranks; those of parameters"
+        " and velocities are new after every epoch and different from each other; a model without"
+        " statistics has the SHA-256 of nothing as their digest.",
         "They fix every epoch's training state before anybody knows which one an audit will ask"
         " for.",
         FIX,

@@ -201,11 +201,10 @@ def _boots(context: SubmissionContext) -> Violations:
 RULES = (
     Rule(
         "submission-copies",
-        "No run is submitted twice, or as a copy of another: its id, the times between its first"
+        "No run is submitted twice, or as a copy of another. Its id, the times between its first"
         " steps and between its first readings, and the moment of its data's digests are in no"
-        " other"
-        " run; no two runs have step times that vary together, in whatever order, or the same"
-        " readings of power or of the used memory in a row, nor have closed runs of different seeds"
+        " other run. No two runs have step times that vary together, in whatever order, or the same"
+        " readings of power or used memory in a row, and no two closed runs of different seeds have"
         " losses that vary together.",
         "A copied run narrows the spread. What slows single steps differs from run to run, and so"
         " do the samples of a mini-batch; a copy keeps both, even with noise. Power and memory are"
@@ -220,15 +219,15 @@ RULES = (
     Rule(
         "submission-losses",
         "No two runs begin with the same losses.",
-        "Equal machines compute equal losses from equal seeds, and so does a copy whose times"
-        " were edited: a reviewer decides.",
+        "Equal machines compute equal losses from equal seeds, but a copy with edited times has"
+        " equal losses, too: a reviewer decides.",
         "state in the review on which machines the runs were made, and from which seeds",
         (OfSubmission("submission-losses", _same_losses, severity=Severity.WARNING),),
     ),
     Rule(
         "submission-seed-losses",
-        "No run has the losses of another seed, neither its first nor ten in a row anywhere, or a"
-        " training state of it: digests of parameters or velocities.",
+        "No run shares its first losses, ten losses in a row anywhere, or a training state (a"
+        " digest of parameters or velocities) with a run of another seed.",
         "The seed decides weights and order: two seeds have different losses, and different states"
         " after every epoch.",
         "run it again with its own seed",
@@ -239,9 +238,8 @@ RULES = (
     ),
     Rule(
         "submission-overlap",
-        "No two runs of one boot of a machine overlap in time, the measurement of the idle"
-        " machine included; runs of different boots have monotonic clocks that began at different"
-        " times.",
+        "No two runs of one boot of a machine overlap in time, the measurement of the idle machine"
+        " included. The monotonic clocks of runs of different boots began at different times.",
         "Two runs at once slow each other, or one of them was not made. Overlaps are sought among"
         " the runs of one boot: another boot id would hide them.",
         "run them one after another, and hand in the logs as the runs wrote them",

@@ -213,7 +213,7 @@ RULES = (
     Rule(
         "submission-seeds",
         "The runs of an entry have different seeds.",
-        "Repeating a seed measures the spread of the machine, not of training.",
+        "Runs with one seed show how much the machine varies, and not how much training varies.",
         "submit one of them; a further run takes the next --run-number, or a seed that no run has",
         (OfSubmission("submission-seeds", _seeds),),
     ),
@@ -229,7 +229,7 @@ RULES = (
         "Every launch of an entry is declared, none of another workload or framework, and every"
         " launch that finished is submitted, as many as were planned. The runs of a workload and"
         " framework are numbered from 1 without a gap.",
-        "Leaving out runs, or stopping when a result suits, chooses the result.",
+        "Leaving out runs, or stopping when a result suits, is a way to choose the result.",
         "package all runs of the entry again, as many as were planned, with --launches for the"
         " folder in which they were started; a withdrawn one stays beside its reason",
         (
@@ -250,16 +250,17 @@ RULES = (
         "Beside an entry of one of the suite's frameworks in asynchronous timing there is a"
         f" run in synchronised timing, of {EPOCHS} epochs or more; the two may differ in"
         " division, --steps and seed.",
-        "The score is of asynchronous timing, and only the other one shows how a step divides.",
+        "The score comes from asynchronous timing, and only a run in synchronised timing shows how"
+        " a step divides.",
         "package a run in synchronised timing as well",
         (OfSubmission("submission-split", _split),),
     ),
     Rule(
         "submission-studies",
-        "No run of a submission was made for a study: none carries the mark of one, and none"
-        " was made by `suite sweep`.",
-        "A study tries many settings, and the best of many runs is better than that setting is."
-        " An entry is planned, and all of it counts.",
+        "No run of a submission was made for a study: none carries a study's mark, and `suite"
+        " sweep` made none.",
+        "A study tries many settings, and the best of many runs looks better than its setting is."
+        " An entry is planned, and all of its runs count.",
         "submit runs that `suite run` made for the entry, their number planned before the first;"
         " `suite report` shows a study on a page of its own",
         (OfSubmission("submission-studies", _no_study),),

@@ -142,8 +142,8 @@ RULES = (
     ),
     Rule(
         "submission-system",
-        "All runs of a submission are of the one system that it describes, with one kernel;"
-        f" its memory is equal to {MEMORY_TOLERANCE:.0%}. The runs of an entry were made with the"
+        "All runs of a submission were made on the one system that it describes, with one kernel;"
+        f" the memory may differ by {MEMORY_TOLERANCE:.0%}. The runs of an entry were made with the"
         " same versions of Python, framework and libraries.",
         "A result belongs to one system, and another version may compute at another speed. What the"
         " firmware keeps of the memory differs by some KiB from one start to the next.",

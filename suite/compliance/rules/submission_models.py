@@ -439,12 +439,12 @@ RULES = (
     ),
     Rule(
         "submission-verdicts",
-        "A verdict on an implementation covers the implementation and suite version used, and there"
-        " are runs of it. It has an error of every quantity that the workload compares, within the"
+        "A verdict on an implementation covers the implementation and suite version of runs in the"
+        " submission. It has an error of every quantity that the workload compares, within the"
         " workload's tolerance, and passes or fails accordingly; float32 does not agree with the"
         " referee to the last bit.",
-        "Pass or fail follows from the errors and the workload, not from what the verdict says of"
-        " itself: one that was edited, or that is of another implementation, proves nothing.",
+        "The errors and the workload decide pass or fail, not the verdict's own statement. A"
+        " verdict that was edited, or that covers another implementation, proves nothing.",
         "make the verdict with `suite verify-model`, and package it as it was written, with"
         " --probe",
         (
@@ -456,16 +456,17 @@ RULES = (
         "submission-batch-size",
         "The timed steps of a verdict have mini-batches at least as large as a rank of the"
         " closed runs.",
-        "A step that leaves out a part of a large mini-batch does not do so in a small one.",
+        "An implementation that leaves out part of a large mini-batch need not do so in a small"
+        " one.",
         "make the verdict with a --batch-size as large as the runs have",
         (OfSubmission("submission-batch-size", _batch_sizes, CLOSED, Severity.WARNING),),
     ),
     Rule(
         "submission-implementation",
-        "The SHA-256 of an implementation's files is the same in its runs, in the verdict on"
-        " its model and in the declaration; title, language and command are those of these"
-        " files. A closed run under the name of one of the suite's own implementations was made by"
-        " its files, as they are or were in this round.",
+        "Runs, the verdict on the model and the declaration have the same SHA-256 of an"
+        " implementation's files; title, language and command are those of these files. A closed"
+        " run under the name of one of the suite's own implementations was made by its files, as"
+        " they are or were in this round.",
         "A verdict on other code proves nothing of the code that ran, and shows a model and some"
         " steps, not every line; changed files are an implementation of their own, handed in with"
         " it.",

@@ -54,15 +54,16 @@ RULES = (
         "submission-signature",
         f"A signed submission's {LISTING} lists every file with its SHA-256, and {SIGNATURE} is"
         " an SSH signature of it.",
-        "A signature beside other files would vouch for what its owner never saw.",
+        "If other files could be added beside a signature, it would vouch for what its owner never"
+        " saw.",
         AGAIN,
         (OfSubmission("submission-signature", _fits),),
     ),
     Rule(
         "submission-signer",
-        "A signature is by a key of the submitting organization in"
+        "A signed submission is signed with a key of its organization that is in"
         f" submissions/{allowed_signers().name}.",
-        "Readers learn who signed only where the key is known.",
+        "Readers can tell who signed only if the key is known.",
         "check it where OpenSSH 8.2 or later is installed",
         (OfSubmission("submission-signer", _signer, severity=Severity.NOTE),),
     ),

@@ -160,9 +160,8 @@ RULES = (
         f" {', '.join(ONCE)}, of every epoch {', '.join(EVERY_EPOCH)}, and at the end"
         f" {', '.join(BY_FIRST_RANK)}; of several ranks also {', '.join(OF_RANKS)}, and of every"
         f" epoch {', '.join(OF_RANKS_EVERY_EPOCH)}.",
-        "Anything may be trained in the open division, and a reader must see what. Rules compare"
-        " these events with the request and the readings: one that was taken out would escape"
-        " them.",
+        "An open run may train anything, and a reader must see what it trained. Rules compare these"
+        " events with the request and the readings, and cannot where an event was taken out.",
         "let the implementation log what it trains, between init_start and init_stop"
         " (docs/implementing.md)",
         (
@@ -172,9 +171,9 @@ RULES = (
     ),
     Rule(
         "closed-trained",
-        "A closed run's model has the workload's number of parameters, layers and no dropout; a run"
-        " that logs its model, optimizer or precision logs those of the workload, and the requested"
-        " precision.",
+        "A closed run's model has the workload's layers and number of parameters, and no dropout; a"
+        " run that logs its model, optimizer or precision logs those of the workload, and the"
+        " requested precision.",
         "A smaller model would be faster. Libraries of models change: torchvision 0.11 takes an"
         " argument that switches dropout off, and leaves it on.",
         "train the workload's model in the framework's environment (`suite env create`), or run in"

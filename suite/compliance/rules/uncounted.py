@@ -182,11 +182,11 @@ def _digested(context: BundleContext, name: str, lengths_s: Sequence[float]) -> 
 RULES = (
     Rule(
         "uncounted-time",
-        "What is not counted into a run's time lies between epochs and evaluations, has a known"
-        " reason, and is bounded in number, length and sum (rules/uncounted.toml). In a closed run"
-        " all reasons together leave out 2 s and a tenth of the run at most; the suite's own"
-        " training loop has the reason state alone, and a state that was not kept takes no longer"
-        " than to digest it.",
+        "Time that is not counted lies between epochs and evaluations, has a known reason, and is"
+        " bounded in number, length and sum (rules/uncounted.toml). A closed run leaves out at most"
+        " 2 s and a tenth of the run, all reasons together; the suite's own training loop gives the"
+        " reason state alone, and an interval whose state was not kept takes no longer than"
+        " digesting it.",
         "Keeping a training state is evidence and not training, and takes milliseconds; without"
         " limits, training, cooling or reading ahead could be moved there.",
         FIX,

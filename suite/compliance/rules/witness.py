@@ -304,13 +304,13 @@ def _known(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "witness-stamps",
-        "A run whose command names a witness has its record. Receipt and stamp are of this run and"
-        " this log, and the time between them, by the witness's clock, is that of the run: at most"
-        " 60 s pass from the receipt to init_start and 30 s from run_stop to the stamp. Every file"
-        " is the one whose digest the witness stamped when the bundle was closed.",
-        "Somebody else's clock bounds the times that the machine recorded, and whatever was edited"
-        " after a stamp has another digest. The record is written before the implementation starts,"
-        " whether the witness answers or not.",
+        "A run whose command names a witness has the witness's record. Receipt and stamp belong to"
+        " this run and this log, and the witness's clock measured as long a run as the machine's:"
+        " at most 60 s pass from the receipt to init_start and 30 s from run_stop to the stamp."
+        " Every file has the digest that the witness stamped when the bundle was closed.",
+        "The clock of somebody else bounds the times that the machine recorded, and a file that was"
+        " edited after a stamp has another digest. The record is written before the implementation"
+        " starts, whether the witness answers or not.",
         RESTORE,
         (
             OfBundle("witness-time", _time),
@@ -320,8 +320,8 @@ RULES = (
     ),
     Rule(
         "witness-known",
-        "A run's witness answered every time, at the closing within 15 minutes, and is one that"
-        " the rulebook knows (rules/witnesses).",
+        "The witness of a run answered every time, within 15 minutes at the closing, and the"
+        " rulebook knows it (rules/witnesses).",
         "The leaderboard calls a run witnessed only where readers know by whom.",
         "start the witness before the next run, and keep it running until the bundle is closed",
         (OfBundle("witness-known", _known, severity=Severity.NOTE),),
