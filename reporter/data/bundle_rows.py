@@ -68,9 +68,8 @@ def _read(path: Path) -> BundleRows:
     bundle = CachedBundle(path)
     record, run_id = bundle.run(), _plain_name(bundle.run().run_id)
     verdict = check_cached_bundle(bundle)
-    unreadable = (RUN_COMPLETE.id, REQUEST_READABLE.id)
     for finding in verdict.findings:
-        if finding.rule in unreadable:
+        if finding.check in (RUN_COMPLETE, REQUEST_READABLE):
             raise SuiteError(finding.observed)
     summary, request = read_summary(bundle), record.request
     try:
