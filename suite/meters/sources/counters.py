@@ -13,7 +13,13 @@ from suite.machine.process_tree import process_tree
 from suite.machine.procfs import text
 from suite.meters import perf_event
 from suite.meters.counter_events import CounterEvent, events
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.meters.meter import (
+    AVAILABLE,
+    MeterAvailability,
+    MeteredProcess,
+    Reading,
+    readings_of,
+)
 from suite.meters.perf_event import Count, EventCode
 
 PARANOID, PARANOID_KEY = "proc/sys/kernel/perf_event_paranoid", "kernel.perf_event_paranoid"
@@ -130,39 +136,19 @@ class CountersMeter:
 
     def read(self) -> list[Reading]:
         """Every count so far: sums over the threads."""
-        readings = []
+        readings: list[Reading] = []
         for counter in self._counters:
             before_ns = time.monotonic_ns()
             counts = [self._read_event(handle) for handle in counter.handles]
             t_ns = (before_ns + time.monotonic_ns()) // 2
-            readings.append(
-                Reading(
-                    t_ns,
-                    self.name,
-                    f"{counter.channel}.count",
-                    sum(each.count for each in counts),
-                    counter.event.unit,
-                )
-            )
+            count = float(sum(each.count for each in counts))
+            values = {f"{counter.channel}.count": (count, counter.event.unit)}
             if counter.event.is_hardware:
-                readings.append(
-                    Reading(
-                        t_ns,
-                        self.name,
-                        f"{counter.channel}.enabled",
-                        sum(each.enabled_s for each in counts),
-                        "s",
-                    )
-                )
-                readings.append(
-                    Reading(
-                        t_ns,
-                        self.name,
-                        f"{counter.channel}.running",
-                        sum(each.running_s for each in counts),
-                        "s",
-                    )
-                )
+                values |= {
+                    f"{counter.channel}.enabled": (sum(each.enabled_s for each in counts), "s"),
+                    f"{counter.channel}.running": (sum(each.running_s for each in counts), "s"),
+                }
+            readings += readings_of(self.name, t_ns, values)
         return readings
 
     def settings(self) -> Mapping[str, str]:
@@ -180,16 +166,15 @@ class CountersMeter:
         kernel may not be counted."""
         if event.unsupported is not None:
             raise OSError(errno.ENOENT, event.unsupported)
+        channel = event.channel
         try:
-            return _Counter(
-                event.channel, event, self._handles(event, threads, include_kernel=True)
-            )
+            handles = self._handles(event, threads, include_kernel=True)
         except OSError as error:
             if error.errno not in FORBIDDEN or event.only_in_kernel:
                 raise
-        return _Counter(
-            event.channel + USER_ONLY, event, self._handles(event, threads, include_kernel=False)
-        )
+            channel += USER_ONLY
+            handles = self._handles(event, threads, include_kernel=False)
+        return _Counter(channel, event, handles)
 
     def _handles(
         self, event: CounterEvent, threads: list[int], include_kernel: bool

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from reference_impls.contract import NS_PER_S
 from suite.errors import SuiteError
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.meters.meter import AVAILABLE, MachineMeter, MeterAvailability, MeteredProcess, Reading
 from suite.meters.settings import PLACE, CsvSettings, load_settings, not_named
 
 TABLE = (
@@ -30,7 +30,7 @@ class Row:
     power_w: float
 
 
-class MeterCsvMeter:
+class MeterCsvMeter(MachineMeter):
     """One channel, ``<coverage>.<tier>`` (W) as meters.toml names them; only rows that are written
     during the run.
 
@@ -41,11 +41,6 @@ class MeterCsvMeter:
     name = "meter-csv"
     period_s = 2.0
     description = "power from the file that another meter's program writes"
-
-    def __init__(self, root: Path = Path("/")) -> None:
-        self._root = root
-        self._table: _Table | None = None
-        self._offset_ns = 0
 
     def availability(self) -> MeterAvailability:
         """Whether a file is named, and has the columns that meters.toml names."""
@@ -69,7 +64,6 @@ class MeterCsvMeter:
 
     def read(self) -> list[Reading]:
         """The rows written since the last call."""
-        assert self._table is not None
         rows = self._table.new_rows()
         return [
             Reading(
@@ -81,9 +75,6 @@ class MeterCsvMeter:
             )
             for row in rows
         ]
-
-    def close(self) -> None:
-        """Nothing to release."""
 
 
 class _Table:
