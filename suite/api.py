@@ -189,7 +189,7 @@ def resolve(
     last training state that it kept.
     """
     from suite.execution.resolve import resolve_options  # start-up: execution
-    from suite.meters.choice import left_out_meters  # start-up: meters
+    from suite.meters.registry import left_out_meters  # start-up: meters
     from suite.witness.client import check_address  # start-up: HTTP
 
     left_out = left_out_meters(meters)

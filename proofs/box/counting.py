@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from suite.meters import counter_events
+from suite.meters.counter_events import open_event, read_event
 from suite.meters.meter import MeteredProcess
-from suite.meters.perf_event import open_event, read_event
 from suite.meters.sources.counters import CountersMeter
 
 LOOPS, BESIDE = 10_000_000, 13

@@ -1,13 +1,39 @@
 """Finds a prepared data set and checks it against its definition."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from suite.catalog.data_sets import DataFile, DataSetDefinition, load_data_set
 from suite.datasets.layouts import DataSetContents, inspect
-from suite.datasets.provenance import Provenance, read_provenance
 from suite.errors import SuiteError
 from suite.files import paths
+from suite.files.json_file import read_json, write_json
+from suite.files.schema import from_plain
+
+NAME = "prepared.json"
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Of generated data: the seed, the numbers of samples, and the SHA-256 of each file."""
+
+    synthetic_seed: int | None = None
+    train_samples: int | None = None
+    eval_samples: int | None = None
+    sha256: dict[str, str] = field(default_factory=dict)
+
+    def write(self, directory: Path) -> None:
+        """Write the file."""
+        write_json(directory / NAME, self)
+
+
+def read_provenance(directory: Path) -> Provenance:
+    """The origin; empty when the folder has no such file, or one that cannot be read."""
+    try:
+        return from_plain(read_json(directory / NAME), Provenance, "")
+    except (SuiteError, RecursionError):
+        return Provenance()
+
 
 SYNTHETIC = "synthetic"
 

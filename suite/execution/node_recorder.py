@@ -42,11 +42,11 @@ from suite.execution.recorder import FLUSH_S, Recorder
 from suite.execution.records import local_redactor, without_names
 from suite.files.redaction import DATA
 from suite.machine import system
-from suite.machine.memory_kills import kills_for_memory, kills_since
 from suite.machine.page_cache import prepare_page_cache
 from suite.machine.process_tree import is_running, parent_of
-from suite.meters.choice import chosen_meters
+from suite.machine.procfs import kills_for_memory, kills_since
 from suite.meters.meter import Meter, MeteredProcess, opens_first
+from suite.meters.registry import chosen_meters
 
 CLOCK, HEARTBEAT, RECORD, RUNNING, STOP = "clock", "heartbeat", "record", "running", "stop"
 """The harness's messages; a heartbeat only shows that the harness is alive."""

@@ -10,8 +10,8 @@ from suite.execution.kept_states import mebibytes, states_size_bytes
 from suite.execution.request import Accelerator, RunRequest
 from suite.files.paths import nearest_existing
 from suite.launch.placement import is_this_machine
-from suite.machine.block_device import mount_of
 from suite.machine.procfs import memory_bytes
+from suite.machine.storage import mount_of
 
 GPU_FILES = (
     "proc/driver/nvidia/version",

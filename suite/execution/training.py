@@ -15,16 +15,14 @@ from suite.bundle.log import LogEvent, parse_line
 from suite.errors import SuiteError
 from suite.execution.events import LogLine, Notice, Progress, Waiting
 from suite.execution.heartbeat import HeartbeatMonitor
-from suite.execution.implementation import start_implementation
+from suite.execution.implementation import neighbours, start_implementation
 from suite.execution.interrupts import deferred
-from suite.execution.neighbours import neighbours
 from suite.execution.preparation import Preparation
 from suite.execution.recorder import Recorder
 from suite.execution.remote_recorders import RemoteRecorders
-from suite.launch.gate import release
-from suite.launch.process import terminate
+from suite.launch.process import release, terminate
 from suite.machine.limits import limited
-from suite.machine.memory_kills import kills_for_memory
+from suite.machine.procfs import kills_for_memory
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.page_cache import PageCacheMeter
 

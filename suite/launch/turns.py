@@ -5,18 +5,47 @@ import os
 import select
 import signal
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from reference_impls.turns.messages import READY
 from suite.errors import SuiteError
 from suite.launch.child_environment import child_environment
-from suite.launch.gate import release
 from suite.launch.mpirun import last_output_line
-from suite.launch.priority import set_priority
-from suite.launch.process import start, terminate
+from suite.launch.process import output_lines, release, start, terminate
+
+GENERATOR_NICE = -10
+"""The generator stands for a camera or a network: the programs that it feeds should not delay
+it."""
+
+
+def set_priority(pid: int, nice: int) -> None:
+    """Set a process's priority; raises SuiteError where the user may not."""
+    if not -20 <= nice <= 19:
+        raise SuiteError(f"{nice} is not a priority; priorities are -20 (highest) to 19 (lowest).")
+    try:
+        os.setpriority(os.PRIO_PROCESS, pid, nice)
+    except PermissionError:
+        raise SuiteError(
+            f"A priority of {nice} needs root or CAP_SYS_NICE; priorities of 0 to 19 need neither."
+        ) from None
+
+
+@contextmanager
+def raised(nice: int = GENERATOR_NICE) -> Iterator[int]:
+    """This process with a higher priority, where it may have one; gives the priority that it really
+    has."""
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    with suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, nice)
+    try:
+        yield os.getpriority(os.PRIO_PROCESS, 0)
+    finally:
+        with suppress(PermissionError):
+            os.setpriority(os.PRIO_PROCESS, 0, before)
+
 
 START_TIMEOUT_S = 600.0
 """More than a board needs to import a framework from an SD card and to prepare the first
@@ -164,16 +193,8 @@ class Child:
 
     def _ended(self) -> ProcessEnded:
         exit_code = self._process.wait()
-        lines = (
-            self._output.read_text(encoding="utf-8", errors="replace").splitlines()
-            if self._output.exists()
-            else []
-        )
-        return ProcessEnded(
-            self.program.what,
-            (last_output_line(lines) or "no output").removeprefix("error: "),
-            exit_code,
-        )
+        said = last_output_line(output_lines(self._output)) or "no output"
+        return ProcessEnded(self.program.what, said.removeprefix("error: "), exit_code)
 
 
 def usable(cpus: Sequence[int]) -> tuple[int, ...]:

@@ -1,12 +1,12 @@
 """Finds the device profile of this machine, with the evidence."""
 
-import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from suite.catalog.devices import GENERIC, Device, Identity, has_part, load_device, load_devices
 from suite.errors import SuiteError
+from suite.machine.procfs import text
 from suite.machine.system import board_name, compatible, cpu_model
 
 AUTO = "auto"
@@ -109,11 +109,7 @@ def _dmi(system_root: Path) -> dict[str, str]:
     """The machine's DMI names, and the file of each."""
     names = {}
     for file in DMI_FILES:
-        with contextlib.suppress(OSError):
-            names[
-                (system_root / "sys/class/dmi/id" / file)
-                .read_text(encoding="utf-8", errors="replace")
-                .strip()
-            ] = f"/sys/class/dmi/id/{file}"
-    names.pop("", None)
+        name = text(system_root / "sys/class/dmi/id" / file)
+        if name:
+            names[name] = f"/sys/class/dmi/id/{file}"
     return names

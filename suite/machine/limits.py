@@ -9,9 +9,9 @@ from pathlib import Path
 
 from reference_impls.contract import OWN_CGROUP
 from suite.errors import SuiteError
-from suite.machine.block_device import disk_of, mount_of
 from suite.machine.clocks import online_cores
 from suite.machine.procfs import text
+from suite.machine.storage import disk_of, mount_of
 
 PERIOD_US = 100_000
 MIN_CORES, MAX_CORES = 0.01, 4096.0

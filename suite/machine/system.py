@@ -3,7 +3,6 @@ with a note."""
 
 import os
 import platform
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +12,7 @@ from reference_impls.contract import boot_id
 from suite.machine.board_digest import BoardDigest, board_digest
 from suite.machine.interfaces import describe_links
 from suite.machine.power_mode import PowerSettings, read_power_settings
-from suite.machine.procfs import device_tree, memory_bytes
+from suite.machine.procfs import device_tree, find, memory_bytes, text
 from suite.machine.storage import storage_of
 
 CORES, POWER_CHANGES = "cpu_cores", "power_changes"
@@ -63,7 +62,7 @@ def board_name(root: Path = Path("/")) -> str | None:
     model = device_tree(root, "model")
     if model:
         return model
-    dmi = [_text(root / "sys/class/dmi/id" / name) for name in ("sys_vendor", "product_name")]
+    dmi = [text(root / "sys/class/dmi/id" / name) for name in ("sys_vendor", "product_name")]
     return " ".join(part for part in dmi if part) or None
 
 
@@ -102,8 +101,8 @@ def describe(
         "cpu_model": cpu_model(root),
         "cpu_cores": len(os.sched_getaffinity(0)) if root == Path("/") else None,
         "memory_size_bytes": memory_bytes(root, "MemTotal"),
-        "cpu_governor": _text(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        "operating_system": _operating_system(root),
+        "cpu_governor": text(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") or None,
+        "operating_system": find(root / "etc/os-release", r'^PRETTY_NAME="?([^"\n]+)"?'),
         "boot": boot_id(str(root)),
         "power_mode": settings.label,
         POWER_CHANGES: None,
@@ -157,7 +156,7 @@ def gpus(root: Path = Path("/")) -> tuple[str, ...]:
     """The names of the GPUs that NVIDIA's driver lists, in the order of their addresses on the bus;
     empty without it."""
     folders = sorted((root / "proc/driver/nvidia/gpus").glob("*/information"))
-    return tuple(name for path in folders if (name := _field(path, r"^Model:\s*(.+)$")) is not None)
+    return tuple(name for path in folders if (name := find(path, r"^Model:\s*(.+)$")) is not None)
 
 
 def _cores_note(usable: object) -> dict[str, str]:
@@ -170,22 +169,6 @@ def _cores_note(usable: object) -> dict[str, str]:
     )
 
 
-def _text(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip("\0\n ") or None
-    except OSError:
-        return None
-
-
-def _field(path: Path, pattern: str) -> str | None:
-    match = re.search(pattern, _text(path) or "", re.MULTILINE)
-    return match.group(1).strip() if match else None
-
-
 def cpu_model(root: Path = Path("/")) -> str | None:
     """The kernel's name of the processor."""
-    return _field(root / "proc/cpuinfo", r"^(?:model name|Model)\s*:\s*(.+)$")
-
-
-def _operating_system(root: Path) -> str | None:
-    return _field(root / "etc/os-release", r'^PRETTY_NAME="?([^"\n]+)"?')
+    return find(root / "proc/cpuinfo", r"^(?:model name|Model)\s*:\s*(.+)$")

@@ -65,19 +65,10 @@ class KeptState:
         replayed_correct: int | None,
     ) -> StateAudit:
         """The record; an evaluation counts where both sides made it."""
-        if self.correct is None or replayed_correct is None:
-            return StateAudit(
-                self.epoch, self.value, losses, comparison, None, None, self.eval_samples
-            )
-        return StateAudit(
-            self.epoch,
-            self.value,
-            losses,
-            comparison,
-            self.correct,
-            replayed_correct,
-            self.eval_samples,
-        )
+        counts = (self.correct, replayed_correct)
+        if None in counts:
+            counts = (None, None)
+        return StateAudit(self.epoch, self.value, losses, comparison, *counts, self.eval_samples)
 
 
 def draw(path: Path, value: str | None) -> Draw:

@@ -8,10 +8,8 @@ implementation of the checkout also keeps its training state, which shows what t
 every parameter.
 """
 
-import csv
 import math
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -33,10 +31,11 @@ from suite.catalog.workloads import OF_STATES, TimedSteps, Workload
 from suite.datasets.synthetic import FOLDERS, WRITERS
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
+from suite.launch.child_environment import usable_cores
 from suite.launch.environments import find
 from suite.verify.compare import Arrays, Difference, compare
-from suite.verify.probing import ProbedImplementation
-from suite.verify.replaying import ALONE, train, usable_threads
+from suite.verify.probing import ALONE, ProbedImplementation, read_archive
+from suite.verify.replaying import recorded_losses, train
 from suite.verify.state_changes import (
     BIAS_PATH,
     DECAY,
@@ -195,7 +194,7 @@ def _request(
         "read",
         False,
         processor.accelerator,
-        usable_threads(workload.threads),
+        workload.threads or usable_cores(),
         None,
         str(folder),
         precision=processor.precision,
@@ -211,11 +210,7 @@ def _referee(request: contract.Request, folder: Path) -> dict[str, "np.ndarray"]
         repository_root(),
         f"The referee (`python -m {module}`)",
     )
-    try:
-        with np.load(folder / REFEREE_NAME, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
-        raise SuiteError(f"The referee wrote no readable archive ({str(error)[:200]}).") from error
+    arrays = read_archive(folder / REFEREE_NAME, "The referee wrote no readable archive")
     losses, correct = arrays.pop("losses"), arrays.pop("correct")
     own = tuple(f"{name}/" for name in (INITIAL, WAY, STATISTIC_WAY))
     named = {
@@ -247,8 +242,7 @@ def _trained(
         f"The training of {implementation.name} (`{' '.join(implementation.train)}`)",
     )
     try:
-        with (folder / contract.steps_name(0)).open(encoding="utf-8", newline="") as stream:
-            losses = np.array([float(row["loss"]) for row in csv.DictReader(stream)])
+        losses = np.array(recorded_losses(folder / contract.steps_name(0)))
         evaluations = read_log(folder / contract.log_name(0)).all("eval_accuracy")
         correct = np.array(
             [float(event.metadata.get("correct", math.nan)) for event in evaluations]

@@ -216,10 +216,9 @@ def judge(
     # the reference itself is checked for its number of parameters and the pinned numbers
     if found is not expected:
         differences += [
-            (WIDE, one) for one in compare(expected[WIDE], found[WIDE], tolerances[WIDE])
-        ]
-        differences += [
-            (NARROW, one) for one in compare(expected[NARROW], found[NARROW], tolerances[NARROW])
+            (precision, one)
+            for precision in (WIDE, NARROW)
+            for one in compare(expected[precision], found[precision], tolerances[precision])
         ]
     return ImplementationVerdict(
         implementation.name,

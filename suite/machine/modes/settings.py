@@ -2,6 +2,7 @@
 compared."""
 
 import re
+import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -9,9 +10,38 @@ from pathlib import Path
 
 from suite.errors import SuiteError
 from suite.machine.modes.offer import Offer
-from suite.machine.modes.programs import call
 from suite.machine.nvpmodel import read_status
 from suite.machine.procfs import in_order, text
+
+TIMEOUT_S = 60
+
+
+def call(root: Path, program: str, arguments: tuple[str, ...], lock: int) -> None:
+    """Call a program and wait for its end; raises SuiteError with its last line where it fails.
+
+    The program inherits ``lock``: when the suite is killed meanwhile, nobody puts settings back
+    before the program has ended. Nothing is typed into it: nvpmodel asks before it restarts the
+    board, and then changes nothing.
+    """
+    command = [str(root / program), *arguments]
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=TIMEOUT_S,
+            pass_fds=(lock,),
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SuiteError(f"{' '.join(command)} did not work ({error}).") from error
+    if done.returncode:
+        lines = done.stdout.strip().splitlines() or ["it printed nothing"]
+        raise SuiteError(
+            f"{' '.join(command)} failed with exit code {done.returncode}: {lines[-1][:200]}"
+        )
+
 
 PASSES = 3
 """Some files can be written only after others (a minimum above the old maximum, clocks of a core

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from suite.errors import SuiteError
-from suite.machine.clocks import CPU, GPU, MEMORY
+from suite.machine.clocks import CPU, GPU, MEMORY, core_numbers
 from suite.machine.modes.offer import Domain, Offer
 from suite.machine.nvpmodel import Model
 from suite.machine.procfs import integer
@@ -135,7 +135,10 @@ def chosen_cores(cores: str, offer: Offer) -> tuple[int, ...]:
         )
         possible = 1 <= int(cores) <= len(offer.cores)
     else:
-        chosen = tuple(_numbers(cores))
+        listed = core_numbers(cores)
+        if listed is None:
+            raise SuiteError(f"{cores!r} names no cores; write a number (4) or a list (0-3,6).")
+        chosen = listed
         possible = bool(chosen) and set(chosen) <= set(offer.cores)
     if not possible:
         raise SuiteError(
@@ -164,14 +167,6 @@ def cores_on_line(wanted: WantedMode, offer: Offer) -> int | None:
         if parameter == CORES_PARAMETER
     ]
     return switched.count("1") or None
-
-
-def _numbers(listed: str) -> Iterator[int]:
-    for part in listed.split(","):
-        first, _, last = part.strip().partition("-")
-        if not first.isdigit() or (last and not last.isdigit()) or int(last or first) > 4096:
-            raise SuiteError(f"{listed!r} names no cores; write a number (4) or a list (0-3,6).")
-        yield from range(int(first), int(last or first) + 1)
 
 
 def _span(cores: Sequence[int]) -> str:

@@ -11,8 +11,15 @@ from pathlib import Path
 
 from suite.machine.process_tree import process_tree
 from suite.machine.procfs import text
-from suite.meters import perf_event
-from suite.meters.counter_events import CounterEvent, events
+from suite.meters.counter_events import (
+    Count,
+    CounterEvent,
+    EventCode,
+    events,
+    is_known_machine,
+    open_event,
+    read_event,
+)
 from suite.meters.meter import (
     AVAILABLE,
     MeterAvailability,
@@ -20,7 +27,6 @@ from suite.meters.meter import (
     Reading,
     readings_of,
 )
-from suite.meters.perf_event import Count, EventCode
 
 PARANOID, PARANOID_KEY = "proc/sys/kernel/perf_event_paranoid", "kernel.perf_event_paranoid"
 FORBIDDEN = (errno.EACCES, errno.EPERM)
@@ -46,7 +52,7 @@ class CountersMeter:
     by enabled / running. Read at the beginning and end of every epoch and evaluation, too.
 
     The events are attached to the process that waits to become the implementation or mpirun
-    (suite.launch.gate). Every thread and process that it starts inherits them: thread pools,
+    (suite.launch.process). Every thread and process that it starts inherits them: thread pools,
     data-loader workers, ranks. On another node of a run they are attached, one by one, to mpirun's
     process there and to the ranks' processes, which wait likewise (reference_impls.rank). Source:
     perf_event_open(2).
@@ -62,8 +68,8 @@ class CountersMeter:
     def __init__(
         self,
         root: Path = Path("/"),
-        open_event: Open = perf_event.open_event,
-        read_event: Read = perf_event.read_event,
+        open_event: Open = open_event,
+        read_event: Read = read_event,
     ) -> None:
         self._root, self._open_event, self._read_event = root, open_event, read_event
         self._counters: list[_Counter] = []
@@ -77,11 +83,11 @@ class CountersMeter:
                 "the kernel has no perf events",
                 "use a kernel that is built with CONFIG_PERF_EVENTS",
             )
-        if not perf_event.is_known_machine():
+        if not is_known_machine():
             return MeterAvailability(
                 False,
                 "the number of the system call perf_event_open is not known for this machine",
-                "add it to suite/meters/perf_event.py",
+                "add it to suite/meters/counter_events.py",
             )
         missing, forbidden = [], False
         for event in events(self._root):

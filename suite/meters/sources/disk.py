@@ -3,7 +3,7 @@
 import time
 
 from suite.errors import SuiteError
-from suite.machine.block_device import disk_of, mount_of
+from suite.machine.storage import disk_of, mount_of
 from suite.meters.meter import AVAILABLE, MachineMeter, MeterAvailability, MeteredProcess, Reading
 
 CHANNELS = (  # channel, field of the kernel's counters, scale, unit

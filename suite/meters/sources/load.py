@@ -5,8 +5,14 @@ import os
 import time
 from pathlib import Path
 
-from suite.machine.process_account import ProcessAccount, Usages, cpu_usages, descendants, io_usages
-from suite.machine.process_tree import CLOCK_TICKS_PER_S
+from suite.machine.process_tree import (
+    CLOCK_TICKS_PER_S,
+    ProcessAccount,
+    Usages,
+    cpu_usages,
+    descendants,
+    io_usages,
+)
 from suite.machine.procfs import text
 from suite.meters.meter import (
     AVAILABLE,

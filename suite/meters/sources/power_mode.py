@@ -6,7 +6,7 @@ from pathlib import Path
 
 from suite.machine import nvpmodel
 from suite.machine.clocks import CPUS, boost_files, devfreq_folders, online_cores, policy_folders
-from suite.machine.power_limits import limit_files
+from suite.machine.power_mode import limit_files
 from suite.machine.procfs import text
 from suite.meters.channels import Channel, ChannelMeter, reader
 from suite.meters.meter import MeterAvailability, MeteredProcess, Reading

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from suite.meters.counter_events import ARM_EVENTS, HARDWARE, SOFTWARE, EventCode, events
+from suite.meters.counter_events import ARM_EVENTS, HARDWARE, SOFTWARE, Count, EventCode, events
 from suite.meters.meter import MeteredProcess
-from suite.meters.perf_event import Count
 from suite.meters.sources.counters import CountersMeter
 
 TX2 = {
