@@ -52,14 +52,8 @@ def measure_links(placement: Placement, interpreter: Path, quick: bool = False) 
     """Measure from the placement's first host to each of the others, ``quick`` with small messages;
     raises SuiteError when there is no mpirun."""
     variables = allow_root(child_environment(1))
-    program = [
-        str(interpreter),
-        "-m",
-        "reference_impls.links",
-        "--ranks",
-        str(placement.ranks),
-        *(["--quick"] if quick else []),
-    ]
+    program = [str(interpreter), "-m", "reference_impls.links", "--ranks", str(placement.ranks)]
+    program += ["--quick"] if quick else []
     timeout_s = TIMEOUT_S + TIMEOUT_PER_LINK_S * placement.ranks
     with tempfile.TemporaryDirectory() as folder:
         command = mpirun_command(

@@ -16,6 +16,7 @@ from typing import Any
 from reference_impls.node import connection_problem
 from suite import __version__
 from suite.files.paths import checkout, repository_root
+from suite.launch.command import last_line
 from suite.launch.placement import is_this_machine
 from suite.launch.remote_shell import (
     NO_INTERPRETER,
@@ -230,7 +231,9 @@ def _parse(host: str, ran: "subprocess.CompletedProcess[str]", question: Questio
                 "the launch agent must run commands there: check that"
                 f" `{typed_command(host, question.agent, 'hostname')}` prints its name"
             )
-        return Answer(host, True, None, f"{host} could not report its facts: {_said(ran)}", remedy)
+        return Answer(
+            host, True, None, f"{host} could not report its facts: {_last_words(ran)}", remedy
+        )
 
 
 def _facts(values: Mapping[str, Any]) -> NodeFacts:
@@ -240,10 +243,8 @@ def _facts(values: Mapping[str, Any]) -> NodeFacts:
 def _unreached(host: str, agent: str | None) -> Answer | None:
     """The reason why no command can be started on a host, with what to do; None where one can."""
     typed = typed_command(host, agent)
-    command, remedy = (
-        remote_command(host, agent, "true"),
-        f"check that it is on, has this name, and that `{typed}` asks for no password",
-    )
+    command, start = remote_command(host, agent, "true"), f"{host} cannot be reached"
+    remedy = f"check that it is on, has this name, and that `{typed}` asks for no password"
     try:
         ran = subprocess.run(
             command,
@@ -254,23 +255,14 @@ def _unreached(host: str, agent: str | None) -> Answer | None:
             stdin=subprocess.DEVNULL,
         )
     except subprocess.TimeoutExpired:
-        return Answer(
-            host,
-            False,
-            None,
-            f"{host} cannot be reached: no answer within {CONNECT_TIMEOUT_S:g} s",
-            f"{remedy} and takes no longer",
-        )
+        problem = f"{start}: no answer within {CONNECT_TIMEOUT_S:g} s"
+        return Answer(host, False, None, problem, f"{remedy} and takes no longer")
     except OSError as error:
-        problem = (
-            f"{host} cannot be reached: the launch agent {command[0]} cannot be started"
-            f" ({error.strerror})"
-        )
         return Answer(
             host,
             False,
             None,
-            problem,
+            f"{start}: the launch agent {command[0]} cannot be started ({error.strerror})",
             "give --launch-agent one program without options, which is called as ssh is: PROGRAM"
             " HOST COMMAND",
         )
@@ -281,10 +273,10 @@ def _unreached(host: str, agent: str | None) -> Answer | None:
             f"type `{typed}` and read what it says of the host's key: accept a new one, and remove"
             f" one that changed with `ssh-keygen -R {host}`, if the machine was set up again"
         )
-    return Answer(host, False, None, f"{host} cannot be reached: {_said(ran)}", remedy)
+    return Answer(host, False, None, f"{start}: {_last_words(ran)}", remedy)
 
 
-def _said(ran: "subprocess.CompletedProcess[str]") -> str:
+def _last_words(ran: "subprocess.CompletedProcess[str]") -> str:
     """The last line that a command wrote, else its exit code."""
-    lines = (ran.stderr.strip() or ran.stdout.strip()).splitlines()
-    return lines[-1][:200].rstrip(".") if lines else f"exit code {ran.returncode}, and no output"
+    silent = f"exit code {ran.returncode}, and no output"
+    return last_line(ran.stderr, last_line(ran.stdout, silent)).rstrip(".")

@@ -204,7 +204,9 @@ class Recorder:
             if is_woken and not extra:  # woken for nothing else: the end of the run
                 return
             for name in extra:
-                self._read_extra(name)
+                session = self._sessions.get(name)
+                if session is not None and session.is_open:
+                    self._read(session)
             name, due_ns = schedule.next()
             is_woken = clock.wait(self._wake, max(0, due_ns - clock.now_ns()) / NS_PER_S)
             if is_woken:
@@ -214,11 +216,6 @@ class Recorder:
             elif self._sessions[name].retry_after_ns <= due_ns:
                 self._read(self._sessions[name])
             schedule.taken(name, clock.now_ns())
-
-    def _read_extra(self, name: str) -> None:
-        session = self._sessions.get(name)
-        if session is not None and session.is_open:
-            self._read(session)
 
     def _opened(self) -> list[MeterSession]:
         return [session for session in self._sessions.values() if session.is_open]

@@ -20,6 +20,7 @@ from suite.execution.interrupts import deferred
 from suite.execution.preparation import Preparation
 from suite.execution.recorder import Recorder
 from suite.execution.remote_recorders import RemoteRecorders
+from suite.files.appended import lines_after
 from suite.launch.process import release, terminate
 from suite.machine.limits import limited
 from suite.machine.procfs import kills_for_memory
@@ -157,14 +158,7 @@ class LogFollower:
 
     def new_events(self) -> list[LogEvent]:
         """Events logged since the last call; none while the file does not exist."""
-        try:
-            with self._path.open("rb") as stream:
-                stream.seek(self._position)
-                added = stream.read()
-        except FileNotFoundError:
-            return []
-        whole = added[: added.rfind(b"\n") + 1]
-        self._position += len(whole)
+        whole, self._position = lines_after(self._path, self._position)
         return [event for event in map(self._parse, whole.splitlines()) if event is not None]
 
     def _parse(self, raw: bytes) -> LogEvent | None:

@@ -24,11 +24,7 @@ def mount_of(folder: Path, root: Path = Path("/")) -> Mount | None:
     earlier."""
     mounts = [_mount(line) for line in (text(root / "proc/self/mountinfo") or "").splitlines()]
     above = [mount for mount in mounts if folder.is_relative_to(mount.point)]
-    return (
-        max(enumerate(above), key=lambda pair: (len(pair[1].point.parts), pair[0]))[1]
-        if above
-        else None
-    )
+    return max(reversed(above), key=lambda mount: len(mount.point.parts), default=None)
 
 
 def disk_of(mount: Mount, root: Path = Path("/")) -> Path | None:
@@ -42,9 +38,13 @@ def disk_of(mount: Mount, root: Path = Path("/")) -> Path | None:
         entries.append(root / "sys/class/block" / Path(mount.source).name)
     for entry in entries:
         if entry.exists():
-            device = entry.resolve()
-            return device.parent if (device / "partition").exists() else device
+            return _whole_disk(entry)
     return None
+
+
+def _whole_disk(entry: Path) -> Path:
+    device = entry.resolve()
+    return device.parent if (device / "partition").exists() else device
 
 
 def _mount(line: str) -> Mount:
@@ -123,8 +123,7 @@ def _physical(disk: Path) -> Path:
     below = in_order((disk / "slaves").glob("*"))
     if not below:
         return disk
-    lower = below[0].resolve()
-    return _physical(lower.parent if (lower / "partition").exists() else lower)
+    return _physical(_whole_disk(below[0]))
 
 
 def _of_disk(disk: Path) -> Storage:

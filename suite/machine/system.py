@@ -16,6 +16,18 @@ from suite.machine.procfs import device_tree, find, memory_bytes, text
 from suite.machine.storage import storage_of
 
 CORES, POWER_CHANGES = "cpu_cores", "power_changes"
+REASONS = {
+    "board": "neither /proc/device-tree/model nor /sys/class/dmi/id has the machine's name",
+    "cpu_model": "/proc/cpuinfo has no 'model name' or 'Model' line",
+    "cpu_cores": "not read from a recorded tree",
+    "memory_size_bytes": "/proc/meminfo has no MemTotal",
+    "cpu_governor": "the kernel offers no cpufreq governor for cpu0",
+    "operating_system": "/etc/os-release is missing",
+    "boot": "/proc/sys/kernel/random/boot_id is missing",
+    POWER_CHANGES: "the run has not ended, or this node's settings were not read after it",
+    "framework_version": "the implementation did not log it",
+}
+"""Why a field is None."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +107,7 @@ def describe(
         if with_identity
         else BoardDigest(None, None, "left out by --no-identity")
     )
-    found = {
+    values = {
         "board": board_name(root),
         "board_digest": identity.digest,
         "cpu_model": cpu_model(root),
@@ -106,25 +118,14 @@ def describe(
         "boot": boot_id(str(root)),
         "power_mode": settings.label,
         POWER_CHANGES: None,
-    }
-    reasons = {
-        "board": "neither /proc/device-tree/model nor /sys/class/dmi/id has the machine's name",
-        "cpu_model": "/proc/cpuinfo has no 'model name' or 'Model' line",
-        "cpu_cores": "not read from a recorded tree",
-        "memory_size_bytes": "/proc/meminfo has no MemTotal",
-        "cpu_governor": "the kernel offers no cpufreq governor for cpu0",
-        "operating_system": "/etc/os-release is missing",
-        "boot": "/proc/sys/kernel/random/boot_id is missing",
-        "board_digest": identity.reason,
-        "power_mode": settings.notes.get("mode"),
-        POWER_CHANGES: "the run has not ended, or this node's settings were not read after it",
-        "storage_medium": storage.evidence,
-        "framework_version": "the implementation did not log it",
-    }
-    values = {
-        **found,
         "storage_medium": None if storage.medium is None else storage.medium.value,
         "framework_version": software.framework_version,
+    }
+    reasons = {
+        **REASONS,
+        "board_digest": identity.reason,
+        "power_mode": settings.notes.get("mode"),
+        "storage_medium": storage.evidence,
     }
     return SystemDescription(
         schema=1,
@@ -140,7 +141,7 @@ def describe(
         links=describe_links(root),
         notes={
             **{name: reasons[name] or "unknown" for name, value in values.items() if value is None},
-            **_cores_note(found["cpu_cores"]),
+            **_cores_note(values["cpu_cores"]),
         },
         **values,  # type: ignore[arg-type]
     )

@@ -8,7 +8,7 @@ from reference_impls.contract import LOCAL, Parallel
 from reference_impls.probe import ProbeRequest
 from suite import __version__
 from suite.catalog.workloads import Workload
-from suite.verify.compare import Arrays, Difference, compare
+from suite.verify.compare import Difference, compare
 from suite.verify.probing import ALONE, ProbedImplementation, probe_as, probe_request
 
 SCHEMA = 1
@@ -79,12 +79,10 @@ def verify_ranks(
         _request(workload, ALONE, parallel.ranks, parallel.ranks if by_shares else 1, steps),
     )
     tolerances = workload.verification.tolerances
-    limits = {
-        "losses": tolerances.losses,
-        "parameter": tolerances.parameter,
-        "statistic": tolerances.statistic,
-    }
-    differences = (*compare(expected, found, limits), _apart(found))
+    limits = {name: getattr(tolerances, name) for name in ("losses", "parameter", "statistic")}
+    # ranks that received the same sums have bit-identical parameters
+    apart = Difference("ranks apart", float(found["apart"]), 0.0, "")
+    differences = (*compare(expected, found, limits), apart)
     return RanksVerdict(
         SCHEMA,
         __version__,
@@ -103,11 +101,6 @@ def verify_ranks(
 
 def _samples(workload: Workload, ranks: int) -> int:
     return workload.verification.samples_per_rank * ranks + 1
-
-
-def _apart(found: Arrays) -> Difference:
-    """Ranks that received the same sums have bit-identical parameters."""
-    return Difference("ranks apart", float(found["apart"]), 0.0, "")
 
 
 def _request(

@@ -108,7 +108,9 @@ def timed_reference(
         first = request._replace(
             steps=1, optimizer=request.optimizer._replace(base_learning_rate=first_rate)
         )
-        arrays = _at_rate(_referee(request, Path(folder)), first_rate / timed.base_learning_rate)
+        arrays = _with_scaled_update(
+            _referee(request, Path(folder)), first_rate / timed.base_learning_rate
+        )
         yield TimedReference(request, first, arrays, timed.tolerances.by_quantity())
 
 
@@ -131,7 +133,7 @@ def timed_differences(
     with tempfile.TemporaryDirectory(prefix="timed-") as folder:
         tolerances = dict(reference.tolerances)
         if implementation.outside is None:
-            found = _of_states(implementation, reference, Path(folder))
+            found = _state_arrays(implementation, reference, Path(folder))
         else:
             found = _trained(implementation, reference.request, Path(folder) / "run")
             tolerances = {
@@ -152,16 +154,8 @@ def _timing(implementation: ProbedImplementation, accelerator: str) -> str:
 def _request(
     workload: Workload, timed: TimedSteps, of_a_run: int | None, processor: Processor, folder: Path
 ) -> contract.Request:
-    definition, batch_size = load_data_set(workload.data), of_a_run or timed.batch_size
-    evaluated = (
-        timed.evaluated
-        if of_a_run is None
-        else max(timed.evaluated, whole_evaluation(definition.layout))
-    )
-    classes, samples = definition.classes or FOLDERS, batch_size + ragged(batch_size)
-    data = folder / "data"
-    data.mkdir()
-    WRITERS[definition.layout](data, definition, samples, evaluated, SEED)
+    batch_size = of_a_run or timed.batch_size
+    data = _generated_data(workload, timed, of_a_run, batch_size, folder / "data")
     optimizer = contract.Optimizer(**asdict(workload.optimizer))
     return contract.Request(
         contract.CONTRACT_VERSION,
@@ -181,9 +175,7 @@ def _request(
             base_learning_rate=timed.base_learning_rate, weight_decay=timed.weight_decay
         ),
         workload.initial_weights,
-        contract.DataSet(
-            workload.data, str(data), definition.layout, classes, samples, evaluated, False, True
-        ),
+        data,
         contract.Preprocessing(
             list(workload.preprocessing.mean),
             [deviation / timed.contrast for deviation in workload.preprocessing.std],
@@ -198,6 +190,20 @@ def _request(
         None,
         str(folder),
         precision=processor.precision,
+    )
+
+
+def _generated_data(
+    workload: Workload, timed: TimedSteps, of_a_run: int | None, batch_size: int, folder: Path
+) -> contract.DataSet:
+    definition, evaluated = load_data_set(workload.data), timed.evaluated
+    if of_a_run is not None:
+        evaluated = max(evaluated, whole_evaluation(definition.layout))
+    classes, samples = definition.classes or FOLDERS, batch_size + ragged(batch_size)
+    folder.mkdir()
+    WRITERS[definition.layout](folder, definition, samples, evaluated, SEED)
+    return contract.DataSet(
+        workload.data, str(folder), definition.layout, classes, samples, evaluated, False, True
     )
 
 
@@ -255,7 +261,7 @@ def _trained(
     return {FIRST_LOSS: losses[:1], LOSSES: losses, CORRECT: np.cumsum(correct)}
 
 
-def _of_states(
+def _state_arrays(
     implementation: ProbedImplementation, reference: TimedReference, folder: Path
 ) -> dict[str, "np.ndarray"]:
     """The losses and evaluations of all steps, and what two states show: after all steps, and after
@@ -265,7 +271,7 @@ def _of_states(
     take hundreds of megabytes.
     """
     initial, update, way, statistic_way = (
-        _named(reference.arrays, kind) for kind in (INITIAL, UPDATE, WAY, STATISTIC_WAY)
+        _arrays_of(reference.arrays, kind) for kind in (INITIAL, UPDATE, WAY, STATISTIC_WAY)
     )
     keeping = _keeping(folder / "states") if PATH in reference.tolerances else ()
     found = _trained(implementation, reference.request, folder / "run", *keeping)
@@ -292,7 +298,7 @@ def _keeping(folder: Path) -> tuple[str, str]:
     return "--keep-states", str(folder)
 
 
-def _at_rate(arrays: dict[str, "np.ndarray"], multiple: float) -> Arrays:
+def _with_scaled_update(arrays: dict[str, "np.ndarray"], multiple: float) -> Arrays:
     """With the first update that the referee would make at a multiple of the rate: it is
     proportional to it."""
     return {
@@ -308,7 +314,7 @@ def _decayed(request: contract.Request, initial: Arrays) -> Arrays:
     return {name: -rate * optimizer.weight_decay * value for name, value in initial.items()}
 
 
-def _named(arrays: Arrays, quantity: str) -> Arrays:
+def _arrays_of(arrays: Arrays, quantity: str) -> Arrays:
     """A quantity's arrays by their own names."""
     prefix = f"{quantity}/"
     return {

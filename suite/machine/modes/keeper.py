@@ -314,22 +314,18 @@ def _take_steps(root: Path, steps: Sequence[Step], offer: Offer, lock: int) -> N
             _refuse_other_mode(root, step, offer)
         # None: the clock of a core that is off line
         elif text(root / step.file) not in (None, step.value):
-            _write(root, step)
+            try:
+                (root / step.file).write_text(step.value, encoding="ascii")
+            except OSError as error:
+                raise SuiteError(
+                    f"The kernel refuses {step.value} in /{step.file}: {error.strerror}."
+                ) from error
             if not _holds(root, step):
                 found = text(root / step.file)
                 raise SuiteError(
                     f"/{step.file} is {found} after {step.value} was written: the firmware or"
                     " another program sets it."
                 )
-
-
-def _write(root: Path, step: Write) -> None:
-    try:
-        (root / step.file).write_text(step.value, encoding="ascii")
-    except OSError as error:
-        raise SuiteError(
-            f"The kernel refuses {step.value} in /{step.file}: {error.strerror}."
-        ) from error
 
 
 def _holds(root: Path, step: Write) -> bool:

@@ -30,6 +30,19 @@ from suite.meters.meter import (
 
 PARANOID, PARANOID_KEY = "proc/sys/kernel/perf_event_paranoid", "kernel.perf_event_paranoid"
 FORBIDDEN = (errno.EACCES, errno.EPERM)
+NO_PERF_EVENTS = MeterAvailability(
+    False, "the kernel has no perf events", "use a kernel that is built with CONFIG_PERF_EVENTS"
+)
+UNKNOWN_MACHINE = MeterAvailability(
+    False,
+    "the number of the system call perf_event_open is not known for this machine",
+    "add it to suite/meters/counter_events.py",
+)
+REFUSED = MeterAvailability(
+    False,
+    "the kernel refuses every event",
+    "inside a container, allow perf_event_open or run on the host",
+)
 USER_ONLY = ":u"  # perf(1)'s suffix
 
 Open = Callable[[EventCode, int, bool], int]
@@ -78,17 +91,9 @@ class CountersMeter:
     def availability(self) -> MeterAvailability:
         """Whether anything can be counted; the reason names the hardware events that cannot."""
         if not (self._root / PARANOID).exists():
-            return MeterAvailability(
-                False,
-                "the kernel has no perf events",
-                "use a kernel that is built with CONFIG_PERF_EVENTS",
-            )
+            return NO_PERF_EVENTS
         if not is_known_machine():
-            return MeterAvailability(
-                False,
-                "the number of the system call perf_event_open is not known for this machine",
-                "add it to suite/meters/counter_events.py",
-            )
+            return UNKNOWN_MACHINE
         missing, forbidden = [], False
         for event in events(self._root):
             try:
@@ -103,11 +108,7 @@ class CountersMeter:
                     f"/{PARANOID} is {text(self._root / PARANOID)}: only root may count",
                     f"sudo sysctl {PARANOID_KEY}=1, or run as root",
                 )
-            return MeterAvailability(
-                False,
-                "the kernel refuses every event",
-                "inside a container, allow perf_event_open or run on the host",
-            )
+            return REFUSED
         if missing:
             return MeterAvailability(
                 True,

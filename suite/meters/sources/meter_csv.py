@@ -11,6 +11,7 @@ from pathlib import Path
 
 from reference_impls.contract import NS_PER_S
 from suite.errors import SuiteError
+from suite.files.appended import lines_after
 from suite.meters.meter import AVAILABLE, MachineMeter, MeterAvailability, MeteredProcess, Reading
 from suite.meters.settings import PLACE, CsvSettings, load_settings, not_named
 
@@ -105,15 +106,8 @@ class _Table:
         shorter than before was begun anew."""
         if self._path.stat().st_size < self._position:
             self._position = 0
-        with self._path.open("rb") as stream:
-            stream.seek(self._position)
-            data = stream.read()
-        complete = data[: data.rfind(LINE_END) + 1]
-        self._position += len(complete)
-        return self._rows(complete)
-
-    def _rows(self, data: bytes) -> list[Row]:
-        lines = data.decode("utf-8", errors="replace").splitlines()
+        whole, self._position = lines_after(self._path, self._position)
+        lines = whole.decode("utf-8", errors="replace").splitlines()
         return [
             row
             for fields in csv.reader(lines, delimiter=self._settings.delimiter)
