@@ -9,7 +9,7 @@ from pathlib import Path
 from reference_impls import node as this_node
 from reference_impls.contract import SECONDS_PER_NS
 from suite.cluster.links import LinkMeasure, LinkMeasures, measure_links
-from suite.cluster.nodes import Answer, NodeFacts, Question, ask_nodes, same_suite
+from suite.cluster.node_answers import Answer, NodeFacts, Question, ask_nodes, same_suite
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.launch.environments import Environment

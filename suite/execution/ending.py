@@ -18,7 +18,7 @@ from suite.execution.training import Training
 from suite.execution.witnessing import ask_stamp
 from suite.launch.mpirun import is_rank_error
 from suite.launch.process import ExitReport, describe_signal, signal_name, wait
-from suite.machine.power_mode import changed_settings, read_power_settings
+from suite.machine.power_settings import changed_settings, read_power_settings
 from suite.machine.procfs import kills_since
 from suite.machine.system import POWER_CHANGES
 

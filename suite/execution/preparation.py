@@ -30,7 +30,7 @@ from suite.files.json_file import write_json
 from suite.launch.environments import Environment
 from suite.launch.isolation import describe_isolation
 from suite.machine import system
-from suite.machine.power_mode import PowerSettings
+from suite.machine.power_settings import PowerSettings
 from suite.machine.process_tree import CLOCK_TICKS_PER_S, start_ticks
 from suite.witness.record import WitnessRecord
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from reference_impls.contract import OWN_CGROUP
 from suite.errors import SuiteError
-from suite.machine.clocks import online_cores
+from suite.machine.clock_domains import online_cores
 from suite.machine.procfs import text
 from suite.machine.storage import disk_of, mount_of
 

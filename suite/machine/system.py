@@ -11,7 +11,7 @@ from typing import Any
 from reference_impls.contract import boot_id
 from suite.machine.board_digest import BoardDigest, board_digest
 from suite.machine.interfaces import describe_links
-from suite.machine.power_mode import PowerSettings, read_power_settings
+from suite.machine.power_settings import PowerSettings, read_power_settings
 from suite.machine.procfs import device_tree, find, memory_bytes, text
 from suite.machine.storage import storage_of
 

@@ -11,7 +11,7 @@ from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle, RunRecord
 from suite.errors import SuiteError
 from suite.files.schema import Positive
-from suite.submission.entries import entry_key
+from suite.submission.entry_keys import entry_key
 
 FINISHED = "finished"
 MAX_LAUNCHES = 10_000

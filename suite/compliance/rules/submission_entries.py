@@ -11,7 +11,7 @@ from suite.compliance.finding import Severity
 from suite.compliance.rule import Violation
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, SubmittedRun
 from suite.submission.declaration import NAME
-from suite.submission.entries import entry_settings, split_key, timing_of
+from suite.submission.entry_keys import entry_settings, split_key, timing_of
 from suite.submission.launches import FINISHED
 
 ORDER = 104  # after the layout

@@ -7,7 +7,7 @@ from reference_impls.contract import ASYNCHRONOUS, WAITING
 from suite.catalog.frameworks import known_frameworks
 from suite.compliance.rule import Violation
 from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
-from suite.submission.entries import split_key, timing_of
+from suite.submission.entry_keys import split_key, timing_of
 
 ORDER = 113  # after the entries
 

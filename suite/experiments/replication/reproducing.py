@@ -30,7 +30,7 @@ from suite.metrics.replication_record import (
     measure,
     settings,
 )
-from suite.verify.audit import AuditOptions, audit
+from suite.verify.replay_audit import AuditOptions, audit
 
 FOLDER = Path("replications")
 CANNOT_TELL = "cannot tell"

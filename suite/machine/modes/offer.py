@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from suite.machine.clocks import CPU, CPUS, MEMORY, devfreq_folders, hertz, policy_folders
+from suite.machine.clock_domains import CPU, CPUS, MEMORY, devfreq_folders, hertz, policy_folders
 from suite.machine.nvpmodel import (
     CONFIGURATION,
     Configuration,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from suite.errors import SuiteError
-from suite.machine.clocks import CPU, GPU, MEMORY, core_numbers
+from suite.machine.clock_domains import CPU, GPU, MEMORY, core_numbers
 from suite.machine.modes.offer import Domain, Offer
 from suite.machine.nvpmodel import Model
 from suite.machine.procfs import integer

@@ -14,7 +14,7 @@ import pytest
 from suite.files.paths import repository_root
 from suite.launch.process import close_gate, release, start, terminate, wait
 from suite.meters.meter import MeteredProcess
-from suite.meters.sources.counters import CountersMeter
+from suite.meters.sources.event_counts import CountersMeter
 from tests.launchers import waits_at_its_gate
 from tests.suite.conftest import Eventually
 

@@ -18,7 +18,7 @@ from suite.meters.counter_events import (
     read_event,
 )
 from suite.meters.meter import MeteredProcess
-from suite.meters.sources.counters import CountersMeter
+from suite.meters.sources.event_counts import CountersMeter
 
 PAGE_FAULTS, TASK_CLOCK = EventCode(SOFTWARE, 2), EventCode(SOFTWARE, 1)
 PAGES = 2000

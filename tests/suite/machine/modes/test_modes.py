@@ -27,7 +27,7 @@ from suite.machine.modes.offer import read_offer
 from suite.machine.modes.places import FOLDER, has_records
 from suite.machine.modes.settings import read_settings
 from suite.machine.modes.wanted import WantedMode, chosen_cores
-from suite.machine.power_mode import read_power_settings
+from suite.machine.power_settings import read_power_settings
 from tests.simulated_board import EMC_CAP, FAN, settings_of, simulated_board, with_kernel_rules
 
 POLICY = "sys/devices/system/cpu/cpufreq/policy0"

@@ -5,8 +5,14 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from suite.machine import nvpmodel
-from suite.machine.clocks import CPUS, boost_files, devfreq_folders, online_cores, policy_folders
-from suite.machine.power_mode import limit_files
+from suite.machine.clock_domains import (
+    CPUS,
+    boost_files,
+    devfreq_folders,
+    online_cores,
+    policy_folders,
+)
+from suite.machine.power_settings import limit_files
 from suite.machine.procfs import text
 from suite.meters.channels import Channel, ChannelMeter, reader
 from suite.meters.meter import MeterAvailability, MeteredProcess, Reading
@@ -23,7 +29,7 @@ class PowerModeMeter(ChannelMeter):
     ``<zone>.<n>`` (RAPL's limits, W), ``cores`` (online), ``turbo.off`` or ``turbo`` (``active``).
 
     Upper limits of clocks also fall when the kernel cools the processor by them. Sources:
-    suite.machine.clocks, nvpmodel and power_limits.
+    suite.machine.clock_domains, nvpmodel and power_limits.
     """
 
     name = "power-mode"

@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 
 from suite.machine import nvpmodel
-from suite.machine.clocks import CPU, GPU, Clock, online_cores, read_clocks, turbo
+from suite.machine.clock_domains import CPU, GPU, Clock, online_cores, read_clocks, turbo
 from suite.machine.procfs import in_order, integer, text
 
 POWERCAP = "sys/class/powercap"
