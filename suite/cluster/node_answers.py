@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from reference_impls.node import connection_problem
 from suite import __version__
@@ -223,7 +222,7 @@ def _parse(host: str, ran: "subprocess.CompletedProcess[str]", question: Questio
         )
     try:
         values = json.loads(ran.stdout.strip().splitlines()[-1])
-        return Answer(host, True, _facts(values))
+        return Answer(host, True, NodeFacts(**{**values, "link": Link(**values["link"])}))
     except (ValueError, IndexError, KeyError, TypeError):
         remedy = "put the same suite and environment on every node"
         if ran.returncode == 0:  # no Python was there
@@ -234,10 +233,6 @@ def _parse(host: str, ran: "subprocess.CompletedProcess[str]", question: Questio
         return Answer(
             host, True, None, f"{host} could not report its facts: {_last_words(ran)}", remedy
         )
-
-
-def _facts(values: Mapping[str, Any]) -> NodeFacts:
-    return NodeFacts(**{**values, "link": Link(**values["link"])})
 
 
 def _unreached(host: str, agent: str | None) -> Answer | None:

@@ -92,10 +92,10 @@ def find(
     )
 
 
-def published(name: str, home: Path | None = None) -> PreparedDataSet | None:
+def published(name: str) -> PreparedDataSet | None:
     """What `suite data prepare` will make of a data set that is not prepared; None where it is, or
     where its definition leaves numbers open."""
-    definition, where = load_data_set(name), place(name, home)
+    definition, where = load_data_set(name), place(name)
     numbers = (definition.classes, definition.train_samples, definition.eval_samples)
     if where.is_dir() or any(number is None for number in numbers):
         return None

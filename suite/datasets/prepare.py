@@ -14,9 +14,8 @@ from pathlib import Path
 
 from suite.catalog.data_sets import Archive, DataFile, DataSetDefinition, load_data_set
 from suite.datasets.class_folders import arrange, has_class_folders, link_or_copy
-from suite.datasets.decoding import decode_all
 from suite.datasets.download import Acceptable, Progress, download
-from suite.datasets.layouts import IMAGE_SUFFIXES, problem_with, root_of
+from suite.datasets.layouts import IMAGE_SUFFIXES, decode_all, problem_with, root_of
 from suite.datasets.locate import (
     PreparedDataSet,
     Provenance,
@@ -64,8 +63,9 @@ def from_directory(
     """
     definition = load_data_set(name)
     archive = definition.archive
-    if archive is not None and (path := _archive_at(source, archive.name)) is not None:
-        return _from_archive(definition, path, home)
+    for path in (source, source / archive.name) if archive is not None else ():
+        if path.is_file():
+            return _from_archive(definition, path, home)
     if not source.is_dir():
         raise SuiteError(
             f"{source} is not a folder; give the folder that contains {_wanted(definition)}."
@@ -81,7 +81,7 @@ def from_directory(
     return find(name, home=home, verify=False)
 
 
-def from_network(name: str, progress: Progress, home: Path | None = None) -> PreparedDataSet:
+def from_network(name: str, progress: Progress) -> PreparedDataSet:
     """Download a data set from its mirrors and prepare it; an interrupted download is resumed."""
     definition = load_data_set(name)
     if not definition.mirrors and definition.archive is None:
@@ -89,7 +89,7 @@ def from_network(name: str, progress: Progress, home: Path | None = None) -> Pre
             f"The data set {name!r} cannot be downloaded; prepare it with"
             f" {how_to_prepare(definition)}."
         )
-    incoming = place(name, home).with_name(f"{name}.download")
+    incoming = place(name).with_name(f"{name}.download")
     with _disk_errors(incoming):
         incoming.mkdir(parents=True, exist_ok=True)
     archive, files = definition.archive, definition.files if definition.mirrors else ()
@@ -104,7 +104,7 @@ def from_network(name: str, progress: Progress, home: Path | None = None) -> Pre
     for target, addresses, acceptable in wanted:
         with _disk_errors(incoming):
             download(incoming / target, addresses, acceptable, progress)
-    prepared = from_directory(name, incoming, home)
+    prepared = from_directory(name, incoming)
     shutil.rmtree(incoming)
     return prepared
 
@@ -153,11 +153,6 @@ def _wanted(definition: DataSetDefinition) -> str:
         if definition.files
         else "train/ and val/"
     )
-
-
-def _archive_at(source: Path, name: str) -> Path | None:
-    """The archive that somebody names by its path or by its folder; None where there is none."""
-    return next((path for path in (source, source / name) if path.is_file()), None)
 
 
 def _from_archive(definition: DataSetDefinition, path: Path, home: Path | None) -> PreparedDataSet:

@@ -102,7 +102,10 @@ def describe_failure(
     kills = remote.memory_kills(exited.rank, local_kills)
     host, number = report.closed_host, monitor.signal_of(exited, report.failed)
     if host and monitor.host_of(exited.rank) == host and number in (None, signal.SIGKILL):
-        return _left(exited, host)
+        return (
+            f"{exited} ended when {host} closed its SSH connection: {host} was switched off or"
+            f" restarted, or everything there was ended; `uptime` on {host} tells when it started"
+        )
     return _exited(exited, number, report, kills)
 
 
@@ -135,11 +138,3 @@ def _exited(exited: Heartbeat, number: int | None, report: ExitReport, kills: in
             f" kernel of that node killed for it: {kills}"
         )
     return f"{exited} was ended by {describe_signal(number)}{report.said_before(number)}"
-
-
-def _left(exited: Heartbeat, host: str) -> str:
-    """The rank that ended first, whose host closed the connection to it."""
-    return (
-        f"{exited} ended when {host} closed its SSH connection: {host} was switched off or"
-        f" restarted, or everything there was ended; `uptime` on {host} tells when it started"
-    )

@@ -196,7 +196,13 @@ class Recorder:
     def _read_until_stopped(self) -> None:
         clock = self._clock
         periods_s = {session.meter.name: session.meter.period_s for session in self._opened()}
-        at_random = [name for name in periods_s if _is_drawn_here(self._sessions[name].meter)]
+        # a meter with a background thread draws its moments there
+        at_random = [
+            session.meter.name
+            for session in self._opened()
+            if moments_of(session.meter) is Moments.RANDOM
+            and not isinstance(session.meter, WithHelper)
+        ]
         schedule = Schedule({**periods_s, RECORDER: FLUSH_S}, clock.now_ns(), at_random)
         is_woken = False
         while True:
@@ -257,12 +263,6 @@ class Recorder:
         finally:
             self._active = None
             session.cost_s += self._clock.thread_cpu_s() - began_s
-
-
-def _is_drawn_here(meter: Meter) -> bool:
-    """Whether the recorder draws the moments of the meter's readings; one with a background thread
-    draws them there."""
-    return moments_of(meter) is Moments.RANDOM and not isinstance(meter, WithHelper)
 
 
 @contextmanager

@@ -75,7 +75,9 @@ def contained(command: Sequence[str], folder: Path, mounts: Shared) -> list[str]
         *limits,
         *volumes,
     ]
-    return [*_podman(), "run", *options, "--entrypoint=", IMAGE, *command]
+    runtime = _runtime()
+    podman = ["podman", *([] if runtime is None else [f"--runtime={runtime}"])]
+    return [*podman, "--cgroup-manager=cgroupfs", "run", *options, "--entrypoint=", IMAGE, *command]
 
 
 def refuse_podman() -> None:
@@ -118,15 +120,6 @@ def describe_podman() -> dict[str, object]:
         "image": IMAGE,
         "image_id": image,
     }
-
-
-def _podman() -> list[str]:
-    runtime = _runtime()
-    return [
-        "podman",
-        *([] if runtime is None else [f"--runtime={runtime}"]),
-        "--cgroup-manager=cgroupfs",
-    ]
 
 
 def _runtime() -> str | None:

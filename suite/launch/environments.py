@@ -93,7 +93,13 @@ def create(
     chosen = plan(framework, python)
     report(chosen.statement)
     place.parent.mkdir(parents=True, exist_ok=True)
-    _refuse_full_disk(chosen, place.parent)
+    free = shutil.disk_usage(place.parent).free
+    if chosen.lock is not None and free < chosen.lock.disk_bytes:
+        raise SuiteError(
+            f"{framework.title} needs {chosen.lock.disk_bytes / 1e6:.0f} MB in {place.parent},"
+            f" which has {free / 1e6:.0f} MB left; free some, or choose another folder with"
+            " SUITE_HOME."
+        )
     shutil.rmtree(place, ignore_errors=True)
     interpreter = place / "bin" / "python"
     log = place.with_suffix(".log")
@@ -190,16 +196,6 @@ def _version(framework: Framework, python: Path) -> tuple[int, int]:
             f" {WHERE_OLD_PYTHONS_ARE.format(version=highest)}."
         )
     return major, minor
-
-
-def _refuse_full_disk(chosen: Recipe, folder: Path) -> None:
-    free = shutil.disk_usage(folder).free
-    if chosen.lock is not None and free < chosen.lock.disk_bytes:
-        raise SuiteError(
-            f"{chosen.framework.title} needs {chosen.lock.disk_bytes / 1e6:.0f} MB in {folder},"
-            f" which has {free / 1e6:.0f} MB left; free some, or choose another folder with"
-            " SUITE_HOME."
-        )
 
 
 def _examined(framework: Framework, interpreter: Path) -> Environment:

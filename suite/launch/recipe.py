@@ -93,7 +93,7 @@ class Recipe:
             )
         sizes = ", ".join(
             f"{_megabytes(lock.download_bytes)} by {lock.path.name}"
-            for lock in _locks(self.framework)
+            for lock in map(read_lock, sorted(locks_folder(self.framework).glob("*.txt")))
         )
         return (
             f"{where}: there is no lock, pip chooses versions within the requirements. To download"
@@ -253,10 +253,6 @@ def _with_version(line: str, version: str | None) -> str:
     label = f"+{old.partition('+')[2]}" if "+" in old else ""
     found = line if not is_exact else name if version is None else f"{name}=={version}{label}"
     return found if found == line else f"{found}{separator}{marker}"
-
-
-def _locks(framework: Framework) -> tuple[Lock, ...]:
-    return tuple(read_lock(path) for path in sorted(locks_folder(framework).glob("*.txt")))
 
 
 def _megabytes(size_bytes: int) -> str:

@@ -202,10 +202,9 @@ def changed_settings(before: PowerSettings, after: PowerSettings) -> tuple[str, 
     """What was set differently at the later moment, one text per setting: ``policy0 max_hz:
     1800000000, then 600000000``."""
     earlier, later = _settings(before), _settings(after)
-    names = [*earlier, *(name for name in later if name not in earlier)]
     return tuple(
         f"{name}: {earlier.get(name, 'absent')}, then {later.get(name, 'absent')}"
-        for name in names
+        for name in {**earlier, **later}
         if earlier.get(name) != later.get(name)
     )
 
@@ -217,18 +216,10 @@ def _settings(settings: PowerSettings) -> dict[str, object]:
         for name in ("mode", "mode_id", "cores_online", "turbo", "platform_profile")
     }
     for clock in settings.clocks:
-        found.update(
-            {
-                f"{clock.name} {name}": getattr(clock, name)
-                for name in ("min_hz", "max_hz", "governor", "energy_preference")
-            }
-        )
-    found.update(
-        {
-            f"{limit.zone} {limit.constraint} limit_w": limit.limit_w
-            for limit in settings.power_limits
-        }
-    )
+        for name in ("min_hz", "max_hz", "governor", "energy_preference"):
+            found[f"{clock.name} {name}"] = getattr(clock, name)
+    for limit in settings.power_limits:
+        found[f"{limit.zone} {limit.constraint} limit_w"] = limit.limit_w
     return found
 
 

@@ -23,7 +23,7 @@ class Background:
     (:class:`suite.meters.schedule.Schedule`).
 
     ``produce`` may raise: a plug that cannot be reached for a moment only leaves a gap. After
-    ``source_timeout_s`` without a reading, :meth:`take` raises the last exception, so that the
+    ten seconds without a reading, :meth:`take` raises the last exception, so that the
     recorder counts a failure.
     """
 
@@ -33,11 +33,10 @@ class Background:
         produce: Callable[[], Sequence[Reading]],
         period_s: float,
         *,
-        source_timeout_s: float = SOURCE_TIMEOUT_S,
         at_random: bool = False,
     ) -> None:
         self._name, self._produce, self._period_s = name, produce, period_s
-        self._source_timeout_s = source_timeout_s
+        self._source_timeout_s = SOURCE_TIMEOUT_S
         self._at_random = (name,) if at_random else ()
         self._readings: deque[Reading] = deque()
         self._error: Exception | None = None
@@ -58,7 +57,7 @@ class Background:
         self._thread.start()
 
     def take(self) -> list[Reading]:
-        """The readings since the last call; raises the last exception after ``source_timeout_s``
+        """The readings since the last call; raises the last exception after ten seconds
         without one."""
         taken = [self._readings.popleft() for _ in range(len(self._readings))]
         if (

@@ -59,9 +59,9 @@ class SubmissionSignature:
         )
 
 
-def allowed_signers(root: Path | None = None) -> Path:
+def allowed_signers() -> Path:
     """The keys of submitters, in OpenSSH's format; a submission cannot bring its own."""
-    return (root or repository_root()) / "submissions" / "ALLOWED_SIGNERS"
+    return repository_root() / "submissions" / "ALLOWED_SIGNERS"
 
 
 def sign_submission(directory: Path, key: Path) -> None:

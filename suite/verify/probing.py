@@ -103,7 +103,6 @@ def probe(
     implementation: ProbedImplementation,
     workload: Workload,
     precision: str,
-    threads: int = 1,
     shapes: Mapping[str, Shape] | None = None,
     accelerator: str = "cpu",
 ) -> Arrays:
@@ -119,7 +118,7 @@ def probe(
     """
     rates = workload.verification.learning_rates
     request = probe_request(workload, precision, rates if precision == "float64" else rates[:1])
-    request = request._replace(threads=threads, accelerator=accelerator)
+    request = request._replace(accelerator=accelerator)
     return probe_as(implementation, request, shapes or {})
 
 

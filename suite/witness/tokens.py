@@ -44,10 +44,10 @@ class TokenVerdict:
     reason: str | None = None
 
 
-def trust_list(root: Path | None = None) -> Path:
+def trust_list() -> Path:
     """The folder of the witnesses that the rulebook knows: ``allowed_signers`` and certificates of
     authorities, ``<name>.pem``."""
-    return rules_folder(root) / "witnesses"
+    return rules_folder() / "witnesses"
 
 
 def verify_token(token: Mapping[str, Any], digest: str, trusted: Path) -> TokenVerdict:

@@ -17,7 +17,7 @@ from suite.machine.modes.settings import (
     FileValue,
     call,
     differences,
-    files_to_write,
+    differing_files,
     put_back,
     read_settings,
 )
@@ -248,7 +248,7 @@ def _refuse_held(journal: Journal) -> None:
 
 def _refuse_without_rights(root: Path, journal: Journal) -> None:
     entries = [entry for kind in Kind if (entry := journal.read(kind)) is not None]
-    files = [file for entry in entries for file in files_to_write(root, entry.before)]
+    files = [one.file for entry in entries for one in differing_files(root, entry.before)]
     closed = [
         file for file in files if (root / file).exists() and not os.access(root / file, os.W_OK)
     ]

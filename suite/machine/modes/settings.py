@@ -88,7 +88,7 @@ def differences(root: Path, wanted: Settings) -> tuple[str, ...]:
     1190400 instead of 2265600``."""
     found = [
         f"{one.file} is {text(root / one.file) or 'gone'} instead of {one.value}"
-        for one in _different(root, wanted)
+        for one in differing_files(root, wanted)
     ]
     mode_id, fan_mode = read_status(root) or (None, None)
     if wanted.mode_id is not None and mode_id != wanted.mode_id:
@@ -108,11 +108,11 @@ def put_back(
     """
     failures = [str(error) for error in _failed_calls(root, offer, before, lock, stored_clocks)]
     for _ in range(PASSES):
-        for one in _different(root, before):
+        for one in differing_files(root, before):
             if not _takes_off_line(one):
                 _try_to_write(root / one.file, one.value)
     # last: the clocks of such a core cannot be set
-    for one in filter(_takes_off_line, _different(root, before)):
+    for one in filter(_takes_off_line, differing_files(root, before)):
         _try_to_write(root / one.file, one.value)
     left = differences(root, before)
     if left:
@@ -151,11 +151,6 @@ def _failure(
         yield error
 
 
-def files_to_write(root: Path, wanted: Settings) -> tuple[str, ...]:
-    """The files that would have to be written to set everything as ``wanted``."""
-    return tuple(one.file for one in _different(root, wanted))
-
-
 def refuse_other_files(settings: Settings) -> None:
     """Raise SuiteError for a file outside the kernel's settings: a journal is read from disk."""
     wrong = next(
@@ -170,7 +165,7 @@ def refuse_other_files(settings: Settings) -> None:
         raise SuiteError(f"the file {wrong!r} is no setting of the kernel")
 
 
-def _different(root: Path, wanted: Settings) -> list[FileValue]:
+def differing_files(root: Path, wanted: Settings) -> list[FileValue]:
     """Files that hold another value. A file that is there and cannot be read is the clock of a core
     that is off line, and not counted."""
     found = [(one, text(root / one.file)) for one in wanted.files]

@@ -5,7 +5,6 @@ import csv
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -21,14 +20,6 @@ TABLE = (
 )
 LINE_END = b"\n"
 LOOK_BACK_BYTES = 2**16
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the table; the time is on the table's clock."""
-
-    t_s: float
-    power_w: float
 
 
 class MeterCsvMeter(MachineMeter):
@@ -65,16 +56,15 @@ class MeterCsvMeter(MachineMeter):
 
     def read(self) -> list[Reading]:
         """The rows written since the last call."""
-        rows = self._table.new_rows()
         return [
             Reading(
-                round(row.t_s * NS_PER_S) + self._offset_ns,
+                round(t_s * NS_PER_S) + self._offset_ns,
                 self.name,
                 self._table.channel,
-                row.power_w,
+                power_w,
                 "W",
             )
-            for row in rows
+            for t_s, power_w in self._table.new_rows()
         ]
 
 
@@ -101,7 +91,7 @@ class _Table:
             tail = stream.read(LOOK_BACK_BYTES)
         return size_bytes - (len(tail) - tail.rfind(LINE_END) - 1)
 
-    def new_rows(self) -> list[Row]:
+    def new_rows(self) -> list[tuple[float, float]]:
         """The complete rows since the last call; a line that is no row is skipped. A file that is
         shorter than before was begun anew."""
         if self._path.stat().st_size < self._position:
@@ -114,7 +104,7 @@ class _Table:
             if (row := self._row(fields)) is not None
         ]
 
-    def _row(self, fields: Sequence[str]) -> Row | None:
+    def _row(self, fields: Sequence[str]) -> tuple[float, float] | None:
         try:
             t_s = _seconds(
                 self._decimal(fields[self._column(self._settings.time_column)]),
@@ -125,7 +115,7 @@ class _Table:
                 power_w *= float(self._decimal(fields[column])) * scale
         except (ValueError, IndexError):
             return None
-        return Row(t_s, power_w) if math.isfinite(t_s) and math.isfinite(power_w) else None
+        return (t_s, power_w) if math.isfinite(t_s) and math.isfinite(power_w) else None
 
     def _decimal(self, field: str) -> str:
         """A field with a decimal point; a comma is one where it does not separate columns."""
