@@ -334,8 +334,7 @@ def _unpack_archive(path: Path, folder: Path, files: Sequence[DataFile]) -> None
                 target = folder / file.name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with stream, target.open("wb") as out:
-                    while chunk := stream.read(2**20):
-                        out.write(chunk)
+                    shutil.copyfileobj(stream, out)
     except KeyError as error:
         raise SuiteError(
             f"{path} does not contain {error.args[0]}; get the archive again."

@@ -151,7 +151,7 @@ def begin_lifetime(since_process_start: bool, root: Path = Path("/")) -> Lifetim
     return Lifetime(process_ns, max(now_ns - time.process_time_ns(), process_ns or 0))
 
 
-def process_start_ns(root: Path = Path("/")) -> int | None:
+def process_start_ns(root: Path) -> int | None:
     """When this process was started (forked), on CLOCK_MONOTONIC, ns, to within a clock tick; None
     where /proc does not say.
 

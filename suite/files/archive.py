@@ -4,6 +4,7 @@ The archive is a plain tar: bundles hold compressed tables, and a compressor's v
 the bytes.
 """
 
+import shutil
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -12,7 +13,6 @@ from suite.errors import SuiteError
 from suite.files.tree import MAX_BYTES, MAX_FILES, below
 
 MAX_DEPTH = 12
-CHUNK_BYTES = 2**20
 COMPRESSED = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bzip2",
@@ -131,5 +131,4 @@ def _write(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> N
     content = archive.extractfile(member)
     assert content is not None  # it is a plain file
     with content, target.open("xb") as out:
-        while chunk := content.read(CHUNK_BYTES):
-            out.write(chunk)
+        shutil.copyfileobj(content, out)

@@ -107,13 +107,11 @@ _LOCAL = ("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback")
 
 @dataclass(frozen=True)
 class Name:
-    """What was found at ``start`` of a text: its ``kind`` in words, the ``text`` itself, and what
-    replaces it."""
+    """What was found at ``start`` of a text: its ``kind`` in words, and the ``text`` itself."""
 
     kind: str
     text: str
     start: int
-    replacement: str
 
     @property
     def shortened(self) -> str:
@@ -129,9 +127,8 @@ def find_names(text: str, *, has_versions: bool = False) -> Iterator[Name]:
         if (has_versions and form.kind == _IP) or not form.may_be_in(folded):
             continue
         for found in form.pattern.finditer(text):
-            replacement = form.judge(found, text)
-            if replacement is not None:
-                yield Name(form.kind, found[0], found.start(), replacement)
+            if form.judge(found, text) is not None:
+                yield Name(form.kind, found[0], found.start())
 
 
 def is_telling(name: str) -> bool:
@@ -384,7 +381,7 @@ def find_known(text: str, names: Sequence[str]) -> Iterator[Name]:
         for found in re.finditer(
             rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", text, re.IGNORECASE
         ):
-            yield Name("the name of this user or host", found[0], found.start(), USER)
+            yield Name("the name of this user or host", found[0], found.start())
 
 
 def find_all(text: str, names: Sequence[str], *, has_versions: bool = False) -> Iterator[Name]:

@@ -49,7 +49,7 @@ class Clock:
         return None if self.min_hz is None or self.max_hz is None else self.min_hz == self.max_hz
 
 
-def read_clocks(root: Path = Path("/")) -> tuple[Clock, ...]:
+def read_clocks(root: Path) -> tuple[Clock, ...]:
     """The clock domains of the machine: cpufreq policies with cores online, then GPU and memory
     controller (devfreq, else debugfs).
 
@@ -59,12 +59,12 @@ def read_clocks(root: Path = Path("/")) -> tuple[Clock, ...]:
     return (*_cpu_clocks(root), *_devfreq_clocks(root), *_emc_clocks(root))
 
 
-def online_cores(root: Path = Path("/")) -> tuple[int, ...] | None:
+def online_cores(root: Path) -> tuple[int, ...] | None:
     """The numbers of the cores that are online; None where the kernel does not say."""
     return core_numbers(text(root / CPUS / "online"))
 
 
-def turbo(root: Path = Path("/")) -> bool | None:
+def turbo(root: Path) -> bool | None:
     """Whether the processor may exceed its base frequency; None where there is no such switch."""
     no_turbo, boost = (
         integer(root / CPUS / "intel_pstate/no_turbo"),

@@ -58,12 +58,12 @@ class NvpMode:
     reason: str | None = None
 
 
-def has_nvpmodel(root: Path = Path("/")) -> bool:
+def has_nvpmodel(root: Path) -> bool:
     """Whether the machine has NVIDIA's power modes."""
     return (root / CONFIGURATION).exists() or (root / STATUS).exists()
 
 
-def read_mode(root: Path = Path("/")) -> NvpMode:
+def read_mode(root: Path) -> NvpMode:
     """The mode of the machine below ``root``; never raises for a file that is missing, unreadable
     or malformed."""
     status = read_status(root)

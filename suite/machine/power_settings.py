@@ -46,7 +46,7 @@ def limit_files(root: Path) -> list[Path]:
     ]
 
 
-def read_power_limits(root: Path = Path("/")) -> tuple[PowerLimit, ...]:
+def read_power_limits(root: Path) -> tuple[PowerLimit, ...]:
     """Every power limit that the kernel shows; empty without RAPL, as on ARM. Source: Linux
     power/powercap/powercap."""
     found = []

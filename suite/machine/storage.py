@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.machine.procfs import in_order, integer, text
+from suite.machine.procfs import in_order, text
 
 
 @dataclass(frozen=True)
@@ -80,42 +80,31 @@ class Medium(str, enum.Enum):
 @dataclass(frozen=True)
 class Storage:
     """A folder's storage. ``medium`` is None when it is unknown; ``evidence`` says how it was
-    found, or why not.
-
-    ``is_rotational`` is as the kernel reports it: behind many USB bridges, a solid-state disk is
-    reported as rotating.
-    """
+    found, or why not."""
 
     medium: Medium | None
-    device: str | None
-    is_rotational: bool | None
     evidence: str
 
 
-def storage_of(folder: Path, root: Path = Path("/")) -> Storage:
+def storage_of(folder: Path, root: Path) -> Storage:
     """The storage of ``folder``; /proc and /sys are read below ``root``."""
     mount = mount_of(folder.resolve() if root == Path("/") else folder, root)
     if mount is None:
-        return Storage(None, None, None, "/proc/self/mountinfo cannot be read")
+        return Storage(None, "/proc/self/mountinfo cannot be read")
+    source = f"{mount.source} ({mount.file_system})"
     if mount.file_system in NETWORK:
-        return Storage(
-            Medium.NETWORK,
-            None,
-            None,
-            f"{folder} is mounted from {mount.source} ({mount.file_system})",
-        )
+        return Storage(Medium.NETWORK, f"{folder} is mounted from {source}")
     if mount.file_system in MEMORY:
-        return Storage(Medium.MEMORY, None, None, f"{folder} is on {mount.file_system}")
+        return Storage(Medium.MEMORY, f"{folder} is on {mount.file_system}")
     disk = disk_of(mount, root)
     if disk is None:
-        return Storage(
-            None,
-            None,
-            None,
-            f"{folder} is on {mount.file_system} ({mount.source}), which is on no disk of this"
-            " machine",
-        )
-    return _of_disk(_physical(disk))
+        where = f"{mount.file_system} ({mount.source})"
+        return Storage(None, f"{folder} is on {where}, which is on no disk of this machine")
+    disk = _physical(disk)
+    medium, evidence = _medium(disk)
+    if medium is Medium.USB and _rotates(disk):
+        return Storage(Medium.USB_HDD, f"{evidence} and reports that it rotates")
+    return Storage(medium, evidence)
 
 
 def _physical(disk: Path) -> Path:
@@ -126,26 +115,14 @@ def _physical(disk: Path) -> Path:
     return _physical(_whole_disk(below[0]))
 
 
-def _of_disk(disk: Path) -> Storage:
-    rotational = integer(disk / "queue/rotational")
-    rotates = _rotates(disk)
-    medium, evidence = _medium(disk)
-    if medium is Medium.USB and rotates:
-        medium, evidence = Medium.USB_HDD, f"{evidence} and reports that it rotates"
-    if rotates is None and rotational is not None and not (rotational and medium is Medium.USB):
-        rotates = bool(rotational)
-    return Storage(medium, disk.name, rotates, evidence)
-
-
-def _rotates(disk: Path) -> bool | None:
+def _rotates(disk: Path) -> bool:
     """Whether the disk itself reports a rotating medium (SCSI block device characteristics, page
-    B1h: 1 for one that does not rotate, else revolutions per minute); None when it reports nothing,
-    which the kernel treats as rotating on USB."""
+    B1h: 1 for one that does not rotate, else revolutions per minute). The kernel takes one that
+    reports nothing for rotating on USB: behind many bridges, a solid-state disk."""
     try:
-        rate = int.from_bytes((disk / "device/vpd_pgb1").read_bytes()[4:6], "big")
+        return int.from_bytes((disk / "device/vpd_pgb1").read_bytes()[4:6], "big") > 1
     except OSError:
-        return None
-    return None if rate == 0 else rate > 1
+        return False
 
 
 def _medium(disk: Path) -> tuple[Medium | None, str]:

@@ -147,13 +147,13 @@ def describe(
     )
 
 
-def compatible(root: Path = Path("/")) -> tuple[str, ...]:
+def compatible(root: Path) -> tuple[str, ...]:
     """The ``compatible`` entries of the device tree's root, the most specific first; empty without
     a device tree."""
     return tuple(entry for entry in (device_tree(root, "compatible") or "").split("\0") if entry)
 
 
-def gpus(root: Path = Path("/")) -> tuple[str, ...]:
+def gpus(root: Path) -> tuple[str, ...]:
     """The names of the GPUs that NVIDIA's driver lists, in the order of their addresses on the bus;
     empty without it."""
     folders = sorted((root / "proc/driver/nvidia/gpus").glob("*/information"))

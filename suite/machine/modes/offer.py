@@ -88,7 +88,7 @@ class Offer:
         return tuple(domain for domain in self.domains if domain.kind == kind)
 
 
-def read_offer(root: Path = Path("/")) -> Offer:
+def read_offer(root: Path) -> Offer:
     """What can be set on the machine below ``root``; never raises for a file that is missing or
     unreadable."""
     configuration = parse_configuration(text(root / CONFIGURATION) or "")

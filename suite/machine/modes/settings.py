@@ -99,7 +99,7 @@ def differences(root: Path, wanted: Settings) -> tuple[str, ...]:
 
 
 def put_back(
-    root: Path, offer: Offer, before: Settings, lock: int, stored_clocks: Path | None = None
+    root: Path, offer: Offer, before: Settings, lock: int, stored_clocks: Path | None
 ) -> None:
     """Set everything as it was. Raises SuiteError for what cannot be set, after all else was.
 
