@@ -309,8 +309,6 @@ def validate(options: RunOptions) -> None:
         raise SuiteError(f"--learning-rate must be a positive number, not {options.learning_rate}.")
     if options.accelerator is not Accelerator.AUTO:
         _timing(options, framework, options.accelerator.value)
-    if options.normalisation is Normalisation.SYNCHRONISED:
-        _refuse_synchronised(options)
     for is_contradictory, sentence in _contradictions(options):
         if is_contradictory:
             raise SuiteError(sentence)
@@ -319,12 +317,24 @@ def validate(options: RunOptions) -> None:
 def _contradictions(options: RunOptions) -> Iterator[tuple[bool, str]]:
     """Options that exclude each other: whether they are used so, and what to leave out."""
     in_budget, accumulates = options.memory_budget is not None, options.accumulate > 1
+    is_native = options.collective is Collective.NATIVE  # which weights the ranks' gradients itself
+    is_synchronised = options.normalisation is Normalisation.SYNCHRONISED
     yield (
-        options.wire is not Wire.EXACT and options.collective is Collective.NATIVE,
+        is_synchronised and not load_workload(options.workload).normalisation_statistics,
+        f"The model of {options.workload!r} has no batch normalisation; leave --normalisation"
+        f" {options.normalisation.value} out.",
+    )
+    yield (
+        is_synchronised and is_native,
+        f"--normalisation {options.normalisation.value} needs the suite's all-reduce; leave"
+        " --collective native out.",
+    )
+    yield (
+        options.wire is not Wire.EXACT and is_native,
         f"--wire {options.wire.value} is of the suite's all-reduce; leave --collective native out.",
     )
     yield (
-        accumulates and options.normalisation is Normalisation.SYNCHRONISED,
+        accumulates and is_synchronised,
         "--normalisation synchronised is of one mini-batch an update; leave --accumulate out.",
     )
     yield (
@@ -337,18 +347,3 @@ def _contradictions(options: RunOptions) -> Iterator[tuple[bool, str]]:
         "A schedule of recomputation updates each weight at once; leave --memory-budget or"
         " --accumulate out.",
     )
-
-
-def _refuse_synchronised(options: RunOptions) -> None:
-    """Raise SuiteError where there are no statistics to synchronise, or where a framework's own
-    all-reduce weights the ranks' gradients."""
-    if not load_workload(options.workload).normalisation_statistics:
-        raise SuiteError(
-            f"The model of {options.workload!r} has no batch normalisation; leave --normalisation"
-            f" {options.normalisation.value} out."
-        )
-    if options.collective is Collective.NATIVE:
-        raise SuiteError(
-            f"--normalisation {options.normalisation.value} needs the suite's all-reduce; leave"
-            " --collective native out."
-        )
