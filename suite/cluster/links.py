@@ -77,7 +77,9 @@ def measure_links(placement: Placement, interpreter: Path, quick: bool = False) 
             errors = f"no output within {timeout_s:g} s"
         finally:
             terminate(process)
-    measures = tuple(found for line in output.splitlines() if (found := _measure(line)) is not None)
+    measures = tuple(
+        found for line in output.splitlines() if (found := _parse_measure(line)) is not None
+    )
     if len(measures) == placement.ranks - 1:
         return LinkMeasures(measures, None)
     return LinkMeasures(
@@ -105,7 +107,7 @@ def _cause(output: str, errors: str, ranks: int) -> str | None:
     )
 
 
-def _measure(line: str) -> LinkMeasure | None:
+def _parse_measure(line: str) -> LinkMeasure | None:
     """The measure in a line; None for what a shell's start-up files print."""
     try:
         return LinkMeasure(**json.loads(line))

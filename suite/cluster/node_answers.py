@@ -139,7 +139,7 @@ def _ask(host: str, peer: str | None, port: int | None, question: Question) -> A
     script = module_script((question.interpreter,), "reference_impls.node", json.dumps(settings))
     closed: list[str] = []
     try:
-        ran = _run(
+        ran = _run_listening(
             ["sh", "-c", script] if here else remote_command(host, question.agent, script),
             lambda line: closed.extend(_closed(host, line)),
         )
@@ -174,7 +174,9 @@ def _closed(host: str, line: str) -> Iterator[str]:
         yield f"at port {port} ({problem})"
 
 
-def _run(command: list[str], hear: Callable[[str], None]) -> "subprocess.CompletedProcess[str]":
+def _run_listening(
+    command: list[str], hear: Callable[[str], None]
+) -> "subprocess.CompletedProcess[str]":
     """Run a command to its end; ``hear`` gets every line as it is printed."""
     with tempfile.TemporaryFile("w+", errors="replace") as errors:
         process = subprocess.Popen(

@@ -78,7 +78,9 @@ def find(
     provenance = read_provenance(where)
     is_synthetic = provenance.synthetic_seed is not None
     try:
-        expected = _as_generated(definition, where, provenance) if is_synthetic else definition
+        expected = (
+            _generated_definition(definition, where, provenance) if is_synthetic else definition
+        )
         contents = inspect(expected, where, verify)
         if is_synthetic and contents.different:
             raise SuiteError(contents.different)
@@ -108,7 +110,7 @@ def published(name: str) -> PreparedDataSet | None:
     )
 
 
-def _as_generated(
+def _generated_definition(
     definition: DataSetDefinition, where: Path, provenance: Provenance
 ) -> DataSetDefinition:
     """The definition of generated data: the same layout with other sizes and content."""

@@ -72,7 +72,7 @@ class EdgeWatch:
         for handle in self._handles:
             poll.register(handle, select.POLLIN)
         while stop not in dict(poll.poll()):
-            if self._is_edge(set(_names(os.read(events, BUFFER_BYTES)))):
+            if self._is_edge(set(_modified_files(os.read(events, BUFFER_BYTES)))):
                 self._last_s = time.monotonic()
                 self._at_edge()
         self._cost_s = time.thread_time()
@@ -86,7 +86,7 @@ class EdgeWatch:
         return steps_name(0) in modified and time.monotonic() - self._last_s > MIN_INTERVAL_S
 
 
-def _names(events: bytes) -> Iterator[str]:
+def _modified_files(events: bytes) -> Iterator[str]:
     """File names of inotify events."""
     position = 0
     while position + EVENT.size <= len(events):

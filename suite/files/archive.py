@@ -68,7 +68,7 @@ def unpack(path: Path, directory: Path) -> None:
                 if name in seen:
                     raise SuiteError(f"{path} holds {name} twice; unpacking stopped.")
                 seen.add(name)
-                _write(archive, member, directory / name)
+                _write_member(archive, member, directory / name)
             _require_end(archive, path)
     except (tarfile.TarError, EOFError, OSError, ValueError, OverflowError) as error:
         raise SuiteError(
@@ -126,7 +126,7 @@ def _safe_name(member: tarfile.TarInfo, path: Path) -> PurePosixPath:
     return name
 
 
-def _write(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
+def _write_member(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     content = archive.extractfile(member)
     assert content is not None  # it is a plain file

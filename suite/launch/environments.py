@@ -106,10 +106,14 @@ def create(
     try:
         with log.open("w", encoding="utf-8") as output:
             report(f"creating {place}")
-            _run([str(python or sys.executable), "-m", "venv", str(place)], output, framework)
+            _run_logged(
+                [str(python or sys.executable), "-m", "venv", str(place)], output, framework
+            )
             for arguments in chosen.steps(place / "installed"):
                 report(f"pip install {' '.join(arguments)} (from the network, or pip's cache)")
-                _run([str(interpreter), "-m", "pip", "install", *arguments], output, framework)
+                _run_logged(
+                    [str(interpreter), "-m", "pip", "install", *arguments], output, framework
+                )
             return _recorded(_examined(framework, interpreter), place)
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
@@ -240,7 +244,7 @@ def _recorded(environment: Environment, place: Path) -> Environment:
     return environment
 
 
-def _run(command: list[str], output: TextIO, framework: Framework) -> None:
+def _run_logged(command: list[str], output: TextIO, framework: Framework) -> None:
     output.flush()
     result = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT)
     if result.returncode != 0:

@@ -116,7 +116,9 @@ class Recipe:
                     *install.options,
                     *index,
                     "-r",
-                    _written(folder / "requirements.txt", self.requirements.splitlines()),
+                    _write_requirements(
+                        folder / "requirements.txt", self.requirements.splitlines()
+                    ),
                 ],
             ]
         hashed = [pin for pin in self.lock.pins if HASH in pin]
@@ -124,8 +126,10 @@ class Recipe:
         names = {name_of(each) for each in install.first}
         first = [pin for pin in hashed if name_of(pin) in names]
         checked = ["--no-deps", "--require-hashes", "-r"]
-        steps = [[*checked, _written(folder / "first.txt", first)]] if first else []
-        steps.append([*install.options, *checked, _written(folder / "hashed.txt", hashed)])
+        steps = [[*checked, _write_requirements(folder / "first.txt", first)]] if first else []
+        steps.append(
+            [*install.options, *checked, _write_requirements(folder / "hashed.txt", hashed)]
+        )
         return [*steps, *([["--no-deps", *index, *bare]] if bare else [])]
 
 
@@ -259,7 +263,7 @@ def _megabytes(size_bytes: int) -> str:
     return f"{size_bytes / 1e6:.0f} MB"
 
 
-def _written(path: Path, lines: list[str]) -> str:
+def _write_requirements(path: Path, lines: list[str]) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return str(path)

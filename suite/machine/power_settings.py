@@ -106,13 +106,13 @@ class PowerSettings:
         MHz``. Clocks that only root can read are left out, so that the label does not depend on who
         runs the suite.
         """
-        name = self._name()
+        name = self._mode_name()
         if name is None:
             return None
         parts = [*self._clock_parts(), *self._switches()]
         return f"{name}: {', '.join(parts)}" if parts else name
 
-    def _name(self) -> str | None:
+    def _mode_name(self) -> str | None:
         if (
             self.source == NVPMODEL
             and self.mode is None

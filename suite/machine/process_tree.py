@@ -137,7 +137,7 @@ class ProcessAccount:
         }
         owed: dict[int, float] = defaultdict(float)
         for usage in gone.values():
-            owed[_heir(usage.parent, gone)] += usage.used
+            owed[_living_ancestor(usage.parent, gone)] += usage.used
         self._settle(present, owed)
         self.members = present
         return (
@@ -162,7 +162,7 @@ class ProcessAccount:
             self._pending[pid] = max(0.0, unpaid - old)
 
 
-def _heir(pid: int, gone: Usages) -> int:
+def _living_ancestor(pid: int, gone: Usages) -> int:
     """The nearest ancestor that has not exited."""
     while pid in gone:
         pid = gone[pid].parent

@@ -75,7 +75,7 @@ def read_objections(submission: Path) -> Objections:
     found, unreadable = {}, []
     for name in names[:MAX_FILES]:
         try:
-            found[name] = _read(folder / name, submission)
+            found[name] = _read_objection(folder / name, submission)
         except SuiteError as error:
             unreadable.append(str(error)[:MAX_SENTENCE_LENGTH])
     if len(names) > MAX_FILES:
@@ -83,7 +83,7 @@ def read_objections(submission: Path) -> Objections:
     return Objections(found, tuple(unreadable))
 
 
-def _read(path: Path, submission: Path) -> Objection:
+def _read_objection(path: Path, submission: Path) -> Objection:
     if path.suffix != ".toml" or path.is_symlink() or not path.is_file():
         raise FileError(path, "is not an objection, a plain file with a name that ends in .toml")
     if path.stat().st_size > MAX_FILE_BYTES:

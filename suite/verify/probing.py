@@ -142,7 +142,7 @@ def probe_as(
             "--request",
             str(request_file),
         ]
-        _run(implementation, request, request_file, command, repository_root())
+        _run_probe(implementation, request, request_file, command, repository_root())
         return read_archive(
             output,
             f"The probe of {implementation.name} wrote no readable archive",
@@ -191,11 +191,11 @@ def _probe_with_files(
             "--request",
             str(request_file),
         ]
-        _run(implementation, request, request_file, command, working_folder(outside))
+        _run_probe(implementation, request, request_file, command, working_folder(outside))
         return _read_files(output, implementation)
 
 
-def _run(
+def _run_probe(
     implementation: ProbedImplementation,
     request: ProbeRequest,
     request_file: Path,

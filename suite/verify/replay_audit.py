@@ -80,8 +80,8 @@ def audit(path: Path, options: AuditOptions, report: Report) -> AuditRecord:
     original = read_request(bundle.run(), f"{path / RUN}")
     own = _trained_by(original)
     kept = None if options.state is None else open_state(bundle, original, options.state)
-    prepared = _data(original, options.data)
-    steps = _steps(bundle, options.steps)
+    prepared = _data_set_of_run(original, options.data)
+    steps = _steps_to_replay(bundle, options.steps)
     workload = round_of(bundle.run()).workload(original.workload)
     request = _request(original, workload, prepared, steps)
     auditor = _Auditor(request, own, _framework(original.framework, options.framework), report)
@@ -277,7 +277,7 @@ def _framework(own: str, chosen: str | None) -> Framework:
     )
 
 
-def _data(request: contract.Request, directory: Path | None) -> PreparedDataSet:
+def _data_set_of_run(request: contract.Request, directory: Path | None) -> PreparedDataSet:
     """The run's data set on this machine; raises SuiteError when it has another size than the
     request says."""
     name = request.data.name
@@ -294,7 +294,7 @@ def _data(request: contract.Request, directory: Path | None) -> PreparedDataSet:
     return prepared
 
 
-def _steps(bundle: Bundle, chosen: int | None) -> int:
+def _steps_to_replay(bundle: Bundle, chosen: int | None) -> int:
     """The number of steps to replay: those asked for, at most as many as the run has."""
     if chosen is not None and not 1 <= chosen <= MAX_STEPS:
         raise SuiteError(f"--steps must be from 1 to {MAX_STEPS}, not {chosen}.")

@@ -103,7 +103,7 @@ def read_offer(root: Path) -> Offer:
         modes=configuration.models if nvpmodel else (),
         cores=tuple(folders),
         switches={
-            core: _name(root, folder / "online")
+            core: _relative_name(root, folder / "online")
             for core, folder in folders.items()
             if (folder / "online").is_file()
         },
@@ -118,7 +118,7 @@ def read_offer(root: Path) -> Offer:
         ),
         fan_file=next(
             (
-                _name(root, path)
+                _relative_name(root, path)
                 for pattern in _FANS
                 for path in in_order(root.glob(pattern))
                 if integer(path) is not None
@@ -136,22 +136,25 @@ def _processors(root: Path) -> Iterator[Domain]:
         yield Domain(
             kind=CPU,
             name=folder.name,
-            max_file=_name(root, folder / "scaling_max_freq"),
-            min_file=_name(root, folder / "scaling_min_freq"),
+            max_file=_relative_name(root, folder / "scaling_max_freq"),
+            min_file=_relative_name(root, folder / "scaling_min_freq"),
             unit_hz=1000,
             frequencies_hz=numbers(folder / "scaling_available_frequencies", 1000),
             lowest_hz=hertz(folder / "cpuinfo_min_freq", 1000),
             highest_hz=hertz(folder / "cpuinfo_max_freq", 1000),
-            governor_file=_name(root, folder / "scaling_governor"),
+            governor_file=_relative_name(root, folder / "scaling_governor"),
             governors=tuple((text(folder / "scaling_available_governors") or "").split()),
-            preference_file=_name(root, preference) if preference.is_file() else None,
+            preference_file=_relative_name(root, preference) if preference.is_file() else None,
         )
 
 
 def _devices(root: Path) -> Iterator[Domain]:
     for kind, folder in devfreq_folders(root):
         frequencies_hz = numbers(folder / "available_frequencies")
-        files = (_name(root, folder / "max_freq"), _name(root, folder / "min_freq"))
+        files = (
+            _relative_name(root, folder / "max_freq"),
+            _relative_name(root, folder / "min_freq"),
+        )
         yield _with_ends(kind, folder.name, *files, frequencies_hz)
 
 
@@ -186,5 +189,5 @@ def _program(root: Path, name: str) -> str | None:
     )
 
 
-def _name(root: Path, path: Path) -> str:
+def _relative_name(root: Path, path: Path) -> str:
     return path.relative_to(root).as_posix()

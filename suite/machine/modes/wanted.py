@@ -93,10 +93,10 @@ def steps_of(wanted: WantedMode, offer: Offer, root: Path = Path("/")) -> tuple[
             "Name a mode or a setting to change, as `suite power set MAXN` or `suite power set"
             " --cores 2`."
         )
-    return tuple(_steps(wanted, offer, root))
+    return tuple(_ordered_steps(wanted, offer, root))
 
 
-def _steps(wanted: WantedMode, offer: Offer, root: Path) -> Iterator[Step]:
+def _ordered_steps(wanted: WantedMode, offer: Offer, root: Path) -> Iterator[Step]:
     if wanted.mode is not None:
         mode = find_mode(wanted.mode, offer.modes)
         assert offer.nvpmodel is not None, "there are modes only with the program"

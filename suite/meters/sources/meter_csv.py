@@ -101,10 +101,10 @@ class _Table:
         return [
             row
             for fields in csv.reader(lines, delimiter=self._settings.delimiter)
-            if (row := self._row(fields)) is not None
+            if (row := self._parse_row(fields)) is not None
         ]
 
-    def _row(self, fields: Sequence[str]) -> tuple[float, float] | None:
+    def _parse_row(self, fields: Sequence[str]) -> tuple[float, float] | None:
         try:
             t_s = _seconds(
                 self._decimal(fields[self._column(self._settings.time_column)]),

@@ -53,7 +53,7 @@ class Um25cMeter(BackgroundMeter):
         if settings is None:
             return not_named("USB meter", 'um25c = { port = "/dev/rfcomm0" }')
         try:
-            port = _open(settings.port)
+            port = _open_port(settings.port)
             try:
                 parse_um(_query(port))
             finally:
@@ -70,7 +70,7 @@ class Um25cMeter(BackgroundMeter):
         """Open the port and start the background thread."""
         settings = load_settings(self._root).um25c
         assert settings is not None
-        self._port = _open(settings.port)
+        self._port = _open_port(settings.port)
         super().open(process)
 
     def close(self) -> None:
@@ -102,7 +102,7 @@ def parse_um(reply: bytes) -> dict[str, tuple[float, str]]:
     }
 
 
-def _open(port: str) -> int:
+def _open_port(port: str) -> int:
     handle = os.open(port, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
     tty.setraw(handle)
     attributes = termios.tcgetattr(handle)
