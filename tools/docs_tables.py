@@ -18,7 +18,7 @@ from suite.catalog.devices import Identity, Sample, load_devices
 from suite.catalog.extensions import Part, modules
 from suite.catalog.frameworks import load_frameworks, locks_folder
 from suite.cli.json_formats import FORMATS, JsonFormat
-from suite.compliance.registry import all_modules
+from suite.compliance.registry import all_modules, all_rules
 from suite.files.generated import Writers, fill, places, table
 from suite.files.paths import repository_root
 from suite.files.redaction import ROOTS
@@ -268,15 +268,16 @@ def _plain_comment(comment: str) -> str:
 
 
 def _faults() -> str:
-    """The number of rules and faults by module, with examples."""
+    """The number of rules, checks and faults by module, with examples."""
     rows, faults_of = [], all_faults()
     for module in all_modules():
-        of_rules = [faults_of[rule.id] for rule in module.rules]
-        examples = dict.fromkeys(faults[0].name.partition(" [")[0] for faults in of_rules)
-        count = f"{sum(map(len, of_rules))}"
-        rows.append((module.title, f"{len(of_rules)}", count, "; ".join(list(examples)[:3])))
-    total = (f"{len(faults_of)}", f"{sum(map(len, faults_of.values()))}")
-    return table(("rules", "number", "faults", "for instance"), [*rows, ("all", *total, "")])
+        of_checks = [faults_of[check.id] for rule in module.rules for check in rule.checks]
+        examples = dict.fromkeys(faults[0].name.partition(" [")[0] for faults in of_checks)
+        counts = (len(module.rules), len(of_checks), sum(map(len, of_checks)))
+        rows.append((module.title, *map(str, counts), "; ".join(list(examples)[:3])))
+    total = (len(all_rules()), len(faults_of), sum(map(len, faults_of.values())))
+    columns = ("rules", "number", "checks", "faults", "for instance")
+    return table(columns, [*rows, ("all", *map(str, total), "")])
 
 
 def _facts() -> str:

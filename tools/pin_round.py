@@ -64,9 +64,9 @@ def opened(current: Round) -> Round:
 
 def closed(current: Round, date: str, root: Path) -> Round:
     """The round with its rules, and the results and examples below ``root``, closed on ``date``."""
-    rules = rules_of(current, of_extensions=True)
+    checks = [check for rule in rules_of(current, of_extensions=True) for check in rule.checks]
     ids = {
-        severity: tuple(rule.id for rule in rules if rule.severity is severity)
+        severity: tuple(check.id for check in checks if check.severity is severity)
         for severity in Severity
     }
     return replace(

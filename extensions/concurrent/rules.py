@@ -1,12 +1,10 @@
-"""Training beside inference: the seal, the figures, the baselines, and schedules that say who ran
-when."""
+"""Concurrent training and inference: the baselines, and schedules that say who ran when."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from suite.compliance.folder_rule import FolderRule, check_figures, check_seal
-from suite.compliance.rule import Violation
+from suite.compliance.folder_rule import OfFolder, RecordFolder
+from suite.compliance.rule import Rule, Violation, Violations
 from suite.errors import FileError, SuiteError
 from suite.extensions.concurrent.record.layout import (
     MEASUREMENT,
@@ -15,10 +13,13 @@ from suite.extensions.concurrent.record.layout import (
     inference_alone,
     training_alone,
 )
+from suite.extensions.concurrent.record.overlap import overlaps
+from suite.extensions.concurrent.record.records import read_recording
 from suite.extensions.concurrent.record.results import EXPERIMENT
 from suite.files.json_file import read_json
 
 ORDER = 99  # after the rules of stall analyses
+RECORD = EXPERIMENT
 AGAIN = EXPERIMENT.again
 SHARED = (
     "infers",
@@ -34,33 +35,30 @@ SHARED = (
 """What a measurement of both sides has in common with its baselines, as far as they have it."""
 
 
-def _baselines(folder: Path) -> Iterator[Violation]:
+def _baselines(folder: RecordFolder) -> Violations:
     """Compare the settings of each measurement with those of its two baselines."""
-    for batch in batch_sizes(folder):
-        both = _setting(beside(folder, batch))
+    for batch in batch_sizes(folder.path):
+        both = _setting(beside(folder.path, batch))
         for baseline, absent in (
-            (training_alone(folder), "infers"),
-            (inference_alone(folder, batch), "trains"),
+            (training_alone(folder.path), "infers"),
+            (inference_alone(folder.path, batch), "trains"),
         ):
             name = f"{baseline.name}/{MEASUREMENT}"
             alone = _setting(baseline)
             if alone is None or both is None:
                 yield Violation(
-                    name, f"a baseline of batch size {batch}", "no setting that can be read", AGAIN
+                    name, f"a baseline of batch size {batch}", "no setting that can be read"
                 )
                 continue
             if alone.get(absent) is not None:
-                yield Violation(
-                    name, f"{absent} = null in a baseline", f"{alone[absent]!r}"[:100], AGAIN
-                )
+                yield Violation(name, f"{absent} = null in a baseline", f"{alone[absent]!r}")
             for key in SHARED:
                 is_own = key == absent or (key == "batch" and absent == "infers")
                 if not is_own and alone.get(key) != both.get(key):
                     yield Violation(
                         name,
-                        f"{key} = {both.get(key)!r}, as in the measurement of both"[:300],
-                        f"{alone.get(key)!r}"[:100],
-                        AGAIN,
+                        f"{key} = {both.get(key)!r}, as in the measurement of both",
+                        f"{alone.get(key)!r}",
                     )
 
 
@@ -71,59 +69,38 @@ def _setting(folder: Path) -> dict[str, Any] | None:
         return None
 
 
-def _exclusive(folder: Path) -> Iterator[Violation]:
+def _exclusive(folder: RecordFolder) -> Violations:
     """Check that, with managed interleaving, no training step overlaps a batch of inference."""
-    from suite.extensions.concurrent.record.overlap import overlaps  # start-up: loads NumPy
-    from suite.extensions.concurrent.record.records import read_recording  # start-up: loads NumPy
 
-    for batch in batch_sizes(folder):
+    for batch in batch_sizes(folder.path):
         try:
-            found = read_recording(beside(folder, batch))
+            found = read_recording(beside(folder.path, batch))
         except SuiteError:
-            continue  # beside-recompute reports it
+            continue  # record-recomputes reports it
         if found.setting.schedule == "managed":
             for step, of_batch in overlaps(found):
-                name = f"{beside(folder, batch).name}/training/step_times.csv"
                 yield Violation(
-                    name,
+                    f"{beside(folder.path, batch).name}/training/step_times.csv",
                     "training steps between the batches of inference",
                     f"step {step} runs during batch {of_batch}",
-                    AGAIN,
                     step + 1,
                 )
 
 
 RULES = (
-    FolderRule(
-        id="beside-sealed",
-        sentence="The manifest of an experiment with training beside inference seals every file.",
-        rationale="It shows changed, lost and added files.",
-        check=check_seal(EXPERIMENT),
+    Rule(
+        "concurrent-baselines",
+        "Baselines have the arrivals, batch size and threads of the measurement that they are"
+        " compared with, and one side only.",
+        "Interference is the difference that the other side makes, and nothing else.",
+        AGAIN,
+        (OfFolder("concurrent-baselines", _baselines, formerly=("beside-baselines",)),),
     ),
-    FolderRule(
-        id="beside-recompute",
-        sentence=(
-            "beside.json follows from the raw records: batches, noticed arrivals, and the arrivals"
-            " that the setting gives."
-        ),
-        rationale=(
-            "Latencies count from intended arrivals, which nobody can move: they are in no file."
-        ),
-        check=check_figures(EXPERIMENT),
-    ),
-    FolderRule(
-        id="beside-baselines",
-        sentence=(
-            "Baselines have the arrivals, batch size and threads of the measurement that they are"
-            " compared with, and one side only."
-        ),
-        rationale="Interference is the difference that the other side makes, and nothing else.",
-        check=_baselines,
-    ),
-    FolderRule(
-        id="beside-exclusive",
-        sentence="With managed interleaving no training step overlaps a batch of inference.",
-        rationale="The schedule promises it; overlapping steps are those of another schedule.",
-        check=_exclusive,
+    Rule(
+        "concurrent-exclusive",
+        "With managed interleaving no training step overlaps a batch of inference.",
+        "Managed interleaving promises it; steps that overlap batches come from another schedule.",
+        AGAIN,
+        (OfFolder("concurrent-exclusive", _exclusive, formerly=("beside-exclusive",)),),
     ),
 )

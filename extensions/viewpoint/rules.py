@@ -1,18 +1,18 @@
-"""Student and teacher: the seal, the figures, a student that learned what the teacher labelled, and
-the idle machine."""
+"""Student and teacher: a student that learned what the teacher labelled, and the idle machine."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.compliance.folder_rule import FolderRule, check_figures, check_seal
-from suite.compliance.rule import Violation
+from suite.compliance.folder_rule import OfFolder, RecordFolder
+from suite.compliance.rule import Rule, Violation, Violations
 from suite.errors import SuiteError
 from suite.extensions.viewpoint.record.records import SETTING, Recording, read_recording
 from suite.extensions.viewpoint.record.results import STUDENT, labels_of
 
 ORDER = 101  # after the rules of replications
+RECORD = STUDENT
 AGAIN = STUDENT.again
 IDLE = ("cpu.idle", "least weight")
 MARGIN = 1.1
@@ -20,32 +20,30 @@ MARGIN = 1.1
 
 
 def _of_records(
-    check: Callable[[Recording, Path], Iterator[Violation]],
-) -> Callable[[Path], Iterator[Violation]]:
-    """A check of records that can be read; `viewpoint-recompute` reports others."""
+    check: Callable[[Recording, Path], Violations],
+) -> Callable[[RecordFolder], Violations]:
+    """A check of records that can be read; `record-recomputes` reports others."""
 
-    def checked(folder: Path) -> Iterator[Violation]:
+    def checked(folder: RecordFolder) -> Violations:
         with suppress(SuiteError):
-            yield from check(read_recording(folder), folder)
+            yield from check(read_recording(folder.path), folder.path)
 
     return checked
 
 
-def _learned(found: Recording, folder: Path) -> Iterator[Violation]:
+def _learned(found: Recording, folder: Path) -> Violations:
     """Compare the models' sizes, the order of the work, and what the student trained on."""
     if found.student.parameters >= found.teacher.parameters:
         yield Violation(
             "student.json",
             f"fewer than the teacher's {found.teacher.parameters} parameters",
             f"{found.student.parameters}",
-            AGAIN,
         )
     if found.student.start_ns < found.teacher.end_ns:
         yield Violation(
             "student.json",
             "a student that trains after its teacher has labelled",
             "one that began before",
-            AGAIN,
         )
     labels, trained = labels_of(found, folder), sum(step.samples for step in found.steps)
     expected = labels.frames * found.setting.epochs
@@ -54,7 +52,6 @@ def _learned(found: Recording, folder: Path) -> Iterator[Violation]:
             "steps.csv",
             f"{found.setting.epochs} epochs of the {labels.frames} kept frames: {expected} samples",
             f"{trained}",
-            AGAIN,
         )
     for number, (step, following) in enumerate(
         zip(found.steps, found.steps[1:], strict=False), start=2
@@ -64,65 +61,42 @@ def _learned(found: Recording, folder: Path) -> Iterator[Violation]:
                 "steps.csv",
                 "steps one after the other",
                 "a step that begins before its predecessor ended",
-                AGAIN,
                 number + 1,
             )
             return
 
 
-def _idle(found: Recording, _folder: Path) -> Iterator[Violation]:
+def _idle(found: Recording, _folder: Path) -> Violations:
     """Check how the student was kept to idle time, and that its CPU time and that of other programs
     fit the machine's cores."""
-    setting, time_s = (
-        found.setting,
-        (found.student.end_ns - found.student.start_ns) * SECONDS_PER_NS,
-    )
+    setting = found.setting
+    time_s = (found.student.end_ns - found.student.start_ns) * SECONDS_PER_NS
     if setting.idle not in IDLE:
-        yield Violation(SETTING, f"idle = {' or '.join(IDLE)}", setting.idle[:100], AGAIN)
+        yield Violation(SETTING, f"idle = {' or '.join(IDLE)}", setting.idle)
     if not 0 < found.student.cpu_s <= MARGIN * setting.cores * time_s:
         yield Violation(
             "student.json",
             f"CPU time above 0 and within {setting.cores} cores for {time_s:.1f} s",
             f"{found.student.cpu_s:.6g} s",
-            AGAIN,
         )
 
 
 RULES = (
-    FolderRule(
-        id="viewpoint-sealed",
-        sentence="The manifest of a student and its teacher seals every file.",
-        rationale="It shows changed, lost and added files.",
-        check=check_seal(STUDENT),
+    Rule(
+        "viewpoint-student",
+        "The student is smaller than its teacher, and trained every epoch on all kept frames,"
+        " after they were labelled.",
+        "A student as large as its teacher shows no compression, and frames that the teacher"
+        " was not sure of have no label.",
+        AGAIN,
+        (OfFolder("viewpoint-student", _of_records(_learned)),),
     ),
-    FolderRule(
-        id="viewpoint-recompute",
-        sentence=(
-            "viewpoint.json follows from the raw records: the teacher's probabilities, every"
-            " prediction, and the student's steps."
-        ),
-        rationale="Labels and accuracies can be counted again by anybody.",
-        check=check_figures(STUDENT),
-    ),
-    FolderRule(
-        id="viewpoint-student",
-        sentence=(
-            "The student is smaller than its teacher, and trained every epoch on all kept frames,"
-            " after they were labelled."
-        ),
-        rationale=(
-            "A student as large as its teacher shows no compression, and frames that the teacher"
-            " was not sure of have no label."
-        ),
-        check=_of_records(_learned),
-    ),
-    FolderRule(
-        id="viewpoint-idle",
-        sentence=(
-            "The student ran on idle CPU time only (a cgroup's cpu.idle or least weight), and its"
-            " CPU time fits the machine."
-        ),
-        rationale="Training in place must take nothing from what the node is there for.",
-        check=_of_records(_idle),
+    Rule(
+        "viewpoint-idle",
+        "The student ran on idle CPU time only (a cgroup's cpu.idle or least weight), and its"
+        " CPU time fits the machine.",
+        "Training in place must take nothing from what the node is there for.",
+        AGAIN,
+        (OfFolder("viewpoint-idle", _of_records(_idle)),),
     ),
 )

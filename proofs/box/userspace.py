@@ -20,7 +20,7 @@ from suite.bundle.layout import SYSTEM
 
 EPOCHS = 1
 RUNS_ON = "aarch64"
-EMULATOR_SHOWS = "system-possible"
+EMULATOR_SHOWS = "system-described"
 """Under user emulation /proc shows the host's processor: the checker refuses such a run, by this
 rule alone."""
 SUITE = "python3 -c 'from suite.cli.app import main; main()'"

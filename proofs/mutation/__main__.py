@@ -1,5 +1,5 @@
-"""Of single faults, the checker refuses at least 95 %, each by the right rule, and every rule
-fires: `make prove mutation`."""
+"""Of single faults, the checker refuses at least 95 %, each by the right check of the right rule,
+and every check fires: `make prove mutation`."""
 
 import shutil
 import sys
@@ -13,7 +13,7 @@ from proofs.figures import hand_over
 from proofs.mutation.mutations import Mutation, all_mutations
 from suite.compliance.finding import Finding
 from suite.compliance.paths import check_paths
-from suite.compliance.registry import all_rules
+from suite.compliance.registry import all_checks, all_rules
 from suite.compliance.submissions import SubmissionVerdict, check_submission
 from tests.builders import make_analysis, make_experiment, make_replication
 from tests.faults.edits.fault import Scope, first_run
@@ -32,16 +32,16 @@ WHOLES = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of one mutation: the rules that fired, and whether the submission was refused."""
+    """The result of one mutation: the checks that fired, and whether the submission was refused."""
 
     mutation: Mutation
-    rules: frozenset[str]
+    checks: frozenset[str]
     is_refused: bool
 
     @property
     def is_caught(self) -> bool:
-        """The mutation's rule is among the rules that fired."""
-        return self.mutation.rule in self.rules
+        """The mutation's check is among those that fired."""
+        return self.mutation.check in self.checks
 
 
 def findings_of(verdict: SubmissionVerdict) -> tuple[Finding, ...]:
@@ -64,8 +64,8 @@ def try_out(
         shutil.copytree(submission, copy, symlinks=True)
         mutation.fault.change(copy if mutation.fault.scope is Scope.SUBMISSION else first_run(copy))
         verdict = check_submission(copy)
-        rules = frozenset(finding.rule for finding in findings_of(verdict))
-        outcomes.append(Outcome(mutation, rules, not verdict.complies))
+        checks = frozenset(finding.check for finding in findings_of(verdict))
+        outcomes.append(Outcome(mutation, checks, not verdict.complies))
         shutil.rmtree(folder / "mutated")
     return outcomes
 
@@ -78,7 +78,7 @@ def _of_whole(mutation: Mutation, folder: Path) -> Outcome:
     shutil.rmtree(folder / "mutated")
     return Outcome(
         mutation,
-        frozenset(finding.rule for _, finding in result.all_findings()),
+        frozenset(finding.check for _, finding in result.all_findings()),
         not result.complies,
     )
 
@@ -88,36 +88,38 @@ def report(outcomes: Sequence[Outcome]) -> bool:
     caught = [outcome for outcome in outcomes if outcome.is_caught]
     for outcome in outcomes:
         if not outcome.is_caught:
-            fired = ", ".join(sorted(outcome.rules)) or "none"
+            fired = ", ".join(sorted(outcome.checks)) or "none"
             print(
-                f"survived: {outcome.mutation.name}: rules that fired: {fired};"
+                f"survived: {outcome.mutation.name}: checks that fired: {fired};"
                 f" {outcome.mutation.reason or 'UNEXPLAINED'}"
             )
-    counts = Counter(rule for outcome in outcomes for rule in outcome.rules)
-    for rule in all_rules():
-        print(f"{rule.id:28} fired in {counts[rule.id]:4} mutations")
-    never = [rule.id for rule in all_rules() if not counts[rule.id]]
+    counts = Counter(check for outcome in outcomes for check in outcome.checks)
+    checks = [check.id for _, check in all_checks()]
+    for check in checks:
+        print(f"{check:28} fired in {counts[check]:4} mutations")
+    never = [check for check in checks if not counts[check]]
     print(
-        f"rules that fired: {len(all_rules()) - len(never)} of {len(all_rules())}"
+        f"checks that fired: {len(checks) - len(never)} of {len(checks)}"
         + (f"; never: {', '.join(never)}" if never else "")
     )
     refused = [outcome for outcome in caught if outcome.is_refused]
     share = len(refused) / len(outcomes)
     print(
-        f"found by the right rule: {len(caught)} of {len(outcomes)}, {len(caught) - len(refused)}"
-        " of them by a rule that warns only"
+        f"found by the right check: {len(caught)} of {len(outcomes)}, {len(caught) - len(refused)}"
+        " of them by one that warns only"
     )
     print(
-        f"mutation score, refused with the right rule's id: {len(refused)} of {len(outcomes)},"
+        f"mutation score, refused by the right check: {len(refused)} of {len(outcomes)},"
         f" {100 * share:.1f} %"
     )
     hand_over(
         mutations=len(outcomes),
-        refused_by_the_right_rule=len(refused),
+        refused_by_the_right_check=len(refused),
         score_percent=round(100 * share, 1),
-        warned_of_by_the_right_rule=len(caught) - len(refused),
+        warned_of_by_the_right_check=len(caught) - len(refused),
         rules=len(all_rules()),
-        rules_that_fired=len(all_rules()) - len(never),
+        checks=len(checks),
+        checks_that_fired=len(checks) - len(never),
     )
     unexplained = any(not outcome.is_caught and not outcome.mutation.reason for outcome in outcomes)
     return share >= MIN_SCORE and not never and not unexplained

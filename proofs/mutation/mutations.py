@@ -1,10 +1,10 @@
-"""What the mutation score tries: every fault of every rule, and the documented survivors, which no
-rule can find."""
+"""What the mutation score tries: every fault of every check, and the documented survivors, which
+no check can find."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from suite.compliance.registry import all_rules
+from suite.compliance.registry import all_checks
 from tests.faults import all_faults
 from tests.faults.edits.fault import Fault, recomputed
 from tests.faults.edits.log_edits import add_correct, set_accuracy, set_everywhere
@@ -20,16 +20,16 @@ CONSISTENT = "every record in the bundle agrees; only repeating the run contradi
 
 @dataclass(frozen=True)
 class Mutation:
-    """A fault and the id of the rule that must find it; None, with the reason, if no rule can."""
+    """A fault and the id of the check that must find it; None, with the reason, if none can."""
 
     fault: Fault
-    rule: str | None
+    check: str | None
     reason: str = ""
 
     @property
     def name(self) -> str:
-        """The rule and the fault."""
-        return f"{self.rule or 'survivor'}: {self.fault.name}"
+        """The check, what was changed, and the fault."""
+        return f"{self.check or 'survivor'}: {self.fault.scope.value}: {self.fault.name}"
 
 
 def survivors() -> tuple[Mutation, ...]:
@@ -58,9 +58,9 @@ def survivors() -> tuple[Mutation, ...]:
 
 
 def rule_mutations() -> Iterator[Mutation]:
-    """Every fault of every rule."""
-    for rule in all_rules():
-        yield from (Mutation(fault, rule.id) for fault in all_faults()[rule.id])
+    """Every fault of every check."""
+    for _, check in all_checks():
+        yield from (Mutation(fault, check.id) for fault in all_faults()[check.id])
 
 
 def all_mutations() -> tuple[Mutation, ...]:

@@ -211,10 +211,16 @@ def mutations() -> dict[str, str]:
         outcomes = module.try_out(submissions, module.all_mutations(), Path(name))
     return {
         "lies/rules_faults.txt": "".join(
-            f"{one.mutation.name}: {one.is_refused}: {' '.join(sorted(one.rules))}\n"
+            f"{one.mutation.name}: {one.is_refused}: {' '.join(sorted(_found_by(one)))}\n"
             for one in outcomes
         )
     }
+
+
+def _found_by(outcome: Any) -> frozenset[str]:
+    """The checks that fired; before rules had several, the rules."""
+    found: frozenset[str] = outcome.checks if hasattr(outcome, "checks") else outcome.rules
+    return found
 
 
 if __name__ == "__main__":

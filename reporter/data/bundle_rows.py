@@ -73,7 +73,7 @@ def _read(path: Path) -> BundleRows:
         (
             finding.observed
             for finding in verdict.findings
-            if finding.rule in (RUN_COMPLETE.id, REQUEST_READABLE.id)
+            if finding.check in (RUN_COMPLETE, REQUEST_READABLE)
         ),
         None,
     )

@@ -11,7 +11,7 @@ from reporter.board.columns import FIGURE_COLUMNS
 from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, board_title
 from suite.catalog.scoring import load_scoring
 from suite.compliance import rulebook
-from suite.compliance.registry import PRECONDITIONS, RULES
+from suite.compliance.registry import all_rules
 
 _RULE_ROW = re.compile(r"<tr>\n<td><code>([a-z0-9-]+)</code></td>")
 _HEADING = re.compile(r"<h2>(.*?)</h2>")
@@ -40,7 +40,7 @@ def _as_html(text: str) -> str:
         .enable("table")
         .render(re.sub(r"^<!-- .* -->\n", "\n", text, flags=re.MULTILINE))
     )
-    ids = {rule.id for rule in (*PRECONDITIONS, *RULES)}
+    ids = {rule.id for rule in all_rules()}
     page = _RULE_ROW.sub(
         lambda found: (
             found[0].replace("<tr>", f'<tr id="{found[1]}">') if found[1] in ids else found[0]

@@ -10,7 +10,7 @@ from reporter.pages.devices import machine_pages
 from reporter.pages.entry_lines import entry_lines
 from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, board_title
 from reporter.pages.submitters import submitters_of
-from suite.compliance.registry import PRECONDITIONS, RULES
+from suite.compliance.registry import all_rules
 
 Found = tuple[str, str, str, str]
 """Kind, title, further words, page from the site's root."""
@@ -58,8 +58,9 @@ def _index(contents: SiteContents) -> Iterator[Found]:
             f" {line.board.round} {line.section} {entry['entry_id']}"
         )
         yield "entry", line.row.label, f"{line.title} {words}", line.row.evidence
-    for rule in (*PRECONDITIONS, *RULES):
-        yield "rule", rule.id, rule.sentence, f"rules.html#{rule.id}"
+    for rule in all_rules():
+        words = " ".join((rule.sentence, *rule.formerly))
+        yield "rule", rule.id, words, f"rules.html#{rule.id}"
 
 
 PAGE_KIND = PageKind(search_page, 65, MenuItem("search", "search.html", "Search"))

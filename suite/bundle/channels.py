@@ -85,6 +85,24 @@ class Channel:
         return median(np.diff(self.in_time.t_ns)) * SECONDS_PER_NS if len(self) > 1 else None
 
     @property
+    def gaps_s(self) -> Values:
+        """Times between the readings, sorted by time, s."""
+        gaps_s: Values = np.diff(self.in_time.t_ns) * SECONDS_PER_NS
+        return gaps_s
+
+    @property
+    def ends_ns(self) -> Window:
+        """Times of the first and the last reading, of which there is one at least, ns."""
+        t_ns = self.t_ns
+        return int(t_ns.min()), int(t_ns.max())
+
+    @property
+    def increase(self) -> float:
+        """How far the value rose from the first to the last of its readings in time."""
+        values = self.in_time.values
+        return float(values[-1] - values[0])
+
+    @property
     def known(self) -> Values:
         """The values without NaN."""
         values = self.values
@@ -165,6 +183,11 @@ class Channels:
             for t_ns in (channel.t_ns for channel in self.channels)
         ]
         return (min(first for first, _ in ends), max(last for _, last in ends)) if ends else None
+
+    @property
+    def span_s(self) -> float:
+        """From the first reading to the last, s; 0 without any."""
+        return (self.span_ns[1] - self.span_ns[0]) * SECONDS_PER_NS if self.span_ns else 0.0
 
     def on_clock(self, convert: Callable[[Times], Times]) -> "Channels":
         """The same readings with other times: ``convert`` is applied to the times of one channel

@@ -10,6 +10,7 @@ every rule that the suite has.
 import hashlib
 import json
 import re
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -48,7 +49,8 @@ class PinnedWorkload:
 
 @dataclass(frozen=True)
 class PinnedRules:
-    """The ids of a closed round's rules, by severity."""
+    """The ids of the checks of a closed round's rules, by severity: a check keeps its id, whichever
+    rule it belongs to later."""
 
     invalid: tuple[str, ...]
     warning: tuple[str, ...]
@@ -60,7 +62,8 @@ class Round:
     """One round. ``closed`` is the date on which it was closed, None while results can be
     submitted.
 
-    ``rules`` are None in an open round, which has every rule but those in ``rules_left_out``.
+    ``rules`` are None in an open round, which has every rule but the rules and checks in
+    ``rules_left_out``.
     ``results`` are those of a closed round: the SHA-256 of each bundle's manifest; ``examples`` are
     those of bundles that come with the suite and are no results: the demo's, and those that figures
     are drawn from.
@@ -86,17 +89,17 @@ class Round:
     reference_points: tuple[str, ...] = ()
     implementations: tuple[str, ...] = ()
 
-    def severity(self, rule: str, default: str) -> str | None:
-        """The severity of the rule with this id; None if it does not apply. ``default`` is its
+    def severity(self, check: Collection[str], default: str) -> str | None:
+        """The severity of the check with these ids; None if it does not apply. ``default`` is its
         severity in an open round."""
         if self.rules is None:
-            return None if rule in self.rules_left_out else default
+            return default if set(check).isdisjoint(self.rules_left_out) else None
         pinned = {
             "invalid": self.rules.invalid,
             "warning": self.rules.warning,
             "note": self.rules.note,
         }
-        return next((severity for severity, rules in pinned.items() if rule in rules), None)
+        return next((severity for severity, ids in pinned.items() if set(check) & set(ids)), None)
 
     def pinned(self, workload: str) -> PinnedWorkload | None:
         """What the round pins of a workload; None if the workload is not one of its workloads."""

@@ -7,7 +7,8 @@ import typer
 from suite.catalog.rounds import load_rounds
 from suite.cli.json_output import print_json
 from suite.cli.options import Json
-from suite.compliance.registry import find_rule
+from suite.compliance.registry import find_rule, in_round
+from suite.compliance.rule import Rule
 
 
 def explain(
@@ -17,19 +18,28 @@ def explain(
     found = find_rule(rule)
     divisions = " and ".join(division.value for division in found.divisions)
     rounds = {
-        each.name: severity
+        each.name: _severities(applied)
         for each in load_rounds()
-        if (severity := each.severity(found.id, found.severity.value))
+        if (applied := in_round(found, each))
     }
     if json:
         plain = {
             "id": found.id,
-            "severity": found.severity.value,
+            "severity": _severities(found),
             "rule": found.sentence,
             "why": found.rationale,
+            "fix": found.fix,
             "divisions": divisions,
+            "formerly": list(found.formerly),
         }
         print_json("explain", {**plain, "rounds": rounds})
         return
     in_rounds = ", ".join(f"{severity} in round {name}" for name, severity in rounds.items())
     print(f"{found.id} ({divisions}; {in_rounds})\n{found.sentence}\nWhy: {found.rationale}")
+    print(f"To fix it: {found.fix}.")
+    if found.formerly:
+        print(f"Formerly, and in closed rounds: {', '.join(found.formerly)}.")
+
+
+def _severities(rule: Rule) -> str:
+    return " and ".join(severity.value for severity in rule.severities)

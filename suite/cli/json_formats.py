@@ -64,7 +64,7 @@ FORMATS: Mapping[str, JsonFormat] = {
             {
                 "verdicts": (
                     "list of bundles: path, round, division, complies, witnessed_by, not_applicable"
-                    " (rules), findings"
+                    " (checks), findings"
                 ),
                 "submissions": "list: path, complies, signed_by, findings, verdicts",
                 "analyses": (
@@ -145,10 +145,12 @@ FORMATS: Mapping[str, JsonFormat] = {
             "suite explain",
             {
                 "id": "of the rule",
-                "severity": "invalid, warning or note",
+                "severity": "invalid, warning or note; several where its checks differ",
                 "rule": "one sentence",
                 "why": "its reason",
+                "fix": "what to do about a finding",
                 "divisions": "where it holds",
+                "formerly": "other ids of it and of its checks, which closed rounds pin",
                 "rounds": "severity by round",
             },
         ),
@@ -370,7 +372,7 @@ FORMATS: Mapping[str, JsonFormat] = {
             "suite list rules",
             {
                 "id": "as in `suite explain ID`",
-                "severity": "invalid, warning or note",
+                "severity": "invalid, warning or note; several where its checks differ",
                 "rule": "one sentence",
             },
             is_list=True,

@@ -155,7 +155,10 @@ def rules(json: Json = False) -> None:
     _show(
         "rules",
         ("id", "severity", "rule"),
-        [(rule.id, rule.severity.value, rule.sentence) for rule in all_rules()],
+        [
+            (rule.id, " and ".join(each.value for each in rule.severities), rule.sentence)
+            for rule in all_rules()
+        ],
         json,
     )
 

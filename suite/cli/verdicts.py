@@ -59,7 +59,7 @@ def _show_bundle(verdict: BundleVerdict) -> None:
     if verdict.not_applicable:
         count = len(verdict.not_applicable)
         print(
-            f"{count} rules about the parts of steps were not applied: asynchronous timing takes"
+            f"{count} checks about the parts of steps were not applied: asynchronous timing takes"
             f" none. {', '.join(verdict.not_applicable)}"
         )
     print(

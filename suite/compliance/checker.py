@@ -1,24 +1,21 @@
 """Checks requests before a run, and bundles after it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
-from reference_impls.contract import (
-    Request,
-)
+from reference_impls.contract import Request
 from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle, CachedBundle, RunRecord
 from suite.bundle.request import Unreadable, read_request
 from suite.catalog.divisions import Division
 from suite.catalog.rounds import Round, current_round, judging_round
 from suite.catalog.workloads import Workload
+from suite.compliance.applying import findings
 from suite.compliance.finding import Finding, Severity
-from suite.compliance.malformed import MALFORMED, not_applied
-from suite.compliance.registry import rules_of
-from suite.compliance.rule import MAX_VIOLATIONS, BundleContext, RequestContext, Rule, Violation
-from suite.compliance.rules.preconditions import READABLE, REQUEST_READABLE, RUN_COMPLETE
+from suite.compliance.registry import checks_of
+from suite.compliance.rule import BundleContext, OfBundle, OfRequest, RequestContext, Violation
+from suite.compliance.rules.preconditions import READABLE, REQUEST_READABLE, RUN_COMPLETE, unmet
 from suite.compliance.rules.witness import witnessed_by
 from suite.errors import FileError, SuiteError
 from suite.files.tree import files_below, refuse_large
@@ -28,7 +25,6 @@ REQUEST_FILE = "the request"
 MAX_RANKS, MAX_NAME_LENGTH, MAX_ACTIONS = 4096, 200, 20_000
 UNKNOWN = "unknown"
 """The division of a bundle whose request cannot be read."""
-COPY_AGAIN = "copy the whole run directory again"
 
 
 @dataclass(frozen=True)
@@ -37,7 +33,7 @@ class BundleVerdict:
     complies when no finding is invalid.
 
     ``witnessed_by`` is a witness of the rulebook that saw the run begin and end, and its files;
-    None if none did. ``not_applicable`` are the rules that need the parts of steps, where
+    None if none did. ``not_applicable`` are the checks that need the parts of steps, where
     asynchronous timing took none.
     """
 
@@ -57,7 +53,7 @@ class BundleVerdict:
 def check_request(training: Request, workload: Workload) -> tuple[Finding, ...]:
     """Check a request for ``workload`` before the run starts, by the rules of the current round
     that apply to the bundle's request later."""
-    return _check_request(RequestContext(training, workload, current_round(), REQUEST_FILE))
+    return tuple(_check_request(RequestContext(training, workload, current_round(), REQUEST_FILE)))
 
 
 def check_bundle(path: Path) -> BundleVerdict:
@@ -76,34 +72,33 @@ def check_cached_bundle(bundle: CachedBundle) -> BundleVerdict:
     except FileError as error:
         if not (path / RUN).exists():
             raise
-        unread = _finding(READABLE, Violation(RUN, "a readable file", error.what, COPY_AGAIN))
+        unread = unmet(READABLE, Violation(RUN, "a readable file", error.what))
         return BundleVerdict(path, current_round().name, UNKNOWN, (unread,))
     judged_by = round_of(run)
     try:
         request = read_request(run, "the request")
         workload = _workload(judged_by, request.workload)
     except Unreadable as error:
-        fix = (
-            "check with the version of the suite that made the run; run again if run.json was"
-            " edited"
-        )
         expected = "a request that this version of the suite reads"
-        unread = _finding(REQUEST_READABLE, Violation(RUN, expected, str(error), fix))
+        fix = "check with the version of the suite that made the run"
+        unread = unmet(REQUEST_READABLE, Violation(RUN, expected, str(error), fix=fix))
         return BundleVerdict(path, judged_by.name, _division(run), (unread,))
     if run.status != "finished" or not bundle.is_sealed:
         return BundleVerdict(path, judged_by.name, request.division, (_unfinished(bundle, run),))
     context = BundleContext(bundle, run, request, workload, judged_by)
     # values may be infinite or NaN: the rules report them, NumPy's warnings would say it twice
     with np.errstate(all="ignore"):
-        findings = [
+        found = (
             *_check_request(RequestContext(request, context.workload, judged_by, RUN)),
             *_check_bundle(context),
-        ]
+        )
     left_out = tuple(
-        rule.id for rule in _rules_for(context) if rule.needs_split and context.is_asynchronous
+        check.id
+        for _, check in checks_of(judged_by, OfBundle, request.division)
+        if check.needs_split and context.is_asynchronous
     )
     return BundleVerdict(
-        path, judged_by.name, request.division, tuple(findings), witnessed_by(context), left_out
+        path, judged_by.name, request.division, found, witnessed_by(context), left_out
     )
 
 
@@ -155,56 +150,24 @@ def _unfinished(bundle: Bundle, run: RunRecord) -> Finding:
         + f"; {epochs} finished epochs can be read"
     )
     finish = typed("suite finish", bundle.path)
-    fix = (
-        "run again; the other rules cannot be checked"
-        if bundle.is_sealed
-        else f"type `{finish}`, which closes a run that ended"
-    )
-    return _finding(RUN_COMPLETE, Violation(RUN, "a finished, sealed run", observed, fix))
+    fix = None if bundle.is_sealed else f"type `{finish}`, which closes a run that ended"
+    return unmet(RUN_COMPLETE, Violation(RUN, "a finished, sealed run", observed, fix=fix))
 
 
-def _check_request(context: RequestContext) -> tuple[Finding, ...]:
-    findings: list[Finding] = []
-    for rule in rules_of(context.round):
-        if (
-            not isinstance(rule, Rule)
-            or rule.request_check is None
-            or context.division not in rule.divisions
-        ):
+def _check_request(context: RequestContext) -> Iterator[Finding]:
+    for rule, check in checks_of(context.round, OfRequest, context.request.division):
+        yield from findings(rule, check, context)
+
+
+def _check_bundle(context: BundleContext) -> Iterator[Finding]:
+    """Apply every check; a file that cannot be read is one finding, however many need it."""
+    not_read: dict[str, Finding] = {}
+    for rule, check in checks_of(context.round, OfBundle, context.request.division):
+        if check.needs_split and context.is_asynchronous:
             continue
         try:
-            findings += [_finding(rule, violation) for violation in rule.request_check(context)]
-        except MALFORMED as error:
-            findings.append(not_applied(rule.id, error))
-    return tuple(findings)
-
-
-def _rules_for(context: BundleContext) -> Iterator[Rule]:
-    """The rules of bundles of the context's round and division."""
-    division = Division(context.request.division)
-    for rule in rules_of(context.round):
-        if isinstance(rule, Rule) and rule.bundle_check is not None and division in rule.divisions:
-            yield rule
-
-
-def _check_bundle(context: BundleContext) -> Iterable[Finding]:
-    """Apply every rule; a file that cannot be read is one finding, however many rules need it."""
-    unreadable: dict[str, Finding] = {}
-    for rule in _rules_for(context):
-        if rule.bundle_check is None or (rule.needs_split and context.is_asynchronous):
-            continue
-        try:
-            for violation in islice(rule.bundle_check(context), MAX_VIOLATIONS):
-                yield _finding(rule, violation)
+            yield from findings(rule, check, context)
         except FileError as error:
             name = error.path.name
-            unreadable[name] = _finding(
-                READABLE, Violation(name, "a readable file", error.what, COPY_AGAIN)
-            )
-        except MALFORMED as error:
-            yield not_applied(rule.id, error)
-    yield from unreadable.values()
-
-
-def _finding(rule: Rule, violation: Violation) -> Finding:
-    return violation.finding(rule.id, rule.severity)
+            not_read[name] = unmet(READABLE, Violation(name, "a readable file", error.what))
+    yield from not_read.values()

@@ -27,10 +27,11 @@ def escaped(text: str) -> str:
 
 @dataclass(frozen=True)
 class Finding:
-    """``file`` is relative to the bundle (or names the request), ``line`` the line number in it
-    where the violation is of one line."""
+    """``check`` is the id of the rule's check that found it. ``file`` is relative to the bundle (or
+    names the request), ``line`` the line number in it where the violation is of one line."""
 
     rule: str
+    check: str
     severity: Severity
     file: str
     line: int | None

@@ -1,19 +1,25 @@
 """Checks folders that hold several bundles, or raw records, and a record about them, each as a
 whole."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
 from pathlib import Path, PurePath
-from types import ModuleType
 
-from suite.bundle import replication_folder, stall_folder
 from suite.catalog.extensions import Extension, Part, extensions
+from suite.compliance.applying import findings
 from suite.compliance.finding import Finding, Severity
-from suite.compliance.malformed import MALFORMED, not_applied
-from suite.compliance.rule import MAX_VIOLATIONS
-from suite.compliance.rules import replications, stalls
+from suite.compliance.folder_rule import RecordFolder
+from suite.compliance.rule import Rule
+from suite.compliance.rules import records, replications, stalls
 from suite.files.tree import files_below
+from suite.metrics import stall_analysis
+from suite.metrics.linpack import LINPACK
+from suite.metrics.linpack_study import LINPACK_STUDY
+from suite.metrics.matrix import MATRICES
+from suite.metrics.replication import REPLICATION
+from suite.metrics.sealed_record import SealedRecord
+from suite.metrics.study import SWEEP
 
 
 @dataclass(frozen=True)
@@ -34,12 +40,12 @@ class FolderVerdict:
 @dataclass(frozen=True)
 class FolderKind:
     """Folders that hold the same: ``title`` says what. The file ``record``, or files of the pattern
-    ``holds``, tell them. Their rules are those of a module, or of an extension, whose rules are
-    loaded when there is such a folder."""
+    ``holds``, tell them. ``described`` gives how the record is sealed, and the rules of this kind
+    beside those of all; it is called when there is such a folder."""
 
     title: str
     record: str
-    rules: ModuleType | Extension
+    described: Callable[[], tuple[SealedRecord, tuple[Rule, ...]]]
     holds: str | None = None
 
     def find(self, path: Path) -> tuple[Path, ...]:
@@ -58,28 +64,42 @@ class FolderKind:
 
     def check(self, path: Path) -> FolderVerdict:
         """Check a folder by the rules of its kind."""
-        module = self.rules.part(Part.RULES) if isinstance(self.rules, Extension) else self.rules
-        assert module is not None
-        findings: list[Finding] = []
-        for rule in module.RULES:
-            try:
-                findings += [
-                    violation.finding(rule.id, rule.severity)
-                    for violation in islice(rule.check(path), MAX_VIOLATIONS)
-                ]
-            except MALFORMED as error:
-                findings.append(not_applied(rule.id, error, self.record))
-        return FolderVerdict(path, tuple(findings), self.title)
+        record, own = self.described()
+        found = tuple(
+            finding
+            for rule in (*records.RULES, *own)
+            for check in rule.checks
+            for finding in findings(rule, check, RecordFolder(path, record), self.record)
+        )
+        return FolderVerdict(path, found, self.title)
 
 
-STALLS = FolderKind("stall analysis", stall_folder.RECORD, stalls)
-REPLICATIONS = FolderKind("replication", replication_folder.RECORD, replications)
+def _own(title: str, record: SealedRecord, rules: tuple[Rule, ...] = ()) -> FolderKind:
+    return FolderKind(title, record.file, lambda: (record, rules))
+
+
+STALLS = _own("stall analysis", stall_analysis.STALLS, stalls.RULES)
+REPLICATIONS = _own("replication", REPLICATION, replications.RULES)
+OF_SUITE = (
+    STALLS,
+    REPLICATIONS,
+    _own("sweep", SWEEP),
+    _own("matrix of studies", MATRICES),
+    _own("LINPACK", LINPACK),
+    _own("LINPACK on several nodes", LINPACK_STUDY),
+)
 
 
 def folder_kinds() -> Iterator[FolderKind]:
     """Every kind of folder that has rules."""
-    yield STALLS
-    yield REPLICATIONS
+    yield from OF_SUITE
     for extension in extensions():
         if extension.record is not None and extension.has(Part.RULES):
-            yield FolderKind(extension.title, extension.record, extension, extension.holds)
+            described = partial(_of_extension, extension)
+            yield FolderKind(extension.title, extension.record, described, extension.holds)
+
+
+def _of_extension(extension: Extension) -> tuple[SealedRecord, tuple[Rule, ...]]:
+    module = extension.part(Part.RULES)
+    assert module is not None
+    return module.RECORD, module.RULES

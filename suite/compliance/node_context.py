@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from suite.bundle.layout import BASELOAD, READINGS, RUN, SYSTEM, node_baseloads, node_tables
@@ -9,6 +10,7 @@ from suite.bundle.log import Log
 from suite.bundle.nodes import NODES, read_nodes
 from suite.bundle.reader import Bundle, RunRecord
 from suite.catalog.power import PowerRule
+from suite.compliance.evidence import rate
 from suite.metrics.load_figures import cores_of
 from suite.metrics.node_readings import node_readings
 
@@ -37,6 +39,20 @@ class NodeContext:
     meters_file: str
     system: Mapping[str, Any]
     system_file: str
+
+    @cached_property
+    def meter_records(self) -> Mapping[str, Mapping[str, Any]]:
+        """The meters' records by name, the recorder's own among them."""
+        return {str(each.get("name")): each for each in self.meters if isinstance(each, Mapping)}
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether the recorder was there to the end and could write everything."""
+        return self.is_whole and self.meter_records.get("recorder", {}).get("last_error") is None
+
+    def rate(self, source: str, name: str, window: "Window") -> float | None:
+        """Mean increase per second of a counter in a window; None where it was read too seldom."""
+        return rate(self.channels.get(source, name), window)
 
     @property
     def cores_read(self) -> int:

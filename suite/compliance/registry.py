@@ -5,20 +5,22 @@ import difflib
 import importlib
 import pkgutil
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from types import ModuleType
+from typing import Any, TypeVar
 
+from suite.catalog.divisions import Division
 from suite.catalog.extensions import Part, modules
 from suite.catalog.rounds import Round
 from suite.compliance import rules
 from suite.compliance.finding import Severity
-from suite.compliance.folder_rule import FolderRule
-from suite.compliance.rule import Rule
-from suite.compliance.submission_rule import SubmissionRule
+from suite.compliance.rule import Check, Rule
 from suite.errors import SuiteError
 
-AnyRule = Rule | SubmissionRule | FolderRule
+Kind = TypeVar("Kind", bound=Check[Any])
+
 LAST = 1000
 """``ORDER`` of a module that sets none."""
 
@@ -30,7 +32,7 @@ class RuleModule:
     name: str
     title: str
     order: int
-    rules: tuple[AnyRule, ...]
+    rules: tuple[Rule, ...]
 
 
 def discover() -> tuple[RuleModule, ...]:
@@ -47,45 +49,81 @@ def _module(name: str, module: ModuleType) -> RuleModule:
 
 
 MODULES = discover()
-CORE: tuple[AnyRule, ...] = tuple(rule for module in MODULES for rule in module.rules)
+CORE = tuple(rule for module in MODULES for rule in module.rules)
 """The rules of bundles and submissions, and of folders that hold bundles."""
-RULES = tuple(rule for rule in CORE if isinstance(rule, Rule) and not rule.is_precondition)
-PRECONDITIONS = tuple(rule for rule in CORE if isinstance(rule, Rule) and rule.is_precondition)
 
 
 @cache
 def all_modules() -> tuple[RuleModule, ...]:
-    """Modules of rules, those of extensions too; raises ValueError where two rules have one id."""
+    """Modules of rules, those of extensions too; raises ValueError where two have one id."""
     found = (*MODULES, *(_module(each.name, part) for each, part in modules(Part.RULES)))
-    counts = Counter(rule.id for module in found for rule in module.rules)
+    counts = Counter(
+        each for module in found for rule in module.rules for each in (rule.id, *rule.formerly)
+    )
     if repeated := [name for name, count in counts.items() if count > 1]:
-        raise ValueError(f"several rules have the id {', '.join(repeated)}")
+        raise ValueError(f"several rules or checks have the id {', '.join(repeated)}")
     return found
 
 
-def all_rules() -> tuple[AnyRule, ...]:
+def all_rules() -> tuple[Rule, ...]:
     """Every rule, those of extensions too."""
     return tuple(rule for module in all_modules() for rule in module.rules)
 
 
+def all_checks() -> tuple[tuple[Rule, Check[Any]], ...]:
+    """Every check with its rule, those of extensions too."""
+    return tuple((rule, check) for rule in all_rules() for check in rule.checks)
+
+
 @cache
-def rules_of(judged_by: Round, of_extensions: bool = False) -> tuple[AnyRule, ...]:
-    """The rules of a round, each with its severity there, in the order in which they are checked;
-    those of extensions are asked for."""
+def rules_of(judged_by: Round, of_extensions: bool = False) -> tuple[Rule, ...]:
+    """The rules of a round, each with the checks that apply in it, in the order in which they are
+    checked; those of extensions are asked for. Raises SuiteError for a rule that the round leaves
+    out and that does not exist."""
+    for name in set(judged_by.rules_left_out) - _known(CORE).keys():
+        find_rule(name)
     candidates = all_rules() if of_extensions else CORE
-    severities = [(rule, judged_by.severity(rule.id, rule.severity.value)) for rule in candidates]
-    return tuple(
-        rule if severity == rule.severity.value else replace(rule, severity=Severity(severity))
-        for rule, severity in severities
-        if severity
+    found = (in_round(rule, judged_by) for rule in candidates)
+    return tuple(rule for rule in found if rule is not None)
+
+
+def in_round(rule: Rule, judged_by: Round) -> Rule | None:
+    """The rule as a round applies it, its checks with their severities there; None if the round
+    applies none of them."""
+    if rule.id in judged_by.rules_left_out:
+        return None
+    severities = [
+        (check, judged_by.severity(check.ids, check.severity.value)) for check in rule.checks
+    ]
+    checks = tuple(
+        replace(check, severity=Severity(severity)) for check, severity in severities if severity
     )
+    return replace(rule, checks=checks) if checks else None
 
 
-def find_rule(rule_id: str) -> AnyRule:
-    """The rule of this id; raises SuiteError naming the nearest one."""
-    for rule in all_rules():
-        if rule.id == rule_id:
-            return rule
-    nearest = difflib.get_close_matches(rule_id, [rule.id for rule in all_rules()], n=1)
+def checks_of(
+    judged_by: Round, kind: type[Kind], division: str | None = None
+) -> Iterator[tuple[Rule, Kind]]:
+    """The checks of a kind that a round applies (in one division), each with its rule."""
+    for rule in rules_of(judged_by):
+        for check in rule.checks:
+            if isinstance(check, kind) and (
+                division is None or Division(division) in check.divisions
+            ):
+                yield rule, check
+
+
+def _known(found: Iterable[Rule]) -> dict[str, Rule]:
+    """Rules by their ids and by those of their checks."""
+    return {each: rule for rule in found for each in (rule.id, *rule.formerly)}
+
+
+def find_rule(name: str) -> Rule:
+    """The rule of this id, or the one with the check of this id; raises SuiteError naming the
+    nearest one."""
+    known = _known(all_rules())
+    if name in known:
+        return known[name]
+    nearest = difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean {nearest[0]!r}? " if nearest else ""
-    raise SuiteError(f"There is no rule {rule_id!r}; {hint}`suite list rules` shows all.")
+    raise SuiteError(f"There is no rule {name!r}; {hint}`suite list rules` shows all.")

@@ -1,5 +1,6 @@
 """Remedies that many rules share: what a submitter can do about a finding."""
 
+COPY_AGAIN = "copy the whole run directory again; results are never edited, only superseded"
 TRAINING_LOOP = (
     "the suite's training loop does not write such records: hand in the files as the run wrote"
     " them, or mend the implementation"

@@ -1,11 +1,11 @@
-"""A rule of bundles: one object with its text and its check."""
+"""A rule: one object with its text and its checks; and what checks of requests and bundles read."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from reference_impls.contract import ASYNCHRONOUS, Request
+from reference_impls.contract import ASYNCHRONOUS, SECONDS_PER_NS, Request
 from suite.bundle.layout import COUNTERS, SUMMARY
 from suite.bundle.log import Log
 from suite.bundle.reader import Bundle, RunRecord
@@ -19,14 +19,13 @@ from suite.compliance.finding import MAX_TEXT_LENGTH, Finding, Severity, escaped
 from suite.errors import FileError, SuiteError
 
 if TYPE_CHECKING:
+    from suite.bundle.channels import Channel
     from suite.bundle.steps import StepRecords
     from suite.compliance.node_context import NodeContext
     from suite.metrics.summary import Summary
 
 Computed = TypeVar("Computed")
-
-MAX_VIOLATIONS = 100
-"""Violations of one rule that are reported for one bundle or submission."""
+Context = TypeVar("Context")
 
 BOTH = (Division.CLOSED, Division.OPEN)
 CLOSED = (Division.CLOSED,)
@@ -34,20 +33,27 @@ CLOSED = (Division.CLOSED,)
 
 @dataclass(frozen=True)
 class Violation:
-    """One result of a check: what was expected and what was observed, and how to fix it."""
+    """One result of a check: what was expected and what was observed. ``fix`` is how to fix it,
+    where the rule's own remedy does not say enough."""
 
     file: str
     expected: str
     observed: str
-    fix: str
     line: int | None = None
+    fix: str | None = None
 
-    def finding(self, rule: str, severity: Severity) -> Finding:
-        """The violation as a finding of the rule with this id, its texts shortened and escaped."""
-        expected, observed = (
-            escaped(text[:MAX_TEXT_LENGTH]) for text in (self.expected, self.observed)
+    def finding(self, rule: "Rule", check: "Check[Any]") -> Finding:
+        """The violation as a finding of a rule's check, its texts shortened and escaped."""
+        texts = (
+            escaped(text[:MAX_TEXT_LENGTH]) for text in (self.file, self.expected, self.observed)
         )
-        return Finding(rule, severity, escaped(self.file), self.line, expected, observed, self.fix)
+        file, expected, observed = texts
+        fix = rule.fix if self.fix is None else self.fix
+        return Finding(rule.id, check.id, check.severity, file, self.line, expected, observed, fix)
+
+
+Violations = Iterator[Violation]
+"""What a check finds, one after another."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +139,40 @@ class BundleContext:
 
         return run_window(self.log)
 
+    @property
+    def run_s(self) -> float:
+        """From run_start to run_stop, s; 0 where one of them was not logged."""
+        return (self.window[1] - self.window[0]) * SECONDS_PER_NS if self.window else 0.0
+
+    def nodes_in_run(self) -> "Iterator[tuple[NodeContext, tuple[int, int]]]":
+        """The nodes whose readings are on rank 0's clock, each with run_start and run_stop; none
+        where one of them was not logged."""
+        if (window := self.window) is not None:
+            yield from ((node, window) for node in self.nodes if node.is_on_clock)
+
+    def channels(self) -> "Iterator[tuple[NodeContext, Channel]]":
+        """Every channel of every node."""
+        return ((node, channel) for node in self.nodes for channel in node.channels)
+
+    def nodes_recorded(self) -> "Iterator[NodeContext]":
+        """The nodes whose recorder was not lost and could write everything."""
+        return (node for node in self.nodes if node.is_recorded)
+
+    def meters_recorded(
+        self,
+    ) -> "Iterator[tuple[NodeContext, str, Mapping[str, Any], Sequence[Channel]]]":
+        """Every meter's record with the channels that were read, of these nodes."""
+        for node in self.nodes_recorded():
+            for name, record in node.meter_records.items():
+                if name != "recorder":
+                    yield node, name, record, node.channels.of(name)
+
+    def ranks_recorded(self) -> "Iterator[tuple[int, StepRecords, Log]]":
+        """Every requested rank that has step records, with them and its log."""
+        for rank, steps in self.steps.by_rank():
+            if 0 <= rank < self.request.parallel.ranks:
+                yield rank, steps, self.bundle.log(rank)
+
     @cached_property
     def derived(self) -> "Summary":
         """Every figure, recomputed from the raw records; raises FileError when their values cannot
@@ -178,30 +218,59 @@ class BundleContext:
         return self.bundle.json(SUMMARY)
 
 
-RequestCheck = Callable[[RequestContext], Iterable[Violation]]
-BundleCheck = Callable[[BundleContext], Iterable[Violation]]
-
-
 @dataclass(frozen=True)
-class Rule:
-    """One rule: its text and its check. `tests/faults` proves it.
+class Check(Generic[Context]):
+    """One check of a rule. `tests/faults` proves it.
 
-    ``request_check`` applies to a request before a run and to the request that a bundle records,
-    ``bundle_check`` to everything else in a bundle. A rule with neither is a precondition: the
-    checker itself reports it, and the other rules need it. One that ``needs_split`` judges the
+    Rounds pin it and leave it out by its ``id``: that of the rule that it once was, if the rule has
+    several. ``formerly`` are further ids by which they know it. One that ``needs_split`` judges the
     parts of steps, and is not applicable to a run in asynchronous timing; the verdict says so.
     """
 
     id: str
-    sentence: str
-    rationale: str
-    request_check: RequestCheck | None = None
-    bundle_check: BundleCheck | None = None
+    find: Callable[[Context], Violations]
     divisions: tuple[Division, ...] = BOTH
     severity: Severity = Severity.INVALID
     needs_split: bool = False
+    formerly: tuple[str, ...] = ()
 
     @property
-    def is_precondition(self) -> bool:
-        """The checker reports it; it has no check of its own."""
-        return self.request_check is None and self.bundle_check is None
+    def ids(self) -> tuple[str, ...]:
+        """Every id by which a round may know it."""
+        return (self.id, *self.formerly)
+
+
+class OfRequest(Check[RequestContext]):
+    """A check of a request: before a run, and of the request that a bundle records."""
+
+
+class OfBundle(Check[BundleContext]):
+    """A check of everything else in a bundle."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule: what it demands, why, how to fix what breaks it, and its checks."""
+
+    id: str
+    sentence: str
+    rationale: str
+    fix: str
+    checks: tuple[Check[Any], ...]
+
+    @property
+    def divisions(self) -> tuple[Division, ...]:
+        """The divisions that a check of it judges."""
+        return tuple(each for each in BOTH if any(each in check.divisions for check in self.checks))
+
+    @property
+    def severities(self) -> tuple[Severity, ...]:
+        """Those of its checks, the strictest first."""
+        return tuple(
+            each for each in Severity if any(each is check.severity for check in self.checks)
+        )
+
+    @property
+    def formerly(self) -> tuple[str, ...]:
+        """The other ids that it was, or is, known by: those of its checks."""
+        return tuple(each for check in self.checks for each in check.ids if each != self.id)

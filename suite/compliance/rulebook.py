@@ -13,7 +13,7 @@ from suite.catalog.devices import load_devices
 from suite.catalog.power import load_power_rules
 from suite.catalog.rounds import Round, load_rounds
 from suite.catalog.workloads import Workload, load_workloads
-from suite.compliance.registry import AnyRule, all_rules, rules_of
+from suite.compliance.registry import all_rules, in_round, rules_of
 from suite.compliance.rule import Rule
 from suite.files.generated import fill, table
 from suite.files.paths import rules_folder
@@ -127,26 +127,39 @@ def _power() -> str:
 
 def _rules() -> str:
     rows = [
-        (f"`{rule.id}`", _judged(rule), _severities(rule), rule.sentence, rule.rationale)
+        (
+            f"`{rule.id}`",
+            _judged(rule),
+            _severities(rule),
+            rule.sentence,
+            rule.rationale,
+            rule.fix,
+            ", ".join(f"`{each}`" for each in rule.formerly),
+        )
         for rule in all_rules()
     ]
-    return table(("rule", "divisions", "severity", "sentence", "why"), rows)
-
-
-def _judged(rule: AnyRule) -> str:
-    """What the rule judges: its divisions, and whether it needs the parts of steps."""
-    divisions = " and ".join(division.value for division in rule.divisions)
-    return (
-        f"{divisions}, in synchronised timing"
-        if isinstance(rule, Rule) and rule.needs_split
-        else divisions
+    return table(
+        ("rule", "divisions", "severity", "sentence", "why", "to fix it", "formerly"), rows
     )
 
 
-def _severities(rule: AnyRule) -> str:
-    """The rule's severity, with the rounds that have it where they differ."""
+def _judged(rule: Rule) -> str:
+    """What the rule judges: its divisions, and whether it needs the parts of steps."""
+    divisions = " and ".join(division.value for division in rule.divisions)
+    needs_split = all(check.needs_split for check in rule.checks)
+    return f"{divisions}, in synchronised timing" if needs_split else divisions
+
+
+def _severity(rule: Rule, judged_by: Round) -> str:
+    """The severities of the rule in a round; nothing if it does not apply."""
+    applied = in_round(rule, judged_by)
+    return " and ".join(each.value for each in applied.severities) if applied else ""
+
+
+def _severities(rule: Rule) -> str:
+    """The rule's severities, with the rounds that have them where they differ."""
     rounds, spans = load_rounds(), []
-    for severity, having in groupby(rounds, lambda one: one.severity(rule.id, rule.severity.value)):
+    for severity, having in groupby(rounds, lambda one: _severity(rule, one)):
         first, *later = having
         last = later[-1] if later else first
         if severity and last is rounds[-1]:

@@ -11,7 +11,8 @@ from urllib.parse import quote
 from suite import __version__
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.paths import CheckResult
-from suite.compliance.registry import AnyRule, all_rules
+from suite.compliance.registry import all_rules
+from suite.compliance.rule import Rule
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -45,12 +46,13 @@ def to_sarif(verdict: CheckResult, root: Path) -> dict[str, Any]:
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _rule(rule: AnyRule) -> dict[str, Any]:
+def _rule(rule: Rule) -> dict[str, Any]:
     return {
         "id": rule.id,
         "shortDescription": {"text": rule.sentence},
         "fullDescription": {"text": rule.rationale},
-        "defaultConfiguration": {"level": LEVELS[rule.severity]},
+        "help": {"text": rule.fix},
+        "defaultConfiguration": {"level": LEVELS[rule.severities[0]]},
     }
 
 

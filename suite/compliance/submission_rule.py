@@ -1,15 +1,15 @@
-"""A rule of submissions: what shows only when their runs are compared."""
+"""What checks of submissions read: what shows only when their runs are compared."""
 
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from suite.catalog.divisions import Division
 from suite.catalog.rounds import Round
-from suite.compliance.finding import Severity
-from suite.compliance.rule import BOTH, Violation
+from suite.compliance.rule import Check
 from suite.submission.declaration import Declaration
 from suite.submission.entry_keys import entry_key
 from suite.submission.folders import RunFolder
@@ -72,6 +72,12 @@ class SubmittedRun:
         """The run's folder with those of round and organization."""
         return "/".join((*self.submission.resolve().parts[-2:], self.name))
 
+    def booted_apart_s(self, other: "SubmittedRun") -> float:
+        """How far apart the monotonic clocks of two runs began; NaN where one did not log it."""
+        if self.booted_ms is None or other.booted_ms is None:
+            return math.nan
+        return abs(self.booted_ms - other.booted_ms) / 1000
+
 
 @dataclass(frozen=True)
 class Copied:
@@ -100,6 +106,10 @@ class SubmissionContext:
     other_runs: tuple[SubmittedRun, ...] = ()
     copies: tuple[Copied, ...] = ()
 
+    def pairs(self) -> Iterator[tuple[SubmittedRun, SubmittedRun]]:
+        """Every run with every run of this submission and of the others, itself included."""
+        return product(self.runs, (*self.runs, *self.other_runs))
+
     def entries(self, with_withdrawn: bool = False) -> dict[tuple[str, ...], list[SubmittedRun]]:
         """Runs that differ in seed only, by workload, framework and the rest of the request;
         without those that were withdrawn, by default."""
@@ -116,13 +126,5 @@ class SubmissionContext:
         return read_signature(self.path, allowed_signers())
 
 
-@dataclass(frozen=True)
-class SubmissionRule:
-    """One rule: its text and its check."""
-
-    id: str
-    sentence: str
-    rationale: str
-    check: Callable[[SubmissionContext], Iterable[Violation]]
-    divisions: tuple[Division, ...] = BOTH
-    severity: Severity = Severity.INVALID
+class OfSubmission(Check[SubmissionContext]):
+    """A check of a submission as a whole."""

@@ -5,7 +5,6 @@ import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from suite.bundle.log import Log
 from suite.bundle.reader import Bundle, CachedBundle
 from suite.catalog.divisions import Division
 from suite.catalog.rounds import judging_round
+from suite.compliance.applying import findings
 from suite.compliance.checker import BundleVerdict, check_cached_bundle
 from suite.compliance.copies import (
     StepTimes,
@@ -27,11 +27,9 @@ from suite.compliance.copies import (
     step_times,
 )
 from suite.compliance.finding import Finding, Severity
-from suite.compliance.malformed import MALFORMED, not_applied
-from suite.compliance.registry import rules_of
-from suite.compliance.rule import MAX_VIOLATIONS
+from suite.compliance.registry import checks_of
 from suite.compliance.rules.audits import badges
-from suite.compliance.submission_rule import Copied, SubmissionContext, SubmissionRule, SubmittedRun
+from suite.compliance.submission_rule import Copied, OfSubmission, SubmissionContext, SubmittedRun
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_json
 from suite.files.tree import refuse_large
@@ -102,18 +100,14 @@ class _Submission:
 
 
 def _judge(read: _Submission, context: SubmissionContext) -> SubmissionVerdict:
-    findings: list[Finding] = []
-    for rule in (rule for rule in rules_of(context.round) if isinstance(rule, SubmissionRule)):
-        try:
-            findings += [
-                violation.finding(rule.id, rule.severity)
-                for violation in islice(rule.check(context), MAX_VIOLATIONS)
-            ]
-        except MALFORMED as error:
-            findings.append(not_applied(rule.id, error, NAME))
+    found = tuple(
+        finding
+        for rule, check in checks_of(context.round, OfSubmission)
+        for finding in findings(rule, check, context, NAME)
+    )
     signed_by = None if context.signature is None else context.signature.signed_by
     return SubmissionVerdict(
-        context.path, read.bundles, tuple(findings), read.broken, signed_by, badges(context)
+        context.path, read.bundles, found, read.broken, signed_by, badges(context)
     )
 
 

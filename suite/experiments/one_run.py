@@ -10,7 +10,7 @@ from suite.catalog.divisions import Division
 from suite.cluster.doctor import admit
 from suite.compliance.checker import check_request
 from suite.compliance.finding import Finding, Severity
-from suite.compliance.rules.meter_choice import findings_of_choice
+from suite.compliance.rules.meters import findings_of_choice
 from suite.errors import Interrupted, InterruptedAfterEnd, SuiteError
 from suite.execution.baseload import baseload_meters, recorded_baseload
 from suite.execution.events import (

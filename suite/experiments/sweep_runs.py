@@ -31,12 +31,9 @@ INTACT = frozenset(
     (
         "run-complete",
         "bundle-readable",
-        "request-readable",
         "manifest",
-        "log-readable",
         "log-chain",
-        "summary-recomputes",
-        "counters-recompute",
+        "figures-recompute",
     )
 )
 """Rules that every undamaged bundle keeps."""

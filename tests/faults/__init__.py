@@ -1,8 +1,8 @@
 """Faults: single changes of good bundles, submissions and experiments that the rules must find.
 
 ``tests/faults/<subject>.py`` has those of the rules in ``suite/compliance/rules/<subject>.py``, by
-rule id, ``tests/extensions/<kind>/faults.py`` those of an extension's; they are found by being
-there. ``edits`` has the changes that they are made of.
+the id of the check that must find them, ``tests/extensions/<kind>/faults.py`` those of an
+extension's; they are found by being there. ``edits`` has the changes that they are made of.
 """
 
 import importlib
@@ -15,14 +15,12 @@ from tests.faults.edits.fault import Fault
 
 @cache
 def all_faults() -> dict[str, tuple[Fault, ...]]:
-    """The faults of every rule, by its id. Imports every rule: an edit alone needs none."""
+    """The faults of every check, by its id. Imports every rule: an edit alone needs none."""
     found: dict[str, tuple[Fault, ...]] = {}
     own = [f"{__name__}.{each.name}" for each in pkgutil.iter_modules(__path__) if not each.ispkg]
     beside = Path(__file__).parent.parent / "extensions"
     kinds = [f"tests.extensions.{file.parent.name}.faults" for file in beside.glob("*/faults.py")]
     for name in sorted((*own, *kinds)):
-        of_subject = importlib.import_module(name).FAULTS
-        if twice := found.keys() & of_subject.keys():
-            raise ValueError(f"another module has faults of {', '.join(sorted(twice))}, too")
-        found |= of_subject
+        for check, faults in importlib.import_module(name).FAULTS.items():
+            found[check] = (*found.get(check, ()), *faults)
     return found

@@ -1,6 +1,6 @@
 """Faults that the rules of suite.compliance.rules.accumulation find, by rule."""
 
-from suite.compliance.rules.accumulation import EVENT
+from suite.compliance.rules.exchanges import EVENT
 from tests.faults.edits.fault import Fault, both, in_turn, recomputed
 from tests.faults.edits.log_edits import request_also
 from tests.faults.edits.rank_log_edits import add_after_epochs, add_to_all_logs

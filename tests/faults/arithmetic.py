@@ -3,7 +3,7 @@
 from typing import Any
 
 from reference_impls.contract import BF16_MIXED, TF32
-from suite.compliance.rules.arithmetic import ARITHMETIC
+from suite.compliance.rules.trained import ARITHMETIC
 from tests.faults.edits.fault import Edit, Fault, both, in_turn, recomputed
 from tests.faults.edits.log_edits import remove_event, request_also, set_event, set_everywhere
 from tests.faults.edits.rank_log_edits import set_of_rank

@@ -2,7 +2,7 @@
 
 from reference_impls.contract import SYNCHRONISED
 from suite.bundle.nodes import NODES
-from suite.compliance.rules.replicas import COMPARED, SPAN
+from suite.compliance.rules.ranks import COMPARED
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import Fault, both, in_turn, recomputed
 from tests.faults.edits.file_edits import change_file
@@ -74,25 +74,25 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         recomputed("no span of ranks that synchronise", _SYNCHRONISED_RESNET, ranks=2),
         recomputed(
             "the share's span of ranks that synchronise",
-            in_turn(_SYNCHRONISED_RESNET, add_to_all_logs(SPAN, [64, 64])),
+            in_turn(_SYNCHRONISED_RESNET, add_to_all_logs("model_bn_span", [64, 64])),
             ranks=2,
         ),
         recomputed(
             "another span of rank 1",
-            in_turn(_SYNCHRONISED_RESNET, add_to_all_logs(SPAN, [128, 64])),
+            in_turn(_SYNCHRONISED_RESNET, add_to_all_logs("model_bn_span", [128, 64])),
             ranks=2,
         ),
         recomputed(
             "a span of 100 samples",
-            in_turn(_SYNCHRONISED_RESNET, add_to_all_logs(SPAN, [100, 100])),
+            in_turn(_SYNCHRONISED_RESNET, add_to_all_logs("model_bn_span", [100, 100])),
             ranks=2,
         ),
         recomputed(
             "the whole span of ranks that do not synchronise",
-            add_to_all_logs(SPAN, [128, 128]),
+            add_to_all_logs("model_bn_span", [128, 128]),
             ranks=2,
         ),
-        recomputed("a span of words", add_to_all_logs(SPAN, ["64", "64"]), ranks=2),
+        recomputed("a span of words", add_to_all_logs("model_bn_span", ["64", "64"]), ranks=2),
     ),
     "normalisation-synchronisable": (
         *both(

@@ -33,12 +33,12 @@ def _later_originals(content: Any) -> None:
 
 
 FAULTS: dict[str, tuple[Fault, ...]] = {
-    "replication-sealed": (
+    "record-sealed": (
         of_replication("a verdict changed", change_replication(_confirm)),
         of_replication("a fresh run lost", lose_run(2)),
         of_replication("no manifest", lambda folder: (folder / MANIFEST).unlink()),
     ),
-    "replication-recomputes": (
+    "record-recomputes": (
         resealed("a verdict changed", change_replication(_confirm)),
         resealed("the fresh runs' times halved in the record", change_replication(_halve_fresh)),
         resealed("a fresh run lost", lose_run(2)),

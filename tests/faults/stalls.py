@@ -27,13 +27,13 @@ def _resealed(name: str, change: Callable[[Path], object]) -> Fault:
 
 
 FAULTS: dict[str, tuple[Fault, ...]] = {
-    "stalls-sealed": (
+    "record-sealed": (
         of_analysis("a stall halved", change_record(_halve_stall)),
         of_analysis("cold and warm run exchanged", exchange(Source.COLD, Source.WARM)),
         of_analysis("the synthetic run lost", delete_folder(Source.SYNTHETIC.value)),
         of_analysis("no manifest", lambda folder: (folder / MANIFEST).unlink()),
     ),
-    "stalls-recompute": (
+    "record-recomputes": (
         _resealed("a stall halved", change_record(_halve_stall)),
         _resealed(
             "a warm run of another batch size", set_requested(Source.WARM, global_batch_size=32)

@@ -59,7 +59,7 @@ def test_a_closed_run_may_use_them_and_is_refused_with_another_replica_on_one_ra
 def refused_by(path: Path) -> set[tuple[str, str]]:
     """The rules that a bundle violates, each with the file."""
     return {
-        (finding.rule, finding.file)
+        (finding.check, finding.file)
         for finding in check_bundle(path).findings
         if finding.severity is Severity.INVALID
     }

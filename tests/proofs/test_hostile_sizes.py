@@ -24,7 +24,7 @@ def test_more_rows_than_the_request_can_have_written_are_refused_unread_with_bot
     observed = [
         finding.observed
         for finding in check_bundle(tmp_path / "bundle").findings
-        if finding.rule == "bundle-readable"
+        if finding.check == "bundle-readable"
     ]
     assert (
         len(observed) == 1

@@ -8,7 +8,7 @@ import pytest
 
 from proofs.mutation.__main__ import RANKS, findings_of, try_out
 from proofs.mutation.mutations import Mutation, all_mutations, survivors
-from suite.compliance.registry import RuleModule, all_modules, all_rules
+from suite.compliance.registry import RuleModule, all_checks, all_modules
 from suite.compliance.submissions import check_submission
 from suite.files.paths import repository_root
 from tests.faults import all_faults
@@ -36,36 +36,38 @@ def test_a_good_submission_has_no_finding(submissions: dict[int, Path]) -> None:
 @pytest.mark.proof
 @pytest.mark.parametrize("module", all_modules(), ids=lambda module: module.name)
 @pytest.mark.parametrize("ranks", RANKS)
-def test_the_first_fault_of_a_module_is_found_by_its_rule(
+def test_the_first_fault_of_a_module_is_found_by_its_check(
     module: RuleModule, ranks: int, submissions: dict[int, Path], tmp_path: Path
 ) -> None:
     mutations = (
-        Mutation(fault, rule.id)
+        Mutation(fault, check.id)
         for rule in module.rules
-        for fault in all_faults()[rule.id]
+        for check in rule.checks
+        for fault in all_faults()[check.id]
         if fault.ranks == ranks
     )
     first = next(mutations, None)
     if first is not None:
         (outcome,) = try_out(submissions, [first], tmp_path)
-        assert outcome.is_caught, f"{outcome.mutation.name}: {sorted(outcome.rules)}"
+        assert outcome.is_caught, f"{outcome.mutation.name}: {sorted(outcome.checks)}"
 
 
 @pytest.mark.proof
 def test_every_survivor_survives(submissions: dict[int, Path], tmp_path: Path) -> None:
     for outcome in try_out(submissions, survivors(), tmp_path):
         assert not outcome.is_refused, (
-            f"{outcome.mutation.name} is refused by {sorted(outcome.rules)}: make it a fault of"
-            " that rule"
+            f"{outcome.mutation.name} is refused by {sorted(outcome.checks)}: make it a fault of"
+            " that check"
         )
 
 
-def test_mutations_are_many_and_distinct_and_cover_every_rule() -> None:
+def test_mutations_are_many_and_distinct_and_cover_every_check() -> None:
     mutations = all_mutations()
     assert len(mutations) >= MIN_MUTATIONS
     assert len({mutation.name for mutation in mutations}) == len(mutations)
-    assert {mutation.rule for mutation in mutations} - {None} == {rule.id for rule in all_rules()}
-    assert all(mutation.reason for mutation in mutations if mutation.rule is None)
+    checks = {check.id for _, check in all_checks()}
+    assert {mutation.check for mutation in mutations} - {None} == checks
+    assert all(mutation.reason for mutation in mutations if mutation.check is None)
 
 
 def test_the_documentation_states_a_score_and_every_survivor() -> None:
@@ -79,13 +81,13 @@ def test_the_documentation_states_a_score_and_every_survivor() -> None:
 
 
 @pytest.mark.parametrize(
-    ("edit", "rule"), [(stop_early(), "log-clock"), (stop_early_in_order(), "epochs-in-order")]
+    ("edit", "check"), [(stop_early(), "log-clock"), (stop_early_in_order(), "epochs-in-order")]
 )
 @pytest.mark.parametrize(
     "recompute", [False, True], ids=["manifests fit", "manifests and figures fit"]
 )
 def test_a_run_stop_one_second_after_run_start_in_every_run_is_caught(
-    edit: Edit, rule: str, recompute: bool, submissions: dict[int, Path], tmp_path: Path
+    edit: Edit, check: str, recompute: bool, submissions: dict[int, Path], tmp_path: Path
 ) -> None:
     submission = Path(
         shutil.copytree(submissions[1], tmp_path / submissions[1].parent.name / submissions[1].name)
@@ -96,7 +98,7 @@ def test_a_run_stop_one_second_after_run_start_in_every_run_is_caught(
     assert len(verdict.bundles) == 3
     for bundle in verdict.bundles:
         assert not bundle.complies
-        (finding,) = (finding for finding in bundle.findings if finding.rule == rule)
+        (finding,) = (finding for finding in bundle.findings if finding.check == check)
         lines = (bundle.path / "log.txt").read_text().splitlines()
-        key = "run_stop" if rule == "log-clock" else "epoch_stop"
+        key = "run_stop" if check == "log-clock" else "epoch_stop"
         assert finding.line is not None and f'"key": "{key}"' in lines[finding.line - 1]

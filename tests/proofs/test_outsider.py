@@ -152,7 +152,7 @@ def test_a_class_is_chosen_by_its_number() -> None:
 
 def test_an_edit_of_a_witnessed_run_is_refused_by_the_witness_record() -> None:
     lie = next(lie for lie in ALL["4 accuracies and target"] if lie.level == "edited record")
-    assert witness_rules(lie) == ("witness-files", "witness-time")
+    assert witness_rules(lie) == ("witness-stamps",)
 
 
 def test_a_lie_about_a_submission_is_not_audited_as_one_run() -> None:
@@ -172,7 +172,7 @@ def test_the_evidence_counts_what_check_audit_and_witness_find_and_what_none_of_
     ]
     audits = {"a": "agrees", "b": "contradicts", "c": "agrees", "d": "is not about one run"}
     rows = evidence_table(
-        lies, audits, {"a": ("witness-files",), "b": (), "c": ("witness-files",), "d": None}
+        lies, audits, {"a": ("witness-stamps",), "b": (), "c": ("witness-stamps",), "d": None}
     ).splitlines()
     assert rows[-1] == "| all | edited record | 4 | 1 | 1 of 3 | 2 of 3 | 2 | 1 |"
 

@@ -18,7 +18,7 @@ from reporter.pages.shared import Page
 from reporter.site import MARK, build
 from suite.bundle.layout import WITHDRAWN as WITHDRAWAL
 from suite.bundle.log import MAX_LOG_BYTES
-from suite.compliance.registry import PRECONDITIONS, RULES
+from suite.compliance.registry import all_rules
 from suite.errors import SuiteError
 from suite.files.paths import HOME_VARIABLE, repository_root
 from tests.builders import Scenario, make_bundle, run_id
@@ -136,7 +136,7 @@ def test_every_link_has_a_target_in_the_site(site: Path) -> None:
 def test_every_rule_has_an_id_on_the_page_of_the_rulebook(site: Path) -> None:
     page = (site / "rules.html").read_text()
     assert '<h2 id="timing-boundaries">' in page
-    assert all(page.count(f'<tr id="{rule.id}">') == 1 for rule in (*PRECONDITIONS, *RULES))
+    assert all(page.count(f'<tr id="{rule.id}">') == 1 for rule in all_rules())
     assert "generated:" not in page
 
 
@@ -250,7 +250,7 @@ def test_a_refused_run_is_listed_separately(
     assert page.count("#verdict>refused</a>") == 1 and page.index(
         "Refused by the checker"
     ) < page.index("#verdict>refused</a>")
-    assert "summary-recomputes" in (site / "runs" / "lenet-pytorch-z" / "index.html").read_text()
+    assert "figures-recompute" in (site / "runs" / "lenet-pytorch-z" / "index.html").read_text()
     assert pandas.read_csv(site / "data" / f"lenet-closed-mnist-{SLUG}.csv")["state"].tolist() == [
         "accepted"
     ] * 3 + ["refused"]

@@ -156,12 +156,12 @@ def test_a_request_that_can_never_comply_is_refused_with_its_findings(home: Path
             data="digits",
         )
     )
-    assert "closed-data" in {finding.rule for finding in api.findings_of(request)}
+    assert "closed-data" in {finding.check for finding in api.findings_of(request)}
     with pytest.raises(
         CannotComply, match="could never comply with the closed division"
     ) as refusal:
         api.run(request)
-    assert "closed-data" in {finding.rule for finding in refusal.value.findings}
+    assert "closed-data" in {finding.check for finding in refusal.value.findings}
     assert not Path(request.training.output_directory).exists()
 
 

@@ -1,15 +1,22 @@
 """Traces of external loggers that were attached after the run: kept trace, readings and clock fit
 agree."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 from suite.bundle.attached import BEFORE, CHANGED, CLOCK_ERROR, KEPT, SOURCE
 from suite.bundle.layout import POWER, READINGS, RUN
+from suite.bundle.reader import Bundle
 from suite.catalog.power import Coverage, Tier
 from suite.compliance.finding import Severity
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.errors import FileError, SuiteError
+from suite.metrics.power import power_rules
+from suite.metrics.traces.clock_fit import ClockFit, fit_clock, given_clock
+from suite.metrics.traces.course import course_of
+from suite.metrics.traces.trace_format import format_of
 
 ORDER = 89  # after the power evidence and the processes
 
@@ -20,7 +27,7 @@ AGAIN = (
 )
 
 
-def _follows(context: BundleContext) -> Iterator[Violation]:
+def _follows(context: BundleContext) -> Violations:
     """Read the kept trace again, fit its clock again, and compare with the record and the
     readings."""
     record = context.run.attached
@@ -31,7 +38,6 @@ def _follows(context: BundleContext) -> Iterator[Violation]:
                 RUN,
                 f"a record of the attached trace whose readings are in {READINGS}",
                 "attached = null",
-                AGAIN,
             )
         return
     try:
@@ -40,23 +46,18 @@ def _follows(context: BundleContext) -> Iterator[Violation]:
     except FileError:
         raise
     except SuiteError as error:
-        yield Violation(
-            KEPT, "a trace that can be read, and fitted to this run", str(error)[:300], AGAIN
-        )
+        yield Violation(KEPT, "a trace that can be read, and fitted to this run", str(error))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         yield Violation(
             RUN,
             "the record of an attached trace, as `suite power attach` writes it",
-            str(error)[:200],
-            AGAIN,
+            str(error),
         )
 
 
-def _unchanged(context: BundleContext) -> Iterator[Violation]:
+def _unchanged(context: BundleContext) -> Violations:
     """Compare the run's own record, readings and power rules with those from before the trace was
     attached."""
-    from suite.bundle.reader import Bundle  # start-up: as below
-    from suite.metrics.power import power_rules  # start-up: NumPy
 
     before = Bundle(context.bundle.path / BEFORE)
     own, now = before.json(CHANGED[RUN]), context.bundle.json(RUN)
@@ -71,8 +72,7 @@ def _unchanged(context: BundleContext) -> Iterator[Violation]:
         yield Violation(
             RUN,
             f"{BEFORE}/{CHANGED[RUN]}, and the trace",
-            f"other values of {', '.join(changed)}"[:200],
-            AGAIN,
+            f"other values of {', '.join(changed)}",
         )
     if (before.path / POWER).exists():
         rules = tuple(rule for rule in context.power_rules if SOURCE not in rule.sources)
@@ -81,7 +81,6 @@ def _unchanged(context: BundleContext) -> Iterator[Violation]:
                 POWER,
                 f"the rules of {BEFORE}/{POWER}, and those of an attached trace",
                 "other rules",
-                AGAIN,
             )
     earlier = (
         {(channel.source, channel.name): channel for channel in before.channels()}
@@ -95,7 +94,7 @@ def _unchanged(context: BundleContext) -> Iterator[Violation]:
     }
     if set(earlier) != set(present):
         yield Violation(
-            READINGS, f"the channels of {BEFORE}/{READINGS}, and the trace", "other channels", AGAIN
+            READINGS, f"the channels of {BEFORE}/{READINGS}, and the trace", "other channels"
         )
         return
     for name, channel in present.items():
@@ -107,32 +106,24 @@ def _unchanged(context: BundleContext) -> Iterator[Violation]:
                 READINGS,
                 f"the readings of {' '.join(name)} as in {BEFORE}/{READINGS}",
                 "other readings",
-                AGAIN,
             )
 
 
-def _compared(context: BundleContext, record: Mapping[str, Any]) -> Iterator[Violation]:
-    import numpy as np  # start-up
+def _compared(context: BundleContext, record: Mapping[str, Any]) -> Violations:
 
     from suite.metrics.traces.attaching import channel_name, readings_of  # start-up: pandas
-    from suite.metrics.traces.clock_fit import ClockFit, fit_clock, given_clock  # start-up: NumPy
-    from suite.metrics.traces.course import course_of  # start-up: NumPy
     from suite.metrics.traces.reading import read_trace  # start-up: pandas
-    from suite.metrics.traces.trace_format import format_of  # start-up: NumPy
 
     path = context.bundle.file(KEPT)
     read = read_trace(path, format_of(record["format"], context.bundle.path / RUN), MAX_KEPT_BYTES)
-    described, stated, course = (
-        record["trace"],
-        ClockFit(**record["fit"]),
-        course_of(context.bundle),
-    )
+    described = record["trace"]
+    stated = ClockFit(**record["fit"])
+    course = course_of(context.bundle)
     if described["is_kept_whole"] and read.sha256 != described["sha256"]:
         yield Violation(
             KEPT,
             f"the logger's file with the SHA-256 {described['sha256'][:12]}…",
             f"{read.sha256[:12]}…",
-            AGAIN,
         )
     trace = read.trace
     if stated.method == "correlation":
@@ -145,20 +136,20 @@ def _compared(context: BundleContext, record: Mapping[str, Any]) -> Iterator[Vio
         ("correlation", CORRELATION_TOLERANCE),
     ):
         if not abs(getattr(fit, name) - getattr(stated, name)) <= tolerance:
-            expected = f"fit.{name} = {getattr(fit, name):.6g}, as fitted again from {KEPT}"
-            yield Violation(RUN, expected, f"{getattr(stated, name):.6g}", AGAIN)
+            yield Violation(
+                RUN,
+                f"fit.{name} = {getattr(fit, name):.6g}, as fitted again from {KEPT}",
+                f"{getattr(stated, name):.6g}",
+            )
     t_ns, power_w = readings_of(trace, stated, course)
     name = channel_name(Coverage(record["covers"]), Tier(record["tier"]))
-    channel, error = (
-        context.bundle.channels().get(SOURCE, name),
-        context.bundle.channels().get(SOURCE, CLOCK_ERROR),
-    )
+    channel = context.bundle.channels().get(SOURCE, name)
+    error = context.bundle.channels().get(SOURCE, CLOCK_ERROR)
     if len(channel) != len(t_ns) or len(context.bundle.channels().of(SOURCE)) != 2:
         yield Violation(
             READINGS,
             f"{len(t_ns)} readings of {SOURCE} {name}, as in {KEPT}, and the clock's error",
             f"{len(channel)}",
-            AGAIN,
         )
     elif np.abs(channel.t_ns - t_ns).max() > 1000 or not np.allclose(
         channel.values, power_w, rtol=VALUE_TOLERANCE, atol=VALUE_TOLERANCE
@@ -169,56 +160,46 @@ def _compared(context: BundleContext, record: Mapping[str, Any]) -> Iterator[Vio
                 | ~np.isclose(channel.values, power_w, rtol=VALUE_TOLERANCE)
             )
         )
-        expected = (
-            f"{power_w[place]:.6g} W at {t_ns[place]} ns in reading {place + 1} of {SOURCE} {name},"
-            f" as in {KEPT}"
-        )
         yield Violation(
-            READINGS, expected, f"{channel.values[place]:.6g} W at {channel.t_ns[place]} ns", AGAIN
+            READINGS,
+            f"{power_w[place]:.6g} W at {t_ns[place]} ns in reading {place + 1} of {SOURCE} {name},"
+            f" as in {KEPT}",
+            f"{channel.values[place]:.6g} W at {channel.t_ns[place]} ns",
         )
     if not np.array_equal(error.values, [stated.half_width_s] * 2):
         yield Violation(
             READINGS,
             f"{stated.half_width_s:.6g} s twice, the clock's error in {RUN}",
             f"{error.values[:2].tolist()}",
-            AGAIN,
         )
 
 
-def _fitted(context: BundleContext) -> Iterator[Violation]:
+def _fitted(context: BundleContext) -> Violations:
     record = context.run.attached
     fit = None if record is None else record.get("fit")
     if isinstance(fit, Mapping) and fit.get("method") != "correlation":
-        observed = (
-            f"an offset given by hand: {fit.get('offset_s')!r} s,"
-            f" correlation {fit.get('correlation')!r}"
-        )
-        observed = observed[:200]
         yield Violation(
             RUN,
             "an attached trace whose clock was fitted to the run",
-            observed,
-            "use `suite run --power-pulse`, and log ten seconds more",
+            f"an offset given by hand: {fit.get('offset_s')!r} s,"
+            f" correlation {fit.get('correlation')!r}",
         )
 
 
 RULES = (
     Rule(
-        id="attached-trace",
-        sentence=(
-            "The readings of an attached trace, and its clock fit, are those that follow from the"
-            " trace that the bundle keeps."
-        ),
-        rationale=(
-            "A trace is added after the run: every reader of the bundle can repeat what was done."
-        ),
-        bundle_check=_follows,
+        "attached-trace",
+        "The readings of an attached trace, and its clock fit, are those that follow from the"
+        " trace that the bundle keeps.",
+        "A trace is added after the run: every reader of the bundle can repeat what was done.",
+        AGAIN,
+        (OfBundle("attached-trace", _follows),),
     ),
     Rule(
-        id="attached-fitted",
-        sentence="The clock of an attached trace was fitted to the run.",
-        rationale="An offset that somebody gives is as right as that person.",
-        severity=Severity.WARNING,
-        bundle_check=_fitted,
+        "attached-fitted",
+        "The clock of an attached trace was fitted to the run.",
+        "If a person gave the offset, nothing in the records shows whether it is right.",
+        "use `suite run --power-pulse`, and log ten seconds more",
+        (OfBundle("attached-fitted", _fitted, severity=Severity.WARNING),),
     ),
 )

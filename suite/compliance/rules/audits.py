@@ -2,30 +2,34 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from reference_impls.contract import log_name
 from suite.bundle.layout import MANIFEST
 from suite.bundle.log import chain_head
 from suite.bundle.reader import Bundle
 from suite.catalog.audit import load_audit_tolerances
-from suite.compliance.rule import Violation
-from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, SubmittedRun
+from suite.compliance.rule import Rule, Violation, Violations
+from suite.compliance.submission_rule import OfSubmission, SubmissionContext, SubmittedRun
 from suite.errors import SuiteError
 from suite.files.digest import sha256
+from suite.metrics.audit_record import (
+    AuditBadge,
+    AuditRecord,
+    StateAudit,
+    badge,
+    contradictions,
+    read_audit,
+)
 from suite.metrics.epoch_draw import drawn_epoch
+from suite.metrics.replayed_losses import recorded_losses
 from suite.submission.folders import AUDITS, audit_path
-
-if TYPE_CHECKING:
-    from suite.metrics.audit_record import AuditBadge, AuditRecord, StateAudit
 
 ORDER = 109  # after the rules about the runs that are audited
 
 FIX = "audit the run again with suite audit --output, and package it again with --audit"
 
 
-def _audits(context: SubmissionContext) -> Iterator[Violation]:
-    from suite.metrics.audit_record import read_audit  # start-up: loads numpy
+def _audits(context: SubmissionContext) -> Violations:
 
     runs = {audit_path(context.path, run.folder.path): run for run in context.runs}
     for path in sorted((context.path / AUDITS).glob("*.json")):
@@ -35,24 +39,23 @@ def _audits(context: SubmissionContext) -> Iterator[Violation]:
                 name,
                 "the audit of a run of this submission, <workload>-<framework>-run_<n>.json",
                 "there is no such run",
-                "remove it",
+                fix="remove it",
             )
             continue
         try:
             record = read_audit(path)
             differences = list(_differences(record, runs[path]))
         except SuiteError as error:
-            yield Violation(name, "the record of an audit", str(error), FIX)
+            yield Violation(name, "the record of an audit", str(error))
             continue
         for what, expected, observed in differences:
-            yield Violation(name, f"{what}: {expected}", observed, FIX)
+            yield Violation(name, f"{what}: {expected}", observed)
         if record.verdict.value == "contradicts":
-            observed = f"it contradicts the run {_where(record)}"
             yield Violation(
                 name,
                 "an audit that agrees with the run",
-                observed,
-                "withdraw the run, or answer in the review",
+                f"it contradicts the run {_where(record)}",
+                fix="withdraw the run, or answer in the review",
             )
 
 
@@ -84,7 +87,6 @@ def _where(record: "AuditRecord") -> str:
 
 def badges(context: SubmissionContext) -> "dict[Path, AuditBadge]":
     """The badge of each run, by its folder, whose audit's record agrees and breaks no rule."""
-    from suite.metrics.audit_record import badge, read_audit  # start-up: loads numpy
 
     found = {}
     for run in context.runs:
@@ -104,8 +106,6 @@ def badges(context: SubmissionContext) -> "dict[Path, AuditBadge]":
 def _differences(record: "AuditRecord", run: SubmittedRun) -> Iterator[tuple[str, str, str]]:
     """Where a record is not of this run, or contradicts itself or the rulebook: (what, expected,
     observed)."""
-    from suite.metrics.audit_record import contradictions  # start-up: loads numpy
-    from suite.metrics.replayed_losses import recorded_losses  # start-up: loads numpy
 
     bundle = Bundle(run.folder.path)
     digest = sha256(bundle.file(MANIFEST))
@@ -130,7 +130,6 @@ def _differences(record: "AuditRecord", run: SubmittedRun) -> Iterator[tuple[str
 
 def _state_differences(state: "StateAudit", bundle: Bundle) -> Iterator[tuple[str, str, str]]:
     """Where the part of a training state is not of this run, or its epoch not the drawn one."""
-    from suite.metrics.replayed_losses import recorded_losses  # start-up: loads numpy
 
     log, steps, request = bundle.log(), bundle.steps(), bundle.run().request
     epochs, head = len(log.finished_epochs()), chain_head(bundle.path / log_name(0))
@@ -175,17 +174,14 @@ def _state_differences(state: "StateAudit", bundle: Bundle) -> Iterator[tuple[st
 
 
 RULES = (
-    SubmissionRule(
-        id="submission-audits",
-        sentence=(
-            "An audit's record is of the run it names, follows from its losses and the rulebook's"
-            " tolerances, and does not contradict the run."
-        ),
-        rationale=(
-            "A replay of the first steps shows invented losses and other seeds, data, weights,"
-            " batch sizes and learning rates; one from a training state that somebody else drew"
-            " shows the same of later epochs."
-        ),
-        check=_audits,
+    Rule(
+        "submission-audits",
+        "The record of an audit belongs to the named run, matches its losses and the rulebook's"
+        " tolerances, and does not contradict the run.",
+        "A replay of the first steps shows invented losses and other seeds, data, weights,"
+        " batch sizes and learning rates; one from a training state that somebody else drew"
+        " shows the same of later epochs.",
+        FIX,
+        (OfSubmission("submission-audits", _audits),),
     ),
 )

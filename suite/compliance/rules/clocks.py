@@ -1,35 +1,116 @@
-"""Clocks: the wall clock and the monotonic clock run alike, but for steps."""
+"""Clocks: the time of day by every record, against the monotonic clock."""
 
 from collections.abc import Iterator
 from itertools import pairwise
+from statistics import median
 
-from reference_impls.contract import SECONDS_PER_NS
-from suite.compliance.rule import BundleContext, Rule, Violation
+import numpy as np
+
+from reference_impls.contract import SECONDS_PER_NS, log_name
+from suite.bundle.layout import RUN
+from suite.bundle.log import Log, LogEvent
+from suite.compliance.finding import Severity
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
+from suite.compliance.rules.node_clocks import is_offset
+from suite.compliance.submission_rule import OfSubmission, SubmissionContext
+from suite.compliance.values import elapsed_s, is_number
 
 ORDER = 31  # after the order of the log's events
 
+WALL_CLOCK_STEP_S = 0.25
+# a board without a battery begins where it was switched off, hours or years back
+MAX_WALL_OFFSET_S = 60.0
+SET_BY_S = 60.0
+"""NTP slews a clock that is less off."""
 LONG_S = 1.0
 MAX_DIFFERENCE_S, MAX_RATE_DIFFERENCE = 0.05, 1e-3
 """Real runs on a busy machine: 2 ms at most from first to last event. Both clocks are slewed alike
 (clock_gettime(2)); only steps part them."""
 MAX_DRIFT_DIFFERENCE_S = 0.25
+MIN_CLOCK_INTERVALS, MIN_CLOCK_INTERVAL_S, CLOCK_RATES = 3, 0.5, (0.5, 2.0)
 
 
-def _rate(context: BundleContext) -> Iterator[Violation]:
+def _steps(context: BundleContext) -> Violations:
+    for after, monotonic_s, wall_s in _intervals(context.log):
+        if abs(wall_s - monotonic_s) > WALL_CLOCK_STEP_S:
+            yield Violation(
+                "log.txt",
+                f"wall clock and monotonic clock to differ by {WALL_CLOCK_STEP_S:g} s at most",
+                f"the wall clock stepped by {wall_s - monotonic_s:.1f} s before {after.key}",
+                after.line,
+            )
+    last_ms = max((event.time_ms for event in context.log.events), default=0)
+    later = context.run.closed_later
+    closed_ms = None if later is None else later.get("time_ms")
+    if later is not None and not (is_number(closed_ms) and closed_ms >= last_ms):
+        expected = f"a bundle that was closed after the log's last event, {last_ms}"
+        yield Violation(RUN, expected, f"closed_later.time_ms = {closed_ms!r}")
+
+
+def _intervals(log: Log) -> Iterator[tuple[LogEvent, float, float]]:
+    """The intervals between events: the later event, and the time that passed by the monotonic
+    clock and by the wall clock, s."""
+    timed = (event for event in log.events if event.mono_ns is not None)
+    for before, after in pairwise(timed):
+        monotonic_s = elapsed_s(before, after)
+        if monotonic_s is not None:
+            yield after, monotonic_s, (after.time_ms - before.time_ms) / 1000
+
+
+def _times_of_day(context: BundleContext) -> Violations:
+    """Compare the time of day of each rank's first event with rank 0's, both on rank 0's monotonic
+    clock."""
+    offsets = context.log.value("clock_offsets_ns")
+    if (
+        not isinstance(offsets, list)
+        or len(offsets) != context.request.parallel.ranks
+        or not all(map(is_offset, offsets))
+    ):
+        return  # reported by clock-offsets
+    ahead_of_0_s: float | None = None
+    for rank, log in context.logs():
+        event = next((event for event in log.events if event.mono_ns is not None), None)
+        if event is None or event.mono_ns is None:
+            continue
+        ahead_s = event.time_ms / 1000 - (event.mono_ns - offsets[rank][0]) * SECONDS_PER_NS
+        ahead_of_0_s = ahead_s if ahead_of_0_s is None else ahead_of_0_s
+        if abs(ahead_s - ahead_of_0_s) > MAX_WALL_OFFSET_S:
+            yield Violation(
+                log_name(rank),
+                f"times of day that agree to {MAX_WALL_OFFSET_S:g} s on all nodes",
+                f"rank {rank}'s differs from rank 0's by {ahead_s - ahead_of_0_s:.0f} s",
+                event.line,
+            )
+
+
+def _dates(context: SubmissionContext) -> Violations:
+    """Runs between which the wall clock was set, since the boot of the first run."""
+    for run in context.runs[1:]:
+        first = context.runs[0]
+        apart_s = run.booted_apart_s(first)
+        if run.boot is not None and run.boot == first.boot and apart_s > SET_BY_S:
+            yield Violation(
+                run.name,
+                f"the wall clock of {first.name}, which ran in the same boot",
+                f"one that is {apart_s:.0f} s off: it was set in between",
+            )
+
+
+def _clock_order(context: SubmissionContext) -> Violations:
+    """Runs of one boot that are in another order by the wall clock than by the monotonic clock."""
+    for run, other in context.pairs():
+        if run.boot is None or run.boot != other.boot or not (run.span_ns and other.span_ns):
+            continue
+        late_s = (other.started_time_ms - run.started_time_ms) / 1000
+        if run.span_ns[0] > other.span_ns[1] and late_s > 0:
+            expected = f"a start after {other.full_name}, which the monotonic clock tells"
+            yield Violation(run.name, expected, f"by the wall clock it began {late_s:.0f} s before")
+
+
+def _rate(context: BundleContext) -> Violations:
     """Check the intervals of a second or more between two events; a clock that is set differs in
     one of them."""
-    intervals = []
-    for before, after in pairwise(context.log.events):
-        if (
-            before.mono_ns is not None
-            and after.mono_ns is not None
-            and (after.mono_ns - before.mono_ns) * SECONDS_PER_NS >= LONG_S
-        ):
-            monotonic_s, wall_s = (
-                (after.mono_ns - before.mono_ns) * SECONDS_PER_NS,
-                (after.time_ms - before.time_ms) / 1000,
-            )
-            intervals.append((after, monotonic_s, wall_s))
+    intervals = [each for each in _intervals(context.log) if each[1] >= LONG_S]
     differing = [
         each
         for each in intervals
@@ -37,28 +118,18 @@ def _rate(context: BundleContext) -> Iterator[Violation]:
     ]
     if len(differing) >= 2 and len(differing) > len(intervals) / 2:
         event, monotonic_s, wall_s = differing[0]
-        observed = (
-            f"{wall_s:.2f} s by the wall clock before {event.key}, {monotonic_s:.2f} s by the"
-            " monotonic clock; "
-        )
-        observed += f"so in {len(differing)} of {len(intervals)} intervals"
-        fix = (
-            "never edit times; where a driver or a virtual machine disturbs the clock, repair that"
-            " and run again"
-        )
         yield Violation(
             "log.txt",
             "two clocks that run at the same rate, but for single steps",
-            observed,
-            fix,
+            f"{wall_s:.2f} s by the wall clock before {event.key}, {monotonic_s:.2f} s by the"
+            f" monotonic clock; so in {len(differing)} of {len(intervals)} intervals",
             event.line,
         )
 
 
-def _drift(context: BundleContext) -> Iterator[Violation]:
+def _drift(context: BundleContext) -> Violations:
     """Check the log's two times against the wall-clock meter, which reads their difference once a
     second."""
-    import numpy as np  # start-up
 
     drift = context.bundle.channels().get("wall-clock", "drift").in_time
     if len(drift) < 2:
@@ -79,35 +150,79 @@ def _drift(context: BundleContext) -> Iterator[Violation]:
             <= moved_s
             <= high_s - first_low_s + MAX_DRIFT_DIFFERENCE_S
         ):
-            expected = (
+            yield Violation(
+                "log.txt",
                 f"the wall clock moved by {low_s - first_high_s:.3f} to {high_s - first_low_s:.3f}"
-                f" s until {event.key}, as the wall-clock meter read"
+                f" s until {event.key}, as the wall-clock meter read",
+                f"by {moved_s:.3f} s",
+                event.line,
             )
-            fix = "never edit times or readings; run again"
-            yield Violation("log.txt", expected, f"by {moved_s:.3f} s", fix, event.line)
             return
+
+
+def _running(context: BundleContext) -> Violations:
+    """Check that monotonic times are not negative, and that the wall clock runs: it may be set, but
+    it does not stand still."""
+    for rank, log in context.logs():
+        early = next(
+            (event for event in log.events if event.mono_ns is not None and event.mono_ns < 0), None
+        )
+        if early is not None:
+            yield Violation(
+                log_name(rank),
+                "a monotonic clock that counts from the boot",
+                f"mono_ns = {early.mono_ns}",
+                early.line,
+            )
+        rates = [
+            wall_s / monotonic_s
+            for _, monotonic_s, wall_s in _intervals(log)
+            if monotonic_s >= MIN_CLOCK_INTERVAL_S
+        ]
+        if (
+            len(rates) >= MIN_CLOCK_INTERVALS
+            and not CLOCK_RATES[0] <= median(rates) <= CLOCK_RATES[1]
+        ):
+            yield Violation(
+                log_name(rank),
+                "a wall clock (time_ms) that runs as fast as the monotonic clock between most"
+                " events",
+                f"{median(rates):.2g} s a second, the median of {len(rates)} intervals",
+            )
 
 
 RULES = (
     Rule(
-        id="wall-clock-rate",
-        sentence=(
-            "Wall clock and monotonic clock measure the same length for most of the log's"
-            " intervals: to 50 ms and a thousandth."
+        "wall-clock",
+        "The time of day is right: it agrees with the monotonic clock to a quarter of a second from"
+        " event to event, with that of the other nodes to a minute, and with the order and the"
+        " start of the machine's other runs since its boot; the bundle is closed after its run.",
+        "Boards without a battery clock have their time of day set during a run. Durations are not"
+        " affected, but the readings of other instruments cannot be aligned with the run, and it"
+        " has a wrong date.",
+        "let NTP set the clock of every node before a run (`sudo timedatectl set-ntp true`), and"
+        " before `suite finish`",
+        (
+            OfBundle("wall-clock", _steps, severity=Severity.WARNING),
+            OfBundle("nodes-times-of-day", _times_of_day, severity=Severity.WARNING),
+            OfSubmission("submission-dates", _dates, severity=Severity.WARNING),
+            OfSubmission("submission-clock-order", _clock_order, severity=Severity.WARNING),
         ),
-        rationale=(
-            "Linux slews both clocks alike, so only a step parts them, and a step is in one"
-            " interval. Scaled times differ in all of them."
-        ),
-        bundle_check=_rate,
     ),
     Rule(
-        id="wall-clock-meter",
-        sentence=(
-            "What the wall clock moved against the monotonic clock in the log is what the"
-            " wall-clock meter read, to a quarter of a second."
+        "clocks-agree",
+        "The wall clock and the monotonic clock measure equal lengths for most intervals of the"
+        " log, to 50 ms and a thousandth, and drift apart as much as the wall-clock meter read, to"
+        " a quarter of a second. Monotonic times are not negative.",
+        "Linux slews both clocks alike: only a step moves them apart, and a step is in one"
+        " interval. Scaled times differ in all intervals; a log that was written afterwards has the"
+        " times of one moment, or times from before the boot.",
+        "never edit times or readings; where a driver or a virtual machine disturbs the clock,"
+        " repair that and run again",
+        (
+            OfBundle("wall-clock-rate", _rate),
+            OfBundle("wall-clock-meter", _drift),
+            OfBundle("log-clocks-run", _running),
         ),
-        rationale="The meter reads both clocks once a second, independently of the log.",
-        bundle_check=_drift,
     ),
 )

@@ -1,45 +1,35 @@
-"""Order and times of events, epochs and steps."""
+"""Order and times of events, epochs, evaluations and steps."""
 
-from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.layout import PARTS, RUN, STEPS
+from reference_impls.contract import SECONDS_PER_NS, log_name
+from suite.bundle.layout import PARTS, STEPS
 from suite.bundle.log import Log, LogEvent
-from suite.compliance.finding import Severity
+from suite.bundle.steps import StepRecords
 from suite.compliance.remedies import TRAINING_LOOP
-from suite.compliance.rule import BundleContext, Rule, Violation
-from suite.compliance.values import is_number
-from suite.compliance.wording import numbers, seconds
-
-if TYPE_CHECKING:
-    from suite.bundle.steps import StepRecords
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
+from suite.compliance.wording import numbers, ordinal, seconds, shown
 
 ORDER = 30  # what follows relies on the order of events
 
 ONCE_IN_ORDER = ("init_start", "init_stop", "run_start", "run_stop")
 PER_EPOCH = ("epoch_start", "epoch_stop")
 EVALUATION = ("eval_start", "eval_accuracy", "eval_stop")
-WALL_CLOCK_STEP_S = 0.25
 ROUNDING_S = 1e-6
+MAX_END_DIFFERENCE_S = 0.01
 
 
-def _events(context: BundleContext) -> Iterator[Violation]:
+def _events(context: BundleContext) -> Violations:
     firsts: list[LogEvent] = []
     for key in ONCE_IN_ORDER:
         events = context.log.all(key)
         if len(events) != 1:
-            observed = (
-                f"{len(events)} times, in the lines {numbers(event.line for event in events)}"
-                if events
-                else "no such event"
-            )
             yield Violation(
                 "log.txt",
                 f"{key} once",
-                observed,
-                TRAINING_LOOP,
+                f"{len(events)} times, in the lines {numbers(event.line for event in events)}"
+                if events
+                else "no such event",
                 events[1].line if len(events) > 1 else None,
             )
         firsts += events[:1]
@@ -49,22 +39,19 @@ def _events(context: BundleContext) -> Iterator[Violation]:
                 "log.txt",
                 f"{before.key} before {after.key}",
                 f"{before.key} in line {before.line}",
-                TRAINING_LOOP,
                 after.line,
             )
 
 
-def _epochs(context: BundleContext) -> Iterator[Violation]:
+def _epochs(context: BundleContext) -> Violations:
     """Check the order epoch_start 1, epoch_stop 1, [evaluation], epoch_start 2, … between run_start
     and run_stop, evaluated at every interval.
 
     A last epoch that a step limit cut short is not evaluated. A resumed run begins with the
     evaluation of the state that it continues from.
     """
-    events, before = (
-        [event for event in context.log.events if event.key in PER_EPOCH],
-        context.epochs_before,
-    )
+    events = [event for event in context.log.events if event.key in PER_EPOCH]
+    before = context.epochs_before
     for index, event in enumerate(events):
         key, epoch = PER_EPOCH[index % 2], before + index // 2 + 1
         if event.key != key or event.epoch != epoch:
@@ -72,7 +59,6 @@ def _epochs(context: BundleContext) -> Iterator[Violation]:
                 "log.txt",
                 f"{key} of epoch {epoch}",
                 f"{event.key} of epoch {event.epoch}",
-                TRAINING_LOOP,
                 event.line,
             )
             return
@@ -82,9 +68,7 @@ def _epochs(context: BundleContext) -> Iterator[Violation]:
             if events
             else ("no epoch_start", None)
         )
-        yield Violation(
-            "log.txt", "at least one epoch, all of them finished", observed, TRAINING_LOOP, line
-        )
+        yield Violation("log.txt", "at least one epoch, all of them finished", observed, line)
         return
     last, interval = before + len(events) // 2, context.request.eval_every_epochs
     cut_short = (
@@ -99,120 +83,69 @@ def _epochs(context: BundleContext) -> Iterator[Violation]:
     ]
     evaluated = [event.epoch for event in context.log.all("eval_accuracy")]
     if evaluated != expected:
-        observed = (
-            f"after {numbers(epoch for epoch in evaluated if epoch is not None)}, {len(evaluated)}"
-            " in all"
-        )
         yield Violation(
             "log.txt",
             f"one evaluation after each of the epochs {numbers(expected)}",
-            observed,
-            TRAINING_LOOP,
+            f"after {numbers(epoch for epoch in evaluated if epoch is not None)}, {len(evaluated)}"
+            " in all",
         )
     if last > context.request.epochs:
         yield Violation(
-            "log.txt",
-            f"at most {context.request.epochs} epochs",
-            f"{last}",
-            TRAINING_LOOP,
-            events[-1].line,
+            "log.txt", f"at most {context.request.epochs} epochs", f"{last}", events[-1].line
         )
     yield from _outside_the_run(context.log)
 
 
-def _outside_the_run(log: Log) -> Iterator[Violation]:
+def _outside_the_run(log: Log) -> Violations:
     start, stop = log.first("run_start"), log.first("run_stop")
     for event in log.events:
-        is_early, is_late = (
-            start is not None and event.line < start.line,
-            stop is not None and event.line > stop.line,
-        )
+        is_early = start is not None and event.line < start.line
+        is_late = stop is not None and event.line > stop.line
         if event.key in (*PER_EPOCH, *EVALUATION) and (is_early or is_late):
-            observed = (
-                f"{event.key} of epoch {event.epoch}"
-                f" {'before run_start' if is_early else 'after run_stop'}"
-            )
             yield Violation(
                 "log.txt",
                 "epochs and evaluations from run_start to run_stop",
-                observed,
-                TRAINING_LOOP,
+                f"{event.key} of epoch {event.epoch}"
+                f" {'before run_start' if is_early else 'after run_stop'}",
                 event.line,
             )
             return
 
 
-def _monotonic(context: BundleContext) -> Iterator[Violation]:
-    """Check that the monotonic clock never goes back and that the whole run is of one boot."""
-    previous: LogEvent | None = None
+def _evaluations(context: BundleContext) -> Violations:
+    """Check that eval_start, eval_accuracy and eval_stop of an epoch follow its epoch_stop, with no
+    other event in between.
+
+    The first one of a resumed run is of the epoch that it continues from.
+    """
+    due: list[tuple[str, int | None]] = []
+    stopped_epoch: int | None = context.epochs_before or None
     for event in context.log.events:
-        if event.mono_ns is None:
-            yield Violation(
-                "log.txt",
-                "metadata.mono_ns on every event",
-                f"none on {event.key}",
-                TRAINING_LOOP,
-                event.line,
-            )
-            return
-        if (
-            previous is not None
-            and previous.mono_ns is not None
-            and event.mono_ns < previous.mono_ns
-        ):
-            yield Violation(
-                "log.txt",
-                f"{event.key} not before line {previous.line}",
-                f"{previous.mono_ns - event.mono_ns} ns before it",
-                TRAINING_LOOP,
-                event.line,
-            )
-            return
-        previous = event
-    boots = [repr(event.metadata.get("boot")) for event in context.log.events]
-    other = next(
-        (event for event, boot in zip(context.log.events, boots, strict=True) if boot != boots[0]),
-        None,
-    )
-    if other is not None:
-        observed = f"{len(set(boots))} boot ids; the second begins with {other.key}"
-        yield Violation("log.txt", "one boot of the machine", observed, TRAINING_LOOP, other.line)
-
-
-def _wall_clock(context: BundleContext) -> Iterator[Violation]:
-    for before, after in pairwise(context.log.events):
-        if before.mono_ns is None or after.mono_ns is None:
+        if event.key not in (*EVALUATION, "epoch_start", "epoch_stop", "run_stop"):
             continue
-        step_s = (after.time_ms - before.time_ms) / 1000 - (
-            after.mono_ns - before.mono_ns
-        ) * SECONDS_PER_NS
-        if abs(step_s) > WALL_CLOCK_STEP_S:
-            observed = f"the wall clock stepped by {step_s:.1f} s before {after.key}"
-            fix = "wait until NTP has set the clock before a run"
+        if event.key == "eval_start" and not due:
+            due = [("eval_accuracy", stopped_epoch), ("eval_stop", stopped_epoch)]
+            expected: tuple[str, int | None] = ("eval_start", stopped_epoch)
+        elif due:
+            expected = due.pop(0)
+        else:
+            expected = (
+                (event.key, event.epoch)
+                if event.key not in EVALUATION
+                else ("eval_start", stopped_epoch)
+            )
+        stopped_epoch = event.epoch if event.key == "epoch_stop" else stopped_epoch
+        if (event.key, event.epoch) != expected:
             yield Violation(
                 "log.txt",
-                f"wall clock and monotonic clock to differ by {WALL_CLOCK_STEP_S:g} s at most",
-                observed,
-                fix,
-                after.line,
+                f"{expected[0]} of epoch {expected[1]}",
+                f"{event.key} of epoch {event.epoch}",
+                event.line,
             )
-    last, later = (
-        max((event.time_ms for event in context.log.events), default=0),
-        context.run.closed_later,
-    )
-    closed_ms = None if later is None else later.get("time_ms")
-    if later is not None and not (is_number(closed_ms) and closed_ms >= last):
-        observed = f"closed_later.time_ms = {closed_ms!r}"[:200]
-        fix = (
-            "set the clock of the machine before `suite finish`; a board without a battery clock"
-            " may have none yet after it was cut off"
-        )
-        yield Violation(
-            RUN, f"a bundle that was closed after the log's last event, {last}", observed, fix
-        )
+            return
 
 
-def _step_counts(context: BundleContext) -> Iterator[Violation]:
+def _step_counts(context: BundleContext) -> Violations:
     """Check that every rank has every step once, and that the ranks' shares add up to each
     mini-batch."""
     samples, batch = context.request.data.train_samples, context.request.global_batch_size
@@ -227,21 +160,18 @@ def _step_counts(context: BundleContext) -> Iterator[Violation]:
             None,
         )
         if misplaced is not None:
-            observed = (
-                f"step {misplaced[1]} in row {misplaced[0]} of epoch"
-                f" {int(of_rank.epoch[misplaced[0] - 1])}"
-            )
-            expected = (
+            yield Violation(
+                STEPS,
                 f"steps {before + 1} to {before + len(of_rank)} of rank {rank}, each once and in"
-                " order"
+                " order",
+                f"step {misplaced[1]} in row {misplaced[0]} of epoch"
+                f" {int(of_rank.epoch[misplaced[0] - 1])}",
             )
-            yield Violation(STEPS, expected, observed, TRAINING_LOOP)
         if list(of_rank.epochs) != sorted(finished):
             yield Violation(
                 STEPS,
                 f"steps of rank {rank} in the epochs {numbers(finished)}",
                 f"in {numbers(of_rank.epochs)}",
-                TRAINING_LOOP,
             )
     for epoch, of_epoch in context.steps.by_epoch():
         if context.request.steps is not None and int(of_epoch.step.max()) == context.request.steps:
@@ -265,11 +195,54 @@ def _step_counts(context: BundleContext) -> Iterator[Violation]:
                 STEPS,
                 f"{steps} steps of {batch} samples, {samples} in all, in epoch {epoch}",
                 observed,
-                TRAINING_LOOP,
             )
 
 
-def _step_times(context: BundleContext) -> Iterator[Violation]:
+def _ranks(context: BundleContext) -> Violations:
+    """Check that every step is in every rank's records, and that each rank takes its share of the
+    mini-batch."""
+    ranks = context.request.parallel.ranks
+    recorded = list(context.steps.ranks)
+    if recorded != list(range(ranks)):
+        yield Violation(
+            STEPS,
+            f"steps of the ranks {numbers(range(ranks))}",
+            f"of the ranks {numbers(recorded)}",
+        )
+        return
+    logged = context.log.value("ranks")
+    if logged != ranks:
+        yield Violation("log.txt", f"ranks = {ranks}, as requested", shown(logged))
+    for rank, steps in context.steps.by_rank():
+        samples, shares = steps.samples.tolist(), _shares(context, len(steps), rank)
+        wrong = next((index for index, share in enumerate(shares) if samples[index] != share), None)
+        if wrong is not None:
+            whole = "rank 0 to take all samples of each mini-batch"
+            part = (
+                f"rank {rank} to take every {ordinal(ranks)} sample of each mini-batch, from the"
+                f" {ordinal(rank + 1)}"
+            )
+            yield Violation(
+                STEPS,
+                f"{whole if ranks == 1 else part}: {shares[wrong]} samples",
+                f"{samples[wrong]} samples in step {steps.step[wrong]} of epoch"
+                f" {steps.epoch[wrong]}",
+            )
+
+
+def _shares(context: BundleContext, steps: int, rank: int) -> list[int]:
+    """The samples of a rank, step by step."""
+    samples = context.request.data.train_samples
+    batch = context.request.global_batch_size
+    ranks = context.request.parallel.ranks
+    of_epoch = [
+        len(range(rank, min(batch, samples - index * batch), ranks))
+        for index in range(min(steps, -(-samples // batch)))
+    ]
+    return [of_epoch[index % len(of_epoch)] for index in range(steps)]
+
+
+def _step_times(context: BundleContext) -> Violations:
     """Check every rank by its own log and clock."""
     for rank, steps in context.steps.by_rank():
         if 0 <= rank < context.request.parallel.ranks:
@@ -281,9 +254,7 @@ def _step_times(context: BundleContext) -> Iterator[Violation]:
             )
 
 
-def _times_of_rank(
-    rank: int, log: Log, steps: "StepRecords", parts: tuple[str, ...]
-) -> Iterator[Violation]:
+def _times_of_rank(rank: int, log: Log, steps: "StepRecords", parts: tuple[str, ...]) -> Violations:
     """Check that the timed parts are not negative, that steps do not overlap, and that each lies
     within its epoch."""
     parts_s = steps.parts_s[: len(parts)]
@@ -296,11 +267,12 @@ def _times_of_rank(
             if not value_s >= -ROUNDING_S
         )
         value_s = float(steps.parts_s[PARTS.index(part), row])
-        observed = (
+        yield Violation(
+            STEPS,
+            f"{part} of 0 s or more on rank {rank}",
             f"{value_s:g} s in step {steps.step[row]} of epoch {steps.epoch[row]}, {int(bad.sum())}"
-            " in all"
+            " in all",
         )
-        yield Violation(STEPS, f"{part} of 0 s or more on rank {rank}", observed, TRAINING_LOOP)
         return
     early = steps.start_ns[1:] * SECONDS_PER_NS < steps.ends_s[:-1] - ROUNDING_S
     if early.any():
@@ -311,7 +283,7 @@ def _times_of_rank(
             " the one before it ends"
         )
         observed += f", {int(early.sum())} in all"
-        yield Violation(STEPS, f"steps of rank {rank} one after another", observed, TRAINING_LOOP)
+        yield Violation(STEPS, f"steps of rank {rank} one after another", observed)
     for start, stop in zip(log.all("epoch_start"), log.all("epoch_stop"), strict=False):
         inside = steps.epoch == start.epoch
         if not inside.any() or start.mono_ns is None or stop.mono_ns is None:
@@ -326,76 +298,123 @@ def _times_of_rank(
                 " epoch_stop"
             )
             row = int(outside.nonzero()[0][0])
-            early_s, late_s = (
-                (start.mono_ns - int(steps.start_ns[row])) * SECONDS_PER_NS,
-                float(steps.ends_s[row]) - stop.mono_ns * SECONDS_PER_NS,
-            )
+            early_s = (start.mono_ns - int(steps.start_ns[row])) * SECONDS_PER_NS
+            late_s = float(steps.ends_s[row]) - stop.mono_ns * SECONDS_PER_NS
             where = (
                 f"begins {seconds(early_s)} before epoch_start"
                 if early_s > 0
                 else f"ends {seconds(late_s)} after epoch_stop"
             )
             yield Violation(
-                STEPS,
-                expected,
-                f"step {steps.step[row]} {where}, {int(outside.sum())} in all",
-                TRAINING_LOOP,
+                STEPS, expected, f"step {steps.step[row]} {where}, {int(outside.sum())} in all"
             )
+
+
+def _epoch_ends(context: BundleContext) -> Violations:
+    """Check every rank by its own log and clock."""
+    for rank, steps in context.steps.by_rank():
+        if 0 <= rank < context.request.parallel.ranks:
+            yield from _ends_of_rank(rank, context.bundle.log(rank), steps)
+
+
+def _ends_of_rank(rank: int, log: Log, steps: "StepRecords") -> Violations:
+    """Check that epoch_stop has the time of the last step's end, and the number of steps. Where
+    steps are not split, it is after the last fetch."""
+    name = log_name(rank)
+    for stop in log.all("epoch_stop"):
+        inside = steps.epoch == stop.epoch
+        if not inside.any() or stop.mono_ns is None:
+            continue
+        late_s = stop.mono_ns * SECONDS_PER_NS - float(steps.ends_s[inside].max())
+        if abs(late_s) > MAX_END_DIFFERENCE_S and (steps.is_split or late_s < 0):
+            yield Violation(
+                name,
+                f"epoch_stop of epoch {stop.epoch} at the end of its last step",
+                f"{seconds(abs(late_s))} {'after' if late_s > 0 else 'before'} the end of step"
+                f" {int(steps.step[inside].max())}",
+                stop.line,
+            )
+        if stop.metadata.get("steps") != int(inside.sum()):
+            yield Violation(
+                name,
+                f"{int(inside.sum())} steps in epoch {stop.epoch}, as in {STEPS}",
+                f"steps = {shown(stop.metadata.get('steps'))} in the log",
+                stop.line,
+            )
+
+
+def _first_clock(context: BundleContext) -> Violations:
+    return _clock(0, context.log)
+
+
+def _other_clocks(context: BundleContext) -> Violations:
+    for rank, log in context.logs():
+        yield from _clock(rank, log) if rank else ()
+
+
+def _clock(rank: int, log: Log) -> Violations:
+    """Check that a rank's monotonic clock never goes back and that its log is of one boot."""
+    for before, event in pairwise((None, *log.events)):
+        if event is None:
+            continue
+        if event.mono_ns is None:
+            observed = f"none on {event.key}"
+            yield Violation(log_name(rank), "metadata.mono_ns on every event", observed, event.line)
+            return
+        if before is not None and before.mono_ns is not None and event.mono_ns < before.mono_ns:
+            yield Violation(
+                log_name(rank),
+                f"{event.key} not before line {before.line}",
+                f"{before.mono_ns - event.mono_ns} ns before it",
+                event.line,
+            )
+            return
+    boots = [repr(event.metadata.get("boot")) for event in log.events]
+    other = next((place for place, boot in enumerate(boots) if boot != boots[0]), None)
+    if other is not None:
+        event = log.events[other]
+        observed = f"{len(set(boots))} boot ids; the second begins with {event.key}"
+        yield Violation(log_name(rank), "one boot of the machine", observed, event.line)
 
 
 RULES = (
     Rule(
-        id="log-events",
-        sentence=(
-            "The log has init_start, init_stop, run_start and run_stop once each and in this order."
+        "events-in-order",
+        "The log has init_start, init_stop, run_start and run_stop once each and in this order."
+        " Within the run epochs 1, 2, … are each started, finished and evaluated as often as"
+        " requested, none missing; an evaluation is eval_start, one eval_accuracy and eval_stop,"
+        " right after its epoch.",
+        "These events bound the measured time: a missing epoch is missing time, and an accuracy"
+        " belongs to one state of the model.",
+        TRAINING_LOOP,
+        (
+            OfBundle("log-events", _events),
+            OfBundle("epochs-in-order", _epochs),
+            OfBundle("evaluations-in-order", _evaluations),
         ),
-        rationale="They bound the measured time.",
-        bundle_check=_events,
     ),
     Rule(
-        id="epochs-in-order",
-        sentence=(
-            "Within the run, epochs 1, 2, … are each started, finished and evaluated as often as"
-            " the workload requires, none missing."
-        ),
-        rationale="A missing epoch is missing time.",
-        bundle_check=_epochs,
+        "log-clock",
+        "A rank's monotonic clock never goes back from one event to the next, within one boot.",
+        "Every duration is measured with this clock.",
+        TRAINING_LOOP,
+        (OfBundle("log-clock", _first_clock), OfBundle("ranks-clock", _other_clocks)),
     ),
     Rule(
-        id="log-clock",
-        sentence="The monotonic clock never goes back from one event to the next, within one boot.",
-        rationale="Every duration is measured with it.",
-        bundle_check=_monotonic,
+        "steps-complete",
+        "The step table has every mini-batch of every finished epoch once and in order, of every"
+        " rank its share, and every sample once an epoch.",
+        "An epoch is all samples; a rank that trains on less makes the run faster.",
+        TRAINING_LOOP,
+        (OfBundle("steps-complete", _step_counts), OfBundle("ranks-complete", _ranks)),
     ),
     Rule(
-        id="wall-clock",
-        sentence=(
-            "The wall clock agrees with the monotonic clock to a quarter of a second from event to"
-            " event, and the bundle is closed after its run."
-        ),
-        rationale=(
-            "Edge boards without a battery clock are set during a run; durations are not affected,"
-            " but outside records cannot be aligned."
-        ),
-        severity=Severity.WARNING,
-        bundle_check=_wall_clock,
-    ),
-    Rule(
-        id="steps-complete",
-        sentence=(
-            "The step table has every mini-batch of every finished epoch once, in order, and every"
-            " sample once an epoch."
-        ),
-        rationale="An epoch is all samples.",
-        bundle_check=_step_counts,
-    ),
-    Rule(
-        id="steps-in-time",
-        sentence=(
-            "The parts of a step are not negative, steps do not overlap, and each lies between its"
-            " epoch's start and stop."
-        ),
-        rationale="Log and step records are independent records of the same time.",
-        bundle_check=_step_times,
+        "steps-in-time",
+        "The parts of a step are not negative, steps do not overlap, and each lies between its"
+        " epoch's start and stop. An epoch ends with its last step, to ten milliseconds, and the"
+        " log counts the steps that the table has.",
+        "Log and step records are independent records of the same time.",
+        TRAINING_LOOP,
+        (OfBundle("steps-in-time", _step_times), OfBundle("epoch-ends", _epoch_ends)),
     ),
 )

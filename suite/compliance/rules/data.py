@@ -2,7 +2,7 @@
 state."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -12,8 +12,16 @@ from suite.bundle.layout import READINGS, RUN, SUMMARY, SYSTEM
 from suite.bundle.nodes import NODES, read_nodes
 from suite.catalog.data_sets import DataSetDefinition, load_data_set, load_data_sets
 from suite.catalog.frameworks import is_own
-from suite.compliance.remedies import READINGS_AS_READ
-from suite.compliance.rule import CLOSED, BundleContext, RequestContext, Rule, Violation
+from suite.compliance.rule import (
+    CLOSED,
+    BundleContext,
+    OfBundle,
+    OfRequest,
+    RequestContext,
+    Rule,
+    Violation,
+    Violations,
+)
 from suite.compliance.values import is_number
 from suite.errors import SuiteError
 from suite.files.digest import FileDigest
@@ -46,7 +54,7 @@ def _definition(name: str) -> DataSetDefinition | None:
         return None
 
 
-def _as_defined(context: RequestContext) -> Iterator[Violation]:
+def _as_defined(context: RequestContext) -> Violations:
     """Check sizes, classes and layout against rules/datasets; generated data have sizes of their
     own."""
     data = context.request.data
@@ -54,10 +62,7 @@ def _as_defined(context: RequestContext) -> Iterator[Violation]:
     if definition is None:
         known = ", ".join(each.name for each in load_data_sets())
         yield Violation(
-            context.file,
-            f"a data set that rules/datasets defines ({known})",
-            repr(data.name),
-            "use --data with one of these names",
+            context.file, f"a data set that rules/datasets defines ({known})", repr(data.name)
         )
         return
     names = (
@@ -68,16 +73,15 @@ def _as_defined(context: RequestContext) -> Iterator[Violation]:
     for name in names:
         expected, found = getattr(definition, name), getattr(data, name)
         if expected is not None and found != expected:
-            fix = f"train on all of {definition.name!r}, or name the data set that was used"
             yield Violation(
                 context.file,
                 f"data.{name} = {expected!r}, as {definition.title} has",
-                repr(found)[:200],
-                fix,
+                repr(found),
+                fix=f"train on all of {definition.name!r}, or name the data set that was used",
             )
 
 
-def _folder(context: RequestContext) -> Iterator[Violation]:
+def _folder(context: RequestContext) -> Violations:
     """Check that the folder does not bear the name of another data set in the same layout, or of
     generated data."""
     data = context.request.data
@@ -89,30 +93,24 @@ def _folder(context: RequestContext) -> Iterator[Violation]:
     others = [] if data.synthetic is True else [GENERATED]
     for other in (*others, *definition.mistaken_for):
         if other in words or ("-" in other and other in folder):
-            fix = "name the folder after the data set that it holds, then run again"
             yield Violation(
                 context.file,
                 f"a folder with {definition.title}",
                 f"the folder {folder!r}, named for {other!r}",
-                fix,
             )
 
 
-def _digests(context: BundleContext) -> Iterator[Violation]:
+def _digests(context: BundleContext) -> Violations:
     """Compare the digests that the harness took before the run with the published ones."""
     definition, data = _definition(context.request.data.name), context.request.data
     if definition is None or data.verified is not True:
         return
     if not (context.bundle.path / DATA).exists():
-        yield Violation(
-            DATA, "the digests of the files that the run read", "no such file", READ_AGAIN
-        )
+        yield Violation(DATA, "the digests of the files that the run read", "no such file")
         return
     record = read_data_record(context.bundle)
     if record.name != data.name:
-        yield Violation(
-            DATA, f"the files of {data.name!r}", f"those of {record.name!r}", READ_AGAIN
-        )
+        yield Violation(DATA, f"the files of {data.name!r}", f"those of {record.name!r}")
         return
     found = {file.name: file for file in record.files}
     for file in definition.files:
@@ -128,13 +126,14 @@ def _digests(context: BundleContext) -> Iterator[Violation]:
 
 def _pictures(
     context: BundleContext, definition: DataSetDefinition, record: DataRecord
-) -> Iterator[Violation]:
+) -> Violations:
     """Check number and digest of the pictures: as many as samples where they are pinned, none where
     the data set has no pictures of its own."""
     if definition.pictures is not None and record.pictures_sha256 != definition.pictures.sha256:
-        expected = f"pictures with the digest {definition.pictures.sha256} over all of them"
         yield Violation(
-            DATA, expected, f"{record.pictures} pictures with {record.pictures_sha256}", READ_AGAIN
+            DATA,
+            f"pictures with the digest {definition.pictures.sha256} over all of them",
+            f"{record.pictures} pictures with {record.pictures_sha256}",
         )
     samples = context.request.data.train_samples + context.request.data.eval_samples
     if definition.pictures is not None and record.pictures < samples:
@@ -142,19 +141,16 @@ def _pictures(
             DATA,
             f"{samples} pictures or more, one for each sample that the tables name",
             f"{record.pictures}",
-            READ_AGAIN,
         )
     if definition.pictures is None and (record.pictures != 0 or record.pictures_sha256 is not None):
-        observed = f"{record.pictures} pictures with the digest {str(record.pictures_sha256)[:80]}"
         yield Violation(
             DATA,
             f"no digests of pictures: rules/datasets pins none of {definition.title}",
-            observed,
-            READ_AGAIN,
+            f"{record.pictures} pictures with the digest {str(record.pictures_sha256)[:80]}",
         )
 
 
-def _when(context: BundleContext) -> Iterator[Violation]:
+def _when(context: BundleContext) -> Violations:
     """Check when the digests were taken: right before the run, and long enough before it to read
     the files.
 
@@ -170,67 +166,60 @@ def _when(context: BundleContext) -> Iterator[Violation]:
     size_bytes = sum(file.size_bytes for file in record.files)
     least_s = MIN_START_S + size_bytes / MAX_DIGEST_BYTES_PER_S
     most_s = MAX_START_S + size_bytes / MIN_DIGEST_BYTES_PER_S + record.pictures * MAX_PICTURE_S
-    fix = "hand in data.json as `suite run` wrote it right before the run"
     if not least_s <= before_s <= most_s:
-        expected = (
-            f"digests of {size_bytes} bytes taken {least_s:.2f} to {most_s:.0f} s before init_start"
-        )
         yield Violation(
             DATA,
-            expected,
+            f"digests of {size_bytes} bytes taken {least_s:.2f} to {most_s:.0f} s before"
+            " init_start",
             f"taken_ns is {abs(before_s):.6g} s {'before' if before_s >= 0 else 'after'} it",
-            fix,
         )
         return
     first_ns = context.log.events[0].mono_ns
     # the harness begins this log; of several ranks the first may do so
     if context.request.parallel.ranks == 1 and first_ns is not None:
-        before_s, most_s = (
-            (first_ns - record.taken_ns) * SECONDS_PER_NS,
-            2 * (most_s - MAX_START_S) + MAX_PREPARED_S,
-        )
+        before_s = (first_ns - record.taken_ns) * SECONDS_PER_NS
+        most_s = 2 * (most_s - MAX_START_S) + MAX_PREPARED_S
         if before_s > most_s:
-            expected = (
+            yield Violation(
+                DATA,
                 f"digests of {size_bytes} bytes taken {most_s:.0f} s before the log's first event"
-                " at most"
+                " at most",
+                f"taken_ns is {before_s:.1f} s before it",
             )
-            yield Violation(DATA, expected, f"taken_ns is {before_s:.1f} s before it", fix)
 
 
-def _file(name: str, published: Mapping[str, Any], found: FileDigest | None) -> Iterator[Violation]:
+def _file(name: str, published: Mapping[str, Any], found: FileDigest | None) -> Violations:
     if found is None:
-        yield Violation(DATA, f"the digest of {name}", "none", READ_AGAIN)
+        yield Violation(DATA, f"the digest of {name}", "none")
         return
     for key, value in published.items():
         if value is not None and getattr(found, key) != value:
             yield Violation(
-                DATA,
-                f"{name}: {key} = {value}, as published",
-                repr(getattr(found, key)),
-                READ_AGAIN,
+                DATA, f"{name}: {key} = {value}, as published", repr(getattr(found, key))
             )
 
 
-def _cache(context: BundleContext) -> Iterator[Violation]:
+def _cache(context: BundleContext) -> Violations:
     """Check a run that is said to begin with an emptied page cache: the cache's first reading, and
     bytes read from the disk."""
     start = context.log.first("run_start")
     if context.request.cache_cleared is not True or start is None or start.mono_ns is None:
         return
-    fix = "let `suite run` empty the page cache, and leave its record as it is"
     if context.system.get("storage_medium") == IN_MEMORY:
-        expected = (
+        yield Violation(
+            RUN,
             f"a page cache that was not emptied: the data are in {IN_MEMORY} (storage_medium in"
-            f" {SYSTEM}), where they stay"
+            f" {SYSTEM}), where they stay",
+            "cache_cleared = true",
         )
-        yield Violation(RUN, expected, "cache_cleared = true", fix)
     for node in read_nodes(context.bundle):
         if (node.page_cache or {}).get("is_cold") is False:
-            expected = (
+            yield Violation(
+                NODES,
                 f"an empty page cache of {node.host[:100]} before the run, as {RUN} says"
-                " (cache_cleared)"
+                " (cache_cleared)",
+                "page_cache.is_cold = false",
             )
-            yield Violation(NODES, expected, "page_cache.is_cold = false", fix)
     resident = context.bundle.channels().get("page-cache", "resident")
     if (
         len(resident)
@@ -238,27 +227,21 @@ def _cache(context: BundleContext) -> Iterator[Violation]:
         and resident.values[0] > MAX_RESIDENT_RATIO
     ):
         seconds = (start.mono_ns - int(resident.t_ns[0])) * 1e-9
-        observed = (
-            f"{resident.values[0]:.0%} of the data set in memory {seconds:.1f} s before run_start"
-        )
         yield Violation(
             READINGS,
             f"an empty page cache before the run, as {RUN} says (cache_cleared)",
-            observed,
-            fix,
+            f"{resident.values[0]:.0%} of the data set in memory {seconds:.1f} s before run_start",
         )
     read = context.bundle.channels().get("disk", "read_bytes")
     if context.request.batches == "read" and len(read) > 1 and read.values[-1] <= read.values[0]:
-        observed = f"0 bytes in {len(read)} readings of the disk that holds the data set"
         yield Violation(
             READINGS,
             f"bytes read from the disk after the page cache was emptied (cache_cleared in {RUN})",
-            observed,
-            fix,
+            f"0 bytes in {len(read)} readings of the disk that holds the data set",
         )
 
 
-def _filled(context: BundleContext) -> Iterator[Violation]:
+def _filled(context: BundleContext) -> Violations:
     """Check, where the suite's own readers map the files into memory, that an epoch reads what it
     neither finds nor leaves in the page cache."""
     data = context.request.data
@@ -278,81 +261,51 @@ def _filled(context: BundleContext) -> Iterator[Violation]:
             continue
         if max(resident) >= MIN_MAPPED_RATIO or read_bytes >= MIN_READ_RATIO * size_bytes:
             continue
-        expected = (
+        yield Violation(
+            READINGS,
             f"{MIN_READ_RATIO * size_bytes / 2**20:.0f} MiB or more read from the disk in epoch"
-            f" {epoch.get('epoch')}, or the data in memory"
-        )
-        observed = (
+            f" {epoch.get('epoch')}, or the data in memory",
             f"{read_bytes / 2**20:.1f} MiB, and {max(resident):.0%} of the data in memory: the"
-            " readers map the files, so what was used is there"
+            " readers map the files, so what was used is there",
         )
-        yield Violation(READINGS, expected, observed, READINGS_AS_READ)
         return
 
 
 RULES = (
     Rule(
-        id="data-as-defined",
-        sentence=(
-            "A run's data set has the samples, classes and layout of its definition; generated data"
-            " have its classes and layout."
-        ),
-        rationale="Half of a data set is another data set.",
-        request_check=_as_defined,
+        "data-as-defined",
+        "A run's data set has the samples, classes and layout of its definition; generated data"
+        " have its classes and layout. The data folder does not have the name of another data set"
+        " with the same files, or of generated data.",
+        "Half of a data set is another data set, and Fashion-MNIST has the names and sizes of"
+        " MNIST's files.",
+        "train on all of the data set, or name the one that was used (--data, and its folder)",
+        (OfRequest("data-as-defined", _as_defined), OfRequest("data-folder", _folder)),
     ),
     Rule(
-        id="data-folder",
-        sentence=(
-            "The folder with the data is not named for another data set that has the same file"
-            " names, or for generated data."
+        "data-digests",
+        "A closed run records the digest of every file that it reads, and the digests are those of"
+        " the published data set. The harness took them before init_start: right before the log"
+        " began, and in a time in which the files can be read.",
+        "The harness reads and digests the files right before it starts the implementation. A mere"
+        " statement that they were verified proves nothing, and digests from another moment do not"
+        " show what was read.",
+        "run `suite data verify`, then run again: data.json is never edited",
+        (
+            OfBundle("data-digests", _digests, CLOSED),
+            OfBundle("data-digested-before", _when),
         ),
-        rationale="Fashion-MNIST has the names and sizes of MNIST's files.",
-        request_check=_folder,
     ),
     Rule(
-        id="data-digests",
-        sentence=(
-            "A closed run records the digest of every file that it reads, and they are those of the"
-            " published data set."
-        ),
-        rationale=(
-            "The harness reads and digests the files before the run; a statement that they were"
-            " verified proves nothing."
-        ),
-        divisions=CLOSED,
-        bundle_check=_digests,
-    ),
-    Rule(
-        id="data-digested-before",
-        sentence=(
-            "The digests of the data were taken before init_start: long enough to read the files,"
-            " and right before the harness began the log."
-        ),
-        rationale=(
-            "The harness takes them right before it starts the implementation. Digests of another"
-            " moment say nothing of what was read."
-        ),
-        bundle_check=_when,
-    ),
-    Rule(
-        id="cache-as-recorded",
-        sentence=(
-            "A run said to start with an emptied page cache begins with less than half of its data"
-            " in memory, and reads the disk; its data are on one, and no node says otherwise."
-        ),
-        rationale="A warm cache makes the first epoch, and the time to target, shorter.",
-        bundle_check=_cache,
-    ),
-    Rule(
-        id="cache-fills",
-        sentence=(
-            "An epoch of the suite's own readers finds or leaves data in memory that are mapped"
-            " files, or reads them from the disk."
-        ),
-        rationale=(
-            "What a mapped file's reader touches is in the page cache. Without it, every epoch"
-            " comes from the disk."
-        ),
-        bundle_check=_filled,
+        "page-cache",
+        "A run that records an emptied page cache has its data on a disk, starts with less than"
+        " half of them in memory, and reads the disk; no node says otherwise. Where the suite's own"
+        " readers map the files, an epoch reads from the disk what it neither finds in memory nor"
+        " leaves there.",
+        "A warm cache makes the first epoch, and the time to target, shorter. What a reader of"
+        " mapped files touches is in the page cache, or was read from the disk.",
+        "let `suite run` empty the page cache, and hand in its record and the readings as they were"
+        " written",
+        (OfBundle("cache-as-recorded", _cache), OfBundle("cache-fills", _filled)),
     ),
 )

@@ -2,41 +2,36 @@
 labels."""
 
 import re
-from collections.abc import Iterator
 
 from suite.bundle.disclosures import Disclosure, disclosures
 from suite.bundle.layout import RUN
 from suite.bundle.nodes import NODES, read_nodes
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
+from suite.compliance.submission_rule import OfSubmission, SubmissionContext
 from suite.compliance.wording import shown
 from suite.files.redaction import DATA, OUTPUT, ROOTS
 
 ORDER = 13  # after the files of a bundle
 
-FIX = (
-    "run again with this version of the suite, which leaves it out; what your own program logs or"
-    " prints, leave out there"
-)
-RUN_AGAIN = "run again with this version of the suite, and hand in the files as it wrote them"
 _LABEL, _ADDRESS_LABEL = re.compile(r"node(0|[1-9]\d{0,4})"), re.compile(r"address(0|[1-9]\d{0,4})")
 
 
-def _bundle(context: BundleContext) -> Iterator[Violation]:
+def _bundle(context: BundleContext) -> Violations:
     """Search the bundle's files, the withdrawal's reason included."""
     path = context.bundle.path
     for found in disclosures(path, sorted(path.rglob("*"))):
-        yield disclosed(found, FIX)
+        yield _disclosed(found)
 
 
-def disclosed(found: Disclosure, fix: str) -> Violation:
+def _disclosed(found: Disclosure) -> Violation:
     """What is wrong with a text that names somebody, without publishing it again."""
     expected = f"no text in {found.where} that names a person or a network"
     return Violation(
-        found.file, expected, f"what looks like {found.kind}: {found.shortened}", fix, found.line
+        found.file, expected, f"what looks like {found.kind}: {found.shortened}", found.line
     )
 
 
-def _paths(context: BundleContext) -> Iterator[Violation]:
+def _paths(context: BundleContext) -> Violations:
     """Check the folders that the request names, and the paths in the command."""
     request = context.request
     for key, value, root in (
@@ -44,7 +39,7 @@ def _paths(context: BundleContext) -> Iterator[Violation]:
         ("data.directory", request.data.directory, DATA),
     ):
         if not isinstance(value, str) or value.partition("/")[0] != root:
-            yield Violation(RUN, f"{key} relative to its root: {root}", shown(value), RUN_AGAIN)
+            yield Violation(RUN, f"{key} relative to its root: {root}", shown(value))
     for word in map(str, context.run.command):
         value = word.partition("=")[2] if word.startswith("--") else word.rpartition("=")[2]
         if value.startswith(("/", "~", "../")):
@@ -52,11 +47,10 @@ def _paths(context: BundleContext) -> Iterator[Violation]:
                 RUN,
                 f"paths of the command relative to a root ({', '.join(ROOTS)})",
                 f"an option with {value[:4]}…",
-                RUN_AGAIN,
             )
 
 
-def _labels(context: BundleContext) -> Iterator[Violation]:
+def _labels(context: BundleContext) -> Violations:
     """Check the names of the nodes in nodes.json and in the log: node<k> for the k-th host, counted
     from 0."""
     for place, node in enumerate(read_nodes(context.bundle)):
@@ -67,7 +61,6 @@ def _labels(context: BundleContext) -> Iterator[Violation]:
                 NODES,
                 f"the label node{place} as host and node",
                 f"{shown(node.host)} and {shown(node.node)}",
-                RUN_AGAIN,
             )
         address = (node.link or {}).get("address")
         if address is not None and not _ADDRESS_LABEL.fullmatch(str(address)):
@@ -75,7 +68,6 @@ def _labels(context: BundleContext) -> Iterator[Violation]:
                 NODES,
                 f"a label (address0, address1, …) in place of the address of node{place}'s link",
                 "another text",
-                RUN_AGAIN,
             )
     logged = context.log.first("nodes_of_ranks")
     names = logged.value if logged is not None and isinstance(logged.value, list) else []
@@ -85,7 +77,6 @@ def _labels(context: BundleContext) -> Iterator[Violation]:
             "log.txt",
             "nodes_of_ranks with the labels node0, node1, …",
             f"{shown(others[0])} among {len(names)}",
-            RUN_AGAIN,
             logged.line,
         )
     elif logged is not None and (order := list(dict.fromkeys(names))) != [
@@ -94,43 +85,41 @@ def _labels(context: BundleContext) -> Iterator[Violation]:
         yield Violation(
             "log.txt",
             "nodes_of_ranks with the labels in order, node0 for rank 0's node",
-            f"{names}"[:200],
-            RUN_AGAIN,
+            f"{names}",
             logged.line,
         )
 
 
+def _submission(context: SubmissionContext) -> Violations:
+    """Search the files of the submission that belong to no run."""
+    folders = {run.folder.path for run in context.runs}
+    files = [path for path in sorted(context.path.rglob("*")) if not folders & set(path.parents)]
+    for found in disclosures(context.path, files):
+        yield _disclosed(found)
+
+
 RULES = (
     Rule(
-        id="names-nobody",
-        sentence=(
-            "No file of a bundle names a person or a network: no home folder, account, host,"
-            " address or serial number."
+        "names-nobody",
+        "No file of a bundle or a submission names a person or a network: no home folder, account,"
+        " host, address or serial number. A submission names its organization.",
+        "Bundles are published for ever. What was measured does not depend on whose machine it"
+        " was, or in which network.",
+        "run again with this version of the suite, which records no such name; remove the name from"
+        " what your own program prints, or from what you wrote",
+        (
+            OfBundle("names-nobody", _bundle),
+            OfSubmission("submission-names-nobody", _submission),
         ),
-        rationale=(
-            "Bundles are published for ever. What was measured does not depend on whose machine it"
-            " was, or in which network."
-        ),
-        bundle_check=_bundle,
     ),
     Rule(
-        id="paths-relative",
-        sentence=(
-            "The folders in a request and the paths in a command are relative to stated roots:"
-            f" {', '.join(ROOTS)}."
-        ),
-        rationale=(
-            "A path from a disk's root names its owner, or how somebody's network is arranged."
-        ),
-        bundle_check=_paths,
-    ),
-    Rule(
-        id="nodes-labelled",
-        sentence=(
-            "Nodes are called node0, node1, …, in the order of the hostfile, in nodes.json and in"
-            " the log; addresses of links have labels, too."
-        ),
-        rationale="Names of hosts often are those of people, rooms or institutes.",
-        bundle_check=_labels,
+        "names-replaced",
+        "The folders in a request and the paths in a command are relative to stated roots"
+        f" ({', '.join(ROOTS)}). Nodes are called node0, node1, … in the order of the hostfile, in"
+        " nodes.json and in the log; addresses of links have labels.",
+        "A path from a disk's root names its owner, and names of hosts often are those of people,"
+        " rooms or institutes.",
+        "run again with this version of the suite, and hand in the files as it wrote them",
+        (OfBundle("paths-relative", _paths), OfBundle("nodes-labelled", _labels)),
     ),
 )

@@ -1,6 +1,6 @@
 """Files of a bundle: those of the format, and no others."""
 
-from collections.abc import Iterator
+import re
 from itertools import chain
 from pathlib import PurePath
 
@@ -9,7 +9,7 @@ from suite.bundle import layout
 from suite.bundle.attached import BEFORE, CHANGED, KEPT
 from suite.bundle.data_record import DATA
 from suite.bundle.nodes import NODES
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.files.tree import below
 
 ORDER = 12  # after the manifest
@@ -30,9 +30,10 @@ ALONE = (
     log_name(0),
 )
 """Files of a run of one rank on one node."""
+_OF_PLACE = re.compile(r"(?:log\.rank|readings\.node|baseload\.node)(\d{1,9})\.\w+")
 
 
-def _known(context: BundleContext) -> Iterator[Violation]:
+def _known(context: BundleContext) -> Violations:
     """Check every file's name; whether a file that belongs there is missing, other rules check."""
     path, parallel = context.bundle.path, context.request.parallel
     nodes = parallel.nodes if isinstance(parallel.nodes, int) else 1
@@ -62,10 +63,7 @@ def _known(context: BundleContext) -> Iterator[Violation]:
         name = file.relative_to(path).as_posix()
         if name not in known and not (name == layout.WITHDRAWN and layout.is_withdrawal(file)):
             yield Violation(
-                name,
-                "only files that `suite run` writes",
-                _observed(name, known, context),
-                "remove it, and describe what it was for in the notes",
+                name, "only files that `suite run` writes", _observed(name, known, context)
             )
 
 
@@ -86,14 +84,30 @@ def _observed(name: str, known: set[str], context: BundleContext) -> str:
     )
 
 
+def _requested(context: BundleContext) -> Violations:
+    """Check that no file is of a rank or a node that was not requested."""
+    parallel = context.request.parallel
+    for name in sorted(path.name for path in context.bundle.path.iterdir()):
+        found = _OF_PLACE.fullmatch(name)
+        if found is None:
+            continue
+        what, count = (
+            ("rank", parallel.ranks) if name.startswith("log.") else ("node", parallel.nodes)
+        )
+        if not 1 <= int(found[1]) < count:
+            asked = f"{count} {what}{'s' * (count > 1)}"
+            yield Violation(
+                name, f"files of {asked}, the number requested", f"a file of {what} {found[1]}"
+            )
+
+
 RULES = (
     Rule(
-        id="bundle-files",
-        sentence="A bundle has the files of its format, for its ranks and nodes, and no others.",
-        rationale=(
-            "What no check reads is no evidence, and names that differ in capital letters hide one"
-            " another on some machines."
-        ),
-        bundle_check=_known,
+        "bundle-files",
+        "A bundle has the files of its format, for its ranks and nodes, and no others.",
+        "A file that no check reads is no evidence, and names that differ in capital letters only"
+        " hide one another on some machines. The log of a rank shows that it worked.",
+        "remove the file, and say in the notes what it was for",
+        (OfBundle("bundle-files", _known), OfBundle("ranks-files", _requested)),
     ),
 )

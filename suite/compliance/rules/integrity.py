@@ -1,19 +1,18 @@
-"""Integrity: manifest, hash chain, recomputed figures, agreement of the records."""
+"""Integrity: manifest, hash chain, recomputed figures, system description."""
 
-from collections.abc import Iterator
+from typing import Any
 
-from reference_impls.definitions import request_facts
 from suite.bundle.layout import (
     COUNTERS,
     MANIFEST,
-    RUN,
     SUMMARY,
     SYSTEM,
     WITHDRAWN,
     is_withdrawal,
 )
-from suite.bundle.log import Log
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.agreement import Row, differing
+from suite.compliance.remedies import COPY_AGAIN
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.wording import shown
 from suite.files.tree import below
 from suite.metrics.json_diff import differences
@@ -21,29 +20,18 @@ from suite.metrics.schema1 import counters_as_schema_1, numbers_only, summary_as
 
 ORDER = 10  # first: changed files explain most other findings
 
-OF_OTHER_RULES = ("accelerator",)
-"""Facts that this rule does not compare: what the rule on processors judges."""
 
-COPY_AGAIN = "copy the whole run directory again; results are never edited, only superseded"
-
-
-def _manifest(context: BundleContext) -> Iterator[Violation]:
+def _manifest(context: BundleContext) -> Violations:
     path = context.bundle.path
     listed: dict[str, tuple[int, str]] = {}
     for number, line in enumerate(context.bundle.manifest(), start=1):
         digest, separator, name = line.partition("  ")
         if not separator or len(digest) != 64:
-            yield Violation(
-                MANIFEST, "a SHA-256, two spaces and a file name", line[:80], COPY_AGAIN, number
-            )
+            yield Violation(MANIFEST, "a SHA-256, two spaces and a file name", line[:80], number)
         else:
             if name in listed:
                 yield Violation(
-                    MANIFEST,
-                    f"{name[:200]} once",
-                    f"again, after line {listed[name][0]}",
-                    COPY_AGAIN,
-                    number,
+                    MANIFEST, f"{name[:200]} once", f"again, after line {listed[name][0]}", number
                 )
             listed[name] = (number, digest)
     present = {
@@ -53,7 +41,7 @@ def _manifest(context: BundleContext) -> Iterator[Violation]:
     }
     for name, file in present.items():
         if file.is_symlink():
-            yield Violation(name, "a plain file", "a link", COPY_AGAIN)
+            yield Violation(name, "a plain file", "a link")
         elif name == WITHDRAWN and name not in listed and is_withdrawal(file):
             continue  # says why, after the run was sealed
         elif name not in listed:
@@ -61,69 +49,57 @@ def _manifest(context: BundleContext) -> Iterator[Violation]:
                 name,
                 "only files that the manifest lists",
                 "a file that it does not list",
-                f"remove it (`suite finish` removes what a closing left), or {COPY_AGAIN}",
+                fix=f"remove it (`suite finish` removes what a closing left), or {COPY_AGAIN}",
             )
         elif context.bundle.sha256(file) != listed[name][1]:
             number, digest = listed[name]
-            expected = f"content with the SHA-256 {digest[:12]}…, as in line {number} of {MANIFEST}"
             yield Violation(
                 name,
-                expected,
+                f"content with the SHA-256 {digest[:12]}…, as in line {number} of {MANIFEST}",
                 f"SHA-256 {context.bundle.sha256(file)[:12]}…, {file.stat().st_size} bytes",
-                COPY_AGAIN,
             )
     for name, (number, _) in listed.items():
         if name not in present:
-            yield Violation(MANIFEST, f"the file {name[:200]}", "no such file", COPY_AGAIN, number)
+            yield Violation(MANIFEST, f"the file {name[:200]}", "no such file", number)
 
 
-def _readable(context: BundleContext) -> Iterator[Violation]:
+def _readable(context: BundleContext) -> Violations:
     for problem in context.log.problems:
         if not problem.chain:
-            yield Violation("log.txt", "MLPerf log lines", problem.what, COPY_AGAIN, problem.line)
+            yield Violation("log.txt", "MLPerf log lines", problem.what, problem.line)
 
 
-def _chain(context: BundleContext) -> Iterator[Violation]:
+def _chain(context: BundleContext) -> Violations:
     for problem in context.log.problems:
         if problem.chain:
             yield Violation(
-                "log.txt",
-                "an unbroken chain of SHA-256 values",
-                problem.what,
-                COPY_AGAIN,
-                problem.line,
+                "log.txt", "an unbroken chain of SHA-256 values", problem.what, problem.line
             )
 
 
-def _summary(context: BundleContext) -> Iterator[Violation]:
+def _summary(context: BundleContext) -> Violations:
     """Recompute every figure and compare it with summary.json."""
     computed, written = context.derived.to_dict(), context.summary
     if context.run.schema == 1:
         computed, written = summary_as_schema_1(computed), numbers_only(written)
-    for name, difference in differences(computed, written):
-        yield Violation(
-            SUMMARY,
-            f"{name} = {shown(difference[0])}, as recomputed from the raw records",
-            shown(difference[1]),
-            COPY_AGAIN,
-        )
+    return _recomputed(SUMMARY, computed, written)
 
 
-def _counters(context: BundleContext) -> Iterator[Violation]:
+def _counters(context: BundleContext) -> Violations:
     """Recompute every phase's counts from the meter's readings."""
     computed, written = context.derived_counters, context.bundle.json(COUNTERS)
     if context.run.schema == 1:
         computed, written = counters_as_schema_1(computed), numbers_only(written)
-    for name, difference in differences(computed, written):
-        yield Violation(
-            COUNTERS,
-            f"{name} = {shown(difference[0])}, as recomputed from the readings",
-            shown(difference[1]),
-            COPY_AGAIN,
-        )
+    return _recomputed(COUNTERS, computed, written)
 
 
-def _system(context: BundleContext) -> Iterator[Violation]:
+def _recomputed(file: str, computed: Any, written: Any) -> Violations:
+    for name, (follows, stated) in differences(computed, written):
+        expected = f"{name} = {shown(follows)}, as recomputed from the raw records"
+        yield Violation(file, expected, shown(stated))
+
+
+def _system(context: BundleContext) -> Violations:
     expected = {
         "device": context.request.platform,
         "framework": context.request.framework,
@@ -132,92 +108,44 @@ def _system(context: BundleContext) -> Iterator[Violation]:
     # rank 0 of several may be on another machine than the harness
     if context.request.parallel.ranks == 1 and context.log.events:
         expected["boot"] = context.log.events[0].metadata.get("boot")
-    for name, value in expected.items():
-        if context.system.get(name) != value:
-            yield Violation(
-                SYSTEM,
-                f"{name} = {shown(value)}, as in the run",
-                shown(context.system.get(name)),
-                COPY_AGAIN,
-            )
-
-
-def _log_is_the_request(context: BundleContext) -> Iterator[Violation]:
-    """Check that the log repeats the request."""
-    yield from repeats_request(context, context.log, "log.txt")
-
-
-def repeats_request(context: BundleContext, log: Log, name: str) -> Iterator[Violation]:
-    """Check that a rank's log, in the file ``name``, repeats the request."""
-    expected = {
-        key: value for key, value in request_facts(context.request) if key not in OF_OTHER_RULES
-    }
-    for key, value in expected.items():
-        event = log.first(key)
-        if event is None or event.value != value:
-            observed = "no such event" if event is None else shown(event.value)
-            line = None if event is None else event.line
-            yield Violation(
-                name, f"{key} = {shown(value)}, as {RUN} requests", observed, COPY_AGAIN, line
-            )
+    rows = (Row(name, value, ", as in the run") for name, value in expected.items())
+    return differing(SYSTEM, context.system.get, rows)
 
 
 RULES = (
     Rule(
-        id="manifest",
-        sentence="The manifest lists every file of the bundle with its SHA-256, and nothing else.",
-        rationale="It shows changed, lost and added files.",
-        bundle_check=_manifest,
+        "manifest",
+        "The manifest lists every file of the bundle with its SHA-256, and nothing else.",
+        "It shows changed, lost and added files.",
+        COPY_AGAIN,
+        (OfBundle("manifest", _manifest),),
     ),
     Rule(
-        id="log-readable",
-        sentence="Every log line with the MLPerf token is one valid event.",
-        rationale="A line that cannot be read may hide an event.",
-        bundle_check=_readable,
+        "log-chain",
+        "Every log line with the MLPerf token is one valid event, and carries the SHA-256 over the"
+        " line before it and itself.",
+        "The chain shows lines that were changed, dropped or moved after they were written; a line"
+        " that cannot be read may hide an event.",
+        COPY_AGAIN,
+        (OfBundle("log-readable", _readable), OfBundle("log-chain", _chain)),
     ),
     Rule(
-        id="log-chain",
-        sentence="Every log line carries the SHA-256 over the line before it and itself.",
-        rationale="It shows lines that were changed, dropped or moved after they were written.",
-        bundle_check=_chain,
-    ),
-    Rule(
-        id="summary-recomputes",
-        sentence=(
-            "Every derived figure equals the value recomputed from the raw records, to 1e-9"
-            " relative."
+        "figures-recompute",
+        "Every figure of summary.json and every count of counters.json equals the value recomputed"
+        " from the raw records, to 1e-9 relative.",
+        "Every number can be followed to its raw records.",
+        COPY_AGAIN,
+        (
+            OfBundle("summary-recomputes", _summary),
+            OfBundle("counters-recompute", _counters),
         ),
-        rationale="Every number can be followed to its raw records.",
-        bundle_check=_summary,
     ),
     Rule(
-        id="counters-recompute",
-        sentence=(
-            "Every count of every phase equals the value recomputed from the counters' readings, to"
-            " 1e-9 relative."
-        ),
-        rationale=(
-            "Instructions, cycles and misses explain a result; the explanation must be evidence"
-            " too."
-        ),
-        bundle_check=_counters,
-    ),
-    Rule(
-        id="system-agrees",
-        sentence=(
-            "The system description names the device, framework and version of the run, and the"
-            " boot in which it ran."
-        ),
-        rationale="A result belongs to the machine that made it.",
-        bundle_check=_system,
-    ),
-    Rule(
-        id="log-agrees-with-request",
-        sentence=(
-            "The log repeats the requested workload, division, data, seed, sizes and"
-            " hyperparameters."
-        ),
-        rationale="The run that was made must be the run that was requested.",
-        bundle_check=_log_is_the_request,
+        "system-agrees",
+        "The system description names the device, framework and version of the run, and the"
+        " boot in which it ran.",
+        "A result belongs to the machine that made it.",
+        COPY_AGAIN,
+        (OfBundle("system-agrees", _system),),
     ),
 )

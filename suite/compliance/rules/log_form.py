@@ -1,10 +1,8 @@
-"""Form of the logs: keys, types and clocks of events, initialisation, and time that no event
-accounts for."""
+"""Form of the logs: keys, types, initialisation, and time that no event accounts for."""
 
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
-from statistics import median
 
 from reference_impls import definitions
 from reference_impls.contract import SECONDS_PER_NS, log_name
@@ -12,21 +10,31 @@ from reference_impls.definitions import KEYS, POINT, REPEATED
 from suite.bundle.log import Log, LogEvent
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import TRAINING_LOOP
-from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
+from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
+from suite.compliance.values import elapsed_s, is_number
 from suite.compliance.wording import MAX_NAMES, shown
+from suite.metrics import uncounted
 
 ORDER = 35  # after the order of events
 
 START, STOP = "_start", "_stop"
 TYPES = {START: definitions.START, STOP: definitions.STOP}
 BY_OTHER_RULES = ("eval_accuracy",)
-MIN_CLOCK_INTERVALS, MIN_CLOCK_INTERVAL_S, CLOCK_RATES = 3, 0.5, (0.5, 2.0)
 MAX_INIT_S = 1800.0
 NAMESPACE = "edge"
 HOLE_S, HOLE_SHARE = 5.0, 0.1
+MIN_BUILD_S = 2e-9
+"""For a parameter: to draw its initial weight and copy it to the model. Honest runs: 76 ns and
+more."""
+MAX_PAUSE_S, MAX_PAUSE_SHARE = 0.5, 0.01  # 0.1 ms at most in real runs on a busy machine
+WITHOUT_PAUSE = (
+    ("run_start", "epoch_start"),
+    ("eval_stop", "epoch_start"),
+    ("eval_stop", "run_stop"),
+)
 
 
-def _once(context: BundleContext) -> Iterator[Violation]:
+def _once(context: BundleContext) -> Violations:
     for rank, log in context.logs():
         points = [
             event
@@ -40,48 +48,28 @@ def _once(context: BundleContext) -> Iterator[Violation]:
                 of_epoch = "" if epoch is None else f" of epoch {epoch}"
                 values = " and ".join(repr(event.value)[:60] for event in events[:2])
                 lines = ", ".join(str(event.line) for event in events[:5])
-                observed = f"{count} times (lines {lines}), with the values {values}"
                 yield Violation(
                     log_name(rank),
                     f"{key[:80]}{of_epoch} once",
-                    observed,
-                    TRAINING_LOOP,
+                    f"{count} times (lines {lines}), with the values {values}",
                     events[-1].line,
                 )
 
 
-def _namespaces(context: BundleContext) -> Iterator[Violation]:
+def _namespaces(context: BundleContext) -> Violations:
     for rank, log in context.logs():
         others = [event for event in log.events if event.namespace != NAMESPACE]
         if others:
-            observed = f"{others[0].namespace!r} of {others[0].key}"[:200] + (
-                f", and of {len(others) - 1} more events" if len(others) > 1 else ""
-            )
             yield Violation(
                 log_name(rank),
                 f"the namespace {NAMESPACE!r} in every line",
-                observed,
-                TRAINING_LOOP,
+                f"{others[0].namespace!r} of {others[0].key}"[:200]
+                + (f", and of {len(others) - 1} more events" if len(others) > 1 else ""),
                 others[0].line,
             )
 
 
-def _known_keys(context: BundleContext) -> Iterator[Violation]:
-    """Report the keys that an implementation logs of its own: the contract allows them, and readers
-    should see them."""
-    others = {event.key: event for event in context.log.events if event.key not in KEYS}
-    if others:
-        observed = ", ".join(
-            f"{key[:40]} = {shown(event.value)[:60]}"
-            for key, event in list(others.items())[:MAX_NAMES]
-        )
-        fix = "explain them in the notes of the submission"
-        yield Violation(
-            "log.txt", "the keys of the contract", observed, fix, next(iter(others.values())).line
-        )
-
-
-def _types(context: BundleContext) -> Iterator[Violation]:
+def _types(context: BundleContext) -> Violations:
     """Check that starts and stops are the ends of intervals, and everything else a point in
     time."""
     for rank, log in context.logs():
@@ -96,7 +84,6 @@ def _types(context: BundleContext) -> Iterator[Violation]:
                 log_name(rank),
                 f"event_type {_type_of(key)!r} for {key[:80]}",
                 observed,
-                TRAINING_LOOP,
                 events[0].line,
             )
 
@@ -105,66 +92,51 @@ def _type_of(key: str) -> str:
     return TYPES.get(key[key.rfind("_") :], POINT) if "_" in key else POINT
 
 
-def _clocks(context: BundleContext) -> Iterator[Violation]:
-    """Check that monotonic times are not negative, and that the wall clock runs: it may be set, but
-    it does not stand still."""
-    for rank, log in context.logs():
-        early = next(
-            (event for event in log.events if event.mono_ns is not None and event.mono_ns < 0), None
+def _known_keys(context: BundleContext) -> Violations:
+    """Report the keys that an implementation logs of its own: the contract allows them, and readers
+    should see them."""
+    others = {event.key: event for event in context.log.events if event.key not in KEYS}
+    if others:
+        yield Violation(
+            "log.txt",
+            "the keys of the contract",
+            ", ".join(
+                f"{key[:40]} = {shown(event.value)[:60]}"
+                for key, event in list(others.items())[:MAX_NAMES]
+            ),
+            next(iter(others.values())).line,
         )
-        if early is not None:
-            yield Violation(
-                log_name(rank),
-                "a monotonic clock that counts from the boot",
-                f"mono_ns = {early.mono_ns}",
-                TRAINING_LOOP,
-                early.line,
-            )
-        timed = [
-            (event.time_ms / 1000, event.mono_ns * SECONDS_PER_NS)
-            for event in log.events
-            if event.mono_ns is not None
-        ]
-        intervals = [
-            (later[0] - wall_s, later[1] - mono_s) for (wall_s, mono_s), later in pairwise(timed)
-        ]
-        rates = [wall_s / mono_s for wall_s, mono_s in intervals if mono_s >= MIN_CLOCK_INTERVAL_S]
-        if (
-            len(rates) >= MIN_CLOCK_INTERVALS
-            and not CLOCK_RATES[0] <= median(rates) <= CLOCK_RATES[1]
-        ):
-            expected = (
-                "a wall clock (time_ms) that runs as fast as the monotonic clock between most"
-                " events"
-            )
-            yield Violation(
-                log_name(rank),
-                expected,
-                f"{median(rates):.2g} s a second, the median of {len(rates)} intervals",
-                TRAINING_LOOP,
-            )
 
 
-def _initialisation(context: BundleContext) -> Iterator[Violation]:
+def _capped(context: BundleContext) -> Violations:
     begin, start = context.log.first("init_start"), context.log.first("run_start")
-    if begin is None or start is None or begin.mono_ns is None or start.mono_ns is None:
-        return
-    took_s = (start.mono_ns - begin.mono_ns) * SECONDS_PER_NS
-    if took_s > MAX_INIT_S:
-        fix = (
-            "build, compile and tune in less time before run_start; what takes longer belongs to"
-            " the run"
-        )
+    took_s = elapsed_s(begin, start)
+    if start is not None and took_s is not None and took_s > MAX_INIT_S:
         yield Violation(
             "log.txt",
             f"run_start at most {MAX_INIT_S:.0f} s after init_start",
             f"{took_s:.1f} s after it",
-            fix,
             start.line,
         )
 
 
-def _holes(context: BundleContext) -> Iterator[Violation]:
+def _takes(context: BundleContext) -> Violations:
+    stop, parameters = context.log.first("init_stop"), context.log.value("parameters")
+    took_s = elapsed_s(context.log.first("init_start"), stop)
+    if stop is None or took_s is None or not is_number(parameters):
+        return
+    least_s = MIN_BUILD_S * parameters
+    if took_s < least_s:
+        yield Violation(
+            "log.txt",
+            f"{least_s * 1e6:.3g} microseconds or more from init_start to init_stop, to draw"
+            f" {parameters:g} initial weights",
+            f"{took_s * 1e6:.3g} microseconds",
+            stop.line,
+        )
+
+
+def _holes(context: BundleContext) -> Violations:
     """Check that between run_start and run_stop hardly any time lies outside logged intervals
     (epochs, evaluations)."""
     for rank, log in context.logs():
@@ -176,12 +148,12 @@ def _holes(context: BundleContext) -> Iterator[Violation]:
                     f"{event.key}{'' if event.epoch is None else f' of epoch {event.epoch}'}"
                     for event in (before, after)
                 ]
-                expected = (
-                    f"at most {allowed_s:.1f} s between {names[0]} and {names[1]}, which no logged"
-                    " interval covers"
-                )
                 yield Violation(
-                    log_name(rank), expected, f"{hole_s:.3f} s", TRAINING_LOOP, after.line
+                    log_name(rank),
+                    f"at most {allowed_s:.1f} s between {names[0]} and {names[1]}, which no logged"
+                    " interval covers",
+                    f"{hole_s:.3f} s",
+                    after.line,
                 )
 
 
@@ -216,71 +188,80 @@ def _outside(log: Log) -> Iterator[tuple[LogEvent, LogEvent, float]]:
         last = None if last is None else event
 
 
+def _no_pause(context: BundleContext) -> Violations:
+    """Check that nothing takes time between an evaluation and the next epoch but what is not
+    counted; events in between have their own rules."""
+
+    epochs_s = [
+        (steps.ends_s.max() - steps.start_ns.min() * SECONDS_PER_NS)
+        for _, steps in context.steps.first_rank.by_epoch()
+    ]
+    longest_s = MAX_PAUSE_S + MAX_PAUSE_SHARE * float(max(epochs_s, default=0.0))
+    left_out = uncounted.uncounted_intervals(context.log)
+    for before, after in pairwise(
+        event for event in context.log.events if event.key not in (uncounted.START, uncounted.STOP)
+    ):
+        if (
+            (before.key, after.key) not in WITHOUT_PAUSE
+            or before.mono_ns is None
+            or after.mono_ns is None
+        ):
+            continue
+        pause_s = uncounted.counted_s((before.mono_ns, after.mono_ns), left_out)
+        if pause_s > longest_s:
+            yield Violation(
+                "log.txt",
+                f"{after.key} right after {before.key}, within {longest_s:.2f} s",
+                f"{pause_s:.2f} s in which nothing was recorded",
+                after.line,
+            )
+
+
 RULES = (
     Rule(
-        id="log-keys-once",
-        sentence="A rank logs each value once, or once an epoch.",
-        rationale=(
-            "Readers that take the first and readers that take the last value must see the same"
-            " run."
+        "log-form",
+        "A rank logs each value once, or once an epoch, in the namespace edge. Events named …_start"
+        " and …_stop are the ends of intervals (INTERVAL_START, INTERVAL_END), all others points"
+        " (POINT_IN_TIME).",
+        "Every reader must see the same run: readers that take the first value of a key and those"
+        " that take the last, and readers of MLPerf logs, which find intervals by the event types.",
+        TRAINING_LOOP,
+        (
+            OfBundle("log-keys-once", _once),
+            OfBundle("log-namespace", _namespaces),
+            OfBundle("log-event-types", _types),
         ),
-        bundle_check=_once,
     ),
     Rule(
-        id="log-namespace",
-        sentence="Every line of a log has the namespace edge.",
-        rationale="The contract writes it; lines of another namespace are another program's.",
-        bundle_check=_namespaces,
+        "log-keys-own",
+        "Keys in the log of a closed run that are not the contract's are reported with their"
+        " values.",
+        "An implementation may log more of itself. A reader should see it: weights that were"
+        " loaded, or another precision.",
+        "explain them in the notes of the submission",
+        (OfBundle("log-keys-own", _known_keys, CLOSED, Severity.NOTE),),
     ),
     Rule(
-        id="log-keys-own",
-        sentence=(
-            "Keys in the log of a closed run that are not the contract's are reported with their"
-            " values."
+        "initialisation-time",
+        "A run starts at most 30 minutes after its initialisation does, and building the model"
+        " takes as long as drawing its initial weights does: 2 ns a parameter.",
+        "What is built, compiled and tuned before run_start is not measured: without a limit,"
+        " training could be moved there. What is built before init_start is in no record.",
+        "log init_start before the model is built and init_stop after it; what takes longer belongs"
+        " to the run",
+        (
+            OfBundle("initialisation-capped", _capped),
+            OfBundle("initialisation-takes", _takes),
         ),
-        rationale=(
-            "An implementation may log more of itself. A reader should see it: weights that were"
-            " loaded, or another precision."
-        ),
-        divisions=CLOSED,
-        severity=Severity.NOTE,
-        bundle_check=_known_keys,
     ),
     Rule(
-        id="log-event-types",
-        sentence=(
-            "Events named …_start and …_stop are the ends of intervals (INTERVAL_START,"
-            " INTERVAL_END), all others points (POINT_IN_TIME)."
-        ),
-        rationale="Readers of MLPerf logs take the intervals from the event types.",
-        bundle_check=_types,
-    ),
-    Rule(
-        id="log-clocks-run",
-        sentence="Monotonic times are not negative, and the wall clock runs between most events.",
-        rationale=(
-            "A log that a script wrote afterwards has times of one moment, or of before the boot."
-        ),
-        bundle_check=_clocks,
-    ),
-    Rule(
-        id="initialisation-capped",
-        sentence="The run starts at most 30 minutes after its initialisation does.",
-        rationale=(
-            "What is built, compiled and tuned before run_start is not measured: without a limit,"
-            " training could be moved there."
-        ),
-        bundle_check=_initialisation,
-    ),
-    Rule(
-        id="time-accounted",
-        sentence=(
-            "Between run_start and run_stop no gap between epochs and evaluations is longer than"
-            " five seconds and a tenth of an epoch."
-        ),
-        rationale=(
-            "A gap is time of which nothing is known: an epoch that was taken out leaves one."
-        ),
-        bundle_check=_holes,
+        "time-accounted",
+        "Between run_start and run_stop no gap between epochs and evaluations is longer than"
+        " five seconds and a tenth of an epoch; an epoch begins right after the evaluation before"
+        " it, within half a second and a hundredth of an epoch.",
+        "The loop does nothing between epochs and evaluations. Work that was moved there would be"
+        " in no epoch's time, and an epoch that was taken out leaves a gap.",
+        TRAINING_LOOP,
+        (OfBundle("time-accounted", _holes), OfBundle("no-pause", _no_pause)),
     ),
 )

@@ -1,20 +1,31 @@
-"""Losses: those of mini-batches that were trained on, and as low as the accuracies need."""
+"""Losses: those of mini-batches that were trained on, from initial weights, and as low as the
+accuracies need."""
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from itertools import combinations
 
+import numpy as np
+
+from suite.bundle.arrays import Values
 from suite.bundle.layout import STEPS
+from suite.bundle.log import LogEvent
+from suite.bundle.steps import StepRecords
+from suite.catalog.divisions import Division
 from suite.catalog.frameworks import is_own, known_frameworks
-from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
+from suite.compliance.evidence import repeated_block, too_few_turning_points
+from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
 
-if TYPE_CHECKING:
-    from suite.bundle.log import LogEvent
-    from suite.bundle.steps import StepRecords
+ORDER = 72  # after the results
 
-ORDER = 91  # after losses-possible: they are numbers by now
-
-MIN_STEPS = 500  # with fewer, six standard deviations are more than a smoothed course differs by
+FIRST_STEPS, FIRST_LOSS = 10, (0.5, 3.0)  # of ln(classes), the loss of guessing
+MAX_REPEATED_SHARE, MIN_STEPS, MAX_EPOCHS = 0.02, 100, 100
+MIN_SCATTERED = (
+    500  # with fewer, six standard deviations are more than a smoothed course differs by
+)
+WINDOW, UNTRAINED, TRAINED = 10, 0.6, 0.1
+"""Steps of a mean; shares of the loss of guessing above which a model is untrained, and below which
+it is trained."""
 # 2/3 for independent losses; 0.641 to 0.676 in 20 real runs of three frameworks, batches of 16 to
 # 128, one and two ranks
 TURNING_SHARE = 0.62
@@ -29,61 +40,209 @@ GUESSED_ACCURACY, LEARNED_LOSS = 2.0, 0.25  # of 1 / classes and of ln(classes)
 MIN_EQUAL, MAX_EQUAL_SHARE = 20, 0.1
 # running statistics with the momentum 0.99 have forgotten their initial values by then
 SETTLED_STEPS = 500
-FIX = "run again; never edit losses or accuracies"
+RATIO_TOLERANCE = 1e-6  # of float32, which has 1.2e-7
+# 0.02 at most in 18 real runs of three frameworks, and where losses are those of guessing
+MIN_IN_RATIO = 0.5
+MIN_DISTINCT = 0.5  # losses of few bits are equal by chance
 
 
-def _scatter(context: BundleContext) -> Iterator[Violation]:
-    """Check, rank by rank, that losses rise and fall from one mini-batch to the next as independent
-    samples do."""
-    from suite.compliance.evidence import too_few_turning_points  # start-up: loads numpy
+def _possible(context: BundleContext) -> Violations:
+    """Check that losses are finite, not negative and not all alike, and that the first ones are
+    near the loss of guessing."""
+
+    losses = context.steps.loss
+    bad = ~((losses >= 0) & (losses < math.inf))
+    if bad.any():
+        steps, row = context.steps, int(bad.nonzero()[0][0])
+        yield Violation(
+            STEPS,
+            "losses of zero or more",
+            f"{losses[row]} in step {steps.step[row]} of epoch {steps.epoch[row]} on rank"
+            f" {steps.rank[row]}, {int(bad.sum())} in all",
+        )
+        return
+    different = 1 + np.count_nonzero(np.diff(np.sort(losses)))
+    if len(losses) > FIRST_STEPS and different < len(losses) / 10:
+        yield Violation(
+            STEPS,
+            "losses that differ from step to step",
+            f"{different} different losses in {len(losses)} steps",
+        )
+    if (
+        context.request.division == Division.CLOSED.value
+        and context.request.data.classes > 1
+        and len(losses)
+    ):
+        guess = math.log(context.request.data.classes)
+        first = float(losses[:FIRST_STEPS].mean())
+        if not FIRST_LOSS[0] * guess <= first <= FIRST_LOSS[1] * guess:
+            yield Violation(
+                STEPS,
+                f"a first loss near ln({context.request.data.classes}) = {guess:.2f}",
+                f"{first:.3f} over {FIRST_STEPS} steps",
+            )
+
+
+def _equal(context: BundleContext) -> Violations:
+    """Check that hardly any loss equals that of the step before, in each rank's steps."""
 
     for rank, steps in context.steps.by_rank():
-        if len(steps) < MIN_STEPS:
+        equal = np.flatnonzero(np.diff(steps.loss) == 0)
+        if len(steps) >= MIN_STEPS and len(equal) > MAX_REPEATED_SHARE * len(steps):
+            yield Violation(
+                STEPS,
+                f"losses that differ from one step to the next, on rank {rank}",
+                f"{len(equal)} of {len(steps)} equal to that of the step before, the first in step"
+                f" {int(steps.step[equal[0] + 1])}",
+            )
+
+
+def _course(context: BundleContext) -> Violations:
+    """Check that the loss does not fall from that of an untrained model to that of a trained one
+    within a few steps."""
+
+    losses, classes = context.steps.first_rank.loss, context.request.data.classes
+    if len(losses) < 2 * WINDOW or context.request.division != Division.CLOSED.value or classes < 2:
+        return
+    guess = math.log(classes)
+    medians = np.median(np.lib.stride_tricks.sliding_window_view(losses, WINDOW), axis=1)
+    falls = np.flatnonzero(
+        (medians[:-WINDOW] > UNTRAINED * guess) & (medians[WINDOW:] < TRAINED * guess)
+    )
+    if len(falls):
+        first = int(falls[0])
+        step = int(context.steps.first_rank.step[first + WINDOW])
+        yield Violation(
+            STEPS,
+            f"a loss that takes more than {WINDOW} steps from above {UNTRAINED * guess:.2f} to"
+            f" below {TRAINED * guess:.2f}",
+            f"{medians[first]:.3f} in the {WINDOW} steps before step {step},"
+            f" {medians[first + WINDOW]:.3f} from it on",
+        )
+
+
+def _single(context: BundleContext) -> Violations:
+    """Check that the losses of a framework's float32 arithmetic are float32 numbers; of several
+    ranks they may be means."""
+
+    request = context.request
+    framework = known_frameworks().get(request.framework)
+    if framework is None or not framework.needs_environment or request.parallel.ranks > 1:
+        return
+    losses = context.steps.loss
+    others = (losses != losses.astype(np.float32)).nonzero()[0]
+    if len(others):
+        yield Violation(
+            STEPS,
+            "losses that are float32 numbers, which the framework computes in",
+            f"{float(losses[others[0]])!r} in step {context.steps.step[others[0]]}, {len(others)}"
+            f" of {len(losses)} steps",
+        )
+
+
+def _scatter(context: BundleContext) -> Violations:
+    """Check, rank by rank, that losses rise and fall from one mini-batch to the next as independent
+    samples do."""
+
+    for rank, steps in context.steps.by_rank():
+        if len(steps) < MIN_SCATTERED:
             continue
         found = too_few_turning_points(steps.loss, TURNING_SHARE)
         if found is not None:
             turning, places, smallest = found
-            observed = (
-                f"{turning} of {places} losses of rank {rank} are larger or smaller than both"
-                " neighbours"
-            )
             yield Violation(
                 STEPS,
                 f"{smallest} or more, as of mini-batches that differ by chance",
-                observed,
-                FIX,
+                f"{turning} of {places} losses of rank {rank} are larger or smaller than both"
+                " neighbours",
             )
 
 
-def _repeated(context: BundleContext) -> Iterator[Violation]:
+def _repeated(context: BundleContext) -> Violations:
     """Check that no losses of several mini-batches in a row occur a second time."""
-    from suite.compliance.evidence import repeated_block  # start-up: loads numpy
 
     for rank, steps in context.steps.by_rank():
         places = repeated_block(steps.loss, BLOCK, DISTINCT)
         if places is not None:
             first, second = (int(steps.step[place]) for place in places)
-            observed = (
+            yield Violation(
+                STEPS,
+                "losses of their own for every mini-batch",
                 f"the losses of the steps {second} to {second + BLOCK - 1} of rank {rank} are those"
-                f" of the steps {first} to {first + BLOCK - 1}"
+                f" of the steps {first} to {first + BLOCK - 1}",
             )
-            yield Violation(STEPS, "losses of their own for every mini-batch", observed, FIX)
 
 
-def _low_enough(context: BundleContext) -> Iterator[Violation]:
+def _of_ranks(context: BundleContext) -> Violations:
+    """Check that the ranks' losses differ: every rank of the suite's own loop logs that of its own
+    samples."""
+    first = None
+    for rank, steps in context.steps.by_rank() if is_own(context.request.framework) else ():
+        first = steps.loss if first is None else first
+        count = min(len(first), len(steps))
+        equal = int((first[:count] == steps.loss[:count]).sum())
+        if rank and equal >= MIN_EQUAL and equal > MAX_EQUAL_SHARE * count:
+            yield Violation(
+                STEPS,
+                "losses of their own for every rank, which trains on other samples",
+                f"{equal} of rank {rank} are rank 0's",
+            )
+
+
+def _in_ratio(context: BundleContext) -> Violations:
+    """Check that the losses of two epochs, sorted, are not in one ratio."""
+
+    for rank, of_rank in context.steps.by_rank():
+        courses = _sorted_losses(of_rank)
+        for (first, one), (second, other) in combinations(courses.items(), 2):
+            if len(one) != len(other):
+                continue
+            ratios = other / one
+            share = float((abs(ratios / np.median(ratios) - 1) < RATIO_TOLERANCE).mean())
+            if share >= MIN_IN_RATIO:
+                yield Violation(
+                    STEPS,
+                    "losses of their own in every epoch",
+                    f"{share:.0%} of those of epoch {second} of rank {rank} are"
+                    f" {np.median(ratios):.4g} times those of epoch {first}, if sorted",
+                )
+                return
+
+
+def _sorted_losses(steps: "StepRecords") -> "dict[int, Values]":
+    """The sorted losses of the epochs whose losses are positive and mostly different."""
+
+    found: dict[int, Values] = {}
+    for epoch, of_epoch in steps.by_epoch():
+        losses = np.sort(of_epoch.loss)
+        if (
+            len(losses) >= MIN_STEPS
+            and losses[0] > 0
+            and np.isfinite(losses[-1])
+            and len(np.unique(losses)) >= MIN_DISTINCT * len(losses)
+        ):
+            found[epoch] = losses
+        if len(found) == MAX_EPOCHS:
+            break
+    return found
+
+
+def _low_enough(context: BundleContext) -> Violations:
     """Check each accuracy against the mean loss of the last quarter of its epoch."""
     samples = context.request.data.eval_samples
     for event, accuracy, loss, _ in _evaluated(context):
         errors, expected = (1 - accuracy) * samples, MIN_ERROR_PER_LOSS * loss * samples
         if expected >= MIN_EXPECTED_ERRORS and errors < expected:
-            wanted = (
+            yield Violation(
+                "log.txt",
                 f"{expected:.0f} or more of {samples} samples wrong at a mean loss of {loss:.3g} in"
-                f" the last quarter of epoch {event.epoch}"
+                f" the last quarter of epoch {event.epoch}",
+                f"{errors:.0f}",
+                event.line,
             )
-            yield Violation("log.txt", wanted, f"{errors:.0f}", FIX, event.line)
 
 
-def _high_enough(context: BundleContext) -> Iterator[Violation]:
+def _high_enough(context: BundleContext) -> Violations:
     classes = context.request.data.classes
     for event, accuracy, loss, done in _evaluated(context):
         has_learned = (
@@ -92,11 +251,13 @@ def _high_enough(context: BundleContext) -> Iterator[Violation]:
             and loss < LEARNED_LOSS * math.log(classes)
         )
         if has_learned and accuracy < GUESSED_ACCURACY / classes:
-            wanted = (
+            yield Violation(
+                "log.txt",
                 f"an accuracy over {GUESSED_ACCURACY / classes:.3g} at a mean loss of {loss:.3g} in"
-                f" the last quarter of epoch {event.epoch}"
+                f" the last quarter of epoch {event.epoch}",
+                f"{accuracy:.4g}",
+                event.line,
             )
-            yield Violation("log.txt", wanted, f"{accuracy:.4g}", FIX, event.line)
 
 
 def _evaluated(context: BundleContext) -> "Iterator[tuple[LogEvent, float, float, int]]":
@@ -114,108 +275,54 @@ def _evaluated(context: BundleContext) -> "Iterator[tuple[LogEvent, float, float
             yield event, float(event.value), loss, last
 
 
-def _single(context: BundleContext) -> Iterator[Violation]:
-    """Check that the losses of a framework's float32 arithmetic are float32 numbers; of several
-    ranks they may be means."""
-    import numpy as np  # start-up
-
-    request = context.request
-    framework = known_frameworks().get(request.framework)
-    if framework is None or not framework.needs_environment or request.parallel.ranks > 1:
-        return
-    losses = context.steps.loss
-    others = (losses != losses.astype(np.float32)).nonzero()[0]
-    if len(others):
-        observed = (
-            f"{float(losses[others[0]])!r} in step {context.steps.step[others[0]]}, {len(others)}"
-            f" of {len(losses)} steps"
-        )
-        yield Violation(
-            STEPS, "losses that are float32 numbers, which the framework computes in", observed, FIX
-        )
-
-
-def _of_ranks(context: BundleContext) -> Iterator[Violation]:
-    """Check that the ranks' losses differ: every rank of the suite's own loop logs that of its own
-    samples."""
-    first = None
-    for rank, steps in context.steps.by_rank() if is_own(context.request.framework) else ():
-        first = steps.loss if first is None else first
-        count = min(len(first), len(steps))
-        equal = int((first[:count] == steps.loss[:count]).sum())
-        if rank and equal >= MIN_EQUAL and equal > MAX_EQUAL_SHARE * count:
-            yield Violation(
-                STEPS,
-                "losses of their own for every rank, which trains on other samples",
-                f"{equal} of rank {rank} are rank 0's",
-                FIX,
-            )
-
-
 RULES = (
     Rule(
-        id="losses-scatter",
-        sentence="Losses rise and fall from step to step as those of different mini-batches do.",
-        rationale=(
-            "The mini-batches of an epoch share no sample, so their losses scatter independently"
-            " around the course of the training: two of three are larger or smaller than both"
-            " neighbours, whatever the scatter's size. Sorted, smoothed or interpolated losses are"
-            " not."
+        "losses-computed",
+        "Losses are finite, not negative and not all alike. In a closed run the first losses are"
+        " near the loss of guessing, more than ten steps pass between an untrained model's loss and"
+        " a trained one's, and at most one loss in fifty equals that of the step before; the losses"
+        " of a single rank are float32 numbers.",
+        "Other losses were not computed, came from other initial weights, or were rounded"
+        " afterwards. If the steps of a larger mini-batch are cut in pieces, the pieces have the"
+        " same loss.",
+        "begin with the initial weights of the workload, and record the loss of every mini-batch as"
+        " it was computed",
+        (
+            OfBundle("losses-possible", _possible),
+            OfBundle("losses-measured", _equal, CLOSED),
+            OfBundle("losses-fall", _course, CLOSED),
+            OfBundle("losses-float32", _single, CLOSED),
         ),
-        bundle_check=_scatter,
     ),
     Rule(
-        id="losses-own",
-        sentence="No eight losses in a row occur twice in a run.",
-        rationale=(
-            "A loss has seven digits and belongs to one mini-batch and one state of the weights."
+        "losses-own",
+        "Every mini-batch has its own loss. Losses rise and fall from step to step, no eight in a"
+        " row occur twice, no two epochs have losses in one constant ratio, in whatever order, and"
+        " at most a tenth of two ranks' losses are equal at the same steps.",
+        "The mini-batches of an epoch share no sample, so two of three losses are larger or smaller"
+        " than both neighbours; a loss has seven digits, and the weights change with every step."
+        " Losses that were sorted, smoothed, copied, or shuffled and scaled show it.",
+        "run again; never edit losses",
+        (
+            OfBundle("losses-scatter", _scatter),
+            OfBundle("losses-own", _repeated),
+            OfBundle("losses-of-ranks", _of_ranks),
+            OfBundle("epoch-losses-own", _in_ratio),
         ),
-        bundle_check=_repeated,
     ),
     Rule(
-        id="losses-float32",
-        sentence=(
-            "The losses of a closed run of one rank in a framework of the suite are float32"
-            " numbers."
+        "accuracy-fits-loss",
+        "In a closed run an evaluation has at least as many errors as the epoch's loss implies, by"
+        " a generous limit. A model whose loss is at most a quarter of the loss of guessing is"
+        " clearly more accurate than guessing.",
+        "A model with a mean cross-entropy of 0.3 on the samples that it was trained on is wrong on"
+        " about one in ten other samples, not on one in a hundred: real runs have 0.15 to 4.3"
+        " errors a sample for each unit of loss, the limit is 0.05. An evaluation that was not made"
+        " has the accuracy of chance.",
+        "run again; never edit losses or accuracies",
+        (
+            OfBundle("accuracy-below-loss", _low_enough, CLOSED),
+            OfBundle("accuracy-above-guessing", _high_enough),
         ),
-        rationale=(
-            "The closed division computes in float32. Losses that were rounded, or to which noise"
-            " was added, are no such numbers."
-        ),
-        divisions=CLOSED,
-        bundle_check=_single,
-    ),
-    Rule(
-        id="losses-of-ranks",
-        sentence=(
-            "The ranks of the suite's own loop have losses of their own: at most a tenth are equal"
-            " at the same steps."
-        ),
-        rationale="Each rank trains on its share of a mini-batch, and logs the loss of that share.",
-        bundle_check=_of_ranks,
-    ),
-    Rule(
-        id="accuracy-below-loss",
-        sentence=(
-            "In a closed run an evaluation has as many errors as the loss of its epoch implies,"
-            " generously."
-        ),
-        rationale=(
-            "A model with a mean cross-entropy of 0.3 on the samples that it was trained on is"
-            " wrong on about one in ten of others, not on one in a hundred. The limit is a"
-            " twentieth of an error a sample for each unit of loss; real runs have 0.15 to 4.3. In"
-            " the open division the loss may be another function."
-        ),
-        divisions=CLOSED,
-        bundle_check=_low_enough,
-    ),
-    Rule(
-        id="accuracy-above-guessing",
-        sentence=(
-            "A model whose loss is a quarter of that of guessing is not evaluated as one that"
-            " guesses."
-        ),
-        rationale="Evaluations that were not made have the accuracy of chance.",
-        bundle_check=_high_enough,
     ),
 )

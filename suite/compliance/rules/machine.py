@@ -1,16 +1,15 @@
 """The machine: its description, by itself and against the readings and the device profile."""
 
-import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.layout import RUN, SYSTEM
 from suite.catalog.devices import Device
 from suite.catalog.frameworks import known_frameworks
-from suite.catalog.power import Coverage, PowerTotal, Tier, totals
 from suite.compliance.node_context import NodeContext
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.remedies import READINGS_AS_READ
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.values import is_number
 from suite.metrics.core_clocks import core_clocks
 
@@ -18,7 +17,6 @@ ORDER = 75  # before the readings
 
 # as suite.machine.identify calls a machine whose firmware has no name for it
 UNNAMED = "an unnamed board"
-
 KEEP = "hand in system.json as `suite run` wrote it"
 ALWAYS_KNOWN = ("architecture", "kernel", "python")
 TEXTS = (
@@ -56,16 +54,20 @@ FASTEST_CORE_HZ = 7e9  # no processor that is sold runs as fast
 CLOCK_TOLERANCE = 1.08  # nominal clocks are rounded, and boards differ by one step of their table
 WIRED = "wired"
 SLOWEST_GOVERNOR, FAST_SHARE = "powersave", 0.9
-COVERED = (Coverage.CHIP, Coverage.MODULE, Coverage.BOARD, Coverage.WALL)
-MIN_WHOLE_SHARE = 0.8  # sensors differ
 NUMPY, MOST_LIBRARIES = "numpy", 200
 """As many are recorded at most, in the order of their names."""
 WIRELESS = re.compile(r"wlan\d+|wl[opPsux]\w*", re.ASCII)
 """Names of wireless interfaces: the kernel's, and those of systemd (systemd.net-naming-scheme)."""
 ONLINE = re.compile(r"(\d+) are online", re.ASCII)
+GIB = 2**30
+# times the largest that is listed: no later variant of one chip had more
+CORES_OF_ANY_VARIANT, MEMORY_OF_ANY_VARIANT = 2, 4
+IN_USE = ("used", "available", "process_tree_rss", "largest_process_peak_rss")
+ROUNDING = 1.005
+MAX_SUM_DIFFERENCE = 0.01  # of the machine's memory; to the byte the same in honest runs
 
 
-def _described(context: BundleContext) -> Iterator[Violation]:
+def _described(context: BundleContext) -> Violations:
     """Check the types of system.json's fields, and that exactly the unknown ones have a note."""
     for node in context.nodes:
         notes = node.system.get("notes")
@@ -75,8 +77,7 @@ def _described(context: BundleContext) -> Iterator[Violation]:
             yield Violation(
                 node.system_file,
                 "notes: an object with the reason for every unknown field",
-                f"{notes!r}"[:200],
-                KEEP,
+                f"{notes!r}",
             )
             return
         for name in (*TEXTS, *COUNTS):
@@ -84,30 +85,30 @@ def _described(context: BundleContext) -> Iterator[Violation]:
                 continue
             value = node.system.get(name)
             if value is None and (name in ALWAYS_KNOWN or not notes.get(name)):
-                expected = (
-                    f"{name}: every Linux has it"
-                    if name in ALWAYS_KNOWN
-                    else f"{name}, or null and a note that says why"
-                )
                 yield Violation(
                     node.system_file,
-                    expected,
+                    f"{name}: every Linux has it"
+                    if name in ALWAYS_KNOWN
+                    else f"{name}, or null and a note that says why",
                     "null without a note" if name not in ALWAYS_KNOWN else "null",
-                    KEEP,
                 )
             elif value is not None and name in notes and name not in NOTED_THOUGH_KNOWN:
-                observed = f"{value!r}, and the note {str(notes[name])!r}"[:300]
                 yield Violation(
-                    node.system_file, f"{name} without a note that it is unknown", observed, KEEP
+                    node.system_file,
+                    f"{name} without a note that it is unknown",
+                    f"{value!r}, and the note {str(notes[name])!r}",
                 )
             elif value is not None and not _has_type(name, value):
-                expected = f"{name}: {'a text' if name in TEXTS else 'a whole number above zero'}"
-                yield Violation(node.system_file, expected, f"{value!r}"[:200], KEEP)
+                yield Violation(
+                    node.system_file,
+                    f"{name}: {'a text' if name in TEXTS else 'a whole number above zero'}",
+                    f"{value!r}",
+                )
         names = node.system.get("gpus", [])  # earlier bundles lack it
         if not isinstance(names, list) or not all(
             isinstance(name, str) and name.strip() for name in names
         ):
-            yield Violation(node.system_file, "gpus: a list of names", f"{names!r}"[:200], KEEP)
+            yield Violation(node.system_file, "gpus: a list of names", f"{names!r}")
 
 
 def _has_type(name: str, value: object) -> bool:
@@ -116,7 +117,7 @@ def _has_type(name: str, value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
-def _possible(context: BundleContext) -> Iterator[Violation]:
+def _possible(context: BundleContext) -> Violations:
     """Check that instruction set, kernel, processor, memory and Python can be those of one
     machine."""
     for node in context.nodes:
@@ -139,37 +140,52 @@ def _possible(context: BundleContext) -> Iterator[Violation]:
                     file,
                     f"a {name} for {system['architecture']}",
                     f"{text[:100]!r}, with the word {other!r}",
-                    KEEP,
                 )
         without_linux = OTHER_SYSTEMS.search(str(system.get("operating_system")))
         if without_linux is not None:
-            observed = f"{without_linux[0]!r} in operating_system"
             yield Violation(
                 file,
                 "an operating system with a Linux kernel, on which the suite runs",
-                observed,
-                KEEP,
+                f"{without_linux[0]!r} in operating_system",
             )
         size_bytes = system.get("memory_size_bytes")
         if isinstance(size_bytes, int) and size_bytes % KIB:
-            observed = f"{size_bytes}, {size_bytes % KIB} bytes more than {size_bytes // KIB} KiB"
             yield Violation(
                 file,
                 "memory_size_bytes in whole KiB, as the kernel counts them (MemTotal)",
-                observed,
-                KEEP,
+                f"{size_bytes}, {size_bytes % KIB} bytes more than {size_bytes // KIB} KiB",
             )
         python = re.match(r"(\d+)\.(\d+)", str(system.get("python")), re.ASCII)
         if system and (python is None or (int(python[1]), int(python[2])) < MIN_PYTHON):
             yield Violation(
                 file,
                 f"Python {'.'.join(map(str, MIN_PYTHON))} or later, which the suite needs",
-                f"{system.get('python')!r}"[:100],
-                KEEP,
+                f"{system.get('python')!r}",
             )
 
 
-def _libraries(context: BundleContext) -> Iterator[Violation]:
+def _links(context: BundleContext) -> Violations:
+    """Check that no interface with the name of a wireless one is called wired, with a speed:
+    drivers of wireless interfaces report none."""
+    for node in context.nodes:
+        links = node.system.get("links")
+        for link in links if isinstance(links, list | tuple) else ():
+            if (
+                not isinstance(link, Mapping)
+                or link.get("kind") != WIRED
+                or not is_number(link.get("speed_mbit_s"))
+            ):
+                continue
+            name = link.get("interface")
+            if isinstance(name, str) and WIRELESS.fullmatch(name):
+                yield Violation(
+                    node.system_file,
+                    f"a wireless link, by the name of the interface {name!r}",
+                    f"{WIRED}, {link['speed_mbit_s']:g} Mbit/s",
+                )
+
+
+def _libraries(context: BundleContext) -> Violations:
     """Check the framework's version against that of its package, and that the packages are not
     those of another framework."""
     libraries, named = _versions(context.system.get("libraries")), context.request.framework
@@ -186,31 +202,24 @@ def _libraries(context: BundleContext) -> Iterator[Violation]:
         if name in libraries
     }
     version = context.system.get("framework_version")
-    file, fix = context.nodes[0].system_file, KEEP
+    file = context.nodes[0].system_file
     if not installed and context.system.get("libraries") is not None:
-        observed = (
-            ", ".join(sorted(others))
-            if others
-            else f"no package of a framework among {len(libraries)}"
-        )
         yield Violation(
             file,
             f"{' or '.join(own.packages)} among the libraries of a run in {named}",
-            observed,
-            fix,
+            ", ".join(sorted(others))
+            if others
+            else f"no package of a framework among {len(libraries)}",
         )
     elif installed and NUMPY not in libraries and len(libraries) < MOST_LIBRARIES:
         yield Violation(
             file,
             "numpy among the libraries: the suite's readers make mini-batches with it",
             f"none among {len(libraries)}",
-            fix,
         )
     elif installed and _public(version) not in {_public(libraries[name]) for name in installed}:
         found = ", ".join(f"{name} {libraries[name]}" for name in installed)
-        yield Violation(
-            file, f"framework_version {version!r} among the libraries"[:200], found[:200], fix
-        )
+        yield Violation(file, f"framework_version {version!r} among the libraries", found)
 
 
 def _versions(libraries: object) -> dict[str, str]:
@@ -227,14 +236,66 @@ def _public(version: object) -> str:
     return str(version).partition("+")[0]
 
 
-def _evidence(context: BundleContext) -> Iterator[Violation]:
+def _profiled(context: BundleContext) -> Violations:
+    """Check the described machine against its device profile. `machine-variant` warns of variants
+    that it does not list."""
+    device = context.device
+    if device is None:
+        yield Violation(SYSTEM, "a device that has a profile", f"{context.request.platform!r}")
+        return
+    system, fix = context.system, f"run on a {device.title}, or with --device generic"
+    if device.cpu is not None:
+        if device.cpu.machine and system.get("architecture") not in device.cpu.machine:
+            yield Violation(
+                SYSTEM,
+                f"architecture {' or '.join(device.cpu.machine)}, as of {device.name}",
+                f"{system.get('architecture')!r}",
+                fix=fix,
+            )
+        cores = system.get("cpu_cores")
+        if isinstance(cores, int) and cores > CORES_OF_ANY_VARIANT * device.cpu.cores:
+            yield Violation(
+                SYSTEM, f"about the {device.cpu.cores} cores of {device.name}", f"{cores}", fix=fix
+            )
+    size_bytes = system.get("memory_size_bytes")
+    if (
+        device.memory is not None
+        and isinstance(size_bytes, int)
+        and size_bytes > MEMORY_OF_ANY_VARIANT * max(device.memory.sizes_gb) * GIB
+    ):
+        yield Violation(
+            SYSTEM,
+            f"about the {max(device.memory.sizes_gb):g} GiB of {device.name}",
+            f"{size_bytes} bytes",
+            fix=fix,
+        )
+    entries = system.get("compatible")
+    if isinstance(entries, list) and device.identity.contradicts([str(entry) for entry in entries]):
+        yield Violation(
+            SYSTEM,
+            f"a device tree of {device.name}: {', '.join(device.identity.compatible)}",
+            f"{entries}",
+            fix=fix,
+        )
+    for name in ("cpu_cores", "memory_size_bytes"):
+        value = system.get(name)
+        if value is not None and (
+            not isinstance(value, int) or isinstance(value, bool) or value < 1
+        ):
+            yield Violation(
+                SYSTEM,
+                f"{name} of one or more",
+                f"{value!r}",
+                fix="copy the whole run directory again",
+            )
+
+
+def _evidence(context: BundleContext) -> Violations:
     """Check that the evidence for the device names this board, or a name by which the profile is
     recognised."""
-    device, evidence, board = (
-        context.device,
-        str(context.run.device_evidence),
-        context.system.get("board"),
-    )
+    device = context.device
+    evidence = str(context.run.device_evidence)
+    board = context.system.get("board")
     if device is None:
         return
     identity = device.identity
@@ -250,10 +311,44 @@ def _evidence(context: BundleContext) -> Iterator[Violation]:
         evidence = evidence.partition(": ")[0]
     if not any(name in evidence for name in names):
         expected = f"device_evidence that names {' or '.join(repr(name) for name in names)}"
-        yield Violation(RUN, expected[:300], f"{evidence!r}"[:200], KEEP)
+        yield Violation(RUN, expected[:300], f"{evidence!r}")
 
 
-def _clocks(context: BundleContext) -> Iterator[Violation]:
+def _board(context: BundleContext) -> Violations:
+    """Check the power mode, and the rails that the board's own sensors read, against the
+    profile."""
+    device = context.device
+    if device is None:
+        return
+    mode, settings = context.system.get("power_mode"), context.system.get("power_settings")
+    read = settings.get("mode") if isinstance(settings, Mapping) else None
+    if (
+        mode is not None
+        and not device.power_modes
+        and not (isinstance(read, str) and str(mode).startswith(read))
+    ):
+        expected = (
+            "no power mode, as power_settings has none"
+            if read is None
+            else f"a power mode of power_settings, {read!r}"
+        )
+        yield Violation(context.nodes[0].system_file, expected[:200], f"{mode!r}")
+    yield from _rails(context, device)
+
+
+def _rails(context: BundleContext, device: Device) -> Violations:
+    for node in context.nodes if device.power_rails else ():
+        rails = [channel.name for source in BOARD_SENSORS for channel in node.channels.of(source)]
+        if rails and not set(rails) & set(device.power_rails):
+            yield Violation(
+                node.file,
+                f"readings of {' or '.join(device.power_rails)}, the rails of {device.title}",
+                f"readings of {', '.join(sorted(set(rails)))}",
+                fix=f"run on a {device.title}",
+            )
+
+
+def _clocks(context: BundleContext) -> Violations:
     """Check readings of frequencies and cycles against the highest clock of the profile, or of any
     processor."""
     device = context.device
@@ -265,28 +360,25 @@ def _clocks(context: BundleContext) -> Iterator[Violation]:
     for node in context.nodes:
         for channel in (channel for channel in core_clocks(node.channels) if len(channel.known)):
             if channel.maximum > limit_hz:
-                observed = f"{channel.maximum / 1e6:.0f} MHz in {channel.name}"
                 yield Violation(
                     node.file,
                     f"at most {limit_hz / 1e6:.0f} MHz, the highest clock of {whose}",
-                    observed,
-                    "run at the clocks that are sold",
+                    f"{channel.maximum / 1e6:.0f} MHz in {channel.name}",
+                    fix="run at the clocks that are sold",
                 )
         cycles_hz = _cycles_per_core_hz(node)
         if cycles_hz is not None and cycles_hz > limit_hz:
-            observed = (
-                f"{cycles_hz / 1e6:.0f} million cycles a second and core, of"
-                f" {node.system.get('cpu_cores')} cores"
-            )
-            expected = (
+            yield Violation(
+                node.file,
                 f"at most {limit_hz / 1e6:.0f} million cycles a second and core, the highest clock"
-                f" of {whose}"
+                f" of {whose}",
+                f"{cycles_hz / 1e6:.0f} million cycles a second and core, of"
+                f" {node.system.get('cpu_cores')} cores",
             )
-            yield Violation(node.file, expected, observed, "describe all cores that were used")
         yield from _governed(node, nominal_hz)
 
 
-def _scaled(context: BundleContext) -> Iterator[Violation]:
+def _scaled(context: BundleContext) -> Violations:
     """Check that the cores' clocks were read where there is a governor: the kernel keeps both in
     one folder."""
     for node in context.nodes:
@@ -296,15 +388,15 @@ def _scaled(context: BundleContext) -> Iterator[Violation]:
             and cores
             and not any(each.name.startswith("frequency.core") for each in cores)
         ):
-            expected = (
+            yield Violation(
+                node.file,
                 "readings of the cores' clocks, which a kernel with the governor"
-                f" {governor!r} offers"
+                f" {governor!r} offers",
+                "none by the meter cpu",
             )
-            expected = expected[:200]
-            yield Violation(node.file, expected, "none by the meter cpu", KEEP)
 
 
-def _governed(node: NodeContext, nominal_hz: float | None) -> Iterator[Violation]:
+def _governed(node: NodeContext, nominal_hz: float | None) -> Violations:
     """The governor powersave holds the lowest clock; only Intel's and AMD's own drivers give that
     name another meaning."""
     if (
@@ -316,12 +408,10 @@ def _governed(node: NodeContext, nominal_hz: float | None) -> Iterator[Violation
     cores = [channel for channel in core_clocks(node.channels) if len(channel.known)]
     fastest = max(cores, key=lambda channel: channel.mean, default=None)
     if fastest is not None and fastest.mean > FAST_SHARE * nominal_hz:
-        observed = f"{fastest.mean / 1e6:.0f} MHz on average in {fastest.name}"
         yield Violation(
             node.file,
             f"the lowest clock, with the governor {SLOWEST_GOVERNOR!r} in {node.system_file}",
-            observed,
-            KEEP,
+            f"{fastest.mean / 1e6:.0f} MHz on average in {fastest.name}",
         )
 
 
@@ -341,205 +431,133 @@ def _cycles_per_core_hz(node: NodeContext) -> float | None:
     )
 
 
-def _cores(context: BundleContext) -> Iterator[Violation]:
+def _fit_machine(context: BundleContext) -> Violations:
+    """Check that the memory in use fits the described machine, and that all its cores were read."""
+    for node in context.nodes:
+        size_bytes, cores = node.system.get("memory_size_bytes"), node.system.get("cpu_cores")
+        used_bytes = max(
+            (
+                memory.maximum
+                for name in IN_USE
+                if len((memory := node.channels.get("memory", name)).known)
+            ),
+            default=0.0,
+        )
+        if isinstance(size_bytes, int) and size_bytes > 0 and used_bytes > size_bytes * ROUNDING:
+            yield Violation(
+                node.file,
+                f"at most {size_bytes} bytes of memory, as in {node.system_file}",
+                f"{used_bytes:.0f} bytes in use ({used_bytes / size_bytes:.0%}), by the memory"
+                " meter",
+            )
+        cores_read = node.cores_read
+        if isinstance(cores, int) and 0 < cores_read < cores:
+            yield Violation(
+                node.file,
+                f"readings of {cores} cores, as in {node.system_file}",
+                f"of {cores_read}",
+            )
+
+
+def _cores(context: BundleContext) -> Violations:
     for node in context.nodes:
         cores, notes = node.system.get("cpu_cores"), node.system.get("notes")
         read = node.cores_read
         online = ONLINE.search(str(notes.get("cpu_cores"))) if isinstance(notes, Mapping) else None
         allowed = int(online[1]) if online is not None else cores
         if isinstance(allowed, int) and not isinstance(allowed, bool) and read > allowed:
-            expected = f"readings of at most {allowed} cores, as {node.system_file} has"
-            yield Violation(node.file, expected, f"readings of {read} cores", KEEP)
-
-
-def _links(context: BundleContext) -> Iterator[Violation]:
-    """Check that no interface with the name of a wireless one is called wired, with a speed:
-    drivers of wireless interfaces report none."""
-    for node in context.nodes:
-        links = node.system.get("links")
-        for link in links if isinstance(links, list | tuple) else ():
-            if (
-                not isinstance(link, Mapping)
-                or link.get("kind") != WIRED
-                or not is_number(link.get("speed_mbit_s"))
-            ):
-                continue
-            name = link.get("interface")
-            if isinstance(name, str) and WIRELESS.fullmatch(name):
-                expected = f"a wireless link, by the name of the interface {name!r}"[:200]
-                yield Violation(
-                    node.system_file, expected, f"{WIRED}, {link['speed_mbit_s']:g} Mbit/s", KEEP
-                )
-
-
-def _board(context: BundleContext) -> Iterator[Violation]:
-    """Check the power mode, and the rails that the board's own sensors read, against the
-    profile."""
-    device = context.device
-    if device is None:
-        return
-    mode, settings = context.system.get("power_mode"), context.system.get("power_settings")
-    read = settings.get("mode") if isinstance(settings, Mapping) else None
-    if (
-        mode is not None
-        and not device.power_modes
-        and not (isinstance(read, str) and str(mode).startswith(read))
-    ):
-        fix = (
-            "leave power_mode as `suite run` wrote it; state what limits the machine in the notes"
-            " of the submission"
-        )
-        expected = (
-            "no power mode, as power_settings has none"
-            if read is None
-            else f"a power mode of power_settings, {read!r}"
-        )
-        yield Violation(context.nodes[0].system_file, expected[:200], f"{mode!r}"[:100], fix)
-    yield from _rails(context, device)
-
-
-def _nested(context: BundleContext) -> Iterator[Violation]:
-    """Check that a sensor of the whole reads no less than a sensor of a part of it, on every
-    node."""
-    for node in context.nodes:
-        powers = [
-            (COVERED.index(total.rule.coverage), total, mean_w)
-            for total, mean_w in _means_w(context, node)
-        ]
-        for coverage, part, part_w in powers:
-            for wider, whole, whole_w in powers:
-                if wider > coverage and whole_w < MIN_WHOLE_SHARE * part_w:
-                    expected = (
-                        f"{whole.source} ({whole.rule.coverage.value}) to read no less than"
-                        f" {part.source} ({part.rule.coverage.value}), a part of it"
-                    )
-                    observed = (
-                        f"{whole_w:.3g} W of {whole.source}, {part_w:.3g} W of {part.source}, on"
-                        " average"
-                    )
-                    yield Violation(
-                        node.file,
-                        expected,
-                        observed,
-                        "describe what each meter measures (rules/power.toml, meters.toml)",
-                    )
-
-
-def _means_w(context: BundleContext, node: NodeContext) -> Iterator[tuple[PowerTotal, float]]:
-    """The mean of every power total of measured watts that was read on a node; not of energy
-    counters, and not of estimates."""
-    rules = [
-        rule for rule in context.power_rules if rule.unit == "W" and rule.tier is not Tier.ESTIMATE
-    ]
-    for total in totals(rules, [(channel.source, channel.name) for channel in node.channels]):
-        means_w = [node.channels.get(total.source, name).mean for name in total.channels]
-        if all(math.isfinite(mean_w) for mean_w in means_w):
-            yield total, sum(means_w)
-
-
-def _rails(context: BundleContext, device: Device) -> Iterator[Violation]:
-    for node in context.nodes if device.power_rails else ():
-        rails = [channel.name for source in BOARD_SENSORS for channel in node.channels.of(source)]
-        if rails and not set(rails) & set(device.power_rails):
-            expected = f"readings of {' or '.join(device.power_rails)}, the rails of {device.title}"
             yield Violation(
                 node.file,
-                expected,
-                f"readings of {', '.join(sorted(set(rails)))}"[:300],
-                f"run on a {device.title}",
+                f"readings of at most {allowed} cores, as {node.system_file} has",
+                f"readings of {read} cores",
+            )
+
+
+def _whole(context: BundleContext) -> Violations:
+    """Check that used and available memory are together the memory that the description has, in one
+    reading at least."""
+    for node in context.nodes:
+        used = node.channels.get("memory", "used")
+        available = node.channels.get("memory", "available")
+        size_bytes = node.system.get("memory_size_bytes")
+        if not len(used) or len(used) != len(available) or not is_number(size_bytes):
+            continue
+        sums = used.values + available.values
+        nearest = float(sums[abs(sums - size_bytes).argmin()])
+        if not abs(nearest - size_bytes) <= MAX_SUM_DIFFERENCE * size_bytes:
+            yield Violation(
+                node.file,
+                f"used and available memory of {size_bytes} bytes together, memory_size_bytes in"
+                f" {node.system_file}",
+                f"{nearest:.0f} bytes",
             )
 
 
 RULES = (
     Rule(
-        id="system-described",
-        sentence=(
-            "system.json has every field in its type; a field that is null has a note that says"
-            " why, and no other has one."
+        "system-described",
+        "system.json has every field in its type; a field has a note with the reason exactly where"
+        " it is null. Instruction set, kernel, operating system, processor, memory and Python can"
+        " be those of one Linux machine; no interface with the name of a wireless one is described"
+        " as wired, with a speed.",
+        "A value without a source describes nothing, and values that were typed by hand mix"
+        " machines. The kernel and systemd give an interface a name with wl in front where the"
+        " driver says that it is wireless.",
+        KEEP,
+        (
+            OfBundle("system-described", _described),
+            OfBundle("system-possible", _possible),
+            OfBundle("links-described", _links),
         ),
-        rationale="A value without a source is no description.",
-        bundle_check=_described,
     ),
     Rule(
-        id="system-possible",
-        sentence=(
-            "Instruction set, kernel, operating system, processor, memory and Python can be those"
-            " of one Linux machine."
-        ),
-        rationale="A description that was typed by hand mixes machines.",
-        bundle_check=_possible,
+        "framework-installed",
+        "The framework's package is among the libraries, in the version that system.json states"
+        " for the framework, and NumPy with it.",
+        "The harness lists the packages of the environment that trained. The suite's readers hand"
+        " NumPy arrays to a framework.",
+        KEEP,
+        (OfBundle("framework-installed", _libraries),),
     ),
     Rule(
-        id="framework-installed",
-        sentence=(
-            "The framework's package is among the libraries, in the version that system.json states"
-            " for the framework, and NumPy with it."
+        "machine-fits-profile",
+        "The described machine can be one of its device profile: device tree, instruction set,"
+        " number of cores, memory, and the kind of its power mode and rails. The evidence for the"
+        " device names the described board, or a name by which the profile is recognised.",
+        "A result belongs to the machine that made it; the harness found the device by that name,"
+        " and a board's sensors have the names that its device tree gives them. A variant that the"
+        " profile does not list is no contradiction (`machine-variant`).",
+        "run on a machine of the profile, or with --device generic; leave system.json and"
+        " device_evidence as `suite run` wrote them",
+        (
+            OfBundle("machine-fits-profile", _profiled),
+            OfBundle("device-evidence", _evidence),
+            OfBundle("board-fits-profile", _board),
         ),
-        rationale=(
-            "The harness lists the packages of the environment that trained. The suite's readers"
-            " hand NumPy's arrays to a framework."
-        ),
-        bundle_check=_libraries,
     ),
     Rule(
-        id="device-evidence",
-        sentence=(
-            "The evidence for the device names the described board, or a name by which the profile"
-            " is recognised."
-        ),
-        rationale="The harness found the device by that name.",
-        bundle_check=_evidence,
+        "clocks-possible",
+        "No core runs faster than the profile's highest clock, by frequency or cycles; the governor"
+        " powersave holds a low clock. Where the processor's governor is known, the cores' clocks"
+        " were read.",
+        "An overclocked board is not the board that is sold, and eight cores are not two. The"
+        " kernel keeps a core's governor and clock in the same folder (cpufreq), which the meter"
+        " reads.",
+        "run at the clocks that are sold, and describe all cores that were used",
+        (OfBundle("clocks-possible", _clocks), OfBundle("governor-read", _scaled)),
     ),
     Rule(
-        id="clocks-possible",
-        sentence=(
-            "No core runs faster than the profile's highest clock, by frequency or cycles, and the"
-            " governor powersave holds a low clock."
+        "readings-fit-machine",
+        "The readings fit the memory and the cores of the described machine: all cores were read"
+        " and no more, no more memory was in use, and used and available memory are together the"
+        " machine's, to a hundredth, in one reading at least.",
+        "A result belongs to the machine that made it; the description and the meter read the same"
+        " line of the kernel (MemTotal).",
+        READINGS_AS_READ,
+        (
+            OfBundle("readings-fit-machine", _fit_machine),
+            OfBundle("cores-described", _cores),
+            OfBundle("memory-whole", _whole),
         ),
-        rationale="An overclocked board is not the one that is sold, and eight cores are not two.",
-        bundle_check=_clocks,
-    ),
-    Rule(
-        id="governor-read",
-        sentence="Where the processor's governor is known, the cores' clocks were read.",
-        rationale=(
-            "The kernel keeps governor and clock of a core in the same folder (cpufreq), which the"
-            " meter reads."
-        ),
-        bundle_check=_scaled,
-    ),
-    Rule(
-        id="links-described",
-        sentence=(
-            "No interface with the name of a wireless one is described as wired, with a speed."
-        ),
-        rationale=(
-            "The kernel's and systemd's names begin with wl where the driver says that it is"
-            " wireless, and such drivers report no speed."
-        ),
-        bundle_check=_links,
-    ),
-    Rule(
-        id="cores-described",
-        sentence="No more cores are read than the description has.",
-        rationale="A machine with cores that are switched off does not use them.",
-        bundle_check=_cores,
-    ),
-    Rule(
-        id="whole-above-part",
-        sentence=(
-            "A meter of the whole reads at least four fifths of what a meter of a part of it reads."
-        ),
-        rationale=(
-            "A board draws what its chips draw, and more: a graphics card of another machine does"
-            " not belong to it."
-        ),
-        bundle_check=_nested,
-    ),
-    Rule(
-        id="board-fits-profile",
-        sentence="Power mode and rails are of the kind that the device's profile has.",
-        rationale="A board's sensors have the names that its device tree gives them.",
-        bundle_check=_board,
     ),
 )

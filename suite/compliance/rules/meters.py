@@ -1,19 +1,21 @@
-"""Meters: what they say of themselves in run.json, and the times of their readings."""
+"""Meters: what they say of themselves in run.json, when they were read, and which of them."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import numpy as np
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.attached import SOURCE
+from suite.bundle.channels import Channel
 from suite.bundle.layout import RUN
+from suite.catalog.divisions import Division
 from suite.catalog.meter_choice import LEFT_OUT, POWER_SCHEDULES, REQUIRED
+from suite.compliance.agreement import Row, differing
+from suite.compliance.finding import Finding
+from suite.compliance.node_context import NodeContext
 from suite.compliance.remedies import READINGS_AS_READ
-from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
+from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.values import is_number
-
-if TYPE_CHECKING:
-    from suite.bundle.channels import Channel
-    from suite.compliance.node_context import NodeContext
 
 ORDER = 81  # after the readings' own rules
 
@@ -33,112 +35,105 @@ own, or are read at the edges of epochs, too."""
 MIN_SCHEDULED_READINGS, MIN_PERIOD_RATIO = 20, 0.97
 # of one a period: a late recorder skips the turns that it missed, so it never catches up
 MORE_READINGS, READINGS_SLACK = 1.1, 5.0
-OWN_CLOCK, MAX_AHEAD_S = "meter-csv", 2.0
-"""Tables of another program have its clock; honest ones ended up to 0.4 s after the other meters (a
-clock of whole seconds), or before them."""
 # of a run whose meters must have cost a microsecond; 0.01 s and more in honest runs of a second
 MIN_COST_S = 10.0
 # 20 microseconds and more in honest runs; 3 to 200 ms of CPU time a second
 MIN_READING_S, UNREAD_S = 1e-6, 60.0
-CALLS_SLACK, MORE_CALLS = 5.0, 1.1
-# 0.2 to 4.2 s in 26 real runs; a slow machine that needs long to exit needed longer to load, which
-# is added
-MAX_TAIL_S = 5.0
-ROUND_NS, MIN_ROUND = 100_000, 20  # boards' clocks tick every 52 ns, or every microsecond
+NOT_ON_DISK = (None, "network", "memory")
+OF_EVERY_LINUX, IN_PROC = ("cpu", "memory"), "which every Linux offers in /proc"
+MIN_SILENCE_S, SILENT_SHARE, SILENT_PERIODS = 10.0, 0.1, 10.0
+EXPECTED = "every meter but those of power"
 
 
-def _available(context: BundleContext) -> Iterator[Violation]:
-    for node, name, record, channels in _meters(context):
-        if channels and record.get("available") is not True:
-            observed = (
-                f"{sum(map(len, channels))} readings of {name}, which {node.meters_file} says was"
-                " not available"
-            )
-            yield Violation(
-                node.file, "readings of available meters only", observed, READINGS_AS_READ
-            )
-
-
-def _periods(context: BundleContext) -> Iterator[Violation]:
+def _periods(context: BundleContext) -> Violations:
     """Check the achieved period of every meter against one of its channels: the recorder states the
     median of the first one's.
 
     Of a short run, that one may have fewer readings than the others.
     """
-    for node, name, record, channels in _meters(context):
+    for node, name, record, channels in context.meters_recorded():
         periods_s = [channel.period_s for channel in channels if channel.period_s is not None]
-        stated_s = record.get("achieved_period_s")
-        if not periods_s or all(len(channel) < MIN_READINGS for channel in channels):
+        if not periods_s or max(map(len, channels)) < MIN_READINGS:
             continue
-        nearest_s = (
-            min(periods_s, key=lambda period_s: abs(period_s - stated_s))
-            if is_number(stated_s)
-            else periods_s[0]
-        )
+        stated_s = record.get("achieved_period_s")
+        nearest_s = _nearest(stated_s, periods_s) if is_number(stated_s) else periods_s[0]
         if not is_number(stated_s) or abs(nearest_s - stated_s) > MAX_PERIOD_DIFFERENCE * stated_s:
-            expected = (
-                f"a reading of {name} every {stated_s!r} s, its achieved_period_s in"
-                f" {node.meters_file}"
-            )
-            expected = expected[:300]
-            yield Violation(node.file, expected, f"every {nearest_s:.6g} s", READINGS_AS_READ)
+            expected = f"a reading of {name} every {stated_s!r} s, as {node.meters_file} states"
+            yield Violation(node.file, expected, f"every {nearest_s:.6g} s")
 
 
-def _jitter(context: BundleContext) -> Iterator[Violation]:
+def _jitter(context: BundleContext) -> Violations:
     """Check a stated jitter against the scatter of the times between the readings of one of the
     meter's channels; `suite finish` states none.
 
     The recorder takes it from the meter's first channel, which may have fewer readings than others:
     processes end before their machine is idle.
     """
-    for node, name, record, channels in _meters(context):
-        stated_s = record.get("jitter_s")
-        gaps = [
-            channel.in_time.t_ns[1:] - channel.in_time.t_ns[:-1]
-            for channel in channels
-            if len(channel) > 2
-        ]
-        if not is_number(stated_s) or not any(len(each) + 1 >= MIN_READINGS for each in gaps):
+    for node, name, record, channels in context.meters_recorded():
+        stated_s, gaps_s = record.get("jitter_s"), [each.gaps_s for each in channels]
+        gaps_s = [each for each in gaps_s if len(each) > 1]
+        if not is_number(stated_s) or not any(len(each) + 1 >= MIN_READINGS for each in gaps_s):
             continue
-        nearest_s = min(
-            (float(each.std(ddof=1)) * SECONDS_PER_NS for each in gaps),
-            key=lambda found_s: abs(found_s - stated_s),
-        )
+        nearest_s = _nearest(stated_s, [float(each.std(ddof=1)) for each in gaps_s])
         if abs(nearest_s - stated_s) > MAX_PERIOD_DIFFERENCE * nearest_s + JITTER_SLACK_S:
             expected = (
                 f"times between readings of {name} that scatter by {stated_s:.6g} s, its jitter_s"
                 f" in {node.meters_file}"
             )
-            yield Violation(node.file, expected, f"by {nearest_s:.6g} s", READINGS_AS_READ)
+            yield Violation(node.file, expected, f"by {nearest_s:.6g} s")
 
 
-def _as_its_class(context: BundleContext) -> Iterator[Violation]:
+def _nearest(stated: float, found: Sequence[float]) -> float:
+    return min(found, key=lambda value: abs(value - stated))
+
+
+def _as_its_class(context: BundleContext) -> Violations:
     """Check the period and the moments of a meter against those of the suite's meter of that name;
     `suite finish` takes them from the readings."""
     if context.run.closed_later is not None:
         return
-    for node, name, record, channels in _meters(context):
+    for node, name, record, channels in context.meters_recorded():
         period_s, moments = POWER_SCHEDULES.get(name, (None, "fixed" if name in REQUIRED else None))
         if not channels or moments is None:
             continue
-        if record.get("moments", moments) != moments:
-            expected = f"{name} read at {moments} moments, as the suite's meter of this name is"
-            yield Violation(
-                node.meters_file, expected, f"moments = {record.get('moments')!r}"[:200], OWN_NAME
-            )
-        if period_s is not None and record.get("period_s") != period_s:
-            expected = f"{name} read every {period_s:g} s, as the suite's meter of this name is"
-            yield Violation(
-                node.meters_file, expected, f"period_s = {record.get('period_s')!r}"[:200], OWN_NAME
-            )
+        of_class = {"moments": moments} | ({} if period_s is None else {"period_s": period_s})
+        why = f", as the suite's meter {name} has"
+        rows = (Row(field, value, why) for field, value in of_class.items())
+        yield from differing(node.meters_file, {"moments": moments, **record}.get, rows)
 
 
-def _gaps(context: BundleContext) -> Iterator[Violation]:
+def _schedule(context: BundleContext) -> Violations:
+    """Check that the kernel's meters were not read more often than once a period: one at least was
+    not, unless all their times were scaled; and that no channel has more readings than periods,
+    but where `suite finish` takes the period from the readings."""
+    slowest: dict[str, list[tuple[str, float, float]]] = {}
+    for node, name, record, channels in context.meters_recorded():
+        period_s = record.get("period_s")
+        if name not in SCHEDULED or not channels or not is_number(period_s) or not period_s > 0:
+            continue
+        longest = max(channels, key=len)
+        if len(longest) >= MIN_SCHEDULED_READINGS:
+            slowest.setdefault(node.file, []).append((name, period_s, longest.period_s or 0.0))
+        for channel in channels if context.run.closed_later is None else ():
+            span_s = (channel.ends_ns[1] - channel.ends_ns[0]) * SECONDS_PER_NS
+            most = MORE_READINGS * span_s / period_s + READINGS_SLACK
+            if len(channel) > most:
+                expected = (
+                    f"at most {most:.0f} readings of {name} {channel.name} in {span_s:.1f} s, one"
+                    f" every {period_s:g} s"
+                )
+                yield Violation(node.file, expected, f"{len(channel)}")
+    for file, meters in slowest.items():
+        if all(between_s < MIN_PERIOD_RATIO * period_s for _, period_s, between_s in meters):
+            name, period_s, between_s = meters[0]
+            expected = f"a reading of {name} every {period_s:g} s or less often, as it is asked for"
+            observed = f"every {between_s:.4g} s in the median; so of all {len(meters)} such meters"
+            yield Violation(file, expected, observed)
+
+
+def _gaps(context: BundleContext) -> Violations:
     """Check holes in a meter's readings against its longest gap, if it states no failures."""
-    from suite.compliance.evidence import seconds  # start-up: loads numpy
-
-    window = context.window
-    for node, name, record, channels in _meters(context):
+    for node, name, record, channels in context.meters_recorded():
         stated_s, period_s = record.get("longest_gap_s"), record.get("period_s")
         if (
             record.get("failures") != 0
@@ -148,32 +143,21 @@ def _gaps(context: BundleContext) -> Iterator[Violation]:
         ):
             continue
         gap_s = min(_longest_gap_s(node, channel) for channel in channels)
+        said = f"it states no failure and no gap over {stated_s:.3g} s in {node.meters_file}"
         if gap_s > LONGER_GAP * stated_s + GAP_SLACK_S:
-            expected = (
-                f"no gap over {stated_s:.3g} s between readings of {name}, which states no failure"
-                f" in {node.meters_file}"
-            )
-            yield Violation(node.file, expected, f"{gap_s:.2f} s", READINGS_AS_READ)
-        if window is None or not node.is_on_clock:
-            continue
-        late_s = max(
-            min(channel.t_ns.min() for channel in channels) - window[0],
-            window[1] - max(channel.t_ns.max() for channel in channels),
-        )
-        late_s *= SECONDS_PER_NS
-        if late_s > max(
-            MIN_EDGE_S, EDGE_SHARE * seconds(window), EDGE_PERIODS * period_s, LONGER_GAP * stated_s
-        ):
-            expected = (
-                f"readings of {name} over the whole run: it states no failure and no gap over"
-                f" {stated_s:.3g} s"
-            )
             yield Violation(
-                node.file,
-                expected,
-                f"none for {late_s:.2f} s at the run's start or end",
-                READINGS_AS_READ,
+                node.file, f"no hole in the readings of {name}: {said}", f"{gap_s:.2f} s"
             )
+        if context.window is None or not node.is_on_clock:
+            continue
+        start_ns, stop_ns = context.window
+        first_ns, last_ns = zip(*(channel.ends_ns for channel in channels), strict=True)
+        late_s = max(min(first_ns) - start_ns, stop_ns - max(last_ns)) * SECONDS_PER_NS
+        if late_s > max(
+            MIN_EDGE_S, EDGE_SHARE * context.run_s, EDGE_PERIODS * period_s, LONGER_GAP * stated_s
+        ):
+            observed = f"none for {late_s:.2f} s at the run's start or end"
+            yield Violation(node.file, f"readings of {name} in the whole run: {said}", observed)
 
 
 def _longest_gap_s(node: "NodeContext", channel: "Channel") -> float:
@@ -192,179 +176,65 @@ def _longest_gap_s(node: "NodeContext", channel: "Channel") -> float:
     return 0.0 if is_common else (last_ns - first_ns) * SECONDS_PER_NS
 
 
-def _stated_gaps(context: BundleContext) -> Iterator[Violation]:
+def _stated_gaps(context: BundleContext) -> Violations:
     """Check that a longest gap that is stated is found in the readings of one meter at least; it
     may be before the first or after the last."""
     found: dict[str, list[tuple[str, float, float]]] = {}
-    for node, name, record, channels in _meters(context):
+    for node, name, record, channels in context.meters_recorded():
         stated_s = record.get("longest_gap_s")
         if is_number(stated_s) and max(map(len, channels), default=0) >= MIN_READINGS:
-            longest_s = (
-                max(
-                    float((each.in_time.t_ns[1:] - each.in_time.t_ns[:-1]).max())
-                    for each in channels
-                    if len(each) > 1
-                )
-                * SECONDS_PER_NS
-            )
+            longest_s = max(float(each.gaps_s.max(initial=0.0)) for each in channels)
             found.setdefault(node.file, []).append((name, stated_s, longest_s))
     for file, gaps in found.items():
         if len(gaps) >= MIN_METERS and all(
             longest_s < FOUND_GAP * stated_s for _, stated_s, longest_s in gaps
         ):
             name, stated_s, longest_s = gaps[0]
-            expected = (
-                f"a gap of {stated_s:.6g} s between readings of {name}, the longest that its record"
-                " states, or so of another meter"
-            )
             yield Violation(
                 file,
-                expected,
+                f"a gap of {stated_s:.6g} s between readings of {name}, the longest that its record"
+                " states, or so of another meter",
                 f"{longest_s:.6g} s at most; so of all {len(gaps)} meters",
-                READINGS_AS_READ,
             )
 
 
-def _failures(context: BundleContext) -> Iterator[Violation]:
-    """Check that a meter's failures left holes: it is called once a period."""
-    for node, name, record, channels in _meters(context):
-        failures, period_s = record.get("failures"), record.get("period_s")
-        span_ns = node.channels.span_ns
-        if (
-            not channels
-            or span_ns is None
-            or not is_number(failures)
-            or not is_number(period_s)
-            or not failures > 0
-            or not period_s > 0
-        ):
+def _throughout(context: BundleContext) -> Violations:
+    """Check that a node whose recorder was not lost has readings, of any meter, through the whole
+    run."""
+
+    for node, window in context.nodes_in_run() if len(context.nodes) > 1 else ():
+        if not node.is_whole or not len(node.channels):
             continue
-        readings = max(map(len, channels))
-        calls = (span_ns[1] - span_ns[0]) * SECONDS_PER_NS / period_s * MORE_CALLS + CALLS_SLACK
-        if readings <= calls < readings + failures:
-            expected = f"at most {calls:.0f} calls of {name}, one every {period_s:g} s"
+        inside = np.sort(
+            np.concatenate([window, *(channel.during(window).t_ns for channel in node.channels)])
+        )
+        place = int(np.diff(inside).argmax())
+        gap_s = float(inside[place + 1] - inside[place]) * SECONDS_PER_NS
+        periods_s = [each.get("period_s") for each in node.meter_records.values()]
+        longest_s = max(
+            MIN_SILENCE_S,
+            SILENT_SHARE * context.run_s,
+            *(SILENT_PERIODS * each for each in periods_s if is_number(each) and 0 < each < 3600),
+        )
+        if gap_s > longest_s:
+            after_s = (inside[place] - window[0]) * SECONDS_PER_NS
             yield Violation(
-                node.meters_file,
-                expected,
-                f"{readings} readings and {failures:g} failures",
-                READINGS_AS_READ,
+                node.file,
+                f"a reading of some meter every {longest_s:.1f} s, because no loss of the recorder"
+                " is recorded",
+                f"none for {gap_s:.1f} s, from {after_s:.1f} s after run_start on",
             )
 
 
-def _end(context: BundleContext) -> Iterator[Violation]:
-    """Check that the harness's own readings end when the implementation does."""
-    times_ns = [event.mono_ns for event in context.log.events if event.mono_ns is not None]
-    node = next(iter(context.nodes), None)
-    # a logger is stopped by hand
-    own = [] if node is None else [channel for channel in node.channels if channel.source != SOURCE]
-    if node is None or not own or not times_ns or context.window is None:
-        return
-    first_ns, last_ns = (
-        min(int(channel.t_ns.min()) for channel in own),
-        max(int(channel.t_ns.max()) for channel in own),
-    )
-    loading_s = max(0.0, (context.window[0] - first_ns) * SECONDS_PER_NS)
-    tail_s = (last_ns - max(times_ns)) * SECONDS_PER_NS
-    if tail_s > MAX_TAIL_S + loading_s:
-        last = next(channel for channel in own if channel.t_ns.max() == last_ns)
-        expected = (
-            f"readings up to {MAX_TAIL_S + loading_s:.1f} s after the log's last event:"
-            f" {MAX_TAIL_S:g} s, and the time before run_start"
-        )
-        yield Violation(
-            node.file, expected, f"{last.source} was read {tail_s:.1f} s after it", READINGS_AS_READ
-        )
-
-
-def _schedule(context: BundleContext) -> Iterator[Violation]:
-    yield from _too_often(context)
-    yield from _too_many(context)
-
-
-def _too_many(context: BundleContext) -> Iterator[Violation]:
-    """Check that no channel of a kernel's meter has more readings than periods; `suite finish`
-    takes the period from the readings."""
-    if context.run.closed_later is not None:
-        return
-    for node, name, record, channels in _meters(context):
-        period_s = record.get("period_s")
-        if name not in SCHEDULED or not is_number(period_s) or not period_s > 0:
-            continue
-        for channel in channels:
-            span_s = float(channel.t_ns.max() - channel.t_ns.min()) * SECONDS_PER_NS
-            most = MORE_READINGS * span_s / period_s + READINGS_SLACK
-            if len(channel) > most:
-                expected = (
-                    f"at most {most:.0f} readings of {name} {channel.name} in {span_s:.1f} s, one"
-                    f" every {period_s:g} s"
-                )
-                yield Violation(node.file, expected[:300], f"{len(channel)}", READINGS_AS_READ)
-
-
-def _too_often(context: BundleContext) -> Iterator[Violation]:
-    """Check that the kernel's meters were not read more often than once a period: one at least was
-    not, unless all their times were scaled."""
-    found: dict[str, list[tuple[str, float, float]]] = {}
-    for node, name, record, channels in _meters(context):
-        period_s = record.get("period_s")
-        longest = max(channels, key=len, default=None)
-        if (
-            name in SCHEDULED
-            and longest is not None
-            and len(longest) >= MIN_SCHEDULED_READINGS
-            and is_number(period_s)
-            and period_s > 0
-        ):
-            found.setdefault(node.file, []).append((name, period_s, longest.period_s or 0.0))
-    for file, meters in found.items():
-        if all(between_s < MIN_PERIOD_RATIO * period_s for _, period_s, between_s in meters):
-            name, period_s, between_s = meters[0]
-            expected = f"a reading of {name} every {period_s:g} s or less often, as it is asked for"
-            observed = f"every {between_s:.4g} s in the median" + (
-                f"; so of all {len(meters)} meters of the kernel" if len(meters) > 1 else ""
-            )
-            yield Violation(file, expected, observed, READINGS_AS_READ)
-
-
-def _ahead(context: BundleContext) -> Iterator[Violation]:
-    """Check that a table of another program does not end after the other meters, which are all read
-    once more when the run has ended."""
-    for node in context.nodes:
-        last_ns = {
-            source: max(int(each.t_ns.max()) for each in node.channels.of(source))
-            for source in {each.source for each in node.channels}
-        }
-        own_ns = last_ns.pop(OWN_CLOCK, None)
-        if own_ns is None or not last_ns:
-            continue
-        ahead_s = (own_ns - max(last_ns.values())) * SECONDS_PER_NS
-        if ahead_s > MAX_AHEAD_S:
-            expected = (
-                f"readings of {OWN_CLOCK} until the last ones of the other meters, or"
-                f" {MAX_AHEAD_S:g} s later"
-            )
-            fix = (
-                "set the clock of the machine that writes the table, or add the table after the run"
-                " with suite power attach"
-            )
-            yield Violation(node.file, expected, f"{ahead_s:.2f} s later", fix)
-
-
-def _cost(context: BundleContext) -> Iterator[Violation]:
+def _cost(context: BundleContext) -> Violations:
     """Check that reading cost CPU time; `suite finish` cannot know it."""
-    from suite.compliance.evidence import seconds  # start-up: loads numpy
-
-    if (
-        context.run.closed_later is not None
-        or context.window is None
-        or not seconds(context.window) > MIN_COST_S
-    ):
+    if context.run.closed_later is not None or not context.run_s > MIN_COST_S:
         return
     for node in context.nodes:
         costs_s = [
             record.get("cost_s")
-            for record in node.meters
-            if isinstance(record, Mapping) and record.get("available") is True
+            for record in node.meter_records.values()
+            if record.get("available") is True
         ]
         if (
             node.is_whole
@@ -372,295 +242,159 @@ def _cost(context: BundleContext) -> Iterator[Violation]:
             and costs_s
             and not any(is_number(cost_s) and cost_s > 0 for cost_s in costs_s)
         ):
-            expected = "CPU time for reading the meters: cost_s above zero of one at least"
             yield Violation(
                 node.meters_file,
-                expected,
+                "CPU time for reading the meters: cost_s above zero of one at least",
                 f"none of {len(costs_s)} meters, for {len(node.channels)} readings",
-                READINGS_AS_READ,
             )
 
 
-def _cost_possible(context: BundleContext) -> Iterator[Violation]:
+def _cost_possible(context: BundleContext) -> Violations:
     """Check what reading cost in all, of every node: more than a microsecond a reading, less than
     all cores did."""
     if context.run.closed_later is not None:
         return
-    for node, records in _recorded(context):
+    for node in context.nodes_recorded():
         own = [
             record
-            for name, record in records.items()
+            for name, record in node.meter_records.items()
             if name not in ("recorder", SOURCE) and record.get("available") is True
         ]
-        costs_s, readings = (
-            [record.get("cost_s") for record in own],
-            sum(len(channel) for channel in node.channels if channel.source != SOURCE),
-        )
-        spans_ns = [channels.span_ns for channels in (node.channels, node.idle)]
-        span_s = sum(
-            (span_ns[1] - span_ns[0]) * SECONDS_PER_NS
-            for span_ns in spans_ns
-            if span_ns is not None
-        )
+        costs_s = [record.get("cost_s") for record in own]
+        readings = sum(len(channel) for channel in node.channels if channel.source != SOURCE)
+        span_s = node.channels.span_s + node.idle.span_s
         cost_s = sum(cost_s for cost_s in costs_s if is_number(cost_s))
         least_s = MIN_READING_S * readings if span_s >= MIN_COST_S else 0.0
         most_s = (span_s + UNREAD_S) * max(node.cores_read, 1)
         if readings and costs_s and not least_s <= cost_s <= most_s:
-            expected = (
-                f"{least_s:.3g} to {most_s:.3g} s of CPU time for {readings} readings in"
-                f" {span_s:.1f} s"
-            )
             yield Violation(
                 node.meters_file,
-                expected,
+                f"{least_s:.3g} to {most_s:.3g} s of CPU time for {readings} readings in"
+                f" {span_s:.1f} s",
                 f"{cost_s:.3g} s by cost_s of {len(own)} meters",
-                READINGS_AS_READ,
             )
 
 
-def _of_linux(context: BundleContext) -> Iterator[Violation]:
+def _of_linux(context: BundleContext) -> Violations:
     """Check that processor and memory were read on every node: the kernel has them for
     everybody."""
-    for node, records in _recorded(context):
-        for name in OF_EVERY_LINUX:
-            if not node.channels.of(name):
-                reason = str(records.get(name, {}).get("reason") or "no reading")[:200]
-                fix = "let the user of the run read /proc; inside a container, run on the host"
-                yield Violation(
-                    node.meters_file,
-                    f"readings of {name}, which every Linux offers in /proc",
-                    reason,
-                    fix,
-                )
+    for node in context.nodes_recorded():
+        yield from _unread(node, dict.fromkeys(OF_EVERY_LINUX, IN_PROC))
 
 
-def _of_kernel(context: BundleContext) -> Iterator[Violation]:
+def _of_kernel(context: BundleContext) -> Violations:
     """Check that meters of the kernel were read where another record says that the kernel has
     them."""
-    for node, records in _recorded(context):
-        offered = dict.fromkeys(("load", "wall-clock"), "which every Linux offers in /proc")
+    for node in context.nodes_recorded():
+        records, offered = node.meter_records, dict.fromkeys(("load", "wall-clock"), IN_PROC)
         if context.request.cache_cleared is True:
-            offered["page-cache"] = (
-                f"which the harness read before the run (cache_cleared in {RUN})"
-            )
+            offered["page-cache"] = f"which was read before the run (cache_cleared in {RUN})"
         if node.system.get("storage_medium") not in NOT_ON_DISK:
             offered["disk"] = f"the data are on a disk (storage_medium in {node.system_file})"
-        for name in dict.fromkeys((*offered, *records)):
+        for name in SCHEDULED:
             record = records.get(name, {})
-            if record.get("reason") == LEFT_OUT or node.channels.of(name):
-                continue
-            reason = str(record.get("reason") or "no reading")[:200]
-            if name in offered:
-                yield Violation(
-                    node.meters_file,
-                    f"readings of {name}, {offered[name]}",
-                    reason,
-                    READINGS_AS_READ,
-                )
-            elif (
-                name in SCHEDULED and record.get("available") is True and not record.get("failures")
-            ):
-                yield Violation(
-                    node.meters_file,
-                    f"readings of {name}, or failures: it was available",
-                    reason,
-                    READINGS_AS_READ,
-                )
+            if record.get("available") is True and not record.get("failures"):
+                offered.setdefault(name, "or failures: it was available")
+        left_out = {name for name, each in records.items() if each.get("reason") == LEFT_OUT}
+        yield from _unread(node, {name: offered[name] for name in offered.keys() - left_out})
 
 
-def _rounded(context: BundleContext) -> Iterator[Violation]:
+def _unread(node: "NodeContext", offered: Mapping[str, str]) -> Violations:
+    for name, why in sorted(offered.items()):
+        if not node.channels.of(name):
+            reason = node.meter_records.get(name, {}).get("reason") or "no reading"
+            yield Violation(node.meters_file, f"readings of {name}, {why}", f"{reason}")
+
+
+def _chosen(context: BundleContext) -> Violations:
+    """Check the meters' records of every node: those left out read power."""
     for node in context.nodes:
-        if len(node.channels) >= MIN_ROUND and not any(
-            (channel.t_ns % ROUND_NS).any() for channel in node.channels
-        ):
-            expected = "times of a clock, which ticks in nanoseconds"
-            yield Violation(
-                node.file,
-                expected,
-                f"{len(node.channels)} readings at whole tenths of a millisecond",
-                READINGS_AS_READ,
-            )
+        records = node.meter_records.items()
+        left_out = [name for name, record in records if record.get("reason") == LEFT_OUT]
+        yield from _violations(node.meters_file, left_out)
 
 
-def _meters(
-    context: BundleContext,
-) -> "Iterator[tuple[NodeContext, str, Mapping[str, Any], Sequence[Channel]]]":
-    """Every meter's record with the channels that were read; nodes whose recorder was lost or could
-    not write are left out."""
-    for node, records in _recorded(context):
-        for name, record in records.items():
-            if name != "recorder":
-                yield node, name, record, node.channels.of(name)
+def _violations(file: str, left_out: Iterable[str]) -> Violations:
+    missing = sorted(set(left_out) & set(REQUIRED))
+    if missing:
+        yield Violation(file, EXPECTED, f"left out: {', '.join(missing)}")
 
 
-def _recorded(
-    context: BundleContext,
-) -> "Iterator[tuple[NodeContext, Mapping[str, Mapping[str, Any]]]]":
-    """Every node with its meters' records by name; without nodes whose recorder was lost or could
-    not write."""
-    for node in context.nodes:
-        records = {
-            str(record.get("name")): record for record in node.meters if isinstance(record, Mapping)
-        }
-        if node.is_whole and records.get("recorder", {}).get("last_error") is None:
-            yield node, records
+CHOICE = OfBundle("meters-chosen", _chosen, CLOSED)
 
 
-OWN_NAME = f"{READINGS_AS_READ}; a meter of your own has a name of its own"
-NOT_ON_DISK = (None, "network", "memory")
-OF_EVERY_LINUX = ("cpu", "memory")
+def findings_of_choice(division: str, left_out: Collection[str]) -> tuple[Finding, ...]:
+    """Findings of a choice of meters before a run."""
+    if Division(division) not in CHOICE.divisions:
+        return ()
+    (rule,) = (rule for rule in RULES if CHOICE in rule.checks)
+    return tuple(each.finding(rule, CHOICE) for each in _violations("--meters", left_out))
+
 
 RULES = (
     Rule(
-        id="meter-available",
-        sentence="Only meters that were available have readings.",
-        rationale="The recorder opens no other meter.",
-        bundle_check=_available,
+        "meter-periods",
+        "A meter's readings are as far apart, and the times between them scatter, as its record"
+        " says.",
+        "The recorder states the median time between readings and their standard deviation, from"
+        " the same times. Readings that were scaled in time, inserted or made up differ.",
+        READINGS_AS_READ,
+        (OfBundle("meter-periods", _periods), OfBundle("meter-jitter", _jitter)),
     ),
     Rule(
-        id="meter-periods",
-        sentence="A meter's readings are as far apart as its record says.",
-        rationale=(
-            "The recorder states the median time between readings, from the same times. Readings"
-            " that were scaled in time, inserted or made up differ."
+        "meter-schedule",
+        "The kernel's meters are read once a period at most, and no channel has more readings than"
+        " periods. A meter with the name of one of the suite's reads at the same kind of moments,"
+        " and a power meter with the same period.",
+        "The recorder waits for the period to pass: readings that were squeezed into a shorter time"
+        " come faster, and a second series adds readings. If a plug's readings are put under the"
+        " name of an analyser, they keep the plug's period.",
+        f"{READINGS_AS_READ}; a meter of your own has a name of its own",
+        (
+            OfBundle("meter-schedule", _schedule),
+            OfBundle("meter-own-schedule", _as_its_class),
         ),
-        bundle_check=_periods,
     ),
     Rule(
-        id="meter-jitter",
-        sentence="The times between a meter's readings scatter as its record says.",
-        rationale=(
-            "The recorder states their standard deviation, from the same times. Invented readings"
-            " and edited records differ."
+        "meter-gaps",
+        "The readings of a meter without failures have no gap longer than its record says, and"
+        " cover the run except up to 10 % plus 10 s at either end; a gap that a record states is in"
+        " the readings of at least one meter of a node. A node whose recorder was not lost was read"
+        " through the whole run.",
+        "The recorder states the longest time without a reading, from the same times. Readings that"
+        " were left out contradict it, and interpolated readings are evenly spaced. If readings end"
+        " early, energy is missing.",
+        READINGS_AS_READ,
+        (
+            OfBundle("meter-gaps", _gaps),
+            OfBundle("meter-stated-gaps", _stated_gaps),
+            OfBundle("nodes-throughout", _throughout),
         ),
-        bundle_check=_jitter,
     ),
     Rule(
-        id="meter-own-schedule",
-        sentence=(
-            "A power meter has the period of the suite's meter of its name, and every meter its"
-            " moments."
-        ),
-        rationale=(
-            "Both are constants of the meter's program. Readings of a plug under the name of an"
-            " analyser keep the plug's."
-        ),
-        bundle_check=_as_its_class,
+        "meter-cost",
+        "Reading the meters cost CPU time: at least 1 µs a reading, and no more than all cores"
+        " could do meanwhile.",
+        "A reading takes one system call or more. The recorder measures its own time, so that it"
+        " can be subtracted from the foreign load.",
+        READINGS_AS_READ,
+        (OfBundle("meter-cost", _cost), OfBundle("meter-cost-possible", _cost_possible)),
     ),
     Rule(
-        id="meter-gaps",
-        sentence=(
-            "A meter that states no failure has no hole in its readings, nor misses a tenth of the"
-            " run and ten seconds at its start or end."
+        "meters-read",
+        "Load and wall clock are read on every node, the page cache where it was emptied, the"
+        " disk where the data are on one; another meter of the kernel that was available has"
+        " readings or failures. A closed run reads processor and memory, and leaves out power"
+        f" meters only: it reads {', '.join(REQUIRED)} wherever they are available.",
+        "Every Linux offers these meters to every user. Rules compare the meters with one another:"
+        " what one of them shows must not depend on who chose the meters.",
+        "leave --meters out, or leave out power meters only; let the user of the run read /proc,"
+        " and"
+        " inside a container run on the host",
+        (
+            OfBundle("meters-of-linux", _of_linux, CLOSED),
+            OfBundle("meters-of-kernel", _of_kernel),
+            CHOICE,
         ),
-        rationale=(
-            "The recorder states the longest time without a reading: readings that were left out"
-            " contradict it."
-        ),
-        bundle_check=_gaps,
-    ),
-    Rule(
-        id="meter-stated-gaps",
-        sentence=(
-            "The longest gap that a meter's record states is in the readings, for one meter of a"
-            " node at least."
-        ),
-        rationale=(
-            "The recorder finds it in the times of the same readings. Readings that were"
-            " interpolated to new times are evenly spaced."
-        ),
-        bundle_check=_stated_gaps,
-    ),
-    Rule(
-        id="meter-failures",
-        sentence="A meter's readings and failures together are at most one a period.",
-        rationale="A call that fails has no reading.",
-        bundle_check=_failures,
-    ),
-    Rule(
-        id="meter-schedule",
-        sentence=(
-            "The kernel's meters are read no more often than once a period, and none of their"
-            " channels has more readings than periods."
-        ),
-        rationale=(
-            "The recorder waits for the period to pass. Readings and records that were made to fit"
-            " shorter times come faster, and a second series of readings that was put into a"
-            " channel comes beside the first."
-        ),
-        bundle_check=_schedule,
-    ),
-    Rule(
-        id="meter-clock",
-        sentence=(
-            "A table that another program writes ends when the other meters do, or two seconds"
-            " later."
-        ),
-        rationale=(
-            "It has a clock of its own. Where that clock is wrong, the power of another moment is"
-            " counted."
-        ),
-        bundle_check=_ahead,
-    ),
-    Rule(
-        id="meter-cost",
-        sentence="Reading the meters cost CPU time.",
-        rationale=(
-            "The recorder measures its own time, so that its share of the run's load is known."
-        ),
-        bundle_check=_cost,
-    ),
-    Rule(
-        id="meter-cost-possible",
-        sentence=(
-            "Reading cost a microsecond a reading or more, and no more than all cores could do"
-            " meanwhile."
-        ),
-        rationale=(
-            "A reading is a system call at least. The recorder's own time is left out of the"
-            " foreign load."
-        ),
-        bundle_check=_cost_possible,
-    ),
-    Rule(
-        id="meters-of-linux",
-        sentence="Processor and memory are read on every node of a closed run.",
-        rationale=(
-            "Every Linux offers them to every user. Without them nothing shows how a result came"
-            " about."
-        ),
-        divisions=CLOSED,
-        bundle_check=_of_linux,
-    ),
-    Rule(
-        id="meters-of-kernel",
-        sentence=(
-            "Load and wall clock are read on every node, the page cache where it was emptied, the"
-            " disk where the data are on one; another meter of the kernel that was available has"
-            " readings or failures."
-        ),
-        rationale=(
-            "The kernel has these meters for every user. A meter that is said to be unavailable"
-            " shows neither other programs nor clock steps."
-        ),
-        bundle_check=_of_kernel,
-    ),
-    Rule(
-        id="readings-end",
-        sentence=(
-            "The readings end soon after the log does: within five seconds, and as long as it took"
-            " from the first reading to run_start."
-        ),
-        rationale=(
-            "The recorder stops when the implementation has exited. A machine that loads a"
-            " framework slowly also leaves it slowly. Later readings belong to a longer run."
-        ),
-        bundle_check=_end,
-    ),
-    Rule(
-        id="readings-clock",
-        sentence="The times of the readings are not all whole tenths of a millisecond.",
-        rationale="They are read from a clock of nanoseconds, one meter after another.",
-        bundle_check=_rounded,
     ),
 )

@@ -1,13 +1,16 @@
 """Links of several nodes: their speed, and the bytes that they carried, against the gradients that
 the ranks exchanged."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import chain, combinations
 from typing import Any
 
+import numpy as np
+
 from reference_impls.contract import EXACT, FLOAT32, SECONDS_PER_NS
 from suite.bundle.nodes import NODES, read_nodes
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.evidence import rate
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.rules.node_clocks import is_offset
 from suite.compliance.updates import ends_update
 
@@ -15,9 +18,10 @@ ORDER = 63  # after the nodes' clocks
 
 BITS_PER_BYTE, GRADIENT_BYTES, MIN_GRADIENT_BYTES = 8, 4, 2
 SHARED_MEMORY_SHARE = 0.1
+LINK_TOLERANCE = 1.05
 
 
-def _links(context: BundleContext) -> Iterator[Violation]:
+def _links(context: BundleContext) -> Violations:
     """Check that each update's gradients fit through each node's link: half precision, sent once,
     as no all-reduce can do with less."""
     window, parameters = context.window, context.log.value("parameters")
@@ -34,35 +38,24 @@ def _links(context: BundleContext) -> Iterator[Violation]:
     for node in read_nodes(context.bundle):
         speed_mbit_s = _speed_mbit_s(node.link or {})
         if speed_mbit_s is not None and needed_mbit_s > speed_mbit_s:
-            expected = (
-                f"at most {speed_mbit_s:g} Mbit/s through {node.host}'s link, the speed that it"
-                " records"
-            )
-            fix = (
-                "record the link that the ranks used (`suite cluster doctor` shows it), then run"
-                " again"
-            )
             yield Violation(
                 NODES,
-                expected,
+                f"at most {speed_mbit_s:g} Mbit/s through {node.host}'s link, the speed that it"
+                " records",
                 f"{needed_mbit_s:.3g} Mbit/s or more: the gradients of every update",
-                fix,
             )
 
 
-def _counted(context: BundleContext) -> Iterator[Violation]:
+def _counted(context: BundleContext) -> Violations:
     """Check that each node's interfaces counted the gradients of every update once: of every
     number, its own gradient or the sum leaves a node.
 
     Nodes of one kernel may exchange through its memory: there, a tenth of it and less says so.
     """
-    import numpy as np  # start-up
 
-    parameters, parallel, first = (
-        context.log.value("parameters"),
-        context.request.parallel,
-        context.steps.first_rank,
-    )
+    parameters = context.log.value("parameters")
+    parallel = context.request.parallel
+    first = context.steps.first_rank
     if parallel.nodes < 2 or type(parameters) is not int:
         return
     size_bytes = parameters * (
@@ -72,10 +65,8 @@ def _counted(context: BundleContext) -> Iterator[Violation]:
     )
     is_update = ends_update(context.request, first)
     uncertain_s = _uncertainty_s(context)
-    starts_s, ends_s = (
-        first.start_ns[is_update] * SECONDS_PER_NS - uncertain_s,
-        first.ends_s[is_update] + uncertain_s,
-    )
+    starts_s = first.start_ns[is_update] * SECONDS_PER_NS - uncertain_s
+    ends_s = first.ends_s[is_update] + uncertain_s
     is_shared = _one_kernel(context)
     for node in (node for node in context.nodes if node.is_on_clock):
         for direction in ("sent", "received"):
@@ -96,15 +87,14 @@ def _counted(context: BundleContext) -> Iterator[Violation]:
             # what a rank has sent last may wait in its kernel when the step ends
             needed = max(0, updates - 1) * size_bytes
             if counted < needed and not (is_shared and counted < SHARED_MEMORY_SHARE * needed):
-                expected = (
+                yield Violation(
+                    node.file,
                     f"{needed} bytes {direction} or more: the gradients of {updates - 1} updates,"
-                    " once"
+                    " once",
+                    f"{counted:.0f} bytes",
+                    fix="hand in the readings as the recorder wrote them; where MPI goes past the"
+                    " kernel's interfaces, run again with UCX_TLS=tcp,self",
                 )
-                fix = (
-                    "hand in the readings as the recorder wrote them; where MPI goes past the"
-                    " kernel's interfaces, run again with UCX_TLS=tcp,self"
-                )
-                yield Violation(node.file, expected, f"{counted:.0f} bytes", fix)
 
 
 def _uncertainty_s(context: BundleContext) -> float:
@@ -133,17 +123,56 @@ def _speed_mbit_s(link: Mapping[str, Any]) -> float | None:
     )
 
 
+def _network(context: BundleContext) -> Violations:
+    """Check the bytes of every node's link against its speed, and that ranks on several nodes
+    exchanged any."""
+
+    window = context.window
+    if window is None or context.request.parallel.nodes < 2:
+        return
+    for record, node in zip(read_nodes(context.bundle), context.nodes, strict=False):
+        channels = [channel for channel in node.channels.of("network") if node.is_on_clock]
+        link = record.link or {}
+        speed, interface = link.get("speed_mbit_s"), link.get("interface")
+        rates = {
+            channel.name: bytes_per_s
+            for channel in channels
+            if (bytes_per_s := rate(channel, window)) is not None
+        }
+        for name, bytes_per_s in rates.items():
+            if (
+                isinstance(speed, int | float)
+                and speed > 0
+                and name.startswith(f"{interface}.")
+                and bytes_per_s * 8e-6 > LINK_TOLERANCE * speed
+            ):
+                yield Violation(
+                    node.file,
+                    f"at most {speed:g} Mbit/s on {interface}",
+                    f"{bytes_per_s * 8e-6:.0f} Mbit/s",
+                )
+        if rates and not any(bytes_per_s > 0 for bytes_per_s in rates.values()):
+            yield Violation(
+                node.file,
+                "gradients exchanged over the network",
+                "no byte sent or received in the run",
+            )
+
+
 RULES = (
     Rule(
-        id="links-carry",
-        sentence=(
-            "The gradients of every update fit through the recorded speed of every node's link, and"
-            " were counted by each node's interfaces."
+        "links-carry",
+        "The gradients of every update fit through the recorded speed of every node's link, and"
+        " were counted by each node's interfaces, which carried no more than that speed.",
+        "Describing a fast link as a slow one makes the machine look faster, and counting fewer"
+        " bytes makes the exchange look smaller than it can be. A network interface counts every"
+        " byte.",
+        "record the link that the ranks used (`suite cluster doctor` shows it), then run again;"
+        " hand"
+        " in the readings as the recorder wrote them",
+        (
+            OfBundle("links-carry", lambda context: chain(_links(context), _counted(context))),
+            OfBundle("network-fits", _network),
         ),
-        rationale=(
-            "A fast link described as a slow one makes the machine look faster, and fewer bytes"
-            " make its exchange look smaller than it can be."
-        ),
-        bundle_check=lambda context: chain(_links(context), _counted(context)),
     ),
 )

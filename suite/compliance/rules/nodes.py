@@ -1,22 +1,25 @@
-"""Runs on several nodes: a record of every node."""
+"""Runs on several nodes: a record of every node, its place and its machine."""
 
-from collections.abc import Iterator
+from itertools import combinations
 
+from reference_impls.contract import log_name
 from suite.bundle.nodes import NODES, read_nodes
 from suite.compliance.finding import Severity
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import (
+    BundleContext,
+    OfBundle,
+    Rule,
+    Violation,
+    Violations,
+)
 from suite.compliance.wording import listed, numbers, shown
 
 ORDER = 60  # after the ranks
 
-RECORD_AGAIN = (
-    "repair what stopped the recorder (`suite cluster doctor` shows whether it can start), then run"
-    " again where energy counts"
-)
-RUN_AGAIN = "hand in nodes.json as `suite run` wrote it"
+MIN_BOOTS_APART_NS = 10**6
 
 
-def _complete(context: BundleContext) -> Iterator[Violation]:
+def _complete(context: BundleContext) -> Violations:
     """Check that the requested nodes are recorded, with all ranks, each on the node that the log
     names."""
     requested = context.request.parallel
@@ -25,14 +28,10 @@ def _complete(context: BundleContext) -> Iterator[Violation]:
     nodes = read_nodes(context.bundle)
     ranks = [rank for node in nodes for rank in node.ranks]
     if len(nodes) != requested.nodes or ranks != list(range(requested.ranks)):
-        expected = (
-            f"{requested.nodes} nodes with the ranks {numbers(range(requested.ranks))} in order"
-        )
         yield Violation(
             NODES,
-            expected,
+            f"{requested.nodes} nodes with the ranks {numbers(range(requested.ranks))} in order",
             f"{len(nodes)} nodes with the ranks {listed([str(rank) for rank in ranks])}",
-            RUN_AGAIN,
         )
         return
     logged = context.log.value("nodes_of_ranks")
@@ -48,40 +47,149 @@ def _complete(context: BundleContext) -> Iterator[Violation]:
                 if names is None
                 else listed([shown(name) for name in names])
             )
-            observed = f"{shown(node.node)}, the name of host {node.host[:100]!r}"
             yield Violation(
                 NODES,
                 f"the log's nodes_of_ranks for the ranks {numbers(node.ranks)}: {wanted}",
-                observed,
-                RUN_AGAIN,
+                f"{shown(node.node)}, the name of host {node.host[:100]!r}",
             )
 
 
-def _recorders(context: BundleContext) -> Iterator[Violation]:
+def _recorders(context: BundleContext) -> Violations:
     """Check that no node's recorder was lost or could not be started."""
     for node in read_nodes(context.bundle):
         if node.problem is not None:
-            expected = f"a recorder that reads the meters of {node.host[:100]!r} for the whole run"
             yield Violation(
-                NODES, expected, f"ranks {numbers(node.ranks)}: {node.problem[:300]}", RECORD_AGAIN
+                NODES,
+                f"a recorder that reads the meters of {node.host[:100]!r} for the whole run",
+                f"ranks {numbers(node.ranks)}: {node.problem[:300]}",
             )
+
+
+def _placed(context: BundleContext) -> Violations:
+    """Check that all events that name the ranks' nodes are alike, and name no more nodes than were
+    requested; and that each node is one machine."""
+    parallel, said = context.request.parallel, None
+    for rank, log in context.logs():
+        for event in log.all("nodes_of_ranks"):
+            said = event.value if said is None else said
+            if event.value != said:
+                yield Violation(
+                    log_name(rank),
+                    f"nodes_of_ranks = {said!r}, as before",
+                    f"{event.value!r}",
+                    event.line,
+                )
+                return
+    named = {str(name) for name in said} if isinstance(said, list) else set()
+    if len(named) > parallel.nodes:
+        yield Violation(
+            "log.txt",
+            f"ranks on {parallel.nodes} node{'s' * (parallel.nodes > 1)}",
+            f"on {', '.join(sorted(named))}",
+        )
+    yield from _of_one_boot(context)
+
+
+def _of_one_boot(context: BundleContext) -> Violations:
+    """Check that all ranks of a node logged the boot id of the machine that the node's recorder
+    described."""
+    boots = context.boots
+    for node in read_nodes(context.bundle):
+        known = [boots[rank] for rank in node.ranks if boots.get(rank) is not None]
+        described = (node.system or {}).get("boot") or next(iter(known), None)
+        other = next(
+            (rank for rank in node.ranks if boots.get(rank) not in (None, described)), None
+        )
+        if described is not None and other is not None:
+            yield Violation(
+                log_name(other),
+                f"the boot id of {node.host[:100]}, {str(described)[:13]}…, on which rank {other}"
+                " is recorded",
+                f"{str(boots[other])[:13]}…: it ran on another machine",
+                1,
+            )
+
+
+def _addresses(context: BundleContext) -> Violations:
+    """Check that no two nodes have one address."""
+    links = [(node.host, node.link or {}) for node in read_nodes(context.bundle)]
+    for (one, its), (other, theirs) in combinations(links, 2):
+        if its.get("address") is not None and its.get("address") == theirs.get("address"):
+            yield Violation(
+                NODES,
+                "an address of its own for every node",
+                f"{one} and {other} both at {its['address']!r}",
+            )
+            return
+
+
+def _machines(context: BundleContext) -> Violations:
+    """Report nodes whose ranks logged the boot id of one kernel, or whose monotonic clocks, which
+    count from the boot, are one."""
+    if context.request.parallel.nodes == 1:
+        return
+    offsets = context.log.value("clock_offsets_ns")
+    node_of = {rank: node for node in read_nodes(context.bundle) for rank in node.ranks}
+    hosts: dict[str, str] = {}
+    for rank, boot in context.boots.items():
+        if boot is None or rank not in node_of:
+            continue
+        host = node_of[rank].host
+        other = hosts.setdefault(str(boot), host)
+        if other != host:
+            yield Violation(
+                log_name(rank),
+                "ranks of different nodes on different machines",
+                f"rank {rank} on {host[:100]} logged the boot id of {other[:100]}: containers of"
+                " one machine, or one machine twice",
+            )
+            return
+    for one, two in combinations(read_nodes(context.bundle), 2):
+        try:
+            apart_ns = abs(offsets[one.ranks[0]][0] - offsets[two.ranks[0]][0])
+        except (TypeError, IndexError):
+            return  # reported by clock-offsets
+        if apart_ns < MIN_BOOTS_APART_NS:
+            yield Violation(
+                "log.txt",
+                "machines that were not started in one millisecond",
+                f"the clocks of {one.host[:100]} and {two.host[:100]}, which count from the boot,"
+                f" are {apart_ns} ns apart",
+            )
+            return
 
 
 RULES = (
     Rule(
-        id="nodes-complete",
-        sentence="A run on several nodes records which ranks ran on each node, and the log agrees.",
-        rationale="Energy and bytes are sums over the nodes: a missing node makes them smaller.",
-        bundle_check=_complete,
+        "nodes-placed",
+        "A run on several nodes records which ranks ran on each node, and the log agrees. The ranks"
+        " stay on their nodes for the whole run, each node is one machine, and there are no more"
+        " nodes than requested.",
+        "Energy and bytes are sums over the machines that worked: a missing node makes them"
+        " smaller.",
+        "hand in nodes.json and the logs as `suite run` wrote them",
+        (OfBundle("nodes-complete", _complete), OfBundle("nodes-placed", _placed)),
     ),
     Rule(
-        id="nodes-recorders",
-        sentence="The recorder of every node reads that node's meters for the whole run.",
-        rationale=(
-            "A node whose recorder was lost has gaps in its readings, and figures of all nodes may"
-            " be unknown for them."
+        "nodes-recorders",
+        "The recorder of every node reads that node's meters for the whole run.",
+        "If a node's recorder was lost, its readings have gaps, and figures of all nodes may be"
+        " unknown.",
+        "repair what stopped the recorder (`suite cluster doctor` shows whether it can start), then"
+        " run again where energy counts",
+        (OfBundle("nodes-recorders", _recorders, severity=Severity.WARNING),),
+    ),
+    Rule(
+        "nodes-machines",
+        "Each node is a machine of its own: it has its own addresses, and ranks on different nodes"
+        " run on different kernels, which did not start in the same millisecond.",
+        "One machine under two names is one node. Containers on one machine share its processors,"
+        " its memory and its power: they serve for tests, and their sums mean nothing.",
+        "let every host of the hostfile be a machine, and start several ranks on one with"
+        " --ranks-per-node",
+        (
+            OfBundle("nodes-machines", _machines, severity=Severity.WARNING),
+            OfBundle("nodes-addresses", _addresses),
         ),
-        bundle_check=_recorders,
-        severity=Severity.WARNING,
     ),
 )

@@ -1,20 +1,18 @@
-"""Plausibility: power, arithmetic, losses and machine within what the device can do."""
+"""Plausibility: power and arithmetic within what the device can do."""
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.layout import STEPS, SYSTEM
+from suite.bundle.channels import Channels
+from suite.bundle.layout import STEPS
+from suite.bundle.steps import StepRecords
 from suite.catalog.devices import Device
-from suite.catalog.divisions import Division
-from suite.catalog.power import Coverage, PowerTotal
+from suite.catalog.power import Coverage, PowerTotal, Tier, totals
 from suite.compliance.node_context import NodeContext
-from suite.compliance.rule import BundleContext, Rule, Violation
-
-if TYPE_CHECKING:
-    from suite.bundle.channels import Channels
-    from suite.bundle.steps import StepRecords
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
+from suite.metrics.energy_figures import energy_figures
+from suite.metrics.power import covers, power_totals
 
 ORDER = 90  # last: figures and readings are sound by now
 
@@ -29,20 +27,18 @@ MIN_SHARE_OF_IDLE = 1.01
 MIN_SHARE_OF_LOAD = 0.6
 MAX_IDLE_UTILISATION = 25.0  # %
 TRAINING_PER_FORWARD = 3  # backward costs twice the forward pass
-GIB = 2**30
-# times the largest that is listed: no later variant of one chip had more
-CORES_OF_ANY_VARIANT, MEMORY_OF_ANY_VARIANT = 2, 4
 # Winograd's F(4x4, 3x3) needs a fourth of the multiplications that are counted (Lavin and Gray,
 # CVPR 2016)
 FAST_CONVOLUTION = 4
-FIRST_STEPS, FIRST_LOSS = 10, (0.5, 3.0)  # of ln(classes), the loss of guessing
+MAX_IMPLAUSIBLE_SHARE, MIN_IMPLAUSIBLE = 0.05, 3
+COVERED = (Coverage.CHIP, Coverage.MODULE, Coverage.BOARD, Coverage.WALL)
+MIN_WHOLE_SHARE = 0.8  # sensors differ
+MIN_AROUND, MIN_SHARE_AROUND = 4, 0.5
 
 
-def _power(context: BundleContext) -> Iterator[Violation]:
+def _power(context: BundleContext) -> Violations:
     """Check every node's mean power over the run against a minimum and against the limit of the
     board's supply."""
-    from suite.metrics.energy_figures import energy_figures  # start-up: loads numpy
-    from suite.metrics.power import covers, power_totals  # start-up: loads numpy
 
     window, fix = context.window, "check the sensor, its unit and what else it measures; run again"
     if window is None or window[1] <= window[0]:
@@ -57,22 +53,22 @@ def _power(context: BundleContext) -> Iterator[Violation]:
             if energy_j is None
             else energy_j / ((window[1] - window[0]) * SECONDS_PER_NS)
         )
-        limit_w, source = (
-            _limit_w(context.device, covers(totals)),
-            " and ".join(total.source for total in totals),
-        )
+        limit_w = _limit_w(context.device, covers(totals))
+        source = " and ".join(total.source for total in totals)
         if power_w is not None and power_w < MIN_POWER_W:
             yield Violation(
                 node.file,
                 f"a mean power of {MIN_POWER_W} W or more",
                 f"{power_w:.3f} W by {source}",
-                fix,
+                fix=fix,
             )
         if power_w is not None and limit_w is not None and power_w > limit_w:
-            expected = (
-                f"a mean power of {limit_w:.1f} W or less, the limit of {context.request.platform}"
+            yield Violation(
+                node.file,
+                f"a mean power of {limit_w:.1f} W or less, the limit of {context.request.platform}",
+                f"{power_w:.3f} W by {source}",
+                fix=fix,
             )
-            yield Violation(node.file, expected, f"{power_w:.3f} W by {source}", fix)
 
 
 def _mean_reading_w(channels: "Channels", total: PowerTotal) -> float | None:
@@ -94,12 +90,68 @@ def _limit_w(device: Device | None, coverage: Coverage) -> float | None:
     )
 
 
-def _above_idle(context: BundleContext) -> Iterator[Violation]:
+def _plausible(context: BundleContext) -> Violations:
+    """Check that a meter's power is rarely out of the range that its rule calls plausible: a glitch
+    is rare."""
+
+    chosen = [
+        (node, total)
+        for node in context.nodes
+        for total in power_totals(node.channels, context.power_rules, context.window)
+    ]
+    for node, total in chosen:
+        if total.rule.unit != "W":
+            continue
+        for channel in (node.channels.get(total.source, name) for name in total.channels):
+            low_w, high_w = total.rule.plausible_w[0], total.rule.plausible_w[-1]
+            outside = int(((channel.values < low_w) | (channel.values > high_w)).sum())
+            if outside >= MIN_IMPLAUSIBLE and outside > MAX_IMPLAUSIBLE_SHARE * len(channel):
+                yield Violation(
+                    node.file,
+                    f"readings of {channel.source} {channel.name} from {low_w:g} to {high_w:g} W,"
+                    f" {MAX_IMPLAUSIBLE_SHARE:.0%} excepted",
+                    f"{outside} of {len(channel)} outside",
+                )
+
+
+def _nested(context: BundleContext) -> Violations:
+    """Check that a sensor of the whole reads no less than a sensor of a part of it, on every
+    node."""
+    for node in context.nodes:
+        powers = [
+            (COVERED.index(total.rule.coverage), total, mean_w)
+            for total, mean_w in _means_w(context, node)
+        ]
+        for coverage, part, part_w in powers:
+            for wider, whole, whole_w in powers:
+                if wider > coverage and whole_w < MIN_WHOLE_SHARE * part_w:
+                    yield Violation(
+                        node.file,
+                        f"{whole.source} ({whole.rule.coverage.value}) to read no less than"
+                        f" {part.source} ({part.rule.coverage.value}), a part of it",
+                        f"{whole_w:.3g} W of {whole.source}, {part_w:.3g} W of {part.source}, on"
+                        " average",
+                    )
+
+
+def _means_w(context: BundleContext, node: NodeContext) -> Iterator[tuple[PowerTotal, float]]:
+    """The mean of every power total of measured watts that was read on a node; not of energy
+    counters, and not of estimates."""
+    rules = [
+        rule for rule in context.power_rules if rule.unit == "W" and rule.tier is not Tier.ESTIMATE
+    ]
+    for total in totals(rules, [(channel.source, channel.name) for channel in node.channels]):
+        means_w = [node.channels.get(total.source, name).mean for name in total.channels]
+        if all(math.isfinite(mean_w) for mean_w in means_w):
+            yield total, sum(means_w)
+
+
+def _above_idle(context: BundleContext) -> Violations:
     yield from _below_idle(context)
     yield from _below_load(context)
 
 
-def _below_load(context: BundleContext) -> Iterator[Violation]:
+def _below_load(context: BundleContext) -> Violations:
     """Nodes that were busy before the run, and drew much less in it although they were as busy."""
     window = context.window
     if window is None:
@@ -115,22 +167,15 @@ def _below_load(context: BundleContext) -> Iterator[Violation]:
         ):
             power_w = node.channels.get(channel.source, channel.name).during(window).mean
             if power_w < share * channel.mean:
-                expected = (
-                    f"{share:.0%} or more of the {channel.mean:.2f} W that the machine drew before"
-                    f" the run, when it was busy to {before:.0f} %"
-                )
-                observed = (
-                    f"{power_w:.2f} W by {channel.source} {channel.name} on average over the run"
-                )
                 yield Violation(
                     node.file,
-                    expected,
-                    observed,
-                    "check the sensor, and stop other programs before a run",
+                    f"{share:.0%} or more of the {channel.mean:.2f} W that the machine drew before"
+                    f" the run, when it was busy to {before:.0f} %",
+                    f"{power_w:.2f} W by {channel.source} {channel.name} on average over the run",
                 )
 
 
-def _below_idle(context: BundleContext) -> Iterator[Violation]:
+def _below_idle(context: BundleContext) -> Violations:
     """Nodes that were idle before the run and drew less in it; each by itself, because a sum would
     hide one that reads too little."""
     alone = {name: figure.to_dict() for name, figure in context.derived.figures.items()}
@@ -143,16 +188,13 @@ def _below_idle(context: BundleContext) -> Iterator[Violation]:
         )
         power_w = None if share is None else energy_j / ((window[1] - window[0]) * SECONDS_PER_NS)
         if power_w is not None and power_w < MIN_SHARE_OF_IDLE * idle_w and not is_busy(node):
-            observed = f"{power_w:.2f} W on average over the run ({power_w / idle_w:.0%})"
-            fix = (
-                "stop other programs before a run, so that the idle machine is idle, or check the"
-                " sensor"
-            )
             yield Violation(
                 node.file,
                 f"{MIN_SHARE_OF_IDLE:.0%} of the idle machine's {idle_w:.2f} W or more",
-                observed,
-                fix,
+                f"{power_w:.2f} W on average over the run ({power_w / idle_w:.0%})",
+                fix="stop other programs before a run, so that the idle machine is idle, or check"
+                " the"
+                " sensor",
             )
 
 
@@ -161,7 +203,51 @@ def is_busy(node: NodeContext) -> bool:
     return node.idle.get("cpu", "utilisation.total").mean > MAX_IDLE_UTILISATION
 
 
-def _rate(context: BundleContext) -> Iterator[Violation]:
+def _around(context: BundleContext) -> Violations:
+    """Check a board's power right before and right after the run against the idle machine's: the
+    same machine is on."""
+    window = context.window
+    for node in (
+        node
+        for node in context.nodes
+        if node.is_on_clock and window is not None and not is_busy(node)
+    ):
+        assert window is not None
+        for total in totals(
+            context.power_rules, ((channel.source, channel.name) for channel in node.channels)
+        ):
+            channels = [
+                (node.channels.get(total.source, name), node.idle.get(total.source, name))
+                for name in total.channels
+            ]
+            if (
+                total.rule.coverage is not Coverage.BOARD
+                or total.rule.unit != "W"
+                or len(channels) != 1
+            ):
+                continue
+            channel, idle = channels[0]
+            before = channel.select(channel.t_ns < window[0])
+            after = channel.select(channel.t_ns > window[1])
+            if (
+                not len(idle)
+                or not len(before)
+                or not len(after)
+                or len(before) + len(after) < MIN_AROUND
+            ):
+                continue
+            highest_w = max(before.maximum, after.maximum)
+            if highest_w < MIN_SHARE_AROUND * idle.minimum:
+                yield Violation(
+                    node.file,
+                    f"{MIN_SHARE_AROUND * idle.minimum:.2f} W or more right before or after the"
+                    " run, half of the idle machine's lowest reading",
+                    f"{highest_w:.2f} W at most by {channel.source} {channel.name} in"
+                    f" {len(before) + len(after)} readings",
+                )
+
+
+def _rate(context: BundleContext) -> Violations:
     """Check the arithmetic per second of compute time, epoch by epoch, against the device's peak in
     its fastest precision.
 
@@ -185,13 +271,12 @@ def _rate(context: BundleContext) -> Iterator[Violation]:
         )
         peak = device.peak_gflops * FAST_CONVOLUTION * len(steps.ranks)
         if not work <= peak * compute_s:
-            observed = (
-                f"{work / compute_s if compute_s > 0 else math.inf:.3g} GFLOP/s: {work:.3g} billion"
-                f" operations in {compute_s:.3g} s"
-            )
-            fix = f"run again on a {device.title}"
             yield Violation(
-                STEPS, f"at most {peak:g} GFLOP/s on {device.name} in epoch {epoch}", observed, fix
+                STEPS,
+                f"at most {peak:g} GFLOP/s on {device.name} in epoch {epoch}",
+                f"{work / compute_s if compute_s > 0 else math.inf:.3g} GFLOP/s: {work:.3g} billion"
+                f" operations in {compute_s:.3g} s",
+                fix=f"run again on a {device.title}",
             )
             return
 
@@ -206,160 +291,47 @@ def _epoch_s(context: BundleContext, epoch: int, steps: "StepRecords") -> float:
     return (ends_ns[0] - int(steps.start_ns.min())) * SECONDS_PER_NS if ends_ns else 0.0
 
 
-def _losses(context: BundleContext) -> Iterator[Violation]:
-    """Check that losses are finite, not negative and not all alike, and that the first ones are
-    near the loss of guessing."""
-    import numpy as np  # start-up
-
-    losses, fix = context.steps.loss, "hand in the losses as they were computed"
-    bad = ~((losses >= 0) & (losses < math.inf))
-    if bad.any():
-        steps, row = context.steps, int(bad.nonzero()[0][0])
-        observed = (
-            f"{losses[row]} in step {steps.step[row]} of epoch {steps.epoch[row]} on rank"
-            f" {steps.rank[row]}, {int(bad.sum())} in all"
-        )
-        yield Violation(STEPS, "losses of zero or more", observed, fix)
-        return
-    different = 1 + np.count_nonzero(np.diff(np.sort(losses)))
-    if len(losses) > FIRST_STEPS and different < len(losses) / 10:
-        yield Violation(
-            STEPS,
-            "losses that differ from step to step",
-            f"{different} different losses in {len(losses)} steps",
-            fix,
-        )
-    if (
-        context.request.division == Division.CLOSED.value
-        and context.request.data.classes > 1
-        and len(losses)
-    ):
-        guess = math.log(context.request.data.classes)
-        first = float(losses[:FIRST_STEPS].mean())
-        if not FIRST_LOSS[0] * guess <= first <= FIRST_LOSS[1] * guess:
-            expected = f"a first loss near ln({context.request.data.classes}) = {guess:.2f}"
-            yield Violation(
-                STEPS,
-                expected,
-                f"{first:.3f} over {FIRST_STEPS} steps",
-                "draw the initial weights as the workload defines",
-            )
-
-
-def _machine(context: BundleContext) -> Iterator[Violation]:
-    """Check the described machine against its device profile. `machine-variant` warns of variants
-    that it does not list."""
-    device = context.device
-    if device is None:
-        yield Violation(
-            SYSTEM,
-            "a device that has a profile",
-            f"{context.request.platform!r}"[:200],
-            "run with --device generic, or add a profile in rules/devices",
-        )
-        return
-    system, fix = context.system, f"run on a {device.title}, or with --device generic"
-    if device.cpu is not None:
-        if device.cpu.machine and system.get("architecture") not in device.cpu.machine:
-            expected = f"architecture {' or '.join(device.cpu.machine)}, as of {device.name}"
-            yield Violation(SYSTEM, expected, f"{system.get('architecture')!r}"[:200], fix)
-        cores = system.get("cpu_cores")
-        if isinstance(cores, int) and cores > CORES_OF_ANY_VARIANT * device.cpu.cores:
-            yield Violation(
-                SYSTEM, f"about the {device.cpu.cores} cores of {device.name}", f"{cores}", fix
-            )
-    size_bytes = system.get("memory_size_bytes")
-    if (
-        device.memory is not None
-        and isinstance(size_bytes, int)
-        and size_bytes > MEMORY_OF_ANY_VARIANT * max(device.memory.sizes_gb) * GIB
-    ):
-        yield Violation(
-            SYSTEM,
-            f"about the {max(device.memory.sizes_gb):g} GiB of {device.name}",
-            f"{size_bytes} bytes",
-            fix,
-        )
-    entries = system.get("compatible")
-    if isinstance(entries, list) and device.identity.contradicts([str(entry) for entry in entries]):
-        yield Violation(
-            SYSTEM,
-            f"a device tree of {device.name}: {', '.join(device.identity.compatible)}",
-            f"{entries}"[:200],
-            fix,
-        )
-    for name in ("cpu_cores", "memory_size_bytes"):
-        value = system.get(name)
-        if value is not None and (
-            not isinstance(value, int) or isinstance(value, bool) or value < 1
-        ):
-            yield Violation(
-                SYSTEM,
-                f"{name} of one or more",
-                f"{value!r}"[:200],
-                "copy the whole run directory again",
-            )
-
-
 RULES = (
     Rule(
-        id="power-possible",
-        sentence=(
-            "The mean power of a run is at least 0.1 W and at most what the board's supply can"
-            " give."
+        "power-possible",
+        "The mean power of a run is at least 0.1 W and at most what the board's supply can"
+        " give; at most a twentieth of a power meter's readings are outside of the range that its"
+        " rule calls plausible. A meter of the whole reads at least four fifths of what a meter of"
+        " a part of it reads.",
+        "Wrong units, missing rails and made-up readings give an impossible power. Glitches are"
+        " rare, and are left out of the energy; a meter that is often wrong, or that was edited,"
+        " measures nothing. A board draws at least what its chips draw.",
+        "check the sensor, its unit, its connection and what else it measures (rules/power.toml,"
+        " meters.toml); run again",
+        (
+            OfBundle("power-possible", _power),
+            OfBundle("power-plausible", _plausible),
+            OfBundle("whole-above-part", _nested),
         ),
-        rationale="Wrong units, missing rails and made-up readings give an impossible power.",
-        bundle_check=_power,
     ),
     Rule(
-        id="power-above-idle",
-        sentence=(
-            "While it trains, a machine draws a hundredth more than its idle power, or more. If"
-            " other programs kept a quarter of the processor busy before the run, it draws three"
-            " fifths of its power then, or more, where the processor is as busy."
+        "power-above-idle",
+        "A machine that trains draws at least a hundredth more than its idle power. If other"
+        " programs kept a quarter of the processor busy before the run, it draws at least three"
+        " fifths of its power then, where the processor is as busy. Just before and after the run,"
+        " a board draws at least half its lowest idle power.",
+        "The same meter measures the baseload right before the run: readings that were made smaller"
+        " fall below it. A busy machine's power is no idle power, so only a fall that no other load"
+        " explains is refused; such a baseload is reported by `foreign-load`. Lower readings at"
+        " both ends lower the power that is interpolated at the run's start and stop.",
+        "stop other programs before a run, so that the idle machine is idle, and check the sensor",
+        (
+            OfBundle("power-above-idle", _above_idle),
+            OfBundle("power-around-run", _around),
         ),
-        rationale=(
-            "The baseload is measured by the same meter right before the run: readings that were"
-            " made smaller fall below it. A busy machine's power is no idle power, so only a fall"
-            " that no other load explains is refused; such a baseload is reported by"
-            " `baseload-idle`."
-        ),
-        bundle_check=_above_idle,
     ),
     Rule(
-        id="flop-rate",
-        sentence=(
-            "No epoch computes over four times as fast as the device's peak in its fastest"
-            " precision; devices without a known peak are exempt."
-        ),
-        rationale=(
-            "No program exceeds the silicon's peak; fast convolutions need down to a fourth of the"
-            " multiplications that are counted."
-        ),
-        bundle_check=_rate,
-    ),
-    Rule(
-        id="losses-possible",
-        sentence=(
-            "Losses are finite, not negative and not all alike; in the closed division the first"
-            " are near the loss of guessing."
-        ),
-        rationale=(
-            "Other losses were not computed, or not from initial weights as the workload defines"
-            " them."
-        ),
-        bundle_check=_losses,
-    ),
-    Rule(
-        id="machine-fits-profile",
-        sentence=(
-            "The described machine can be one of its device profile: device tree, instruction set,"
-            " number of cores, memory."
-        ),
-        rationale=(
-            "A result belongs to the machine that made it. A variant that the profile does not list"
-            " is no contradiction (`machine-variant`)."
-        ),
-        bundle_check=_machine,
+        "flop-rate",
+        "No epoch computes over four times as fast as the device's peak in its fastest"
+        " precision; devices without a known peak are exempt.",
+        "No program exceeds the silicon's peak; fast convolutions need down to a fourth of the"
+        " multiplications that are counted.",
+        "run again on a machine of the device profile",
+        (OfBundle("flop-rate", _rate),),
     ),
 )

@@ -1,13 +1,14 @@
 """Power modes and variants of boards: the mode is known, and did not change during the run"""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.layout import SYSTEM
 from suite.compliance.finding import Severity
 from suite.compliance.node_context import NodeContext
-from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
+from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
+from suite.metrics.power_mode import MODE_ID, SOURCE, find_setting_changes
 
 ORDER = 95  # after the figures: the readings are sound by now
 
@@ -18,7 +19,7 @@ VIRTUAL_DISK = "virtual disk"
 MIN_SHARE_OF_MEMORY = 0.8
 
 
-def _known(context: BundleContext) -> Iterator[Violation]:
+def _known(context: BundleContext) -> Violations:
     """Check that every node of a profile with power modes states its mode, and that mode, settings
     and readings agree."""
     device = context.device
@@ -28,38 +29,32 @@ def _known(context: BundleContext) -> Iterator[Violation]:
         mode, settings = node.system.get("power_mode"), _settings_of(node)
         if not isinstance(mode, str) or not mode:
             observed = f"{mode!r}: {_note_of(node)}"
-            fix = (
-                "let the suite's user read /etc/nvpmodel.conf and /var/lib/nvpmodel/status, then"
-                " run again; or submit to the open division"
-            )
             yield Violation(
                 node.system_file,
                 f"the power mode of {device.name}, as nvpmodel tells it",
                 observed[:200],
-                fix,
+                fix="let the suite's user read /etc/nvpmodel.conf and /var/lib/nvpmodel/status,"
+                " then"
+                " run again; or submit to the open division",
             )
             continue
         yield from _consistent(node, mode, settings)
 
 
-def _consistent(node: NodeContext, mode: str, settings: Mapping[str, Any]) -> Iterator[Violation]:
-    from suite.metrics.power_mode import MODE_ID, SOURCE  # start-up: loads numpy
+def _consistent(node: NodeContext, mode: str, settings: Mapping[str, Any]) -> Violations:
 
-    fix = "run again; never edit system.json"
     name, number = settings.get("mode"), settings.get("mode_id")
     if isinstance(name, str) and not mode.startswith(name):
         yield Violation(
             node.system_file,
-            f"power_mode to begin with the mode of power_settings, {name!r}"[:200],
-            f"{mode!r}"[:200],
-            fix,
+            f"power_mode to begin with the mode of power_settings, {name!r}",
+            f"{mode!r}",
         )
     if settings.get("is_custom") is True and not settings.get("clocks"):
         yield Violation(
             node.system_file,
             "the clocks of a power mode that is not the vendor's",
             "power_settings without clocks",
-            fix,
         )
     read = node.channels.get(SOURCE, MODE_ID)
     if len(read) and isinstance(number, int) and float(read.in_time.values[0]) != number:
@@ -67,11 +62,46 @@ def _consistent(node: NodeContext, mode: str, settings: Mapping[str, Any]) -> It
             node.system_file,
             f"mode {read.in_time.values[0]:g}, as read when the run began",
             f"mode_id = {number}",
-            fix,
         )
 
 
-def _listed(context: BundleContext) -> Iterator[Violation]:
+def _steady(context: BundleContext) -> Violations:
+    """Report each setting of each node that was read with another value during the run, or was
+    another after it."""
+
+    window = context.window
+    if window is None:
+        return
+    for node in context.nodes:
+        changes = find_setting_changes(node.channels, *window) if node.is_on_clock else ()
+        if not changes:
+            yield from _changed_after(node)
+        for change in changes[:MAX_SHOWN]:
+            at_s = (change.t_ns - window[0]) * SECONDS_PER_NS
+            yield Violation(
+                node.file,
+                "one power mode and one set of limits during the run",
+                f"{change.channel} from {change.before:g} to {change.after:g} {change.unit},"
+                f" {at_s:.1f} s after run_start",
+            )
+
+
+def _changed_after(node: NodeContext) -> Violations:
+    """Settings that the meter does not read (energy preferences), or that changed right before the
+    run's end."""
+    changes = node.system.get("power_changes")
+    for change in changes[:MAX_SHOWN] if isinstance(changes, list) else ():
+        yield Violation(
+            node.system_file,
+            "the settings of before the run after it as well",
+            str(change),
+            fix="leave governor and power mode alone from before a run until after it, and stop"
+            " what"
+            " changes them (power-profiles-daemon, a script)",
+        )
+
+
+def _listed(context: BundleContext) -> Violations:
     """Say which mode of a node is not one of the profile's, with the clocks that held."""
     device = context.device
     if device is None or not device.power_modes:
@@ -92,72 +122,20 @@ def _listed(context: BundleContext) -> Iterator[Violation]:
             if isinstance(differences, list) and differences
             else ""
         )
-        fix = (
-            "nothing, if the mode is intended: its clocks are in power_settings; compare it with"
-            " runs in the same mode"
-        )
         yield Violation(
-            node.system_file,
-            f"a mode of {device.name}: {', '.join(names)}",
-            f"{mode}{why}"[:400],
-            fix,
+            node.system_file, f"a mode of {device.name}: {', '.join(names)}", f"{mode}{why}"
         )
 
 
-def _steady(context: BundleContext) -> Iterator[Violation]:
-    """Report each setting of each node that was read with another value during the run, or was
-    another after it."""
-    from suite.metrics.power_mode import find_setting_changes  # start-up: loads numpy
-
-    window = context.window
-    if window is None:
-        return
-    for node in context.nodes:
-        changes = find_setting_changes(node.channels, *window) if node.is_on_clock else ()
-        if not changes:
-            yield from _changed_after(node)
-        for change in changes[:MAX_SHOWN]:
-            at_s = (change.t_ns - window[0]) * SECONDS_PER_NS
-            observed = (
-                f"{change.channel} from {change.before:g} to {change.after:g} {change.unit},"
-                f" {at_s:.1f} s after run_start"
-            )
-            fix = (
-                "do not change the power mode during a run; if nobody did, the kernel lowered the"
-                " clocks to cool the processor: cool it better"
-            )
-            yield Violation(
-                node.file, "one power mode and one set of limits during the run", observed, fix
-            )
-
-
-def _changed_after(node: NodeContext) -> Iterator[Violation]:
-    """Settings that the meter does not read (energy preferences), or that changed right before the
-    run's end."""
-    changes = node.system.get("power_changes")
-    for change in changes[:MAX_SHOWN] if isinstance(changes, list) else ():
-        fix = (
-            "leave governor and power mode alone from before a run until after it, and stop what"
-            " changes them (power-profiles-daemon, a script)"
-        )
-        yield Violation(
-            node.system_file,
-            "the settings of before the run after it as well",
-            str(change)[:200],
-            fix,
-        )
-
-
-def _variant(context: BundleContext) -> Iterator[Violation]:
+def _variant(context: BundleContext) -> Violations:
     """Say which cores and memory are not those of a variant that the profile lists."""
     device = context.device
     if device is None:
         return
     cores, size_bytes = context.system.get("cpu_cores"), context.system.get("memory_size_bytes")
-    fix = "nothing: the result counts. Add the variant to the profile in rules/devices"
     if device.cpu is not None and isinstance(cores, int) and cores > device.cpu.cores:
         yield Violation(
-            SYSTEM, f"at most the {device.cpu.cores} cores of {device.name}", f"{cores} cores", fix
+            SYSTEM, f"at most the {device.cpu.cores} cores of {device.name}", f"{cores} cores"
         )
     if (
         device.memory is not None
@@ -170,19 +148,14 @@ def _variant(context: BundleContext) -> Iterator[Violation]:
                 SYSTEM,
                 f"memory of {' or '.join(f'{size:g}' for size in sizes)} GiB",
                 f"{size_bytes} bytes",
-                fix,
             )
 
 
-def _virtual(context: BundleContext) -> Iterator[Violation]:
+def _virtual(context: BundleContext) -> Violations:
     """Say which node under a board's profile shows a virtual machine: a hypervisor that took CPU
     time, or a disk that is none."""
     if context.device is None or context.device.is_fallback:
         return
-    fix = (
-        "nothing, if it ran in a virtual machine on that board: say so in the notes, or run on the"
-        " board itself"
-    )
     for node in context.nodes:
         steal = node.channels.get("load", "steal")
         signs = (
@@ -195,9 +168,8 @@ def _virtual(context: BundleContext) -> Iterator[Violation]:
         if signs:
             yield Violation(
                 node.system_file,
-                f"{context.device.title} itself, no virtual machine"[:200],
+                f"{context.device.title} itself, no virtual machine",
                 " and ".join(signs),
-                fix,
             )
 
 
@@ -213,58 +185,36 @@ def _note_of(node: NodeContext) -> str:
 
 RULES = (
     Rule(
-        id="power-mode-known",
-        sentence=(
-            "On a device whose profile has power modes, a closed run states the mode that held, and"
-            " mode, settings and readings agree."
-        ),
-        rationale="Two modes are two entries: a run of an unknown mode can be compared with none.",
-        divisions=CLOSED,
-        bundle_check=_known,
+        "power-mode-known",
+        "On a device whose profile has power modes, a closed run states the mode that held, and"
+        " mode, settings and readings agree.",
+        "Runs in two modes are two entries: a run in an unknown mode cannot be compared.",
+        "let the suite's user read /etc/nvpmodel.conf and /var/lib/nvpmodel/status, then run again;"
+        " never edit system.json; or run in the open division",
+        (OfBundle("power-mode-known", _known, CLOSED),),
     ),
     Rule(
-        id="power-mode-listed",
-        sentence="The power mode is one of the profile's, with the vendor's clocks.",
-        rationale=(
-            "Other modes are allowed and are entries of their own; readers should know, and find"
-            " the clocks in the record."
-        ),
-        severity=Severity.WARNING,
-        bundle_check=_listed,
+        "power-mode-steady",
+        "Power mode, governor, clock limits and power limits do not change during the run.",
+        "A run in two modes belongs to neither entry. The finding says when which limit changed.",
+        "leave governor and power mode alone until after the run, stop what changes them"
+        " (power-profiles-daemon, a script), and cool the processor better: a hot one lowers them",
+        (OfBundle("power-mode-steady", _steady, severity=Severity.WARNING),),
     ),
     Rule(
-        id="power-mode-steady",
-        sentence=(
-            "Power mode, governor, clock limits and power limits do not change during the run."
+        "machine-variant",
+        "Cores and memory are those of a variant that the device profile lists, and the power mode"
+        " is one of its modes, with the vendor's clocks. A run under a board's profile shows no"
+        " virtual machine: no CPU time stolen by a hypervisor, no virtual disk.",
+        "Boards appear in new variants, and other power modes are entries of their own: an honest"
+        " variant is never refused, and readers learn what differs. A virtual machine on a board"
+        " has fewer cores and less memory.",
+        "nothing: the result counts. Add a variant to the profile in rules/devices, and mention a"
+        " virtual machine in the notes",
+        (
+            OfBundle("machine-variant", _variant, severity=Severity.WARNING),
+            OfBundle("power-mode-listed", _listed, severity=Severity.WARNING),
+            OfBundle("machine-virtual", _virtual, severity=Severity.WARNING),
         ),
-        rationale=(
-            "A run in two modes belongs to neither entry. The finding says when which limit"
-            " changed."
-        ),
-        severity=Severity.WARNING,
-        bundle_check=_steady,
-    ),
-    Rule(
-        id="machine-variant",
-        sentence="Cores and memory are those of a variant that the device profile lists.",
-        rationale=(
-            "Boards appear in new variants: an honest one is never refused, and readers learn what"
-            " differs."
-        ),
-        severity=Severity.WARNING,
-        bundle_check=_variant,
-    ),
-    Rule(
-        id="machine-virtual",
-        sentence=(
-            "A run under a board's profile shows no virtual machine: no CPU time stolen by a"
-            " hypervisor, no virtual disk."
-        ),
-        rationale=(
-            "A profile stands for the board with all its cores and its memory; a virtual machine on"
-            " it has less."
-        ),
-        severity=Severity.WARNING,
-        bundle_check=_virtual,
     ),
 )

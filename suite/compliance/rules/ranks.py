@@ -1,72 +1,47 @@
-"""Runs of several ranks: every rank's records, and their agreement."""
+"""Runs of several ranks: the agreement of their logs and results."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from reference_impls.contract import heads_digest, log_name
-from suite.bundle.layout import STEPS
+from reference_impls.contract import (
+    heads_digest,
+    log_name,
+)
 from suite.bundle.log import Log, LogEvent
-from suite.compliance.remedies import TRAINING_LOOP
-from suite.compliance.rule import BundleContext, Rule, Violation
-from suite.compliance.wording import numbers, ordinal, shown
+from suite.compliance.agreement import unlike
+from suite.compliance.remedies import COPY_AGAIN
+from suite.compliance.rule import (
+    BundleContext,
+    OfBundle,
+    Rule,
+    Violation,
+    Violations,
+)
+from suite.compliance.wording import numbers
 
 ORDER = 50  # after rank 0's own records
 
 AT_THE_END = None
 """Stands for an epoch: the exchange of chain values before the last line."""
-
-COPY_AGAIN = "copy the whole run directory again; results are never edited, only superseded"
-
-
-def _complete(context: BundleContext) -> Iterator[Violation]:
-    """Check that every step is in every rank's records, and that each rank takes its share of the
-    mini-batch."""
-    ranks = context.request.parallel.ranks
-    recorded = list(context.steps.ranks)
-    if recorded != list(range(ranks)):
-        yield Violation(
-            STEPS,
-            f"steps of the ranks {numbers(range(ranks))}",
-            f"of the ranks {numbers(recorded)}",
-            TRAINING_LOOP,
-        )
-        return
-    logged = context.log.value("ranks")
-    if logged != ranks:
-        yield Violation("log.txt", f"ranks = {ranks}, as requested", shown(logged), TRAINING_LOOP)
-    for rank, steps in context.steps.by_rank():
-        samples, shares = steps.samples.tolist(), _shares(context, len(steps), rank)
-        wrong = next((index for index, share in enumerate(shares) if samples[index] != share), None)
-        if wrong is not None:
-            whole = "rank 0 to take all samples of each mini-batch"
-            part = (
-                f"rank {rank} to take every {ordinal(ranks)} sample of each mini-batch, from the"
-                f" {ordinal(rank + 1)}"
-            )
-            expected = f"{whole if ranks == 1 else part}: {shares[wrong]} samples"
-            yield Violation(
-                STEPS,
-                expected,
-                f"{samples[wrong]} samples in step {steps.step[wrong]} of epoch"
-                f" {steps.epoch[wrong]}",
-                TRAINING_LOOP,
-            )
+COURSE = (
+    "init_start",
+    "init_stop",
+    "run_start",
+    "epoch_start",
+    "epoch_stop",
+    "eval_start",
+    "eval_accuracy",
+    "eval_stop",
+    "run_stop",
+)
+SAME_RESULTS = {
+    "epoch_stop": ("epoch_num", "steps"),
+    "eval_accuracy": ("epoch_num", "correct"),
+    "run_stop": ("status",),
+}
+COMPARED = ("sources", "packages", "request", "data", "weights")
 
 
-def _shares(context: BundleContext, steps: int, rank: int) -> list[int]:
-    """The samples of a rank, step by step."""
-    samples, batch, ranks = (
-        context.request.data.train_samples,
-        context.request.global_batch_size,
-        context.request.parallel.ranks,
-    )
-    of_epoch = [
-        len(range(rank, min(batch, samples - index * batch), ranks))
-        for index in range(min(steps, -(-samples // batch)))
-    ]
-    return [of_epoch[index % len(of_epoch)] for index in range(steps)]
-
-
-def _agree(context: BundleContext) -> Iterator[Violation]:
+def _agree(context: BundleContext) -> Violations:
     """Check that each rank's log holds every rank's chain value after each epoch and at the end:
     none can be rewritten alone."""
     ranks = context.request.parallel.ranks
@@ -76,9 +51,11 @@ def _agree(context: BundleContext) -> Iterator[Violation]:
             (event for event in log.events if event.metadata.get("rank", rank) != rank), None
         )
         if foreign is not None:
-            observed = f"{foreign.key} of rank {foreign.metadata['rank']!r}"[:200]
             yield Violation(
-                log_name(rank), f"events of rank {rank}", observed, COPY_AGAIN, foreign.line
+                log_name(rank),
+                f"events of rank {rank}",
+                f"{foreign.key} of rank {foreign.metadata['rank']!r}",
+                foreign.line,
             )
     if ranks == 1:
         return
@@ -91,11 +68,7 @@ def _agree(context: BundleContext) -> Iterator[Violation]:
     for rank, log in enumerate(logs):
         for problem in log.problems if rank else ():
             yield Violation(
-                log_name(rank),
-                "readable lines in an unbroken chain",
-                problem.what,
-                COPY_AGAIN,
-                problem.line,
+                log_name(rank), "readable lines in an unbroken chain", problem.what, problem.line
             )
         exchanges = {event.epoch: event for event in log.all("chain_heads")}
         for epoch, expected in heads.items():
@@ -108,11 +81,7 @@ def _agree(context: BundleContext) -> Iterator[Violation]:
                 )
                 when = "before its last line" if epoch is AT_THE_END else f"after epoch {epoch}"
                 yield Violation(
-                    log_name(rank),
-                    f"the chain values of all ranks' logs {when}",
-                    observed,
-                    COPY_AGAIN,
-                    line,
+                    log_name(rank), f"the chain values of all ranks' logs {when}", observed, line
                 )
 
 
@@ -155,22 +124,86 @@ def _last_but_one(log: Log) -> object:
     return log.events[-2].metadata.get("chain") if len(log.events) > 1 else None
 
 
+def _results(context: BundleContext) -> Violations:
+    """Check that every other rank went through rank 0's epochs and evaluations with the same
+    results: all ranks receive the summed counts."""
+    expected = [event for event in context.log.events if event.key in COURSE]
+    for rank, log in context.logs():
+        found = [event for event in log.events if event.key in COURSE]
+        for place, event in enumerate(found):
+            wanted = _result(expected[place]) if place < len(expected) else "no further event"
+            if _result(event) != wanted:
+                yield Violation(
+                    log_name(rank),
+                    f"{wanted}, as in rank 0's log",
+                    _result(event),
+                    event.line,
+                )
+                break
+        else:
+            if len(found) < len(expected):
+                missing = expected[len(found)]
+                yield Violation(
+                    log_name(rank), f"{_result(missing)}, as in rank 0's log", "no such event"
+                )
+
+
+def _result(event: LogEvent) -> str:
+    """The event's key, value and those of its metadata that are the same on every rank."""
+    facts = [
+        f"{name} {event.metadata.get(name)!r}"
+        for name in SAME_RESULTS.get(event.key, ("epoch_num",))
+        if name in event.metadata
+    ]
+    return (
+        f"{event.key} {event.value!r} ({', '.join(facts)})"
+        if event.key == "eval_accuracy"
+        else " ".join([event.key, *facts])
+    )
+
+
+def _admitted(context: BundleContext) -> Violations:
+    """Check that all ranks logged the same digests of what they compared, where rank 0 logged
+    any."""
+    first = context.log.first("admission")
+    for rank, log in context.logs():
+        event = log.first("admission")
+        if first is None and event is None:
+            continue
+        if event is None or not isinstance(event.value, dict):
+            yield unlike(log_name(rank), f"admission: digests of {', '.join(COMPARED)}", event)
+            continue
+        wanted = first.value if first is not None and isinstance(first.value, dict) else {}
+        for kind in COMPARED:
+            found = event.value.get(kind)
+            if found is None or found != wanted.get(kind):
+                yield Violation(
+                    log_name(rank),
+                    f"the digest of {kind} that rank 0 logged, {str(wanted.get(kind))[:16]}",
+                    f"{found}"[:16],
+                    event.line,
+                )
+
+
 RULES = (
     Rule(
-        id="ranks-complete",
-        sentence=(
-            "Every rank's steps are recorded, and each rank takes its share of every mini-batch."
-        ),
-        rationale="A rank that trains on less makes the run faster.",
-        bundle_check=_complete,
+        "ranks-agree",
+        "Every rank's log is complete, has events of that rank only, and holds the chain values of"
+        " all ranks' logs, or their digest, after every epoch and at its end. Its epochs, steps,"
+        " evaluations, accuracies and status are those of rank 0.",
+        "An edited log of one node contradicts the logs of the others: all ranks hold the same"
+        " weights and receive the same counts.",
+        COPY_AGAIN,
+        (OfBundle("ranks-agree", _agree), OfBundle("ranks-results", _results)),
     ),
     Rule(
-        id="ranks-agree",
-        sentence=(
-            "Every rank's log is whole, of that rank alone, and holds the chain values of all"
-            " ranks' logs, or their digest, after every epoch and at its end."
-        ),
-        rationale="An edited log of one node contradicts the logs of the others.",
-        bundle_check=_agree,
+        "ranks-admitted",
+        "All ranks have the same sources, package versions, request, data and initial weights,"
+        " wherever they log their digests.",
+        "A node with other files trains another model, or on other labels, and nothing in its"
+        " times would show it.",
+        "put the same suite, environment and data on every node, then run again: `suite cluster"
+        " doctor` names what differs",
+        (OfBundle("ranks-admitted", _admitted),),
     ),
 )

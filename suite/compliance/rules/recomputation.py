@@ -1,14 +1,14 @@
 """Recomputation: a run in a memory budget follows its schedule, and the plan agrees with what was
 measured."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from reference_impls.contract import Recomputation
 from suite.bundle.layout import RUN
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import TRAINING_LOOP
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.values import is_number
 
 ORDER = 78  # after the processes' memory
@@ -22,7 +22,7 @@ FORWARD = ("keep", "checkpoint", "skip")
 CLOCKS = 1.01  # the schedule's time lies inside the steps' compute time, by the same clock
 
 
-def _scheduled(context: BundleContext) -> Iterator[Violation]:
+def _scheduled(context: BundleContext) -> Violations:
     """Check the schedule itself, and what the log counted against it."""
     planned, event = context.request.recomputation, context.log.first(EVENT)
     if planned is None:
@@ -30,8 +30,7 @@ def _scheduled(context: BundleContext) -> Iterator[Violation]:
             yield Violation(
                 "log.txt",
                 "no recomputation, as the request has no memory budget",
-                f"{event.value!r}"[:200],
-                TRAINING_LOOP,
+                f"{event.value!r}",
                 event.line,
             )
         return
@@ -41,15 +40,12 @@ def _scheduled(context: BundleContext) -> Iterator[Violation]:
             RUN,
             "a schedule that runs every block backward once and reads what it kept",
             problem,
-            KEPT_AS_WRITTEN,
+            fix=KEPT_AS_WRITTEN,
         )
         return
     if event is None:
         yield Violation(
-            "log.txt",
-            f"the event {EVENT}, as the request has a memory budget",
-            "no such event",
-            TRAINING_LOOP,
+            "log.txt", f"the event {EVENT}, as the request has a memory budget", "no such event"
         )
         return
     counted, steps = event.value if isinstance(event.value, dict) else {}, len(context.steps)
@@ -63,12 +59,12 @@ def _scheduled(context: BundleContext) -> Iterator[Violation]:
     }
     for name, value in expected.items():
         if counted.get(name, 0) != value:
-            wanted = (
-                f"{name} = {value}: the schedule has {forwards} forward runs of"
-                f" {len(planned.blocks)} blocks, in each of {steps} steps"
-            )
             yield Violation(
-                "log.txt", wanted, f"{counted.get(name)!r}"[:200], TRAINING_LOOP, event.line
+                "log.txt",
+                f"{name} = {value}: the schedule has {forwards} forward runs of"
+                f" {len(planned.blocks)} blocks, in each of {steps} steps",
+                f"{counted.get(name)!r}",
+                event.line,
             )
     yield from _spilled(context, planned, counted.get("spilled_bytes"), event.line)
     yield from _times(context, counted, event.line)
@@ -76,7 +72,7 @@ def _scheduled(context: BundleContext) -> Iterator[Violation]:
 
 def _spilled(
     context: BundleContext, planned: Recomputation, spilled: object, line: int
-) -> Iterator[Violation]:
+) -> Violations:
     """Check that the log counts what the schedule writes to storage: by samples, as the last
     mini-batch of an epoch may be smaller."""
     spills = any(action == "spill" for action, *_ in planned.actions)
@@ -85,12 +81,11 @@ def _spilled(
             f"spill_folder {planned.spill_folder!r}, planned_spill_bytes"
             f" {planned.planned_spill_bytes}"
         )
-        found = found[:200]
         yield Violation(
             RUN,
             "a folder and bytes for activations where the schedule spills blocks, and only there",
-            found,
-            KEPT_AS_WRITTEN,
+            found[:200],
+            fix=KEPT_AS_WRITTEN,
         )
         return
     expected = (
@@ -99,21 +94,21 @@ def _spilled(
         / context.request.global_batch_size
     )
     if type(spilled) is not int or abs(spilled - expected) > MAX_DEVIATION * expected:
-        wanted = (
+        yield Violation(
+            "log.txt",
             f"spilled_bytes of {expected:.0f}, to {MAX_DEVIATION:.0%}: the schedule writes"
-            f" {planned.planned_spill_bytes} in a step"
+            f" {planned.planned_spill_bytes} in a step",
+            f"{spilled!r}",
+            line,
         )
-        yield Violation("log.txt", wanted, f"{spilled!r}"[:200], TRAINING_LOOP, line)
 
 
-def _times(context: BundleContext, counted: dict[str, Any], line: int) -> Iterator[Violation]:
+def _times(context: BundleContext, counted: dict[str, Any], line: int) -> Violations:
     """Check that blocks that ran again, and storage, took part of the passes' time, and the passes
     part of the steps'."""
-    passes_s, again_s, storage_s = (
-        counted.get("passes_s"),
-        counted.get("again_s"),
-        counted.get("storage_s", 0),
-    )
+    passes_s = counted.get("passes_s")
+    again_s = counted.get("again_s")
+    storage_s = counted.get("storage_s", 0)
     if passes_s is None and again_s is None and context.request.accelerator != "cpu":
         return
     compute_s = context.steps.sum_s("compute_s")
@@ -123,12 +118,14 @@ def _times(context: BundleContext, counted: dict[str, Any], line: int) -> Iterat
         else None
     )
     if extra_s is None or not is_number(passes_s) or not extra_s <= passes_s <= CLOCKS * compute_s:
-        expected = (
-            f"0 <= again_s + storage_s <= passes_s <= {compute_s:.6g} s, the compute time of all"
-            " steps"
-        )
         found = f"again_s = {again_s!r}, storage_s = {storage_s!r}, passes_s = {passes_s!r}"
-        yield Violation("log.txt", expected, found[:200], TRAINING_LOOP, line)
+        yield Violation(
+            "log.txt",
+            f"0 <= again_s + storage_s <= passes_s <= {compute_s:.6g} s, the compute time of all"
+            " steps",
+            found[:200],
+            line,
+        )
 
 
 def problem_of(planned: Recomputation) -> str | None:
@@ -165,41 +162,34 @@ def problem_of(planned: Recomputation) -> str | None:
     return None if done == 0 and count else f"no backward run of block {done - 1}"
 
 
-def _measured(context: BundleContext) -> Iterator[Violation]:
+def _measured(context: BundleContext) -> Violations:
     """Report a measured peak that is above the budget, or far from the plan."""
     planned, event = context.request.recomputation, context.log.first("peak_rss_of_ranks")
     if planned is None:
         return
     peak = _first_number(event.value if event is not None else None)
     if event is None or peak is None:
-        expected = f"peak_rss_of_ranks, to compare with the planned {planned.planned_bytes} bytes"
         yield Violation(
             "log.txt",
-            expected,
-            "no such event" if event is None else f"{event.value!r}"[:200],
-            TRAINING_LOOP,
+            f"peak_rss_of_ranks, to compare with the planned {planned.planned_bytes} bytes",
+            "no such event" if event is None else f"{event.value!r}",
+            fix=TRAINING_LOOP,
         )
         return
     if peak > planned.budget_bytes:
-        fix = (
-            "give a larger --memory-budget or a smaller --batch-size; `suite memory framework`"
-            " measures what the framework takes here"
-        )
         yield Violation(
             "log.txt",
             f"{planned.budget_bytes} bytes at most, the memory budget",
             f"{peak:.0f} bytes",
-            fix,
             event.line,
+            fix="give a larger --memory-budget or a smaller --batch-size; `suite memory framework`"
+            " measures what the framework takes here",
         )
     if abs(peak / planned.planned_bytes - 1) > MAX_DEVIATION:
-        expected = f"{planned.planned_bytes} bytes, the planned peak, to {MAX_DEVIATION:.0%}"
-        fix = "measure the framework's own size with `suite memory framework`, then run again"
         yield Violation(
             "log.txt",
-            expected,
+            f"{planned.planned_bytes} bytes, the planned peak, to {MAX_DEVIATION:.0%}",
             f"{peak:.0f} bytes ({peak / planned.planned_bytes - 1:+.1%})",
-            fix,
             event.line,
         )
 
@@ -211,28 +201,21 @@ def _first_number(peaks: Any) -> float | None:
 
 RULES = (
     Rule(
-        id="recomputation-followed",
-        sentence=(
-            "A run in a memory budget has a schedule of recomputation that is possible, and its log"
-            " counts the runs of blocks of that schedule."
-        ),
-        rationale=(
-            "Recomputation changes no mathematics and is allowed in closed; the schedule is part of"
-            " the entry, so it must be the one that ran."
-        ),
-        bundle_check=_scheduled,
+        "recomputation-followed",
+        "A run in a memory budget has a possible schedule of recomputation, and its log counts each"
+        " block's runs as the schedule says.",
+        "Recomputation changes no mathematics and is allowed in closed; the schedule is part of"
+        " the entry, so it must be the one that ran.",
+        TRAINING_LOOP,
+        (OfBundle("recomputation-followed", _scheduled),),
     ),
     Rule(
-        id="memory-as-planned",
-        sentence=(
-            "The highest resident memory of a run in a memory budget is within the budget, and"
-            " within a tenth of the plan."
-        ),
-        rationale=(
-            "The budget is a claim about a board that has no more; a plan that is far off was made"
-            " for another framework or another allocator."
-        ),
-        severity=Severity.WARNING,
-        bundle_check=_measured,
+        "memory-as-planned",
+        "The highest resident memory of a run in a memory budget is within the budget, and"
+        " within a tenth of the plan.",
+        "The budget claims that a board with no more memory can train this; a plan that is far off"
+        " was made for another framework or another allocator.",
+        "measure the framework's own size with `suite memory framework`, then run again",
+        (OfBundle("memory-as-planned", _measured, severity=Severity.WARNING),),
     ),
 )

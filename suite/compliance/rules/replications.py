@@ -1,11 +1,8 @@
-"""Replications: the record, its seal, and the fresh runs that it follows from"""
-
-from collections.abc import Iterator
-from pathlib import Path
+"""Replications: the fresh runs that a record follows from"""
 
 from suite.bundle.replication_folder import RECORD
-from suite.compliance.folder_rule import FolderRule, check_figures, check_seal
-from suite.compliance.rule import Violation
+from suite.compliance.folder_rule import OfFolder, RecordFolder
+from suite.compliance.rule import Rule, Violation, Violations
 from suite.errors import SuiteError
 from suite.metrics.replication import REPLICATION
 from suite.metrics.replication_record import read_replication
@@ -13,55 +10,35 @@ from suite.metrics.replication_record import read_replication
 ORDER = 100  # after the rules of experiments
 
 
-def _by_its_maker(folder: Path) -> Iterator[Violation]:
+def _by_its_maker(folder: RecordFolder) -> Violations:
     """Check that the fresh runs were made for the organization of the record, and after the
     originals."""
     try:
-        record = read_replication(folder / RECORD)
+        record = read_replication(folder.path / RECORD)
     except SuiteError:
-        return  # replication-recomputes reports it
+        return  # record-recomputes reports it
     latest = max(run.started_time_ms for run in record.originals)
     for run in record.runs:
         if run.organization != record.organization:
             yield Violation(
                 RECORD,
                 f"fresh runs of {record.organization!r}",
-                f"{run.run_id} of {run.organization!r}"[:200],
-                REPLICATION.again,
+                f"{run.run_id} of {run.organization!r}",
             )
         if run.started_time_ms <= latest:
             yield Violation(
                 RECORD,
                 "fresh runs that began after the originals",
-                f"{run.run_id} began earlier"[:200],
-                REPLICATION.again,
+                f"{run.run_id} began earlier",
             )
 
 
 RULES = (
-    FolderRule(
-        id="replication-sealed",
-        sentence=(
-            f"The manifest of a replication seals {RECORD} and the manifests of its fresh runs."
-        ),
-        rationale="It shows changed, lost and added runs, and a changed record.",
-        check=check_seal(REPLICATION),
-    ),
-    FolderRule(
-        id="replication-recomputes",
-        sentence=(
-            "A replication's figures follow from its fresh runs, and its verdicts from them and the"
-            " originals' figures."
-        ),
-        rationale="Anybody can compute the verdict again; nobody has to believe it.",
-        check=check_figures(REPLICATION),
-    ),
-    FolderRule(
-        id="replication-maker",
-        sentence=(
-            "The fresh runs of a replication were made for its organization, after the originals."
-        ),
-        rationale="Runs of somebody else, or from before, repeat nothing.",
-        check=_by_its_maker,
+    Rule(
+        "replication-maker",
+        "The fresh runs of a replication were made for its organization, after the originals.",
+        "Runs that somebody else made, or that are older than the originals, repeat nothing.",
+        REPLICATION.again,
+        (OfFolder("replication-maker", _by_its_maker),),
     ),
 )

@@ -1,36 +1,28 @@
 """Resumed runs: what they record of the run that they continue, and that the closed division has
 none."""
 
-from collections.abc import Iterator
-
 from reference_impls.contract import log_name
 from suite.bundle.layout import RUN
 from suite.bundle.resumption import MS_PER_S, Resumption, read_resumption
 from suite.catalog.uncounted import load_uncounted_limits
-from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
+from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
 
 ORDER = 28  # before the log's course, which begins later in a resumed run
 
 RESTORED, OPTION = "state_restored", "--resume"
-KEEP = "hand in run.json and the logs as `suite run --resume` wrote them"
 
 
-def _whole(context: BundleContext) -> Iterator[Violation]:
+def _whole(context: BundleContext) -> Violations:
     if context.run.resumed is not None:
-        fix = "train from the initial weights to the end; resumed runs belong to the open division"
-        yield Violation(
-            RUN, "a run that continues no other (resumed)", "a record of a run before", fix
-        )
+        yield Violation(RUN, "a run that continues no other (resumed)", "a record of a run before")
 
 
-def _agrees(context: BundleContext) -> Iterator[Violation]:
+def _agrees(context: BundleContext) -> Violations:
     """Check the record against command and logs: the restored state, and the times before."""
     try:
         resumed = read_resumption(context.run.resumed)
     except ValueError as error:
-        yield Violation(
-            RUN, "the record of a resumed run, or none (resumed)", f"it {error}"[:300], KEEP
-        )
+        yield Violation(RUN, "the record of a resumed run, or none (resumed)", f"it {error}")
         return
     yield from _restored(context, resumed)
     if resumed is None:
@@ -56,11 +48,11 @@ def _agrees(context: BundleContext) -> Iterator[Violation]:
         ),
     ):
         if not is_so:
-            yield Violation(RUN, f"{expected} (resumed)", observed, KEEP)
+            yield Violation(RUN, f"{expected} (resumed)", observed)
     yield from _times(context, resumed)
 
 
-def _restored(context: BundleContext, resumed: Resumption | None) -> Iterator[Violation]:
+def _restored(context: BundleContext, resumed: Resumption | None) -> Violations:
     """Check that every rank of a resumed run, and of no other, logged the state that the record
     names."""
     for rank, log in context.logs():
@@ -70,22 +62,20 @@ def _restored(context: BundleContext, resumed: Resumption | None) -> Iterator[Vi
                 log_name(rank),
                 "a record in run.json of the run whose state was restored",
                 "none",
-                KEEP,
                 event.line,
             )
         elif resumed is not None and (
             event is None or event.epoch != resumed.epoch or event.value != dict(resumed.state)
         ):
-            expected = f"{RESTORED} of epoch {resumed.epoch} with the digests of {RUN}"
-            observed = (
-                "no such event" if event is None else f"epoch {event.epoch}, {event.value!r}"[:200]
-            )
             yield Violation(
-                log_name(rank), expected, observed, KEEP, None if event is None else event.line
+                log_name(rank),
+                f"{RESTORED} of epoch {resumed.epoch} with the digests of {RUN}",
+                "no such event" if event is None else f"epoch {event.epoch}, {event.value!r}"[:200],
+                None if event is None else event.line,
             )
 
 
-def _times(context: BundleContext, resumed: Resumption) -> Iterator[Violation]:
+def _times(context: BundleContext, resumed: Resumption) -> Violations:
     """Check that the run before began, trained and ended before this one began."""
     start = context.log.first("run_start")
     before_s = resumed.before_s(start) if start is not None else None
@@ -93,20 +83,20 @@ def _times(context: BundleContext, resumed: Resumption) -> Iterator[Violation]:
         return
     trained_s = (resumed.ended_time_ms - resumed.began_time_ms) / MS_PER_S
     if before_s < 0 or trained_s < 0 or start.time_ms < resumed.ended_time_ms:
-        observed = (
-            f"it began {before_s:.1f} counted seconds before run_start, and its last event was"
-            f" {trained_s:.1f} s later"
-        )
         yield Violation(
-            RUN, "a run that began and ended before this one's run_start (resumed)", observed, KEEP
+            RUN,
+            "a run that began and ended before this one's run_start (resumed)",
+            f"it began {before_s:.1f} counted seconds before run_start, and its last event was"
+            f" {trained_s:.1f} s later",
         )
     most_s = _most_uncounted_s(resumed, before_s + resumed.uncounted_s)
     if resumed.uncounted_s > most_s:
-        expected = (
+        yield Violation(
+            RUN,
             f"at most {most_s:.1f} s of the run before that count into no time, by"
-            " rules/uncounted.toml (resumed.uncounted_s)"
+            " rules/uncounted.toml (resumed.uncounted_s)",
+            f"{resumed.uncounted_s:.1f} s",
         )
-        yield Violation(RUN, expected, f"{resumed.uncounted_s:.1f} s", KEEP)
 
 
 def _most_uncounted_s(resumed: Resumption, since_s: float) -> float:
@@ -125,29 +115,22 @@ def _most_uncounted_s(resumed: Resumption, since_s: float) -> float:
 
 RULES = (
     Rule(
-        id="closed-resumed",
-        sentence=(
-            "A closed run continues no other run: it trains from its initial weights to its end."
-        ),
-        rationale=(
-            "What happened before is in another bundle: its energy, its disturbances, and the time"
-            " between."
-        ),
-        divisions=CLOSED,
-        bundle_check=_whole,
+        "closed-resumed",
+        "A closed run continues no other run: it trains from its initial weights to its end.",
+        "Part of a resumed run is in another bundle: the energy and the disturbances of its first"
+        " epochs, and the time between the runs.",
+        "train from the initial weights to the end, or run in the open division",
+        (OfBundle("closed-resumed", _whole, CLOSED),),
     ),
     Rule(
-        id="resumed-agrees",
-        sentence=(
-            "A resumed run records the run that it continues: its ranks and nodes, why and when it"
-            " ended, when it began, and the digests of the state, which every rank logged as"
-            " restored. Its time to the target counts from the first run's run_start, lost time"
-            " included; of the runs before, no more is left out than every run may leave out."
-        ),
-        rationale=(
-            "A run that goes on after a node was lost took longer than its own log says, and began"
-            " on other machines."
-        ),
-        bundle_check=_agrees,
+        "resumed-agrees",
+        "A resumed run records the run that it continues: its ranks and nodes, why and when it"
+        " ended, when it began, and the digests of the state, which every rank logged as restored."
+        " Its time to the target counts from the first run's run_start, lost time included; the"
+        " runs before it leave out no more time than every run may.",
+        "A run that goes on after a node was lost took longer than its own log says, and began"
+        " on other machines.",
+        "hand in run.json and the logs as `suite run --resume` wrote them",
+        (OfBundle("resumed-agrees", _agrees),),
     ),
 )

@@ -1,67 +1,57 @@
 """Rounds: which one judges a run, and what it admits."""
 
 import hashlib
-from collections.abc import Iterator
 
 from suite.bundle.layout import MANIFEST, RUN
 from suite.catalog.rounds import current_round, load_rounds
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 
 ORDER = 5  # the round decides which rules follow
 
 
-def _known(context: BundleContext) -> Iterator[Violation]:
+def _known(context: BundleContext) -> Violations:
     run, names = context.run, [each.name for each in load_rounds()]
     if run.round not in names:
-        fix = f"run again: `suite run` makes runs of round {current_round().name}"
-        yield Violation(RUN, f"a round of the rulebook ({', '.join(names)})", f"{run.round!r}", fix)
+        yield Violation(RUN, f"a round of the rulebook ({', '.join(names)})", f"{run.round!r}")
     elif run.suite_version not in context.round.suite_versions:
-        expected = (
-            f"suite {' or '.join(context.round.suite_versions)}, whose runs round"
-            f" {context.round.name} admits"
-        )
         yield Violation(
-            RUN, expected, f"suite {run.suite_version!r}", "run again with that version"
+            RUN,
+            f"suite {' or '.join(context.round.suite_versions)}, whose runs round"
+            f" {context.round.name} admits",
+            f"suite {run.suite_version!r}",
+            fix="run again with that version",
         )
 
 
-def _open(context: BundleContext) -> Iterator[Violation]:
+def _open(context: BundleContext) -> Violations:
     if context.round.closed is None or context.run.round != context.round.name:
         return
     digest = hashlib.sha256(context.bundle.file(MANIFEST).read_bytes()).hexdigest()
     if digest not in (*context.round.results, *context.round.examples):
-        expected = (
-            f"one of the {len(context.round.results)} results of round {context.round.name}, closed"
-            f" on {context.round.closed}"
-        )
-        fix = (
-            "restore the bundle if it was edited; for a new result, run again: `suite run` makes"
-            f" runs of round {current_round().name}"
-        )
         yield Violation(
-            MANIFEST, expected, f"a bundle whose manifest has the SHA-256 {digest}", fix
+            MANIFEST,
+            f"one of the {len(context.round.results)} results of round {context.round.name}, closed"
+            f" on {context.round.closed}",
+            f"a bundle whose manifest has the SHA-256 {digest}",
         )
 
 
 RULES = (
     Rule(
-        id="round-known",
-        sentence=(
-            "A run names a round of the rulebook, and was made by a version of the suite that the"
-            " round admits."
-        ),
-        rationale=(
-            "A round decides targets and rules; results of different rounds are not compared."
-        ),
-        bundle_check=_known,
+        "round-known",
+        "A run names a round of the rulebook, and was made by a version of the suite that the"
+        " round admits.",
+        "A round decides targets and rules; results of different rounds are not compared.",
+        f"run again: `suite run` makes runs of round {current_round().name}",
+        (OfBundle("round-known", _known),),
     ),
     Rule(
-        id="round-open",
-        sentence="A closed round takes no further results: its bundles are those that it lists.",
-        rationale=(
-            "Rules that are made after a round bind the next one; nothing can be moved back to the"
-            " weaker rules."
-        ),
-        bundle_check=_open,
+        "round-open",
+        "A closed round takes no further results: it lists the bundles that belong to it.",
+        "Rules that are made after a round bind the next one; nothing can be moved back to the"
+        " weaker rules.",
+        "restore the bundle if it was edited; for a new result, run again: `suite run` makes"
+        f" runs of round {current_round().name}",
+        (OfBundle("round-open", _open),),
     ),
 )

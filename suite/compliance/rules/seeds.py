@@ -1,37 +1,43 @@
-"""Seeds: that of a run follows from its nonce."""
+"""Seeds: those of a run and of an entry follow from one nonce, without gaps."""
 
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 
 from suite.bundle.layout import RUN
+from suite.catalog.divisions import Division
+from suite.catalog.rounds import Round
 from suite.catalog.seeds import NonceUse, configuration_sha256, entry_sha256, read_nonce_use
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
+from suite.compliance.submission_rule import OfSubmission, SubmissionContext, SubmittedRun
 
 ORDER = 26  # after the requests, which the seeds follow from
 
-AGAIN = "run again with --nonce and the entry's next --run-number; the harness computes the seed"
+Used = Mapping[str, NonceUse]
+"""The nonces of an entry's runs, by the run's name."""
 
 
-def _seed(context: BundleContext) -> Iterator[Violation]:
+def _seed(context: BundleContext) -> Violations:
     """Recompute digests and seed from the request that run.json records."""
     if context.run.nonce is None:
         return
     used = read_nonce_use(context.run.nonce)
     if used is None:
-        expected = (
-            "a nonce as `suite run --nonce` records it: nonce, round, run_number and three digests"
+        yield Violation(
+            RUN,
+            "a nonce as `suite run --nonce` records it: nonce, round, run_number and three digests",
+            f"{dict(context.run.nonce)!r}",
         )
-        yield Violation(RUN, expected, f"{dict(context.run.nonce)!r}"[:200], AGAIN)
         return
     yield from _digests(context, used)
     if used.seed != context.request.seed:
-        what = (
+        yield Violation(
+            RUN,
             f"seed {used.seed}, the one of nonce {used.nonce!r}, round {used.round}, entry"
-            f" {used.entry_sha256[:12]} and run {used.run_number}"
+            f" {used.entry_sha256[:12]} and run {used.run_number}",
+            f"seed {context.request.seed}",
         )
-        yield Violation(RUN, what, f"seed {context.request.seed}", AGAIN)
 
 
-def _digests(context: BundleContext, used: NonceUse) -> Iterator[Violation]:
+def _digests(context: BundleContext, used: NonceUse) -> Violations:
     request = context.bundle.json(RUN)["request"]
     for name, expected in (
         ("configuration_sha256", configuration_sha256(request)),
@@ -42,18 +48,96 @@ def _digests(context: BundleContext, used: NonceUse) -> Iterator[Violation]:
                 RUN,
                 f"nonce.{name} = {expected}, as computed from the record",
                 getattr(used, name)[:64],
-                AGAIN,
             )
+
+
+def _nonces(context: SubmissionContext) -> Violations:
+    for (workload, framework, _), runs in context.entries(with_withdrawn=True).items():
+        place = f"{workload}/{framework}"
+        used = {
+            run.name: found
+            for run in runs
+            if run.nonce is not None and (found := read_nonce_use(run.nonce)) is not None
+        }
+        if (
+            runs[0].request.get("division") == Division.CLOSED.value
+            and context.round.nonce is not None
+        ):
+            yield from _of_round(context.round, place, runs, used)
+        if used:
+            yield from _without(runs)
+            yield from _alike(used)
+            yield from _numbers(place, used)
+
+
+def _of_round(judged_by: Round, place: str, runs: Sequence[SubmittedRun], used: Used) -> Violations:
+    """Check that every run uses the round's nonce, and that the entry was locked before the nonce
+    was given out."""
+    expected = f"the nonce {judged_by.nonce!r} of round {judged_by.name}"
+    for run in runs:
+        found = used.get(run.name)
+        if found is None or found.nonce != judged_by.nonce:
+            yield Violation(run.name, expected, "no nonce" if found is None else f"{found.nonce!r}")
+    for entry in sorted({found.entry_sha256 for found in used.values()} - set(judged_by.locked)):
+        yield Violation(
+            place,
+            f"one of the {len(judged_by.locked)} digests that were locked before the nonce was"
+            " given out",
+            f"entry {entry}",
+            fix="submit the implementation and the configuration that were locked, or wait for the"
+            " next"
+            " round (`suite nonce lock`)",
+        )
+
+
+def _without(runs: Sequence[SubmittedRun]) -> Violations:
+    for run in runs:
+        if run.nonce is None:
+            yield Violation(
+                run.name,
+                "a seed that follows from a nonce, as in other runs of the entry",
+                "a seed that somebody chose",
+            )
+
+
+def _alike(used: Used) -> Violations:
+    """Check that all runs of an entry share nonce, round, implementation and configuration."""
+    (first_name, first), *others = used.items()
+    for name, found in others:
+        for what in ("nonce", "round", "implementation_sha256", "configuration_sha256"):
+            if getattr(found, what) != getattr(first, what):
+                yield Violation(
+                    name,
+                    f"{what} {getattr(first, what)!r}, as {first_name}",
+                    f"{getattr(found, what)!r}",
+                )
+
+
+def _numbers(place: str, used: Used) -> Violations:
+    """Check that the run numbers are 0, 1, … without gaps and repetitions."""
+    numbers = sorted(found.run_number for found in used.values())
+    missing = sorted(set(range(len(numbers))) - set(numbers))
+    if missing:
+        listed = ", ".join(map(str, numbers))
+        yield Violation(
+            place,
+            f"run numbers 0 to {len(numbers) - 1}",
+            f"{listed}; {', '.join(map(str, missing))} missing",
+            fix="submit the runs of the missing numbers, those that missed the target too; a launch"
+            " that failed is repeated with its number",
+        )
 
 
 RULES = (
     Rule(
-        id="seed-of-nonce",
-        sentence=(
-            "A run with a nonce has the seed that follows from nonce, round, implementation,"
-            " configuration and run number."
-        ),
-        rationale="Nobody chose such a seed; another one was chosen.",
-        bundle_check=_seed,
+        "seed-of-nonce",
+        "A run with a nonce has the seed that follows from nonce, round, implementation,"
+        " configuration and run number. The runs of its entry share nonce, implementation and"
+        " configuration, and are numbered without gaps; a closed entry uses the round's nonce, if"
+        " the round has one, and was locked before the nonce was given out.",
+        "Nobody can choose such a seed. A submitter who chooses the nonce or the configuration"
+        " afterwards, or leaves out a number, chooses the seeds.",
+        "run again with --nonce and the entry's next --run-number; the harness computes the seed",
+        (OfBundle("seed-of-nonce", _seed), OfSubmission("submission-nonce", _nonces)),
     ),
 )

@@ -1,85 +1,52 @@
-"""Stall analyses: the record, its seal, and the three runs that it compares."""
-
-from collections.abc import Iterator
-from pathlib import Path
+"""Stall analyses: the three runs that one compares."""
 
 from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle
 from suite.bundle.stall_folder import Source
-from suite.compliance.folder_rule import FolderRule, check_figures, check_seal
-from suite.compliance.rule import Violation
+from suite.compliance.agreement import Row, differing
+from suite.compliance.folder_rule import OfFolder, RecordFolder
+from suite.compliance.rule import Rule, Violation, Violations
 from suite.errors import FileError
 from suite.metrics.stall_analysis import STALLS
 
 ORDER = 98  # after the rules of bundles
 
 
-def _sources(folder: Path) -> Iterator[Violation]:
+def _sources(folder: RecordFolder) -> Violations:
     """Check that each run has the batches and the page cache of its source, and that the three are
     three."""
     seen: dict[str, str] = {}
     for source in Source:
         name = f"{source.value}/{RUN}"
         try:
-            run = Bundle(folder / source.value).run()
+            run = Bundle(folder.path / source.value).run()
         except FileError as error:
-            yield Violation(name, f"the {source.value} run", error.what, STALLS.again)
+            yield Violation(name, f"the {source.value} run", error.what)
             continue
-        wanted = {
-            "batches": "synthetic" if source is Source.SYNTHETIC else "read",
-            "drop_cache_every_epoch": source is Source.COLD,
-        }
-        for key, value in wanted.items():
-            if run.request.get(key) != value:
-                yield Violation(
-                    name,
-                    f"{key} = {value!r} in the {source.value} run",
-                    f"{run.request.get(key)!r}"[:100],
-                    STALLS.again,
-                )
+        batches = "synthetic" if source is Source.SYNTHETIC else "read"
+        why = f" in the {source.value} run"
+        rows = (
+            Row("batches", batches, why),
+            Row("drop_cache_every_epoch", source is Source.COLD, why),
+        )
+        yield from differing(name, run.request.get, rows)
         if source is Source.COLD and run.request.get("cache_cleared") is False:
-            yield Violation(
-                name,
-                "an empty page cache at the start of the cold run",
-                "cache_cleared = False",
-                STALLS.again,
-            )
+            expected = "an empty page cache at the start of the cold run"
+            yield Violation(name, expected, "cache_cleared = False")
         if str(run.run_id) in seen:
-            yield Violation(
-                name,
-                "a run of its own",
-                f"the run id of the {seen[str(run.run_id)]} run",
-                STALLS.again,
-            )
+            observed = f"the run id of the {seen[str(run.run_id)]} run"
+            yield Violation(name, "a run of its own", observed)
         seen.setdefault(str(run.run_id), source.value)
 
 
 RULES = (
-    FolderRule(
-        id="stalls-sealed",
-        sentence=(
-            "The manifest of a stall analysis seals stalls.json and the manifests of the three"
-            " runs."
-        ),
-        rationale="It shows changed, lost and exchanged files.",
-        check=check_seal(STALLS),
-    ),
-    FolderRule(
-        id="stalls-recompute",
-        sentence=(
-            "stalls.json equals the analysis of the three runs beside it, which have the same"
-            " settings."
-        ),
-        rationale="Every number can be followed to its raw records.",
-        check=check_figures(STALLS),
-    ),
-    FolderRule(
-        id="stalls-sources",
-        sentence=(
-            "The cold run drops the page cache every epoch, the warm one reads without dropping it,"
-            " the synthetic one reads nothing."
-        ),
-        rationale="The differences between the three mean nothing for other runs.",
-        check=_sources,
+    Rule(
+        "stalls-sources",
+        "The cold run drops the page cache every epoch, the warm run reads without dropping it, and"
+        " the synthetic run reads nothing. They are three different runs.",
+        "A stall is the difference between these three runs; between other runs the difference"
+        " means nothing.",
+        STALLS.again,
+        (OfFolder("stalls-sources", _sources),),
     ),
 )

@@ -2,13 +2,12 @@
 
 import hashlib
 import re
-from collections.abc import Iterator
 
 from reference_impls.contract import log_name
 from reference_impls.training_state import KINDS
 from suite.bundle.log import Log, LogEvent
 from suite.catalog.divisions import Division
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 
 ORDER = 55  # after the ranks' logs
 
@@ -24,7 +23,7 @@ NOTHING = hashlib.sha256().hexdigest()
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
-def _digests(context: BundleContext) -> Iterator[Violation]:
+def _digests(context: BundleContext) -> Violations:
     logs = list(context.logs())
     is_closed = context.request.division == Division.CLOSED.value
     for epoch in context.log.finished_epochs():
@@ -43,7 +42,6 @@ def _digests(context: BundleContext) -> Iterator[Violation]:
                     log_name(rank),
                     f"one state_digests of epoch {epoch}: SHA-256 of {', '.join(KINDS)}",
                     observed,
-                    FIX,
                     line,
                 )
                 continue
@@ -51,43 +49,39 @@ def _digests(context: BundleContext) -> Iterator[Violation]:
             for kind in KINDS:
                 found, wanted = events[0].value[kind], first.value[kind]
                 if found != wanted:
-                    expected = (
-                        f"the {kind} digest of epoch {epoch} as on the other ranks, {wanted[:16]}…"
+                    yield Violation(
+                        log_name(rank),
+                        f"the {kind} digest of epoch {epoch} as on the other ranks, {wanted[:16]}…",
+                        f"{found[:16]}…",
+                        events[0].line,
                     )
-                    yield Violation(log_name(rank), expected, f"{found[:16]}…", FIX, events[0].line)
     for rank, log in logs:
         yield from _unchanged(log, rank)
         if is_closed or context.request.model == context.workload.model:
             yield from _own(log, rank, context.workload.normalisation_statistics)
 
 
-def _unchanged(log: Log, rank: int) -> Iterator[Violation]:
+def _unchanged(log: Log, rank: int) -> Violations:
     """Epochs after which parameters or velocities are those of an earlier epoch."""
     seen: dict[str, int | None] = {}
     for event in filter(_is_well_formed, log.all("state_digests")):
         for kind in SHARED:
             digest = event.value[kind]
             if digest in seen and seen[digest] != event.epoch:
-                expected, observed = (
-                    f"another {kind} digest after epoch {event.epoch} than before",
-                    f"that of epoch {seen[digest]}",
-                )
-                yield Violation(log_name(rank), expected, observed, FIX, event.line)
+                expected = f"another {kind} digest after epoch {event.epoch} than before"
+                observed = f"that of epoch {seen[digest]}"
+                yield Violation(log_name(rank), expected, observed, event.line)
             seen.setdefault(digest, event.epoch)
 
 
-def _own(log: Log, rank: int, has_statistics: bool) -> Iterator[Violation]:
+def _own(log: Log, rank: int, has_statistics: bool) -> Violations:
     """Digests that two kinds share, or of statistics that the model does not have."""
     for event in filter(_is_well_formed, log.all("state_digests")):
         if event.value["parameter"] == event.value["velocity"]:
-            expected = (
-                f"parameters and velocities with digests of their own after epoch {event.epoch}"
-            )
             yield Violation(
                 log_name(rank),
-                expected,
+                f"parameters and velocities with digests of their own after epoch {event.epoch}",
                 f"{event.value['parameter'][:16]}… of both",
-                FIX,
                 event.line,
             )
         statistics = event.value["statistic"]
@@ -100,9 +94,8 @@ def _own(log: Log, rank: int, has_statistics: bool) -> Iterator[Violation]:
             )
             yield Violation(
                 log_name(rank),
-                f"{expected}, after epoch {event.epoch}"[:300],
+                f"{expected}, after epoch {event.epoch}",
                 f"{statistics[:16]}…",
-                FIX,
                 event.line,
             )
 
@@ -118,17 +111,14 @@ def _is_well_formed(event: LogEvent) -> bool:
 
 RULES = (
     Rule(
-        id="state-digests",
-        sentence=(
-            "Every rank of a closed run logs digests of parameters, velocities and statistics after"
-            " every epoch. Wherever they are logged, they are equal on all ranks; those of"
-            " parameters and velocities are new after every epoch and different from each other;"
-            " those of the statistics of a model without any are that of nothing."
-        ),
-        rationale=(
-            "They fix every epoch's training state before anybody knows which one an audit will ask"
-            " for."
-        ),
-        bundle_check=_digests,
+        "state-digests",
+        "Every rank of a closed run logs digests of parameters, velocities and statistics after"
+        " every epoch. Wherever they are logged, they are equal on all ranks; those of parameters"
+        " and velocities are new after every epoch and different from each other; a model without"
+        " statistics has the SHA-256 of nothing as their digest.",
+        "They fix every epoch's training state before anybody knows which one an audit will ask"
+        " for.",
+        FIX,
+        (OfBundle("state-digests", _digests),),
     ),
 )

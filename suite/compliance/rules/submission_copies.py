@@ -1,14 +1,13 @@
 """Submissions: runs that are copies of others, or overlap with others in time."""
 
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import product
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.compliance.copies import POWER_LENGTH
 from suite.compliance.finding import Severity
-from suite.compliance.rule import Violation
-from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, SubmittedRun
+from suite.compliance.rule import Rule, Violation, Violations
+from suite.compliance.submission_rule import OfSubmission, SubmissionContext, SubmittedRun
 
 ORDER = 105  # after the entries
 
@@ -18,11 +17,9 @@ two runs, unless it is set."""
 MIN_SHARED_ROWS = 2
 """Places of the sample at which two runs have the same power, memory or losses: eleven in a row.
 For a power sensor with ten values of equal chance, 4e-8 a pair of runs of an hour."""
-SET_BY_S = 60.0
-"""NTP slews a clock that is less off."""
 
 
-def _duplicates(context: SubmissionContext) -> Iterator[Violation]:
+def _duplicates(context: SubmissionContext) -> Violations:
     yield from _same(
         context,
         ("run_id", "times", "readings", "moment_of_digests"),
@@ -30,7 +27,7 @@ def _duplicates(context: SubmissionContext) -> Iterator[Violation]:
     )
 
 
-def _same_losses(context: SubmissionContext) -> Iterator[Violation]:
+def _same_losses(context: SubmissionContext) -> Violations:
     yield from _same(
         context,
         ("losses",),
@@ -38,7 +35,7 @@ def _same_losses(context: SubmissionContext) -> Iterator[Violation]:
     )
 
 
-def _same(context: SubmissionContext, names: Iterable[str], fix: str) -> Iterator[Violation]:
+def _same(context: SubmissionContext, names: Iterable[str], fix: str) -> Violations:
     """Values that a run shares with one that began before it, in this submission or another."""
     for name, run in product(names, context.runs):
         value = getattr(run, name)
@@ -58,7 +55,7 @@ def _same(context: SubmissionContext, names: Iterable[str], fix: str) -> Iterato
                 run.name,
                 f"{name.replace('_', ' ')} that no other run has",
                 f"those of {where}",
-                fix,
+                fix=fix,
             )
 
 
@@ -82,58 +79,21 @@ def _order(first: SubmittedRun, second: SubmittedRun) -> str:
     )
 
 
-def _seed_losses(context: SubmissionContext) -> Iterator[Violation]:
-    """Runs that share their first losses, or losses in a row anywhere, with a run of another
-    seed."""
-    for run in context.runs:
-        for other in (*context.runs, *context.other_runs):
-            if run.request.get("seed") == other.request.get("seed"):
-                continue
-            has_first, shared = (
-                run.losses is not None and run.losses == other.losses,
-                len(run.loss_rows & other.loss_rows),
-            )
-            if has_first or shared >= MIN_SHARED_ROWS:
-                what = "first losses" if has_first else "losses"
-                observed = f"those of {_seed_and_name(other)}"[:300]
-                if not has_first:
-                    observed += (
-                        f", {POWER_LENGTH} in a row, at {shared} of {len(run.loss_rows)} places"
-                    )
-                fix = "run it again with its own seed; another seed has other losses"
-                yield Violation(
-                    run.name, f"{what} of seed {run.request.get('seed')!r}"[:200], observed, fix
-                )
-                break
-
-
-def _seed_and_name(run: SubmittedRun) -> str:
-    return f"seed {run.request.get('seed')!r}, {run.full_name}"
-
-
-def _near_copies(context: SubmissionContext) -> Iterator[Violation]:
+def _near_copies(context: SubmissionContext) -> Violations:
     """The later run of each pair, by what both record: a copy may say that it was first, so the
     finding names both. Of one id they are duplicates."""
     for copied in (copied for copied in context.copies if copied.run.run_id != copied.other.run_id):
         if _is_later(context, copied.run, copied.other):
-            observed = (
-                f"{copied.what}, as {copied.other.full_name}, {_order(copied.other, copied.run)}"
-            )
-            fix = (
-                "submit each run once; if this is the original, show the reviewer its receipt by a"
-                " witness, or its commit"
-            )
             yield Violation(
                 copied.run.name,
                 "step times and losses that vary independently of those of any other run",
-                observed,
-                fix,
+                f"{copied.what}, as {copied.other.full_name}, {_order(copied.other, copied.run)}",
             )
     for what in ("power", "memory"):
         yield from _shared_readings(context, what)
 
 
-def _shared_readings(context: SubmissionContext, what: str) -> Iterator[Violation]:
+def _shared_readings(context: SubmissionContext, what: str) -> Violations:
     """Runs that have power readings, or readings of the used memory, in a row of a run that began
     before."""
     for run in context.runs:
@@ -141,16 +101,41 @@ def _shared_readings(context: SubmissionContext, what: str) -> Iterator[Violatio
         for other in (*context.runs, *context.other_runs):
             shared = len(sample & getattr(other, what)) if other.run_id != run.run_id else 0
             if shared >= MIN_SHARED_ROWS and _is_later(context, run, other):
-                observed = (
+                yield Violation(
+                    run.name,
+                    f"{what} readings that no other run has",
                     f"{POWER_LENGTH} readings in a row of {other.full_name}, {_order(other, run)},"
-                    f" at {shared} of {len(sample)} places"
+                    f" at {shared} of {len(sample)} places",
+                    fix="hand in the readings as they were recorded, or run again",
                 )
-                fix = "hand in the readings as they were recorded, or run again"
-                yield Violation(run.name, f"{what} readings that no other run has", observed, fix)
                 break
 
 
-def _states(context: SubmissionContext) -> Iterator[Violation]:
+def _seed_losses(context: SubmissionContext) -> Violations:
+    """Runs that share their first losses, or losses in a row anywhere, with a run of another
+    seed."""
+    for run in context.runs:
+        for other in (*context.runs, *context.other_runs):
+            if run.request.get("seed") == other.request.get("seed"):
+                continue
+            has_first = run.losses is not None and run.losses == other.losses
+            shared = len(run.loss_rows & other.loss_rows)
+            if has_first or shared >= MIN_SHARED_ROWS:
+                what = "first losses" if has_first else "losses"
+                observed = f"those of {_seed_and_name(other)}"
+                if not has_first:
+                    observed += (
+                        f", {POWER_LENGTH} in a row, at {shared} of {len(run.loss_rows)} places"
+                    )
+                yield Violation(run.name, f"{what} of seed {run.request.get('seed')!r}", observed)
+                break
+
+
+def _seed_and_name(run: SubmittedRun) -> str:
+    return f"seed {run.request.get('seed')!r}, {run.full_name}"
+
+
+def _states(context: SubmissionContext) -> Violations:
     """Runs that share a training state with a run of another seed."""
     for run in context.runs:
         for other in (*context.runs, *context.other_runs):
@@ -160,23 +145,15 @@ def _states(context: SubmissionContext) -> Iterator[Violation]:
                     f"{len(shared)} digests of {_seed_and_name(other)}, among them"
                     f" {min(shared)[:16]}…"
                 )
-                fix = (
-                    "run it again with its own seed: parameters and velocities that follow from"
-                    " another one are others"
-                )
                 yield Violation(
                     run.name,
-                    (
-                        "digests of training states of its own,"
-                        f" with seed {run.request.get('seed')!r}"
-                    )[:200],
+                    f"digests of training states of its own, with seed {run.request.get('seed')!r}",
                     observed[:300],
-                    fix,
                 )
                 break
 
 
-def _overlaps(context: SubmissionContext) -> Iterator[Violation]:
+def _overlaps(context: SubmissionContext) -> Violations:
     """Runs whose log, or whose idle measurement, lies within the time of another run since the same
     boot; of one id they are duplicates."""
     for run in context.runs:
@@ -196,173 +173,79 @@ def _overlaps(context: SubmissionContext) -> Iterator[Violation]:
                     else min(span_ns[1], other.span_ns[1]) - max(span_ns[0], other.span_ns[0])
                 )
                 if shared_ns > 0:
-                    observed = (
-                        f"{what} and {other.full_name} share {shared_ns * SECONDS_PER_NS:.1f} s of"
-                        f" the boot {run.boot[:40]}"
-                    )
                     yield Violation(
                         run.name,
                         "a machine that makes one run at a time",
-                        observed,
-                        "run them one after another",
+                        f"{what} and {other.full_name} share {shared_ns * SECONDS_PER_NS:.1f} s of"
+                        f" the boot {run.boot[:40]}",
                     )
 
 
-def _clock_order(context: SubmissionContext) -> Iterator[Violation]:
-    """Runs of one boot that are in another order by the wall clock than by the monotonic clock."""
-    for run in context.runs:
-        for other in (*context.runs, *context.other_runs):
-            if (
-                run.boot is None
-                or run.boot != other.boot
-                or run.span_ns is None
-                or other.span_ns is None
-            ):
-                continue
-            if run.span_ns[0] > other.span_ns[1] and run.started_time_ms < other.started_time_ms:
-                observed = (
-                    "by the wall clock it began"
-                    f" {(other.started_time_ms - run.started_time_ms) / 1000:.0f} s before"
-                )
-                yield Violation(
-                    run.name,
-                    f"a start after {other.full_name}, which the monotonic clock tells",
-                    observed,
-                    "wait until NTP has set the clock",
-                )
-
-
-def _boots(context: SubmissionContext) -> Iterator[Violation]:
-    """Runs of this submission with another boot id, whose clocks began at the same time."""
-    for run, other in _later_and_earlier(context):
+def _boots(context: SubmissionContext) -> Violations:
+    """Runs with another boot id than the first one's, whose clocks began at the same time."""
+    for run in context.runs[1:]:
+        first = context.runs[0]
         if (
-            None not in (run.boot, other.boot)
-            and run.boot != other.boot
-            and _apart_s(run, other) < ONE_BOOT_S
+            None not in (run.boot, first.boot)
+            and run.boot != first.boot
+            and run.booted_apart_s(first) < ONE_BOOT_S
         ):
-            expected = (
-                f"the boot of {other.name}: both runs' clocks began at the same time, to"
-                f" {ONE_BOOT_S:g} s"
-            )
-            yield Violation(
-                run.name, expected, "another boot", "hand in the logs as the runs wrote them"
-            )
-
-
-def _dates(context: SubmissionContext) -> Iterator[Violation]:
-    """Runs of one boot between which the wall clock was set."""
-    for run, other in _later_and_earlier(context):
-        if run.boot is not None and run.boot == other.boot and _apart_s(run, other) > SET_BY_S:
-            expected = f"the wall clock of {other.name}, which ran in the same boot"
-            observed = f"one that is {_apart_s(run, other):.0f} s off: it was set in between"
             yield Violation(
                 run.name,
-                expected,
-                observed,
-                "wait until NTP has set the clock; the dates of these runs are uncertain",
+                f"the boot of {first.name}: both runs' clocks began at the same time, to"
+                f" {ONE_BOOT_S:g} s",
+                "another boot",
             )
-
-
-def _later_and_earlier(context: SubmissionContext) -> Iterator[tuple[SubmittedRun, SubmittedRun]]:
-    """Every run after the first, with the first: boots and dates are compared with one run, so that
-    each difference is one finding."""
-    return ((run, context.runs[0]) for run in context.runs[1:])
-
-
-def _apart_s(run: SubmittedRun, other: SubmittedRun) -> float:
-    """How far apart the monotonic clocks of two runs began; NaN where one did not log it."""
-    return (
-        math.nan
-        if run.booted_ms is None or other.booted_ms is None
-        else abs(run.booted_ms - other.booted_ms) / 1000
-    )
 
 
 RULES = (
-    SubmissionRule(
-        id="submission-duplicates",
-        sentence=(
-            "No run is submitted twice: its id, the times between its first steps and between its"
-            " first readings, and the moment at which the digests of its data were taken are in no"
-            " other run."
+    Rule(
+        "submission-copies",
+        "No run is submitted twice, or as a copy of another. Its id, the times between its first"
+        " steps and between its first readings, and the moment of its data's digests are in no"
+        " other run. No two runs have step times that vary together, in whatever order, or the same"
+        " readings of power or used memory in a row, and no two closed runs of different seeds have"
+        " losses that vary together.",
+        "A copied run narrows the spread. What slows single steps differs from run to run, and so"
+        " do the samples of a mini-batch; a copy keeps both, even with noise. Power and memory are"
+        " read with noise of their own.",
+        "submit each run once, with its own files as they were recorded; if this is the original,"
+        " show the reviewer its receipt by a witness, or its commit",
+        (
+            OfSubmission("submission-duplicates", _duplicates),
+            OfSubmission("submission-near-copies", _near_copies),
         ),
-        rationale="A copied run narrows the spread.",
-        check=_duplicates,
     ),
-    SubmissionRule(
-        id="submission-losses",
-        sentence="No two runs begin with the same losses.",
-        rationale=(
-            "Equal machines compute equal losses from equal seeds, and so does a copy whose times"
-            " were edited: a reviewer decides."
-        ),
-        check=_same_losses,
-        severity=Severity.WARNING,
+    Rule(
+        "submission-losses",
+        "No two runs begin with the same losses.",
+        "Equal machines compute equal losses from equal seeds, but a copy with edited times has"
+        " equal losses, too: a reviewer decides.",
+        "state in the review on which machines the runs were made, and from which seeds",
+        (OfSubmission("submission-losses", _same_losses, severity=Severity.WARNING),),
     ),
-    SubmissionRule(
-        id="submission-seed-losses",
-        sentence=(
-            "No run has the losses of another seed: neither its first, nor ten in a row anywhere."
+    Rule(
+        "submission-seed-losses",
+        "No run shares its first losses, ten losses in a row anywhere, or a training state (a"
+        " digest of parameters or velocities) with a run of another seed.",
+        "The seed decides weights and order: two seeds have different losses, and different states"
+        " after every epoch.",
+        "run it again with its own seed",
+        (
+            OfSubmission("submission-seed-losses", _seed_losses),
+            OfSubmission("submission-states", _states),
         ),
-        rationale="The seed decides weights and order: two seeds do not give the same losses.",
-        check=_seed_losses,
     ),
-    SubmissionRule(
-        id="submission-near-copies",
-        sentence=(
-            "The step times of no two runs vary together, in whatever order, nor do the losses of"
-            " closed runs of different seeds; no two runs have the same readings of power, or of"
-            " the used memory, in a row."
+    Rule(
+        "submission-overlap",
+        "No two runs of one boot of a machine overlap in time, the measurement of the idle machine"
+        " included. The monotonic clocks of runs of different boots began at different times.",
+        "Two runs at once slow each other, or one of them was not made. Overlaps are sought among"
+        " the runs of one boot: another boot id would hide them.",
+        "run them one after another, and hand in the logs as the runs wrote them",
+        (
+            OfSubmission("submission-overlap", _overlaps),
+            OfSubmission("submission-boots", _boots),
         ),
-        rationale=(
-            "What slows single steps differs from run to run, and so do the samples of a"
-            " mini-batch; a copy keeps both, even with noise. Power and memory are read with noise"
-            " of their own."
-        ),
-        check=_near_copies,
-    ),
-    SubmissionRule(
-        id="submission-states",
-        sentence=(
-            "No run has a training state of another seed: digests of parameters or velocities."
-        ),
-        rationale=(
-            "Two seeds have different initial weights and orders, and so different states after"
-            " every epoch."
-        ),
-        check=_states,
-    ),
-    SubmissionRule(
-        id="submission-overlap",
-        sentence=(
-            "No two runs of one boot of a machine overlap in time, the measurement of the idle"
-            " machine included."
-        ),
-        rationale="Two runs at once slow each other, or one of them was not made.",
-        check=_overlaps,
-    ),
-    SubmissionRule(
-        id="submission-boots",
-        sentence="Runs of different boots have monotonic clocks that began at different times.",
-        rationale=(
-            "Overlaps are sought among the runs of one boot: another boot id would hide them."
-        ),
-        check=_boots,
-    ),
-    SubmissionRule(
-        id="submission-dates",
-        sentence="Between the runs of one boot, nobody set the wall clock by more than a minute.",
-        rationale="A run that is dated to another day may be one of another day.",
-        check=_dates,
-        severity=Severity.WARNING,
-    ),
-    SubmissionRule(
-        id="submission-clock-order",
-        sentence=(
-            "Runs of one boot are in the same order by the wall clock and by the monotonic clock."
-        ),
-        rationale="A wall clock that was set back between runs dates them wrongly.",
-        check=_clock_order,
-        severity=Severity.WARNING,
     ),
 )

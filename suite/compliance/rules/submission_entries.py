@@ -2,14 +2,16 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from reference_impls.contract import ASYNCHRONOUS, WAITING
+from suite.catalog.frameworks import known_frameworks
 from suite.catalog.scoring import load_scoring
 from suite.compliance.finding import Severity
-from suite.compliance.rule import Violation
-from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, SubmittedRun
+from suite.compliance.rule import Rule, Violation, Violations
+from suite.compliance.rules.run_record import is_command
+from suite.compliance.submission_rule import OfSubmission, SubmissionContext
 from suite.submission.declaration import NAME
 from suite.submission.entry_keys import entry_settings, split_key, timing_of
 from suite.submission.launches import FINISHED
@@ -17,9 +19,11 @@ from suite.submission.launches import FINISHED
 ORDER = 104  # after the layout
 
 RUN_ID = re.compile(r"(?P<name>.+)-\d{8}T\d{6}Z-.+", re.ASCII)
+EPOCHS = 2
+"""Of a run that shows how a step divides: the first epoch's caches are cold."""
 
 
-def _runs(context: SubmissionContext) -> Iterator[Violation]:
+def _runs(context: SubmissionContext) -> Violations:
     needed, entries = load_scoring().min_runs, context.entries()
     scored = {
         split_key(runs[0].request)
@@ -30,33 +34,25 @@ def _runs(context: SubmissionContext) -> Iterator[Violation]:
         shows_split = timing_of(runs[0].request) == WAITING and split_key(runs[0].request) in scored
         if len(runs) < needed and not shows_split:
             yield Violation(
-                f"{workload}/{framework}",
-                f"{needed} runs, to be ranked",
-                f"{len(runs)}",
-                "make further runs (--run-number, or other seeds)",
+                f"{workload}/{framework}", f"{needed} runs, to be ranked", f"{len(runs)}"
             )
 
 
-def _seeds(context: SubmissionContext) -> Iterator[Violation]:
+def _seeds(context: SubmissionContext) -> Violations:
     for runs in context.entries().values():
         seen: dict[Any, str] = {}
         for run in runs:
             seed = run.request.get("seed")
             if seed in seen:
-                fix = (
-                    "submit one of them; a further run takes the next --run-number, or a seed that"
-                    " no run has"
-                )
                 yield Violation(
                     run.name,
                     "a seed that no other run of the entry has",
                     f"{seed}, as {seen[seed]}",
-                    fix,
                 )
             seen.setdefault(seed, run.name)
 
 
-def _one_entry(context: SubmissionContext) -> Iterator[Violation]:
+def _one_entry(context: SubmissionContext) -> Violations:
     """Settings in which the runs of a declared entry differ."""
     runs = {run.run_id: run for run in context.runs}
     for entry in context.declaration.entries:
@@ -71,23 +67,14 @@ def _one_entry(context: SubmissionContext) -> Iterator[Violation]:
                     f"{different[0]} = {usual.get(different[0], 'nothing')}, as in the entry's"
                     " other runs"
                 )
-                yield Violation(
-                    run.name,
-                    expected[:300],
-                    own.get(different[0], "nothing")[:200],
-                    "submit it as an entry of its own, or run it again",
-                )
+                yield Violation(run.name, expected[:300], own.get(different[0], "nothing"))
 
 
-def _launches(context: SubmissionContext) -> Iterator[Violation]:
+def _launches(context: SubmissionContext) -> Violations:
     """Check that declared launches and submitted runs are the same, apart from launches that did
     not finish."""
-    fix = (
-        "package all runs of the entry again, with --launches for the folder in which they were"
-        " started"
-    )
     if not context.declaration.entries:
-        yield Violation(NAME, "every launch of every entry, declared", "no entries", fix)
+        yield Violation(NAME, "every launch of every entry, declared", "no entries")
         return
     declared = Counter(
         launch.run_id for entry in context.declaration.entries for launch in entry.launches
@@ -97,22 +84,18 @@ def _launches(context: SubmissionContext) -> Iterator[Violation]:
         if declared[run.run_id] != 1:
             yield Violation(
                 run.name,
-                f"{run.run_id} declared once among the launches"[:300],
+                f"{run.run_id} declared once among the launches",
                 f"{declared[run.run_id]} times",
-                fix,
             )
     for entry in context.declaration.entries:
-        where, finished = (
-            f"{entry.workload}/{entry.framework}",
-            [launch for launch in entry.launches if launch.status == FINISHED],
-        )
+        where = f"{entry.workload}/{entry.framework}"
+        finished = [launch for launch in entry.launches if launch.status == FINISHED]
         for launch in finished:
             if launch.run_id not in submitted:
                 yield Violation(
                     where,
-                    f"the run of the launch {launch.run_id}, which finished"[:300],
+                    f"the run of the launch {launch.run_id}, which finished",
                     "no such run",
-                    fix,
                 )
         for launch in entry.launches:
             named = RUN_ID.fullmatch(launch.run_id)
@@ -120,26 +103,24 @@ def _launches(context: SubmissionContext) -> Iterator[Violation]:
                 yield Violation(
                     where,
                     f"launches of {entry.workload} in {entry.framework}",
-                    f"{launch.run_id}, {launch.status}"[:200],
-                    fix,
+                    f"{launch.run_id}, {launch.status}",
                 )
             if launch.status != FINISHED and launch.run_id in submitted:
                 yield Violation(
                     submitted[launch.run_id].name,
                     f"a launch that {launch.status}, as declared",
                     "a finished run",
-                    fix,
                 )
         if len(finished) != entry.planned_runs:
             yield Violation(
                 where,
                 f"{entry.planned_runs} finished runs, as planned",
                 f"{len(finished)}",
-                "make as many runs as were planned, no more and no fewer",
+                fix="make as many runs as were planned, no more and no fewer",
             )
 
 
-def _numbers(context: SubmissionContext) -> Iterator[Violation]:
+def _numbers(context: SubmissionContext) -> Violations:
     """Check that the folders of each workload and framework are run_1, run_2, … without a gap."""
     folders: dict[str, set[int]] = {}
     for run in context.runs:
@@ -148,16 +129,14 @@ def _numbers(context: SubmissionContext) -> Iterator[Violation]:
     for where, numbers in folders.items():
         missing = sorted(set(range(1, max(numbers) + 1)) - numbers)
         if missing:
-            expected = f"run_1 to run_{max(numbers)}, each of them"
             yield Violation(
                 where,
-                expected,
-                f"no run_{', run_'.join(map(str, missing))}"[:200],
-                "submit every run; a withdrawn one stays beside its reason",
+                f"run_1 to run_{max(numbers)}, each of them",
+                f"no run_{', run_'.join(map(str, missing))}",
             )
 
 
-def _power_meters(context: SubmissionContext) -> Iterator[Violation]:
+def _power_meters(context: SubmissionContext) -> Violations:
     """Runs that lack a power meter which read in other runs of their entry."""
     for runs in context.entries().values():
         meters = {source for run in runs for source in run.power_meters}
@@ -167,98 +146,123 @@ def _power_meters(context: SubmissionContext) -> Iterator[Violation]:
                     f"readings of {', '.join(missing)}, as in the entry's other runs: the entry's"
                     " energy is unknown without them"
                 )
-                yield Violation(
-                    run.name,
-                    expected[:300],
-                    "none",
-                    "run the entry again with the meter connected, to publish its energy",
-                )
+                yield Violation(run.name, expected[:300], "none")
 
 
-def _software(context: SubmissionContext) -> Iterator[Violation]:
-    """Runs of an entry with other versions than its first run: Python, the framework, or a
-    library."""
-    for runs in context.entries().values():
-        for run in runs[1:]:
-            own, first = _versions(run), _versions(runs[0])
-            different = sorted(name for name in {*own, *first} if own.get(name) != first.get(name))
-            if different:
-                expected = (
-                    f"{different[0]} {first.get(different[0], 'left out')}, as in {runs[0].name}"
-                )
-                fix = "make all runs of the entry in one environment (`suite env create`)"
-                yield Violation(
-                    run.name, expected[:300], str(own.get(different[0], "left out"))[:200], fix
-                )
-
-
-def _versions(run: SubmittedRun) -> dict[str, Any]:
-    libraries = run.system.get("libraries")
-    listed = libraries if isinstance(libraries, Mapping) else {}
-    return {
-        **listed,
-        "Python": run.system.get("python"),
-        "framework": run.system.get("framework_version"),
+def _split(context: SubmissionContext) -> Violations:
+    entries = context.entries()
+    shown = {
+        (workload, framework, split_key(run.request))
+        for (workload, framework, _), runs in entries.items()
+        for run in runs
+        if timing_of(run.request) == WAITING and _is_long_enough(run.request)
     }
+    for (workload, framework, _), runs in entries.items():
+        request = runs[0].request
+        if timing_of(request) != ASYNCHRONOUS or framework not in known_frameworks():
+            continue
+        if (workload, framework, split_key(request)) not in shown:
+            yield Violation(
+                runs[0].name,
+                f"a run like this one in {WAITING} timing, of {EPOCHS} epochs or more, to show how"
+                " a step divides",
+                f"none of {len(context.runs)} runs",
+                fix=_fix(request),
+            )
+
+
+def _is_long_enough(request: Mapping[str, Any]) -> bool:
+    return request.get("steps") is None or request["steps"] >= _least_steps(request)
+
+
+def _least_steps(request: Mapping[str, Any]) -> int:
+    return EPOCHS * int(-(-request["data"]["train_samples"] // request["global_batch_size"]))
+
+
+def _fix(request: Mapping[str, Any]) -> str:
+    return (
+        f"package a run with --timing {WAITING} and another --seed as well; --division open --steps"
+        f" {_least_steps(request)} is enough"
+    )
+
+
+def _no_study(context: SubmissionContext) -> Violations:
+    """Runs that carry the mark of a study, or whose command made one; a command with a mark taken
+    out still says it."""
+    for run in context.runs:
+        if run.study is not None:
+            title = run.study.get("title")
+            yield Violation(
+                run.name,
+                "a run that was made for no study",
+                f"the mark of the study {title!r}",
+            )
+        elif is_command(run.command, "sweep"):
+            yield Violation(run.name, "a run whose command made no study", " ".join(run.command))
 
 
 RULES = (
-    SubmissionRule(
-        id="submission-runs",
-        sentence=(
-            "An entry has three runs or more; one that only shows how the steps of another divide"
-            " (submission-split) needs one."
+    Rule(
+        "submission-runs",
+        "An entry has three runs or more; one that only shows how the steps of another divide"
+        " (submission-split) needs one.",
+        "Fewer runs cannot be distinguished from chance.",
+        "make further runs (--run-number, or other seeds)",
+        (OfSubmission("submission-runs", _runs, severity=Severity.WARNING),),
+    ),
+    Rule(
+        "submission-seeds",
+        "The runs of an entry have different seeds.",
+        "Runs with one seed show how much the machine varies, and not how much training varies.",
+        "submit one of them; a further run takes the next --run-number, or a seed that no run has",
+        (OfSubmission("submission-seeds", _seeds),),
+    ),
+    Rule(
+        "submission-entries",
+        "The runs of a declared entry differ in their seeds only.",
+        "Averaging over different settings describes none of them.",
+        "submit it as an entry of its own, or run it again",
+        (OfSubmission("submission-entries", _one_entry),),
+    ),
+    Rule(
+        "submission-launches",
+        "Every launch of an entry is declared, none of another workload or framework, and every"
+        " launch that finished is submitted, as many as were planned. The runs of a workload and"
+        " framework are numbered from 1 without a gap.",
+        "Leaving out runs, or stopping when a result suits, is a way to choose the result.",
+        "package all runs of the entry again, as many as were planned, with --launches for the"
+        " folder in which they were started; a withdrawn one stays beside its reason",
+        (
+            OfSubmission("submission-launches", _launches),
+            OfSubmission("submission-numbers", _numbers),
         ),
-        rationale="Fewer runs cannot be distinguished from chance.",
-        check=_runs,
-        severity=Severity.WARNING,
     ),
-    SubmissionRule(
-        id="submission-seeds",
-        sentence="The runs of an entry have different seeds.",
-        rationale="Repeating a seed measures the spread of the machine, not of training.",
-        check=_seeds,
+    Rule(
+        "submission-power-meters",
+        "The runs of an entry were read by the same power meters.",
+        "The energy of an entry is unknown unless every run has it; a reader may ask why one"
+        " has not.",
+        "run the entry again with the meter connected, to publish its energy",
+        (OfSubmission("submission-power-meters", _power_meters, severity=Severity.WARNING),),
     ),
-    SubmissionRule(
-        id="submission-entries",
-        sentence="The runs of a declared entry differ in their seeds only.",
-        rationale="A mean over different settings is a result of none.",
-        check=_one_entry,
+    Rule(
+        "submission-split",
+        "Beside an entry of one of the suite's frameworks in asynchronous timing there is a"
+        f" run in synchronised timing, of {EPOCHS} epochs or more; the two may differ in"
+        " division, --steps and seed.",
+        "The score comes from asynchronous timing, and only a run in synchronised timing shows how"
+        " a step divides.",
+        "package a run in synchronised timing as well",
+        (OfSubmission("submission-split", _split),),
     ),
-    SubmissionRule(
-        id="submission-software",
-        sentence=(
-            "The runs of an entry were made with the same versions of Python, framework and"
-            " libraries."
-        ),
-        rationale=(
-            "Another version may compute at another speed: then they are runs of two entries."
-        ),
-        check=_software,
-    ),
-    SubmissionRule(
-        id="submission-launches",
-        sentence=(
-            "Every launch of an entry is declared, none of another workload or framework, and every"
-            " launch that finished is submitted, as many as were planned."
-        ),
-        rationale="Leaving out runs, or stopping when a result suits, chooses the result.",
-        check=_launches,
-    ),
-    SubmissionRule(
-        id="submission-numbers",
-        sentence="The runs of a workload and framework are numbered from 1 without a gap.",
-        rationale="A gap is a run that was taken out.",
-        check=_numbers,
-    ),
-    SubmissionRule(
-        id="submission-power-meters",
-        sentence="The runs of an entry were read by the same power meters.",
-        rationale=(
-            "The energy of an entry is unknown unless every run has it; a reader may ask why one"
-            " has not."
-        ),
-        check=_power_meters,
-        severity=Severity.WARNING,
+    Rule(
+        "submission-studies",
+        "No run of a submission was made for a study: none carries a study's mark, and `suite"
+        " sweep` made none.",
+        "A study tries many settings, and the best of many runs looks better than its setting is."
+        " An entry is planned, and all of its runs count.",
+        "submit runs that `suite run` made for the entry, their number planned before the first;"
+        " `suite report` shows a study on a page of its own",
+        (OfSubmission("submission-studies", _no_study),),
     ),
 )

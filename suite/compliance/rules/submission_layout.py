@@ -1,11 +1,13 @@
-"""Submissions: layout, organization and system."""
+"""Submissions: round, layout, organization and system."""
 
-from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
 
 from suite.bundle.layout import SYSTEM
 from suite.bundle.machines import MEMORY_TOLERANCE, different_fields
-from suite.compliance.rule import Violation
-from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
+from suite.catalog.rounds import load_rounds
+from suite.compliance.rule import Rule, Violation, Violations
+from suite.compliance.submission_rule import OfSubmission, SubmissionContext, SubmittedRun
 from suite.compliance.wording import shown
 from suite.submission.declaration import NAME
 from suite.submission.folders import AUDITS, PROBES
@@ -13,77 +15,143 @@ from suite.submission.folders import AUDITS, PROBES
 ORDER = 103  # after the rules of bundles
 
 
-def _layout(context: SubmissionContext) -> Iterator[Violation]:
+def _one_round(context: SubmissionContext) -> Violations:
+    declared, names = context.declaration.round, [each.name for each in load_rounds()]
+    if declared not in names:
+        yield Violation(NAME, f"a round of the rulebook ({', '.join(names)})", f"{declared!r}")
+        return
+    for run in context.runs:
+        if run.round != declared:
+            yield Violation(
+                run.name,
+                f"a run of round {declared}",
+                f"a run of round {run.round!r}",
+                fix="submit the runs of each round separately",
+            )
+
+
+def _suite_versions(context: SubmissionContext) -> Violations:
+    for run in context.runs:
+        if run.suite_version != context.declaration.suite_version:
+            yield Violation(
+                run.name,
+                f"a run by suite {context.declaration.suite_version}, as {NAME} declares",
+                f"by suite {run.suite_version!r}",
+            )
+
+
+def _layout(context: SubmissionContext) -> Violations:
     for path in context.unexpected:
-        name = path.relative_to(context.path).as_posix()
-        expected = (
+        yield Violation(
+            path.relative_to(context.path).as_posix(),
             f"{NAME}, {SYSTEM}, {PROBES}/*.json, {AUDITS}/*.json and"
-            " <workload>/<framework>/run_<n>/"
+            " <workload>/<framework>/run_<n>/",
+            "a file that has no place there",
+            fix="remove it",
         )
-        yield Violation(name, expected, "a file that has no place there", "remove it")
     for run in context.runs:
         workload, framework = str(run.request.get("workload")), str(run.request.get("framework"))
         if (workload, framework) != (run.folder.workload, run.folder.framework):
-            expected = f"a run of {run.folder.workload} in {run.folder.framework}"
             yield Violation(
-                run.name, expected, f"a run of {workload} in {framework}", "package it again"
+                run.name,
+                f"a run of {run.folder.workload} in {run.folder.framework}",
+                f"a run of {workload} in {framework}",
             )
     folder = context.path.resolve()
     if (folder.parent.name, folder.name) != (
         context.declaration.round,
         context.declaration.organization,
     ):
-        expected = f"the folder {context.declaration.round}/{context.declaration.organization}"
-        yield Violation(NAME, expected, f"{folder.parent.name}/{folder.name}", "package it again")
+        yield Violation(
+            NAME,
+            f"the folder {context.declaration.round}/{context.declaration.organization}",
+            f"{folder.parent.name}/{folder.name}",
+        )
 
 
-def _organization(context: SubmissionContext) -> Iterator[Violation]:
+def _organization(context: SubmissionContext) -> Violations:
     for run in context.runs:
         if run.request.get("organization") not in ("none", context.declaration.organization):
-            observed, fix = (
-                f"a run of {run.request.get('organization')!r}",
-                "let the organization that made the run submit it",
+            observed = f"a run of {run.request.get('organization')!r}"
+            fix = "let the organization that made the run submit it"
+            yield Violation(
+                run.name, f"a run of {context.declaration.organization}", observed, fix=fix
             )
-            yield Violation(run.name, f"a run of {context.declaration.organization}", observed, fix)
 
 
-def _system(context: SubmissionContext) -> Iterator[Violation]:
+def _system(context: SubmissionContext) -> Violations:
     for run in context.runs:
         for name in different_fields(run.system, context.system):
-            expected = (
-                f"{name} = {shown(context.system.get(name))}, as in the submission's {SYSTEM}"
-            )
             yield Violation(
                 f"{run.name}/{SYSTEM}",
-                expected,
+                f"{name} = {shown(context.system.get(name))}, as in the submission's {SYSTEM}",
                 shown(run.system.get(name)),
-                "submit each system separately",
             )
+
+
+def _software(context: SubmissionContext) -> Violations:
+    """Runs of an entry with other versions than its first run: Python, the framework, or a
+    library."""
+    for runs in context.entries().values():
+        for run in runs[1:]:
+            own, first = _versions(run), _versions(runs[0])
+            different = sorted(name for name in {*own, *first} if own.get(name) != first.get(name))
+            if different:
+                expected = (
+                    f"{different[0]} {first.get(different[0], 'left out')}, as in {runs[0].name}"
+                )
+                yield Violation(run.name, expected[:300], str(own.get(different[0], "left out")))
+
+
+def _versions(run: SubmittedRun) -> dict[str, Any]:
+    libraries = run.system.get("libraries")
+    listed = libraries if isinstance(libraries, Mapping) else {}
+    return {
+        **listed,
+        "Python": run.system.get("python"),
+        "framework": run.system.get("framework_version"),
+    }
 
 
 RULES = (
-    SubmissionRule(
-        id="submission-layout",
-        sentence="Every file of a submission has its place, and the folders name what they hold.",
-        rationale="A result must have one identity, wherever it is read.",
-        check=_layout,
-    ),
-    SubmissionRule(
-        id="submission-organization",
-        sentence="A run is submitted by the organization that it was made for.",
-        rationale="Nobody submits the runs of others.",
-        check=_organization,
-    ),
-    SubmissionRule(
-        id="submission-system",
-        sentence=(
-            "All runs of a submission are of the one system that it describes, with one kernel;"
-            f" its memory is equal to {MEMORY_TOLERANCE:.0%}."
+    Rule(
+        "submission-round",
+        "A submission declares a round of the rulebook; all its runs were made for that round, by"
+        " the version of the suite that it declares.",
+        "A submission is judged by the rules of one round, and versions may differ in what they"
+        " measure.",
+        "submit the runs of each round separately, with the version of the suite that made them",
+        (
+            OfSubmission("submission-round", _one_round),
+            OfSubmission("submission-suite-version", _suite_versions),
         ),
-        rationale=(
-            "A result belongs to one system. What the firmware keeps of the memory differs by some"
-            " KiB from one start to the next."
+    ),
+    Rule(
+        "submission-layout",
+        "Every file of a submission has its place, and the folders name what they hold.",
+        "A result must have one identity, wherever it is read.",
+        "package it again, and remove what has no place there",
+        (OfSubmission("submission-layout", _layout),),
+    ),
+    Rule(
+        "submission-organization",
+        "A run is submitted by the organization that it was made for.",
+        "Nobody submits the runs of others.",
+        "let the organization that made the run submit it",
+        (OfSubmission("submission-organization", _organization),),
+    ),
+    Rule(
+        "submission-system",
+        "All runs of a submission were made on the one system that it describes, with one kernel;"
+        f" the memory may differ by {MEMORY_TOLERANCE:.0%}. The runs of an entry were made with the"
+        " same versions of Python, framework and libraries.",
+        "A result belongs to one system, and another version may compute at another speed. What the"
+        " firmware keeps of the memory differs by some KiB from one start to the next.",
+        "submit each system separately, and make all runs of an entry in one environment (`suite"
+        " env create`)",
+        (
+            OfSubmission("submission-system", _system),
+            OfSubmission("submission-software", _software),
         ),
-        check=_system,
     ),
 )

@@ -1,4 +1,4 @@
-"""Submissions: verdicts on their implementations, and the version of the suite."""
+"""Submissions: verdicts on their implementations."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -18,24 +18,23 @@ from suite.catalog.workloads import (
     golden_name,
 )
 from suite.compliance.finding import Severity
-from suite.compliance.rule import CLOSED, Violation
-from suite.compliance.submission_rule import SubmissionContext, SubmissionRule, SubmittedRun
+from suite.compliance.rule import CLOSED, Rule, Violation, Violations
+from suite.compliance.submission_rule import OfSubmission, SubmissionContext, SubmittedRun
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_json
 from suite.submission.declaration import NAME
 from suite.submission.folders import PROBES, probe_path
 
-_SHA256 = re.compile(r"[0-9a-f]{64}")
-
 ORDER = 106  # after the comparison of the runs
 
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 ROUNDED = ("timed first loss", "timed losses", "timed update")
 """Quantities in which float32 differs from a referee in float64: by 4e-8 to 6e-6 in real
 verdicts."""
 CPU, GPU = "cpu", "cuda"
 
 
-def _equivalence(context: SubmissionContext) -> Iterator[Violation]:
+def _equivalence(context: SubmissionContext) -> Violations:
     closed = {
         (run.folder.workload, run.folder.framework): run
         for run in context.runs
@@ -53,7 +52,7 @@ def _equivalence(context: SubmissionContext) -> Iterator[Violation]:
             f"a verdict of suite verify-model that passes {run.request.get('model')} in {framework}"
         )
         if verdict is None:
-            yield Violation(name, expected, "none", fix)
+            yield Violation(name, expected, "none", fix=fix)
         elif (
             verdict.get("passed") is not True
             or verdict.get("workload") != workload
@@ -62,11 +61,9 @@ def _equivalence(context: SubmissionContext) -> Iterator[Violation]:
             yield Violation(
                 name,
                 expected,
-                (
-                    f"passed: {verdict.get('passed')!r}, {verdict.get('workload')!r},"
-                    f" {verdict.get('model')!r}"
-                )[:200],
-                fix,
+                f"passed: {verdict.get('passed')!r}, {verdict.get('workload')!r},"
+                f" {verdict.get('model')!r}",
+                fix=fix,
             )
         elif verdict.get("accelerator", CPU) != (
             trained_on := _accelerator(context, workload, framework)
@@ -75,8 +72,8 @@ def _equivalence(context: SubmissionContext) -> Iterator[Violation]:
             yield Violation(
                 name,
                 f"a verdict on what trained: accelerator = {trained_on!r}",
-                f"{verdict.get('accelerator')!r}"[:200],
-                fix,
+                f"{verdict.get('accelerator')!r}",
+                fix=fix,
             )
 
 
@@ -99,7 +96,7 @@ def _accelerator(context: SubmissionContext, workload: str, framework: str) -> s
     return GPU if GPU in found else CPU
 
 
-def _verdicts(context: SubmissionContext) -> Iterator[Violation]:
+def _verdicts(context: SubmissionContext) -> Violations:
     """Check that each verdict follows from its differences, names the implementation of its file,
     and is of the runs' version of the suite."""
     yield from _orphans(context)
@@ -113,19 +110,19 @@ def _verdicts(context: SubmissionContext) -> Iterator[Violation]:
             continue  # submission-equivalence reports it
         fix = _verifying(workload, framework)
         yield from (
-            Violation(name, expected[:300], observed[:200], fix)
+            Violation(name, expected[:300], observed[:200], fix=fix)
             for expected, observed in _contradictions(verdict, framework)
         )
         if verdict.get("suite_version") != version:
             yield Violation(
                 name,
                 f"a verdict of suite {version}, which made the runs",
-                f"of suite {verdict.get('suite_version')!r}"[:200],
-                fix,
+                f"of suite {verdict.get('suite_version')!r}",
+                fix=fix,
             )
 
 
-def _orphans(context: SubmissionContext) -> Iterator[Violation]:
+def _orphans(context: SubmissionContext) -> Violations:
     """Verdicts on implementations of which no run is submitted."""
     wanted = {
         probe_path(context.path, run.folder.workload, run.folder.framework) for run in context.runs
@@ -133,10 +130,7 @@ def _orphans(context: SubmissionContext) -> Iterator[Violation]:
     for path in sorted(set((context.path / PROBES).glob("*.json")) - wanted):
         name = path.relative_to(context.path).as_posix()
         yield Violation(
-            name[:200],
-            "a verdict on an implementation whose runs are submitted",
-            "no run of it",
-            "leave the file out",
+            name[:200], "a verdict on an implementation whose runs are submitted", "no run of it"
         )
 
 
@@ -197,7 +191,7 @@ def _digests(subject: Mapping[str, Any]) -> Mapping[str, Any]:
     return digests if isinstance(digests, Mapping) else {"every precision": None}
 
 
-def _tolerances(context: SubmissionContext) -> Iterator[Violation]:
+def _tolerances(context: SubmissionContext) -> Violations:
     """Recompute pass or fail from the errors of a verdict and the tolerances of the workload."""
     for (workload, framework), run in {
         (run.folder.workload, run.folder.framework): run for run in context.runs
@@ -216,13 +210,13 @@ def _tolerances(context: SubmissionContext) -> Iterator[Violation]:
             yield Violation(
                 name,
                 f"a comparison with {REFERENCE}",
-                f"with {verdict.get('reference')!r}"[:200],
-                fix,
+                f"with {verdict.get('reference')!r}",
+                fix=fix,
             )
         for values, key in ((verdict, "expected_parameters"), (subject, "parameters")):
             if values.get(key) != definition.parameters:
                 yield Violation(
-                    name, f"{key} = {definition.parameters}", f"{values.get(key)!r}"[:200], fix
+                    name, f"{key} = {definition.parameters}", f"{values.get(key)!r}", fix=fix
                 )
         found = {
             (str(one.get("precision")), str(one.get("quantity"))): one
@@ -243,18 +237,20 @@ def _tolerances(context: SubmissionContext) -> Iterator[Violation]:
                     if one
                     else "no such difference"
                 )
-                yield Violation(name, expected, observed[:200], fix)
+                yield Violation(name, expected, observed[:200], fix=fix)
         rounded = [
             found[NARROW, quantity].get("error")
             for quantity in ROUNDED
             if (NARROW, quantity) in found
         ]
         if rounded and not any(rounded):
-            expected = (
+            yield Violation(
+                name,
                 f"an error above 0 of {' or '.join(ROUNDED)}: {NARROW} is rounded, and the referee"
-                f" computes in {WIDE}"
+                f" computes in {WIDE}",
+                "0 of all of them",
+                fix=fix,
             )
-            yield Violation(name, expected, "0 of all of them", fix)
 
 
 def _expected(
@@ -292,6 +288,36 @@ def _expected(
     }
 
 
+def _batch_sizes(context: SubmissionContext) -> Violations:
+    """Compare the mini-batches of the verdicts' timed steps with the largest that one rank of the
+    closed runs computes at once."""
+    largest: dict[tuple[str, str], int] = {}
+    for run in (run for run in context.runs if run.request.get("division") == "closed"):
+        key = run.folder.workload, run.folder.framework
+        largest[key] = max(largest.get(key, 0), _at_once(run.request))
+    for (workload, framework), size in largest.items():
+        verdict = _read_verdict(context, workload, framework)
+        proved = None if verdict is None else verdict.get("timed_batch_size")
+        if isinstance(proved, int) and proved < size:
+            yield Violation(
+                probe_path(context.path, workload, framework).relative_to(context.path).as_posix(),
+                f"timed steps with mini-batches of {size} samples, as the runs have",
+                f"{proved}",
+                fix=_verifying(workload, framework, f"--batch-size {size}"),
+            )
+
+
+def _at_once(request: Mapping[str, Any]) -> int:
+    """Samples of a rank's mini-batch; 0 where the request does not say."""
+    parallel, samples = request.get("parallel"), request.get("global_batch_size")
+    ranks = parallel.get("ranks") if isinstance(parallel, Mapping) else None
+    return (
+        -(-samples // ranks)
+        if isinstance(samples, int) and isinstance(ranks, int) and ranks > 0
+        else 0
+    )
+
+
 def _read_verdict(
     context: SubmissionContext, workload: str, framework: str
 ) -> Mapping[str, Any] | None:
@@ -311,7 +337,7 @@ def _subject(verdict: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     return subjects[0] if isinstance(subjects[0].get("differences"), list) else None
 
 
-def _implementation(context: SubmissionContext) -> Iterator[Violation]:
+def _implementation(context: SubmissionContext) -> Violations:
     """Check that runs, verdict and declaration have the same digest of the implementation's
     files."""
     declared = {each.name: each.sha256 for each in context.declaration.implementations}
@@ -319,34 +345,30 @@ def _implementation(context: SubmissionContext) -> Iterator[Violation]:
     for run in context.runs:
         framework, digest = run.folder.framework, (run.implementation or {}).get("sha256")
         if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
-            expected = "the SHA-256 of the implementation's files (implementation.sha256)"
             yield Violation(
                 f"{run.name}/{RUN}",
-                expected,
-                f"{digest!r}"[:200],
-                "run it again with the suite of this round",
+                "the SHA-256 of the implementation's files (implementation.sha256)",
+                f"{digest!r}",
             )
             continue
         wanted = first.setdefault(framework, digest)
         if digest != wanted:
-            fix = "submit the runs of each version of the implementation separately"
             yield Violation(
                 f"{run.name}/{RUN}",
                 f"the files of {framework} as in the other runs, {wanted[:16]}…",
                 f"{digest[:16]}…",
-                fix,
+                fix="submit the runs of each version of the implementation separately",
             )
     for run in context.runs:
         yield from _described(run)
     for framework, digest in first.items():
         if declared.get(framework) != digest:
-            observed = f"{declared[framework][:16]}…" if framework in declared else "none"
             yield Violation(
                 NAME,
                 f"{framework} among the implementations, with the digest {digest[:16]}… of its"
                 " runs",
-                observed,
-                "package it again",
+                f"{declared[framework][:16]}…" if framework in declared else "none",
+                fix="package it again",
             )
     for workload, framework in {
         (run.folder.workload, run.folder.framework)
@@ -355,16 +377,13 @@ def _implementation(context: SubmissionContext) -> Iterator[Violation]:
     }:
         subject = _subject(_read_verdict(context, workload, framework))
         if subject is not None and subject.get("implementation_sha256") != first[framework]:
-            name = (
-                probe_path(context.path, workload, framework).relative_to(context.path).as_posix()
-            )
-            expected = f"a verdict on the files that made the runs, {first[framework][:16]}…"
-            fix = (
-                f"suite verify-model {workload} with the implementation that made the runs, then"
-                " package it again"
-            )
             yield Violation(
-                name, expected, f"on {str(subject.get('implementation_sha256'))[:16]}…", fix
+                probe_path(context.path, workload, framework).relative_to(context.path).as_posix(),
+                f"a verdict on the files that made the runs, {first[framework][:16]}…",
+                f"on {str(subject.get('implementation_sha256'))[:16]}…",
+                fix=f"suite verify-model {workload} with the implementation that made the runs,"
+                " then"
+                " package it again",
             )
 
 
@@ -374,7 +393,7 @@ def _own_descriptions() -> Mapping[str, Mapping[str, Any]]:
     return {framework.name: describe_implementation(framework) for framework in load_frameworks()}
 
 
-def _described(run: SubmittedRun) -> Iterator[Violation]:
+def _described(run: SubmittedRun) -> Violations:
     """Check title, language and command of an implementation whose files are those of this
     checkout: one of them states all three."""
     stated = run.implementation or {}
@@ -384,16 +403,15 @@ def _described(run: SubmittedRun) -> Iterator[Violation]:
     )
     for key, value in own.items():
         if stated.get(key) != value:
-            fix = "hand in run.json as `suite run` wrote it"
             yield Violation(
                 f"{run.name}/{RUN}",
-                f"implementation.{key} = {value!r}, as its files say"[:200],
-                f"{stated.get(key)!r}"[:200],
-                fix,
+                f"implementation.{key} = {value!r}, as its files say",
+                f"{stated.get(key)!r}",
+                fix="hand in run.json as `suite run` wrote it",
             )
 
 
-def _own_files(context: SubmissionContext) -> Iterator[Violation]:
+def _own_files(context: SubmissionContext) -> Violations:
     """Check that closed runs under the name of one of the suite's implementations were made by its
     files."""
     for run in context.runs:
@@ -402,143 +420,61 @@ def _own_files(context: SubmissionContext) -> Iterator[Violation]:
             continue
         digest = str((run.implementation or {}).get("sha256"))
         if digest not in (own["sha256"], *context.round.implementations):
-            expected = (
+            yield Violation(
+                f"{run.name}/{RUN}",
                 f"the files of {run.folder.framework} that the suite has, {own['sha256'][:16]}…, or"
-                f" had in round {context.round.name}"
-            )
-            fix = (
-                "train with them; hand other files in as an implementation of your own, under"
-                " another name (docs/implementing.md)"
-            )
-            yield Violation(f"{run.name}/{RUN}", expected, f"{digest[:16]}…", fix)
-
-
-def _batch_sizes(context: SubmissionContext) -> Iterator[Violation]:
-    """Compare the mini-batches of the verdicts' timed steps with the largest that one rank of the
-    closed runs computes at once."""
-    largest: dict[tuple[str, str], int] = {}
-    for run in (run for run in context.runs if run.request.get("division") == "closed"):
-        key = run.folder.workload, run.folder.framework
-        largest[key] = max(largest.get(key, 0), _at_once(run.request))
-    for (workload, framework), size in largest.items():
-        verdict = _read_verdict(context, workload, framework)
-        proved = None if verdict is None else verdict.get("timed_batch_size")
-        if isinstance(proved, int) and proved < size:
-            fix = _verifying(workload, framework, f"--batch-size {size}")
-            name = (
-                probe_path(context.path, workload, framework).relative_to(context.path).as_posix()
-            )
-            yield Violation(
-                name,
-                f"timed steps with mini-batches of {size} samples, as the runs have",
-                f"{proved}",
-                fix,
-            )
-
-
-def _at_once(request: Mapping[str, Any]) -> int:
-    """Samples of a rank's mini-batch; 0 where the request does not say."""
-    parallel, samples = request.get("parallel"), request.get("global_batch_size")
-    ranks = parallel.get("ranks") if isinstance(parallel, Mapping) else None
-    return (
-        -(-samples // ranks)
-        if isinstance(samples, int) and isinstance(ranks, int) and ranks > 0
-        else 0
-    )
-
-
-def _versions(context: SubmissionContext) -> Iterator[Violation]:
-    for run in context.runs:
-        if run.suite_version != context.declaration.suite_version:
-            expected = f"a run by suite {context.declaration.suite_version}, as {NAME} declares"
-            yield Violation(
-                run.name,
-                expected,
-                f"by suite {run.suite_version!r}"[:200],
-                "package it with the version of the suite that made the runs",
+                f" had in round {context.round.name}",
+                f"{digest[:16]}…",
             )
 
 
 RULES = (
-    SubmissionRule(
-        id="submission-equivalence",
-        sentence=(
-            "A closed submission proves, for each implementation, that it computes the workload's"
-            " model on the accelerator of its runs."
-        ),
-        rationale="A name and a number of parameters prove nothing.",
-        check=_equivalence,
-        divisions=CLOSED,
+    Rule(
+        "submission-equivalence",
+        "A closed submission proves, for each implementation, that it computes the workload's"
+        " model on the accelerator of its runs.",
+        "A name and a number of parameters prove nothing.",
+        "make the verdict with `suite verify-model`, and package it with --probe",
+        (OfSubmission("submission-equivalence", _equivalence, CLOSED),),
     ),
-    SubmissionRule(
-        id="submission-verdicts",
-        sentence=(
-            "A verdict on an implementation follows from its own differences, is of the"
-            " implementation and suite version of the runs, and there are runs of it."
+    Rule(
+        "submission-verdicts",
+        "A verdict on an implementation covers the implementation and suite version of runs in the"
+        " submission. It has an error of every quantity that the workload compares, within the"
+        " workload's tolerance, and passes or fails accordingly; float32 does not agree with the"
+        " referee to the last bit.",
+        "The errors and the workload decide pass or fail, not the verdict's own statement. A"
+        " verdict that was edited, or that covers another implementation, proves nothing.",
+        "make the verdict with `suite verify-model`, and package it as it was written, with"
+        " --probe",
+        (
+            OfSubmission("submission-verdicts", _verdicts, CLOSED),
+            OfSubmission("submission-tolerances", _tolerances, CLOSED),
         ),
-        rationale=(
-            "A verdict that was edited, or that is of another implementation, proves nothing."
-        ),
-        check=_verdicts,
-        divisions=CLOSED,
     ),
-    SubmissionRule(
-        id="submission-tolerances",
-        sentence=(
-            "A verdict has an error of every quantity that the workload compares, with the"
-            " workload's tolerance, and within it; float32 does not agree with the referee to the"
-            " last bit."
-        ),
-        rationale=(
-            "Pass or fail follows from the errors and the workload, not from what the verdict says"
-            " of itself."
-        ),
-        check=_tolerances,
-        divisions=CLOSED,
+    Rule(
+        "submission-batch-size",
+        "The timed steps of a verdict have mini-batches at least as large as a rank of the"
+        " closed runs.",
+        "An implementation that leaves out part of a large mini-batch need not do so in a small"
+        " one.",
+        "make the verdict with a --batch-size as large as the runs have",
+        (OfSubmission("submission-batch-size", _batch_sizes, CLOSED, Severity.WARNING),),
     ),
-    SubmissionRule(
-        id="submission-implementation",
-        sentence=(
-            "The SHA-256 of an implementation's files is the same in its runs, in the verdict on"
-            " its model and in the declaration; title, language and command are those of these"
-            " files."
+    Rule(
+        "submission-implementation",
+        "Runs, the verdict on the model and the declaration have the same SHA-256 of an"
+        " implementation's files; title, language and command are those of these files. A closed"
+        " run under the name of one of the suite's own implementations was made by its files, as"
+        " they are or were in this round.",
+        "A verdict on other code proves nothing of the code that ran, and shows a model and some"
+        " steps, not every line; changed files are an implementation of their own, handed in with"
+        " it.",
+        "submit the runs of each version of an implementation separately, with a verdict on it;"
+        " hand changed files in under another name (docs/implementing.md)",
+        (
+            OfSubmission("submission-implementation", _implementation),
+            OfSubmission("submission-own-files", _own_files, CLOSED),
         ),
-        rationale=(
-            "A verdict on other code, or copied from another implementation, proves nothing of the"
-            " code that ran."
-        ),
-        check=_implementation,
-    ),
-    SubmissionRule(
-        id="submission-own-files",
-        sentence=(
-            "A closed run under the name of one of the suite's own implementations was made by its"
-            " files, as they are or were in this round."
-        ),
-        rationale=(
-            "A verdict shows a model and some steps, not every line; changed files are an"
-            " implementation of their own, handed in with it."
-        ),
-        check=_own_files,
-        divisions=CLOSED,
-    ),
-    SubmissionRule(
-        id="submission-batch-size",
-        sentence=(
-            "The timed steps of a verdict have mini-batches at least as large as a rank of the"
-            " closed runs."
-        ),
-        rationale=(
-            "A step that leaves out a part of a large mini-batch does not do so in a small one."
-        ),
-        check=_batch_sizes,
-        divisions=CLOSED,
-        severity=Severity.WARNING,
-    ),
-    SubmissionRule(
-        id="submission-suite-version",
-        sentence="The runs of a submission were made by the version of the suite that it declares.",
-        rationale="Versions may differ in what they measure.",
-        check=_versions,
     ),
 )

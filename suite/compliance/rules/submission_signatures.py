@@ -1,10 +1,8 @@
 """Submissions: a signature covers every file, and says who submitted them."""
 
-from collections.abc import Iterator
-
 from suite.compliance.finding import Severity
-from suite.compliance.rule import Violation
-from suite.compliance.submission_rule import SubmissionContext, SubmissionRule
+from suite.compliance.rule import Rule, Violation, Violations
+from suite.compliance.submission_rule import OfSubmission, SubmissionContext
 from suite.files.signature import SignatureState
 from suite.submission.folders import LISTING, SIGNATURE
 from suite.submission.signature import allowed_signers
@@ -14,65 +12,59 @@ ORDER = 110  # after what the files say: it says who, not what
 AGAIN = "package the runs again with `suite package --sign KEY`, and change nothing afterwards"
 
 
-def _fits(context: SubmissionContext) -> Iterator[Violation]:
+def _fits(context: SubmissionContext) -> Violations:
     signature = context.signature
     if signature is None:
         return
     if signature.verdict.state is SignatureState.BAD:
         yield Violation(
-            SIGNATURE, f"a signature of {LISTING}", signature.verdict.reason or "another one", AGAIN
+            SIGNATURE, f"a signature of {LISTING}", signature.verdict.reason or "another one"
         )
     for difference in signature.differences:
-        yield Violation(difference.file, difference.expected, difference.observed, AGAIN)
+        yield Violation(difference.file, difference.expected, difference.observed)
 
 
-def _signer(context: SubmissionContext) -> Iterator[Violation]:
+def _signer(context: SubmissionContext) -> Violations:
     if context.signature is None:
         return
     verdict, organization = context.signature.verdict, context.declaration.organization
     expected = f"a signature by {organization}"
     if verdict.state is SignatureState.UNKNOWN:
-        fix = (
-            f"add the key to {allowed_signers().name} in a pull request of its own: `{organization}"
-            ' namespaces="…" ssh-ed25519 …`'
-        )
-        yield Violation(
-            SIGNATURE, expected, f"one by a key that is not in {allowed_signers().name}", fix
-        )
-    elif verdict.state is SignatureState.UNVERIFIED:
         yield Violation(
             SIGNATURE,
             expected,
-            f"one that could not be verified: {verdict.reason}",
-            "check it where OpenSSH 8.2 or later is installed",
+            f"one by a key that is not in {allowed_signers().name}",
+            fix=f"add the key to {allowed_signers().name} in a pull request of its own:"
+            f" `{organization}"
+            ' namespaces="…" ssh-ed25519 …`',
         )
+    elif verdict.state is SignatureState.UNVERIFIED:
+        yield Violation(SIGNATURE, expected, f"one that could not be verified: {verdict.reason}")
     elif verdict.state is SignatureState.KNOWN and verdict.signer != organization:
         yield Violation(
             SIGNATURE,
             expected,
             f"one by {verdict.signer}",
-            "state in the review why another one signs",
+            fix="state in the review why another one signs",
         )
 
 
 RULES = (
-    SubmissionRule(
-        id="submission-signature",
-        sentence=(
-            f"A signed submission's {LISTING} lists every file with its SHA-256, and {SIGNATURE} is"
-            " an SSH signature of it."
-        ),
-        rationale="A signature beside other files would vouch for what its owner never saw.",
-        check=_fits,
+    Rule(
+        "submission-signature",
+        f"A signed submission's {LISTING} lists every file with its SHA-256, and {SIGNATURE} is"
+        " an SSH signature of it.",
+        "If other files could be added beside a signature, it would vouch for what its owner never"
+        " saw.",
+        AGAIN,
+        (OfSubmission("submission-signature", _fits),),
     ),
-    SubmissionRule(
-        id="submission-signer",
-        sentence=(
-            "A signature is by a key of the submitting organization in"
-            f" submissions/{allowed_signers().name}."
-        ),
-        rationale="Readers learn who signed only where the key is known.",
-        check=_signer,
-        severity=Severity.NOTE,
+    Rule(
+        "submission-signer",
+        "A signed submission is signed with a key of its organization that is in"
+        f" submissions/{allowed_signers().name}.",
+        "Readers can tell who signed only if the key is known.",
+        "check it where OpenSSH 8.2 or later is installed",
+        (OfSubmission("submission-signer", _signer, severity=Severity.NOTE),),
     ),
 )

@@ -1,31 +1,35 @@
-"""Timing: whether the training loop may do without waiting for the device, and whether the step
-records are of the requested timing."""
+"""Asynchronous timing: whether the training loop need not wait for the device, and what its step
+records have."""
 
-from collections.abc import Iterator
+import numpy as np
 
 from reference_impls.contract import ASYNCHRONOUS, WAITING
 from suite.bundle.layout import PARTS, STEPS
 from suite.catalog.timings import Timing
-from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.requested_timings import timings_of
-from suite.compliance.rule import BundleContext, RequestContext, Rule, Violation
+from suite.compliance.rule import (
+    BundleContext,
+    OfBundle,
+    OfRequest,
+    RequestContext,
+    Rule,
+    Violation,
+    Violations,
+)
 
 ORDER = 58  # before the rules about step times
 
 
-def _possible(context: RequestContext) -> Iterator[Violation]:
+def _possible(context: RequestContext) -> Violations:
     if context.request.timing == ASYNCHRONOUS and Timing.ASYNCHRONOUS not in timings_of(
         context.request
     ):
-        yield Violation(
-            context.file, f"timing = {WAITING}", context.request.timing, "leave --timing out"
-        )
+        yield Violation(context.file, f"timing = {WAITING}", context.request.timing)
 
 
-def _agrees(context: BundleContext) -> Iterator[Violation]:
+def _agrees(context: BundleContext) -> Violations:
     """Check that no step of an asynchronous run has a time of a part that such a loop cannot take;
     missing parts of others are in `steps-in-time`."""
-    import numpy as np  # start-up
 
     if not context.is_asynchronous:
         return
@@ -33,40 +37,27 @@ def _agrees(context: BundleContext) -> Iterator[Violation]:
         for name, part_s in zip(PARTS[1:], steps.parts_s[1:], strict=True):
             taken = np.flatnonzero(~np.isnan(part_s))
             if len(taken):
-                expected = (
+                yield Violation(
+                    STEPS,
                     f"no {name} on rank {rank}: in {ASYNCHRONOUS} timing the loop does not wait for"
-                    " the device within an epoch"
-                )
-                observed = (
+                    " the device within an epoch",
                     f"{part_s[taken[0]]:.3g} s in step {steps.step[taken[0]]}, {len(taken)} such"
-                    " steps"
+                    " steps",
                 )
-                yield Violation(STEPS, expected, observed, TRAINING_LOOP)
 
 
 RULES = (
     Rule(
-        id="timing-possible",
-        sentence=(
-            "Asynchronous timing is of one rank, without a memory budget, on an accelerator that"
-            " its implementation need not wait for."
+        "asynchronous-timing",
+        "A run in asynchronous timing has one rank, no memory budget, and an accelerator that its"
+        " implementation need not wait for. Its step records have the times of fetches, and none of"
+        " copies, computing and communication.",
+        "A CPU computes while the loop waits, and ranks that exchange gradients wait in every step."
+        " A loop that does not wait knows when a step was submitted, not when it was computed.",
+        "leave --timing out",
+        (
+            OfRequest("timing-possible", _possible),
+            OfBundle("timing-agrees", _agrees),
         ),
-        rationale=(
-            "A CPU computes while the loop waits, so that both timings are the same there; ranks"
-            " that exchange gradients wait in every step."
-        ),
-        request_check=_possible,
-    ),
-    Rule(
-        id="timing-agrees",
-        sentence=(
-            "In asynchronous timing the step records have the times of fetches, and none of copies,"
-            " computing and communication."
-        ),
-        rationale=(
-            "A loop that does not wait for the device knows when a step was submitted, not when it"
-            " was copied and computed."
-        ),
-        bundle_check=_agrees,
     ),
 )

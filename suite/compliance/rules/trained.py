@@ -1,16 +1,17 @@
-"""What was really trained: model, optimizer, precision and number of parameters, as the
+"""What was trained: model, layers, optimizer, precision and number of parameters, as the
 implementation logged them."""
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 
-from reference_impls.contract import log_name
+from reference_impls.contract import FLOAT32, log_name
+from reference_impls.precisions import BANDS, MOST_BITS, is_as_requested
+from reference_impls.structure import STRUCTURES
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import is_own
-from suite.compliance.remedies import TRAINING_LOOP
-from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
+from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.wording import numbers, shown
 
-ORDER = 64  # after the number of parameters
+ORDER = 64  # after the ranks
 
 OPEN = (Division.OPEN,)
 DECLARED = ("model_trained", "optimizer_used", "precision")
@@ -24,13 +25,11 @@ have all of it. Others may leave them out."""
 OF_RANKS, OF_RANKS_EVERY_EPOCH = ("admission",), ("state_digests",)
 """What it logs where several ranks train."""
 MAX_LENGTH = 60
+ARITHMETIC = "arithmetic"
+BITS, OVERFLOWS = ("product_bits", "convolution_bits"), "overflows"
 
 
-def _open(context: BundleContext) -> Iterator[Violation]:
-    fix = (
-        "let the implementation log what it trains, between init_start and init_stop"
-        " (docs/implementing.md)"
-    )
+def _open(context: BundleContext) -> Violations:
     for key in DECLARED:
         event = context.log.first(key)
         if event is None or not _is_text(event.value):
@@ -38,16 +37,14 @@ def _open(context: BundleContext) -> Iterator[Violation]:
                 ("no such event", None) if event is None else (shown(event.value)[:200], event.line)
             )
             yield Violation(
-                "log.txt", f"{key}, a text of {MAX_LENGTH} characters at most", observed, fix, line
+                "log.txt", f"{key}, a text of {MAX_LENGTH} characters at most", observed, line
             )
     event = context.log.first("parameters")
     if event is None or type(event.value) is not int or event.value < 1:
         observed, line = (
             ("no such event", None) if event is None else (shown(event.value)[:200], event.line)
         )
-        yield Violation(
-            "log.txt", "parameters, the number of trained parameters", observed, fix, line
-        )
+        yield Violation("log.txt", "parameters, the number of trained parameters", observed, line)
 
 
 def _is_text(value: object) -> bool:
@@ -59,20 +56,17 @@ def _is_text(value: object) -> bool:
     )
 
 
-def _closed(context: BundleContext) -> Iterator[Violation]:
+def _closed(context: BundleContext) -> Violations:
     request = context.request
     for key, wanted in zip(
         DECLARED, (request.model, request.optimizer.name, request.precision), strict=True
     ):
         event = context.log.first(key)
         if event is not None and event.value != wanted:
-            fix = "train what the workload defines, or run it in the open division"
-            yield Violation(
-                "log.txt", f"{key} = {wanted!r}", shown(event.value)[:200], fix, event.line
-            )
+            yield Violation("log.txt", f"{key} = {wanted!r}", shown(event.value), event.line)
 
 
-def _own_loop(context: BundleContext) -> Iterator[Violation]:
+def _own_loop(context: BundleContext) -> Violations:
     """Check that the log of an implementation of the checkout has what the suite's training loop
     always logs."""
     if not is_own(context.request.framework):
@@ -89,56 +83,116 @@ def _own_loop(context: BundleContext) -> Iterator[Violation]:
         ):
             if key not in keys:
                 yield Violation(
-                    log_name(rank),
-                    f"{key}, as the suite's training loop logs it",
-                    "no such event",
-                    TRAINING_LOOP,
+                    log_name(rank), f"{key}, as the suite's training loop logs it", "no such event"
                 )
         for key in (*EVERY_EPOCH, *(OF_RANKS_EVERY_EPOCH if has_others else ())):
             missing = set(log.finished_epochs()) - {event.epoch for event in log.all(key)}
             if missing:
-                expected = f"{key} of every epoch, as the suite's training loop logs it"
                 yield Violation(
-                    log_name(rank), expected, f"none in epochs {numbers(missing)}", TRAINING_LOOP
+                    log_name(rank),
+                    f"{key} of every epoch, as the suite's training loop logs it",
+                    f"none in epochs {numbers(missing)}",
                 )
+
+
+def _parameters(context: BundleContext) -> Violations:
+    event = context.log.first("parameters")
+    if event is None or event.value != context.workload.parameters:
+        yield Violation(
+            "log.txt",
+            f"parameters = {context.workload.parameters}",
+            "no such event" if event is None else repr(event.value)[:200],
+            None if event is None else event.line,
+        )
+
+
+def _layers(context: BundleContext) -> Violations:
+    event, expected = context.log.first("model_layers"), STRUCTURES.get(context.request.model)
+    if event is None or expected is None or not is_own(context.request.framework):
+        return  # a bundle of a version that did not log it, or an implementation that need not
+    built = event.value if isinstance(event.value, Mapping) else {}
+    if built.get("sha256") != expected or built.get("dropout") != 0:
+        yield Violation(
+            "log.txt",
+            f"the layers of {context.request.model} (SHA-256 {expected[:12]}…), no dropout",
+            repr(event.value),
+            event.line,
+        )
+
+
+def _as_requested(context: BundleContext) -> Violations:
+    """Check every rank's event; a float32 run on a CPU may lack it, as those of earlier versions of
+    the suite do."""
+    precision = context.request.precision
+    needed = precision != FLOAT32 or context.request.accelerator != "cpu"
+    band = BANDS[precision]
+    expected = (
+        f"{ARITHMETIC} of {precision}: products and convolutions with {band.lowest} to"
+        f" {band.highest} bits"
+    )
+    for rank, log in context.logs():
+        event = log.first(ARITHMETIC)
+        if event is None:
+            if needed:
+                yield Violation(log_name(rank), expected, "no such event")
+        elif not _fits(precision, event.value):
+            yield Violation(log_name(rank), expected, shown(event.value), event.line)
+
+
+def _fits(precision: str, value: object) -> bool:
+    if not isinstance(value, dict) or type(value.get(OVERFLOWS)) is not bool:
+        return False
+    product, convolution = (value.get(name) for name in BITS)
+    if (
+        type(product) is not int
+        or type(convolution) is not int
+        or not 0 <= min(product, convolution) <= max(product, convolution) <= MOST_BITS
+    ):
+        return False
+    return is_as_requested(precision, product, convolution, value[OVERFLOWS])
 
 
 RULES = (
     Rule(
-        id="open-declares",
-        sentence=(
-            "An open run logs what it trained: model, optimizer, precision and number of"
-            " parameters."
+        "training-logged",
+        "An open run logs what it trained: model, optimizer, precision and number of parameters."
+        " One of the suite's own implementations logs what its training loop always logs:"
+        f" {', '.join(ONCE)}, of every epoch {', '.join(EVERY_EPOCH)}, and at the end"
+        f" {', '.join(BY_FIRST_RANK)}; of several ranks also {', '.join(OF_RANKS)}, and of every"
+        f" epoch {', '.join(OF_RANKS_EVERY_EPOCH)}.",
+        "An open run may train anything, and a reader must see what it trained. Rules compare these"
+        " events with the request and the readings, and cannot where an event was taken out.",
+        "let the implementation log what it trains, between init_start and init_stop"
+        " (docs/implementing.md)",
+        (
+            OfBundle("open-declares", _open, OPEN),
+            OfBundle("own-loop-logged", _own_loop),
         ),
-        rationale=(
-            "Anything may be trained in the open division, and a reader must see what: a softmax"
-            " regression is no LeNet-5."
-        ),
-        divisions=OPEN,
-        bundle_check=_open,
     ),
     Rule(
-        id="closed-trained",
-        sentence=(
-            "A closed run that logs its model, optimizer or precision logs those of the workload,"
-            " and the requested precision."
+        "closed-trained",
+        "A closed run's model has the workload's layers and number of parameters, and no dropout; a"
+        " run that logs its model, optimizer or precision logs those of the workload, and the"
+        " requested precision.",
+        "A smaller model would be faster. Libraries of models change: torchvision 0.11 takes an"
+        " argument that switches dropout off, and leaves it on.",
+        "train the workload's model in the framework's environment (`suite env create`), or run in"
+        " the open division",
+        (
+            OfBundle("closed-trained", _closed, CLOSED),
+            OfBundle("parameter-count", _parameters, CLOSED),
+            OfBundle("layers-as-built", _layers, CLOSED),
         ),
-        rationale="An implementation that says it trained something else is believed.",
-        divisions=CLOSED,
-        bundle_check=_closed,
     ),
     Rule(
-        id="own-loop-logged",
-        sentence=(
-            "A run of one of the suite's own implementations logs what its training loop always"
-            f" logs: {', '.join(ONCE)}, of every epoch {', '.join(EVERY_EPOCH)}, and at the end"
-            f" {', '.join(BY_FIRST_RANK)}; of several ranks also {', '.join(OF_RANKS)}, and of"
-            f" every epoch {', '.join(OF_RANKS_EVERY_EPOCH)}."
-        ),
-        rationale=(
-            "Rules compare these with the request and the readings. An event that was taken out"
-            " would escape them."
-        ),
-        bundle_check=_own_loop,
+        "arithmetic-as-requested",
+        "Products and convolutions have the bits of the requested precision, as every rank"
+        " observes them on its device before the run; only a float32 run on a CPU may leave the"
+        " event `arithmetic` out.",
+        "Whether TF32 is on depends on the framework, its version and the environment; fewer"
+        " bits are faster, and frameworks are compared within one precision.",
+        "request the precision that the device computes in, or switch reduced precision off"
+        " (docs/verifying.md)",
+        (OfBundle("arithmetic-as-requested", _as_requested),),
     ),
 )

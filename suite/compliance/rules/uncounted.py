@@ -1,14 +1,15 @@
 """What is not counted: logged intervals between epochs and evaluations, few and short"""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from reference_impls.contract import SECONDS_PER_NS, log_name
-from suite.bundle.log import Log, LogEvent
+from suite.bundle.log import Log, LogEvent, run_window
 from suite.catalog.frameworks import is_own
 from suite.catalog.uncounted import load_uncounted_limits
-from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
+from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.wording import seconds
+from suite.metrics.uncounted import uncounted_intervals
 
 ORDER = 36  # after the order of events and their form
 
@@ -28,13 +29,13 @@ real runs of LeNet-5 took 0.2 to 24 ms."""
 SHORTER = "keep states on a faster disk (--output), or without --keep-states"
 
 
-def _bounded(context: BundleContext) -> Iterator[Violation]:
+def _bounded(context: BundleContext) -> Violations:
     for rank, log in context.logs():
         yield from _form(log, log_name(rank))
         yield from _lengths(log, log_name(rank))
 
 
-def _form(log: Log, name: str) -> Iterator[Violation]:
+def _form(log: Log, name: str) -> Violations:
     """Check that every interval has both ends, a known reason, and lies in the run, outside of
     epochs and evaluations; one finding at most."""
     begun: LogEvent | None = None
@@ -43,7 +44,7 @@ def _form(log: Log, name: str) -> Iterator[Violation]:
         if event.key in (START, STOP):
             problem = _problem(event, begun, inside)
             if problem is not None:
-                yield Violation(name, *problem, FIX, event.line)
+                yield Violation(name, *problem, event.line)
                 return
             begun = event if event.key == START else None
         elif event.key in COUNTED:
@@ -52,7 +53,6 @@ def _form(log: Log, name: str) -> Iterator[Violation]:
                     name,
                     f"{STOP} of line {begun.line} before {event.key}",
                     "it was not logged",
-                    FIX,
                     event.line,
                 )
                 return
@@ -86,10 +86,8 @@ def _problem(event: LogEvent, begun: LogEvent | None, inside: str | None) -> tup
     return None
 
 
-def _lengths(log: Log, name: str) -> Iterator[Violation]:
+def _lengths(log: Log, name: str) -> Violations:
     """Check number and length of the intervals, and what they take together."""
-    from suite.bundle.log import run_window  # start-up: loads numpy
-    from suite.metrics.uncounted import uncounted_intervals  # start-up: loads numpy
 
     limits, intervals, run = load_uncounted_limits(), uncounted_intervals(log), run_window(log)
     stops = [event.line for event in log.all("epoch_stop")]
@@ -103,39 +101,44 @@ def _lengths(log: Log, name: str) -> Iterator[Violation]:
                     f"at most {reason.max_per_epoch} uncounted for {reason.name} after epoch"
                     f" {epoch}",
                     f"{count}",
-                    FIX,
                 )
         for interval in chosen:
             if interval.length_s > reason.max_s:
-                expected = f"at most {reason.max_s:g} s uncounted for {reason.name} at a time"
-                yield Violation(name, expected, seconds(interval.length_s), SHORTER, interval.line)
+                yield Violation(
+                    name,
+                    f"at most {reason.max_s:g} s uncounted for {reason.name} at a time",
+                    seconds(interval.length_s),
+                    interval.line,
+                    fix=SHORTER,
+                )
         taken_s = sum(interval.length_s for interval in chosen)
         gross_s = 0.0 if run is None else (run[1] - run[0]) * SECONDS_PER_NS
         if run is not None and taken_s > limits.free_s + reason.max_share * gross_s:
-            expected = (
-                f"at most {limits.free_s:g} s and {reason.max_share:.0%} of the run's"
-                f" {seconds(gross_s)} uncounted for {reason.name}"
-            )
             yield Violation(
-                name, expected, f"{seconds(taken_s)} in {len(chosen)} intervals", SHORTER
+                name,
+                f"at most {limits.free_s:g} s and {reason.max_share:.0%} of the run's"
+                f" {seconds(gross_s)} uncounted for {reason.name}",
+                f"{seconds(taken_s)} in {len(chosen)} intervals",
+                fix=SHORTER,
             )
 
 
-def _needed(context: BundleContext) -> Iterator[Violation]:
+def _needed(context: BundleContext) -> Violations:
     """Check what all reasons take together, the reasons of the suite's own loop, and the time for
     states that were digested and not kept."""
-    from suite.metrics.uncounted import uncounted_intervals  # start-up: loads numpy
 
     for rank, log in context.logs():
         intervals, name = uncounted_intervals(log), log_name(rank)
         yield from _together(log, name, sum(interval.length_s for interval in intervals))
         other = next((interval for interval in intervals if interval.reason != OWN_REASON), None)
         if other is not None and is_own(context.request.framework):
-            expected = (
+            yield Violation(
+                name,
                 f"no reason but {OWN_REASON}, which is all that the suite's own training loop"
-                " leaves out"
+                " leaves out",
+                f"{other.reason!r}",
+                other.line,
             )
-            yield Violation(name, expected, f"{other.reason!r}"[:100], FIX, other.line)
         if KEEP_STATES not in context.run.command:
             yield from _digested(
                 context,
@@ -146,64 +149,50 @@ def _needed(context: BundleContext) -> Iterator[Violation]:
             )
 
 
-def _together(log: Log, name: str, taken_s: float) -> Iterator[Violation]:
-    from suite.bundle.log import run_window  # start-up: loads numpy
+def _together(log: Log, name: str, taken_s: float) -> Violations:
 
     limits, run = load_uncounted_limits(), run_window(log)
     share = max(reason.max_share for reason in limits.reasons)
     gross_s = 0.0 if run is None else (run[1] - run[0]) * SECONDS_PER_NS
     if run is not None and taken_s > limits.free_s + share * gross_s:
-        expected = (
+        yield Violation(
+            name,
             f"at most {limits.free_s:g} s and {share:.0%} of the run's {seconds(gross_s)}"
-            " uncounted, for all reasons together"
+            " uncounted, for all reasons together",
+            seconds(taken_s),
+            fix=SHORTER,
         )
-        yield Violation(name, expected, seconds(taken_s), SHORTER)
 
 
-def _digested(context: BundleContext, name: str, lengths_s: Sequence[float]) -> Iterator[Violation]:
+def _digested(context: BundleContext, name: str, lengths_s: Sequence[float]) -> Violations:
     """Check the times, in ascending order, against a slow digest: most of them, and all together
     with one delay."""
     parameters, count, taken_s = context.workload.parameters, len(lengths_s), sum(lengths_s)
     longest_s = LONGEST_CALL_S + STATE_BYTES * parameters / SLOWEST_DIGEST_BYTES_PER_S
     median_s = lengths_s[(count - 1) // 2] if count else 0.0
     if median_s > longest_s or taken_s > count * longest_s + LONGEST_DELAY_S:
-        expected = (
-            f"{longest_s:.3g} s or less to digest a state of {parameters} parameters that is not"
-            f" kept, and {LONGEST_DELAY_S:g} s of delays"
-        )
         yield Violation(
             name,
-            expected,
+            f"{longest_s:.3g} s or less to digest a state of {parameters} parameters that is not"
+            f" kept, and {LONGEST_DELAY_S:g} s of delays",
             f"{median_s:.3g} s in the median of {count} times, {taken_s:.3g} s in all",
-            FIX,
         )
 
 
 RULES = (
     Rule(
-        id="uncounted-bounded",
-        sentence=(
-            "What is not counted into a run's time lies between epochs and evaluations, has a known"
-            " reason, and is bounded in number, length and sum (rules/uncounted.toml)."
+        "uncounted-time",
+        "Time that is not counted lies between epochs and evaluations, has a known reason, and is"
+        " bounded in number, length and sum (rules/uncounted.toml). A closed run leaves out at most"
+        " 2 s and a tenth of the run, all reasons together; the suite's own training loop gives the"
+        " reason state alone, and an interval whose state was not kept takes no longer than"
+        " digesting it.",
+        "Keeping a training state is evidence and not training, and takes milliseconds; without"
+        " limits, training, cooling or reading ahead could be moved there.",
+        FIX,
+        (
+            OfBundle("uncounted-bounded", _bounded),
+            OfBundle("uncounted-needed", _needed, CLOSED),
         ),
-        rationale=(
-            "Keeping a training state is evidence and not training; without limits, training,"
-            " cooling or reading ahead could be moved there."
-        ),
-        bundle_check=_bounded,
-    ),
-    Rule(
-        id="uncounted-needed",
-        sentence=(
-            "In a closed run all reasons together leave out 2 s and a tenth of the run at most; the"
-            " suite's own training loop has the reason state alone, and a state that was not kept"
-            " takes no longer than to digest it."
-        ),
-        rationale=(
-            "Each reason has a limit of its own, and evidence takes milliseconds: the rest of the"
-            " limits would be free time."
-        ),
-        divisions=CLOSED,
-        bundle_check=_needed,
     ),
 )

@@ -1,6 +1,6 @@
 """Witnesses: receipt and stamps are of this run and its files, and their times bound it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from reference_impls.contract import SECONDS_PER_NS, log_name
@@ -8,7 +8,7 @@ from suite.bundle.layout import RUN, SYSTEM, WITNESS
 from suite.bundle.log import chain_head
 from suite.bundle.manifest import evidence_files
 from suite.compliance.finding import Severity
-from suite.compliance.rule import BundleContext, Rule, Violation
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.errors import FileError
 from suite.files.signature import SignatureState
 from suite.witness.record import WitnessRecord, read_witness_record
@@ -36,7 +36,7 @@ RESTORE = (
 )
 
 
-def _time(context: BundleContext) -> Iterator[Violation]:
+def _time(context: BundleContext) -> Violations:
     record = _record(context)
     if record is None:
         return
@@ -75,7 +75,7 @@ def witnessed_by(context: BundleContext) -> str | None:
         return None
 
 
-def _tokens(verdict: WitnessVerdict) -> Iterator[Violation]:
+def _tokens(verdict: WitnessVerdict) -> Violations:
     """Check that each token is a signature over what run.json and the log hold."""
     over = {
         "receipt": "the run's id, request and nonce",
@@ -87,29 +87,26 @@ def _tokens(verdict: WitnessVerdict) -> Iterator[Violation]:
                 WITNESS,
                 f"a {name} whose signature is over {over[name]}",
                 f"a {name} that cannot be trusted: {token.reason}",
-                RESTORE,
             )
     if (
         verdict.receipt is not None
         and verdict.stamp is not None
         and verdict.receipt.witness != verdict.stamp.witness
     ):
-        observed = f"a receipt of {verdict.receipt.witness}, a stamp of {verdict.stamp.witness}"
         yield Violation(
             WITNESS,
             "receipt and stamp of one witness, whose one clock they are measured with",
-            observed,
-            RESTORE,
+            f"a receipt of {verdict.receipt.witness}, a stamp of {verdict.stamp.witness}",
         )
 
 
-def _heads(context: BundleContext, record: WitnessRecord) -> Iterator[Violation]:
+def _heads(context: BundleContext, record: WitnessRecord) -> Violations:
     """Check that the logs end with the chain values that were stamped."""
     if record.stamp is None:
         return
     ranks = context.request.parallel.ranks
     if len(record.heads) != ranks:
-        yield Violation(WITNESS, f"{ranks} heads, one per rank", f"{len(record.heads)}", RESTORE)
+        yield Violation(WITNESS, f"{ranks} heads, one per rank", f"{len(record.heads)}")
     for rank, stamped in zip(range(ranks), record.heads):  # noqa: B905 - unequal lengths are reported above
         head = chain_head(context.bundle.path / log_name(rank))
         if head != stamped:
@@ -117,24 +114,20 @@ def _heads(context: BundleContext, record: WitnessRecord) -> Iterator[Violation]
                 log_name(rank),
                 f"a last line with the stamped chain value {stamped[:64]}",
                 f"{head}",
-                RESTORE,
             )
 
 
-def _answers(record: WitnessRecord) -> Iterator[Violation]:
+def _answers(record: WitnessRecord) -> Violations:
     """Check that no answer took longer than the harness waits: its time would be free to choose."""
     for name, answer in (("receipt", record.receipt), ("stamp", record.stamp)):
         took_s = 0.0 if answer is None else (answer.answered_ns - answer.asked_ns) * SECONDS_PER_NS
         if not 0 <= took_s <= MAX_ANSWER_S:
             yield Violation(
-                WITNESS,
-                f"a {name} that was answered within {MAX_ANSWER_S:g} s",
-                f"{took_s:.3f} s",
-                RESTORE,
+                WITNESS, f"a {name} that was answered within {MAX_ANSWER_S:g} s", f"{took_s:.3f} s"
             )
 
 
-def _files(context: BundleContext) -> Iterator[Violation]:
+def _files(context: BundleContext) -> Violations:
     """Check that the files are those whose digests the witness stamped when the bundle was
     closed."""
     record = _record(context)
@@ -144,32 +137,27 @@ def _files(context: BundleContext) -> Iterator[Violation]:
     if token is None:
         return
     if token.state is SignatureState.BAD:
-        expected = (
-            "a stamp whose signature is over the digests of the files, the receipt and the first"
-            " stamp"
-        )
         yield Violation(
-            WITNESS, expected, f"a stamp that cannot be trusted: {token.reason}", RESTORE
+            WITNESS,
+            "a stamp whose signature is over the digests of the files, the receipt and the first"
+            " stamp",
+            f"a stamp that cannot be trusted: {token.reason}",
         )
     found = evidence_files(context.bundle.path)
     for name in sorted({*record.files, *found}):
         if name not in record.files:
-            yield Violation(
-                name, "only files that the witness stamped", "a file that it did not", RESTORE
-            )
+            yield Violation(name, "only files that the witness stamped", "a file that it did not")
         elif name not in found:
             yield Violation(
-                WITNESS,
-                f"the file {name[:200]}, which the witness stamped",
-                "no such file",
-                RESTORE,
+                WITNESS, f"the file {name[:200]}, which the witness stamped", "no such file"
             )
         elif (digest := context.bundle.sha256(found[name])) != record.files[name]:
-            expected = (
+            yield Violation(
+                name,
                 f"content with the SHA-256 {record.files[name][:12]}…, as the witness stamped it"
-                " when the bundle was closed"
+                " when the bundle was closed",
+                f"SHA-256 {digest[:12]}…",
             )
-            yield Violation(name, expected, f"SHA-256 {digest[:12]}…", RESTORE)
 
 
 def _closing_s(verdict: WitnessVerdict) -> float:
@@ -178,7 +166,7 @@ def _closing_s(verdict: WitnessVerdict) -> float:
     return 0.0 if times_s[0] is None or times_s[1] is None else times_s[1] - times_s[0]
 
 
-def _recorded(context: BundleContext) -> Iterator[Violation]:
+def _recorded(context: BundleContext) -> Violations:
     """Check that a run which was started with a witness has the record of that witness."""
     address = _typed([str(word) for word in context.run.command])
     if address is None:
@@ -186,17 +174,11 @@ def _recorded(context: BundleContext) -> Iterator[Violation]:
     record = _record(context)
     if record is None:
         yield Violation(
-            WITNESS,
-            f"the record of the witness {address[:200]}, which the command names",
-            MISSING,
-            RESTORE,
+            WITNESS, f"the record of the witness {address[:200]}, which the command names", MISSING
         )
     elif record.address != address:
         yield Violation(
-            WITNESS,
-            f"the witness that the command names, {address[:200]}",
-            record.address[:200],
-            RESTORE,
+            WITNESS, f"the witness that the command names, {address[:200]}", record.address
         )
 
 
@@ -209,9 +191,7 @@ def _typed(words: Sequence[str]) -> str | None:
     return next(iter([*of_option, *in_one_word][::-1]), None)
 
 
-def _witness_clock(
-    record: WitnessRecord, receipt: TokenVerdict, stamp: TokenVerdict
-) -> Iterator[Violation]:
+def _witness_clock(record: WitnessRecord, receipt: TokenVerdict, stamp: TokenVerdict) -> Violations:
     """Check that the witness's clock ran for as long as this machine's between the two answers."""
     if record.stamp is None or receipt.time_s is None or stamp.time_s is None:
         return
@@ -220,21 +200,17 @@ def _witness_clock(
     longest_s = (record.stamp.answered_ns - record.receipt.asked_ns) * SECONDS_PER_NS
     slack_s = _slack_s(elapsed_s)
     if not shortest_s - slack_s <= elapsed_s <= longest_s + slack_s:
-        expected = (
-            f"{elapsed_s:.3f} s from receipt to stamp, as by the witness's clock, within"
-            f" {slack_s:.3g} s"
-        )
         yield Violation(
             WITNESS,
-            expected,
+            f"{elapsed_s:.3f} s from receipt to stamp, as by the witness's clock, within"
+            f" {slack_s:.3g} s",
             f"{shortest_s:.3f} to {longest_s:.3f} s by the machine's clock",
-            RESTORE,
         )
 
 
 def _log_clock(
     context: BundleContext, record: WitnessRecord, receipt: TokenVerdict, stamp: TokenVerdict
-) -> Iterator[Violation]:
+) -> Violations:
     """Check that the run fits between the two answers, and that little else does."""
     start, stop = (context.log.first(key) for key in ("init_start", "run_stop"))
     if (
@@ -251,26 +227,29 @@ def _log_clock(
         slack_s = _slack_s(elapsed_s)
         least_s = elapsed_s - MAX_START_S - MAX_STOP_S - 2 * MAX_ANSWER_S - slack_s
         if not least_s <= run_s <= elapsed_s + slack_s:
-            expected = (
+            yield Violation(
+                "log.txt",
                 f"{max(least_s, 0):.3f} to {elapsed_s + slack_s:.3f} s from init_start to run_stop:"
-                f" the witness saw {elapsed_s:.3f} s pass"
+                f" the witness saw {elapsed_s:.3f} s pass",
+                f"{run_s:.3f} s",
+                stop.line,
             )
-            yield Violation("log.txt", expected, f"{run_s:.3f} s", RESTORE, stop.line)
     if start.metadata.get("boot") != context.bundle.json(SYSTEM).get("boot"):
         # rank 0 ran on another machine than the harness: their monotonic clocks cannot be compared
         return
-    before_s, after_s = (
-        (start.mono_ns - record.receipt.answered_ns) * SECONDS_PER_NS,
-        (record.stamp.asked_ns - stop.mono_ns) * SECONDS_PER_NS,
-    )
+    before_s = (start.mono_ns - record.receipt.answered_ns) * SECONDS_PER_NS
+    after_s = (record.stamp.asked_ns - stop.mono_ns) * SECONDS_PER_NS
     for what, taken_s, most_s, line in (
         ("the receipt to init_start", before_s, MAX_START_S, start.line),
         ("run_stop to the stamp", after_s, MAX_STOP_S, stop.line),
     ):
         if not 0 <= taken_s <= most_s:
-            fix = f"{RESTORE}; a machine that honestly needs longer runs without a witness"
             yield Violation(
-                "log.txt", f"0 to {most_s:g} s from {what}", f"{taken_s:.3f} s", fix, line
+                "log.txt",
+                f"0 to {most_s:g} s from {what}",
+                f"{taken_s:.3f} s",
+                line,
+                fix=f"{RESTORE}; a machine that honestly needs longer runs without a witness",
             )
 
 
@@ -278,7 +257,7 @@ def _slack_s(elapsed_s: float) -> float:
     return TOLERANCE_S + DRIFT * abs(elapsed_s)
 
 
-def _known(context: BundleContext) -> Iterator[Violation]:
+def _known(context: BundleContext) -> Violations:
     record = _record(context)
     if record is None:
         return
@@ -290,85 +269,60 @@ def _known(context: BundleContext) -> Iterator[Violation]:
     )
     for name, answer, token in answers:
         if token is None:
-            observed = (
-                "it was not asked for"
-                if answer is None
-                else answer.reason or "none, without a reason"
-            )
             yield Violation(
                 WITNESS,
                 f"a {name} of the witness {record.address[:200]}",
-                observed,
-                "start the witness before the next run",
+                "it was not asked for"
+                if answer is None
+                else answer.reason or "none, without a reason",
+                fix="start the witness before the next run",
             )
         elif token.state is SignatureState.UNKNOWN:
-            fix = f"let the reviewers add its key to {trust_list().parent.name}/{trust_list().name}"
             yield Violation(
                 WITNESS,
                 f"a {name} of a witness that the rulebook knows",
                 f"{token.witness or 'a witness'}: {token.reason}",
-                fix,
+                fix="let the reviewers add its key to"
+                f" {trust_list().parent.name}/{trust_list().name}",
             )
         elif token.state is SignatureState.UNVERIFIED:
             yield Violation(
                 WITNESS,
                 f"a {name} whose signature can be verified here",
                 f"{token.reason}",
-                "check it where OpenSSH and OpenSSL are installed",
+                fix="check it where OpenSSH and OpenSSL are installed",
             )
     if _closing_s(verdict) > MAX_CLOSE_S:
-        expected = f"a stamp over the files at most {MAX_CLOSE_S:g} s after the stamp over the log"
         yield Violation(
             WITNESS,
-            expected,
+            f"a stamp over the files at most {MAX_CLOSE_S:g} s after the stamp over the log",
             f"{_closing_s(verdict):.0f} s: nobody saw the files in between",
-            "keep the witness running until the bundle is closed",
         )
 
 
 RULES = (
     Rule(
-        id="witness-time",
-        sentence=(
-            "A witness's receipt and stamp are of this run and this log, and the time between them,"
-            " by its own clock, is that of the run: at most 60 s pass from the receipt to"
-            " init_start and 30 s from run_stop to the stamp."
+        "witness-stamps",
+        "A run whose command names a witness has the witness's record. Receipt and stamp belong to"
+        " this run and this log, and the witness's clock measured as long a run as the machine's:"
+        " at most 60 s pass from the receipt to init_start and 30 s from run_stop to the stamp."
+        " Every file has the digest that the witness stamped when the bundle was closed.",
+        "The clock of somebody else bounds the times that the machine recorded, and a file that was"
+        " edited after a stamp has another digest. The record is written before the implementation"
+        " starts, whether the witness answers or not.",
+        RESTORE,
+        (
+            OfBundle("witness-time", _time),
+            OfBundle("witness-files", _files),
+            OfBundle("witness-recorded", _recorded),
         ),
-        rationale=(
-            "Somebody else's clock bounds the times that the machine recorded; a log that was"
-            " edited afterwards has another head."
-        ),
-        bundle_check=_time,
     ),
     Rule(
-        id="witness-files",
-        sentence=(
-            "Every file of a witnessed run is the one whose digest its witness stamped when the"
-            " bundle was closed."
-        ),
-        rationale=(
-            "The log's stamp covers the log alone; readings, step times, figures and descriptions"
-            " can be edited after it and sealed again."
-        ),
-        bundle_check=_files,
-    ),
-    Rule(
-        id="witness-recorded",
-        sentence="A run whose command names a witness has the record of that witness.",
-        rationale=(
-            "A record is written before the implementation starts, whether the witness answers or"
-            " not; one that is missing was taken out."
-        ),
-        bundle_check=_recorded,
-    ),
-    Rule(
-        id="witness-known",
-        sentence=(
-            "A run's witness answered every time, at the closing within 15 minutes, and is one that"
-            " the rulebook knows (rules/witnesses)."
-        ),
-        rationale="The leaderboard calls a run witnessed only where readers know by whom.",
-        bundle_check=_known,
-        severity=Severity.NOTE,
+        "witness-known",
+        "The witness of a run answered every time, within 15 minutes at the closing, and the"
+        " rulebook knows it (rules/witnesses).",
+        "The leaderboard calls a run witnessed only where readers know by whom.",
+        "start the witness before the next run, and keep it running until the bundle is closed",
+        (OfBundle("witness-known", _known, severity=Severity.NOTE),),
     ),
 )

@@ -38,7 +38,7 @@ SAME_LOSS = 1e-4
 SAME_STEPS = 1e-3
 """Two implementations round differently, in each of LIMIT steps."""
 
-RULES = (
+CHECKS = (
     "log-readable",
     "log-chain",
     "log-namespace",
@@ -60,7 +60,7 @@ RULES = (
     "state-digests",
     "parameter-count",
 )
-"""Rules of a bundle that judge what an implementation wrote."""
+"""Checks of a bundle that judge what an implementation wrote."""
 
 
 @dataclass(frozen=True)
@@ -157,18 +157,16 @@ def _request(folder: Path, workload: str, scratch: Path) -> RunRequest:
 
 
 def _judged(path: Path) -> Iterator[Point]:
-    """The rules that judge what the implementation wrote."""
-    findings = check_bundle(path).findings
-    for name in RULES:
-        of_rule = [finding for finding in findings if finding.rule == name]
+    """The rules whose checks judge what the implementation wrote."""
+    findings = [each for each in check_bundle(path).findings if each.check in CHECKS]
+    for rule in dict.fromkeys(map(find_rule, CHECKS)):
+        found = next((each for each in findings if each.rule == rule.id), None)
         observed = (
             ""
-            if not of_rule
-            else (
-                f"{of_rule[0].file}: expected {of_rule[0].expected}; observed {of_rule[0].observed}"
-            )
+            if found is None
+            else f"{found.file}: expected {found.expected}; observed {found.observed}"
         )
-        yield Point(name, find_rule(name).sentence, not of_rule, observed)
+        yield Point(rule.id, rule.sentence, found is None, observed)
 
 
 def _repeated(

@@ -19,13 +19,13 @@ def _halve_latency(content: Any) -> None:
 
 
 FAULTS: dict[str, tuple[Fault, ...]] = {
-    "beside-sealed": (
+    "record-sealed": (
         of_experiment("a latency halved", change_figures(_halve_latency)),
         of_experiment("the training's steps lost", lose("beside-b4/training/step_times.csv")),
         of_experiment("no manifest", lose(MANIFEST)),
         of_experiment("a file added", lambda folder: (folder / "better.json").write_text("{}")),
     ),
-    "beside-recompute": (
+    "record-recomputes": (
         resealed("a latency halved", change_figures(_halve_latency)),
         resealed("a batch that ends earlier", move_batch(5, "end_ns", -2_000_000)),
         resealed(
@@ -35,7 +35,7 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         resealed("a lower rate", change_setting("beside-b4", rate_per_s=10.0)),
         resealed("the baseline of the training lost", lose("training-alone/measurement.json")),
     ),
-    "beside-baselines": (
+    "concurrent-baselines": (
         resealed("a baseline with more threads", change_setting("training-alone", threads_train=8)),
         resealed(
             "a baseline at another rate", change_setting("inference-alone-b4", rate_per_s=20.0)
@@ -44,5 +44,5 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
             "a baseline beside a training", change_setting("inference-alone-b4", trains="lenet")
         ),
     ),
-    "beside-exclusive": (resealed("steps moved into the batches", move_steps(30_000_000)),),
+    "concurrent-exclusive": (resealed("steps moved into the batches", move_steps(30_000_000)),),
 }

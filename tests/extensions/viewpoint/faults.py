@@ -20,7 +20,7 @@ def _more_correct(content: Any) -> None:
 
 
 FAULTS: dict[str, tuple[Fault, ...]] = {
-    "viewpoint-sealed": (
+    "record-sealed": (
         of_viewpoint("an accuracy raised", change_record(FIGURES, _more_correct)),
         of_viewpoint(
             "the teacher's predictions lost", lambda folder: (folder / "teacher.csv").unlink()
@@ -28,7 +28,7 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         of_viewpoint("no manifest", lambda folder: (folder / MANIFEST).unlink()),
         of_viewpoint("a file added", lambda folder: (folder / "better.json").write_text("{}")),
     ),
-    "viewpoint-recompute": (
+    "record-recomputes": (
         resealed("an accuracy raised", change_record(FIGURES, _more_correct)),
         resealed(
             "a wrong prediction corrected", change_row("student_after.csv", 0, "predicted", 0)

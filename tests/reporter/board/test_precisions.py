@@ -72,5 +72,5 @@ def test_a_log_that_says_another_precision_than_the_request_is_refused(
     assert not board.accepted and len(board.refused) == 1
     (verdict,) = frames.verdicts.values()
     assert {"closed-trained", "arithmetic-as-requested"} <= {
-        finding.rule for finding in verdict.findings
+        finding.check for finding in verdict.findings
     }

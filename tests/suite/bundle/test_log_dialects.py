@@ -159,7 +159,7 @@ def test_in_a_bundle_each_of_its_faults_is_a_finding_with_the_true_line(
     written(good_bundle, lines, end)
     (good_bundle / MANIFEST).unlink()
     seal(good_bundle)
-    found = {(finding.rule, finding.line) for finding in check_bundle(good_bundle).findings}
+    found = {(finding.check, finding.line) for finding in check_bundle(good_bundle).findings}
     assert {
         ("log-readable", 9),
         ("log-clock", 2),

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,8 @@ from suite.catalog.rounds import current_round, load_round, load_rounds, pin
 from suite.catalog.workloads import folder as workloads_folder
 from suite.catalog.workloads import load_workload, load_workloads
 from suite.compliance.finding import Severity
-from suite.compliance.registry import all_rules, rules_of
+from suite.compliance.registry import all_checks, find_rule, rules_of
+from suite.compliance.rule import Check
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.files.toml_file import read_toml
@@ -35,7 +37,8 @@ def test_the_current_round_is_open_and_admits_this_version_with_every_workload()
 @pytest.mark.parametrize("each", load_rounds()[:-1], ids=lambda each: each.name)
 def test_every_earlier_round_is_closed_with_rules_that_exist(each: rounds.Round) -> None:
     assert each.closed and each.rules is not None and each.results
-    assert {*each.rules.invalid, *each.rules.warning} <= {rule.id for rule in all_rules()}
+    known = {name for _, check in all_checks() for name in check.ids}
+    assert {*each.rules.invalid, *each.rules.warning, *each.rules.note} <= known
 
 
 def test_rounds_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
@@ -48,25 +51,42 @@ def test_rounds_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
 
 def test_an_open_round_has_every_rule_with_its_severity() -> None:
     left_out = set(current_round().rules_left_out)
-    assert rules_of(current_round(), of_extensions=True) == tuple(
-        rule for rule in all_rules() if rule.id not in left_out
-    )
+    assert _checks(current_round()) == [
+        (rule.id, check)
+        for rule, check in all_checks()
+        if left_out.isdisjoint((rule.id, *check.ids))
+    ]
+
+
+def _checks(judged_by: rounds.Round) -> list[tuple[str, Check[Any]]]:
+    """The checks that a round applies, each with the id of its rule."""
+    return [
+        (rule.id, check)
+        for rule in rules_of(judged_by, of_extensions=True)
+        for check in rule.checks
+    ]
 
 
 def test_a_closed_round_keeps_its_rules_and_severities_when_the_code_has_others() -> None:
-    assert FIRST.severity("wall-clock", "invalid") == "warning"
-    assert FIRST.severity("a-later-rule", "invalid") is None
-    assert {rule.id for rule in rules_of(FIRST, of_extensions=True)} == {
-        *FIRST.rules.invalid,
-        *FIRST.rules.warning,
-    }  # type: ignore[union-attr]
+    assert FIRST.severity(["wall-clock"], "invalid") == "warning"
+    assert FIRST.severity(["a-later-check"], "invalid") is None
+    applied = {check.id: check.severity.value for _, check in _checks(FIRST)}
+    assert applied == {
+        **dict.fromkeys(FIRST.rules.invalid, "invalid"),  # type: ignore[union-attr]
+        **dict.fromkeys(FIRST.rules.warning, "warning"),  # type: ignore[union-attr]
+    }
 
 
 def test_a_rule_that_is_left_out_of_an_open_round_does_not_apply() -> None:
-    assert (
-        replace(current_round(), rules_left_out=("manifest",)).severity("manifest", "invalid")
-        is None
-    )
+    """By the id that it has, or by one that a check of it had."""
+    for name in ("manifest", *find_rule("manifest").formerly):
+        left_out = replace(current_round(), rules_left_out=(name,))
+        assert name not in {each for _, check in _checks(left_out) for each in check.ids}
+
+
+def test_a_rule_that_is_left_out_and_does_not_exist_is_refused_with_the_nearest() -> None:
+    with pytest.raises(SuiteError, match=r"no rule 'manifets'; did you mean 'manifest'"):
+        rules_of(replace(current_round(), rules_left_out=("manifets",)))
 
 
 @pytest.mark.parametrize(
@@ -141,14 +161,6 @@ def test_closing_a_round_writes_its_rules_and_results(tmp_path: Path) -> None:
     assert pinned.examples == (sha256(tmp_path / "examples/figure" / MANIFEST),)
     (tmp_path / "round.toml").write_text(to_toml(pinned))
     assert read_toml(tmp_path / "round.toml", rounds.Round) == pinned
-    assert (
-        pinned.rules is not None
-        and pinned.severity("wall-clock", "")
-        == next(rule.severity for rule in all_rules() if rule.id == "wall-clock").value
-    )
-    severities = [
-        pinned.severity(rule.id, "")
-        for rule in all_rules()
-        if rule.id not in current_round().rules_left_out
-    ]
-    assert {Severity(severity or "") for severity in severities} == set(Severity)
+    assert pinned.rules is not None and pinned.severity(["wall-clock"], "") == "warning"
+    assert _checks(pinned) == _checks(current_round())
+    assert {check.severity for _, check in _checks(pinned)} == set(Severity)

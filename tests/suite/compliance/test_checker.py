@@ -71,7 +71,7 @@ def test_links_are_not_followed(good_bundle: Path, tmp_path: Path) -> None:
     (good_bundle / "output.txt").unlink()
     (good_bundle / "output.txt").symlink_to(target)
     assert any(
-        finding.rule == "manifest" and finding.observed == "a link"
+        finding.check == "manifest" and finding.observed == "a link"
         for finding in check_bundle(good_bundle).findings
     )
 
@@ -98,7 +98,7 @@ def test_a_request_of_the_wrong_type_is_refused(
     run = json.loads((good_bundle / "run.json").read_text())
     run["request"].update(change)
     (good_bundle / "run.json").write_text(json.dumps(run))
-    assert [finding.rule for finding in check_bundle(good_bundle).findings] == ["request-readable"]
+    assert [finding.check for finding in check_bundle(good_bundle).findings] == ["request-readable"]
 
 
 def test_an_unfinished_run_is_one_finding_that_counts_its_epochs(tmp_path: Path) -> None:
@@ -113,13 +113,13 @@ def test_an_unfinished_run_is_one_finding_that_counts_its_epochs(tmp_path: Path)
     with (tmp_path / "log.txt").open("a") as stream:
         stream.write(':::MLLOG {"namespace": "edge", "time_')
     (finding,) = check_bundle(tmp_path).findings
-    assert finding.rule == "run-complete"
+    assert finding.check == "run-complete"
     assert "'running'" in finding.observed and "2 finished epochs" in finding.observed
 
 
 def test_every_rule_that_a_finding_may_name_can_be_explained(good_bundle: Path) -> None:
     (good_bundle / "summary.json").unlink()
-    named = {finding.rule for finding in check_bundle(good_bundle).findings}
+    named = {finding.check for finding in check_bundle(good_bundle).findings}
     assert "bundle-readable" in named
     for rule_id in (*named, "run-complete"):
         assert find_rule(rule_id).sentence
@@ -148,7 +148,7 @@ def test_a_run_among_many_programs_is_slow_and_honest(good_bundle: Path) -> None
     """As recorded on a machine of two cores with 14 to 20 runnable programs: the implementation had
     a fifth of a core."""
     save_after(crowd(0.2, own=0.13), recompute=True)(good_bundle)
-    found = {finding.rule for finding in check_bundle(good_bundle).findings}
+    found = {finding.check for finding in check_bundle(good_bundle).findings}
     assert "foreign-load" in found
     assert "cpu-busy" not in found
 
@@ -168,6 +168,6 @@ def test_a_program_without_an_interpreter_may_take_three_megabytes(
         )
     )(good_bundle)
     assert (
-        any(finding.rule == "memory-fits" for finding in check_bundle(good_bundle).findings)
+        any(finding.check == "memory-fits" for finding in check_bundle(good_bundle).findings)
         is not is_possible
     )

@@ -78,7 +78,7 @@ def test_a_finding_says_where_and_by_how_much(
     edit(bundle)
     bundle.save(recomputed=True)
     finding = next(
-        finding for finding in check_bundle(bundle.path).findings if finding.rule == rule
+        finding for finding in check_bundle(bundle.path).findings if finding.check == rule
     )
     assert f"{finding.expected} | {finding.observed}" == text
 
@@ -90,7 +90,7 @@ def test_epoch_filled_speaks_once(tmp_path: Path) -> None:
     scale_column("compute_s", 0.5)(bundle)
     bundle.save(recomputed=True)
     findings = [
-        finding for finding in check_bundle(bundle.path).findings if finding.rule == "epoch-filled"
+        finding for finding in check_bundle(bundle.path).findings if finding.check == "epoch-filled"
     ]
     assert [(finding.severity, "10" in finding.observed) for finding in findings] == [
         (Severity.INVALID, True)

@@ -12,9 +12,9 @@ import pytest
 
 from suite.bundle.layout import MANIFEST, MAX_MANIFEST_BYTES
 from suite.bundle.manifest import seal
+from suite.compliance.applying import MAX_VIOLATIONS
 from suite.compliance.checker import check_bundle
 from suite.compliance.finding import MAX_TEXT_LENGTH, Finding, escaped
-from suite.compliance.rule import MAX_VIOLATIONS
 from suite.errors import SuiteError
 from suite.files.archive import pack, unpack
 from tests.faults.edits.editable_bundle import EditableBundle
@@ -24,7 +24,7 @@ Run = Callable[..., Any]
 
 
 def findings_of(bundle: Path, rule: str) -> list[Finding]:
-    return [finding for finding in check_bundle(bundle).findings if finding.rule == rule]
+    return [finding for finding in check_bundle(bundle).findings if finding.check == rule]
 
 
 def edited(bundle: Path, change: Callable[[EditableBundle], object]) -> Path:
@@ -81,7 +81,7 @@ def test_a_manifest_that_is_too_large_is_not_read(good_bundle: Path) -> None:
 @pytest.mark.parametrize("ranks", [0, -1, 10**12, "2", True, None])
 def test_an_impossible_number_of_ranks_is_refused_at_once(ranks: object, good_bundle: Path) -> None:
     edited(good_bundle, lambda bundle: bundle.request["parallel"].update(ranks=ranks))
-    assert [finding.rule for finding in check_bundle(good_bundle).findings] == ["request-readable"]
+    assert [finding.check for finding in check_bundle(good_bundle).findings] == ["request-readable"]
 
 
 @pytest.mark.parametrize("value", [1.5e308, -1.5e308, float("inf"), float("nan")])

@@ -74,6 +74,6 @@ def test_a_link_in_an_experiment_is_not_followed(good: Path, tmp_path: Path) -> 
     result = checked_with_link(good, "beside-b4/batches.csv", tmp_path)
     assert not result.complies
     assert any(
-        finding.rule == "beside-recompute" and "batches.csv is missing" in finding.observed
+        finding.check == "record-recomputes" and "batches.csv is missing" in finding.observed
         for _, finding in result.all_findings()
     )

@@ -65,6 +65,6 @@ def test_a_link_is_not_followed(good: Path, tmp_path: Path) -> None:
     result = checked_with_link(good, TRACKS, tmp_path)
     assert not result.complies
     assert any(
-        finding.rule == "viewpoint-recompute" and "tracks.csv is missing" in finding.observed
+        finding.check == "record-recomputes" and "tracks.csv is missing" in finding.observed
         for _, finding in result.all_findings()
     )

@@ -27,7 +27,7 @@ def test_changed_files_have_no_place_under_the_suites_name(changed: Path) -> Non
     findings = [
         finding
         for finding in check_submission(changed).findings
-        if finding.rule == "submission-own-files"
+        if finding.check == "submission-own-files"
     ]
     assert [finding.file for finding in findings] == [
         f"lenet/pytorch/run_{number}/run.json" for number in (1, 2, 3)
@@ -44,7 +44,7 @@ def test_files_of_an_earlier_version_are_admitted_where_the_round_lists_them(
     assert not [
         finding
         for finding in check_submission(changed).findings
-        if finding.rule == "submission-own-files"
+        if finding.check == "submission-own-files"
     ]
 
 

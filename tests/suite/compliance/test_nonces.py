@@ -36,7 +36,7 @@ def judge(_submission: Path, monkeypatch: pytest.MonkeyPatch) -> Judge:
         return [
             (finding.expected, finding.observed)
             for finding in findings
-            if finding.rule == "submission-nonce"
+            if finding.check == "submission-nonce"
         ]
 
     return check
@@ -73,7 +73,7 @@ def test_closed_runs_without_a_nonce_are_refused_once_it_is_drawn(
     findings = [
         finding
         for finding in check_submission(good_submission(tmp_path)).findings
-        if finding.rule == "submission-nonce"
+        if finding.check == "submission-nonce"
     ]
     assert [finding.observed for finding in findings] == ["no nonce"] * 3
 
@@ -82,4 +82,4 @@ def test_a_withdrawn_run_keeps_its_number(tmp_path: Path) -> None:
     path = good_submission(tmp_path)
     number_runs((0, 1, 2))(path)
     (run(path, 2) / "WITHDRAWN").write_text("The fan failed.\n")
-    assert "submission-nonce" not in {finding.rule for finding in check_submission(path).findings}
+    assert "submission-nonce" not in {finding.check for finding in check_submission(path).findings}

@@ -27,7 +27,7 @@ def _read(
 
 def _fired(bundle: EditableBundle) -> set[str]:
     bundle.save(recomputed=True)
-    return {finding.rule for finding in check_bundle(bundle.path).findings} & RULES
+    return {finding.check for finding in check_bundle(bundle.path).findings} & RULES
 
 
 @pytest.mark.parametrize(

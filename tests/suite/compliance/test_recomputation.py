@@ -34,7 +34,7 @@ def test_a_run_in_its_budget_complies_and_has_figures(
     assert [
         finding
         for finding in check_bundle(bundle).findings
-        if finding.rule in ("recomputation-followed", "memory-as-planned")
+        if finding.check in ("recomputation-followed", "memory-as-planned")
     ] == []
     figures = read_summary(Bundle(bundle))["figures"]
     assert figures["recompute_factor"]["value"] == pytest.approx(0.8 / 0.6)
@@ -50,7 +50,7 @@ def test_a_run_with_activations_on_storage_complies_and_counts_them(
     assert [
         finding
         for finding in check_bundle(bundle).findings
-        if finding.rule in ("recomputation-followed", "memory-as-planned")
+        if finding.check in ("recomputation-followed", "memory-as-planned")
     ] == []
     figures = read_summary(Bundle(bundle))["figures"]
     assert figures["recompute_factor"]["value"] == pytest.approx(0.8 / 0.6), (

@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,9 +12,16 @@ from suite.compliance import rules
 from suite.compliance.checker import check_bundle
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.paths import check_paths
-from suite.compliance.registry import LAST, MODULES, RULES, AnyRule, all_rules, discover, rules_of
-from suite.compliance.rule import Rule
-from suite.compliance.submission_rule import SubmissionRule
+from suite.compliance.registry import (
+    LAST,
+    MODULES,
+    all_checks,
+    all_rules,
+    checks_of,
+    discover,
+)
+from suite.compliance.rule import Check, OfBundle
+from suite.compliance.submission_rule import OfSubmission
 from suite.compliance.submissions import SubmissionVerdict, check_submission
 from tests.builders import RICH, make_analysis, make_bundle, make_experiment, make_replication
 from tests.every_case import one_of_each, some
@@ -26,17 +34,17 @@ from tests.viewpoints import make_viewpoint
 
 MISSED = "target-missed"
 FAULTS = one_of_each(
-    [(rule, fault) for rule in all_rules() for fault in all_faults()[rule.id]],
-    lambda pair: pair[0].id,
+    [(check, fault) for _, check in all_checks() for fault in all_faults()[check.id]],
+    lambda pair: (pair[0].id, pair[1].scope),
 )
-"""Of each rule one fault; `make prove rules` tries all of them."""
+"""Of each check one fault of each kind of folder; `make prove rules` tries all of them."""
 OF_BUNDLES, OF_SUBMISSIONS, OF_ANALYSES, OF_EXPERIMENTS, OF_REPLICATIONS, OF_VIEWPOINTS = (
-    [(rule, fault) for rule, fault in FAULTS if fault.scope is scope] for scope in Scope
+    [(check, fault) for check, fault in FAULTS if fault.scope is scope] for scope in Scope
 )
 
 
-def names(faults: list[tuple[AnyRule, Fault]]) -> list[str]:
-    return [f"{rule.id}: {fault.name}" for rule, fault in faults]
+def names(faults: list[tuple[Check[Any], Fault]]) -> list[str]:
+    return [f"{check.id}: {fault.name}" for check, fault in faults]
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
@@ -44,24 +52,24 @@ def test_a_good_bundle_has_no_finding(ranks: int, good_bundle_of: Callable[[int]
     assert check_bundle(good_bundle_of(ranks)).findings == ()
 
 
-@pytest.mark.parametrize(("rule", "fault"), OF_BUNDLES, ids=names(OF_BUNDLES))
+@pytest.mark.parametrize(("check", "fault"), OF_BUNDLES, ids=names(OF_BUNDLES))
 def test_a_rule_finds_its_fault(
-    rule: AnyRule, fault: Fault, good_bundle_of: Callable[[int], Path]
+    check: Check[Any], fault: Fault, good_bundle_of: Callable[[int], Path]
 ) -> None:
     good_bundle = good_bundle_of(fault.ranks)
     fault.change(good_bundle)
     verdict = check_bundle(good_bundle)
-    assert_found(rule, verdict.findings, verdict.complies)
+    assert_found(check, verdict.findings, verdict.complies)
 
 
-@pytest.mark.parametrize(("rule", "fault"), OF_SUBMISSIONS, ids=names(OF_SUBMISSIONS))
+@pytest.mark.parametrize(("check", "fault"), OF_SUBMISSIONS, ids=names(OF_SUBMISSIONS))
 def test_a_rule_finds_its_fault_in_a_submission(
-    rule: AnyRule, fault: Fault, good_submission_of: Callable[[int], Path]
+    check: Check[Any], fault: Fault, good_submission_of: Callable[[int], Path]
 ) -> None:
     submission = good_submission_of(fault.ranks)
     fault.change(submission)
     verdict = check_submission(submission)
-    assert_found(rule, all_findings(verdict), verdict.complies)
+    assert_found(check, all_findings(verdict), verdict.complies)
 
 
 @pytest.fixture(scope="session")
@@ -74,14 +82,14 @@ def test_a_good_analysis_has_no_finding(_good_analysis: Path) -> None:
     assert (result.complies, list(result.all_findings()), len(result.bundles)) == (True, [], 3)
 
 
-@pytest.mark.parametrize(("rule", "fault"), OF_ANALYSES, ids=names(OF_ANALYSES))
+@pytest.mark.parametrize(("check", "fault"), OF_ANALYSES, ids=names(OF_ANALYSES))
 def test_a_rule_finds_its_fault_in_an_analysis(
-    rule: AnyRule, fault: Fault, _good_analysis: Path, tmp_path: Path
+    check: Check[Any], fault: Fault, _good_analysis: Path, tmp_path: Path
 ) -> None:
     folder = Path(shutil.copytree(_good_analysis, tmp_path / "analysis"))
     fault.change(folder)
     result = check_paths([folder])
-    assert_found(rule, tuple(finding for _, finding in result.all_findings()), result.complies)
+    assert_found(check, tuple(finding for _, finding in result.all_findings()), result.complies)
 
 
 @pytest.fixture(scope="session")
@@ -94,14 +102,14 @@ def test_a_good_experiment_has_no_finding(_good_experiment: Path) -> None:
     assert (result.complies, list(result.all_findings()), len(result.analyses)) == (True, [], 1)
 
 
-@pytest.mark.parametrize(("rule", "fault"), OF_EXPERIMENTS, ids=names(OF_EXPERIMENTS))
+@pytest.mark.parametrize(("check", "fault"), OF_EXPERIMENTS, ids=names(OF_EXPERIMENTS))
 def test_a_rule_finds_its_fault_in_an_experiment(
-    rule: AnyRule, fault: Fault, _good_experiment: Path, tmp_path: Path
+    check: Check[Any], fault: Fault, _good_experiment: Path, tmp_path: Path
 ) -> None:
     folder = Path(shutil.copytree(_good_experiment, tmp_path / "experiment"))
     fault.change(folder)
     result = check_paths([folder])
-    assert_found(rule, tuple(finding for _, finding in result.all_findings()), result.complies)
+    assert_found(check, tuple(finding for _, finding in result.all_findings()), result.complies)
 
 
 @pytest.fixture(scope="session")
@@ -119,14 +127,14 @@ def test_a_good_replication_has_no_finding(_good_replication: Path) -> None:
     ) == (True, [], 3, 1)
 
 
-@pytest.mark.parametrize(("rule", "fault"), OF_REPLICATIONS, ids=names(OF_REPLICATIONS))
+@pytest.mark.parametrize(("check", "fault"), OF_REPLICATIONS, ids=names(OF_REPLICATIONS))
 def test_a_rule_finds_its_fault_in_a_replication(
-    rule: AnyRule, fault: Fault, _good_replication: Path, tmp_path: Path
+    check: Check[Any], fault: Fault, _good_replication: Path, tmp_path: Path
 ) -> None:
     folder = Path(shutil.copytree(_good_replication, tmp_path / "replication"))
     fault.change(folder)
     result = check_paths([folder])
-    assert_found(rule, tuple(finding for _, finding in result.all_findings()), result.complies)
+    assert_found(check, tuple(finding for _, finding in result.all_findings()), result.complies)
 
 
 @pytest.fixture(scope="session")
@@ -139,22 +147,22 @@ def test_a_good_student_and_teacher_have_no_finding(_good_viewpoint: Path) -> No
     assert (result.complies, list(result.all_findings()), len(result.analyses)) == (True, [], 1)
 
 
-@pytest.mark.parametrize(("rule", "fault"), OF_VIEWPOINTS, ids=names(OF_VIEWPOINTS))
+@pytest.mark.parametrize(("check", "fault"), OF_VIEWPOINTS, ids=names(OF_VIEWPOINTS))
 def test_a_rule_finds_its_fault_in_a_student_and_teacher(
-    rule: AnyRule, fault: Fault, _good_viewpoint: Path, tmp_path: Path
+    check: Check[Any], fault: Fault, _good_viewpoint: Path, tmp_path: Path
 ) -> None:
     folder = Path(shutil.copytree(_good_viewpoint, tmp_path / "viewpoint"))
     fault.change(folder)
     result = check_paths([folder])
-    assert_found(rule, tuple(finding for _, finding in result.all_findings()), result.complies)
+    assert_found(check, tuple(finding for _, finding in result.all_findings()), result.complies)
 
 
-def assert_found(rule: AnyRule, findings: tuple[Finding, ...], complies: bool) -> None:
-    found = {finding.rule for finding in findings}
-    assert rule.id in found
+def assert_found(check: Check[Any], findings: tuple[Finding, ...], complies: bool) -> None:
+    found = {finding.check for finding in findings}
+    assert check.id in found
     assert complies is all(finding.severity is not Severity.INVALID for finding in findings)
-    if found == {rule.id}:
-        assert complies is (rule.severity is not Severity.INVALID)
+    if found == {check.id}:
+        assert complies is (check.severity is not Severity.INVALID)
     for finding in findings:
         assert finding.expected and finding.observed and finding.fix
 
@@ -182,20 +190,27 @@ def good_submission_of(_good_submissions: dict[int, Path], tmp_path: Path) -> Ca
 
 
 @pytest.mark.parametrize(
-    "rule",
+    "check",
     some(
-        [rule for rule in all_rules() if rule.severity is Severity.WARNING and rule.id != MISSED], 5
+        [
+            check
+            for _, check in all_checks()
+            if check.severity is Severity.WARNING and check.id != MISSED
+        ],
+        5,
     ),
-    ids=lambda rule: rule.id,
+    ids=lambda check: check.id,
 )
 def test_a_warning_alone_does_not_make_a_result_invalid(
-    rule: AnyRule, good_bundle_of: Callable[[int], Path], good_submission_of: Callable[[int], Path]
+    check: Check[Any],
+    good_bundle_of: Callable[[int], Path],
+    good_submission_of: Callable[[int], Path],
 ) -> None:
-    """At least one fault of the rule breaks no other."""
-    fewest = min(fault.ranks for fault in all_faults()[rule.id])
+    """At least one fault of the check is found by no other."""
+    fewest = min(fault.ranks for fault in all_faults()[check.id])
     assert any(
         complies_with(fault, good_bundle_of, good_submission_of)
-        for fault in all_faults()[rule.id]
+        for fault in all_faults()[check.id]
         if fault.ranks == fewest
     )
 
@@ -206,7 +221,7 @@ def test_a_closed_run_that_trained_all_its_epochs_and_missed_its_target_complies
     """Its faults shorten or repeat a run that reached the target, which other rules find, too."""
     accuracies = (0.93, 0.95, 0.962, 0.97, 0.975, 0.978, 0.981, 0.983, 0.985, 0.986)
     verdict = check_bundle(make_bundle(tmp_path / "run", replace(RICH, accuracies=accuracies)))
-    assert verdict.complies and [finding.rule for finding in verdict.findings] == [MISSED]
+    assert verdict.complies and [finding.check for finding in verdict.findings] == [MISSED]
 
 
 def complies_with(
@@ -227,18 +242,17 @@ def test_a_forged_chain_and_manifest_leave_only_the_fault_itself(good_bundle: Pa
 
 
 def test_every_rule_is_whole() -> None:
-    assert {rule.id for rule in all_rules()} == set(all_faults()), (
-        "tests/faults has a fault of every rule"
+    assert {check.id for _, check in all_checks()} == set(all_faults()), (
+        "tests/faults has a fault of every check"
     )
     for rule in all_rules():
-        assert rule.sentence.endswith(".") and rule.rationale.endswith("."), rule.id
-        if isinstance(rule, Rule):
-            assert (rule.request_check is None) or (rule.bundle_check is None), rule.id
-            assert (rule in RULES) is not rule.is_precondition, rule.id
+        assert rule.checks and rule.sentence.endswith(".") and rule.rationale.endswith("."), rule.id
+        assert rule.fix and not rule.fix.endswith("."), rule.id
 
 
 def test_ids_are_unique() -> None:
-    assert len({rule.id for rule in all_rules()}) == len(all_rules())
+    ids = [each for rule in all_rules() for each in (rule.id, *rule.formerly)]
+    assert len(set(ids)) == len(ids)
 
 
 def test_the_order_of_checking_is_explicit() -> None:
@@ -248,7 +262,7 @@ def test_the_order_of_checking_is_explicit() -> None:
     assert len(set(orders)) == len(orders)
     assert MODULES[0].name == "preconditions"
     kinds = [
-        isinstance(rule, SubmissionRule)
+        all(isinstance(check, OfSubmission) for check in rule.checks)
         for module in MODULES
         if module.order != LAST
         for rule in module.rules
@@ -264,7 +278,7 @@ def test_a_finding_names_the_true_line(good_bundle: Path) -> None:
     lines[wanted - 1] = lines[wanted - 1].replace("run_start", "run_begin")
     (good_bundle / "log.txt").write_text("".join(lines))
     found = [
-        finding for finding in check_bundle(good_bundle).findings if finding.rule == "log-chain"
+        finding for finding in check_bundle(good_bundle).findings if finding.check == "log-chain"
     ]
     assert [finding.line for finding in found] == [wanted]
 
@@ -272,14 +286,15 @@ def test_a_finding_names_the_true_line(good_bundle: Path) -> None:
 EXAMPLE = '''
 """Examples: discovered in a module of their own."""
 
-from suite.compliance.rule import Rule, Violation
+from suite.compliance.rule import OfBundle, Rule, Violation
 
 RULES = (
     Rule(
-        id="example",
-        sentence="The log names the seed.",
-        rationale="An example.",
-        bundle_check=lambda context: [] if context.log.first("seed") else [Violation("log.txt", "a seed", "none", "run again")],
+        "example",
+        "The log names the seed.",
+        "An example.",
+        "run again",
+        (OfBundle("example", lambda context: [] if context.log.first("seed") else [Violation("log.txt", "a seed", "none")]),),
     ),
 )
 '''  # noqa: E501
@@ -294,8 +309,12 @@ def test_a_rule_in_a_new_module_is_discovered_and_checked(
     assert (module.title, module.order) == ("Examples: discovered in a module of their own", LAST)
     (rule,) = module.rules
     monkeypatch.setattr(
-        "suite.compliance.checker.rules_of", lambda judged_by: (*rules_of(judged_by), rule)
+        "suite.compliance.checker.checks_of",
+        lambda judged_by, kind, division: (
+            *checks_of(judged_by, kind, division),
+            *((rule, check) for check in rule.checks if kind is OfBundle),
+        ),
     )
     assert check_bundle(good_bundle).findings == ()
     sealed("no seed", remove_event("seed")).change(good_bundle)
-    assert "example" in {finding.rule for finding in check_bundle(good_bundle).findings}
+    assert "example" in {finding.check for finding in check_bundle(good_bundle).findings}

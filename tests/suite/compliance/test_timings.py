@@ -8,7 +8,7 @@ import pytest
 
 from reference_impls.contract import ASYNCHRONOUS
 from suite.compliance.checker import BundleVerdict, check_bundle
-from suite.compliance.registry import RULES
+from suite.compliance.registry import all_checks
 from suite.metrics.summary import NOT_SPLIT
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import Edit, in_turn, save_after
@@ -40,11 +40,11 @@ def test_asynchronous_timing_adds_no_finding_to_a_run_on_a_gpu(
     split = judged(ON_GPU)
     (tmp_path / "bundle-1").rename(tmp_path / "split")
     whole = judged(in_turn(ON_GPU, ASYNCHRONOUSLY))
-    assert {finding.rule for finding in whole.findings} <= {
-        finding.rule for finding in split.findings
+    assert {finding.check for finding in whole.findings} <= {
+        finding.check for finding in split.findings
     }
     assert split.not_applicable == ()
-    assert set(whole.not_applicable) == {rule.id for rule in RULES if rule.needs_split}
+    assert set(whole.not_applicable) == {check.id for _, check in all_checks() if check.needs_split}
 
 
 def test_an_epoch_that_computes_faster_than_the_device_is_found_without_the_split(
@@ -63,14 +63,14 @@ def test_an_epoch_that_computes_faster_than_the_device_is_found_without_the_spli
         bundle.steps["start_ns"] = until_ns - (until_ns - bundle.steps["start_ns"]) // 1000
 
     verdict = judged(in_turn(set_device("raspberry-pi-4"), ON_GPU, ASYNCHRONOUSLY, hurry))
-    assert "flop-rate" in {finding.rule for finding in verdict.findings}
+    assert "flop-rate" in {finding.check for finding in verdict.findings}
 
 
 def test_negative_fetches_are_found_without_the_split(
     judged: Callable[[Edit], BundleVerdict],
 ) -> None:
     verdict = judged(in_turn(ON_GPU, ASYNCHRONOUSLY, scale_column("fetch_stall_s", -1.0)))
-    assert "steps-in-time" in {finding.rule for finding in verdict.findings}
+    assert "steps-in-time" in {finding.check for finding in verdict.findings}
 
 
 def test_the_reason_says_where_the_split_is() -> None:

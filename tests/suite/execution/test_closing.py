@@ -154,7 +154,7 @@ def test_a_run_that_one_rank_did_not_end_is_closed_as_interrupted_with_its_epoch
     assert (closed.status, closed.epochs, closed.reason) == ("interrupted", 2, CUT_OFF)
     (finding,) = check_bundle(path).findings
     assert (
-        finding.rule == "run-complete"
+        finding.check == "run-complete"
         and "'interrupted'" in finding.observed
         and "2 finished epochs" in finding.observed
     )

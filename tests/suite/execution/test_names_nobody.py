@@ -147,7 +147,7 @@ def expect_discreet_submission(typed: Typed, person: Path, output: Path) -> None
     )
     # one run is no entry of the open division's three
     assert packaged.returncode in (0, 1), packaged.stderr
-    assert "names-nobody" not in packaged.stdout and "paths-relative" not in packaged.stdout
+    assert "names-nobody" not in packaged.stdout and "names-replaced" not in packaged.stdout
     (folder,) = (person / "tree").glob("*/acme")
     assert (folder / "declaration.json").exists()
     assert leaks(folder) == []

@@ -366,7 +366,7 @@ def test_a_run_before_left_no_more_out_than_every_run_may(
     record.update(earlier, boot=None, uncounted_s=uncounted_s)
     bundle.save(recomputed=True)
     assert [
-        finding.rule
+        finding.check
         for finding in check_bundle(bundle.path).findings
         if finding.severity is Severity.INVALID
     ] == refused

@@ -150,7 +150,7 @@ def test_an_honest_run_complies(device: Device, good_bundle: Path, tmp_path: Pat
     if device.cpu is not None:
         bundle.system["architecture"] = device.cpu.machine[0]
     bundle.save(recomputed=True)
-    found = {finding.rule: finding.observed for finding in check_bundle(good_bundle).findings}
+    found = {finding.check: finding.observed for finding in check_bundle(good_bundle).findings}
     rules = (
         "machine-fits-profile",
         "machine-variant",

@@ -117,7 +117,7 @@ def test_a_device_is_recognised_by_its_sample(device: Device, tmp_path: Path) ->
 def test_a_run_on_the_device_fits_its_profile(device: Device, good_bundle: Path) -> None:
     on_device(good_bundle, device)
     assert "machine-fits-profile" not in {
-        finding.rule for finding in check_bundle(good_bundle).findings
+        finding.check for finding in check_bundle(good_bundle).findings
     }
 
 
@@ -182,7 +182,7 @@ def test_a_run_of_another_instruction_set_does_not_fit(
     finding = next(
         finding
         for finding in check_bundle(good_bundle).findings
-        if finding.rule == "machine-fits-profile"
+        if finding.check == "machine-fits-profile"
     )
     assert finding.observed == "'aarch64'" and "x86_64" in finding.expected
 

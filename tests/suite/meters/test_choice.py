@@ -6,7 +6,7 @@ import pytest
 
 from suite.catalog.meter_choice import LEFT_OUT, POWER_SCHEDULES, REQUIRED
 from suite.catalog.power import load_power_rules, power_sources
-from suite.compliance.rules.meter_choice import findings_of_choice
+from suite.compliance.rules.meters import findings_of_choice
 from suite.errors import SuiteError
 from suite.execution.recorder import Recorder
 from suite.meters.meter import MeteredProcess, moments_of

@@ -107,7 +107,7 @@ def test_a_change_is_a_warning_with_its_time_and_a_remedy(good_bundle: Path) -> 
     lower_limits_in_mid_run(bundle)
     bundle.save(recomputed=True)
     verdict = check_bundle(good_bundle)
-    found = [finding for finding in verdict.findings if finding.rule == "power-mode-steady"]
+    found = [finding for finding in verdict.findings if finding.check == "power-mode-steady"]
     assert verdict.complies and len(found) == 2
     assert (
         "policy0.max from 2.2e+09 to 1.1e+09 Hz" in found[1].observed
@@ -126,7 +126,7 @@ def test_a_jetson_in_the_closed_division_needs_its_mode(
     claim_jetson("orin", mode, mode="MAXN")(bundle)
     bundle.save(recomputed=True)
     assert (
-        "power-mode-known" not in {finding.rule for finding in check_bundle(good_bundle).findings}
+        "power-mode-known" not in {finding.check for finding in check_bundle(good_bundle).findings}
     ) == complies
 
 
@@ -138,6 +138,6 @@ def test_the_mode_s_id_agrees_with_the_readings(good_bundle: Path) -> None:
     (finding,) = (
         finding
         for finding in check_bundle(good_bundle).findings
-        if finding.rule == "power-mode-known"
+        if finding.check == "power-mode-known"
     )
     assert "mode 0" in finding.expected and "mode_id = 2" in finding.observed

@@ -201,7 +201,7 @@ def test_its_runs_are_no_entries(analysed: Analysed) -> None:
     for source, broken in ((Source.COLD, True), (Source.WARM, False), (Source.SYNTHETIC, True)):
         assert (
             "data-read"
-            in {finding.rule for finding in check_bundle(analysed.path / source.value).findings}
+            in {finding.check for finding in check_bundle(analysed.path / source.value).findings}
         ) is broken
         assert (
             "data-read" in Bundle(analysed.path / source.value).run().findings_allowed

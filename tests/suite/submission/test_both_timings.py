@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from reference_impls.contract import ASYNCHRONOUS
-from suite.compliance.rules import submission_timings
+from suite.compliance.rules import submission_entries
 from suite.compliance.submissions import check_submission
 from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package
@@ -76,7 +76,7 @@ def submitted(tmp_path: Path) -> Callable[..., Path]:
 
 def found(submission: Path) -> list[str]:
     verdict = check_submission(submission)
-    return [finding.rule for part in (verdict, *verdict.bundles) for finding in part.findings]
+    return [finding.check for part in (verdict, *verdict.bundles) for finding in part.findings]
 
 
 def ended_after(steps: int) -> Edit:
@@ -122,5 +122,5 @@ def test_an_implementation_from_outside_is_not_asked(
     submitted: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether it can wait in every step is not known here."""
-    monkeypatch.setattr(submission_timings, "known_frameworks", dict)
+    monkeypatch.setattr(submission_entries, "known_frameworks", dict)
     assert RULE not in found(submitted())

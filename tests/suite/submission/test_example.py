@@ -21,7 +21,7 @@ def verdict() -> CheckResult:
 def test_every_submission_of_the_checkout_complies(verdict: CheckResult) -> None:
     assert not verdict.broken
     assert [
-        (path.relative_to(TREE).as_posix(), finding.rule)
+        (path.relative_to(TREE).as_posix(), finding.check)
         for path, finding in verdict.all_findings()
     ] == []
 

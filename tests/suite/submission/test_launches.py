@@ -16,7 +16,7 @@ from tests.suite.submission.conftest import make_runs
 
 
 def findings(submission: Path) -> set[str]:
-    return {finding.rule for finding in check_submission(submission).findings}
+    return {finding.check for finding in check_submission(submission).findings}
 
 
 def failed_run(folder: Path, source: Path, status: str, seed: int = 9, **request: object) -> Path:
@@ -63,7 +63,7 @@ def test_a_finished_run_that_is_not_submitted_is_a_finding(
     (finding,) = (
         finding
         for finding in check_submission(submission).findings
-        if finding.rule == "submission-launches"
+        if finding.check == "submission-launches"
     )
     assert "Z-000004" in finding.expected
 
@@ -133,7 +133,7 @@ def test_a_withdrawn_run_is_no_part_of_its_entry(submission: Path) -> None:
     assert findings(submission) == {"submission-runs"}
     (submission / "lenet/pytorch/run_2/WITHDRAWN").write_text(" \n")
     assert "bundle-files" in {
-        finding.rule
+        finding.check
         for bundle in check_submission(submission).bundles
         for finding in bundle.findings
     }

@@ -49,7 +49,7 @@ def test_an_unknown_signer_is_a_note(signed: Path, allowed: Path) -> None:
     verdict = check_submission(signed)
     assert (verdict.complies, verdict.signed_by) == (True, None)
     (finding,) = verdict.findings
-    assert (finding.rule, finding.severity.value) == ("submission-signer", "note")
+    assert (finding.check, finding.severity.value) == ("submission-signer", "note")
 
 
 def test_another_organizations_signature_is_a_note(signed: Path, key: Path, allowed: Path) -> None:
@@ -118,7 +118,9 @@ def test_a_key_that_cannot_sign_leaves_nothing(offer: PackageRequest, tmp_path: 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"a  b\n" * 1000, b"\x00" * 9_000_000])
 def test_hostile_bytes_are_findings(signed: Path, name: str, content: bytes) -> None:
     (signed / name).write_bytes(content)
-    assert "submission-signature" in {finding.rule for finding in check_submission(signed).findings}
+    assert "submission-signature" in {
+        finding.check for finding in check_submission(signed).findings
+    }
 
 
 def test_a_folder_in_place_of_the_signature_is_a_finding(signed: Path) -> None:

@@ -37,9 +37,9 @@ def test_an_unreadable_bundle_is_named_and_the_others_are_checked(submission: Pa
     (submission / "lenet/pytorch/run_2/run.json").write_text("{")
     verdict = check_submission(submission)
     assert not verdict.complies
-    assert [finding.rule for finding in verdict.bundles[1].findings] == ["bundle-readable"] and len(
-        verdict.bundles
-    ) == 3
+    assert [finding.check for finding in verdict.bundles[1].findings] == [
+        "bundle-readable"
+    ] and len(verdict.bundles) == 3
     (sentence,) = verdict.broken
     assert "run_2" in sentence
 
@@ -183,7 +183,7 @@ def test_a_run_in_two_submissions_is_reported_for_both_because_neither_is_earlie
     shutil.copytree(submission, again)
     edit_declaration(again, organization="globex")
     for verdict in check_submissions((submission, again)):
-        assert {finding.rule for finding in verdict.findings} == {
+        assert {finding.check for finding in verdict.findings} == {
             "submission-duplicates",
             "submission-losses",
         }
@@ -203,7 +203,7 @@ def test_of_two_copies_the_later_one_is_refused_whatever_its_name(
         shift_wall_clock(3_600_000)(later)
         later.save(recomputed=True)
     verdicts = {
-        verdict.path: {finding.rule for finding in verdict.findings}
+        verdict.path: {finding.check for finding in verdict.findings}
         for verdict in check_submissions(sorted((submission, again)))
     }
     assert "submission-duplicates" not in verdicts[submission]
@@ -221,7 +221,7 @@ def test_folders_and_archives_are_checked_together(submission: Path, tmp_path: P
     result = check_paths((tmp_path / "submissions", tmp_path / "alone", archive))
     assert [bundle.path for bundle in result.bundles] == alone
     assert len(result.submissions) == 2
-    assert {finding.rule for _, finding in result.all_findings()} == {
+    assert {finding.check for _, finding in result.all_findings()} == {
         "submission-duplicates",
         "submission-losses",
     }, "the archive holds the same runs"

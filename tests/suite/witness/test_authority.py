@@ -224,12 +224,12 @@ def test_the_files_of_a_bundle_are_stamped_by_an_authority_and_cannot_be_edited_
         "observatory",
     )
     monkeypatch.setattr(rule, "trust_list", lambda: known)
-    assert "witness-files" not in {finding.rule for finding in check_bundle(good_bundle).findings}
+    assert "witness-files" not in {finding.check for finding in check_bundle(good_bundle).findings}
     save_after(scale_column("compute_s", 0.9), recompute=True)(good_bundle)
     assert "steps.parquet" in {
         finding.file
         for finding in check_bundle(good_bundle).findings
-        if finding.rule == "witness-files"
+        if finding.check == "witness-files"
     }
 
 

@@ -60,7 +60,7 @@ def record_of(run: Path) -> WitnessRecord:
 
 
 def rules_of(verdict: BundleVerdict) -> set[str]:
-    return {finding.rule for finding in verdict.findings}
+    return {finding.check for finding in verdict.findings}
 
 
 def witness_rules(verdict: BundleVerdict) -> set[str]:
@@ -160,7 +160,7 @@ def test_every_file_of_the_bundle_is_stamped(witnessed: Path) -> None:
 def test_readings_that_were_edited_afterwards_are_refused_by_name(witnessed: Path) -> None:
     save_after(scale_readings("memory", "process_tree_rss", 0.9), recompute=True)(witnessed)
     verdict = check_bundle(witnessed)
-    found = {finding.file for finding in verdict.findings if finding.rule == "witness-files"}
+    found = {finding.file for finding in verdict.findings if finding.check == "witness-files"}
     assert not verdict.complies and "readings.parquet" in found
     assert verdict.witnessed_by is None
 
@@ -275,7 +275,7 @@ def test_a_witness_that_the_rulebook_does_not_know_is_a_note(witnessed: Path) ->
     verdict = check_bundle(witnessed)
     assert verdict.complies
     findings = findings_of_the_run(verdict)
-    assert [(each.rule, each.severity.value) for each in findings] == [
+    assert [(each.check, each.severity.value) for each in findings] == [
         ("witness-known", "note")
     ] * 3
 
@@ -288,7 +288,7 @@ def test_times_that_were_shortened_by_a_tenth_afterwards_are_refused(witnessed: 
     (finding,) = (
         finding
         for finding in verdict.findings
-        if finding.rule == "witness-time" and "chain value" in finding.expected
+        if finding.check == "witness-time" and "chain value" in finding.expected
     )
     assert finding.file == "log.txt"
 
@@ -301,7 +301,7 @@ def test_another_run_cannot_take_the_tokens(witnessed: Path) -> None:
     observed = {
         finding.observed
         for finding in check_bundle(witnessed).findings
-        if finding.rule == "witness-time"
+        if finding.check == "witness-time"
     }
     assert observed == {
         f"a {name} that cannot be trusted: it is a statement about something else"
@@ -367,7 +367,7 @@ def test_the_machines_own_times_cannot_be_shortened_with_the_log(long_run: Path,
     found = [
         finding.expected
         for finding in check_bundle(long_run).findings
-        if finding.rule == "witness-time"
+        if finding.check == "witness-time"
     ]
     assert any("as by the witness's clock" in expected for expected in found)
 

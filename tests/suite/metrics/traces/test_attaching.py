@@ -76,7 +76,7 @@ def test_what_other_programs_took_of_the_cpu_widens_the_clocks_bound_in_the_bund
     fits = [api.attach_power(path, logged, covers="wall").fit for path in paths]
     assert fits[1].half_width_s / fits[0].half_width_s == pytest.approx((1 + shared) / (1 + alone))
     assert "attached-trace" not in {
-        finding.rule for path in paths for finding in check_bundle(path).findings
+        finding.check for path in paths for finding in check_bundle(path).findings
     }
 
 
@@ -90,7 +90,7 @@ def test_the_leaderboard_says_that_the_trace_was_attached(good_bundle: Path, tra
 def test_a_bundle_with_a_trace_complies(good_bundle: Path, trace: Path) -> None:
     api.attach_power(good_bundle, trace, covers="wall", tier="analyser")
     findings = check_bundle(good_bundle).findings
-    assert {finding.rule for finding in findings} <= {"baseload-measured", "baseload-meter"}
+    assert {finding.check for finding in findings} <= {"baseload-measured", "baseload-meter"}
     assert check_bundle(good_bundle).complies
 
 
@@ -102,11 +102,11 @@ def test_the_readings_of_a_trace_are_not_counted_as_the_recorder_s(
     count_written(0)(bundle)
     bundle.save(recomputed=True)
     assert "readings-counted" not in {
-        finding.rule for finding in check_bundle(good_bundle).findings
+        finding.check for finding in check_bundle(good_bundle).findings
     }
     api.attach_power(good_bundle, trace, covers="wall", tier="analyser")
     assert "readings-counted" not in {
-        finding.rule for finding in check_bundle(good_bundle).findings
+        finding.check for finding in check_bundle(good_bundle).findings
     }
 
 
@@ -187,7 +187,7 @@ def test_an_offset_by_hand_is_recorded_and_warned_of(good_bundle: Path, trace: P
     assert record is not None and record["fit"]["method"] == "by hand"
     verdict = check_bundle(good_bundle)
     assert verdict.complies
-    assert "attached-fitted" in {finding.rule for finding in verdict.findings}
+    assert "attached-fitted" in {finding.check for finding in verdict.findings}
 
 
 @pytest.mark.proof
@@ -205,9 +205,9 @@ def test_a_witnessed_run_keeps_its_witness(good_bundle: Path, trace: Path) -> No
 def of_witness(bundle: Path) -> set[str]:
     """The witness's rules that have a finding."""
     return {
-        finding.rule
+        finding.check
         for finding in check_bundle(bundle).findings
-        if finding.rule.startswith("witness")
+        if finding.check.startswith("witness")
     }
 
 
@@ -235,7 +235,7 @@ def test_a_large_file_is_kept_averaged_and_checked(
         False,
         found.read.trace.averaged,
     )
-    assert "attached-trace" not in {finding.rule for finding in check_bundle(good_bundle).findings}
+    assert "attached-trace" not in {finding.check for finding in check_bundle(good_bundle).findings}
 
 
 def test_a_run_without_any_meter_gets_an_energy(tmp_path: Path) -> None:

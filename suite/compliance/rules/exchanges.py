@@ -1,0 +1,188 @@
+"""Steps of several ranks: their number, their shares, their pace, and the exchange of gradients."""
+
+from typing import Any
+
+import numpy as np
+
+from reference_impls.contract import SECONDS_PER_NS, log_name
+from reference_impls.updates import updates_of
+from suite.bundle.layout import STEPS
+from suite.bundle.log import Log
+from suite.bundle.steps import StepRecords
+from suite.compliance.agreement import Row, logged_otherwise
+from suite.compliance.remedies import TRAINING_LOOP
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
+from suite.compliance.updates import ends_update
+
+ORDER = 52  # after the agreement of the logs' chains
+
+MAX_UNEXPLAINED_SHARE = 0.1
+LONGEST_STEPS, ROUNDING_S = 2.0, 0.001
+MIN_EXCHANGE_S = 1e-6
+"""In the median step: two readings of a clock, a lock, and a call of MPI for each bucket. A rank
+that comes last may find the sums complete, because a thread moves messages during the backward
+pass: honest runs of two ranks took 4.5 microseconds in the median step, 3.5 the shortest of all."""
+EVENT = "gradient_accumulation_steps"
+
+
+def _in_step(context: BundleContext) -> Violations:
+    """Check that all ranks, which exchange gradients in every step, take equally long for their
+    steps, with no more time unexplained than rank 0."""
+    if context.request.parallel.ranks == 1 or context.request.steps is not None:
+        return
+    ranks = dict(context.steps.by_rank())
+    first = {epoch: steps for epoch, steps in ranks.get(0, context.steps).by_epoch()}
+    for rank, steps in ((rank, steps) for rank, steps in ranks.items() if rank):
+        for epoch, of_epoch in steps.by_epoch():
+            if epoch in first and len(of_epoch) == len(first[epoch]):
+                yield from _epoch_in_step(rank, epoch, of_epoch, first[epoch])
+
+
+def _epoch_in_step(rank: int, epoch: int, steps: "StepRecords", first: "StepRecords") -> Violations:
+    shares = [_explained(one) for one in (first, steps)]
+    if abs(shares[0] - shares[1]) > MAX_UNEXPLAINED_SHARE:
+        yield Violation(
+            STEPS,
+            f"fetch, copy, compute and communication to take as much of epoch {epoch} on rank"
+            f" {rank} as on rank 0, {shares[0]:.1%}",
+            f"{shares[1]:.1%}: the ranks wait for one another in every step",
+        )
+    starts_s = [(one.start_ns - one.start_ns[0]) * SECONDS_PER_NS for one in (first, steps)]
+    apart_s = abs(starts_s[1] - starts_s[0])
+    limit_s = (
+        LONGEST_STEPS
+        * max(float((one.ends_s - one.start_ns * SECONDS_PER_NS).max()) for one in (first, steps))
+        + ROUNDING_S
+    )
+    if (apart_s > limit_s).any():
+        place = int((apart_s > limit_s).argmax())
+        yield Violation(
+            STEPS,
+            f"step {steps.step[place]} (epoch {epoch}) on rank {rank} within {limit_s:.3g} s of"
+            " rank 0's, counted from the epoch's first step",
+            f"{apart_s[place]:.3g} s apart",
+        )
+
+
+def _explained(steps: "StepRecords") -> float:
+    """The share of an epoch that the parts of its steps take."""
+    whole_s = float(steps.ends_s.max()) - int(steps.start_ns[0]) * SECONDS_PER_NS
+    return float(steps.parts_s.sum()) / whole_s if whole_s > 0 else 0.0
+
+
+def _exchanges(context: BundleContext) -> Violations:
+    """Check that ranks on several nodes waited for the exchange in every update, and that a single
+    rank waited for none."""
+    parallel = context.request.parallel
+    exchanged_s = context.steps.communication_s
+    if parallel.ranks == 1 and (exchanged_s > 0).any():
+        step = context.steps.step[exchanged_s > 0][0]
+        yield Violation(
+            STEPS,
+            "no communication in a run of one rank",
+            f"{exchanged_s.max():.3g} s of it, first in step {step}",
+        )
+    if parallel.nodes == 1 or parallel.collective != "mpi":
+        return
+    for rank, steps in context.steps.by_rank():
+        without = ends_update(context.request, steps) & ~(steps.communication_s > 0)
+        if without.any():
+            yield Violation(
+                STEPS,
+                f"a wait for the gradients of the other nodes in every update of rank {rank}",
+                f"none in {int(without.sum())} of {len(steps)} steps, first in step"
+                f" {steps.step[without][0]}",
+            )
+
+
+def _takes(context: BundleContext) -> Violations:
+    """Check the waits for the suite's own all-reduce; a framework's own is not measured apart."""
+
+    parallel = context.request.parallel
+    if parallel.ranks == 1 or parallel.collective != "mpi":
+        return
+    for rank, steps in context.steps.by_rank():
+        wait_s = float(np.median(steps.communication_s[ends_update(context.request, steps)]))
+        if wait_s < MIN_EXCHANGE_S:
+            yield Violation(
+                STEPS,
+                f"{MIN_EXCHANGE_S * 1e6:g} microsecond or more to wait for the other ranks'"
+                f" gradients in the median update of rank {rank}",
+                f"{wait_s * 1e6:.3g} microseconds",
+            )
+
+
+def _accumulated(context: BundleContext) -> Violations:
+    for rank, log in context.logs():
+        row = Row(EVENT, context.request.accumulation, ", as requested")
+        may_lack = context.request.accumulation == 1
+        yield from logged_otherwise(log_name(rank), log, (row,), may_lack)
+        yield from _exchanged(context, rank, log)
+    if context.request.accumulation == 1:
+        return
+    for rank, steps in context.steps.by_rank():
+        waits = ~ends_update(context.request, steps) & (steps.communication_s > 0)
+        if waits.any():
+            yield Violation(
+                STEPS,
+                f"no exchange on rank {rank} but after every {context.request.accumulation}"
+                " mini-batches and at an epoch's end",
+                f"waits for one in {int(waits.sum())} other steps, first in step"
+                f" {steps.step[waits][0]}",
+            )
+
+
+def _exchanged(context: BundleContext, rank: int, log: Log) -> Violations:
+    """Check that every bucket of gradients was exchanged once an update, wherever exchanges are
+    counted."""
+    steps = {stop.epoch: stop.metadata.get("steps") for stop in log.all("epoch_stop")}
+    for event in log.all("bucket_times"):
+        of_epoch = steps.get(event.epoch)
+        if type(of_epoch) is not int or not 0 < of_epoch < 2**63:
+            continue  # rules about epochs report it
+        updates = updates_of(context.request, of_epoch)
+        counts = (
+            [_count(bucket) for bucket in event.value] if isinstance(event.value, list) else [None]
+        )
+        wrong = next((count for count in counts if count != updates), updates)
+        if wrong != updates:
+            yield Violation(
+                log_name(rank),
+                f"{updates} exchanges of every bucket in epoch {event.epoch}: {of_epoch} steps,"
+                f" {context.request.accumulation} an update",
+                f"{wrong} exchanges",
+                event.line,
+            )
+
+
+def _count(bucket: Any) -> int | None:
+    count = bucket.get("exchanges") if isinstance(bucket, dict) else None
+    return count if type(count) is int else None
+
+
+RULES = (
+    Rule(
+        "ranks-in-step",
+        "All ranks take equally long for the same steps, and the parts of their steps fill as much"
+        " of an epoch as rank 0's do, to a tenth.",
+        "Ranks that sum their gradients in every step wait for one another.",
+        TRAINING_LOOP,
+        (OfBundle("ranks-in-step", _in_step),),
+    ),
+    Rule(
+        "ranks-exchange",
+        "Ranks exchange each bucket of gradients once an update, after as many mini-batches as"
+        " requested, and wait for the exchange only then. Ranks on several nodes wait in every"
+        " update, and in the median 1 microsecond or more for the suite's all-reduce. A single rank"
+        " waits for nobody.",
+        "Exchanging gradients less often takes less time and fewer bytes, and trains with another"
+        " mini-batch size. Even if the sums are complete when the backward pass ends, the loop asks"
+        " MPI about each of them.",
+        TRAINING_LOOP,
+        (
+            OfBundle("ranks-exchange", _exchanges),
+            OfBundle("exchange-takes", _takes),
+            OfBundle("accumulation-agrees", _accumulated),
+        ),
+    ),
+)

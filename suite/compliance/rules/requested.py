@@ -1,0 +1,158 @@
+"""What was requested: every rank's log against the request, its schedule, threads and
+accelerator."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from reference_impls.contract import LOCAL, log_name, normalisation_span
+from reference_impls.definitions import request_facts
+from reference_impls.schedules import SCHEDULES
+from reference_impls.updates import learning_rates, steps_per_epoch
+from suite.bundle.layout import RUN, SYSTEM
+from suite.catalog.frameworks import known_frameworks
+from suite.compliance.agreement import Row, logged_otherwise
+from suite.compliance.remedies import TRAINING_LOOP
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
+from suite.compliance.values import is_number
+
+ORDER = 24  # before the log's course
+
+AS_REQUESTED = f", as {RUN} requests"
+OF_PROCESSORS = ("accelerator",)
+"""Facts of the request that `processor-agrees` compares."""
+SAME_FACTS = ("parameters", "framework_version", "ranks")
+"""What every rank logs as rank 0 does."""
+RATE_TOLERANCE = 1e-9
+CPU_BUILD = "+cpu"
+"""End of the version of a package that was built without CUDA."""
+
+
+def _first(context: BundleContext) -> Violations:
+    """Check that rank 0's log repeats the request."""
+    return logged_otherwise("log.txt", context.log, _facts(context))
+
+
+def _others(context: BundleContext) -> Violations:
+    """Check that every other rank's log repeats the request, and what rank 0 logged of model and
+    framework."""
+    same = [Row(key, context.log.value(key), ", as rank 0 logged") for key in SAME_FACTS]
+    for rank, log in context.logs():
+        if rank:
+            yield from logged_otherwise(log_name(rank), log, (*_facts(context), *same))
+
+
+def _facts(context: BundleContext) -> Iterator[Row]:
+    for key, value in request_facts(context.request):
+        if key not in OF_PROCESSORS:
+            yield Row(key, value, AS_REQUESTED)
+
+
+def _rates(context: BundleContext) -> Violations:
+    """Check every rank's learning rates of each epoch: the first, the last and the mean of the
+    requested schedule."""
+    request = context.request
+    if request.optimizer.schedule not in SCHEDULES:
+        return
+    per_epoch = steps_per_epoch(request)
+    for rank, log in context.logs():
+        steps_of = {stop.epoch: stop.metadata.get("steps") for stop in log.all("epoch_stop")}
+        for event in log.all("learning_rates"):
+            epoch, steps = event.epoch, steps_of.get(event.epoch)
+            if (
+                epoch is None
+                or type(steps) is not int
+                or not 1 <= epoch <= request.epochs
+                or not 1 <= steps <= per_epoch
+            ):
+                continue  # rules about epochs report it
+            wanted = learning_rates(request, (epoch - 1) * per_epoch, steps)
+            if not _is_near(event.value, wanted):
+                expected = (
+                    f"learning rates of epoch {epoch} (first, last, mean) as the schedule"
+                    f" {request.optimizer.schedule!r} gives them: "
+                )
+                expected += ", ".join(f"{value:.6g}" for value in wanted)
+                yield Violation(log_name(rank), expected, f"{event.value!r}", event.line)
+
+
+def _is_near(value: Any, wanted: Sequence[float]) -> bool:
+    if not isinstance(value, list) or len(value) != len(wanted) or not all(map(is_number, value)):
+        return False
+    return all(
+        abs(one - other) <= RATE_TOLERANCE * max(abs(other), 1e-12)
+        for one, other in zip(value, wanted, strict=True)
+    )
+
+
+def _span(context: BundleContext) -> Violations:
+    """Check the samples over which every rank says that it normalised; ranks that synchronise must
+    say it."""
+    kind = context.request.parallel.normalisation
+    for rank, log in context.logs() if context.request.parallel.ranks > 1 else ():
+        why = f", the samples over which a rank normalises ({kind})"
+        row = Row("model_bn_span", normalisation_span(context.request, rank), why)
+        yield from logged_otherwise(log_name(rank), log, (row,), may_lack=kind == LOCAL)
+
+
+def _processor(context: BundleContext) -> Violations:
+    """Check threads and accelerator: request, log, and what the device has."""
+    request, log, device = context.request, context.log, context.device
+    if isinstance(log.value("framework_threads"), int):
+        fix = "run again with --threads, and let the implementation use that number"
+        row = Row("framework_threads", request.threads, AS_REQUESTED, fix)
+        yield from logged_otherwise("log.txt", log, (row,))
+    row = Row("accelerator", request.accelerator, AS_REQUESTED)
+    yield from logged_otherwise("log.txt", log, (row,))
+    if (
+        device is not None
+        and not device.is_fallback
+        and device.gpu is None
+        and request.accelerator != "cpu"
+    ):
+        expected = f"accelerator = 'cpu': {device.title} has no GPU for training"
+        yield Violation(RUN, expected, f"{request.accelerator!r}")
+
+
+def _build(context: BundleContext) -> Violations:
+    """Check that a run on a GPU was of a build that can use one."""
+    own = known_frameworks().get(context.request.framework)
+    libraries = context.system.get("libraries")
+    if context.request.accelerator != "cuda" or own is None or not isinstance(libraries, Mapping):
+        return
+    for name, version in libraries.items():
+        if name in own.packages and str(version).endswith(CPU_BUILD):
+            expected = "a build of the framework that can use a GPU (suite env create)"
+            yield Violation(SYSTEM, expected, f"{name} {version}")
+
+
+RULES = (
+    Rule(
+        "log-agrees",
+        "Every rank's log repeats the requested workload, division, data, seed, sizes and"
+        " hyperparameters, with rank 0's framework version and number of parameters; its learning"
+        " rates are those of the requested schedule, and it normalises over the requested samples.",
+        "The run that was made must be the run that was requested, on every rank: another schedule"
+        " trains at other rates, and batch normalisation over more samples converges otherwise.",
+        TRAINING_LOOP,
+        (
+            OfBundle("log-agrees-with-request", _first),
+            OfBundle("ranks-request", _others),
+            OfBundle("learning-rates", _rates),
+            OfBundle("normalisation-span", _span),
+        ),
+    ),
+    Rule(
+        "processor-agrees",
+        "The log has the requested number of threads and the requested accelerator; the device"
+        " has that accelerator, and the framework is a build that can use it.",
+        "A run with one thread is another result than one with many, and a run on the processor"
+        " another than one on the GPU. A package whose version ends with +cpu was built without"
+        " CUDA.",
+        "run with the --threads and the --accelerator that the machine has and the framework can"
+        " use, and hand in the files as the run wrote them",
+        (
+            OfBundle("processor-agrees", _processor),
+            OfBundle("accelerator-build", _build),
+        ),
+    ),
+)
