@@ -12,8 +12,8 @@ from suite.bundle import layout
 from suite.bundle.reader import Bundle, RunRecord
 from suite.execution.closing import training_ended
 from suite.execution.heartbeat import Heartbeat, HeartbeatMonitor
-from suite.execution.records import amend_system
 from suite.execution.remote_recorders import RemoteRecorders
+from suite.execution.run_records import amend_system
 from suite.execution.training import Training
 from suite.execution.witnessing import ask_stamp
 from suite.launch.mpirun import is_rank_error

@@ -39,7 +39,7 @@ from reference_impls.node import link_towards
 from suite.bundle.layout import BASELOAD_RAW, READINGS_RAW
 from suite.execution.baseload import baseload_meters, recorded_baseload
 from suite.execution.recorder import FLUSH_S, Recorder
-from suite.execution.records import local_redactor, without_names
+from suite.execution.run_records import local_redactor, without_names
 from suite.files.appended import lines_after
 from suite.files.redaction import DATA
 from suite.machine import system

@@ -20,10 +20,10 @@ from suite.catalog.seeds import describe_implementation
 from suite.datasets.digest_lists import PICTURE_FOLDERS, digest_of_list, lines_of_folder
 from suite.datasets.layouts import root_of
 from suite.execution.power_pulse import Pulse, pulse
-from suite.execution.records import RunRecords, records_of
 from suite.execution.remote_recorders import RemoteRecorders
 from suite.execution.request import RunRequest
 from suite.execution.resume import refuse_other_data
+from suite.execution.run_records import RunRecords, records_of
 from suite.execution.witnessing import ask_receipt
 from suite.files.digest import file_digest
 from suite.files.json_file import write_json

@@ -15,9 +15,9 @@ from suite.bundle.resumption import Resumption, read_resumption
 from suite.catalog.divisions import Division
 from suite.errors import FileError, SuiteError
 from suite.execution.kept_states import states_folder
-from suite.execution.records import records_of
 from suite.execution.request import Resume, RunRequest
 from suite.execution.run_directory import is_held
+from suite.execution.run_records import records_of
 from suite.files.json_file import flat
 from suite.metrics.uncounted import uncounted_intervals
 
