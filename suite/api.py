@@ -189,7 +189,7 @@ def resolve(
     last training state that it kept.
     """
     from suite.execution.resolve import resolve_options  # start-up: execution
-    from suite.meters.choice import left_out_meters  # start-up: meters
+    from suite.meters.registry import left_out_meters  # start-up: meters
     from suite.witness.client import check_address  # start-up: HTTP
 
     left_out = left_out_meters(meters)
@@ -497,9 +497,9 @@ def audit(
     which the same number of steps is trained again; ``value`` is the text that this epoch was drawn
     with. ``report`` gets a line for each replay.
     """
-    from suite.verify.audit import AuditOptions  # start-up: numpy
-    from suite.verify.audit import audit as run_audit  # start-up: numpy
     from suite.verify.kept_state import HandedIn  # start-up: numpy
+    from suite.verify.replay_audit import AuditOptions  # start-up: numpy
+    from suite.verify.replay_audit import audit as run_audit  # start-up: numpy
 
     if (state is None) is not (epoch is None) or (state is None and value is not None):
         raise SuiteError(

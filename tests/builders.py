@@ -29,7 +29,7 @@ from suite.catalog.rounds import current_round
 from suite.catalog.seeds import describe_implementation
 from suite.catalog.workloads import GOLDEN, NARROW, WIDE, Workload, golden_name, load_workload
 from suite.execution.meter_session import MeterRecord
-from suite.execution.records import recorded_request
+from suite.execution.run_records import recorded_request
 from suite.extensions.concurrent.measuring.simulation import simulate
 from suite.extensions.concurrent.record import records as concurrent_records
 from suite.extensions.concurrent.record.arrivals import ArrivalKind, Arrivals, intended_ns

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from suite.launch.gate import GATE
+from suite.launch.process import GATE
 
 SCRIPT = """#!/bin/sh
 test "$1" = --version && echo HYDRA && exit
@@ -62,6 +62,6 @@ def interrupted_launcher(folder: Path) -> InterruptedLauncher:
 
 
 def waits_at_its_gate(pid: int) -> bool:
-    """The process is the shell of suite.launch.gate, and reads from its pipe."""
+    """The process is the shell of suite.launch.process, and reads from its pipe."""
     process = psutil.Process(pid)
     return GATE[2] in process.cmdline() and process.status() == psutil.STATUS_SLEEPING

@@ -21,11 +21,25 @@ from suite.cli.json_formats import FORMATS, JsonFormat
 from suite.compliance.registry import all_modules, all_rules
 from suite.files.generated import Writers, fill, places, table
 from suite.files.paths import repository_root
-from suite.files.redaction import FORMS, ROOTS
+from suite.files.redaction import ROOTS
 from suite.launch.recipe import name_of, read_lock
 from suite.meters.meter import Meter
 from suite.meters.registry import meter_classes
 from tests.faults import all_faults
+
+FORMS_OF_NAMES = {
+    "a home folder": ("/home/jane", "/root/…", "/Users/jane", "/media/jane"),
+    "a URL with a user or of a private host": (
+        "http://jane:secret@plug.example.org",
+        "http://plug/rpc",
+    ),
+    "a MAC address": ("b8:27:eb:12:34:56", "enxb827eb123456"),
+    "an IP address": ("192.168.1.20", "fe80::ba27:ebff:fe12:3456"),
+    "an e-mail address or an account": ("jane@example.org", "jane@janes-pi"),
+    "a host's name": ("janes-pi4.local", "hostname: janes-pi"),
+    "a serial number": ("Serial Number: 10000000a1b2c3d4", "GPU-1a2b3c4d-…"),
+}
+"""Every kind of suite.files.name_forms, with examples."""
 
 
 def pages(root: Path | None = None) -> Iterator[Path]:
@@ -67,7 +81,10 @@ def _named() -> str:
     """What names a person or a network by its form, in words."""
     return table(
         ("found by its form", "examples"),
-        [(kind, ", ".join(f"`{each}`" for each in examples)) for kind, examples in FORMS.items()],
+        [
+            (kind, ", ".join(f"`{each}`" for each in examples))
+            for kind, examples in FORMS_OF_NAMES.items()
+        ],
     )
 
 

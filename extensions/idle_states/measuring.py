@@ -25,9 +25,9 @@ from suite.machine.modes.keeper import held_modes, refuse_mode
 from suite.machine.modes.offer import Offer, read_offer
 from suite.machine.modes.places import SYSTEM
 from suite.machine.modes.wanted import WantedMode
-from suite.machine.power_mode import read_power_settings
-from suite.meters.choice import chosen_meters
+from suite.machine.power_settings import read_power_settings
 from suite.meters.meter import Meter
+from suite.meters.registry import chosen_meters
 from suite.metrics.energy_figures import idle_power
 from suite.metrics.figure import Figure, unknown
 from suite.metrics.power import power_totals

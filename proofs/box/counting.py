@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from suite.meters import counter_events
+from suite.meters.counter_events import open_event, read_event
 from suite.meters.meter import MeteredProcess
-from suite.meters.perf_event import open_event, read_event
-from suite.meters.sources.counters import CountersMeter
+from suite.meters.sources.event_counts import CountersMeter
 
 LOOPS, BESIDE = 10_000_000, 13
 """Of count.S: two instructions per loop; ret, ldr, five to write, bl, five to read."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from suite.errors import FileError
 from suite.files.json_file import read_json
-from suite.files.redaction import Name, find_all
+from suite.files.name_forms import Name, find_all
 
 MAX_LINE_BYTES = 2**16
 """Longer lines are read in pieces, which overlap by OVERLAP_BYTES."""

@@ -13,7 +13,7 @@ from suite.cli.completion import data_set_names
 from suite.cli.json_output import print_json
 from suite.cli.options import Json
 from suite.datasets import prepare as preparing
-from suite.datasets.decoding import decode_all
+from suite.datasets.layouts import decode_all
 from suite.datasets.locate import PreparedDataSet, find
 from suite.errors import SuiteError
 

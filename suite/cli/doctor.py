@@ -23,7 +23,7 @@ from suite.experiments.machine_load import MachineLoad, measure_load
 from suite.files.paths import home
 from suite.launch import environments
 from suite.machine.identify import identify
-from suite.machine.power_mode import NVPMODEL, PowerSettings, read_power_settings
+from suite.machine.power_settings import NVPMODEL, PowerSettings, read_power_settings
 from suite.meters.meter import Meter
 from suite.meters.registry import open_meters
 

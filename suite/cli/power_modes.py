@@ -9,7 +9,7 @@ import typer
 
 from suite.cli.json_output import print_json
 from suite.cli.options import Json, with_options
-from suite.machine.clocks import CPU, GPU, MEMORY
+from suite.machine.clock_domains import CPU, GPU, MEMORY
 from suite.machine.modes.journal import Kind
 from suite.machine.modes.keeper import (
     LeftSettings,
@@ -23,7 +23,7 @@ from suite.machine.modes.offer import Domain, Offer, read_offer
 from suite.machine.modes.places import SYSTEM
 from suite.machine.modes.wanted import CORES_PARAMETER, MHZ, Step, WantedMode, Write
 from suite.machine.nvpmodel import Model
-from suite.machine.power_mode import PowerSettings, read_power_settings
+from suite.machine.power_settings import PowerSettings, read_power_settings
 
 SHOWN_MHZ, SHOWN_CHANGES = 40, 8
 _TITLES = {CPU: "CPU", GPU: "GPU", MEMORY: "memory (EMC)"}

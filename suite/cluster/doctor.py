@@ -9,7 +9,7 @@ from pathlib import Path
 from reference_impls import node as this_node
 from reference_impls.contract import SECONDS_PER_NS
 from suite.cluster.links import LinkMeasure, LinkMeasures, measure_links
-from suite.cluster.nodes import Answer, NodeFacts, Question, ask_nodes, same_suite
+from suite.cluster.node_answers import Answer, NodeFacts, Question, ask_nodes, same_suite
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.launch.environments import Environment
@@ -112,7 +112,8 @@ def _refuse(problems: tuple[ClusterProblem, ...]) -> None:
             dict.fromkeys(problem.node for problem in fatal if problem.node != fatal[0].node)
         )
         more = (
-            f" Other nodes have problems, too: {_first(others)}; `suite cluster doctor` names them."
+            f" Other nodes have problems, too: {_first_names(others)}; `suite cluster doctor` names"
+            " them."
             if others
             else ""
         )
@@ -210,12 +211,12 @@ def _about_suite(host: str, facts: NodeFacts, expected: Expected) -> Iterator[Cl
             remedy,
         )
     elif facts.source_sha256 != expected.source_sha256:
-        states = f"{_short(facts.git)} there, {_short(expected.git)} here"
+        states = f"{_short_digest(facts.git)} there, {_short_digest(expected.git)} here"
         names = set(facts.sources) | set(expected.sources)
         others = sorted(
             name for name in names if facts.sources.get(name) != expected.sources.get(name)
         )
-        which = f": {_first(others)}" if others else ""
+        which = f": {_first_names(others)}" if others else ""
         yield ClusterProblem(
             host,
             "suite",
@@ -263,7 +264,7 @@ def _about_packages(host: str, facts: NodeFacts, expected: Expected) -> Iterator
         yield ClusterProblem(
             host,
             "packages",
-            f"{host} has other packages: {_first(others)}",
+            f"{host} has other packages: {_first_names(others)}",
             expected.again,
         )
 
@@ -284,8 +285,8 @@ def _about_data(answers: tuple[Answer, ...]) -> Iterator[ClusterProblem]:
                 yield ClusterProblem(
                     host,
                     "data",
-                    f"{host} has other data in {folder} (SHA-256 {_short(digest)} and not"
-                    f" {_short(usual)})",
+                    f"{host} has other data in {folder} (SHA-256 {_short_digest(digest)} and not"
+                    f" {_short_digest(usual)})",
                     remedy,
                 )
 
@@ -375,11 +376,11 @@ def _minor(version: str) -> list[str]:
     return version.split(".")[:2]
 
 
-def _first(names: list[str]) -> str:
+def _first_names(names: list[str]) -> str:
     return ", ".join(names[:MAX_NAMED]) + (
         f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
     )
 
 
-def _short(digest: str | None) -> str:
+def _short_digest(digest: str | None) -> str:
     return "unknown" if digest is None else digest[:12] + ("+" if digest.endswith("+") else "")

@@ -52,14 +52,8 @@ def measure_links(placement: Placement, interpreter: Path, quick: bool = False) 
     """Measure from the placement's first host to each of the others, ``quick`` with small messages;
     raises SuiteError when there is no mpirun."""
     variables = allow_root(child_environment(1))
-    program = [
-        str(interpreter),
-        "-m",
-        "reference_impls.links",
-        "--ranks",
-        str(placement.ranks),
-        *(["--quick"] if quick else []),
-    ]
+    program = [str(interpreter), "-m", "reference_impls.links", "--ranks", str(placement.ranks)]
+    program += ["--quick"] if quick else []
     timeout_s = TIMEOUT_S + TIMEOUT_PER_LINK_S * placement.ranks
     with tempfile.TemporaryDirectory() as folder:
         command = mpirun_command(
@@ -83,7 +77,9 @@ def measure_links(placement: Placement, interpreter: Path, quick: bool = False) 
             errors = f"no output within {timeout_s:g} s"
         finally:
             terminate(process)
-    measures = tuple(found for line in output.splitlines() if (found := _measure(line)) is not None)
+    measures = tuple(
+        found for line in output.splitlines() if (found := _parse_measure(line)) is not None
+    )
     if len(measures) == placement.ranks - 1:
         return LinkMeasures(measures, None)
     return LinkMeasures(
@@ -111,7 +107,7 @@ def _cause(output: str, errors: str, ranks: int) -> str | None:
     )
 
 
-def _measure(line: str) -> LinkMeasure | None:
+def _parse_measure(line: str) -> LinkMeasure | None:
     """The measure in a line; None for what a shell's start-up files print."""
     try:
         return LinkMeasure(**json.loads(line))

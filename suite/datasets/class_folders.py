@@ -62,7 +62,7 @@ def arrange(definition: DataSetDefinition, source: Path, target: Path) -> None:
                 source / split / names[label] / f"{image_id}.jpg",
                 target / CANONICAL_FOLDER / f"{image_id}.jpg",
             )
-        _write(target / table.name, columns, rows)
+        _write_table(target / table.name, columns, rows)
         wanted -= {image_id for image_id, _ in rows}
     if wanted:
         raise SuiteError(
@@ -82,7 +82,7 @@ def link_or_copy(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def _write(path: Path, columns: Sequence[str], rows: Sequence[tuple[str, int]]) -> None:
+def _write_table(path: Path, columns: Sequence[str], rows: Sequence[tuple[str, int]]) -> None:
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(columns)

@@ -6,13 +6,13 @@ A list pins pictures that have no published archive: ``rules/datasets/<name>.sha
 ``train/`` and ``test/`` are written as ``images/``, so that both arrangements have one list.
 """
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from suite.errors import FileError
+from suite.files.canonical import sha256_of_lines
 from suite.files.digest import sha256
 
 PICTURE_FOLDERS = ("images", "train", "test")
@@ -44,10 +44,7 @@ def lines_of_folder(directory: Path, folders: Sequence[str] = PICTURE_FOLDERS) -
 
 def digest_of_list(lines: Iterable[str]) -> str:
     """SHA-256 over the lines, each with its line end: what a definition pins."""
-    total = hashlib.sha256()
-    for line in lines:
-        total.update(f"{line}\n".encode())
-    return total.hexdigest()
+    return sha256_of_lines(*lines)
 
 
 def read_list(path: Path) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ import urllib.request
 from collections.abc import Callable, Sequence
 from http.client import HTTPException
 from pathlib import Path
-from typing import IO
 
 from suite.errors import SuiteError
 
@@ -33,7 +32,8 @@ def download(
         except (urllib.error.URLError, HTTPException, TimeoutError, ConnectionError) as error:
             answers.append(f"{address}: {getattr(error, 'reason', None) or error}")
             continue
-        problem = acceptable(_as(part, target))
+        part.replace(target)
+        problem = acceptable(target)
         if problem is None:
             return
         target.unlink()
@@ -42,11 +42,6 @@ def download(
         f"{target.name} could not be downloaded ({'; '.join(answers)}). Run the same command again"
         " to resume, or get the files elsewhere and use --from DIR."
     )
-
-
-def _as(part: Path, target: Path) -> Path:
-    part.replace(target)
-    return target
 
 
 def _fetch(address: str, part: Path, progress: Progress) -> None:
@@ -66,17 +61,12 @@ def _fetch(address: str, part: Path, progress: Progress) -> None:
         length = answer.headers.get("Content-Length")
         total = int(length) + (have if resumed else 0) if length else None
         with part.open("ab" if resumed else "wb") as stream:
-            _copy(
-                answer, stream, have if resumed else 0, lambda done: progress(address, done, total)
-            )
+            done = have if resumed else 0
+            while chunk := answer.read(2**16):
+                stream.write(chunk)
+                done += len(chunk)
+                progress(address, done, total)
     if total is not None and part.stat().st_size < total:
         raise ConnectionError(
             f"the connection was closed after {part.stat().st_size} of {total} bytes"
         )
-
-
-def _copy(answer: IO[bytes], stream: IO[bytes], done: int, progress: Callable[[int], None]) -> None:
-    while chunk := answer.read(2**16):
-        stream.write(chunk)
-        done += len(chunk)
-        progress(done)

@@ -1,6 +1,6 @@
 """Checks the files of a data set, by layout, and counts samples and classes; errors name the file.
 
-These checks are quick enough for every run; :mod:`suite.datasets.decoding` decodes every image.
+These checks are quick enough for every run; :mod:`suite.datasets.layouts` decodes every image.
 """
 
 import csv
@@ -260,3 +260,26 @@ def check_images(paths: Sequence[Path], named_by: str = "") -> None:
             head == b"\x89PNG\r\n\x1a\n" and b"IEND" in tail
         ):
             raise SuiteError(f"{path} is damaged{named_by}: it is not a complete JPEG or PNG image")
+
+
+def decode_all(directory: Path, progress: Callable[[int, int], None]) -> int:
+    """Decode every image below the folder and return their number; raises SuiteError naming the
+    first that is damaged.
+
+    ``progress`` is called with the number of decoded images and the total.
+    """
+    from PIL import Image  # start-up: loads Pillow
+
+    paths = sorted(
+        path
+        for path in directory.rglob("*")
+        if path.suffix.lower() in IMAGE_SUFFIXES and path.is_file()
+    )
+    for done, path in enumerate(paths):
+        progress(done, len(paths))
+        try:
+            with Image.open(path) as image:
+                image.load()
+        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+            raise SuiteError(f"{path} is damaged: {error}; get the image again.") from error
+    return len(paths)

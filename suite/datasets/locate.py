@@ -1,13 +1,39 @@
 """Finds a prepared data set and checks it against its definition."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from suite.catalog.data_sets import DataFile, DataSetDefinition, load_data_set
 from suite.datasets.layouts import DataSetContents, inspect
-from suite.datasets.provenance import Provenance, read_provenance
 from suite.errors import SuiteError
 from suite.files import paths
+from suite.files.json_file import read_json, write_json
+from suite.files.schema import from_plain
+
+NAME = "prepared.json"
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Of generated data: the seed, the numbers of samples, and the SHA-256 of each file."""
+
+    synthetic_seed: int | None = None
+    train_samples: int | None = None
+    eval_samples: int | None = None
+    sha256: dict[str, str] = field(default_factory=dict)
+
+    def write(self, directory: Path) -> None:
+        """Write the file."""
+        write_json(directory / NAME, self)
+
+
+def read_provenance(directory: Path) -> Provenance:
+    """The origin; empty when the folder has no such file, or one that cannot be read."""
+    try:
+        return from_plain(read_json(directory / NAME), Provenance, "")
+    except (SuiteError, RecursionError):
+        return Provenance()
+
 
 SYNTHETIC = "synthetic"
 
@@ -52,7 +78,9 @@ def find(
     provenance = read_provenance(where)
     is_synthetic = provenance.synthetic_seed is not None
     try:
-        expected = _as_generated(definition, where, provenance) if is_synthetic else definition
+        expected = (
+            _generated_definition(definition, where, provenance) if is_synthetic else definition
+        )
         contents = inspect(expected, where, verify)
         if is_synthetic and contents.different:
             raise SuiteError(contents.different)
@@ -66,10 +94,10 @@ def find(
     )
 
 
-def published(name: str, home: Path | None = None) -> PreparedDataSet | None:
+def published(name: str) -> PreparedDataSet | None:
     """What `suite data prepare` will make of a data set that is not prepared; None where it is, or
     where its definition leaves numbers open."""
-    definition, where = load_data_set(name), place(name, home)
+    definition, where = load_data_set(name), place(name)
     numbers = (definition.classes, definition.train_samples, definition.eval_samples)
     if where.is_dir() or any(number is None for number in numbers):
         return None
@@ -82,7 +110,7 @@ def published(name: str, home: Path | None = None) -> PreparedDataSet | None:
     )
 
 
-def _as_generated(
+def _generated_definition(
     definition: DataSetDefinition, where: Path, provenance: Provenance
 ) -> DataSetDefinition:
     """The definition of generated data: the same layout with other sizes and content."""

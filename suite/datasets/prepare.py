@@ -4,25 +4,32 @@ that no data set is incomplete."""
 import errno
 import gzip
 import shutil
+import tarfile
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
-from suite.catalog.data_sets import DataFile, DataSetDefinition, load_data_set
-from suite.datasets import archives, digits, synthetic
+from suite.catalog.data_sets import Archive, DataFile, DataSetDefinition, load_data_set
 from suite.datasets.class_folders import arrange, has_class_folders, link_or_copy
-from suite.datasets.decoding import decode_all
-from suite.datasets.download import Progress, download
-from suite.datasets.layouts import IMAGE_SUFFIXES, problem_with, root_of
-from suite.datasets.locate import PreparedDataSet, find, how_to_prepare, place, synthetic_place
-from suite.datasets.provenance import Provenance
+from suite.datasets.download import Acceptable, Progress, download
+from suite.datasets.layouts import IMAGE_SUFFIXES, decode_all, problem_with, root_of
+from suite.datasets.locate import (
+    PreparedDataSet,
+    Provenance,
+    find,
+    how_to_prepare,
+    place,
+    synthetic_place,
+)
+from suite.datasets.synthetic import FOLDERS, WRITERS, write_digits
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.files.paths import nearest_existing
 
-MAKERS: dict[str, Callable[[Path], None]] = {"digits": digits.write}
+MAKERS: dict[str, Callable[[Path], None]] = {"digits": write_digits}
 
 
 def make(name: str, home: Path | None = None) -> PreparedDataSet:
@@ -56,8 +63,9 @@ def from_directory(
     """
     definition = load_data_set(name)
     archive = definition.archive
-    if archive is not None and (path := _archive_at(source, archive.name)) is not None:
-        return _from_archive(definition, path, home)
+    for path in (source, source / archive.name) if archive is not None else ():
+        if path.is_file():
+            return _from_archive(definition, path, home)
     if not source.is_dir():
         raise SuiteError(
             f"{source} is not a folder; give the folder that contains {_wanted(definition)}."
@@ -73,7 +81,7 @@ def from_directory(
     return find(name, home=home, verify=False)
 
 
-def from_network(name: str, progress: Progress, home: Path | None = None) -> PreparedDataSet:
+def from_network(name: str, progress: Progress) -> PreparedDataSet:
     """Download a data set from its mirrors and prepare it; an interrupted download is resumed."""
     definition = load_data_set(name)
     if not definition.mirrors and definition.archive is None:
@@ -81,40 +89,29 @@ def from_network(name: str, progress: Progress, home: Path | None = None) -> Pre
             f"The data set {name!r} cannot be downloaded; prepare it with"
             f" {how_to_prepare(definition)}."
         )
-    incoming = place(name, home).with_name(f"{name}.download")
+    incoming = place(name).with_name(f"{name}.download")
     with _disk_errors(incoming):
         incoming.mkdir(parents=True, exist_ok=True)
-    if definition.archive is not None:
-        archive = definition.archive
+    archive, files = definition.archive, definition.files if definition.mirrors else ()
+    wanted: list[tuple[str, Sequence[str], Acceptable]] = []
+    if archive is not None:
+        wanted.append(
+            (archive.name, archive.addresses, partial(_problem_with_archive, archive=archive))
+        )
+    for file in files:
+        mirrors = [f"{mirror}{file.name}.gz" for mirror in definition.mirrors]
+        wanted.append((f"{file.name}.gz", mirrors, partial(_problem_of_gzip, file=file)))
+    for target, addresses, acceptable in wanted:
         with _disk_errors(incoming):
-            download(
-                incoming / archive.name,
-                archive.addresses,
-                lambda path: archives.problem_with(path, archive),
-                progress,
-            )
-    for file in definition.files if definition.mirrors else ():
-        target = incoming / f"{file.name}.gz"
-
-        def acceptable(path: Path, file_name: str = file.name) -> str | None:
-            return _problem_of_gzip(definition, path, file_name)
-
-        with _disk_errors(incoming):
-            download(
-                target,
-                [mirror + target.name for mirror in definition.mirrors],
-                acceptable,
-                progress,
-            )
-    prepared = from_directory(name, incoming, home)
+            download(incoming / target, addresses, acceptable, progress)
+    prepared = from_directory(name, incoming)
     shutil.rmtree(incoming)
     return prepared
 
 
-def _problem_of_gzip(definition: DataSetDefinition, path: Path, name: str) -> str | None:
-    file = next(file for file in definition.files if file.name == name)
+def _problem_of_gzip(path: Path, file: DataFile) -> str | None:
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        plain = Path(folder) / name
+        plain = Path(folder) / file.name
         try:
             _unpack(path, plain, file.size_bytes)
         except SuiteError as error:
@@ -129,13 +126,13 @@ def generate(name: str, train_samples: int, seed: int, home: Path | None = None)
     Runs on synthetic data are marked and never comply with the closed division.
     """
     definition = load_data_set(name)
-    classes = definition.classes or synthetic.FOLDERS
+    classes = definition.classes or FOLDERS
     if train_samples < classes:
         raise SuiteError(f"{name!r} has {classes} classes, so generate at least {classes} samples.")
     eval_samples = max(train_samples // 5, classes)
     target = synthetic_place(name, home)
     with _new_folder(target.name, home) as folder:
-        synthetic.WRITERS[definition.layout](folder, definition, train_samples, eval_samples, seed)
+        WRITERS[definition.layout](folder, definition, train_samples, eval_samples, seed)
         digests = {file.name: sha256(folder / file.name) for file in definition.files}
         Provenance(
             synthetic_seed=seed,
@@ -158,18 +155,13 @@ def _wanted(definition: DataSetDefinition) -> str:
     )
 
 
-def _archive_at(source: Path, name: str) -> Path | None:
-    """The archive that somebody names by its path or by its folder; None where there is none."""
-    return next((path for path in (source, source / name) if path.is_file()), None)
-
-
 def _from_archive(definition: DataSetDefinition, path: Path, home: Path | None) -> PreparedDataSet:
     assert definition.archive is not None
-    problem = archives.problem_with(path, definition.archive)
+    problem = _problem_with_archive(path, definition.archive)
     if problem is not None:
         raise SuiteError(f"{problem}; get the archive again.")
     with _new_folder(definition.name, home) as folder:
-        archives.unpack(path, folder, definition.files)
+        _unpack_archive(path, folder, definition.files)
         for file in definition.files:
             _refuse_other(definition, folder / file.name, file, path)
     return find(definition.name, home=home, verify=False)
@@ -311,3 +303,41 @@ def _disk_errors(target: Path) -> Iterator[None]:
             f"The disk is full: {target} could not be written ({free // 2**20} MiB free). Free some"
             " space and try again."
         ) from error
+
+
+def _problem_with_archive(path: Path, archive: Archive) -> str | None:
+    """Why this file is not the published archive; None when it is."""
+    found = sha256(path)
+    return (
+        None
+        if found == archive.sha256
+        else f"{path} has SHA-256 {found}, expected {archive.sha256}"
+    )
+
+
+def _unpack_archive(path: Path, folder: Path, files: Sequence[DataFile]) -> None:
+    """Unpack the expected files, each by its full name and size; other members are ignored."""
+    try:
+        with tarfile.open(path) as archive:
+            for file in files:
+                member = archive.getmember(file.name)
+                stream = (
+                    archive.extractfile(member)
+                    if member.isfile() and member.size == file.size_bytes
+                    else None
+                )
+                if stream is None:
+                    raise SuiteError(
+                        f"{path} contains {file.name} with {member.size} bytes, expected a file of"
+                        f" {file.size_bytes}; get the archive again."
+                    )
+                target = folder / file.name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with stream, target.open("wb") as out:
+                    shutil.copyfileobj(stream, out)
+    except KeyError as error:
+        raise SuiteError(
+            f"{path} does not contain {error.args[0]}; get the archive again."
+        ) from error
+    except (tarfile.TarError, EOFError) as error:
+        raise SuiteError(f"{path} is not a complete archive ({error}); get it again.") from error

@@ -1,5 +1,5 @@
-"""Synthetic data in the layouts of published data sets. Learnable: each class is a pattern with
-noise."""
+"""Data that are made on this machine: scikit-learn's handwritten digits, and synthetic data in the
+layouts of published data sets. Learnable: each class is a pattern with noise."""
 
 import csv
 from collections.abc import Callable
@@ -9,7 +9,36 @@ from typing import Any
 import numpy as np
 
 from suite.catalog.data_sets import DataSetDefinition
-from suite.datasets.digits import write_idx
+
+EVALUATION_EVERY = 5  # each fifth sample is for evaluation
+
+
+def write_digits(directory: Path) -> None:
+    """Write the four IDX files of 28x28 images.
+
+    The 1,797 images of 8x8 pixels have values 0..16, which are scaled to 0..255; every pixel is
+    repeated 3x3 and a black border of two pixels is added. Samples 4, 9, 14, … (359) are for
+    evaluation, the other 1,438 for training. The same bytes on every machine.
+    """
+    from sklearn.datasets import load_digits  # start-up: loads scikit-learn and scipy
+
+    digits = load_digits()
+    pixels = (np.asarray(digits.images) * 255 / 16).round().astype(np.uint8)
+    images = np.pad(pixels.repeat(3, axis=1).repeat(3, axis=2), ((0, 0), (2, 2), (2, 2)))
+    labels = np.asarray(digits.target).astype(np.uint8)
+    evaluation = np.arange(len(labels)) % EVALUATION_EVERY == EVALUATION_EVERY - 1
+    for prefix, chosen in (("train", ~evaluation), ("t10k", evaluation)):
+        write_idx(directory / f"{prefix}-images-idx3-ubyte", images[chosen])
+        write_idx(directory / f"{prefix}-labels-idx1-ubyte", labels[chosen])
+
+
+def write_idx(path: Path, array: np.ndarray) -> None:
+    """One array of bytes in the IDX format of MNIST."""
+    header = bytes([0, 0, 8, array.ndim]) + b"".join(
+        length.to_bytes(4, "big") for length in array.shape
+    )
+    path.write_bytes(header + array.tobytes())
+
 
 NOISE = 40.0
 FOLDERS = 10

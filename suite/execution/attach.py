@@ -9,8 +9,8 @@ from suite.bundle.reader import Bundle
 from suite.catalog.power import Coverage, Tier
 from suite.errors import SuiteError
 from suite.execution.closing import disk_errors
-from suite.execution.records import kept_records
 from suite.execution.run_directory import is_held
+from suite.execution.run_records import kept_records
 from suite.files.durable import sync
 from suite.metrics.traces.attaching import Attachment, attach, prepare
 from suite.metrics.traces.sniffing import TraceOptions

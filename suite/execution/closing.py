@@ -19,7 +19,7 @@ from suite.bundle.nodes import read_nodes
 from suite.bundle.reader import Bundle, CachedBundle
 from suite.errors import FileError, SuiteError
 from suite.execution.meter_session import RECORDER
-from suite.execution.records import amend_system, kept_records, write_output
+from suite.execution.run_records import amend_system, kept_records, write_output
 from suite.execution.witnessing import ask_files_stamp, forget_witness, has_files_stamp
 from suite.files.durable import sync
 from suite.files.json_file import write_json

@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from reference_impls.contract import log_name, steps_name
+from suite.files.appended import read_after
 
 EDGES = tuple(
     f'"{phase}_{end}"'.encode()
@@ -71,28 +72,21 @@ class EdgeWatch:
         for handle in self._handles:
             poll.register(handle, select.POLLIN)
         while stop not in dict(poll.poll()):
-            if self._is_edge(set(_names(os.read(events, BUFFER_BYTES)))):
+            if self._is_edge(set(_modified_files(os.read(events, BUFFER_BYTES)))):
                 self._last_s = time.monotonic()
                 self._at_edge()
         self._cost_s = time.thread_time()
 
     def _is_edge(self, modified: set[str]) -> bool:
-        added = self._new_text() if self._log.name in modified else b""
-        if any(edge in added for edge in EDGES):
-            return True
+        if self._log.name in modified:
+            with suppress(OSError):
+                added, self._position = read_after(self._log, self._position)
+                if any(edge in added for edge in EDGES):
+                    return True
         return steps_name(0) in modified and time.monotonic() - self._last_s > MIN_INTERVAL_S
 
-    def _new_text(self) -> bytes:
-        """What was appended to the log since the last call."""
-        with suppress(OSError), self._log.open("rb") as stream:
-            stream.seek(self._position)
-            added = stream.read()
-            self._position += len(added)
-            return added
-        return b""
 
-
-def _names(events: bytes) -> Iterator[str]:
+def _modified_files(events: bytes) -> Iterator[str]:
     """File names of inotify events."""
     position = 0
     while position + EVENT.size <= len(events):

@@ -22,8 +22,8 @@ from suite.execution.closing import (
     write_manifest,
 )
 from suite.execution.meter_session import RECORDER, MeterRecord
-from suite.execution.records import kept_records
 from suite.execution.run_directory import RunLock
+from suite.execution.run_records import kept_records
 from suite.execution.witnessing import ask_files_stamp, forget_witness, has_files_stamp
 from suite.files.json_file import write_json
 from suite.witness.record import read_witness_record

@@ -135,20 +135,9 @@ class HeartbeatMonitor:
             last, exited = dict(self._last), list(self._exited)
         ranks_exited = {beat.rank for beat in exited}
         for beat in last.values():
-            lives = beat.rank not in ranks_exited
-            if lives and now_s - beat.received_s > self.silence_s:
-                return (
-                    f"no heartbeat from {beat} for {self.silence_s:g} s: it hangs, or the network"
-                    " is cut"
-                )
-            if beat.stopped_s is not None and now_s - beat.stopped_s > self.silence_s:
-                return f"{beat} was stopped and did not continue within {self.silence_s:g} s"
-            if lives and beat.is_orphaned:
-                return (
-                    f"the launcher of {beat} (hydra_pmi_proxy, prted or slurmstepd) was ended,"
-                    " while the rank kept running: its end could not be reported, so the run was"
-                    " ended"
-                )
+            problem = self._problem_of(beat, beat.rank not in ranks_exited, now_s)
+            if problem is not None:
+                return problem
         for beat in exited[:1]:
             runs = is_running(beat.rank, beat.pid)  # another node answers at a later poll
             if now_s - beat.received_s <= HEARTBEAT_TIMEOUT_S + HEARTBEAT_PERIOD_S:
@@ -165,6 +154,23 @@ class HeartbeatMonitor:
             return (
                 f"no heartbeat from {missing} in the first {START_TIMEOUT_S:g} s: its node cannot"
                 f" be reached, or cannot connect to {self._address}"
+            )
+        return None
+
+    def _problem_of(self, beat: Heartbeat, lives: bool, now_s: float) -> str | None:
+        """What is wrong with a rank by its last heartbeat; None for nothing."""
+        if lives and now_s - beat.received_s > self.silence_s:
+            return (
+                f"no heartbeat from {beat} for {self.silence_s:g} s: it hangs, or the network"
+                " is cut"
+            )
+        if beat.stopped_s is not None and now_s - beat.stopped_s > self.silence_s:
+            return f"{beat} was stopped and did not continue within {self.silence_s:g} s"
+        if lives and beat.is_orphaned:
+            return (
+                f"the launcher of {beat} (hydra_pmi_proxy, prted or slurmstepd) was ended,"
+                " while the rank kept running: its end could not be reported, so the run was"
+                " ended"
             )
         return None
 

@@ -1,10 +1,12 @@
-"""Starts a framework's implementation: one rank directly, several with mpirun."""
+"""Starts a framework's implementation: one rank directly, several with mpirun, and further
+trainings beside a run (several tenants of one board)."""
 
 import json
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,15 +14,16 @@ from typing import Any
 from reference_impls import contract
 from suite.bundle import layout
 from suite.catalog.commands import train_command, working_folder
+from suite.errors import SuiteError
 from suite.execution.kept_states import states_folder
 from suite.execution.request import FLOAT_BYTES, RunRequest
 from suite.launch.child_environment import child_environment
+from suite.launch.command import last_line
 from suite.launch.containers import Shared, contained, shared
 from suite.launch.environments import Environment
-from suite.launch.gate import release
 from suite.launch.isolation import Isolation, isolated
 from suite.launch.mpirun import all_reduce_variables, allow_root, find_mpirun, mpirun_command
-from suite.launch.process import start, terminate
+from suite.launch.process import output_lines, release, start, terminate
 
 
 def implementation_command(
@@ -62,7 +65,7 @@ def start_implementation(
     """Start the implementation, its output appended to ``output``, ``extra`` added to its
     environment, open files ``inherited``.
 
-    It waits until :func:`suite.launch.gate.release`. See :func:`suite.launch.process.start`.
+    It waits until :func:`suite.launch.process.release`. See :func:`suite.launch.process.start`.
     """
     training = request.training
     in_budget, tf32 = training.recomputation is not None, training.precision == contract.TF32
@@ -119,3 +122,40 @@ def _mounts(request: RunRequest, environment: Environment) -> Shared:
         working_folder(request.framework),
         [] if request.resume is None else [request.resume.state.parent],
     )
+
+
+ENDLESS_EPOCHS = 1_000_000
+POLL_S, START_TIMEOUT_S = 0.05, 600.0
+STEPS = contract.steps_name(0)
+
+
+@contextmanager
+def neighbours(request: RunRequest, environment: Environment) -> Iterator[None]:
+    """Train the request ``request.neighbours`` times more within the block, which begins when all
+    of them make steps.
+
+    Their records are in folders of their own, and are removed. Raises SuiteError for one that ends
+    or makes no step.
+    """
+    with ExitStack() as stack:
+        trainings = [
+            stack.enter_context(
+                tried(request, environment, epochs=ENDLESS_EPOCHS, steps=None, target_accuracy=None)
+            )
+            for _ in range(request.neighbours)
+        ]
+        for process, folder in trainings:
+            _wait_for_steps(process, folder)
+        yield
+
+
+def _wait_for_steps(process: "subprocess.Popen[bytes]", folder: Path) -> None:
+    """Wait for a neighbour's first finished epoch: its steps are written then."""
+    until_s = time.monotonic() + START_TIMEOUT_S
+    while not (folder / STEPS).is_file() or (folder / STEPS).read_bytes().count(b"\n") < 2:
+        if process.poll() is not None or time.monotonic() > until_s:
+            said = last_line("\n".join(output_lines(folder / layout.OUTPUT)))
+            raise SuiteError(
+                f"A neighbour of the run makes no steps: {said}", "train fewer at once"
+            )
+        time.sleep(POLL_S)

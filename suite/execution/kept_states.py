@@ -16,18 +16,12 @@ def states_folder(run: Path) -> Path:
     return run.with_name(f"{run.name}.states")
 
 
-def state_size_bytes(request: RunRequest) -> int:
-    """An upper bound for the size of one epoch's state; the reference implementations' models have
+def states_size_bytes(request: RunRequest) -> int:
+    """An upper bound for the size of all epochs' states; the reference implementations' models have
     the workload's number of parameters."""
     parameters, ranks = request.workload.parameters * FLOAT_BYTES, request.ranks
-    return (
-        int(parameters * (ARRAYS_PER_PARAMETER + STATISTICS_SHARE * ranks)) + HEADERS_BYTES * ranks
-    )
-
-
-def states_size_bytes(request: RunRequest) -> int:
-    """The same for all epochs."""
-    return request.training.epochs * state_size_bytes(request)
+    arrays = int(parameters * (ARRAYS_PER_PARAMETER + STATISTICS_SHARE * ranks))
+    return request.training.epochs * (arrays + HEADERS_BYTES * ranks)
 
 
 def mebibytes(size_bytes: int) -> str:

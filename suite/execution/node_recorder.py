@@ -39,14 +39,15 @@ from reference_impls.node import link_towards
 from suite.bundle.layout import BASELOAD_RAW, READINGS_RAW
 from suite.execution.baseload import baseload_meters, recorded_baseload
 from suite.execution.recorder import FLUSH_S, Recorder
-from suite.execution.records import local_redactor, without_names
+from suite.execution.run_records import local_redactor, without_names
+from suite.files.appended import lines_after
 from suite.files.redaction import DATA
 from suite.machine import system
-from suite.machine.memory_kills import kills_for_memory, kills_since
 from suite.machine.page_cache import prepare_page_cache
 from suite.machine.process_tree import is_running, parent_of
-from suite.meters.choice import chosen_meters
+from suite.machine.procfs import kills_for_memory, kills_since
 from suite.meters.meter import Meter, MeteredProcess, opens_first
+from suite.meters.registry import chosen_meters
 
 CLOCK, HEARTBEAT, RECORD, RUNNING, STOP = "clock", "heartbeat", "record", "running", "stop"
 """The harness's messages; a heartbeat only shows that the harness is alive."""
@@ -108,7 +109,7 @@ def _measure_baseload(
 def _record(folder: Path, meters: Sequence[Meter], data: Path, silence_s: float) -> int:
     """Start, forward and stop as the harness's messages say; 0 after ``stop``, 1 when the harness
     is gone."""
-    recorder, sent_bytes, kills = Recorder(meters, folder), 0, kills_for_memory()
+    recorder, position, kills = Recorder(meters, folder), 0, kills_for_memory()
     for message in _messages(silence_s):
         if message[:1] == [RECORD]:
             recorder.start(
@@ -116,14 +117,14 @@ def _record(folder: Path, meters: Sequence[Meter], data: Path, silence_s: float)
             )
             recorder.wait_until_attached()
             _send({ATTACHED: True})
-        sent_bytes += _forward(folder / READINGS_RAW, sent_bytes)
+        position = _forward(folder / READINGS_RAW, position)
         if message[:1] == [RUNNING]:
             _send({RUNNING: {message[1]: is_running(Path("/"), int(message[1]))}})
         if message == [CLOCK]:
             _send({CLOCK: time.monotonic_ns()})
         if message == [STOP]:
             records = recorder.stop()
-            _forward(folder / READINGS_RAW, sent_bytes)
+            _forward(folder / READINGS_RAW, position)
             _send(
                 {
                     "meters": without_names([asdict(meter) for meter in records], local_redactor()),
@@ -152,19 +153,12 @@ def _messages(silence_s: float) -> Iterator[list[str]]:
             yield line.decode().split()
 
 
-def _forward(path: Path, sent_bytes: int) -> int:
-    """Send the complete lines after the first ``sent_bytes`` of a file; returns their number of
-    bytes."""
-    try:
-        with path.open("rb") as stream:
-            stream.seek(sent_bytes)
-            new = stream.read()
-    except FileNotFoundError:
-        return 0
-    whole = new[: new.rfind(b"\n") + 1]
+def _forward(path: Path, position: int) -> int:
+    """Send the complete lines after a position of a file; returns the next position."""
+    whole, position = lines_after(path, position)
     sys.stdout.buffer.write(whole)
     sys.stdout.buffer.flush()
-    return len(whole)
+    return position
 
 
 def _send(value: dict[str, Any]) -> None:

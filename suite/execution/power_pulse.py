@@ -37,17 +37,15 @@ class Pulse:
     loads_ns: list[list[int]]
 
 
-def pulse(
-    pattern_s: Sequence[tuple[float, float]] = PATTERN_S, last_idle_s: float = LAST_IDLE_S
-) -> Pulse:
-    """Load every core in the pattern of (idle, load) seconds, then wait.
+def pulse() -> Pulse:
+    """Load every core in the pattern, then wait.
 
     One process per core spins; it is started in the first idle time and knows the moments, so that
     its start-up delays nothing.
     """
     begin_ns, loads_ns = time.monotonic_ns(), []
     now_ns = begin_ns
-    for idle_s, load_s in pattern_s:
+    for idle_s, load_s in PATTERN_S:
         start_ns = now_ns + round(idle_s * NS_PER_S)
         now_ns = start_ns + round(load_s * NS_PER_S)
         loads_ns.append([start_ns, now_ns])
@@ -58,8 +56,8 @@ def pulse(
     ]
     try:
         for process in processes:
-            process.wait(sum(map(sum, pattern_s)) + TIMEOUT_S)
-        time.sleep(last_idle_s)
+            process.wait(sum(map(sum, PATTERN_S)) + TIMEOUT_S)
+        time.sleep(LAST_IDLE_S)
     finally:
         for process in processes:
             process.kill()

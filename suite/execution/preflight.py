@@ -10,8 +10,8 @@ from suite.execution.kept_states import mebibytes, states_size_bytes
 from suite.execution.request import Accelerator, RunRequest
 from suite.files.paths import nearest_existing
 from suite.launch.placement import is_this_machine
-from suite.machine.block_device import mount_of
 from suite.machine.procfs import memory_bytes
+from suite.machine.storage import mount_of
 
 GPU_FILES = (
     "proc/driver/nvidia/version",
@@ -30,7 +30,13 @@ BUNDLE_SIZE_BYTES = 64 * 2**20  # logs, step records and readings of a long run
 def preflight(request: RunRequest, system_root: Path = Path("/")) -> None:
     """Raise SuiteError for a run that this machine cannot finish, with the memory or disk space
     that it needs and that there is."""
-    _refuse_foreign_first_host(request.placement.hosts)
+    hosts = request.placement.hosts
+    # rank 0 writes the run directory on the first host; the harness reads it during the run
+    if hosts and not is_this_machine(hosts[0]):
+        raise SuiteError(
+            f"The hostfile's first host, {hosts[0]}, is not this machine, where the run directory"
+            f" is kept; write this machine's name first, or start the run on {hosts[0]}."
+        )
     if request.training.accelerator == Accelerator.CUDA.value and not any(
         (system_root / path).exists() for path in GPU_FILES
     ):
@@ -56,16 +62,6 @@ def preflight(request: RunRequest, system_root: Path = Path("/")) -> None:
     if request.keep_states:
         refuse_full_disk(request, place, BUNDLE_SIZE_BYTES)
     refuse_spill_folder(request.training.recomputation)
-
-
-def _refuse_foreign_first_host(hosts: tuple[str, ...]) -> None:
-    """Rank 0 runs on the first host and writes the run directory there; the harness reads it during
-    the run."""
-    if hosts and not is_this_machine(hosts[0]):
-        raise SuiteError(
-            f"The hostfile's first host, {hosts[0]}, is not this machine, where the run directory"
-            f" is kept; write this machine's name first, or start the run on {hosts[0]}."
-        )
 
 
 def refuse_full_disk(request: RunRequest, place: Path, reserved_bytes: int) -> None:

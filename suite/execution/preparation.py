@@ -1,12 +1,14 @@
-"""Prepares a run: the digests of its data, the page caches, its first records and its witness's
-receipt."""
+"""Prepares a run: since when the harness works for it, the digests of its data, the page caches,
+its first records and its witness's receipt."""
 
+import os
 import time
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 
 from reference_impls import contract
+from reference_impls.contract import NS_PER_S
 from suite import __version__
 from suite.bundle import layout
 from suite.bundle.data_record import DataRecord, write_data_record
@@ -18,17 +20,18 @@ from suite.catalog.seeds import describe_implementation
 from suite.datasets.digest_lists import PICTURE_FOLDERS, digest_of_list, lines_of_folder
 from suite.datasets.layouts import root_of
 from suite.execution.power_pulse import Pulse, pulse
-from suite.execution.records import RunRecords, records_of
 from suite.execution.remote_recorders import RemoteRecorders
 from suite.execution.request import RunRequest
 from suite.execution.resume import refuse_other_data
+from suite.execution.run_records import RunRecords, records_of
 from suite.execution.witnessing import ask_receipt
 from suite.files.digest import file_digest
 from suite.files.json_file import write_json
 from suite.launch.environments import Environment
 from suite.launch.isolation import describe_isolation
 from suite.machine import system
-from suite.machine.power_mode import PowerSettings
+from suite.machine.power_settings import PowerSettings
+from suite.machine.process_tree import CLOCK_TICKS_PER_S, start_ticks
 from suite.witness.record import WitnessRecord
 
 RECORDED_LIBRARIES = 200
@@ -133,3 +136,32 @@ def digest_data(name: str, directory: Path) -> DataRecord:
         return DataRecord(name, taken_ns, files)
     lines = lines_of_folder(directory, PICTURE_FOLDERS)
     return DataRecord(name, taken_ns, files, len(lines), digest_of_list(lines))
+
+
+def begin_lifetime(since_process_start: bool, root: Path = Path("/")) -> Lifetime:
+    """The lifetime of a run that this process turns to now, or for which it was started.
+
+    In the latter case the interpreter's start and its imports belong to it: ``begin_ns`` is earlier
+    by the CPU time that the process has used, and never before the process's start.
+    """
+    now_ns = time.monotonic_ns()
+    if not since_process_start:
+        return Lifetime(None, now_ns)
+    process_ns = process_start_ns(root)
+    return Lifetime(process_ns, max(now_ns - time.process_time_ns(), process_ns or 0))
+
+
+def process_start_ns(root: Path) -> int | None:
+    """When this process was started (forked), on CLOCK_MONOTONIC, ns, to within a clock tick; None
+    where /proc does not say.
+
+    The kernel counts it from boot and includes the time that the machine was suspended
+    (CLOCK_BOOTTIME); only the process's age is taken from that.
+    """
+    ticks = start_ticks(root / "proc" / str(os.getpid()))
+    if ticks is None:
+        return None
+    boot_age_ns = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+    age_ns = boot_age_ns - ticks * NS_PER_S // CLOCK_TICKS_PER_S
+    now_ns = time.monotonic_ns()
+    return now_ns - age_ns if 0 <= age_ns <= now_ns else None

@@ -196,7 +196,13 @@ class Recorder:
     def _read_until_stopped(self) -> None:
         clock = self._clock
         periods_s = {session.meter.name: session.meter.period_s for session in self._opened()}
-        at_random = [name for name in periods_s if _is_drawn_here(self._sessions[name].meter)]
+        # a meter with a background thread draws its moments there
+        at_random = [
+            session.meter.name
+            for session in self._opened()
+            if moments_of(session.meter) is Moments.RANDOM
+            and not isinstance(session.meter, WithHelper)
+        ]
         schedule = Schedule({**periods_s, RECORDER: FLUSH_S}, clock.now_ns(), at_random)
         is_woken = False
         while True:
@@ -204,7 +210,9 @@ class Recorder:
             if is_woken and not extra:  # woken for nothing else: the end of the run
                 return
             for name in extra:
-                self._read_extra(name)
+                session = self._sessions.get(name)
+                if session is not None and session.is_open:
+                    self._read(session)
             name, due_ns = schedule.next()
             is_woken = clock.wait(self._wake, max(0, due_ns - clock.now_ns()) / NS_PER_S)
             if is_woken:
@@ -214,11 +222,6 @@ class Recorder:
             elif self._sessions[name].retry_after_ns <= due_ns:
                 self._read(self._sessions[name])
             schedule.taken(name, clock.now_ns())
-
-    def _read_extra(self, name: str) -> None:
-        session = self._sessions.get(name)
-        if session is not None and session.is_open:
-            self._read(session)
 
     def _opened(self) -> list[MeterSession]:
         return [session for session in self._sessions.values() if session.is_open]
@@ -260,12 +263,6 @@ class Recorder:
         finally:
             self._active = None
             session.cost_s += self._clock.thread_cpu_s() - began_s
-
-
-def _is_drawn_here(meter: Meter) -> bool:
-    """Whether the recorder draws the moments of the meter's readings; one with a background thread
-    draws them there."""
-    return moments_of(meter) is Moments.RANDOM and not isinstance(meter, WithHelper)
 
 
 @contextmanager

@@ -121,7 +121,7 @@ class RemoteRecorders:
     def is_running(self, rank: int, pid: int) -> bool | None:
         """Whether a rank's process exists on its node; asks a remote node, and is None until the
         answer is there."""
-        recorder = self._of_rank(rank)
+        recorder = self._recorder_of_rank(rank)
         if recorder is None:
             return is_running(Path("/"), pid)
         answer = (recorder.facts.get(RUNNING) or {}).get(str(pid))
@@ -131,7 +131,7 @@ class RemoteRecorders:
     def memory_kills(self, rank: int, local_kills: int | None) -> int | None:
         """Processes that the kernel of a rank's node killed for lack of memory during the run, on
         this node ``local_kills``; None if unknown."""
-        recorder = self._of_rank(rank)
+        recorder = self._recorder_of_rank(rank)
         kills = local_kills if recorder is None else recorder.facts.get("memory_kills")
         return kills if isinstance(kills, int) else None
 
@@ -211,7 +211,7 @@ class RemoteRecorders:
     def _wait_for(self, fact: str, timeout_s: float, problem: str) -> None:
         wait_for(fact, self._recorders.values(), timeout_s, problem, partial(self.tick, {}))
 
-    def _of_rank(self, rank: int) -> RemoteRecorder | None:
+    def _recorder_of_rank(self, rank: int) -> RemoteRecorder | None:
         return self._recorders.get(rank // self._placement.ranks_per_node)
 
     def _ranks(self, place: int) -> tuple[int, ...]:

@@ -10,9 +10,7 @@ from suite.bundle.resumption import Resumption
 from suite.bundle.study_mark import StudyMark
 from suite.catalog.devices import Device
 from suite.catalog.divisions import Division
-from suite.catalog.frameworks import (
-    Framework,
-)
+from suite.catalog.frameworks import Framework
 from suite.catalog.precisions import Precision
 from suite.catalog.seeds import NonceUse
 from suite.catalog.timings import Timing
@@ -21,11 +19,8 @@ from suite.launch.isolation import Isolation
 from suite.launch.placement import Placement
 from suite.machine.limits import Limit
 
-GPU_WORKERS = 4
-BUCKET_BYTES, SMALL_MODELS_SHARE = 4 * 2**20, 0.25
 FLOAT_BYTES = 4  # of a weight, and of its gradient
 ALONE = Placement()
-MAX_WORKERS, MAX_PREFETCH = 64, 64
 
 
 class Collective(str, enum.Enum):

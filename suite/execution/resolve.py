@@ -3,6 +3,7 @@ run."""
 
 import secrets
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -151,14 +152,18 @@ def _training(
     choice: DataChoice,
     prepared: PreparedDataSet,
 ) -> contract.Request:
-    contents, preprocessing = prepared.contents, workload.preprocessing
+    preprocessing, samples = workload.preprocessing, prepared.contents.train_samples
     batch_size = workload.batch_size if options.batch_size is None else options.batch_size
-    if options.batch_size is not None and batch_size > contents.train_samples:
+    if options.batch_size is not None and batch_size > samples:
         raise SuiteError(
-            f"--batch-size {batch_size} is larger than the data set; name at most"
-            f" {contents.train_samples}, its training samples."
+            f"--batch-size {batch_size} is larger than the data set; name at most {samples}, its"
+            " training samples."
         )
-    accelerator = _accelerator(options.accelerator, device)
+    accelerator = options.accelerator
+    if accelerator is Accelerator.AUTO:
+        accelerator = Accelerator.CPU if device.gpu is None else Accelerator.CUDA
+    precision = options.precision or framework.precisions[0]
+    refuse_precision(framework, precision, accelerator.value)
     optimizer = contract.Optimizer(**vars(workload.optimizer))
     if options.learning_rate is not None:
         optimizer = optimizer._replace(base_learning_rate=options.learning_rate)
@@ -178,16 +183,7 @@ def _training(
         global_batch_size=batch_size,
         optimizer=optimizer,
         initial_weights=workload.initial_weights,
-        data=contract.DataSet(
-            name=choice.name,
-            directory=str(prepared.directory),
-            layout=prepared.definition.layout,
-            synthetic=prepared.is_synthetic,
-            classes=contents.classes,
-            train_samples=contents.train_samples,
-            eval_samples=contents.eval_samples,
-            verified=contents.verified,
-        ),
+        data=_data_set(choice.name, prepared),
         preprocessing=contract.Preprocessing(
             list(preprocessing.mean), list(preprocessing.std), preprocessing.augmentation
         ),
@@ -195,18 +191,32 @@ def _training(
             _workers(options, accelerator),
             PREFETCH if options.prefetch is None else options.prefetch,
         ),
-        parallel=_parallel(options, workload, contents.train_samples, batch_size),
+        parallel=_parallel(options, workload, samples, batch_size),
         batches="read",
         drop_cache_every_epoch=False,
-        accelerator=accelerator,
+        accelerator=accelerator.value,
         threads=options.threads
         or workload.threads
         or max(1, usable_cores() // options.placement.ranks_per_node),
         cache_cleared=None,  # set by the run, once the page cache was emptied
         output_directory="",  # follows from the run's id
-        precision=_precision(options, framework, accelerator),
+        precision=precision.value,
         accumulation=options.accumulate,
-        timing=_timing(options, framework, accelerator),
+        timing=_timing(options, framework, accelerator.value),
+    )
+
+
+def _data_set(name: str, prepared: PreparedDataSet) -> contract.DataSet:
+    contents = prepared.contents
+    return contract.DataSet(
+        name=name,
+        directory=str(prepared.directory),
+        layout=prepared.definition.layout,
+        synthetic=prepared.is_synthetic,
+        classes=contents.classes,
+        train_samples=contents.train_samples,
+        eval_samples=contents.eval_samples,
+        verified=contents.verified,
     )
 
 
@@ -239,18 +249,6 @@ def _parallel(
     )
 
 
-def _accelerator(option: Accelerator, device: Device) -> str:
-    if option is Accelerator.AUTO:
-        option = Accelerator.CPU if device.gpu is None else Accelerator.CUDA
-    return option.value
-
-
-def _precision(options: RunOptions, framework: Framework, accelerator: str) -> str:
-    precision = options.precision or framework.precisions[0]
-    refuse_precision(framework, precision, accelerator)
-    return precision.value
-
-
 def _timing(options: RunOptions, framework: Framework, accelerator: str) -> str:
     waits_in_steps = options.placement.ranks > 1 or options.memory_budget is not None
     possible = possible_timings(accelerator, waits_in_steps, framework.asynchronous_on)
@@ -270,14 +268,12 @@ def _timing(options: RunOptions, framework: Framework, accelerator: str) -> str:
     raise SuiteError(f"{why}; leave --timing asynchronous out.")
 
 
-def _workers(options: RunOptions, accelerator: str) -> int:
+def _workers(options: RunOptions, accelerator: Accelerator) -> int:
     """``--workers``; by default four with a GPU (Prashanthi et al., section 5.1), and none on a
     CPU, where they would take the model's cores."""
     if options.workers is not None:
         return options.workers
-    return (
-        min(GPU_WORKERS, usable_cores()) if accelerator == Accelerator.CUDA.value else CPU_WORKERS
-    )
+    return min(GPU_WORKERS, usable_cores()) if accelerator is Accelerator.CUDA else CPU_WORKERS
 
 
 def validate(options: RunOptions) -> None:
@@ -313,39 +309,41 @@ def validate(options: RunOptions) -> None:
         raise SuiteError(f"--learning-rate must be a positive number, not {options.learning_rate}.")
     if options.accelerator is not Accelerator.AUTO:
         _timing(options, framework, options.accelerator.value)
-    if options.normalisation is Normalisation.SYNCHRONISED:
-        _refuse_synchronised(options)
-    if options.wire is not Wire.EXACT and options.collective is Collective.NATIVE:
-        raise SuiteError(
-            f"--wire {options.wire.value} is of the suite's all-reduce; leave --collective native"
-            " out."
-        )
-    if options.accumulate > 1 and options.normalisation is Normalisation.SYNCHRONISED:
-        raise SuiteError(
-            "--normalisation synchronised is of one mini-batch an update; leave --accumulate out."
-        )
-    if options.spill is not None and options.memory_budget is None:
-        raise SuiteError(
-            "--spill is for activations that do not fit a budget; add --memory-budget, or leave"
-            " --spill out."
-        )
-    if options.accumulate > 1 and options.memory_budget is not None:
-        raise SuiteError(
-            "A schedule of recomputation updates each weight at once; leave --memory-budget or"
-            " --accumulate out."
-        )
+    for is_contradictory, sentence in _contradictions(options):
+        if is_contradictory:
+            raise SuiteError(sentence)
 
 
-def _refuse_synchronised(options: RunOptions) -> None:
-    """Raise SuiteError where there are no statistics to synchronise, or where a framework's own
-    all-reduce weights the ranks' gradients."""
-    if not load_workload(options.workload).normalisation_statistics:
-        raise SuiteError(
-            f"The model of {options.workload!r} has no batch normalisation; leave --normalisation"
-            f" {options.normalisation.value} out."
-        )
-    if options.collective is Collective.NATIVE:
-        raise SuiteError(
-            f"--normalisation {options.normalisation.value} needs the suite's all-reduce; leave"
-            " --collective native out."
-        )
+def _contradictions(options: RunOptions) -> Iterator[tuple[bool, str]]:
+    """Options that exclude each other: whether they are used so, and what to leave out."""
+    in_budget, accumulates = options.memory_budget is not None, options.accumulate > 1
+    is_native = options.collective is Collective.NATIVE  # which weights the ranks' gradients itself
+    is_synchronised = options.normalisation is Normalisation.SYNCHRONISED
+    yield (
+        is_synchronised and not load_workload(options.workload).normalisation_statistics,
+        f"The model of {options.workload!r} has no batch normalisation; leave --normalisation"
+        f" {options.normalisation.value} out.",
+    )
+    yield (
+        is_synchronised and is_native,
+        f"--normalisation {options.normalisation.value} needs the suite's all-reduce; leave"
+        " --collective native out.",
+    )
+    yield (
+        options.wire is not Wire.EXACT and is_native,
+        f"--wire {options.wire.value} is of the suite's all-reduce; leave --collective native out.",
+    )
+    yield (
+        accumulates and is_synchronised,
+        "--normalisation synchronised is of one mini-batch an update; leave --accumulate out.",
+    )
+    yield (
+        options.spill is not None and not in_budget,
+        "--spill is for activations that do not fit a budget; add --memory-budget, or leave"
+        " --spill out.",
+    )
+    yield (
+        accumulates and in_budget,
+        "A schedule of recomputation updates each weight at once; leave --memory-budget or"
+        " --accumulate out.",
+    )

@@ -15,9 +15,9 @@ from suite.bundle.resumption import Resumption, read_resumption
 from suite.catalog.divisions import Division
 from suite.errors import FileError, SuiteError
 from suite.execution.kept_states import states_folder
-from suite.execution.records import records_of
 from suite.execution.request import Resume, RunRequest
 from suite.execution.run_directory import is_held
+from suite.execution.run_records import records_of
 from suite.files.json_file import flat
 from suite.metrics.uncounted import uncounted_intervals
 
@@ -107,13 +107,13 @@ def _refuse_other_training(request: RunRequest, record: RunRecord, run: Path) ->
     if differing:
         first = differing[0]
         raise SuiteError(
-            f"{run} trained with {first} = {_typed(wanted.get(first))}, and"
-            f" {_typed(found.get(first))} is requested; type the command of that run with --resume,"
-            " another --output, and the hosts that are left."
+            f"{run} trained with {first} = {_shown_value(wanted.get(first))}, and"
+            f" {_shown_value(found.get(first))} is requested; type the command of that run with"
+            " --resume, another --output, and the hosts that are left."
         )
 
 
-def _typed(value: object) -> str:
+def _shown_value(value: object) -> str:
     """A value of a request as it is typed at the command line; none where there is none."""
     return "none" if value is None else str(value)
 

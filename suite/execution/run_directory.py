@@ -40,9 +40,10 @@ class RunLock:
         self.handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             if not _lock(self.handle):
+                who = os.pread(self.handle, _WHO_BYTES, 0).split(b"\n")[0].decode(errors="replace")
                 raise SuiteError(
-                    f"{self._path.parent} still runs ({self._holder()}); wait for its end, or end"
-                    " it with Ctrl-C."
+                    f"{self._path.parent} still runs ({who or 'its process is unknown'}); wait for"
+                    " its end, or end it with Ctrl-C."
                 )
             self._fill()
         except BaseException:
@@ -74,12 +75,6 @@ class RunLock:
         os.ftruncate(self.handle, 0)
         os.pwrite(self.handle, who + bytes(RESERVE_BYTES - len(who)), 0)
         os.fsync(self.handle)
-
-    def _holder(self) -> str:
-        return (
-            os.pread(self.handle, _WHO_BYTES, 0).split(b"\n")[0].decode(errors="replace")
-            or "its process is unknown"
-        )
 
 
 def is_held(directory: Path) -> bool:

@@ -15,16 +15,15 @@ from suite.bundle.log import LogEvent, parse_line
 from suite.errors import SuiteError
 from suite.execution.events import LogLine, Notice, Progress, Waiting
 from suite.execution.heartbeat import HeartbeatMonitor
-from suite.execution.implementation import start_implementation
+from suite.execution.implementation import neighbours, start_implementation
 from suite.execution.interrupts import deferred
-from suite.execution.neighbours import neighbours
 from suite.execution.preparation import Preparation
 from suite.execution.recorder import Recorder
 from suite.execution.remote_recorders import RemoteRecorders
-from suite.launch.gate import release
-from suite.launch.process import terminate
+from suite.files.appended import lines_after
+from suite.launch.process import release, terminate
 from suite.machine.limits import limited
-from suite.machine.memory_kills import kills_for_memory
+from suite.machine.procfs import kills_for_memory
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.page_cache import PageCacheMeter
 
@@ -159,14 +158,7 @@ class LogFollower:
 
     def new_events(self) -> list[LogEvent]:
         """Events logged since the last call; none while the file does not exist."""
-        try:
-            with self._path.open("rb") as stream:
-                stream.seek(self._position)
-                added = stream.read()
-        except FileNotFoundError:
-            return []
-        whole = added[: added.rfind(b"\n") + 1]
-        self._position += len(whole)
+        whole, self._position = lines_after(self._path, self._position)
         return [event for event in map(self._parse, whole.splitlines()) if event is not None]
 
     def _parse(self, raw: bytes) -> LogEvent | None:

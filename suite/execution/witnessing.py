@@ -14,8 +14,8 @@ from suite.bundle.log import chain_head
 from suite.bundle.manifest import evidence_digests
 from suite.bundle.reader import Bundle
 from suite.errors import FileError, SuiteError
-from suite.execution.records import RunRecords
 from suite.execution.request import RunRequest
+from suite.execution.run_records import RunRecords
 from suite.files.json_file import read_json, write_json
 from suite.witness.client import ask, check_address
 from suite.witness.record import (

@@ -12,8 +12,7 @@ from suite.errors import SuiteError
 from suite.experiments.before_runs import Check
 from suite.launch.child_environment import child_environment
 from suite.launch.environments import Environment, find
-from suite.launch.gate import release
-from suite.launch.process import start, terminate
+from suite.launch.process import release, start, terminate
 from suite.machine.limits import limited, memory_limit, refuse_limit
 
 MAX_START_S = 120.0

@@ -21,9 +21,9 @@ from suite.catalog.studies import StudyDefinition, Variable
 from suite.catalog.timings import Timing
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
-from suite.execution.records import local_redactor
 from suite.execution.request import Accelerator, Collective, PageCache, RunOptions
 from suite.execution.resolve import choose_data
+from suite.execution.run_records import local_redactor
 from suite.files.redaction import Redactor
 from suite.files.schema import from_plain
 from suite.files.toml_file import read_table

@@ -8,9 +8,8 @@ from suite.bundle.reader import Bundle
 from suite.execution.implementation import tried
 from suite.execution.request import RunRequest
 from suite.launch.environments import Environment
-from suite.launch.memory_errors import says_out_of_memory
-from suite.launch.process import wait
-from suite.machine.memory_kills import kills_for_memory
+from suite.launch.process import says_out_of_memory, wait
+from suite.machine.procfs import kills_for_memory
 
 KILLED = -9
 TAIL_BYTES = 20_000

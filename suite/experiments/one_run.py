@@ -25,9 +25,8 @@ from suite.execution.events import (
     silent,
 )
 from suite.execution.kept_states import make_states_folder, states_folder, states_size_bytes
-from suite.execution.lifetime import begin_lifetime
 from suite.execution.preflight import preflight
-from suite.execution.preparation import Invocation
+from suite.execution.preparation import Invocation, begin_lifetime
 from suite.execution.recorder import Recorder
 from suite.execution.request import RunRequest
 from suite.execution.run import RunResult, run
@@ -36,8 +35,8 @@ from suite.experiments.memory import largest_batch, ran_out_of_memory
 from suite.files.typed import typed
 from suite.launch.building import build
 from suite.launch.environments import Environment, find
-from suite.machine.memory_kills import kills_for_memory
-from suite.meters.choice import chosen_meters
+from suite.machine.procfs import kills_for_memory
+from suite.meters.registry import chosen_meters
 
 FINISHED = "finished"
 

@@ -14,10 +14,10 @@ from suite.compliance.checker import check_bundle
 from suite.errors import SuiteError
 from suite.execution.events import Notice, Progress, SweepRunKept, SweepRunStarted, silent
 from suite.execution.finish import finish
-from suite.execution.records import recorded_request
 from suite.execution.request import RunRequest
 from suite.execution.resolve import resolve_options
 from suite.execution.run_directory import is_held
+from suite.execution.run_records import recorded_request
 from suite.experiments.before_runs import checks_of_runs, held, refuse_at_once, refuse_folder
 from suite.experiments.one_run import FINISHED, run_one
 from suite.experiments.sweep import Sweep

@@ -4,6 +4,7 @@ The archive is a plain tar: bundles hold compressed tables, and a compressor's v
 the bytes.
 """
 
+import shutil
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -12,7 +13,6 @@ from suite.errors import SuiteError
 from suite.files.tree import MAX_BYTES, MAX_FILES, below
 
 MAX_DEPTH = 12
-CHUNK_BYTES = 2**20
 COMPRESSED = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bzip2",
@@ -68,7 +68,7 @@ def unpack(path: Path, directory: Path) -> None:
                 if name in seen:
                     raise SuiteError(f"{path} holds {name} twice; unpacking stopped.")
                 seen.add(name)
-                _write(archive, member, directory / name)
+                _write_member(archive, member, directory / name)
             _require_end(archive, path)
     except (tarfile.TarError, EOFError, OSError, ValueError, OverflowError) as error:
         raise SuiteError(
@@ -126,10 +126,9 @@ def _safe_name(member: tarfile.TarInfo, path: Path) -> PurePosixPath:
     return name
 
 
-def _write(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
+def _write_member(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     content = archive.extractfile(member)
     assert content is not None  # it is a plain file
     with content, target.open("xb") as out:
-        while chunk := content.read(CHUNK_BYTES):
-            out.write(chunk)
+        shutil.copyfileobj(content, out)

@@ -2,15 +2,13 @@
 twice)."""
 
 import json
-import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 from suite.errors import FileError
-from suite.files.durable import refuse_special
+from suite.files.durable import publish
 from suite.files.schema import SchemaError, from_plain
 
 Kind = TypeVar("Kind")
@@ -106,17 +104,9 @@ def flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
 def write_json(path: Path, value: Any) -> None:
     """Write a dataclass or plain value as JSON, atomically (temporary file, fsync, rename). Raises
     OSError as `durable.publish`."""
-    refuse_special(path)
     plain = value if isinstance(value, Mapping) else asdict(value)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+    with publish(path) as temporary:
+        with temporary.open("w", encoding="utf-8") as stream:
             json.dump(plain, stream, indent=1, allow_nan=False)
             stream.write("\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        temporary.chmod(0o644)

@@ -1,35 +1,28 @@
-"""What could name a person or a network in a text: home folders, users, hosts, addresses, serial
-numbers. One definition, to replace and to find.
+"""What could name a person or a network in a text, by what one machine knows: its folders, its user
+and its hosts.
 
-A :class:`Redactor` knows one machine's folders and names and replaces them before a file is
-written. :func:`find_names` needs to know nobody: it finds by form, and what a redactor has replaced
-it finds no more.
+A :class:`Redactor` replaces them before a file is written, and what suite.files.name_forms finds by
+its form; what it has replaced is found no more.
 """
 
 import getpass
-import ipaddress
 import platform
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from suite.errors import FileError
 from suite.files.json_file import read_record, write_json
+from suite.files.name_forms import HOME, HOST, USER, by_form, is_telling
 from suite.files.paths import home, repository_root
 
 SCHEMA = 1
-OUTPUT, DATA, IMPLEMENTATION, SUITE_HOME, SUITE = (
-    "$OUTPUT",
-    "$DATA",
-    "$IMPLEMENTATION",
-    "$SUITE_HOME",
-    "$SUITE",
-)
-HOME, HOSTFILE, AGENT, WITNESS, ELSEWHERE = "$HOME", "$HOSTFILE", "$AGENT", "$WITNESS", "$ELSEWHERE"
+OUTPUT, DATA, IMPLEMENTATION = "$OUTPUT", "$DATA", "$IMPLEMENTATION"
+SUITE_HOME, SUITE = "$SUITE_HOME", "$SUITE"
+HOSTFILE, AGENT, WITNESS, ELSEWHERE = "$HOSTFILE", "$AGENT", "$WITNESS", "$ELSEWHERE"
 ROOTS: Mapping[str, str] = {
     OUTPUT: "the run directory",
     DATA: "the folder in which the data set's folder is",
@@ -43,138 +36,6 @@ ROOTS: Mapping[str, str] = {
     ELSEWHERE: "any other folder; only the last part of the path is kept",
 }
 """What the paths of a bundle are relative to."""
-USER, HOST, ADDRESS, MAIL, SERIAL = "<user>", "<host>", "<address>", "<e-mail>", "<serial number>"
-
-COMMON_NAMES = frozenset(
-    (
-        "root",
-        "pi",
-        "ubuntu",
-        "debian",
-        "jetson",
-        "nvidia",
-        "nano",
-        "orin",
-        "xavier",
-        "tegra-ubuntu",
-        "raspberrypi",
-        "raspberry",
-        "localhost",
-        "user",
-        "rock",
-        "orangepi",
-        "radxa",
-        "linux",
-        "none",
-        "(none)",
-        "board",
-        "nobody",
-        "admin",
-        "runner",
-    )
-)
-"""Names that images come with: they identify nobody, and occur in the names of boards and
-drivers."""
-_WORDS = COMMON_NAMES | frozenset(
-    (
-        "accuracy",
-        "agx",
-        "bench",
-        "benchmark",
-        "build",
-        "ci",
-        "cpu",
-        "cuda",
-        "data",
-        "demo",
-        "dev",
-        "docker",
-        "edge",
-        "epoch",
-        "fake",
-        "git",
-        "gpu",
-        "guest",
-        "home",
-        "host",
-        "lab",
-        "lenet",
-        "log",
-        "loss",
-        "max",
-        "mean",
-        "min",
-        "model",
-        "mpi",
-        "net",
-        "network",
-        "node",
-        "open",
-        "pc",
-        "python",
-        "pytorch",
-        "rank",
-        "reference",
-        "run",
-        "seed",
-        "server",
-        "step",
-        "student",
-        "suite",
-        "system",
-        "tensorflow",
-        "test",
-        "tester",
-        "train",
-        "training",
-        "work",
-        "worker",
-        "workstation",
-        "main",
-    )
-)
-"""Names that are words of a bundle: as names of a user or a host they identify nobody, and
-replacing them would change what a text says."""
-_LABEL = re.compile(r"node\d{1,5}")
-_LOCAL = ("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback")
-
-
-@dataclass(frozen=True)
-class Name:
-    """What was found at ``start`` of a text: its ``kind`` in words, the ``text`` itself, and what
-    replaces it."""
-
-    kind: str
-    text: str
-    start: int
-    replacement: str
-
-    @property
-    def shortened(self) -> str:
-        """The beginning of it: enough to find it, not enough to publish it again."""
-        return f"{self.text[:4]}…"
-
-
-def find_names(text: str, *, has_versions: bool = False) -> Iterator[Name]:
-    """What names a person or a network by its form alone. In a text that ``has_versions``, four
-    numbers with dots are no address."""
-    folded = text.casefold()
-    for form in _FORMS:
-        if (has_versions and form.kind == _IP) or not form.may_be_in(folded):
-            continue
-        for found in form.pattern.finditer(text):
-            replacement = form.judge(found, text)
-            if replacement is not None:
-                yield Name(form.kind, found[0], found.start(), replacement)
-
-
-def is_telling(name: str) -> bool:
-    """Whether a user's or a host's name tells who or where; names that images come with, and words
-    of a bundle, do not."""
-    words = [word for word in re.split(r"[^a-z]+", name.lower()) if word]
-    return (
-        len(name) > 2 and name.lower() not in _WORDS and not all(word in _WORDS for word in words)
-    )
 
 
 def names_of_machine() -> tuple[tuple[str, str], ...]:
@@ -317,36 +178,17 @@ def machine_redactor(
     """A redactor for this machine and user; ``folders`` and ``names`` come first. The disk's root
     is no folder of anybody."""
     own = ((home(), SUITE_HOME), (repository_root(), SUITE), (Path.home(), HOME))
-    given = [
-        (str(place), root)
-        for folder, root in folders
-        for place in (folder.absolute(), _resolved(folder))
-        if len(place.parts) > 1
-    ]
     found = [
         (str(place), root)
-        for folder, root in own
+        for folder, root in (*folders, *own)
         for place in (folder.absolute(), _resolved(folder))
         if len(place.parts) > 1
     ]
-    whole = dict(reversed([*given, *found]))
+    whole = dict(reversed(found))
     return Redactor(
         tuple(sorted(whole.items(), key=lambda each: -len(each[0]))),
         tuple(dict(reversed([*names, *names_of_machine()])).items()),
     )
-
-
-def by_form(text: str) -> str:
-    """The text without what names a person or a network by its form."""
-    for form in _FORMS:
-        if form.may_be_in(text.casefold()) and form.pattern.search(text):
-            text = form.pattern.sub(
-                lambda found, judge=form.judge, text=text: (  # type: ignore[misc]
-                    found[0] if (new := judge(found, text)) is None else new
-                ),
-                text,
-            )
-    return text
 
 
 def _user() -> str:
@@ -361,259 +203,3 @@ def _resolved(path: Path) -> Path:
         return path.resolve()
     except (OSError, RuntimeError):  # a circle of links
         return path.absolute()
-
-
-# Forms
-# --------------------------------------------------------------------------------------------------
-
-_IP = "an IP address"
-_Match = re.Match[str]
-_VERSION = re.compile(
-    r"(?i)(?:[\w.]-|[\w.+-][=<>~!]=?|==\s|[\w_.]|\b(?:v|ver\.?|version|release|driver|firmware|library|cuda|cudnn|toolkit)[\s:=]*"
-    r"|\b[a-z][\w.]*-[\w.-]*\s+)$"
-)
-"""What stands before four numbers with dots that are a version: ``mpi-``, ``name==``, ``driver ``,
-``nvidia-curand-cu12  ``."""
-_PLACE = re.compile(
-    r"(?i)(?:://|[@(\[<]|\b(?:addr|address|at|bind|connect|connected|from|gateway|host|inet|ip|listening|on|peer|server|to|via)[\s:=]*)$"
-)
-"""What stands before an address."""
-
-
-def _home(found: _Match, _text: str) -> str:
-    return HOME
-
-
-def _ipv4(found: _Match, text: str) -> str | None:
-    """An address of a private network unless it reads as a version; any other one where something
-    says that it is an address."""
-    before, after = (
-        text[max(0, found.start() - 60) : found.start()],
-        text[found.end() : found.end() + 6],
-    )
-    try:
-        address = ipaddress.IPv4Address(found[0])
-    except ValueError:
-        return None
-    if (
-        address.is_loopback
-        or address.is_unspecified
-        or address.is_multicast
-        or found[0].startswith("255.")
-        or _VERSION.search(before)
-    ):
-        return None
-    is_said = (
-        _PLACE.search(before) is not None or re.match(r":\d{2,5}\b|/\d{1,2}\b", after) is not None
-    )
-    return ADDRESS if address.is_private or is_said else None
-
-
-def _ipv6(found: _Match, _text: str) -> str | None:
-    try:
-        address = ipaddress.IPv6Address(found[0])
-    except ValueError:
-        return None
-    is_routed = address.is_link_local or address in _UNIQUE_LOCAL or address in _GLOBAL
-    return ADDRESS if is_routed else None
-
-
-_UNIQUE_LOCAL, _GLOBAL = ipaddress.IPv6Network("fc00::/7"), ipaddress.IPv6Network("2000::/3")
-
-
-def _mac(found: _Match, _text: str) -> str | None:
-    return None if set(found[0]) <= set("0:-") or set(found[0].lower()) <= set("f:-") else ADDRESS
-
-
-def _interface(found: _Match, _text: str) -> str:
-    return f"{found[1]}{ADDRESS}"
-
-
-def _account(found: _Match, _text: str) -> str | None:
-    """An e-mail address, or somebody's account on a host."""
-    user, host = found["user"], found["host"].rstrip(".")
-    if _is_label(host) or user == "git" or re.fullmatch(r"v?\d[\w.-]*", host):
-        return None
-    return (
-        MAIL
-        if re.search(r"\.[A-Za-z]{2,}$", host)
-        else f"{user if not is_telling(user) else USER}@{HOST}"
-    )
-
-
-def _url(found: _Match, _text: str) -> str | None:
-    """A URL with a user, or of a host without a public name."""
-    host = found["host"]
-    is_public = "." in host and not host.endswith(_PRIVATE_ENDS)
-    if found["user"] is None and (
-        is_public or _is_label(host) or host.startswith("[") or re.fullmatch(r"[\d.]+", host)
-    ):
-        return None
-    return f"{found['scheme']}://{host if is_public or _is_label(host) else HOST}"
-
-
-def _local_host(found: _Match, _text: str) -> str | None:
-    return None if found[0].lower() in _LOCAL else HOST
-
-
-def _said_host(found: _Match, _text: str) -> str | None:
-    return (
-        None
-        if _is_label(found["name"]) or found["name"].lower() in _NOT_NAMED
-        else f"{found['key']}{HOST}"
-    )
-
-
-def _serial(found: _Match, _text: str) -> str | None:
-    return f"{found['key']}{SERIAL}" if re.search(r"\d", found["number"]) else None
-
-
-def _is_label(host: str) -> bool:
-    return _LABEL.fullmatch(host) is not None or host.lower() in _LOCAL
-
-
-_NOT_NAMED = ("none", "null", "unknown", "true", "false", "name", "names", "is", "not")
-_PRIVATE_ENDS = (
-    ".local",
-    ".lan",
-    ".home",
-    ".internal",
-    ".localdomain",
-    ".intranet",
-    ".corp",
-    ".fritz.box",
-    ".home.arpa",
-)
-
-
-@dataclass(frozen=True)
-class _Form:
-    """A form of names. ``judge`` returns the replacement, or None where the form alone misleads.
-
-    ``marks``: one of them, case folded, is in every match. Most texts have none, and looking for
-    marks takes a tenth of the time of a search.
-    """
-
-    kind: str
-    marks: tuple[str, ...]
-    pattern: "re.Pattern[str]"
-    judge: Callable[[_Match, str], str | None]
-
-    def may_be_in(self, folded: str) -> bool:
-        """Whether a text, case folded, has a mark."""
-        return any(mark in folded for mark in self.marks)
-
-
-_FORMS: tuple[_Form, ...] = (
-    _Form(
-        "a home folder",
-        ("home/", "users", "media/", "run/", "/root"),
-        re.compile(
-            r"(?<![a-z0-9.$}>-])/(?:(?:export|var|usr|mnt|srv|nfs|net|data|storage|scratch|gpfs|lustre)/){0,2}(?:home|Users|media|run/user|run/media)/[^\s/\"'`,;:()<>\[\]\\|&]{1,100}"
-            r"|(?<![\w.$}>-])/root(?=/)|(?i:\b[a-z]:\\{1,2}users\\{1,2})[^\s\\/\"'<>|]{1,100}"
-        ),
-        _home,
-    ),
-    _Form(
-        "a URL with a user or of a private host",
-        ("://",),
-        re.compile(
-            r"(?P<scheme>[a-z][a-z0-9+.-]{1,20})://(?:(?P<user>[^\s/@\"'<>]{1,100})@)?(?P<host>\[[0-9A-Fa-f:.]{2,45}\]|[\w.-]{1,253})"
-        ),
-        _url,
-    ),
-    _Form(
-        "a MAC address",
-        (":", "-"),
-        re.compile(
-            r"(?i)(?<![0-9a-f:-])[0-9a-f]{2}([:-])[0-9a-f]{2}(?:\1[0-9a-f]{2}){4}(?![0-9a-f]|[:-][0-9a-f])"
-        ),
-        _mac,
-    ),
-    _Form(
-        "a MAC address",
-        ("enx", "wlx", "wwx"),
-        re.compile(r"(?i)\b(enx|wlx|wwx)[0-9a-f]{12}(?![0-9a-f])"),
-        _interface,
-    ),
-    _Form(_IP, (".",), re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?!\.?\d)"), _ipv4),
-    _Form(
-        _IP,
-        (":",),
-        re.compile(r"(?i)(?<![0-9a-z:.])[0-9a-f]{1,4}:[0-9a-f:]{1,38}(?![0-9a-z:])"),
-        _ipv6,
-    ),
-    _Form(
-        "an e-mail address or an account",
-        ("@",),
-        re.compile(
-            r"(?<![\w/.+-])(?P<user>[\w.+-]{1,64})@(?P<host>[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?)(?![\w<])"
-        ),
-        _account,
-    ),
-    _Form(
-        "a host's name",
-        (".local", ".lan", ".internal", ".intranet", ".corp", ".fritz.box", ".home.arpa"),
-        re.compile(
-            r"(?i)(?<![\w.-])(?=[\w.-]*[\d-]|raspberrypi)[a-z0-9][\w-]{0,62}(?:\.[a-z0-9][\w-]{0,62}){0,3}"
-            r"\.(?:local|lan|localdomain|internal|intranet|corp|fritz\.box|home\.arpa)(?![\w.]|-)"
-        ),
-        _local_host,
-    ),
-    _Form(
-        "a host's name",
-        ("host",),
-        re.compile(
-            r"(?i)(?P<key>\bhost"
-            r" ?name[\"']?\s{0,3}[:=]\s{0,3}[\"']?)(?P<name>[a-z0-9][\w.-]{0,252})"
-        ),
-        _said_host,
-    ),
-    _Form(
-        "a serial number",
-        ("serial",),
-        re.compile(
-            r"(?i)(?P<key>\bserial(?:[ _-]?(?:no\.?|number|num))?[\"']?\s{0,3}[:=#]\s{0,3}[\"']?)"
-            r"(?P<number>[a-z0-9][a-z0-9-]{5,63})\b"
-        ),
-        _serial,
-    ),
-    _Form(
-        "a serial number",
-        ("gpu-",),
-        re.compile(
-            r"(?P<key>\bGPU-)(?P<number>[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"
-        ),
-        _serial,
-    ),
-)
-"""Every repetition is bounded: texts are hostile."""
-
-
-FORMS: Mapping[str, tuple[str, ...]] = {
-    "a home folder": ("/home/jane", "/root/…", "/Users/jane", "/media/jane"),
-    "a URL with a user or of a private host": (
-        "http://jane:secret@plug.example.org",
-        "http://plug/rpc",
-    ),
-    "a MAC address": ("b8:27:eb:12:34:56", "enxb827eb123456"),
-    "an IP address": ("192.168.1.20", "fe80::ba27:ebff:fe12:3456"),
-    "an e-mail address or an account": ("jane@example.org", "jane@janes-pi"),
-    "a host's name": ("janes-pi4.local", "hostname: janes-pi"),
-    "a serial number": ("Serial Number: 10000000a1b2c3d4", "GPU-1a2b3c4d-…"),
-}
-"""Every kind, with examples."""
-
-
-def find_known(text: str, names: Sequence[str]) -> Iterator[Name]:
-    """These names, as whole words, in a text."""
-    for name in names:
-        for found in re.finditer(
-            rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", text, re.IGNORECASE
-        ):
-            yield Name("the name of this user or host", found[0], found.start(), USER)
-
-
-def find_all(text: str, names: Sequence[str], *, has_versions: bool = False) -> Iterator[Name]:
-    """By form, then by name."""
-    return chain(find_names(text, has_versions=has_versions), find_known(text, names))

@@ -83,7 +83,7 @@ def _unknown(values: Any, kind: Any, place: str) -> Iterator[tuple[str, str, Seq
 def _sentence(error: msgspec.ValidationError, values: Any, kind: Any) -> str:
     problem, place = _PROBLEM.fullmatch(str(error)).groups("")  # type: ignore[union-attr]
     for step in _STEP.findall(place):
-        values, kind = _below(values, step), _kind_below(kind, step)
+        values, kind = _value_below(values, step), _kind_below(kind, step)
     name = place.removeprefix(".")
     if missing := re.search(r"missing required field `(.*)`", problem):
         return f"{name}{'.' * bool(name)}the key {missing[1]!r} is missing"
@@ -95,7 +95,7 @@ def _sentence(error: msgspec.ValidationError, values: Any, kind: Any) -> str:
     return f"{name}{': ' * bool(name)}{expected}, found {values!r}"[:300]
 
 
-def _below(values: Any, step: str) -> Any:
+def _value_below(values: Any, step: str) -> Any:
     if isinstance(values, Mapping):
         return values.get(step)
     return values[int(step)] if step.isdecimal() else None

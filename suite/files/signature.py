@@ -58,15 +58,8 @@ def sign(message: bytes, key: Path, namespace: str) -> str:
         )
     with _folder(message) as folder:
         path = folder / "message"
-        done = _run(
-            ["-Y", "sign", "-q", "-f", str(key.absolute()), "-n", namespace, str(path)],
-            None,
-            limit_s=None,
-        )
-        if done is None:
-            raise SuiteError(f"{PROGRAM} is missing; install OpenSSH 8.2 or later.")
-        if done.returncode != 0:
-            raise SuiteError(f"{PROGRAM} could not sign with {key}: {_text(done.stderr)}.")
+        arguments = ["-Y", "sign", "-q", "-f", str(key.absolute()), "-n", namespace, str(path)]
+        _refuse_failure(_run_ssh_keygen(arguments, None, limit_s=None), f"sign with {key}")
         return (folder / "message.sig").read_text(encoding="ascii")
 
 
@@ -85,30 +78,17 @@ def verify(
         return SignatureVerdict(SignatureState.UNVERIFIED, reason=f"{PROGRAM} is missing")
     with _folder(message, signature) as folder:
         path = str(folder / "message.sig")
-        plain = _run(["-Y", "check-novalidate", "-n", namespace, "-s", path], message)
+        plain = _run_ssh_keygen(["-Y", "check-novalidate", "-n", namespace, "-s", path], message)
         if plain is None or plain.returncode != 0:
             return _refused(plain)
         found = (
-            _run(["-Y", "find-principals", "-s", path, "-f", str(allowed_signers)], None)
+            _run_ssh_keygen(["-Y", "find-principals", "-s", path, "-f", str(allowed_signers)])
             if allowed_signers.is_file()
             else None
         )
-        for name in _names(found):
-            whole = _run(
-                [
-                    "-Y",
-                    "verify",
-                    "-n",
-                    namespace,
-                    "-s",
-                    path,
-                    "-f",
-                    str(allowed_signers),
-                    "-I",
-                    name,
-                ],
-                message,
-            )
+        for name in _principals(found):
+            by_name = ["-s", path, "-f", str(allowed_signers), "-I", name]
+            whole = _run_ssh_keygen(["-Y", "verify", "-n", namespace, *by_name], message)
             if whole is not None and whole.returncode == 0:
                 return SignatureVerdict(SignatureState.KNOWN, signer=name)
     return SignatureVerdict(
@@ -120,22 +100,26 @@ def make_key(path: Path, comment: str) -> None:
     """Make an Ed25519 key pair without a passphrase at ``path`` and ``path``.pub; raises SuiteError
     where ssh-keygen is missing or refuses."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    done = _run(["-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(path)], None)
-    if done is None:
-        raise SuiteError(f"{PROGRAM} is missing; install OpenSSH 8.2 or later.")
-    if done.returncode != 0:
-        raise SuiteError(f"{PROGRAM} could not make the key {path}: {_text(done.stderr)}.")
+    done = _run_ssh_keygen(["-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(path)])
+    _refuse_failure(done, f"make the key {path}")
 
 
 def public_key(path: Path) -> str:
     """The public part of a key file, as a line of allowed signers writes it: type and key."""
-    done = _run(["-y", "-f", str(path)], None)
+    done = _run_ssh_keygen(["-y", "-f", str(path)])
     if done is None or done.returncode != 0:
         raise SuiteError(
             f"{path} cannot be read as an SSH key:"
-            f" {_text(done.stderr) if done else 'ssh-keygen is missing'}."
+            f" {_decoded(done.stderr) if done else 'ssh-keygen is missing'}."
         )
     return " ".join(done.stdout.decode("ascii", errors="replace").split()[:2])
+
+
+def _refuse_failure(done: "subprocess.CompletedProcess[bytes] | None", what: str) -> None:
+    if done is None:
+        raise SuiteError(f"{PROGRAM} is missing; install OpenSSH 8.2 or later.")
+    if done.returncode != 0:
+        raise SuiteError(f"{PROGRAM} could not {what}: {_decoded(done.stderr)}.")
 
 
 def _refused(done: "subprocess.CompletedProcess[bytes] | None") -> SignatureVerdict:
@@ -143,12 +127,12 @@ def _refused(done: "subprocess.CompletedProcess[bytes] | None") -> SignatureVerd
         return SignatureVerdict(SignatureState.UNVERIFIED, reason=f"{PROGRAM} did not answer")
     if b"nsupported" in done.stderr or b"unknown option" in done.stderr or b"usage:" in done.stderr:
         return SignatureVerdict(
-            SignatureState.UNVERIFIED, reason=f"{PROGRAM} cannot verify it: {_text(done.stderr)}"
+            SignatureState.UNVERIFIED, reason=f"{PROGRAM} cannot verify it: {_decoded(done.stderr)}"
         )
     return SignatureVerdict(SignatureState.BAD, reason="it does not fit the content")
 
 
-def _names(found: "subprocess.CompletedProcess[bytes] | None") -> tuple[str, ...]:
+def _principals(found: "subprocess.CompletedProcess[bytes] | None") -> tuple[str, ...]:
     if found is None or found.returncode != 0:
         return ()
     names = found.stdout.decode("utf-8", errors="replace").splitlines()
@@ -171,30 +155,22 @@ def _folder(message: bytes, signature: str | None = None) -> Iterator[Path]:
         yield Path(name)
 
 
-def _run(
-    arguments: Sequence[str], message: bytes | None, limit_s: float | None = LIMIT_S
+def _run_ssh_keygen(
+    arguments: Sequence[str], message: bytes | None = b"", limit_s: float | None = LIMIT_S
 ) -> "subprocess.CompletedProcess[bytes] | None":
-    """Run ssh-keygen; None where it is missing or took too long."""
-    variables = {**os.environ, "LC_ALL": "C"}
+    """Run ssh-keygen; None where it is missing or took too long. Without a message it has the
+    terminal, to ask for a passphrase."""
     try:
-        if message is None:
-            return subprocess.run(
-                [PROGRAM, *arguments],
-                stdin=None if limit_s is None else subprocess.DEVNULL,
-                capture_output=True,
-                timeout=limit_s,
-                env=variables,
-            )
         return subprocess.run(
             [PROGRAM, *arguments],
             input=message,
             capture_output=True,
             timeout=limit_s,
-            env=variables,
+            env={**os.environ, "LC_ALL": "C"},
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
 
 
-def _text(output: bytes) -> str:
+def _decoded(output: bytes) -> str:
     return " ".join(output.decode("utf-8", errors="replace").split())[:200]

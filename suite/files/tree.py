@@ -17,7 +17,7 @@ MAX_BYTES = 2 * 2**30
 def below(folder: Path) -> list[Path]:
     """Every file, folder and link below ``folder``, sorted. Links are not followed, and folders
     deeper than MAX_DEPTH not entered."""
-    return sorted(_below(folder))
+    return sorted(_walk(folder))
 
 
 def files_below(folder: Path, name: str) -> Iterator[Path]:
@@ -57,7 +57,7 @@ def _state(path: Path) -> os.stat_result:
         return os.stat_result((0,) * 10)
 
 
-def _below(folder: Path) -> Iterator[Path]:
+def _walk(folder: Path) -> Iterator[Path]:
     """In a loop: Python's own walks call themselves for every folder."""
     pending = [(folder, 1)]
     while pending:

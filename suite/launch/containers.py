@@ -17,6 +17,7 @@ from pathlib import Path
 
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
+from suite.launch.command import answer_of, last_line
 
 IMAGE = "localhost/edge-training-suite"
 SHORT_S = 60.0
@@ -74,7 +75,9 @@ def contained(command: Sequence[str], folder: Path, mounts: Shared) -> list[str]
         *limits,
         *volumes,
     ]
-    return [*_podman(), "run", *options, "--entrypoint=", IMAGE, *command]
+    runtime = _runtime()
+    podman = ["podman", *([] if runtime is None else [f"--runtime={runtime}"])]
+    return [*podman, "--cgroup-manager=cgroupfs", "run", *options, "--entrypoint=", IMAGE, *command]
 
 
 def refuse_podman() -> None:
@@ -86,12 +89,8 @@ def refuse_podman() -> None:
             "podman is not installed here",
             "apt-get install podman runc, or use --isolation namespace, which needs no engine",
         )
-    if (
-        subprocess.run(
-            ["podman", "image", "exists", IMAGE], capture_output=True, timeout=SHORT_S
-        ).returncode
-        != 0
-    ):
+    asked = ["podman", "image", "exists", IMAGE]
+    if subprocess.run(asked, capture_output=True, timeout=SHORT_S).returncode != 0:
         raise SuiteError(
             f"podman has no image {IMAGE} here",
             "build it in a checkout with `sh tools/container.sh`, or use --isolation namespace",
@@ -104,40 +103,23 @@ def refuse_podman() -> None:
         timeout=SHORT_S,
     )
     if tried.returncode != 0:
-        said = (tried.stderr.strip().splitlines() or ["no message"])[-1]
+        said = last_line(tried.stderr, "no message")
         remedy = (
             f"{'' if os.geteuid() == 0 else 'type sudo before the command, or '}use --isolation"
             " namespace"
         )
-        raise SuiteError(
-            f"podman starts no container with {interpreter} here ({said[:300]})", remedy
-        )
+        raise SuiteError(f"podman starts no container with {interpreter} here ({said})", remedy)
 
 
 def describe_podman() -> dict[str, object]:
     """What a run's record says: podman's version, the runtime, and the image by name and digest."""
-    image = _said("image", "inspect", "--format={{.Id}}", IMAGE)
+    image = answer_of("podman", "image", "inspect", "--format={{.Id}}", IMAGE)
     return {
-        "program": _said("--version"),
+        "program": answer_of("podman", "--version"),
         "runtime": _runtime() or "podman's own",
         "image": IMAGE,
         "image_id": image,
     }
-
-
-def _said(*arguments: str) -> str:
-    return subprocess.run(
-        ["podman", *arguments], capture_output=True, text=True, timeout=SHORT_S
-    ).stdout.strip()
-
-
-def _podman() -> list[str]:
-    runtime = _runtime()
-    return [
-        "podman",
-        *([] if runtime is None else [f"--runtime={runtime}"]),
-        "--cgroup-manager=cgroupfs",
-    ]
 
 
 def _runtime() -> str | None:

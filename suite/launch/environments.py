@@ -6,7 +6,6 @@ given (suite.launch.recipe): checkouts with the same lock or requirements share 
 create a new one.
 """
 
-import hashlib
 import json
 import platform
 import shutil
@@ -20,6 +19,8 @@ from typing import TextIO
 from suite.catalog.frameworks import Framework
 from suite.errors import SuiteError
 from suite.files import paths
+from suite.files.canonical import sha256_of_text
+from suite.launch.command import last_line
 from suite.launch.recipe import Recipe, here, name_of, recipe
 
 RECORD = "environment.json"
@@ -42,18 +43,10 @@ class Environment:
 
 def location(framework: Framework, home: Path | None = None) -> Path:
     """The folder of the framework's environment, which may not exist yet."""
-    packages = recipe(framework, here()).text
-    decides = (
-        packages.encode()
-        + repr(
-            (framework.install, platform.python_version_tuple()[:2], platform.machine())
-        ).encode()
-    )
-    return (
-        (home or paths.home())
-        / "envs"
-        / f"{framework.environment_of or framework.name}-{hashlib.sha256(decides).hexdigest()[:12]}"
-    )
+    python = platform.python_version_tuple()[:2]
+    decides = recipe(framework, here()).text + repr((framework.install, python, platform.machine()))
+    name = framework.environment_of or framework.name
+    return (home or paths.home()) / "envs" / f"{name}-{sha256_of_text(decides)[:12]}"
 
 
 def find(framework: Framework, home: Path | None = None) -> Environment:
@@ -100,17 +93,27 @@ def create(
     chosen = plan(framework, python)
     report(chosen.statement)
     place.parent.mkdir(parents=True, exist_ok=True)
-    _refuse_full_disk(chosen, place.parent)
+    free = shutil.disk_usage(place.parent).free
+    if chosen.lock is not None and free < chosen.lock.disk_bytes:
+        raise SuiteError(
+            f"{framework.title} needs {chosen.lock.disk_bytes / 1e6:.0f} MB in {place.parent},"
+            f" which has {free / 1e6:.0f} MB left; free some, or choose another folder with"
+            " SUITE_HOME."
+        )
     shutil.rmtree(place, ignore_errors=True)
     interpreter = place / "bin" / "python"
     log = place.with_suffix(".log")
     try:
         with log.open("w", encoding="utf-8") as output:
             report(f"creating {place}")
-            _run([str(python or sys.executable), "-m", "venv", str(place)], output, framework)
+            _run_logged(
+                [str(python or sys.executable), "-m", "venv", str(place)], output, framework
+            )
             for arguments in chosen.steps(place / "installed"):
                 report(f"pip install {' '.join(arguments)} (from the network, or pip's cache)")
-                _run([str(interpreter), "-m", "pip", "install", *arguments], output, framework)
+                _run_logged(
+                    [str(interpreter), "-m", "pip", "install", *arguments], output, framework
+                )
             return _recorded(_examined(framework, interpreter), place)
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
@@ -199,16 +202,6 @@ def _version(framework: Framework, python: Path) -> tuple[int, int]:
     return major, minor
 
 
-def _refuse_full_disk(chosen: Recipe, folder: Path) -> None:
-    free = shutil.disk_usage(folder).free
-    if chosen.lock is not None and free < chosen.lock.disk_bytes:
-        raise SuiteError(
-            f"{chosen.framework.title} needs {chosen.lock.disk_bytes / 1e6:.0f} MB in {folder},"
-            f" which has {free / 1e6:.0f} MB left; free some, or choose another folder with"
-            " SUITE_HOME."
-        )
-
-
 def _examined(framework: Framework, interpreter: Path) -> Environment:
     """Check that the framework can be imported, and list the installed packages."""
     probe = subprocess.run(
@@ -218,8 +211,8 @@ def _examined(framework: Framework, interpreter: Path) -> Environment:
         cwd="/",
     )
     if probe.returncode != 0:
-        last = probe.stderr.strip().splitlines()[-1:] or ["no message"]
-        raise SuiteError(f"{interpreter} cannot `import {framework.import_name}`: {last[0]}")
+        said = last_line(probe.stderr, "no message")
+        raise SuiteError(f"{interpreter} cannot `import {framework.import_name}`: {said}")
     listing = subprocess.run(
         [str(interpreter), "-m", "pip", "list", "--format", "json"],
         capture_output=True,
@@ -251,17 +244,13 @@ def _recorded(environment: Environment, place: Path) -> Environment:
     return environment
 
 
-def _run(command: list[str], output: TextIO, framework: Framework) -> None:
+def _run_logged(command: list[str], output: TextIO, framework: Framework) -> None:
     output.flush()
     result = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT)
     if result.returncode != 0:
-        tail = [
-            line
-            for line in Path(output.name).read_text(encoding="utf-8", errors="replace").splitlines()
-            if line.strip()
-        ][-1:]
+        printed = Path(output.name).read_text(encoding="utf-8", errors="replace")
         raise SuiteError(
             f"The environment for {framework.title} could not be created: `{' '.join(command[1:4])}"
-            f" …` ended with {result.returncode} ({tail[0][:200] if tail else 'no output'}); see"
+            f" …` ended with {result.returncode} ({last_line(printed)}); see"
             f" {output.name}, then run `suite env create {framework.argument}` again."
         )

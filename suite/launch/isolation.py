@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Sequence
 
 from suite.errors import SuiteError
+from suite.launch.command import answer_of, last_line
 from suite.launch.containers import describe_podman, refuse_podman
 
 SHORT_S = 10.0
@@ -60,7 +61,7 @@ def refuse_isolation(kind: Isolation | None, ranks: int = 1) -> None:
             " none needs nothing."
         ) from error
     if tried.returncode != 0:
-        said = (tried.stderr.strip().splitlines() or ["no message"])[-1]
+        said = last_line(tried.stderr, "no message")
         raise SuiteError(
             f"This user may not make namespaces here ({said}); type sudo before the command, or use"
             " --isolation none."
@@ -75,12 +76,9 @@ def describe_isolation(kind: Isolation | None) -> dict[str, object] | None:
         return {"kind": kind.value}
     if kind is Isolation.PODMAN:
         return {"kind": kind.value, **describe_podman(), "namespaces": list(NAMESPACES)}
-    version = subprocess.run(
-        ["unshare", "--version"], capture_output=True, text=True, timeout=SHORT_S
-    ).stdout.strip()
     return {
         "kind": kind.value,
-        "program": version,
+        "program": answer_of("unshare", "--version"),
         "namespaces": [*([] if _is_root() else ["user"]), *NAMESPACES],
     }
 

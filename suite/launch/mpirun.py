@@ -6,13 +6,13 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from suite.errors import SuiteError
 from suite.launch.child_environment import SUITE_VARIABLES
+from suite.launch.command import answer_of
 from suite.launch.placement import Placement
 from suite.launch.slurm import SRUN, ranks_command
 
@@ -123,9 +123,7 @@ def find_mpirun(interpreter: Path) -> Mpirun:
     found = str(own) if own.exists() else shutil.which("mpirun")
     if found is None:
         raise SuiteError("There is no mpirun; `sudo apt-get install openmpi-bin` installs one.")
-    version = subprocess.run(
-        [found, "--version"], capture_output=True, text=True, timeout=60
-    ).stdout
+    version = answer_of(found, "--version")
     return Mpirun(
         Path(found),
         Flavour.OPEN_MPI if "Open MPI" in version or "OpenRTE" in version else Flavour.MPICH,

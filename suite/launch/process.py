@@ -14,7 +14,6 @@ from typing import Any
 import psutil
 
 from suite.files.paths import repository_root
-from suite.launch.gate import close, gated
 from suite.launch.mpirun import (
     FailedProcess,
     RefusedHost,
@@ -24,6 +23,55 @@ from suite.launch.mpirun import (
     rank_output,
     refused_host,
 )
+
+GATE = ("/bin/sh", "-c", 'read -r release && exec "$@" </dev/null', "gate")
+"""A shell that waits for its release, and then becomes the command (exec), in the same process.
+Meters are attached to it while it waits: nothing that the command starts is missed. When the
+harness dies before the release, its end of the pipe closes, and the shell exits with 1 without
+starting the command."""
+
+
+def gated(command: Sequence[str]) -> list[str]:
+    """The command behind a gate; start it with a pipe as its standard input. The command itself
+    reads /dev/null."""
+    return [*GATE, *command]
+
+
+def release(process: "subprocess.Popen[Any]") -> None:
+    """Let a gated process become its command; does nothing for one that has ended."""
+    if process.stdin is not None and not process.stdin.closed:
+        with suppress(OSError):
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+    close_gate(process)
+
+
+def close_gate(process: "subprocess.Popen[Any]") -> None:
+    """Close the pipe: a process that was not released exits."""
+    if process.stdin is not None:
+        with suppress(OSError):
+            process.stdin.close()
+
+
+PHRASES = (
+    "out of memory",
+    "memoryerror",
+    "unable to allocate",
+    "can't allocate memory",
+    "cannot allocate memory",
+    "resourceexhausted",
+    "oom when allocating",
+    "bad_alloc",
+)
+"""Parts of the error messages of PyTorch, TensorFlow, NumPy, CUDA and the C++ library, in lower
+case."""
+
+
+def says_out_of_memory(text: str) -> bool:
+    """Whether a program's output has such a message."""
+    lowered = text.lower()
+    return any(phrase in lowered for phrase in PHRASES)
+
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 GRACE_S = 5.0
@@ -106,7 +154,7 @@ def start(
     Its output is appended to ``output``; it inherits the open files ``inherited``. With ``adopts``
     it becomes the parent of its descendants that lose theirs, as a container's do.
 
-    The process waits until :func:`suite.launch.gate.release`, and then becomes the command. The
+    The process waits until :func:`suite.launch.process.release`, and then becomes the command. The
     kernel kills it when the harness dies. Call this from the main thread, before any other thread
     exists: the parent-death signal is sent when the thread that started the process exits.
     """
@@ -135,7 +183,7 @@ def terminate(process: "subprocess.Popen[Any]") -> None:
     """Terminate a session leader and all its descendants, those in other sessions included
     (mpirun's ssh): SIGTERM, then SIGKILL."""
     descendants = _descendants(process)
-    close(process)
+    close_gate(process)
     for signal_number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, signal_number)
@@ -155,10 +203,14 @@ def wait(process: "subprocess.Popen[bytes]", output: Path, ranks: int = 1) -> Ex
     descendants, and report how it ended."""
     exit_code = process.wait()
     terminate(process)
-    lines = (
-        output.read_text(encoding="utf-8", errors="replace").splitlines() if output.exists() else []
-    )
-    return exit_report(exit_code, lines, ranks)
+    return exit_report(exit_code, output_lines(output), ranks)
+
+
+def output_lines(output: Path) -> list[str]:
+    """The lines that a process has written; empty where there is no file."""
+    if not output.exists():
+        return []
+    return output.read_text(encoding="utf-8", errors="replace").splitlines()
 
 
 def exit_report(exit_code: int, lines: Sequence[str], ranks: int) -> ExitReport:

@@ -93,7 +93,7 @@ class Recipe:
             )
         sizes = ", ".join(
             f"{_megabytes(lock.download_bytes)} by {lock.path.name}"
-            for lock in _locks(self.framework)
+            for lock in map(read_lock, sorted(locks_folder(self.framework).glob("*.txt")))
         )
         return (
             f"{where}: there is no lock, pip chooses versions within the requirements. To download"
@@ -116,7 +116,9 @@ class Recipe:
                     *install.options,
                     *index,
                     "-r",
-                    _written(folder / "requirements.txt", self.requirements.splitlines()),
+                    _write_requirements(
+                        folder / "requirements.txt", self.requirements.splitlines()
+                    ),
                 ],
             ]
         hashed = [pin for pin in self.lock.pins if HASH in pin]
@@ -124,8 +126,10 @@ class Recipe:
         names = {name_of(each) for each in install.first}
         first = [pin for pin in hashed if name_of(pin) in names]
         checked = ["--no-deps", "--require-hashes", "-r"]
-        steps = [[*checked, _written(folder / "first.txt", first)]] if first else []
-        steps.append([*install.options, *checked, _written(folder / "hashed.txt", hashed)])
+        steps = [[*checked, _write_requirements(folder / "first.txt", first)]] if first else []
+        steps.append(
+            [*install.options, *checked, _write_requirements(folder / "hashed.txt", hashed)]
+        )
         return [*steps, *([["--no-deps", *index, *bare]] if bare else [])]
 
 
@@ -255,15 +259,11 @@ def _with_version(line: str, version: str | None) -> str:
     return found if found == line else f"{found}{separator}{marker}"
 
 
-def _locks(framework: Framework) -> tuple[Lock, ...]:
-    return tuple(read_lock(path) for path in sorted(locks_folder(framework).glob("*.txt")))
-
-
 def _megabytes(size_bytes: int) -> str:
     return f"{size_bytes / 1e6:.0f} MB"
 
 
-def _written(path: Path, lines: list[str]) -> str:
+def _write_requirements(path: Path, lines: list[str]) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return str(path)

@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 
 from suite.errors import SuiteError
+from suite.launch.command import last_line
 
 SRUN = "srun"
 ALLOCATED = "SLURM_JOB_NODELIST"
@@ -39,7 +40,7 @@ def allocated_hosts(variables: Mapping[str, str] = os.environ) -> tuple[str, ...
         ) from error
     hosts = tuple(told.stdout.split())
     if told.returncode != 0 or not hosts:
-        said = (told.stderr.strip().splitlines() or [f"exit code {told.returncode}"])[-1][:200]
+        said = last_line(told.stderr, f"exit code {told.returncode}")
         raise SuiteError(
             f"Slurm's scontrol cannot say the hosts of {nodes[:100]} ({said}); name them with"
             " --hostfile."

@@ -1,22 +1,53 @@
 """A process that takes turns with the harness, a training or an inference: its two pipes, its
 priority and its CPU set."""
 
+import json
 import os
 import select
 import signal
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from reference_impls import contract
 from reference_impls.turns.messages import READY
 from suite.errors import SuiteError
 from suite.launch.child_environment import child_environment
-from suite.launch.gate import release
 from suite.launch.mpirun import last_output_line
-from suite.launch.priority import set_priority
-from suite.launch.process import start, terminate
+from suite.launch.process import output_lines, release, start, terminate
+
+GENERATOR_NICE = -10
+"""The generator stands for a camera or a network: the programs that it feeds should not delay
+it."""
+
+
+def set_priority(pid: int, nice: int) -> None:
+    """Set a process's priority; raises SuiteError where the user may not."""
+    if not -20 <= nice <= 19:
+        raise SuiteError(f"{nice} is not a priority; priorities are -20 (highest) to 19 (lowest).")
+    try:
+        os.setpriority(os.PRIO_PROCESS, pid, nice)
+    except PermissionError:
+        raise SuiteError(
+            f"A priority of {nice} needs root or CAP_SYS_NICE; priorities of 0 to 19 need neither."
+        ) from None
+
+
+@contextmanager
+def raised() -> Iterator[int]:
+    """This process with a higher priority, where it may have one; gives the priority that it really
+    has."""
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    with suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, GENERATOR_NICE)
+    try:
+        yield os.getpriority(os.PRIO_PROCESS, 0)
+    finally:
+        with suppress(PermissionError):
+            os.setpriority(os.PRIO_PROCESS, 0, before)
+
 
 START_TIMEOUT_S = 600.0
 """More than a board needs to import a framework from an SD card and to prepare the first
@@ -143,16 +174,16 @@ class Child:
         *lines, self._rest = self._rest.split(b"\n")
         return [line.decode("ascii", "replace") for line in lines]
 
-    def wait_for_answer(self, timeout_s: float = START_TIMEOUT_S) -> str:
+    def wait_for_answer(self) -> str:
         """The next line, the only one that has come. Raises ProcessEnded when the process ends,
-        SuiteError after ``timeout_s``."""
-        until_s = time.monotonic() + timeout_s
+        SuiteError after ten minutes."""
+        until_s = time.monotonic() + START_TIMEOUT_S
         while not (lines := self.answers()):
             select.select([self._answers], [], [], max(0.0, until_s - time.monotonic()))
             if time.monotonic() > until_s:
                 raise SuiteError(
-                    f"The {self.program.what} was not ready within {timeout_s:g} s; its output is"
-                    f" in {self._output}."
+                    f"The {self.program.what} was not ready within {START_TIMEOUT_S:g} s; its"
+                    f" output is in {self._output}."
                 )
         (line,) = lines
         return line
@@ -164,16 +195,8 @@ class Child:
 
     def _ended(self) -> ProcessEnded:
         exit_code = self._process.wait()
-        lines = (
-            self._output.read_text(encoding="utf-8", errors="replace").splitlines()
-            if self._output.exists()
-            else []
-        )
-        return ProcessEnded(
-            self.program.what,
-            (last_output_line(lines) or "no output").removeprefix("error: "),
-            exit_code,
-        )
+        said = last_output_line(output_lines(self._output)) or "no output"
+        return ProcessEnded(self.program.what, said.removeprefix("error: "), exit_code)
 
 
 def usable(cpus: Sequence[int]) -> tuple[int, ...]:
@@ -185,3 +208,49 @@ def usable(cpus: Sequence[int]) -> tuple[int, ...]:
             f" {', '.join(map(str, sorted(allowed)))}."
         )
     return tuple(sorted(set(cpus)))
+
+
+EPOCHS = 1_000_000
+"""More than any measurement trains: the harness ends the training."""
+
+NO_VARIABLES: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True)
+class Side:
+    """A training, or an inference: its workload's resolved request, the module with ``build``, the
+    interpreter, and how it shares the machine."""
+
+    request: contract.Request
+    implementation: str
+    interpreter: Path
+    nice: int = 0
+    cpus: tuple[int, ...] = ()
+
+    def program(self, what: str, module: str, request: contract.Request, folder: Path) -> Program:
+        """The program of ``module``, its request written to the new ``folder``."""
+        folder.mkdir(parents=True)
+        path = folder.absolute() / contract.REQUEST_NAME  # it runs in the repository's root
+        changed = request._replace(output_directory=str(path.parent))
+        path.write_text(json.dumps(contract.request_to_dict(changed)), encoding="utf-8")
+        return Program(
+            what,
+            self.interpreter,
+            module,
+            self.implementation,
+            path,
+            request.threads,
+            self.nice,
+            self.cpus,
+        )
+
+
+def start_training(side: Side, folder: Path, variables: Mapping[str, str] = NO_VARIABLES) -> Child:
+    """A training in ``folder``, after its first steps; it goes on until the child is left."""
+    request = side.request._replace(
+        epochs=EPOCHS, eval_every_epochs=EPOCHS, target_accuracy=None, steps=None
+    )
+    program = side.program("training", "reference_impls.turns.training", request, folder)
+    child = Child(replace(program, variables=variables))
+    child.wait_until_ready()
+    return child

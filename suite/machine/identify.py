@@ -1,15 +1,16 @@
 """Finds the device profile of this machine, with the evidence."""
 
-import contextlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from suite.catalog.devices import GENERIC, Device, Identity, has_part, load_device, load_devices
 from suite.errors import SuiteError
+from suite.machine.procfs import text
 from suite.machine.system import board_name, compatible, cpu_model
 
 AUTO = "auto"
+PartsOf = Callable[[Identity], tuple[str, ...]]
 DMI_FILES = ("product_name", "product_version", "product_family", "board_name")
 
 
@@ -24,45 +25,30 @@ class Identification:
 def identify(system_root: Path = Path("/"), root: Path | None = None) -> Identification:
     """The profile of the machine below ``system_root``, by its device tree, else by DMI, else by
     its CPU model; generic if none matches."""
-    devices = load_devices(root)
-    entries, model = compatible(system_root), cpu_model(system_root)
-    found = (
-        _match(
-            devices,
-            lambda identity: identity.compatible,
-            {entry: "/proc/device-tree/compatible" for entry in entries},
-        )
-        or _match(devices, lambda identity: identity.dmi, _dmi(system_root))
-        or _match(
-            devices,
-            lambda identity: identity.cpu_model,
-            {} if model is None else {model: "/proc/cpuinfo"},
-        )
+    devices, model = load_devices(root), cpu_model(system_root)
+    entries = dict.fromkeys(compatible(system_root), "/proc/device-tree/compatible")
+    models = {} if model is None else {model: "/proc/cpuinfo"}
+    sources: tuple[tuple[str, Mapping[str, str], PartsOf], ...] = (
+        ("device tree", entries, lambda identity: identity.compatible),
+        ("DMI names", _dmi(system_root), lambda identity: identity.dmi),
+        ("CPU model", models, lambda identity: identity.cpu_model),
     )
-    if found is not None:
-        return found
+    for _, names, parts_of in sources:
+        found = _match(devices, parts_of, names)
+        if found is not None:
+            return found
     board = board_name(system_root) or "an unnamed board"
-    sources = [
-        name
-        for name, value in (
-            ("device tree", entries),
-            ("DMI names", _dmi(system_root)),
-            ("CPU model", model),
-        )
-        if value
-    ]
+    known = [source for source, names, _ in sources if names]
     reason = (
-        f"no profile matches its {' or '.join(sources)}"
-        if sources
+        f"no profile matches its {' or '.join(known)}"
+        if known
         else "it has no device tree, no DMI names and no CPU model"
     )
     return Identification(load_device(GENERIC, root), f"{board}: {reason}")
 
 
 def _match(
-    devices: Iterable[Device],
-    parts_of: Callable[[Identity], tuple[str, ...]],
-    names: Mapping[str, str],
+    devices: Sequence[Device], parts_of: PartsOf, names: Mapping[str, str]
 ) -> Identification | None:
     """The profile one of whose parts occurs in a name; ``names`` gives, by name, the file that
     holds it.
@@ -70,11 +56,10 @@ def _match(
     Names are tried in their order: a device tree lists the board before its family, so a board's
     own profile wins over its family's. Of several parts in one name the longest decides.
     """
-    profiles = list(devices)
     for name, file in names.items():
         matching = [
             (len(part), device)
-            for device in profiles
+            for device in devices
             for part in parts_of(device.identity)
             if has_part(name, part)
         ]
@@ -109,11 +94,7 @@ def _dmi(system_root: Path) -> dict[str, str]:
     """The machine's DMI names, and the file of each."""
     names = {}
     for file in DMI_FILES:
-        with contextlib.suppress(OSError):
-            names[
-                (system_root / "sys/class/dmi/id" / file)
-                .read_text(encoding="utf-8", errors="replace")
-                .strip()
-            ] = f"/sys/class/dmi/id/{file}"
-    names.pop("", None)
+        name = text(system_root / "sys/class/dmi/id" / file)
+        if name:
+            names[name] = f"/sys/class/dmi/id/{file}"
     return names

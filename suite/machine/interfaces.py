@@ -10,7 +10,7 @@ LOOPBACK = 772
 """ARPHRD_LOOPBACK of linux/if_arp.h."""
 
 
-def interfaces_up(root: Path = Path("/")) -> tuple[str, ...]:
+def interfaces_up(root: Path) -> tuple[str, ...]:
     """Names of the interfaces that are up, without the loopback; "unknown" is the state of drivers
     that do not report one."""
     folders = sorted((root / "sys/class/net").glob("*"))
@@ -21,7 +21,7 @@ def interfaces_up(root: Path = Path("/")) -> tuple[str, ...]:
     )
 
 
-def describe_links(root: Path = Path("/")) -> tuple[dict[str, Any], ...]:
+def describe_links(root: Path) -> tuple[dict[str, Any], ...]:
     """Name, ``kind`` (wired, wireless, virtual) and ``speed_mbit_s`` of each interface that is up;
     ``reason`` when the speed is None."""
     return tuple(

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from reference_impls.contract import OWN_CGROUP
 from suite.errors import SuiteError
-from suite.machine.block_device import disk_of, mount_of
-from suite.machine.clocks import online_cores
+from suite.machine.clock_domains import online_cores
 from suite.machine.procfs import text
+from suite.machine.storage import disk_of, mount_of
 
 PERIOD_US = 100_000
 MIN_CORES, MAX_CORES = 0.01, 4096.0
@@ -119,7 +119,7 @@ def limited(limits: Sequence[Limit], root: Path = Path("/")) -> Iterator[Callabl
 
         def limit_process(pid: int) -> None:
             for group in groups:
-                _write(group / "cgroup.procs", str(pid), f"Process {pid} cannot be limited")
+                _write_setting(group / "cgroup.procs", str(pid), f"Process {pid} cannot be limited")
 
         yield limit_process
 
@@ -174,9 +174,9 @@ def _group(limit: Limit, root: Path) -> Iterator[Path]:
     try:
         is_v1 = folder.name == limit.v1
         if not is_v1 and limit.v2 not in (text(folder / "cgroup.subtree_control") or "").split():
-            _write(folder / "cgroup.subtree_control", f"+{limit.v2}", said)
+            _write_setting(folder / "cgroup.subtree_control", f"+{limit.v2}", said)
         for name, value in limit.v1_values if is_v1 else limit.v2_values:
-            _write(group / name, value, said)
+            _write_setting(group / name, value, said)
         yield group
     finally:
         _remove(group)
@@ -195,7 +195,7 @@ def _folder(limit: Limit, root: Path) -> Path:
     )
 
 
-def _write(path: Path, value: str, said: str) -> None:
+def _write_setting(path: Path, value: str, said: str) -> None:
     try:
         path.write_text(value, encoding="ascii")
     except OSError as error:

@@ -9,10 +9,10 @@ caps on clocks. Source: NVIDIA Jetson Linux Developer Guide, Platform Power and 
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from suite.machine.procfs import integer, text
+from suite.machine.procfs import integer, numbers, text
 
 CONFIGURATION = "etc/nvpmodel.conf"
 STATUS = "var/lib/nvpmodel/status"
@@ -58,18 +58,12 @@ class NvpMode:
     reason: str | None = None
 
 
-@dataclass
-class _Draft:
-    paths: dict[str, dict[str, str]] = field(default_factory=dict)
-    models: list[tuple[int, str, list[tuple[str, str, str]]]] = field(default_factory=list)
-
-
-def has_nvpmodel(root: Path = Path("/")) -> bool:
+def has_nvpmodel(root: Path) -> bool:
     """Whether the machine has NVIDIA's power modes."""
     return (root / CONFIGURATION).exists() or (root / STATUS).exists()
 
 
-def read_mode(root: Path = Path("/")) -> NvpMode:
+def read_mode(root: Path) -> NvpMode:
     """The mode of the machine below ``root``; never raises for a file that is missing, unreadable
     or malformed."""
     status = read_status(root)
@@ -103,7 +97,9 @@ def read_status(root: Path) -> tuple[int, str | None] | None:
 
 def parse_configuration(content: str) -> Configuration:
     """Parameters and modes of a configuration; lines that are neither are skipped."""
-    draft, kind, name = _Draft(), "", ""
+    paths: dict[str, dict[str, str]] = {}
+    modes: list[tuple[int, str, list[tuple[str, str, str]]]] = []
+    kind, name = "", ""
     for line in content.splitlines():
         section = _SECTION.match(line.strip())
         words = line.split()
@@ -111,20 +107,18 @@ def parse_configuration(content: str) -> Configuration:
             attributes = dict(_ATTRIBUTE.findall(section[2]))
             kind, name = section[1], attributes.get("NAME", "")
             if kind == "POWER_MODEL" and attributes.get("ID", "").isdigit() and name:
-                draft.models.append((int(attributes["ID"]), name, []))
+                modes.append((int(attributes["ID"]), name, []))
         elif line.lstrip().startswith("#"):
             continue
         elif kind == "PARAM" and len(words) == 2:
-            draft.paths.setdefault(name, {})[words[0]] = words[1]
-        elif kind == "POWER_MODEL" and draft.models:
+            paths.setdefault(name, {})[words[0]] = words[1]
+        elif kind == "POWER_MODEL" and modes:
             if len(words) == 3:
-                draft.models[-1][2].append((words[0], words[1], words[2]))
+                modes[-1][2].append((words[0], words[1], words[2]))
             elif len(words) == 2 and words[0].startswith("/"):
-                draft.models[-1][2].append((words[0], "", words[1]))
-    return Configuration(
-        draft.paths,
-        tuple(Model(number, title, tuple(settings)) for number, title, settings in draft.models),
-    )
+                modes[-1][2].append((words[0], "", words[1]))
+    models = (Model(number, title, tuple(settings)) for number, title, settings in modes)
+    return Configuration(paths, tuple(models))
 
 
 def _differences(root: Path, configuration: Configuration, model: Model) -> Iterator[str]:
@@ -182,7 +176,7 @@ def frequencies_at(root: Path, paths: Mapping[str, str]) -> tuple[int, ...]:
     limits = [paths[name] for name in ("", "MAX_FREQ", "MAX_FREQ" + _NEWER) if name in paths]
     beside = [f"{limit.rpartition('/')[0]}/{name}" for limit in limits for name in _TABLES]
     for table in (*named, *beside):
-        listed = text(root / table.lstrip("/"))
-        if listed:
-            return tuple(int(part) for part in listed.split() if part.isdigit())
+        found = numbers(root / table.lstrip("/"))
+        if found:
+            return found
     return ()

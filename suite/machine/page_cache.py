@@ -79,10 +79,14 @@ def drop_page_cache(directory: Path, root: Path = Path("/")) -> CacheDrop:
     files = data_files(directory)
     before = residency(files)
     os.sync()  # dirty pages are not dropped
-    method = DropMethod.WHOLE_MACHINE if _drop_whole_machine(root) else DropMethod.PER_FILE
-    if method is DropMethod.PER_FILE:
+    method = DropMethod.WHOLE_MACHINE
+    try:
+        (root / DROP_CACHES).write_text("1\n", encoding="ascii")
+    except OSError:
+        method = DropMethod.PER_FILE
         for path in files:
-            _drop_file(path)
+            with path.open("rb") as stream:
+                os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
     after = residency(files)
     is_cold = (
         None if after.resident_bytes is None else after.resident_bytes * 100 < after.size_bytes
@@ -132,22 +136,6 @@ def prepare_page_cache(directory: Path, asked: str) -> CacheState:
     except OSError as error:  # the implementation reports files that cannot be read
         return CacheState(asked, None, None, None, None, str(error))
     return CacheState(asked, is_cold, how, after.size_bytes, after.resident_bytes, after.reason)
-
-
-def _drop_whole_machine(root: Path) -> bool:
-    try:
-        (root / DROP_CACHES).write_text("1\n", encoding="ascii")
-    except OSError:
-        return False
-    return True
-
-
-def _drop_file(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
-    finally:
-        os.close(handle)
 
 
 def _resident_bytes(path: Path, size_bytes: int) -> int:

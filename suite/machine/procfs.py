@@ -23,6 +23,13 @@ def device_tree(root: Path, name: str) -> str | None:
     )
 
 
+def find(path: Path, pattern: str) -> str | None:
+    """What the first group of ``pattern`` matches in a file, where ``^`` is the start of a line;
+    None where it matches nothing."""
+    found = re.search(pattern, text(path) or "", re.MULTILINE)
+    return None if found is None else found[1].strip()
+
+
 def integer(path: Path) -> int | None:
     """The integer in a file; None when the file cannot be read or has other content."""
     content = text(path)
@@ -34,8 +41,13 @@ def integer(path: Path) -> int | None:
 
 def memory_bytes(root: Path, name: str) -> int | None:
     """A size in /proc/meminfo; None where it has none of that name."""
-    found = re.search(rf"^{name}:\s*(\d+) kB", text(root / "proc/meminfo") or "", re.MULTILINE)
-    return int(found[1]) * 1024 if found else None
+    kilobytes = find(root / "proc/meminfo", rf"^{name}:\s*(\d+) kB")
+    return None if kilobytes is None else int(kilobytes) * 1024
+
+
+def numbers(path: Path, scale: int = 1) -> tuple[int, ...]:
+    """The whole numbers in a file, times ``scale``, sorted; empty when it cannot be read."""
+    return tuple(sorted(int(part) * scale for part in (text(path) or "").split() if part.isdigit()))
 
 
 def in_order(paths: Iterable[Path]) -> list[Path]:
@@ -46,3 +58,16 @@ def in_order(paths: Iterable[Path]) -> list[Path]:
             int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path.name)
         ],
     )
+
+
+def kills_for_memory(root: Path = Path("/")) -> int | None:
+    """Processes that the kernel has killed for lack of memory since it started (/proc/vmstat,
+    oom_kill); None if it does not count them."""
+    kills = find(root / "proc/vmstat", r"^oom_kill (\d+)")
+    return None if kills is None else int(kills)
+
+
+def kills_since(before: int | None) -> int | None:
+    """How many more processes it has killed than ``before``; None if either number is unknown."""
+    now = kills_for_memory()
+    return None if now is None or before is None else now - before

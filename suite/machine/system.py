@@ -3,7 +3,6 @@ with a note."""
 
 import os
 import platform
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,11 +11,23 @@ from typing import Any
 from reference_impls.contract import boot_id
 from suite.machine.board_digest import BoardDigest, board_digest
 from suite.machine.interfaces import describe_links
-from suite.machine.power_mode import PowerSettings, read_power_settings
-from suite.machine.procfs import device_tree, memory_bytes
+from suite.machine.power_settings import PowerSettings, read_power_settings
+from suite.machine.procfs import device_tree, find, memory_bytes, text
 from suite.machine.storage import storage_of
 
 CORES, POWER_CHANGES = "cpu_cores", "power_changes"
+REASONS = {
+    "board": "neither /proc/device-tree/model nor /sys/class/dmi/id has the machine's name",
+    "cpu_model": "/proc/cpuinfo has no 'model name' or 'Model' line",
+    "cpu_cores": "not read from a recorded tree",
+    "memory_size_bytes": "/proc/meminfo has no MemTotal",
+    "cpu_governor": "the kernel offers no cpufreq governor for cpu0",
+    "operating_system": "/etc/os-release is missing",
+    "boot": "/proc/sys/kernel/random/boot_id is missing",
+    POWER_CHANGES: "the run has not ended, or this node's settings were not read after it",
+    "framework_version": "the implementation did not log it",
+}
+"""Why a field is None."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +74,7 @@ def board_name(root: Path = Path("/")) -> str | None:
     model = device_tree(root, "model")
     if model:
         return model
-    dmi = [_text(root / "sys/class/dmi/id" / name) for name in ("sys_vendor", "product_name")]
+    dmi = [text(root / "sys/class/dmi/id" / name) for name in ("sys_vendor", "product_name")]
     return " ".join(part for part in dmi if part) or None
 
 
@@ -96,36 +107,25 @@ def describe(
         if with_identity
         else BoardDigest(None, None, "left out by --no-identity")
     )
-    found = {
+    values = {
         "board": board_name(root),
         "board_digest": identity.digest,
         "cpu_model": cpu_model(root),
         "cpu_cores": len(os.sched_getaffinity(0)) if root == Path("/") else None,
         "memory_size_bytes": memory_bytes(root, "MemTotal"),
-        "cpu_governor": _text(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        "operating_system": _operating_system(root),
+        "cpu_governor": text(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") or None,
+        "operating_system": find(root / "etc/os-release", r'^PRETTY_NAME="?([^"\n]+)"?'),
         "boot": boot_id(str(root)),
         "power_mode": settings.label,
         POWER_CHANGES: None,
-    }
-    reasons = {
-        "board": "neither /proc/device-tree/model nor /sys/class/dmi/id has the machine's name",
-        "cpu_model": "/proc/cpuinfo has no 'model name' or 'Model' line",
-        "cpu_cores": "not read from a recorded tree",
-        "memory_size_bytes": "/proc/meminfo has no MemTotal",
-        "cpu_governor": "the kernel offers no cpufreq governor for cpu0",
-        "operating_system": "/etc/os-release is missing",
-        "boot": "/proc/sys/kernel/random/boot_id is missing",
-        "board_digest": identity.reason,
-        "power_mode": settings.notes.get("mode"),
-        POWER_CHANGES: "the run has not ended, or this node's settings were not read after it",
-        "storage_medium": storage.evidence,
-        "framework_version": "the implementation did not log it",
-    }
-    values = {
-        **found,
         "storage_medium": None if storage.medium is None else storage.medium.value,
         "framework_version": software.framework_version,
+    }
+    reasons = {
+        **REASONS,
+        "board_digest": identity.reason,
+        "power_mode": settings.notes.get("mode"),
+        "storage_medium": storage.evidence,
     }
     return SystemDescription(
         schema=1,
@@ -141,23 +141,23 @@ def describe(
         links=describe_links(root),
         notes={
             **{name: reasons[name] or "unknown" for name, value in values.items() if value is None},
-            **_cores_note(found["cpu_cores"]),
+            **_cores_note(values["cpu_cores"]),
         },
         **values,  # type: ignore[arg-type]
     )
 
 
-def compatible(root: Path = Path("/")) -> tuple[str, ...]:
+def compatible(root: Path) -> tuple[str, ...]:
     """The ``compatible`` entries of the device tree's root, the most specific first; empty without
     a device tree."""
     return tuple(entry for entry in (device_tree(root, "compatible") or "").split("\0") if entry)
 
 
-def gpus(root: Path = Path("/")) -> tuple[str, ...]:
+def gpus(root: Path) -> tuple[str, ...]:
     """The names of the GPUs that NVIDIA's driver lists, in the order of their addresses on the bus;
     empty without it."""
     folders = sorted((root / "proc/driver/nvidia/gpus").glob("*/information"))
-    return tuple(name for path in folders if (name := _field(path, r"^Model:\s*(.+)$")) is not None)
+    return tuple(name for path in folders if (name := find(path, r"^Model:\s*(.+)$")) is not None)
 
 
 def _cores_note(usable: object) -> dict[str, str]:
@@ -170,22 +170,6 @@ def _cores_note(usable: object) -> dict[str, str]:
     )
 
 
-def _text(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip("\0\n ") or None
-    except OSError:
-        return None
-
-
-def _field(path: Path, pattern: str) -> str | None:
-    match = re.search(pattern, _text(path) or "", re.MULTILINE)
-    return match.group(1).strip() if match else None
-
-
 def cpu_model(root: Path = Path("/")) -> str | None:
     """The kernel's name of the processor."""
-    return _field(root / "proc/cpuinfo", r"^(?:model name|Model)\s*:\s*(.+)$")
-
-
-def _operating_system(root: Path) -> str | None:
-    return _field(root / "etc/os-release", r'^PRETTY_NAME="?([^"\n]+)"?')
+    return find(root / "proc/cpuinfo", r"^(?:model name|Model)\s*:\s*(.+)$")

@@ -4,10 +4,11 @@ waits."""
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from reference_impls.contract import NS_PER_S
-from suite.meters.meter import Reading
+from suite.meters.meter import MeteredProcess, Moments, Reading, readings_of
 from suite.meters.schedule import Schedule
 
 SOURCE_TIMEOUT_S = 10.0
@@ -22,7 +23,7 @@ class Background:
     (:class:`suite.meters.schedule.Schedule`).
 
     ``produce`` may raise: a plug that cannot be reached for a moment only leaves a gap. After
-    ``source_timeout_s`` without a reading, :meth:`take` raises the last exception, so that the
+    ten seconds without a reading, :meth:`take` raises the last exception, so that the
     recorder counts a failure.
     """
 
@@ -32,15 +33,10 @@ class Background:
         produce: Callable[[], Sequence[Reading]],
         period_s: float,
         *,
-        source_timeout_s: float = SOURCE_TIMEOUT_S,
         at_random: bool = False,
     ) -> None:
-        self._name, self._produce, self._period_s, self._source_timeout_s = (
-            name,
-            produce,
-            period_s,
-            source_timeout_s,
-        )
+        self._name, self._produce, self._period_s = name, produce, period_s
+        self._source_timeout_s = SOURCE_TIMEOUT_S
         self._at_random = (name,) if at_random else ()
         self._readings: deque[Reading] = deque()
         self._error: Exception | None = None
@@ -61,7 +57,7 @@ class Background:
         self._thread.start()
 
     def take(self) -> list[Reading]:
-        """The readings since the last call; raises the last exception after ``source_timeout_s``
+        """The readings since the last call; raises the last exception after ten seconds
         without one."""
         taken = [self._readings.popleft() for _ in range(len(self._readings))]
         if (
@@ -92,10 +88,25 @@ class Background:
 
 
 class BackgroundMeter:
-    """What meters that wait for their source have in common. ``_background`` is made by the
-    subclass, and started by its ``open``."""
+    """What meters that wait for their source have in common: they :meth:`measure` in a background
+    thread. A reading's time is the middle of that."""
 
-    _background: Background
+    name: str
+    period_s: float
+    moments = Moments.FIXED
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._root = root
+        at_random = self.moments is Moments.RANDOM
+        self._background = Background(self.name, self._produce, self.period_s, at_random=at_random)
+
+    def measure(self) -> Mapping[str, tuple[float, str]]:
+        """Value and unit by channel; may wait, and raise."""
+        raise NotImplementedError
+
+    def open(self, process: MeteredProcess) -> None:
+        """Start the background thread."""
+        self._background.start()
 
     def read(self) -> list[Reading]:
         """The readings since the last call."""
@@ -108,3 +119,8 @@ class BackgroundMeter:
     def helper_cost_s(self) -> float:
         """CPU time of the background thread."""
         return self._background.cost_s
+
+    def _produce(self) -> list[Reading]:
+        before_ns = time.monotonic_ns()
+        values = self.measure()
+        return readings_of(self.name, (before_ns + time.monotonic_ns()) // 2, values)

@@ -7,11 +7,10 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from suite.meters.background import Background, BackgroundMeter
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Moments, Reading
+from suite.meters.background import BackgroundMeter
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Moments
 from suite.meters.settings import MeterSettings, load_settings, not_named
 
 TIMEOUT_S = 2.0
@@ -22,11 +21,9 @@ class HttpMeter(BackgroundMeter):
     """A plug that is queried on every period; subclasses define its address (:meth:`address`) and
     parse its reply (:meth:`parse`).
 
-    A reading's time is the middle between request and reply. A plug that cannot be reached for a
-    moment leaves a gap.
+    A plug that cannot be reached for a moment leaves a gap.
     """
 
-    name: str
     period_s = 1.0
     moments = Moments.RANDOM
     description: str
@@ -34,10 +31,7 @@ class HttpMeter(BackgroundMeter):
     # what to do about a reply "404 Not Found"
     absent: str = "check that it is a model that measures power"
 
-    def __init__(self, root: Path = Path("/")) -> None:
-        self._root = root
-        self._background = Background(self.name, self._produce, self.period_s, at_random=True)
-        self._address = ""
+    _address = ""
 
     def address(self, settings: MeterSettings) -> str | None:
         """Address (:func:`host`) and path of the request; None when meters.toml names no such
@@ -80,16 +74,11 @@ class HttpMeter(BackgroundMeter):
     def open(self, process: MeteredProcess) -> None:
         """Start the background thread."""
         self._address = str(self.address(load_settings(self._root)))
-        self._background.start()
+        super().open(process)
 
-    def _produce(self) -> list[Reading]:
-        before_ns = time.monotonic_ns()
-        reply = _query(self._address)
-        t_ns = (before_ns + time.monotonic_ns()) // 2
-        return [
-            Reading(t_ns, self.name, channel, value, unit)
-            for channel, (value, unit) in self.parse(reply).items()
-        ]
+    def measure(self) -> Mapping[str, tuple[float, str]]:
+        """Query the plug."""
+        return self.parse(_query(self._address))
 
 
 def host(address: str) -> str:

@@ -35,6 +35,9 @@ def is_number(value: float | None) -> bool:
 
 
 AVAILABLE = MeterAvailability(True)
+NO_PROC = MeterAvailability(
+    False, "/proc/stat is missing", "mount /proc: `mount -t proc proc /proc`"
+)
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,11 @@ class MeteredProcess:
 
     pid: int
     data_directory: Path
+
+
+def readings_of(source: str, t_ns: int, values: Mapping[str, tuple[float, str]]) -> list[Reading]:
+    """Readings of one moment, from value and unit by channel."""
+    return [Reading(t_ns, source, name, value, unit) for name, (value, unit) in values.items()]
 
 
 class Moments(str, enum.Enum):
@@ -88,6 +96,17 @@ class Meter(Protocol):
 
     def close(self) -> None:
         """Release what :meth:`open` acquired."""
+
+
+class MachineMeter:
+    """What meters of this machine's kernel have in common: the root of /proc and /sys, and nothing
+    to release."""
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._root = root
+
+    def close(self) -> None:
+        """Nothing to release."""
 
 
 @runtime_checkable

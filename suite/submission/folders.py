@@ -45,7 +45,7 @@ def read_folders(submission: Path) -> tuple[tuple[RunFolder, ...], tuple[Path, .
         if path.is_symlink() or (
             not _is_expected(path, parts)
             if is_file
-            else path not in filled and _is_odd_folder(parts)
+            else path not in filled and _is_misplaced(parts)
         ):
             unexpected.append(path)
         elif path.is_file() and len(parts) == 4 and parts[3] == RUN:
@@ -53,7 +53,7 @@ def read_folders(submission: Path) -> tuple[tuple[RunFolder, ...], tuple[Path, .
     return tuple(runs), tuple(unexpected)
 
 
-def _is_odd_folder(parts: tuple[str, ...]) -> bool:
+def _is_misplaced(parts: tuple[str, ...]) -> bool:
     """Whether a folder without a file has no place in a submission; those of a run are the
     bundle's."""
     return len(parts) <= RUN_DEPTH and parts not in ((PROBES,), (AUDITS,))

@@ -3,33 +3,37 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle, RunRecord
 from suite.errors import SuiteError
-from suite.submission.entries import entry_key
+from suite.files.schema import Positive
+from suite.submission.entry_keys import entry_key
 
-STATUSES = ("finished", "failed", "interrupted", "running")
-FINISHED = STATUSES[0]
+FINISHED = "finished"
 MAX_LAUNCHES = 10_000
+ShortName = Annotated[str, Meta(min_length=1, max_length=200)]
+Status = Annotated[str, Meta(pattern=f"^({FINISHED}|failed|interrupted|running)$")]
 
 
 @dataclass(frozen=True)
 class Launch:
     """One launch: the run's id, and how it ended (``running``: its harness was killed)."""
 
-    run_id: str
-    status: str
+    run_id: ShortName
+    status: Status
 
 
 @dataclass(frozen=True)
 class DeclaredEntry:
     """An entry's launches, and how many of them were planned to finish before the first began."""
 
-    workload: str
-    framework: str
-    planned_runs: int
+    workload: ShortName
+    framework: ShortName
+    planned_runs: Positive
     launches: tuple[Launch, ...]
 
 
@@ -81,35 +85,3 @@ def _scan(folders: Sequence[Path]) -> Iterator[RunRecord]:
         for path in sorted(folder.rglob(RUN)):
             if not path.is_symlink():
                 yield Bundle(path.parent).run()
-
-
-def build_entries(values: Any) -> tuple[DeclaredEntry, ...]:
-    """Entries from the plain values of a declaration; raises TypeError, KeyError or ValueError for
-    any other form."""
-    if (
-        not isinstance(values, list)
-        or sum(len(entry["launches"]) for entry in values) > MAX_LAUNCHES
-    ):
-        raise ValueError(f"entries must be a list with {MAX_LAUNCHES} launches at most")
-    return tuple(_build(entry) for entry in values)
-
-
-def _build(values: Mapping[str, Any]) -> DeclaredEntry:
-    if set(values) != set(DeclaredEntry.__dataclass_fields__):
-        raise ValueError(
-            f"an entry must have the keys {', '.join(DeclaredEntry.__dataclass_fields__)}"
-        )
-    planned, launches = (
-        values["planned_runs"],
-        tuple(Launch(**launch) for launch in values["launches"]),
-    )
-    texts = (values["workload"], values["framework"], *(launch.run_id for launch in launches))
-    if (
-        type(planned) is not int
-        or planned < 1
-        or not all(isinstance(text, str) and 0 < len(text) <= 200 for text in texts)
-    ):
-        raise ValueError("an entry has names that are not text, or planned_runs below 1")
-    if any(launch.status not in STATUSES for launch in launches):
-        raise ValueError(f"the status of a launch must be one of {', '.join(STATUSES)}")
-    return DeclaredEntry(values["workload"], values["framework"], planned, launches)

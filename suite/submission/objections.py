@@ -75,7 +75,7 @@ def read_objections(submission: Path) -> Objections:
     found, unreadable = {}, []
     for name in names[:MAX_FILES]:
         try:
-            found[name] = _read(folder / name, submission)
+            found[name] = _read_objection(folder / name, submission)
         except SuiteError as error:
             unreadable.append(str(error)[:MAX_SENTENCE_LENGTH])
     if len(names) > MAX_FILES:
@@ -83,7 +83,7 @@ def read_objections(submission: Path) -> Objections:
     return Objections(found, tuple(unreadable))
 
 
-def _read(path: Path, submission: Path) -> Objection:
+def _read_objection(path: Path, submission: Path) -> Objection:
     if path.suffix != ".toml" or path.is_symlink() or not path.is_file():
         raise FileError(path, "is not an objection, a plain file with a name that ends in .toml")
     if path.stat().st_size > MAX_FILE_BYTES:
@@ -100,36 +100,17 @@ def _read(path: Path, submission: Path) -> Objection:
 
 def _problem(objection: Objection, submission: Path) -> str | None:
     """The first thing that is wrong with it; None for none."""
-    lines = {"by": objection.by, "record": objection.record, "decided_by": objection.decided_by}
-    texts = {"text": objection.text, "decision": objection.decision}
-    wrong_line = next(
-        (
-            name
-            for name, line in lines.items()
-            if line is not None and not _is_text(line, MAX_LINE_LENGTH)
-        ),
-        None,
-    )
-    wrong_text = next(
-        (
-            name
-            for name, text in texts.items()
-            if text is not None and not _is_text(text, MAX_TEXT_LENGTH)
-        ),
-        None,
-    )
+    limits = {
+        **dict.fromkeys(("by", "record", "decided_by"), MAX_LINE_LENGTH),
+        **dict.fromkeys(("text", "decision"), MAX_TEXT_LENGTH),
+    }
+    texts = ((name, getattr(objection, name)) for name in limits)
+    wrong = [name for name, text in texts if text is not None and not _is_text(text, limits[name])]
     is_decided = objection.state is not ObjectionState.OPEN
     problems = (
         (objection.schema != SCHEMA, f"its schema must be {SCHEMA}"),
         (not _is_date(objection.date), "date must be YYYY-MM-DD"),
-        (
-            wrong_line is not None,
-            f"{wrong_line} must be text of {MAX_LINE_LENGTH} characters at most",
-        ),
-        (
-            wrong_text is not None,
-            f"{wrong_text} must be text of {MAX_TEXT_LENGTH} characters at most",
-        ),
+        *((True, f"{name} must be text of {limits[name]} characters at most") for name in wrong),
         (
             not _AGAINST.fullmatch(objection.against),
             "against must be the id of a rule or the name of a figure",

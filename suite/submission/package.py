@@ -3,7 +3,8 @@
 import re
 import shutil
 import subprocess
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,9 +18,10 @@ from suite.bundle.reader import FIRST_ROUND, Bundle
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import read_json, write_json
+from suite.files.name_forms import find_names
 from suite.files.names import plain_name
 from suite.files.paths import checkout
-from suite.files.redaction import find_names, names_of_machine
+from suite.files.redaction import names_of_machine
 from suite.submission.declaration import (
     SCHEMA,
     Code,
@@ -104,7 +106,7 @@ def package(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
         entries,
         implementations,
     )
-    try:
+    with _removed_on_failure(folder):
         for run_folder, bundle in folders.items():
             _copy(bundle, folder / run_folder)
         for target, source in evidence.items():
@@ -117,6 +119,13 @@ def package(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
             _refuse_disclosures(folder, {request.organization, *of_runs})
         if request.sign_with is not None:
             sign_submission(folder, request.sign_with)
+    return folder
+
+
+@contextmanager
+def _removed_on_failure(folder: Path) -> Iterator[None]:
+    try:
+        yield
     except SuiteError:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -125,7 +134,6 @@ def package(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
         raise SuiteError(
             f"The submission cannot be written to {folder}: {error.strerror}."
         ) from error
-    return folder
 
 
 def _folders(bundles: Sequence[Bundle], request: PackageRequest) -> dict[Path, Bundle]:
@@ -180,7 +188,12 @@ def _implementations(
                 f"{bundle.path} was trained by other files of {name} than another run; submit each"
                 " version of it separately."
             )
-        of = code if folder is None else code_of(_repository(folder.folder))
+        of = code
+        if folder is not None:
+            place = folder.folder.absolute()
+            of = code_of(
+                next((at for at in (place, *place.parents) if (at / ".git").exists()), None)
+            )
         declared[name] = DeclaredImplementation(
             name, digest, str(recorded.get("title")), str(recorded.get("language")), of
         )
@@ -191,18 +204,6 @@ def _implementations(
             " --implementation out."
         )
     return tuple(declared[name] for name in sorted(declared))
-
-
-def _repository(folder: Path) -> Path | None:
-    """The repository that the folder is in."""
-    return next(
-        (
-            parent
-            for parent in (folder.absolute(), *folder.absolute().parents)
-            if (parent / ".git").exists()
-        ),
-        None,
-    )
 
 
 def _audits(
@@ -295,14 +296,11 @@ def code_of(root: Path | None) -> Code:
     """
     if root is None or not (root / ".git").exists():
         return Code(None, None, None)
-    commit, address, changes = (
-        _git(root, *arguments)
-        for arguments in (
-            ("rev-parse", "HEAD"),
-            ("config", "--get", "remote.origin.url"),
-            ("status", "--porcelain"),
-        )
+    address, changes = (
+        _git(root, "config", "--get", "remote.origin.url"),
+        _git(root, "status", "--porcelain"),
     )
+    commit = _git(root, "rev-parse", "HEAD")
     return Code(_public_address(address), commit, None if changes is None else bool(changes))
 
 

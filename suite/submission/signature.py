@@ -59,9 +59,9 @@ class SubmissionSignature:
         )
 
 
-def allowed_signers(root: Path | None = None) -> Path:
+def allowed_signers() -> Path:
     """The keys of submitters, in OpenSSH's format; a submission cannot bring its own."""
-    return (root or repository_root()) / "submissions" / "ALLOWED_SIGNERS"
+    return repository_root() / "submissions" / "ALLOWED_SIGNERS"
 
 
 def sign_submission(directory: Path, key: Path) -> None:
@@ -106,13 +106,9 @@ def _digests(directory: Path) -> dict[str, str]:
     }
     return {
         name: sha256(files[name])
-        for name in sorted(files, key=_in_bytes)
+        for name in sorted(files, key=lambda name: name.encode("utf-8", "surrogateescape"))
         if name.partition("/")[0] not in UNLISTED
     }
-
-
-def _in_bytes(name: str) -> bytes:
-    return name.encode("utf-8", errors="surrogateescape")
 
 
 def _differences(text: str, present: Mapping[str, str]) -> tuple[Difference, ...]:
@@ -120,7 +116,9 @@ def _differences(text: str, present: Mapping[str, str]) -> tuple[Difference, ...
         name: digest for digest, _, name in (line.partition("  ") for line in text.splitlines())
     }
     found = [
-        Difference(name, f"a file with SHA-256 {listed[name][:64]}", _observed(present.get(name)))
+        Difference(
+            name, f"a file with SHA-256 {listed[name][:64]}", present.get(name, "no such file")
+        )
         for name in listed
         if present.get(name) != listed[name]
     ]
@@ -130,7 +128,3 @@ def _differences(text: str, present: Mapping[str, str]) -> tuple[Difference, ...
         if name not in listed
     ]
     return tuple(found[:MAX_DIFFERENCES])
-
-
-def _observed(digest: str | None) -> str:
-    return "no such file" if digest is None else digest

@@ -1,7 +1,6 @@
 """Training states that are handed in for an audit: the draw of the epoch, and whether a state is
 the one that the run logged."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,19 +64,10 @@ class KeptState:
         replayed_correct: int | None,
     ) -> StateAudit:
         """The record; an evaluation counts where both sides made it."""
-        if self.correct is None or replayed_correct is None:
-            return StateAudit(
-                self.epoch, self.value, losses, comparison, None, None, self.eval_samples
-            )
-        return StateAudit(
-            self.epoch,
-            self.value,
-            losses,
-            comparison,
-            self.correct,
-            replayed_correct,
-            self.eval_samples,
-        )
+        counts = (self.correct, replayed_correct)
+        if None in counts:
+            counts = (None, None)
+        return StateAudit(self.epoch, self.value, losses, comparison, *counts, self.eval_samples)
 
 
 def draw(path: Path, value: str | None) -> Draw:
@@ -144,13 +134,12 @@ def _verified(bundle: Bundle, request: contract.Request, handed_in: HandedIn) ->
         raise SuiteError(
             f"{handed_in.file} says that it was taken {said}, not after epoch {epoch}, step {step}."
         )
-    correct = next(_correct(bundle, epoch), None)
+    counts = (
+        event.metadata.get("correct")
+        for event in bundle.log().all("eval_accuracy")
+        if event.epoch == epoch
+    )
+    correct = next((count for count in counts if isinstance(count, int)), None)
     return KeptState(
         handed_in.file.resolve(), epoch, step, handed_in.value, correct, request.data.eval_samples
     )
-
-
-def _correct(bundle: Bundle, epoch: int) -> Iterator[int]:
-    for event in bundle.log().all("eval_accuracy"):
-        if event.epoch == epoch and isinstance(event.metadata.get("correct"), int):
-            yield event.metadata["correct"]

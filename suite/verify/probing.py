@@ -7,10 +7,9 @@ as ``.npy`` files: any language can read and write them (docs/implementing.md).
 """
 
 import json
-import subprocess
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -28,6 +27,7 @@ from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.launch.building import build
 from suite.launch.child_environment import child_environment
+from suite.launch.command import run_to_end
 from suite.launch.environments import Environment
 from suite.launch.mpirun import allow_root, find_mpirun, mpirun_command
 from suite.launch.placement import Placement
@@ -60,21 +60,42 @@ class ProbedImplementation:
 def probed(framework: Framework, environment: Environment) -> ProbedImplementation:
     """The framework's probe, built; raises SuiteError where it has none or cannot be built."""
     build(framework, environment)
-    digest, train = (
-        implementation_sha256(framework),
-        tuple(train_command(framework, environment.interpreter)),
+    interpreter, outside = environment.interpreter, framework.outside
+    module = (
+        f"{framework.module}.probe"
+        if outside is None
+        else " ".join(probe_command(framework, interpreter, "float64"))
     )
-    if framework.outside is None:
-        return ProbedImplementation(
-            framework.name,
-            environment.interpreter,
-            f"{framework.module}.probe",
-            sha256=digest,
-            train=train,
-        )
-    command = " ".join(probe_command(framework, environment.interpreter, "float64"))
     return ProbedImplementation(
-        framework.name, environment.interpreter, command, framework, digest, train
+        framework.name,
+        interpreter,
+        module,
+        None if outside is None else framework,
+        implementation_sha256(framework),
+        tuple(train_command(framework, interpreter)),
+    )
+
+
+def probe_request(
+    workload: Workload, precision: str, learning_rates: Sequence[float]
+) -> ProbeRequest:
+    """The request of a probe on one thread of the CPU, one rank and the workload's mini-batches."""
+    settings = workload.verification
+    return ProbeRequest(
+        probe_version=PROBE_VERSION,
+        model=workload.model,
+        classes=settings.classes,
+        image_shape=list(settings.image_shape),
+        batch_size=settings.batch_size,
+        dtype=precision,
+        seed=settings.seed,
+        optimizer=Optimizer(**asdict(workload.optimizer)),
+        learning_rates=list(learning_rates),
+        threads=1,
+        accelerator="cpu",
+        parallel=ALONE,
+        shares=1,
+        output="",
     )
 
 
@@ -82,7 +103,6 @@ def probe(
     implementation: ProbedImplementation,
     workload: Workload,
     precision: str,
-    threads: int = 1,
     shapes: Mapping[str, Shape] | None = None,
     accelerator: str = "cpu",
 ) -> Arrays:
@@ -96,28 +116,10 @@ def probe(
     after a few steps two networks differ. The statistics after the first forward pass do not depend
     on that.
     """
-    settings = workload.verification
-    rates = settings.learning_rates if precision == "float64" else settings.learning_rates[:1]
-    return probe_as(
-        implementation,
-        ProbeRequest(
-            probe_version=PROBE_VERSION,
-            model=workload.model,
-            classes=settings.classes,
-            image_shape=list(settings.image_shape),
-            batch_size=settings.batch_size,
-            dtype=precision,
-            seed=settings.seed,
-            optimizer=Optimizer(**asdict(workload.optimizer)),
-            learning_rates=list(rates),
-            threads=threads,
-            accelerator=accelerator,
-            parallel=ALONE,
-            shares=1,
-            output="",
-        ),
-        shapes or {},
-    )
+    rates = workload.verification.learning_rates
+    request = probe_request(workload, precision, rates if precision == "float64" else rates[:1])
+    request = request._replace(accelerator=accelerator)
+    return probe_as(implementation, request, shapes or {})
 
 
 def probe_as(
@@ -140,8 +142,12 @@ def probe_as(
             "--request",
             str(request_file),
         ]
-        _run(implementation, request, request_file, command, repository_root())
-        return _read(output, implementation)
+        _run_probe(implementation, request, request_file, command, repository_root())
+        return read_archive(
+            output,
+            f"The probe of {implementation.name} wrote no readable archive",
+            "; see docs/verifying.md for what it must write.",
+        )
 
 
 def _write_request(path: Path, values: Mapping[str, Any]) -> None:
@@ -185,11 +191,11 @@ def _probe_with_files(
             "--request",
             str(request_file),
         ]
-        _run(implementation, request, request_file, command, working_folder(outside))
+        _run_probe(implementation, request, request_file, command, working_folder(outside))
         return _read_files(output, implementation)
 
 
-def _run(
+def _run_probe(
     implementation: ProbedImplementation,
     request: ProbeRequest,
     request_file: Path,
@@ -206,43 +212,25 @@ def _run(
             variables,
             request_file.parent,
         )
-    try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            env=variables,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=TIMEOUT_S,
-        )
-    except OSError as error:
-        raise SuiteError(
-            f"{command[0]} cannot be started ({error.strerror}); it is the probe of"
-            f" {implementation.name}."
-        ) from error
-    except subprocess.TimeoutExpired:
-        raise SuiteError(
-            f"The probe of {implementation.name} did not finish within {TIMEOUT_S} s; run it by"
-            f" hand: {' '.join(command)}"
-        ) from None
-    if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or ["no output"])[-1][:300]
-        raise SuiteError(
-            f"The probe of {implementation.name} (`{implementation.module}`) ended with"
-            f" {done.returncode}: {last}"
-        )
+    run_to_end(
+        command,
+        folder,
+        f"The probe of {implementation.name} (`{implementation.module}`)",
+        TIMEOUT_S,
+        if_missing=f"it is the probe of {implementation.name}",
+        if_slow=f"run it by hand: {' '.join(command)}",
+        variables=variables,
+    )
 
 
-def _read(output: Path, implementation: ProbedImplementation) -> dict[str, "np.ndarray[Any, Any]"]:
+def read_archive(path: Path, problem: str, remedy: str = ".") -> dict[str, "np.ndarray[Any, Any]"]:
+    """The arrays of an archive, without pickles; raises SuiteError, which begins with ``problem``,
+    for one that cannot be read."""
     try:
-        with np.load(output, allow_pickle=False) as archive:
+        with np.load(path, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
     except (OSError, ValueError, zipfile.BadZipFile) as error:
-        raise SuiteError(
-            f"The probe of {implementation.name} wrote no readable archive ({str(error)[:200]});"
-            " see docs/verifying.md for what it must write."
-        ) from error
+        raise SuiteError(f"{problem} ({str(error)[:200]}){remedy}") from error
 
 
 def _read_files(

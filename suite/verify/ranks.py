@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from reference_impls.contract import LOCAL, Optimizer, Parallel
-from reference_impls.probe import PROBE_VERSION, ProbeRequest
+from reference_impls.contract import LOCAL, Parallel
+from reference_impls.probe import ProbeRequest
 from suite import __version__
 from suite.catalog.workloads import Workload
-from suite.verify.compare import Arrays, Difference, compare
-from suite.verify.probing import ALONE, ProbedImplementation, probe_as
+from suite.verify.compare import Difference, compare
+from suite.verify.probing import ALONE, ProbedImplementation, probe_as, probe_request
 
 SCHEMA = 1
 STEPS = 50
@@ -79,12 +79,10 @@ def verify_ranks(
         _request(workload, ALONE, parallel.ranks, parallel.ranks if by_shares else 1, steps),
     )
     tolerances = workload.verification.tolerances
-    limits = {
-        "losses": tolerances.losses,
-        "parameter": tolerances.parameter,
-        "statistic": tolerances.statistic,
-    }
-    differences = (*compare(expected, found, limits), _apart(found))
+    limits = {name: getattr(tolerances, name) for name in ("losses", "parameter", "statistic")}
+    # ranks that received the same sums have bit-identical parameters
+    apart = Difference("ranks apart", float(found["apart"]), 0.0, "")
+    differences = (*compare(expected, found, limits), apart)
     return RanksVerdict(
         SCHEMA,
         __version__,
@@ -105,30 +103,11 @@ def _samples(workload: Workload, ranks: int) -> int:
     return workload.verification.samples_per_rank * ranks + 1
 
 
-def _apart(found: Arrays) -> Difference:
-    """Ranks that received the same sums have bit-identical parameters."""
-    return Difference("ranks apart", float(found["apart"]), 0.0, "")
-
-
 def _request(
     workload: Workload, parallel: Parallel, ranks: int, shares: int, steps: int
 ) -> ProbeRequest:
-    settings = workload.verification
-    first, last = settings.learning_rates[0], settings.learning_rates[-1]
+    first, *_, last = workload.verification.learning_rates
     rates = [first] * (steps // 2) + [last] * (steps - steps // 2)
-    return ProbeRequest(
-        PROBE_VERSION,
-        workload.model,
-        settings.classes,
-        list(settings.image_shape),
-        _samples(workload, ranks),
-        "float64",
-        settings.seed,
-        Optimizer(**asdict(workload.optimizer)),
-        rates,
-        1,
-        "cpu",
-        parallel,
-        shares,
-        "",
+    return probe_request(workload, "float64", rates)._replace(
+        batch_size=_samples(workload, ranks), parallel=parallel, shares=shares
     )

@@ -4,26 +4,23 @@ implementation and the loop, or in float64."""
 import csv
 import json
 import math
-import subprocess
 import tempfile
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
 
 from reference_impls import contract
 from suite.bundle.log import read_log
 from suite.catalog.frameworks import Framework
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
-from suite.launch.child_environment import child_environment, usable_cores
+from suite.launch.child_environment import child_environment
+from suite.launch.command import run_to_end
 from suite.launch.environments import find
+from suite.verify.probing import ALONE, read_archive
 
 TIMEOUT_S = 3600
 LOSSES_NAME = "losses.npz"
-ALONE = contract.Parallel(1, 1, "none", 0, False)
 
 
 @dataclass(frozen=True)
@@ -74,13 +71,11 @@ def replay_in_float64(
             f"{framework.module}.replay",
             start,
         )
-        try:
-            with np.load(Path(folder) / LOSSES_NAME, allow_pickle=False) as archive:
-                return tuple(map(float, archive["losses"])), bool(archive["by_shares"])
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-            raise SuiteError(
-                f"The replay in {framework.title} wrote no readable losses ({str(error)[:200]})."
-            ) from error
+        problem = f"The replay in {framework.title} wrote no readable losses"
+        arrays = read_archive(Path(folder) / LOSSES_NAME, problem)
+        if not {"losses", "by_shares"} <= arrays.keys():
+            raise SuiteError(f"{problem} (it has {', '.join(arrays) or 'nothing'}).")
+        return tuple(map(float, arrays["losses"])), bool(arrays["by_shares"])
 
 
 def _train(
@@ -107,40 +102,25 @@ def train(request: contract.Request, command: Sequence[str], folder: Path, what:
     path.write_text(json.dumps(contract.request_to_dict(request)), encoding="utf-8")
     tf32 = request.precision == contract.TF32
     variables = {**child_environment(request.threads, tf32=tf32), "TF_CPP_MIN_LOG_LEVEL": "3"}
-    try:
-        done = subprocess.run(
-            [*command, "--request", str(path)],
-            cwd=folder,
-            env=variables,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-    except OSError as error:
-        raise SuiteError(
-            f"{command[0]} cannot be started ({error.strerror}); create the environment again with"
-            " `suite env create`."
-        ) from error
-    except subprocess.TimeoutExpired:
-        raise SuiteError(
-            f"{what} did not finish within {TIMEOUT_S} s; ask for fewer steps or smaller"
-            " mini-batches."
-        ) from None
-    if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or ["no output"])[-1][:300]
-        raise SuiteError(f"{what} ended with {done.returncode}: {last}")
+    run_to_end(
+        [*command, "--request", str(path)],
+        folder,
+        what,
+        TIMEOUT_S,
+        if_missing="create the environment again with `suite env create`",
+        if_slow="ask for fewer steps or smaller mini-batches.",
+        variables=variables,
+    )
+
+
+def recorded_losses(path: Path) -> list[float]:
+    """The losses of a file of step records, in order."""
+    with path.open(encoding="utf-8", newline="") as stream:
+        return [float(row["loss"]) for row in csv.DictReader(stream)]
 
 
 def _losses(path: Path) -> tuple[float, ...]:
-    with path.open(encoding="utf-8", newline="") as stream:
-        losses = tuple(float(row["loss"]) for row in csv.DictReader(stream))
+    losses = recorded_losses(path)
     if not all(map(math.isfinite, losses)):
         raise SuiteError(f"The replay's losses are not finite numbers ({path.name}).")
-    return losses
-
-
-def usable_threads(default: int | None) -> int:
-    """The workload's number of threads, else one per usable core."""
-    return default or usable_cores()
+    return tuple(losses)

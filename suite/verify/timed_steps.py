@@ -8,10 +8,8 @@ implementation of the checkout also keeps its training state, which shows what t
 every parameter.
 """
 
-import csv
 import math
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -33,10 +31,11 @@ from suite.catalog.workloads import OF_STATES, TimedSteps, Workload
 from suite.datasets.synthetic import FOLDERS, WRITERS
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
+from suite.launch.child_environment import usable_cores
 from suite.launch.environments import find
 from suite.verify.compare import Arrays, Difference, compare
-from suite.verify.probing import ProbedImplementation
-from suite.verify.replaying import ALONE, train, usable_threads
+from suite.verify.probing import ALONE, ProbedImplementation, read_archive
+from suite.verify.replaying import recorded_losses, train
 from suite.verify.state_changes import (
     BIAS_PATH,
     DECAY,
@@ -109,7 +108,9 @@ def timed_reference(
         first = request._replace(
             steps=1, optimizer=request.optimizer._replace(base_learning_rate=first_rate)
         )
-        arrays = _at_rate(_referee(request, Path(folder)), first_rate / timed.base_learning_rate)
+        arrays = _with_scaled_update(
+            _referee(request, Path(folder)), first_rate / timed.base_learning_rate
+        )
         yield TimedReference(request, first, arrays, timed.tolerances.by_quantity())
 
 
@@ -132,7 +133,7 @@ def timed_differences(
     with tempfile.TemporaryDirectory(prefix="timed-") as folder:
         tolerances = dict(reference.tolerances)
         if implementation.outside is None:
-            found = _of_states(implementation, reference, Path(folder))
+            found = _state_arrays(implementation, reference, Path(folder))
         else:
             found = _trained(implementation, reference.request, Path(folder) / "run")
             tolerances = {
@@ -153,16 +154,8 @@ def _timing(implementation: ProbedImplementation, accelerator: str) -> str:
 def _request(
     workload: Workload, timed: TimedSteps, of_a_run: int | None, processor: Processor, folder: Path
 ) -> contract.Request:
-    definition, batch_size = load_data_set(workload.data), of_a_run or timed.batch_size
-    evaluated = (
-        timed.evaluated
-        if of_a_run is None
-        else max(timed.evaluated, whole_evaluation(definition.layout))
-    )
-    classes, samples = definition.classes or FOLDERS, batch_size + ragged(batch_size)
-    data = folder / "data"
-    data.mkdir()
-    WRITERS[definition.layout](data, definition, samples, evaluated, SEED)
+    batch_size = of_a_run or timed.batch_size
+    data = _generated_data(workload, timed, of_a_run, batch_size, folder / "data")
     optimizer = contract.Optimizer(**asdict(workload.optimizer))
     return contract.Request(
         contract.CONTRACT_VERSION,
@@ -182,9 +175,7 @@ def _request(
             base_learning_rate=timed.base_learning_rate, weight_decay=timed.weight_decay
         ),
         workload.initial_weights,
-        contract.DataSet(
-            workload.data, str(data), definition.layout, classes, samples, evaluated, False, True
-        ),
+        data,
         contract.Preprocessing(
             list(workload.preprocessing.mean),
             [deviation / timed.contrast for deviation in workload.preprocessing.std],
@@ -195,10 +186,24 @@ def _request(
         "read",
         False,
         processor.accelerator,
-        usable_threads(workload.threads),
+        workload.threads or usable_cores(),
         None,
         str(folder),
         precision=processor.precision,
+    )
+
+
+def _generated_data(
+    workload: Workload, timed: TimedSteps, of_a_run: int | None, batch_size: int, folder: Path
+) -> contract.DataSet:
+    definition, evaluated = load_data_set(workload.data), timed.evaluated
+    if of_a_run is not None:
+        evaluated = max(evaluated, whole_evaluation(definition.layout))
+    classes, samples = definition.classes or FOLDERS, batch_size + ragged(batch_size)
+    folder.mkdir()
+    WRITERS[definition.layout](folder, definition, samples, evaluated, SEED)
+    return contract.DataSet(
+        workload.data, str(folder), definition.layout, classes, samples, evaluated, False, True
     )
 
 
@@ -211,11 +216,7 @@ def _referee(request: contract.Request, folder: Path) -> dict[str, "np.ndarray"]
         repository_root(),
         f"The referee (`python -m {module}`)",
     )
-    try:
-        with np.load(folder / REFEREE_NAME, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
-        raise SuiteError(f"The referee wrote no readable archive ({str(error)[:200]}).") from error
+    arrays = read_archive(folder / REFEREE_NAME, "The referee wrote no readable archive")
     losses, correct = arrays.pop("losses"), arrays.pop("correct")
     own = tuple(f"{name}/" for name in (INITIAL, WAY, STATISTIC_WAY))
     named = {
@@ -247,8 +248,7 @@ def _trained(
         f"The training of {implementation.name} (`{' '.join(implementation.train)}`)",
     )
     try:
-        with (folder / contract.steps_name(0)).open(encoding="utf-8", newline="") as stream:
-            losses = np.array([float(row["loss"]) for row in csv.DictReader(stream)])
+        losses = np.array(recorded_losses(folder / contract.steps_name(0)))
         evaluations = read_log(folder / contract.log_name(0)).all("eval_accuracy")
         correct = np.array(
             [float(event.metadata.get("correct", math.nan)) for event in evaluations]
@@ -261,7 +261,7 @@ def _trained(
     return {FIRST_LOSS: losses[:1], LOSSES: losses, CORRECT: np.cumsum(correct)}
 
 
-def _of_states(
+def _state_arrays(
     implementation: ProbedImplementation, reference: TimedReference, folder: Path
 ) -> dict[str, "np.ndarray"]:
     """The losses and evaluations of all steps, and what two states show: after all steps, and after
@@ -271,7 +271,7 @@ def _of_states(
     take hundreds of megabytes.
     """
     initial, update, way, statistic_way = (
-        _named(reference.arrays, kind) for kind in (INITIAL, UPDATE, WAY, STATISTIC_WAY)
+        _arrays_of(reference.arrays, kind) for kind in (INITIAL, UPDATE, WAY, STATISTIC_WAY)
     )
     keeping = _keeping(folder / "states") if PATH in reference.tolerances else ()
     found = _trained(implementation, reference.request, folder / "run", *keeping)
@@ -298,7 +298,7 @@ def _keeping(folder: Path) -> tuple[str, str]:
     return "--keep-states", str(folder)
 
 
-def _at_rate(arrays: dict[str, "np.ndarray"], multiple: float) -> Arrays:
+def _with_scaled_update(arrays: dict[str, "np.ndarray"], multiple: float) -> Arrays:
     """With the first update that the referee would make at a multiple of the rate: it is
     proportional to it."""
     return {
@@ -314,7 +314,7 @@ def _decayed(request: contract.Request, initial: Arrays) -> Arrays:
     return {name: -rate * optimizer.weight_decay * value for name, value in initial.items()}
 
 
-def _named(arrays: Arrays, quantity: str) -> Arrays:
+def _arrays_of(arrays: Arrays, quantity: str) -> Arrays:
     """A quantity's arrays by their own names."""
     prefix = f"{quantity}/"
     return {

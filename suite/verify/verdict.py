@@ -14,7 +14,7 @@ from suite.catalog.workloads import GOLDEN, NARROW, PARAMETER_COUNT, WIDE, Workl
 from suite.errors import SuiteError
 from suite.verify.compare import Arrays, Difference, compare
 from suite.verify.probing import NO_SHAPES, ProbedImplementation, Shape, probe
-from suite.verify.timed_steps import Processor, TimedReference, timed_differences, timed_reference
+from suite.verify.timed_steps import Processor, timed_differences, timed_reference
 
 SCHEMA = 2
 
@@ -133,20 +133,7 @@ def verify(
             else probe_both(implementation, workload, shapes, options.accelerator)
         )
         verdicts.append(judge(implementation, workload, expected, found, options.accelerator))
-    settings, batch_size = workload.verification.timed, None
-    if settings is None:
-        report(
-            "the steps of the program that is timed are not compared: no tolerances were measured"
-            f" for {workload.name}"
-        )
-    elif any(implementation.train for implementation in implementations):
-        processor = Processor(options.accelerator, options.precision)
-        with timed_reference(workload, settings, options.batch_size, processor, report) as timed:
-            batch_size = timed.request.global_batch_size
-            verdicts = [
-                _with_timed(verdict, one, timed, report)
-                for verdict, one in zip(verdicts, implementations, strict=True)
-            ]
+    batch_size, verdicts = _with_timed_steps(workload, implementations, verdicts, report, options)
     return EquivalenceVerdict(
         SCHEMA,
         __version__,
@@ -160,19 +147,34 @@ def verify(
     )
 
 
-def _with_timed(
-    verdict: ImplementationVerdict,
-    implementation: ProbedImplementation,
-    timed: TimedReference,
+def _with_timed_steps(
+    workload: Workload,
+    implementations: Sequence[ProbedImplementation],
+    verdicts: list[ImplementationVerdict],
     report: Callable[[str], None],
-) -> ImplementationVerdict:
-    if not implementation.train:
-        return verdict
-    report(f"training the timed steps in {implementation.name}")
-    differences = tuple(
-        (timed.request.precision, one) for one in timed_differences(implementation, timed)
-    )
-    return replace(verdict, differences=(*verdict.differences, *differences))
+    options: VerifyOptions,
+) -> tuple[int | None, list[ImplementationVerdict]]:
+    """The verdicts with the differences of the timed steps, and the size of their mini-batches;
+    None where no steps are compared."""
+    settings = workload.verification.timed
+    if settings is None:
+        report(
+            "the steps of the program that is timed are not compared: no tolerances were measured"
+            f" for {workload.name}"
+        )
+    if settings is None or not any(one.train for one in implementations):
+        return None, verdicts
+    processor, found = Processor(options.accelerator, options.precision), []
+    with timed_reference(workload, settings, options.batch_size, processor, report) as timed:
+        for verdict, one in zip(verdicts, implementations, strict=True):
+            differences = list(verdict.differences)
+            if one.train:
+                report(f"training the timed steps in {one.name}")
+                differences += [
+                    (timed.request.precision, each) for each in timed_differences(one, timed)
+                ]
+            found.append(replace(verdict, differences=tuple(differences)))
+        return timed.request.global_batch_size, found
 
 
 def probe_both(
@@ -216,10 +218,9 @@ def judge(
     # the reference itself is checked for its number of parameters and the pinned numbers
     if found is not expected:
         differences += [
-            (WIDE, one) for one in compare(expected[WIDE], found[WIDE], tolerances[WIDE])
-        ]
-        differences += [
-            (NARROW, one) for one in compare(expected[NARROW], found[NARROW], tolerances[NARROW])
+            (precision, one)
+            for precision in (WIDE, NARROW)
+            for one in compare(expected[precision], found[precision], tolerances[precision])
         ]
     return ImplementationVerdict(
         implementation.name,

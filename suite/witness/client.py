@@ -57,7 +57,8 @@ def ask(
                 else _state(address, digest, timeout_s)
             )
         except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
-            reason = _reason(error)
+            cause = error.reason if isinstance(error, urllib.error.URLError) else error
+            reason = cause if isinstance(cause, str) else f"{type(cause).__name__}: {cause}"
         if token is not None:
             return Answer(digest, asked_ns, time.monotonic_ns(), attempt, token, None)
     return Answer(
@@ -118,8 +119,3 @@ def _post(address: str, body: bytes, content_type: str, timeout_s: float) -> byt
                     f" {timeout_s:g} s"
                 )
     return content
-
-
-def _reason(error: Exception) -> str:
-    cause = error.reason if isinstance(error, urllib.error.URLError) else error
-    return f"{type(cause).__name__}: {cause}" if not isinstance(cause, str) else cause

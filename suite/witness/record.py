@@ -66,22 +66,13 @@ class WitnessRecord:
 def receipt_digest(run_id: str, request: Mapping[str, Any], nonce: Mapping[str, Any] | None) -> str:
     """What the receipt is over: the run's id, its request and its nonce as run.json records
     them."""
-    values = {
-        "what": "receipt",
-        "run_id": run_id,
-        "request_sha256": sha256_of_text(canonical_json(dict(request))),
-        "nonce": nonce,
-    }
-    return sha256_of_text(canonical_json(values))
+    request_sha256 = sha256_of_text(canonical_json(dict(request)))
+    return _digest("receipt", run_id, request_sha256=request_sha256, nonce=nonce)
 
 
 def stamp_digest(run_id: str, heads: Sequence[str], receipt: Mapping[str, Any] | None) -> str:
     """What the stamp is over: the run's id, the heads of all ranks' logs, and the receipt."""
-    return sha256_of_text(
-        canonical_json(
-            {"what": "stamp", "run_id": run_id, "heads": list(heads), "receipt": receipt}
-        )
-    )
+    return _digest("stamp", run_id, heads=list(heads), receipt=receipt)
 
 
 def files_digest(
@@ -92,14 +83,11 @@ def files_digest(
 ) -> str:
     """What the stamp of the closing is over: the run's id, the digests of the bundle's files by
     name, the receipt and the first stamp."""
-    values = {
-        "what": "files",
-        "run_id": run_id,
-        "files": dict(files),
-        "receipt": receipt,
-        "stamp": stamp,
-    }
-    return sha256_of_text(canonical_json(values))
+    return _digest("files", run_id, files=dict(files), receipt=receipt, stamp=stamp)
+
+
+def _digest(what: str, run_id: str, **values: Any) -> str:
+    return sha256_of_text(canonical_json({"what": what, "run_id": run_id, **values}))
 
 
 def read_witness_record(directory: Path) -> WitnessRecord | None:

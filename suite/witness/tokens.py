@@ -1,5 +1,5 @@
 """Verifies tokens: signed statements of a lab's witness, and time stamps of an authority (RFC
-3161)."""
+3161); says what those of a bundle prove, and by whom a run was witnessed."""
 
 import base64
 import binascii
@@ -8,14 +8,16 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from suite.files.paths import rules_folder
 from suite.files.signature import SignatureState, verify
+from suite.witness.record import Answer, WitnessRecord, files_digest, receipt_digest, stamp_digest
 from suite.witness.statement import NAMESPACE, read_statement
 
 ALLOWED_SIGNERS = "allowed_signers"
@@ -42,10 +44,10 @@ class TokenVerdict:
     reason: str | None = None
 
 
-def trust_list(root: Path | None = None) -> Path:
+def trust_list() -> Path:
     """The folder of the witnesses that the rulebook knows: ``allowed_signers`` and certificates of
     authorities, ``<name>.pem``."""
-    return rules_folder(root) / "witnesses"
+    return rules_folder() / "witnesses"
 
 
 def verify_token(token: Mapping[str, Any], digest: str, trusted: Path) -> TokenVerdict:
@@ -107,13 +109,13 @@ def _verify_file(path: Path, digest: str, authorities: Sequence[Path]) -> TokenV
         tzinfo=timezone.utc
     )
     time_s = moment.timestamp() + float(fraction or 0)
+
+    def is_stamped_by(certificates: Path, *options: str) -> bool:
+        arguments = ("-in", str(path), "-digest", digest, *options, "-CAfile", str(certificates))
+        return _openssl("ts", "-verify", *arguments) is not None
+
     for authority in authorities:
-        if (
-            _openssl(
-                "ts", "-verify", "-in", str(path), "-digest", digest, "-CAfile", str(authority)
-            )
-            is not None
-        ):
+        if is_stamped_by(authority):
             return TokenVerdict(SignatureState.KNOWN, time_s, authority.stem)
     own = path.with_suffix(".pem")
     token = path.with_suffix(".tst")
@@ -122,20 +124,7 @@ def _verify_file(path: Path, digest: str, authorities: Sequence[Path]) -> TokenV
         _openssl("pkcs7", "-inform", "DER", "-in", str(token), "-print_certs") or "",
         encoding="utf-8",
     )
-    if (
-        _openssl(
-            "ts",
-            "-verify",
-            "-in",
-            str(path),
-            "-digest",
-            digest,
-            "-partial_chain",
-            "-CAfile",
-            str(own),
-        )
-        is not None
-    ):
+    if is_stamped_by(own, "-partial_chain"):
         return TokenVerdict(
             SignatureState.UNKNOWN, time_s, reason="its authority is not in rules/witnesses"
         )
@@ -159,3 +148,58 @@ def _openssl(*arguments: str) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.decode("utf-8", errors="replace") if done.returncode == 0 else None
+
+
+@dataclass(frozen=True)
+class WitnessVerdict:
+    """The verdicts on receipt, stamp, and stamp over the files; None where the witness did not
+    answer, or was not asked."""
+
+    receipt: TokenVerdict | None
+    stamp: TokenVerdict | None
+    files: TokenVerdict | None
+
+    @property
+    def by(self) -> str | None:
+        """The one witness of the rulebook that saw beginning, end and files; None if there is none.
+        Says nothing about times and files."""
+        if self.receipt is None or self.stamp is None or self.files is None:
+            return None
+        tokens = (self.receipt, self.stamp, self.files)
+        is_known = all(token.state is SignatureState.KNOWN for token in tokens)
+        return (
+            self.receipt.witness
+            if is_known and len({token.witness for token in tokens}) == 1
+            else None
+        )
+
+
+def judge_tokens(
+    record: WitnessRecord,
+    run_id: str,
+    request: Mapping[str, Any],
+    nonce: Mapping[str, Any] | None,
+    trusted: Path,
+) -> WitnessVerdict:
+    """Verify the tokens of a record against what run.json and the record itself hold."""
+    receipt = _judge(record.receipt, lambda: receipt_digest(run_id, request, nonce), trusted)
+    stamp = (
+        None
+        if record.stamp is None
+        else _judge(
+            record.stamp, lambda: stamp_digest(run_id, record.heads, record.receipt.token), trusted
+        )
+    )
+    over_files = partial(
+        files_digest,
+        run_id,
+        record.files,
+        record.receipt.token,
+        None if record.stamp is None else record.stamp.token,
+    )
+    files = None if record.files_stamp is None else _judge(record.files_stamp, over_files, trusted)
+    return WitnessVerdict(receipt, stamp, files)
+
+
+def _judge(answer: Answer, digest: Callable[[], str], trusted: Path) -> TokenVerdict | None:
+    return None if answer.token is None else verify_token(answer.token, digest(), trusted)

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from suite.files.redaction import is_telling
+from suite.files.name_forms import is_telling
 from suite.machine.board_digest import SERIAL_NUMBERS
 from suite.machine.procfs import text
 

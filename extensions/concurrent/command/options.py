@@ -22,8 +22,7 @@ from suite.extensions.concurrent.measuring.schedules import ScheduleKind
 from suite.extensions.concurrent.record.arrivals import ArrivalKind, Arrivals, of_trace
 from suite.launch.child_environment import refuse_threads
 from suite.launch.environments import find
-from suite.launch.sides import Side
-from suite.launch.turns import usable
+from suite.launch.turns import Side, usable
 
 RUNS = Path("runs")
 

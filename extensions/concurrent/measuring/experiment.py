@@ -23,10 +23,8 @@ from suite.extensions.concurrent.record.layout import beside, inference_alone, t
 from suite.extensions.concurrent.record.records import INFERENCE, TRAINING, Setting, write_recording
 from suite.files.durable import refuse_no_folder
 from suite.files.redaction import DATA, OUTPUT, machine_redactor
-from suite.launch.memory_errors import says_out_of_memory
-from suite.launch.priority import raised
-from suite.launch.sides import Side, start_training
-from suite.launch.turns import Child, ProcessEnded
+from suite.launch.process import says_out_of_memory
+from suite.launch.turns import Child, ProcessEnded, Side, raised, start_training
 
 BASELINE_SHARE = 0.25
 """Length of each baseline, of the duration."""

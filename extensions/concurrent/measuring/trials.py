@@ -30,7 +30,7 @@ from suite.extensions.concurrent.record.calculated import (
     training_figures,
 )
 from suite.extensions.concurrent.record.records import read_recording
-from suite.launch.sides import Side
+from suite.launch.turns import Side
 
 SCHEDULES = (ScheduleKind.CONCURRENT, ScheduleKind.SLICED, ScheduleKind.MANAGED)
 """Sequential is never among the best: images wait for half of the measurement."""

@@ -34,9 +34,8 @@ from suite.extensions.counted_steps.record import (
 from suite.files.json_file import write_json
 from suite.launch.child_environment import child_environment
 from suite.launch.environments import Environment, find
-from suite.launch.gate import release
-from suite.launch.process import start, terminate, wait
-from suite.launch.sides import Side
+from suite.launch.process import release, start, terminate, wait
+from suite.launch.turns import Side
 from suite.machine.system import cpu_model
 
 PROCESSORS = {

@@ -14,8 +14,7 @@ from pathlib import Path
 from reference_impls.turns.messages import CONTINUE, PAUSE, PAUSED, STEP_TIMES
 from suite.errors import SuiteError
 from suite.extensions.counted_steps.record import TimedSteps
-from suite.launch.sides import Side, start_training
-from suite.launch.turns import Child
+from suite.launch.turns import Child, Side, start_training
 from suite.machine.core_clock import CoreClock, can_measure, clocks_hz
 from suite.machine.process_tree import cpu_s, process_tree
 

@@ -32,9 +32,8 @@ from suite.files.json_file import read_json, write_json
 from suite.files.redaction import DATA, OUTPUT, machine_redactor
 from suite.launch.child_environment import child_environment, usable_cores
 from suite.launch.environments import Environment, find
-from suite.launch.gate import release
 from suite.launch.placement import Placement
-from suite.launch.process import start, terminate, wait
+from suite.launch.process import release, start, terminate, wait
 from suite.machine.limits import when_idle
 from suite.machine.system import Software, describe
 

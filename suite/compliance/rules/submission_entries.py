@@ -13,7 +13,7 @@ from suite.compliance.rule import Rule, Violation, Violations
 from suite.compliance.rules.run_record import is_command
 from suite.compliance.submission_rule import OfSubmission, SubmissionContext
 from suite.submission.declaration import NAME
-from suite.submission.entries import entry_settings, split_key, timing_of
+from suite.submission.entry_keys import entry_settings, split_key, timing_of
 from suite.submission.launches import FINISHED
 
 ORDER = 104  # after the layout

@@ -12,8 +12,7 @@ from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Viol
 from suite.errors import FileError
 from suite.files.signature import SignatureState
 from suite.witness.record import WitnessRecord, read_witness_record
-from suite.witness.tokens import TokenVerdict, trust_list
-from suite.witness.verdict import WitnessVerdict, judge_tokens
+from suite.witness.tokens import TokenVerdict, WitnessVerdict, judge_tokens, trust_list
 
 ORDER = 76  # after the log's own times
 

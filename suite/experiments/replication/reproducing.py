@@ -14,9 +14,9 @@ from suite.catalog.reproduction import load_reproduction
 from suite.catalog.seeds import implementation_sha256
 from suite.errors import SuiteError
 from suite.execution.events import Progress, silent
-from suite.execution.records import recorded_request
 from suite.execution.request import RunRequest
 from suite.execution.resolve import resolve_options
+from suite.execution.run_records import recorded_request
 from suite.experiments.replication.originals import Original, find_originals, in_turn, options_of
 from suite.experiments.sweep_runs import are_done, run_all
 from suite.files.names import plain_name
@@ -30,7 +30,7 @@ from suite.metrics.replication_record import (
     measure,
     settings,
 )
-from suite.verify.audit import AuditOptions, audit
+from suite.verify.replay_audit import AuditOptions, audit
 
 FOLDER = Path("replications")
 CANNOT_TELL = "cannot tell"

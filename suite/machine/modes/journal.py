@@ -21,14 +21,13 @@ from suite.files.json_file import read_record, write_json
 from suite.files.schema import from_plain
 from suite.machine.modes.places import exists, folders
 from suite.machine.modes.settings import Settings, refuse_other_files
-from suite.machine.process_tree import is_running, stat_fields
+from suite.machine.process_tree import is_running, start_ticks
 from suite.machine.procfs import text
 
 SCHEMA = 1
 LOCK, STORED_CLOCKS = "lock", "jetson_clocks.conf"
 LOCK_TIMEOUT_S = 120.0
 _POLL_S = 0.02
-_START_TIME = 19  # of /proc/<pid>/stat, counted after the command's name
 _OTHERS_MAY_WRITE = 0o022
 
 
@@ -73,12 +72,8 @@ class Entry:
 
 def owner_of(pid: int) -> Owner:
     """The process as an owner; start time 0 where it does not exist."""
-    fields = stat_fields(Path("/proc") / str(pid))
-    return Owner(
-        pid,
-        int(fields[_START_TIME]) if len(fields) > _START_TIME else 0,
-        text(Path("/proc/sys/kernel/random/boot_id")) or "",
-    )
+    boot_id = text(Path("/proc/sys/kernel/random/boot_id")) or ""
+    return Owner(pid, start_ticks(Path("/proc") / str(pid)) or 0, boot_id)
 
 
 class Journal:

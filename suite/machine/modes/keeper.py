@@ -2,22 +2,22 @@
 killed."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from suite.errors import SuiteError
-from suite.machine.modes.access import refuse_without_access, with_sudo
 from suite.machine.modes.journal import SCHEMA, Entry, Journal, Kind, open_journal, owner_of
 from suite.machine.modes.offer import Offer, read_offer
 from suite.machine.modes.places import SYSTEM, folders
-from suite.machine.modes.programs import call
 from suite.machine.modes.settings import (
     FileValue,
-    Settings,
+    call,
     differences,
-    files_to_write,
+    differing_files,
     put_back,
     read_settings,
 )
@@ -78,20 +78,19 @@ def set_mode(wanted: WantedMode, root: Path = SYSTEM) -> None:
         _refuse_held(journal)
         earlier, offer = journal.read(Kind.KEPT), read_offer(root)
         now = read_settings(root, offer)
-        entry = Entry(
-            SCHEMA, owner_of(os.getpid()), wanted.label, now if earlier is None else earlier.before
-        )
-        entry = replace(entry, stored_clocks=earlier is not None and earlier.stored_clocks)
+        owner = owner_of(os.getpid())
+        if earlier is None:
+            entry = Entry(SCHEMA, owner, wanted.label, now)
+        else:
+            entry = replace(earlier, owner=owner, wanted=wanted.label, is_complete=False)
         entry = _with_stored_clocks(
             entry, wanted, offer, root, journal.stored_clocks(Kind.KEPT), lock
         )
 
         def save(found: Sequence[FileValue]) -> None:
             nonlocal entry, now
-            entry, now = (
-                replace(entry, before=entry.before.with_files(found)),
-                now.with_files(found),
-            )
+            entry = replace(entry, before=entry.before.with_files(found))
+            now = now.with_files(found)
             journal.write(Kind.KEPT, entry)
 
         save(())
@@ -99,17 +98,9 @@ def set_mode(wanted: WantedMode, root: Path = SYSTEM) -> None:
             _set_steps(root, wanted, offer, lock, save)
             journal.write(Kind.KEPT, replace(entry, is_complete=True))
         except (SuiteError, KeyboardInterrupt):
-            put_back(
-                root,
-                offer,
-                now,
-                lock,
-                (
-                    journal.stored_clocks(Kind.KEPT)
-                    if entry.stored_clocks and earlier is None
-                    else None
-                ),
-            )
+            stored_clocks = entry.stored_clocks and earlier is None
+            before = replace(entry, before=now, stored_clocks=stored_clocks)
+            _put_back(root, journal, Kind.KEPT, before, lock)
             if earlier is None:
                 journal.remove(Kind.KEPT)
             else:
@@ -127,7 +118,6 @@ def held_modes(root: Path = SYSTEM) -> Iterator[Callable[[WantedMode], None]]:
     """
     recover(root)
     journal = open_journal(root)
-    stored_clocks = journal.stored_clocks(Kind.HELD)
     with journal.locked():
         _refuse_held(journal)
         offer = read_offer(root)
@@ -142,11 +132,10 @@ def held_modes(root: Path = SYSTEM) -> Iterator[Callable[[WantedMode], None]]:
     def apply(wanted: WantedMode) -> None:
         nonlocal entry
         with journal.locked() as lock:
-            put_back(
-                root, offer, entry.before, lock, stored_clocks if entry.stored_clocks else None
-            )
+            _put_back(root, journal, Kind.HELD, entry, lock)
+            entry = replace(entry, wanted=wanted.label)
             entry = _with_stored_clocks(
-                replace(entry, wanted=wanted.label), wanted, offer, root, stored_clocks, lock
+                entry, wanted, offer, root, journal.stored_clocks(Kind.HELD), lock
             )
             save(())
             if not wanted.is_empty:
@@ -156,9 +145,7 @@ def held_modes(root: Path = SYSTEM) -> Iterator[Callable[[WantedMode], None]]:
         yield apply
     finally:
         with journal.locked() as lock:
-            put_back(
-                root, offer, entry.before, lock, stored_clocks if entry.stored_clocks else None
-            )
+            _put_back(root, journal, Kind.HELD, entry, lock)
             journal.remove(Kind.HELD)
 
 
@@ -175,11 +162,7 @@ def restore(root: Path = SYSTEM) -> tuple[PutBack, ...]:
             _refuse_without_rights(root, journal)
             with journal.locked() as lock:
                 _refuse_held(journal)
-                found += [
-                    done
-                    for kind in (Kind.HELD, Kind.KEPT)
-                    if (done := _put_entry_back(root, journal, kind, lock)) is not None
-                ]
+                found += _put_entries_back(root, journal, (Kind.HELD, Kind.KEPT), lock)
     return tuple(found)
 
 
@@ -199,11 +182,7 @@ def recover(root: Path = SYSTEM) -> tuple[PutBack, ...]:
             continue  # everything is as it was: root's next command removes the record
         _refuse_without_rights(root, journal)
         with journal.locked() as lock:
-            found += [
-                done
-                for kind in _abandoned(journal)
-                if (done := _put_entry_back(root, journal, kind, lock)) is not None
-            ]
+            found += _put_entries_back(root, journal, _abandoned(journal), lock)
     return tuple(found)
 
 
@@ -239,21 +218,23 @@ def _changed(root: Path, entry: Entry | None) -> tuple[str, ...]:
     return () if entry is None else differences(root, entry.before)
 
 
-def _put_entry_back(root: Path, journal: Journal, kind: Kind, lock: int) -> PutBack | None:
-    entry = journal.read(kind)
-    if entry is None:
-        return None
-    changed = _changed(root, entry)
-    stored_clocks = journal.stored_clocks(kind)
-    put_back(
-        root,
-        read_offer(root),
-        entry.before,
-        lock,
-        stored_clocks if entry.stored_clocks and stored_clocks.exists() else None,
-    )
-    journal.remove(kind)
-    return PutBack(entry.wanted, entry.owner.pid, changed)
+def _put_entries_back(
+    root: Path, journal: Journal, kinds: Sequence[Kind], lock: int
+) -> Iterator[PutBack]:
+    for kind in kinds:
+        entry = journal.read(kind)
+        if entry is not None:
+            changed = _changed(root, entry)
+            _put_back(root, journal, kind, entry, lock)
+            journal.remove(kind)
+            yield PutBack(entry.wanted, entry.owner.pid, changed)
+
+
+def _put_back(root: Path, journal: Journal, kind: Kind, entry: Entry, lock: int) -> None:
+    """Set everything as it was before the entry."""
+    stored = journal.stored_clocks(kind)
+    has_stored = entry.stored_clocks and stored.exists()
+    put_back(root, read_offer(root), entry.before, lock, stored if has_stored else None)
 
 
 def _refuse_held(journal: Journal) -> None:
@@ -267,7 +248,7 @@ def _refuse_held(journal: Journal) -> None:
 
 def _refuse_without_rights(root: Path, journal: Journal) -> None:
     entries = [entry for kind in Kind if (entry := journal.read(kind)) is not None]
-    files = [file for entry in entries for file in files_to_write(root, entry.before)]
+    files = [one.file for entry in entries for one in differing_files(root, entry.before)]
     closed = [
         file for file in files if (root / file).exists() and not os.access(root / file, os.W_OK)
     ]
@@ -333,22 +314,18 @@ def _take_steps(root: Path, steps: Sequence[Step], offer: Offer, lock: int) -> N
             _refuse_other_mode(root, step, offer)
         # None: the clock of a core that is off line
         elif text(root / step.file) not in (None, step.value):
-            _write(root, step)
+            try:
+                (root / step.file).write_text(step.value, encoding="ascii")
+            except OSError as error:
+                raise SuiteError(
+                    f"The kernel refuses {step.value} in /{step.file}: {error.strerror}."
+                ) from error
             if not _holds(root, step):
                 found = text(root / step.file)
                 raise SuiteError(
                     f"/{step.file} is {found} after {step.value} was written: the firmware or"
                     " another program sets it."
                 )
-
-
-def _write(root: Path, step: Write) -> None:
-    try:
-        (root / step.file).write_text(step.value, encoding="ascii")
-    except OSError as error:
-        raise SuiteError(
-            f"The kernel refuses {step.value} in /{step.file}: {error.strerror}."
-        ) from error
 
 
 def _holds(root: Path, step: Write) -> bool:
@@ -372,6 +349,29 @@ def _refuse_other_mode(root: Path, step: Call, offer: Offer) -> None:
             )
 
 
-def settings_now(root: Path = SYSTEM) -> Settings:
-    """Every setting that a power mode can change, now."""
-    return read_settings(root, read_offer(root))
+def refuse_without_access(root: Path, files: Iterable[str], programs: Iterable[str]) -> None:
+    """Raise SuiteError unless every file can be written and every program called; the message has
+    the command to type."""
+    closed = next((file for file in files if not os.access(root / file, os.W_OK)), None)
+    if closed is not None and os.geteuid() == 0:
+        raise SuiteError(
+            f"/{closed} cannot be written, not even by root: it is on a file system that is"
+            " read-only, as in a container."
+        )
+    if closed is not None:
+        raise SuiteError(f"Only root may write /{closed}; type: {with_sudo()}")
+    program = next(iter(programs), None)
+    if program is not None and os.geteuid() != 0 and root == Path("/"):
+        raise SuiteError(f"Only root may call /{program}; type: {with_sudo()}")
+
+
+def with_sudo(arguments: Iterable[str] | None = None) -> str:
+    """This command line, or `suite` with other arguments, as root: with the program's whole path,
+    since sudo searches another one."""
+    return shlex.join(
+        [
+            "sudo",
+            str(Path(sys.argv[0]).absolute()),
+            *(sys.argv[1:] if arguments is None else arguments),
+        ]
+    )

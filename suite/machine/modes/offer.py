@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from suite.machine.clocks import CPU, CPUS, MEMORY, devfreq_folders, policy_folders
+from suite.machine.clock_domains import CPU, CPUS, MEMORY, devfreq_folders, hertz, policy_folders
 from suite.machine.nvpmodel import (
     CONFIGURATION,
     Configuration,
@@ -19,7 +19,7 @@ from suite.machine.nvpmodel import (
     frequencies_at,
     parse_configuration,
 )
-from suite.machine.procfs import in_order, integer, text
+from suite.machine.procfs import in_order, integer, numbers, text
 
 NVPMODEL, JETSON_CLOCKS = "nvpmodel", "jetson_clocks"
 _PROGRAM_FOLDERS = ("usr/sbin", "usr/bin", "usr/local/bin")
@@ -88,7 +88,7 @@ class Offer:
         return tuple(domain for domain in self.domains if domain.kind == kind)
 
 
-def read_offer(root: Path = Path("/")) -> Offer:
+def read_offer(root: Path) -> Offer:
     """What can be set on the machine below ``root``; never raises for a file that is missing or
     unreadable."""
     configuration = parse_configuration(text(root / CONFIGURATION) or "")
@@ -103,7 +103,7 @@ def read_offer(root: Path = Path("/")) -> Offer:
         modes=configuration.models if nvpmodel else (),
         cores=tuple(folders),
         switches={
-            core: _name(root, folder / "online")
+            core: _relative_name(root, folder / "online")
             for core, folder in folders.items()
             if (folder / "online").is_file()
         },
@@ -118,7 +118,7 @@ def read_offer(root: Path = Path("/")) -> Offer:
         ),
         fan_file=next(
             (
-                _name(root, path)
+                _relative_name(root, path)
                 for pattern in _FANS
                 for path in in_order(root.glob(pattern))
                 if integer(path) is not None
@@ -132,32 +132,30 @@ def read_offer(root: Path = Path("/")) -> Offer:
 
 def _processors(root: Path) -> Iterator[Domain]:
     for folder in policy_folders(root):
-        lowest, highest = integer(folder / "cpuinfo_min_freq"), integer(folder / "cpuinfo_max_freq")
+        preference = folder / "energy_performance_preference"
         yield Domain(
             kind=CPU,
             name=folder.name,
-            max_file=_name(root, folder / "scaling_max_freq"),
-            min_file=_name(root, folder / "scaling_min_freq"),
+            max_file=_relative_name(root, folder / "scaling_max_freq"),
+            min_file=_relative_name(root, folder / "scaling_min_freq"),
             unit_hz=1000,
-            frequencies_hz=_listed(folder / "scaling_available_frequencies", 1000),
-            lowest_hz=None if lowest is None else lowest * 1000,
-            highest_hz=None if highest is None else highest * 1000,
-            governor_file=_name(root, folder / "scaling_governor"),
+            frequencies_hz=numbers(folder / "scaling_available_frequencies", 1000),
+            lowest_hz=hertz(folder / "cpuinfo_min_freq", 1000),
+            highest_hz=hertz(folder / "cpuinfo_max_freq", 1000),
+            governor_file=_relative_name(root, folder / "scaling_governor"),
             governors=tuple((text(folder / "scaling_available_governors") or "").split()),
-            preference_file=(
-                _name(root, folder / "energy_performance_preference")
-                if (folder / "energy_performance_preference").is_file()
-                else None
-            ),
+            preference_file=_relative_name(root, preference) if preference.is_file() else None,
         )
 
 
 def _devices(root: Path) -> Iterator[Domain]:
     for kind, folder in devfreq_folders(root):
-        frequencies_hz = _listed(folder / "available_frequencies", 1)
-        ends = (min(frequencies_hz), max(frequencies_hz)) if frequencies_hz else (None, None)
-        files = (_name(root, folder / "max_freq"), _name(root, folder / "min_freq"))
-        yield Domain(kind, folder.name, *files, 1, frequencies_hz, *ends)
+        frequencies_hz = numbers(folder / "available_frequencies")
+        files = (
+            _relative_name(root, folder / "max_freq"),
+            _relative_name(root, folder / "min_freq"),
+        )
+        yield _with_ends(kind, folder.name, *files, frequencies_hz)
 
 
 def _memory(root: Path, configuration: Configuration) -> Iterator[Domain]:
@@ -173,9 +171,15 @@ def _memory(root: Path, configuration: Configuration) -> Iterator[Domain]:
         None,
     )
     if file is not None and not any(kind == MEMORY for kind, _ in devfreq_folders(root)):
-        frequencies_hz = frequencies_at(root, paths)
-        ends = (min(frequencies_hz), max(frequencies_hz)) if frequencies_hz else (None, None)
-        yield Domain(MEMORY, "emc", file, None, 1, frequencies_hz, *ends)
+        yield _with_ends(MEMORY, "emc", file, None, frequencies_at(root, paths))
+
+
+def _with_ends(
+    kind: str, name: str, max_file: str, min_file: str | None, frequencies_hz: tuple[int, ...]
+) -> Domain:
+    """A clock in Hz that goes from its lowest to its highest listed frequency."""
+    ends = min(frequencies_hz, default=None), max(frequencies_hz, default=None)
+    return Domain(kind, name, max_file, min_file, 1, frequencies_hz, *ends)
 
 
 def _program(root: Path, name: str) -> str | None:
@@ -185,11 +189,5 @@ def _program(root: Path, name: str) -> str | None:
     )
 
 
-def _listed(path: Path, unit_hz: int) -> tuple[int, ...]:
-    return tuple(
-        sorted(int(part) * unit_hz for part in (text(path) or "").split() if part.isdigit())
-    )
-
-
-def _name(root: Path, path: Path) -> str:
+def _relative_name(root: Path, path: Path) -> str:
     return path.relative_to(root).as_posix()

@@ -2,6 +2,7 @@
 compared."""
 
 import re
+import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -9,9 +10,38 @@ from pathlib import Path
 
 from suite.errors import SuiteError
 from suite.machine.modes.offer import Offer
-from suite.machine.modes.programs import call
 from suite.machine.nvpmodel import read_status
 from suite.machine.procfs import in_order, text
+
+TIMEOUT_S = 60
+
+
+def call(root: Path, program: str, arguments: tuple[str, ...], lock: int) -> None:
+    """Call a program and wait for its end; raises SuiteError with its last line where it fails.
+
+    The program inherits ``lock``: when the suite is killed meanwhile, nobody puts settings back
+    before the program has ended. Nothing is typed into it: nvpmodel asks before it restarts the
+    board, and then changes nothing.
+    """
+    command = [str(root / program), *arguments]
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=TIMEOUT_S,
+            pass_fds=(lock,),
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SuiteError(f"{' '.join(command)} did not work ({error}).") from error
+    if done.returncode:
+        lines = done.stdout.strip().splitlines() or ["it printed nothing"]
+        raise SuiteError(
+            f"{' '.join(command)} failed with exit code {done.returncode}: {lines[-1][:200]}"
+        )
+
 
 PASSES = 3
 """Some files can be written only after others (a minimum above the old maximum, clocks of a core
@@ -58,7 +88,7 @@ def differences(root: Path, wanted: Settings) -> tuple[str, ...]:
     1190400 instead of 2265600``."""
     found = [
         f"{one.file} is {text(root / one.file) or 'gone'} instead of {one.value}"
-        for one in _different(root, wanted)
+        for one in differing_files(root, wanted)
     ]
     mode_id, fan_mode = read_status(root) or (None, None)
     if wanted.mode_id is not None and mode_id != wanted.mode_id:
@@ -69,7 +99,7 @@ def differences(root: Path, wanted: Settings) -> tuple[str, ...]:
 
 
 def put_back(
-    root: Path, offer: Offer, before: Settings, lock: int, stored_clocks: Path | None = None
+    root: Path, offer: Offer, before: Settings, lock: int, stored_clocks: Path | None
 ) -> None:
     """Set everything as it was. Raises SuiteError for what cannot be set, after all else was.
 
@@ -78,11 +108,11 @@ def put_back(
     """
     failures = [str(error) for error in _failed_calls(root, offer, before, lock, stored_clocks)]
     for _ in range(PASSES):
-        for one in _different(root, before):
+        for one in differing_files(root, before):
             if not _takes_off_line(one):
                 _try_to_write(root / one.file, one.value)
     # last: the clocks of such a core cannot be set
-    for one in filter(_takes_off_line, _different(root, before)):
+    for one in filter(_takes_off_line, differing_files(root, before)):
         _try_to_write(root / one.file, one.value)
     left = differences(root, before)
     if left:
@@ -121,11 +151,6 @@ def _failure(
         yield error
 
 
-def files_to_write(root: Path, wanted: Settings) -> tuple[str, ...]:
-    """The files that would have to be written to set everything as ``wanted``."""
-    return tuple(one.file for one in _different(root, wanted))
-
-
 def refuse_other_files(settings: Settings) -> None:
     """Raise SuiteError for a file outside the kernel's settings: a journal is read from disk."""
     wrong = next(
@@ -140,7 +165,7 @@ def refuse_other_files(settings: Settings) -> None:
         raise SuiteError(f"the file {wrong!r} is no setting of the kernel")
 
 
-def _different(root: Path, wanted: Settings) -> list[FileValue]:
+def differing_files(root: Path, wanted: Settings) -> list[FileValue]:
     """Files that hold another value. A file that is there and cannot be read is the clock of a core
     that is off line, and not counted."""
     found = [(one, text(root / one.file)) for one in wanted.files]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from suite.errors import SuiteError
-from suite.machine.clocks import CPU, GPU, MEMORY
+from suite.machine.clock_domains import CPU, GPU, MEMORY, core_numbers
 from suite.machine.modes.offer import Domain, Offer
 from suite.machine.nvpmodel import Model
 from suite.machine.procfs import integer
@@ -93,21 +93,30 @@ def steps_of(wanted: WantedMode, offer: Offer, root: Path = Path("/")) -> tuple[
             "Name a mode or a setting to change, as `suite power set MAXN` or `suite power set"
             " --cores 2`."
         )
-    switched = tuple(_core_steps(wanted.cores, offer)) if wanted.cores is not None else ()
-    return (
-        *_mode_steps(wanted, offer),
-        *(step for step in switched if step.brings_on_line),
-        *_turbo_steps(wanted, offer),
-        *_governor_steps(wanted, offer),
-        *(
-            step
-            for kind, name in _KINDS.items()
-            for step in _clock_steps(kind, getattr(wanted, name), offer, root)
-        ),
-        *_fan_steps(wanted, offer),
-        *_locking_steps(wanted, offer),
-        *(step for step in switched if not step.brings_on_line),
-    )
+    return tuple(_ordered_steps(wanted, offer, root))
+
+
+def _ordered_steps(wanted: WantedMode, offer: Offer, root: Path) -> Iterator[Step]:
+    if wanted.mode is not None:
+        mode = find_mode(wanted.mode, offer.modes)
+        assert offer.nvpmodel is not None, "there are modes only with the program"
+        yield Call(offer.nvpmodel, ("-m", str(mode.id)))
+    chosen = () if wanted.cores is None else chosen_cores(wanted.cores, offer)
+    if chosen:
+        yield from (Write(file, "1") for core, file in offer.switches.items() if core in chosen)
+    yield from _turbo_steps(wanted.turbo, offer)
+    yield from _governor_steps(wanted.governor, offer)
+    for kind, name in _KINDS.items():
+        yield from _clock_steps(kind, getattr(wanted, name), offer, root)
+    yield from _fan_steps(wanted.fan, offer)
+    if wanted.jetson_clocks:
+        if offer.jetson_clocks is None:
+            raise SuiteError(
+                "--jetson-clocks: this machine has no program jetson_clocks; only Jetsons have it."
+            )
+        yield Call(offer.jetson_clocks, ())
+    if chosen:
+        yield from (Write(file, "0") for core, file in offer.switches.items() if core not in chosen)
 
 
 def find_mode(name: str, modes: Sequence[Model]) -> Model:
@@ -135,12 +144,15 @@ def chosen_cores(cores: str, offer: Offer) -> tuple[int, ...]:
         )
         possible = 1 <= int(cores) <= len(offer.cores)
     else:
-        chosen = tuple(_numbers(cores))
+        listed = core_numbers(cores)
+        if listed is None:
+            raise SuiteError(f"{cores!r} names no cores; write a number (4) or a list (0-3,6).")
+        chosen = listed
         possible = bool(chosen) and set(chosen) <= set(offer.cores)
     if not possible:
+        span = f"{offer.cores[0]} to {offer.cores[-1]}" if offer.cores else "nothing"
         raise SuiteError(
-            f"There are no cores {cores!r}: this machine has {len(offer.cores)}, numbered"
-            f" {_span(offer.cores)}."
+            f"There are no cores {cores!r}: this machine has {len(offer.cores)}, numbered {span}."
         )
     left_out = [core for core in always_on if core not in chosen]
     if left_out:
@@ -166,45 +178,18 @@ def cores_on_line(wanted: WantedMode, offer: Offer) -> int | None:
     return switched.count("1") or None
 
 
-def _numbers(listed: str) -> Iterator[int]:
-    for part in listed.split(","):
-        first, _, last = part.strip().partition("-")
-        if not first.isdigit() or (last and not last.isdigit()) or int(last or first) > 4096:
-            raise SuiteError(f"{listed!r} names no cores; write a number (4) or a list (0-3,6).")
-        yield from range(int(first), int(last or first) + 1)
-
-
-def _span(cores: Sequence[int]) -> str:
-    return f"{cores[0]} to {cores[-1]}" if cores else "nothing"
-
-
-def _mode_steps(wanted: WantedMode, offer: Offer) -> Iterator[Step]:
-    if wanted.mode is not None:
-        mode = find_mode(wanted.mode, offer.modes)
-        assert offer.nvpmodel is not None, "there are modes only with the program"
-        yield Call(offer.nvpmodel, ("-m", str(mode.id)))
-
-
-def _core_steps(cores: str, offer: Offer) -> Iterator[Write]:
-    chosen = chosen_cores(cores, offer)
-    for core, file in offer.switches.items():
-        yield Write(file, "1" if core in chosen else "0")
-
-
-def _governor_steps(wanted: WantedMode, offer: Offer) -> Iterator[Step]:
-    if wanted.governor is None:
+def _governor_steps(governor: str | None, offer: Offer) -> Iterator[Step]:
+    if governor is None:
         return
     domains = offer.domains_of(CPU)
-    known = list(dict.fromkeys(governor for domain in domains for governor in domain.governors))
-    if wanted.governor not in known:
+    known = list(dict.fromkeys(each for domain in domains for each in domain.governors))
+    if governor not in known:
         raise SuiteError(
-            _unknown(
-                "governor", wanted.governor, known, "the kernel offers no cpufreq on this machine"
-            )
+            _unknown("governor", governor, known, "the kernel offers no cpufreq on this machine")
         )
     for domain in domains:
-        if wanted.governor in domain.governors and domain.governor_file is not None:
-            yield Write(domain.governor_file, wanted.governor)
+        if governor in domain.governors and domain.governor_file is not None:
+            yield Write(domain.governor_file, governor)
 
 
 def _clock_steps(kind: str, limit_mhz: int | None, offer: Offer, root: Path) -> Iterator[Step]:
@@ -279,46 +264,33 @@ def _no_clock(kind: str, limit_mhz: int, domains: Sequence[Domain]) -> str:
     return f"{flag} {limit_mhz} is not between {min(ends[0])} and {max(ends[1])} MHz."
 
 
-def _turbo_steps(wanted: WantedMode, offer: Offer) -> Iterator[Step]:
-    if wanted.turbo is None:
+def _turbo_steps(turbo: str | None, offer: Offer) -> Iterator[Step]:
+    if turbo is None:
         return
-    if wanted.turbo not in ("on", "off"):
-        raise SuiteError(f"--turbo is {wanted.turbo!r}; it is on or off.")
+    if turbo not in ("on", "off"):
+        raise SuiteError(f"--turbo is {turbo!r}; it is on or off.")
     if offer.turbo is None:
-        raise SuiteError(f"--turbo {wanted.turbo}: this machine has no switch for turbo.")
-    yield Write(offer.turbo.file, offer.turbo.on if wanted.turbo == "on" else offer.turbo.off)
+        raise SuiteError(f"--turbo {turbo}: this machine has no switch for turbo.")
+    yield Write(offer.turbo.file, offer.turbo.on if turbo == "on" else offer.turbo.off)
 
 
-def _fan_steps(wanted: WantedMode, offer: Offer) -> Iterator[Step]:
-    if wanted.fan is None:
+def _fan_steps(fan: str | None, offer: Offer) -> Iterator[Step]:
+    if fan is None:
         return
-    if wanted.fan.isdigit():
-        if offer.fan_file is None or int(wanted.fan) > MAX_DUTY:
-            raise SuiteError(
-                f"--fan {wanted.fan}: "
-                + (
-                    "this machine has no fan that the kernel drives."
-                    if offer.fan_file is None
-                    else "0 to 255."
-                )
+    if fan.isdigit():
+        if offer.fan_file is None or int(fan) > MAX_DUTY:
+            possible = (
+                "0 to 255" if offer.fan_file else "this machine has no fan that the kernel drives"
             )
-        yield Write(offer.fan_file, wanted.fan)
+            raise SuiteError(f"--fan {fan}: {possible}.")
+        yield Write(offer.fan_file, fan)
     elif offer.nvpmodel is None:
         raise SuiteError(
-            f"--fan {wanted.fan}: only nvpmodel has fan modes with names; give a duty from 0 to"
+            f"--fan {fan}: only nvpmodel has fan modes with names; give a duty from 0 to"
             f" {MAX_DUTY}."
         )
     else:
-        yield Call(offer.nvpmodel, ("-d", wanted.fan))
-
-
-def _locking_steps(wanted: WantedMode, offer: Offer) -> Iterator[Step]:
-    if wanted.jetson_clocks:
-        if offer.jetson_clocks is None:
-            raise SuiteError(
-                "--jetson-clocks: this machine has no program jetson_clocks; only Jetsons have it."
-            )
-        yield Call(offer.jetson_clocks, ())
+        yield Call(offer.nvpmodel, ("-d", fan))
 
 
 def _unknown(what: str, name: str, known: Sequence[str], none: str) -> str:

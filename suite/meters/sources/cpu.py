@@ -1,15 +1,21 @@
 """CPU: utilisation and frequency of every core, and CPU time of the implementation."""
 
 import time
-from pathlib import Path
 
 from suite.catalog.core_clocks import CORE_CLOCK
 from suite.machine.process_tree import cpu_s, process_tree
 from suite.machine.procfs import in_order, integer
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.meters.meter import (
+    AVAILABLE,
+    NO_PROC,
+    MachineMeter,
+    MeterAvailability,
+    MeteredProcess,
+    Reading,
+)
 
 
-class CpuMeter:
+class CpuMeter(MachineMeter):
     """Channels ``utilisation.total`` and ``utilisation.core<n>`` (% of the time since the previous
     reading), ``frequency.core<n>`` (Hz, where the kernel has cpufreq) and ``process_tree`` (CPU
     seconds so far).
@@ -21,25 +27,17 @@ class CpuMeter:
     period_s = 1.0
     description = "utilisation and frequency of every core, CPU seconds of the implementation"
 
-    def __init__(self, root: Path = Path("/")) -> None:
-        self._root = root
-        self._pid = 0
-        self._before: dict[str, tuple[int, int]] = {}
-        self._frequencies: list[tuple[str, Path]] = []
-
     def availability(self) -> MeterAvailability:
         """Every Linux has /proc/stat."""
         if (self._root / "proc/stat").is_file():
             return AVAILABLE
-        return MeterAvailability(
-            False, "/proc/stat is missing", "mount /proc: `mount -t proc proc /proc`"
-        )
+        return NO_PROC
 
     def open(self, process: MeteredProcess) -> None:
         """Store the process, and find the cores' frequencies."""
         self._pid = process.pid
-        self._before = {}
-        cores = in_order(list((self._root / "sys/devices/system/cpu").glob("cpu[0-9]*")))
+        self._before: dict[str, tuple[int, int]] = {}
+        cores = in_order((self._root / "sys/devices/system/cpu").glob("cpu[0-9]*"))
         scaled = [
             (core.name.removeprefix("cpu"), core / "cpufreq/scaling_cur_freq") for core in cores
         ]
@@ -64,9 +62,6 @@ class CpuMeter:
                 )
             )
         return readings
-
-    def close(self) -> None:
-        """Nothing to release."""
 
     def _utilisation(self) -> list[Reading]:
         t_ns, now, before = time.monotonic_ns(), self._busy_and_total(), self._before

@@ -1,14 +1,12 @@
 """Clock of every core where the kernel offers none, as in virtual machines: measured with a chain
 of additions."""
 
-import time
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping
 
 from suite.catalog.core_clocks import CORE_CLOCK
 from suite.machine.core_clock import CoreClock, can_measure, clocks_hz
-from suite.meters.background import Background, BackgroundMeter
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.meters.background import BackgroundMeter
+from suite.meters.meter import AVAILABLE, NO_PROC, MeterAvailability, MeteredProcess
 
 
 class CpuClockMeter(BackgroundMeter):
@@ -23,17 +21,12 @@ class CpuClockMeter(BackgroundMeter):
     period_s = 1.0
     description = "clock of every core where the kernel offers none"
 
-    def __init__(self, root: Path = Path("/")) -> None:
-        self._root = root
-        self._clock: CoreClock | None = None
-        self._background = Background(self.name, self._measure, self.period_s)
+    _clock: CoreClock | None = None
 
     def availability(self) -> MeterAvailability:
         """On x86-64, where the kernel has no cpufreq."""
         if not (self._root / "proc/stat").is_file():
-            return MeterAvailability(
-                False, "/proc/stat is missing", "mount /proc: `mount -t proc proc /proc`"
-            )
+            return NO_PROC
         if any((self._root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_cur_freq")):
             return MeterAvailability(
                 False, "the kernel offers the cores' clocks", "the meter cpu reads them"
@@ -57,15 +50,14 @@ class CpuClockMeter(BackgroundMeter):
     def open(self, process: MeteredProcess) -> None:
         """Make the chain, and start measuring."""
         self._clock = CoreClock()
-        self._background.start()
+        super().open(process)
 
-    def _measure(self) -> Sequence[Reading]:
-        """One reading for each core that this process may use."""
+    def measure(self) -> Mapping[str, tuple[float, str]]:
+        """The clock of each core that this process may use."""
         assert self._clock is not None
-        return [
-            Reading(time.monotonic_ns(), self.name, f"{CORE_CLOCK}{core}", clock_hz, "Hz")
-            for core, clock_hz in clocks_hz(self._clock)
-        ]
+        return {
+            f"{CORE_CLOCK}{core}": (clock_hz, "Hz") for core, clock_hz in clocks_hz(self._clock)
+        }
 
 
 METER = CpuClockMeter

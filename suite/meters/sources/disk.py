@@ -1,11 +1,10 @@
 """Disk: operations and bytes of the block device that holds the data set."""
 
 import time
-from pathlib import Path
 
 from suite.errors import SuiteError
-from suite.machine.block_device import disk_of, mount_of
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.machine.storage import disk_of, mount_of
+from suite.meters.meter import AVAILABLE, MachineMeter, MeterAvailability, MeteredProcess, Reading
 
 CHANNELS = (  # channel, field of the kernel's counters, scale, unit
     ("read_operations", 0, 1.0, "operations"),
@@ -16,7 +15,7 @@ CHANNELS = (  # channel, field of the kernel's counters, scale, unit
 )
 
 
-class DiskMeter:
+class DiskMeter(MachineMeter):
     """Channels ``read_operations``, ``write_operations``, ``read_bytes``, ``write_bytes`` and
     ``busy`` (s with a request in flight) of the whole disk that holds the data set, counted since
     boot.
@@ -27,10 +26,6 @@ class DiskMeter:
     name = "disk"
     period_s = 1.0
     description = "operations and bytes of the block device that holds the data set"
-
-    def __init__(self, root: Path = Path("/")) -> None:
-        self._root = root
-        self._counters: Path | None = None
 
     def availability(self) -> MeterAvailability:
         """Whether there is any block device; the one that holds the data set is found when a run
@@ -56,15 +51,11 @@ class DiskMeter:
 
     def read(self) -> list[Reading]:
         """One reading per counter."""
-        assert self._counters is not None
         t_ns, fields = time.monotonic_ns(), self._counters.read_bytes().split()
         return [
             Reading(t_ns, self.name, channel, int(fields[index]) * scale, unit)
             for channel, index, scale, unit in CHANNELS
         ]
-
-    def close(self) -> None:
-        """Nothing to release."""
 
 
 METER = DiskMeter

@@ -1,11 +1,10 @@
 """INA238: the power monitor at the input of NVIDIA's Jetson AGX Thor."""
 
-import time
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator
 
-from suite.machine.procfs import device_tree, in_order, integer, text
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Moments, Reading
+from suite.machine.procfs import device_tree, in_order, text
+from suite.meters.channels import Channel, ChannelMeter, reader
+from suite.meters.meter import MeterAvailability, Moments
 
 HWMON = "sys/class/hwmon"
 CHIP = "ina238"
@@ -13,20 +12,7 @@ THOR = "nvidia,tegra264"
 INPUT_RAIL = "VIN"  # as tegrastats of JetPack 7 names it; the driver has no label
 
 
-@dataclass(frozen=True)
-class _Monitor:
-    """One chip: its channel and its folder."""
-
-    channel: str
-    folder: Path
-
-    def power_w(self) -> float | None:
-        """The chip's own product of voltage and current, W; None when it cannot be read."""
-        microwatts = integer(self.folder / "power1_input")
-        return None if microwatts is None else microwatts * 1e-6
-
-
-class Ina238Meter:
+class Ina238Meter(ChannelMeter):
     """Channel ``VIN`` (W), the input of an AGX Thor; on any other board a channel per chip,
     ``ina238.<n>``, which no total names.
 
@@ -38,67 +24,32 @@ class Ina238Meter:
     period_s = 0.2
     moments = Moments.RANDOM
     description = "power at the input of a Jetson AGX Thor"
+    absent = MeterAvailability(
+        False,
+        "there is no INA238 (a Jetson AGX Thor has it at its input)",
+        "other Jetson boards have an INA3221",
+    )
+    unreadable = MeterAvailability(
+        False,
+        "the INA238's power cannot be read",
+        "run the suite as root, or let its user read /sys/class/hwmon",
+    )
 
-    def __init__(self, root: Path = Path("/")) -> None:
-        self._root = root
-        self._monitors: list[_Monitor] = []
+    def find(self) -> Iterator[Channel]:
+        """The chips' own products of voltage and current."""
+        chips = [
+            folder
+            for folder in in_order((self._root / HWMON).glob("hwmon*"))
+            if text(folder / "name") == CHIP
+        ]
+        is_input = len(chips) == 1 and THOR in (device_tree(self._root, "compatible") or "")
+        for number, folder in enumerate(chips):
+            name = INPUT_RAIL if is_input else f"{CHIP}.{number}"
+            yield Channel(name, "W", reader(folder / "power1_input", 1e-6))
 
-    def availability(self) -> MeterAvailability:
-        """Whether the kernel shows such a chip, and its power can be read."""
-        monitors = _monitors(self._root)
-        if not monitors:
-            return MeterAvailability(
-                False,
-                "there is no INA238 (a Jetson AGX Thor has it at its input)",
-                "other Jetson boards have an INA3221",
-            )
-        if all(monitor.power_w() is None for monitor in monitors):
-            return MeterAvailability(
-                False,
-                "the INA238's power cannot be read",
-                "run the suite as root, or let its user read /sys/class/hwmon",
-            )
-        return AVAILABLE
-
-    def open(self, process: MeteredProcess) -> None:
-        """Find the chips."""
-        self._monitors = _monitors(self._root)
-
-    def read(self) -> list[Reading]:
-        """One reading per chip that can be read; raises OSError when none can."""
-        readings = []
-        for monitor in self._monitors:
-            before_ns = time.monotonic_ns()
-            power_w = monitor.power_w()
-            if power_w is not None:
-                readings.append(
-                    Reading(
-                        (before_ns + time.monotonic_ns()) // 2,
-                        self.name,
-                        monitor.channel,
-                        power_w,
-                        "W",
-                    )
-                )
-        if not readings:
-            raise OSError("no INA238 can be read")
-        return readings
-
-    def close(self) -> None:
-        """Nothing to release."""
-
-
-def _monitors(root: Path) -> list[_Monitor]:
-    chips = [
-        folder
-        for folder in in_order((root / HWMON).glob("hwmon*"))
-        if text(folder / "name") == CHIP
-    ]
-    is_input = len(chips) == 1 and THOR in (device_tree(root, "compatible") or "")
-    return [
-        _Monitor(INPUT_RAIL if is_input else f"{CHIP}.{number}", folder)
-        for number, folder in enumerate(chips)
-    ]
+    def silence(self) -> str:
+        """A board's input is always there."""
+        return "no INA238 can be read"
 
 
 METER = Ina238Meter

@@ -1,39 +1,30 @@
 """INA3221: the power monitors on NVIDIA Jetson modules, three rails each."""
 
 import math
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from suite.machine.procfs import in_order, integer, text
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Moments, Reading
+from suite.meters.channels import Channel, ChannelMeter, reader
+from suite.meters.meter import MeterAvailability, MeteredProcess, Moments
 
 HWMON = "sys/bus/i2c/drivers/ina3221"  # mainline driver, JetPack 5 and later
 IIO = "sys/bus/i2c/drivers/ina3221x"  # NVIDIA's driver, JetPack 3 and 4
 IIO_FOLDERS = ("iio:device*", "iio_device")  # JetPack 4, JetPack 3
 NOT_CONNECTED = "NC"
 AVERAGED_SAMPLES = (1, 4, 16, 64, 128, 256, 512, 1024)  # what the chip can average
+PowerReader = Callable[[], float | None]
 
 
-@dataclass(frozen=True)
-class Rail:
-    """A rail by its board's name, and the function that reads its power in W; None when it cannot
-    be read."""
-
-    name: str
-    power_w: Callable[[], float | None]
-
-
-class Ina3221Meter:
+class Ina3221Meter(ChannelMeter):
     """One channel per rail (W), named as in the board's device tree; a PowerRule names those that
     make the total.
 
-    A reading's time is the middle of its transfer, which takes a millisecond on the I2C bus. Where
-    the chip's averaging may be set (as root), it averages over as much of the period as it can
-    during a run, and is set back afterwards: by default a reading is one conversion of a
-    millisecond. Its configuration is in run.json. Sources: Linux hwmon/ina3221, NVIDIA Jetson Linux
-    Developer Guide (JetPack 4: "Software-Based Power Consumption Modeling").
+    A transfer takes a millisecond on the I2C bus. Where the chip's averaging may be set (as root),
+    it averages over as much of the period as it can during a run, and is set back afterwards: by
+    default a reading is one conversion of a millisecond. Its configuration is in run.json. Sources:
+    Linux hwmon/ina3221, NVIDIA Jetson Linux Developer Guide (JetPack 4: "Software-Based Power
+    Consumption Modeling").
     """
 
     name = "ina3221"
@@ -41,15 +32,24 @@ class Ina3221Meter:
     moments = Moments.RANDOM
     description = "power of a Jetson module's rails"
 
+    absent = MeterAvailability(
+        False,
+        "there is no INA3221 (Jetson modules have it, the Nano 2GB has not)",
+        "use a meter outside the board (docs/measuring.md)",
+    )
+    unreadable = MeterAvailability(
+        False,
+        "the INA3221's files cannot be read",
+        "run the suite as root, or let its user read them",
+    )
+
     def __init__(self, root: Path = Path("/")) -> None:
-        self._root = root
-        self._rails: list[Rail] = []
+        super().__init__(root)
         self._samples_before: dict[Path, str] = {}
 
     def availability(self) -> MeterAvailability:
         """Whether a rail can be read; some releases allow only root."""
-        rails = _rails(self._root)
-        if not rails and _chips(self._root):
+        if not any(self.find()) and _chips(self._root):
             return MeterAvailability(
                 False,
                 f"the INA3221 {', '.join(chip.parent.parent.name for chip in _chips(self._root))}"
@@ -57,23 +57,11 @@ class Ina3221Meter:
                 "label its inputs in the device tree, or use a meter outside the board"
                 " (docs/measuring.md)",
             )
-        if not rails:
-            return MeterAvailability(
-                False,
-                "there is no INA3221 (Jetson modules have it, the Nano 2GB has not)",
-                "use a meter outside the board (docs/measuring.md)",
-            )
-        if all(rail.power_w() is None for rail in rails):
-            return MeterAvailability(
-                False,
-                "the INA3221's files cannot be read",
-                "run the suite as root, or let its user read them",
-            )
-        return AVAILABLE
+        return super().availability()
 
     def open(self, process: MeteredProcess) -> None:
         """Find the rails, and set the chips' averaging where the kernel allows it."""
-        self._rails = _rails(self._root)
+        super().open(process)
         for chip in _chips(self._root):
             before = text(chip / "samples")
             if before is not None and _set_averaging(chip, self.period_s):
@@ -93,21 +81,34 @@ class Ina3221Meter:
             if (value := text(chip / name)) is not None
         }
 
-    def read(self) -> list[Reading]:
-        """One reading per rail that can be read; raises OSError when none can."""
-        readings = []
-        for rail in self._rails:
-            before_ns = time.monotonic_ns()
-            power_w = rail.power_w()
-            if power_w is not None:
-                readings.append(
-                    Reading(
-                        (before_ns + time.monotonic_ns()) // 2, self.name, rail.name, power_w, "W"
-                    )
-                )
-        if not readings:
-            raise OSError("no rail of the INA3221 can be read")
-        return readings
+    def find(self) -> Iterator[Channel]:
+        """The connected rails of every monitor, under either driver.
+
+        Of rails with one label (a carrier board with a monitor of its own) the one of the lowest
+        bus and address, the module's, has the plain name; the others have their chip's after it,
+        ``VDD_IN@1-0041``.
+        """
+        found = [
+            (chip.parent.parent.name, *rail)
+            for chip in _chips(self._root)
+            for rail in _hwmon_rails(chip)
+        ]
+        found += [
+            (chip.parent.name, *rail)
+            for chip in _iio_chips(self._root)
+            for rail in _iio_rails(chip)
+        ]
+        named = set()
+        for device, label, power_w in found:
+            if label and label != NOT_CONNECTED:
+                name = label if label not in named else f"{label}@{device}"
+                if name not in named:
+                    named.add(name)
+                    yield Channel(name, "W", power_w)
+
+    def silence(self) -> str:
+        """A module's rails are always there."""
+        return "no rail of the INA3221 can be read"
 
     def close(self) -> None:
         """Set the chips' averaging back."""
@@ -162,54 +163,27 @@ def _set_averaging(chip: Path, period_s: float) -> bool:
     return chosen != samples
 
 
-def _rails(root: Path) -> list[Rail]:
-    """The connected rails of every monitor, under either driver.
-
-    Of rails with one label (a carrier board with a monitor of its own) the one of the lowest bus
-    and address, the module's, has the plain name; the others have their chip's after it,
-    ``VDD_IN@1-0041``.
-    """
-    found = [
-        (chip.parent.parent.name, rail) for chip in _chips(root) for rail in _hwmon_rails(chip)
-    ]
-    found += [(chip.parent.name, rail) for chip in _iio_chips(root) for rail in _iio_rails(chip)]
-    named: dict[str, Rail] = {}
-    for device, rail in found:
-        if rail.name and rail.name != NOT_CONNECTED:
-            name = rail.name if rail.name not in named else f"{rail.name}@{device}"
-            named.setdefault(name, replace(rail, name=name))
-    return list(named.values())
-
-
-def _hwmon_rails(chip: Path) -> list[Rail]:
+def _hwmon_rails(chip: Path) -> Iterator[tuple[str, PowerReader]]:
     """Channels 1 to 3; the driver's further channels are shunt voltages and their sum."""
 
-    def reader(number: int) -> Callable[[], float | None]:
+    def power_reader(number: int) -> PowerReader:
         def power_w() -> float | None:
-            millivolts, milliamperes = (
-                integer(chip / f"in{number}_input"),
-                integer(chip / f"curr{number}_input"),
-            )
-            return (
-                None
-                if millivolts is None or milliamperes is None
-                else millivolts * milliamperes * 1e-6
-            )
+            millivolts = integer(chip / f"in{number}_input")
+            milliamperes = integer(chip / f"curr{number}_input")
+            if millivolts is None or milliamperes is None:
+                return None
+            return millivolts * milliamperes * 1e-6
 
         return power_w
 
-    return [Rail(text(chip / f"in{number}_label") or "", reader(number)) for number in (1, 2, 3)]
+    for number in (1, 2, 3):
+        yield text(chip / f"in{number}_label") or "", power_reader(number)
 
 
-def _iio_rails(chip: Path) -> list[Rail]:
-    def reader(number: int) -> Callable[[], float | None]:
-        def power_w() -> float | None:
-            milliwatts = integer(chip / f"in_power{number}_input")
-            return None if milliwatts is None else milliwatts * 1e-3
-
-        return power_w
-
-    return [Rail(text(chip / f"rail_name_{number}") or "", reader(number)) for number in (0, 1, 2)]
+def _iio_rails(chip: Path) -> Iterator[tuple[str, PowerReader]]:
+    for number in (0, 1, 2):
+        power_w = reader(chip / f"in_power{number}_input", 1e-3)
+        yield text(chip / f"rail_name_{number}") or "", power_w
 
 
 METER = Ina3221Meter

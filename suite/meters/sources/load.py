@@ -5,16 +5,29 @@ import os
 import time
 from pathlib import Path
 
-from suite.machine.process_account import ProcessAccount, Usages, cpu_usages, descendants, io_usages
-from suite.machine.process_tree import CLOCK_TICKS_PER_S
+from suite.machine.process_tree import (
+    CLOCK_TICKS_PER_S,
+    ProcessAccount,
+    Usages,
+    cpu_usages,
+    descendants,
+    io_usages,
+)
 from suite.machine.procfs import text
-from suite.meters.meter import MeterAvailability, MeteredProcess, Reading
+from suite.meters.meter import (
+    AVAILABLE,
+    NO_PROC,
+    MachineMeter,
+    MeterAvailability,
+    MeteredProcess,
+    Reading,
+)
 
 PRESSURE = "proc/pressure"
 PRESSURES = (("cpu", ("some",)), ("io", ("some", "full")), ("memory", ("some", "full")))
 
 
-class LoadMeter:
+class LoadMeter(MachineMeter):
     """Channels ``busy`` and ``steal`` (CPU seconds of all cores since boot, and those that the
     hypervisor gave to others), ``own`` (CPU seconds of the suite's processes: the harness with its
     recorders and helper programs, and the implementation with all its processes on this machine,
@@ -34,8 +47,7 @@ class LoadMeter:
     )
 
     def __init__(self, root: Path = Path("/")) -> None:
-        self._root = root
-        self._pids: tuple[int, ...] = ()
+        super().__init__(root)
         self._own, self._implementation = ProcessAccount(), ProcessAccount()
         self._read, self._written = ProcessAccount(), ProcessAccount()
 
@@ -43,11 +55,9 @@ class LoadMeter:
         """Every Linux has /proc/stat; the reason says where it has no pressure stall
         information."""
         if not (self._root / "proc/stat").is_file():
-            return MeterAvailability(
-                False, "/proc/stat is missing", "mount /proc: `mount -t proc proc /proc`"
-            )
+            return NO_PROC
         if text(self._root / PRESSURE / "cpu"):
-            return MeterAvailability(True)
+            return AVAILABLE
         return MeterAvailability(
             True,
             "the kernel has no pressure stall information; the rest is read",
@@ -69,9 +79,6 @@ class LoadMeter:
         return readings + self._bytes(
             descendants(processes, self._pids[0], self._implementation.members)
         )
-
-    def close(self) -> None:
-        """Nothing to release."""
 
     def _machine_s(self) -> dict[str, float]:
         """Busy and stolen CPU time since boot; user and nice include the guest fields, iowait is

@@ -5,13 +5,20 @@ import time
 from pathlib import Path
 
 from suite.machine.process_tree import process_tree
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.meters.meter import (
+    AVAILABLE,
+    MachineMeter,
+    MeterAvailability,
+    MeteredProcess,
+    Reading,
+    readings_of,
+)
 
 _KILOBYTES = re.compile(rb"^(\w+):\s+(\d+) kB$", re.MULTILINE)
 PSS_PAUSE = 1000.0  # times the CPU time of a reading
 
 
-class MemoryMeter:
+class MemoryMeter(MachineMeter):
     """Channels in bytes: ``available`` (free or reclaimable without swapping), ``used`` (total less
     available), ``swap_used``, ``process_tree_rss``, ``process_tree_pss`` and
     ``largest_process_peak_rss`` (the highest peak of any one process, a rank for example, since its
@@ -29,10 +36,7 @@ class MemoryMeter:
     period_s = 1.0
     description = "memory and swap of the machine, resident memory of the implementation"
 
-    def __init__(self, root: Path = Path("/")) -> None:
-        self._root = root
-        self._pid = 0
-        self._next_pss_s = 0.0
+    _next_pss_s = 0.0
 
     def availability(self) -> MeterAvailability:
         """MemAvailable exists since Linux 3.14."""
@@ -60,9 +64,6 @@ class MemoryMeter:
         ]
         return readings + self._implementation()
 
-    def close(self) -> None:
-        """Nothing to release."""
-
     def _implementation(self) -> list[Reading]:
         """Both sizes of a process come from one reading of its status: one that exits has neither,
         and no peak is below its resident set."""
@@ -79,24 +80,13 @@ class MemoryMeter:
         }
         if not resident:
             return []
-        readings = [
-            Reading(
-                t_ns,
-                self.name,
-                "process_tree_rss",
-                sum(status["VmRSS"] for status in resident.values()),
-                "B",
-            ),
-            Reading(t_ns, self.name, "process_tree_size", len(resident), "processes"),
-            Reading(
-                t_ns,
-                self.name,
-                "largest_process_peak_rss",
-                max(status["VmHWM"] for status in resident.values()),
-                "B",
-            ),
-        ]
-        return readings + self._proportional(list(resident))
+        rss, peak = ([status[key] for status in resident.values()] for key in ("VmRSS", "VmHWM"))
+        values = {
+            "process_tree_rss": (float(sum(rss)), "B"),
+            "process_tree_size": (float(len(resident)), "processes"),
+            "largest_process_peak_rss": (float(max(peak)), "B"),
+        }
+        return readings_of(self.name, t_ns, values) + self._proportional(list(resident))
 
     def _proportional(self, pids: list[int]) -> list[Reading]:
         """The sum of the proportional set sizes of several processes, where it is due and each can
@@ -110,11 +100,9 @@ class MemoryMeter:
         self._next_pss_s = time.monotonic() + PSS_PAUSE * (time.thread_time() - began_s)
         known = [size for size in sizes if size is not None]
         is_known = len(known) >= len(pids) - 1  # one may have exited meanwhile
-        return (
-            [Reading(t_ns, self.name, "process_tree_pss", sum(known), "B")]
-            if known and is_known
-            else []
-        )
+        if not known or not is_known:
+            return []
+        return [Reading(t_ns, self.name, "process_tree_pss", sum(known), "B")]
 
 
 def _sizes_bytes(path: Path) -> dict[str, int]:

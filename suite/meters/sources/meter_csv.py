@@ -5,13 +5,13 @@ import csv
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
 from reference_impls.contract import NS_PER_S
 from suite.errors import SuiteError
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.files.appended import lines_after
+from suite.meters.meter import AVAILABLE, MachineMeter, MeterAvailability, MeteredProcess, Reading
 from suite.meters.settings import PLACE, CsvSettings, load_settings, not_named
 
 TABLE = (
@@ -22,15 +22,7 @@ LINE_END = b"\n"
 LOOK_BACK_BYTES = 2**16
 
 
-@dataclass(frozen=True)
-class Row:
-    """One line of the table; the time is on the table's clock."""
-
-    t_s: float
-    power_w: float
-
-
-class MeterCsvMeter:
+class MeterCsvMeter(MachineMeter):
     """One channel, ``<coverage>.<tier>`` (W) as meters.toml names them; only rows that are written
     during the run.
 
@@ -41,11 +33,6 @@ class MeterCsvMeter:
     name = "meter-csv"
     period_s = 2.0
     description = "power from the file that another meter's program writes"
-
-    def __init__(self, root: Path = Path("/")) -> None:
-        self._root = root
-        self._table: _Table | None = None
-        self._offset_ns = 0
 
     def availability(self) -> MeterAvailability:
         """Whether a file is named, and has the columns that meters.toml names."""
@@ -69,21 +56,16 @@ class MeterCsvMeter:
 
     def read(self) -> list[Reading]:
         """The rows written since the last call."""
-        assert self._table is not None
-        rows = self._table.new_rows()
         return [
             Reading(
-                round(row.t_s * NS_PER_S) + self._offset_ns,
+                round(t_s * NS_PER_S) + self._offset_ns,
                 self.name,
                 self._table.channel,
-                row.power_w,
+                power_w,
                 "W",
             )
-            for row in rows
+            for t_s, power_w in self._table.new_rows()
         ]
-
-    def close(self) -> None:
-        """Nothing to release."""
 
 
 class _Table:
@@ -109,27 +91,20 @@ class _Table:
             tail = stream.read(LOOK_BACK_BYTES)
         return size_bytes - (len(tail) - tail.rfind(LINE_END) - 1)
 
-    def new_rows(self) -> list[Row]:
+    def new_rows(self) -> list[tuple[float, float]]:
         """The complete rows since the last call; a line that is no row is skipped. A file that is
         shorter than before was begun anew."""
         if self._path.stat().st_size < self._position:
             self._position = 0
-        with self._path.open("rb") as stream:
-            stream.seek(self._position)
-            data = stream.read()
-        complete = data[: data.rfind(LINE_END) + 1]
-        self._position += len(complete)
-        return self._rows(complete)
-
-    def _rows(self, data: bytes) -> list[Row]:
-        lines = data.decode("utf-8", errors="replace").splitlines()
+        whole, self._position = lines_after(self._path, self._position)
+        lines = whole.decode("utf-8", errors="replace").splitlines()
         return [
             row
             for fields in csv.reader(lines, delimiter=self._settings.delimiter)
-            if (row := self._row(fields)) is not None
+            if (row := self._parse_row(fields)) is not None
         ]
 
-    def _row(self, fields: Sequence[str]) -> Row | None:
+    def _parse_row(self, fields: Sequence[str]) -> tuple[float, float] | None:
         try:
             t_s = _seconds(
                 self._decimal(fields[self._column(self._settings.time_column)]),
@@ -140,7 +115,7 @@ class _Table:
                 power_w *= float(self._decimal(fields[column])) * scale
         except (ValueError, IndexError):
             return None
-        return Row(t_s, power_w) if math.isfinite(t_s) and math.isfinite(power_w) else None
+        return (t_s, power_w) if math.isfinite(t_s) and math.isfinite(power_w) else None
 
     def _decimal(self, field: str) -> str:
         """A field with a decimal point; a comma is one where it does not separate columns."""

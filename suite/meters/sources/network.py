@@ -1,18 +1,17 @@
 """Network: bytes that every interface has sent and received, headers included; they contain the
 gradients exchanged between nodes."""
 
-import time
-from pathlib import Path
+from collections.abc import Iterator
 
 from reference_impls.node import public_interface
 from suite.machine.interfaces import interfaces_up
-from suite.machine.procfs import integer
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.meters.channels import Channel, ChannelMeter, reader
+from suite.meters.meter import MeterAvailability
 
 DIRECTIONS = (("sent", "tx_bytes"), ("received", "rx_bytes"))
 
 
-class NetworkMeter:
+class NetworkMeter(ChannelMeter):
     """Channels ``<interface>.sent`` and ``<interface>.received`` (B since the interface was
     created, headers included) of every interface that is up as the run starts, except the loopback.
 
@@ -24,41 +23,19 @@ class NetworkMeter:
     period_s = 1.0
     description = "bytes that each network interface has sent and received"
 
-    def __init__(self, root: Path = Path("/")) -> None:
-        self._root = root
-        self._interfaces: tuple[str, ...] = ()
+    absent = MeterAvailability(
+        False,
+        "no network interface but the loopback is up",
+        "connect a network (`ip link` lists the interfaces)",
+    )
 
-    def availability(self) -> MeterAvailability:
-        """Whether any interface except the loopback is up."""
-        if interfaces_up(self._root):
-            return AVAILABLE
-        return MeterAvailability(
-            False,
-            "no network interface but the loopback is up",
-            "connect a network (`ip link` lists the interfaces)",
-        )
-
-    def open(self, process: MeteredProcess) -> None:
-        """Choose the interfaces."""
-        self._interfaces = interfaces_up(self._root)
-
-    def read(self) -> list[Reading]:
-        """One reading per counter; an interface that was removed has none."""
-        readings = []
-        for interface in self._interfaces:
+    def find(self) -> Iterator[Channel]:
+        """The counters of the interfaces that are up now; one that is removed later has none."""
+        for interface in interfaces_up(self._root):
             name = public_interface(interface, str(self._root))
-            folder, t_ns = (
-                self._root / "sys/class/net" / interface / "statistics",
-                time.monotonic_ns(),
-            )
+            folder = self._root / "sys/class/net" / interface / "statistics"
             for direction, file in DIRECTIONS:
-                count = integer(folder / file)
-                if count is not None:
-                    readings.append(Reading(t_ns, self.name, f"{name}.{direction}", count, "B"))
-        return readings
-
-    def close(self) -> None:
-        """Nothing to release."""
+                yield Channel(f"{name}.{direction}", "B", reader(folder / file))
 
 
 METER = NetworkMeter

@@ -2,55 +2,48 @@
 not among them)."""
 
 import importlib
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Moments, Reading
+from suite.meters.channels import Channel, ChannelMeter
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Moments
 
 LIBRARY = "pynvml"  # of the package nvidia-ml-py
 
 
-@dataclass(frozen=True)
-class _Channel:
-    """One channel of a GPU, and the NVML call that reads it."""
-
-    name: str
-    unit: str
-    read: Callable[[Any, Any], float]
-
-
-CHANNELS: Sequence[_Channel] = (
-    _Channel("power", "W", lambda nvml, gpu: nvml.nvmlDeviceGetPowerUsage(gpu) * 1e-3),
-    _Channel("energy", "J", lambda nvml, gpu: nvml.nvmlDeviceGetTotalEnergyConsumption(gpu) * 1e-3),
-    _Channel("utilisation", "%", lambda nvml, gpu: nvml.nvmlDeviceGetUtilizationRates(gpu).gpu),
-    _Channel("memory_used", "B", lambda nvml, gpu: nvml.nvmlDeviceGetMemoryInfo(gpu).used),
-    _Channel(
+CHANNELS: tuple[tuple[str, str, Callable[[Any, Any], float]], ...] = (
+    ("power", "W", lambda nvml, gpu: nvml.nvmlDeviceGetPowerUsage(gpu) * 1e-3),
+    ("energy", "J", lambda nvml, gpu: nvml.nvmlDeviceGetTotalEnergyConsumption(gpu) * 1e-3),
+    ("utilisation", "%", lambda nvml, gpu: nvml.nvmlDeviceGetUtilizationRates(gpu).gpu),
+    ("memory_used", "B", lambda nvml, gpu: nvml.nvmlDeviceGetMemoryInfo(gpu).used),
+    (
         "frequency",
         "Hz",
         lambda nvml, gpu: nvml.nvmlDeviceGetClockInfo(gpu, nvml.NVML_CLOCK_SM) * 1e6,
     ),
-    _Channel(
+    (
         "memory_frequency",
         "Hz",
         lambda nvml, gpu: nvml.nvmlDeviceGetClockInfo(gpu, nvml.NVML_CLOCK_MEM) * 1e6,
     ),
-    _Channel(
+    (
         "temperature",
         "degC",
         lambda nvml, gpu: nvml.nvmlDeviceGetTemperature(gpu, nvml.NVML_TEMPERATURE_GPU),
     ),
-    _Channel(
+    (
         "throttle_reasons",
         "bits",
         lambda nvml, gpu: nvml.nvmlDeviceGetCurrentClocksThrottleReasons(gpu),
     ),
 )
+"""Name and unit of a GPU's channels, and the NVML call that reads each; it raises NVMLError when
+the GPU was lost."""
 
 
-class NvmlMeter:
+class NvmlMeter(ChannelMeter):
     """Channels that a GPU supports of ``gpu<n>.power`` (W), ``.energy`` (J, a counter; Volta and
     later), ``.utilisation`` (%), ``.memory_used`` (B), ``.frequency`` and ``.memory_frequency``
     (Hz), ``.temperature`` (degC) and ``.throttle_reasons`` (bits).
@@ -64,8 +57,8 @@ class NvmlMeter:
     description = "power, energy, load, clocks and temperature of NVIDIA GPUs"
 
     def __init__(self, root: Path = Path("/"), library: Any = None) -> None:
-        self._root, self._library = root, library
-        self._channels: list[tuple[str, _Channel, Any]] = []
+        super().__init__(root)
+        self._library = library
 
     def availability(self) -> MeterAvailability:
         """Whether the driver is loaded, NVML works, and a GPU answers a query: NVML initialises on
@@ -86,7 +79,7 @@ class NvmlMeter:
             )
         try:
             nvml.nvmlInit()
-            gpus, channels = nvml.nvmlDeviceGetCount(), self._supported()
+            gpus, channels = nvml.nvmlDeviceGetCount(), any(self.find())
             nvml.nvmlShutdown()
         except nvml.NVMLError as error:
             return MeterAvailability(
@@ -108,46 +101,23 @@ class NvmlMeter:
     def open(self, process: MeteredProcess) -> None:
         """Find the channels that each GPU supports, by reading each once."""
         self._nvml().nvmlInit()
-        self._channels = self._supported()
-
-    def read(self) -> list[Reading]:
-        """One reading per channel; raises NVMLError when a GPU was lost."""
-        nvml, readings = self._nvml(), []
-        for name, channel, gpu in self._channels:
-            before_ns, value = time.monotonic_ns(), channel.read(nvml, gpu)
-            readings.append(
-                Reading(
-                    (before_ns + time.monotonic_ns()) // 2, self.name, name, value, channel.unit
-                )
-            )
-        return readings
+        super().open(process)
 
     def close(self) -> None:
         """Shut NVML down."""
         self._nvml().nvmlShutdown()
 
-    def _supported(self) -> list[tuple[str, _Channel, Any]]:
-        """Name, channel and handle of what each GPU supports."""
+    def find(self) -> Iterator[Channel]:
+        """What each GPU supports, and this version of the package."""
         nvml = self._nvml()
-        gpus = [
-            (index, nvml.nvmlDeviceGetHandleByIndex(index))
-            for index in range(nvml.nvmlDeviceGetCount())
-        ]
-        return [
-            (f"gpu{index}.{each.name}", each, gpu)
-            for index, gpu in gpus
-            for each in CHANNELS
-            if self._supports(each, gpu)
-        ]
-
-    def _supports(self, channel: _Channel, gpu: Any) -> bool:
-        nvml = self._nvml()
-        try:
-            channel.read(nvml, gpu)
-        # not supported by this GPU, or by this version of the package
-        except (nvml.NVMLError, AttributeError):
-            return False
-        return True
+        for index in range(nvml.nvmlDeviceGetCount()):
+            gpu = nvml.nvmlDeviceGetHandleByIndex(index)
+            for name, unit, call in CHANNELS:
+                try:
+                    call(nvml, gpu)
+                except (nvml.NVMLError, AttributeError):
+                    continue
+                yield Channel(f"gpu{index}.{name}", unit, partial(call, nvml, gpu))
 
     def _nvml(self) -> Any:
         if self._library is None:

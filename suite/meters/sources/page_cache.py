@@ -1,15 +1,14 @@
 """Page cache: the share of the data set that is in memory during the run."""
 
 import time
-from pathlib import Path
 
 from suite.machine.page_cache import data_files, residency
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.meters.meter import AVAILABLE, MachineMeter, MeterAvailability, MeteredProcess, Reading
 
 MAX_FILES = 1000
 
 
-class PageCacheMeter:
+class PageCacheMeter(MachineMeter):
     """Channel ``resident`` (share of the data set's bytes that is in memory), read at both ends of
     each epoch too; of more than 1,000 files, of 1,000 evenly spread ones.
 
@@ -20,10 +19,6 @@ class PageCacheMeter:
     name = "page-cache"
     period_s = 10.0
     description = "share of the data set that is in memory"
-
-    def __init__(self, root: Path = Path("/")) -> None:
-        self._root = root
-        self._files: list[Path] = []
 
     def availability(self) -> MeterAvailability:
         """Every Linux has mincore(2)."""
@@ -38,11 +33,9 @@ class PageCacheMeter:
     def open(self, process: MeteredProcess) -> None:
         """Choose the files; raises OSError for files whose residency the kernel does not report."""
         files = data_files(process.data_directory)
-        self._files = (
-            [files[index * len(files) // MAX_FILES] for index in range(MAX_FILES)]
-            if len(files) > MAX_FILES
-            else files
-        )
+        if len(files) > MAX_FILES:
+            files = [files[index * len(files) // MAX_FILES] for index in range(MAX_FILES)]
+        self._files = files
         found = residency(self._files)
         if found.reason is not None:
             raise PermissionError(found.reason)
@@ -52,22 +45,10 @@ class PageCacheMeter:
     def read(self) -> list[Reading]:
         """The share now."""
         t_ns, found = time.monotonic_ns(), residency(self._files)
-        return (
-            [
-                Reading(
-                    t_ns,
-                    self.name,
-                    "resident",
-                    (found.resident_bytes or 0) / found.size_bytes,
-                    "ratio",
-                )
-            ]
-            if found.size_bytes
-            else []
-        )
-
-    def close(self) -> None:
-        """Nothing to release."""
+        if not found.size_bytes:
+            return []
+        share = (found.resident_bytes or 0) / found.size_bytes
+        return [Reading(t_ns, self.name, "resident", share, "ratio")]
 
 
 METER = PageCacheMeter

@@ -1,13 +1,14 @@
 """RAPL: the energy counters of Intel's and AMD's processors."""
 
 import re
-import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from suite.machine.procfs import in_order, integer, text
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.meters.channels import Channel, ChannelMeter
+from suite.meters.meter import MeterAvailability
 
 POWERCAP = "sys/class/powercap"
 ZONE = re.compile(r"intel-rapl:(\d+)(?::\d+)?$")  # intel-rapl-mmio has the same packages again
@@ -42,7 +43,7 @@ class _Domain:
         return (now_uj + self.wraps * self.range_uj) * 1e-6
 
 
-class RaplMeter:
+class RaplMeter(ChannelMeter):
     """One channel per domain, a counter in J without wraps: ``package-<n>``, ``dram-<n>``,
     ``core-<n>``, ``uncore-<n>``, ``psys``.
 
@@ -57,53 +58,28 @@ class RaplMeter:
     period_s = 0.5
     description = "energy counters of the processor's packages and memory"
 
-    def __init__(self, root: Path = Path("/")) -> None:
-        self._root = root
-        self._domains: list[_Domain] = []
+    absent = MeterAvailability(
+        False,
+        "the kernel has no RAPL domain (Intel and AMD processors have one, virtual machines"
+        " rarely)",
+        "on a PC, load the driver: `modprobe intel_rapl_msr`; elsewhere use a meter outside"
+        " the machine",
+    )
+    unreadable = MeterAvailability(  # since 2020 the kernel allows only root
+        False,
+        f"/{POWERCAP}/*/energy_uj can be read by root only",
+        f"sudo chmod a+r /{POWERCAP}/intel-rapl*/energy_uj",
+    )
 
-    def availability(self) -> MeterAvailability:
-        """Whether a counter can be read; since 2020 the kernel allows only root."""
-        domains = _domains(self._root)
-        if not domains:
-            return MeterAvailability(
-                False,
-                "the kernel has no RAPL domain (Intel and AMD processors have one, virtual machines"
-                " rarely)",
-                "on a PC, load the driver: `modprobe intel_rapl_msr`; elsewhere use a meter outside"
-                " the machine",
-            )
-        if all(domain.energy_j() is None for domain in domains):
-            return MeterAvailability(
-                False,
-                f"/{POWERCAP}/*/energy_uj can be read by root only",
-                f"sudo chmod a+r /{POWERCAP}/intel-rapl*/energy_uj",
-            )
-        return AVAILABLE
-
-    def open(self, process: MeteredProcess) -> None:
-        """Find the domains."""
+    def find(self) -> Sequence[Channel]:
+        """The domains' counters, from their values now."""
         self._domains = _domains(self._root)
+        return [Channel(domain.channel, "J", domain.energy_j) for domain in self._domains]
 
-    def read(self) -> list[Reading]:
-        """One reading per domain that can be read; raises OSError when none can."""
-        readings = []
-        for domain in self._domains:
-            t_ns, energy_j = time.monotonic_ns(), domain.energy_j()
-            if energy_j is not None:
-                readings.append(Reading(t_ns, self.name, domain.channel, energy_j, "J"))
-        if not readings:
-            raise OSError(
-                "no RAPL domain can be read"
-                + (
-                    ", their counters were set back"
-                    if any(one.is_lost for one in self._domains)
-                    else ""
-                )
-            )
-        return readings
-
-    def close(self) -> None:
-        """Nothing to release."""
+    def silence(self) -> str:
+        """A processor's counters are always there; some are set back."""
+        are_lost = any(domain.is_lost for domain in self._domains)
+        return "no RAPL domain can be read" + ", their counters were set back" * are_lost
 
 
 def _domains(root: Path) -> list[_Domain]:

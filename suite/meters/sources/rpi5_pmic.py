@@ -1,11 +1,10 @@
 """The Raspberry Pi 5's power management chip: voltage and current of its rails."""
 
 import re
-import time
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
-from suite.meters.background import Background, BackgroundMeter
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Moments, Reading
+from suite.meters.background import BackgroundMeter
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Moments
 from suite.meters.tool import find_tool, run_tool
 
 COMMAND = "vcgencmd"
@@ -31,11 +30,8 @@ class Rpi5PmicMeter(BackgroundMeter):
     moments = Moments.RANDOM
     description = "voltage and current of the Raspberry Pi 5's regulator"
 
-    def __init__(self, root: Path = Path("/")) -> None:
-        self._root = root
-        self._command: list[str] = []
-        self._children_s = 0.0
-        self._background = Background(self.name, self._produce, self.period_s, at_random=True)
+    _command: Sequence[str] = ()
+    _children_s = 0.0
 
     def availability(self) -> MeterAvailability:
         """Whether the firmware reports rails: a Raspberry Pi 4 has the program, but not the
@@ -48,7 +44,7 @@ class Rpi5PmicMeter(BackgroundMeter):
                 "on a Raspberry Pi 5: sudo apt install raspi-utils",
             )
         try:
-            rails = parse_pmic(run_tool([str(tool), ARGUMENT]).text)
+            rails = parse_pmic(run_tool([str(tool), ARGUMENT])[0])
         except OSError as error:
             return MeterAvailability(
                 False,
@@ -66,24 +62,20 @@ class Rpi5PmicMeter(BackgroundMeter):
     def open(self, process: MeteredProcess) -> None:
         """Start the background thread."""
         self._command = [str(find_tool(self._root, COMMAND)), ARGUMENT]
-        self._background.start()
+        super().open(process)
 
     def helper_cost_s(self) -> float:
         """CPU time of the thread and of the program."""
         return super().helper_cost_s() + self._children_s
 
-    def _produce(self) -> list[Reading]:
-        before_ns = time.monotonic_ns()
-        output = run_tool(self._command)
-        self._children_s += output.cost_s
-        t_ns = (before_ns + time.monotonic_ns()) // 2
-        rails = parse_pmic(output.text)
+    def measure(self) -> Mapping[str, tuple[float, str]]:
+        """Ask the firmware."""
+        answer, cost_s = run_tool(self._command)
+        self._children_s += cost_s
+        rails = parse_pmic(answer)
         if not rails:
-            raise ValueError(f"no rail in the firmware's answer: {output.text[:100]!r}")
-        return [
-            Reading(t_ns, self.name, channel, value, unit)
-            for channel, (value, unit) in rails.items()
-        ]
+            raise ValueError(f"no rail in the firmware's answer: {answer[:100]!r}")
+        return rails
 
 
 def parse_pmic(text: str) -> dict[str, tuple[float, str]]:

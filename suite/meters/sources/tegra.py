@@ -1,10 +1,10 @@
 """A Jetson's GPU and memory controller, from files that every user can read."""
 
-import time
-from pathlib import Path
+from collections.abc import Iterator
 
 from suite.machine.procfs import integer
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.meters.channels import Channel, ChannelMeter, reader
+from suite.meters.meter import MeterAvailability
 
 LOADS = (
     "sys/devices/gpu.0/load",
@@ -18,9 +18,14 @@ GPU_CLOCKS = tuple(
     f"sys/class/devfreq/{gpu}/cur_freq" for gpu in ("17000000.g*", "57000000.g*", "gpu-gpc-*")
 )
 MEMORY_CLOCKS = ("sys/kernel/debug/bpmp/debug/clk/emc/rate", "sys/kernel/debug/clk/emc/clk_rate")
+CHANNELS = (  # the load is in thousandths
+    ("gpu.utilisation", LOADS, 0.1, "%"),
+    ("gpu.frequency", GPU_CLOCKS, 1.0, "Hz"),
+    ("memory_controller.frequency", MEMORY_CLOCKS, 1.0, "Hz"),
+)
 
 
-class TegraMeter:
+class TegraMeter(ChannelMeter):
     """Channels ``gpu.utilisation`` (%), ``gpu.frequency`` and, as root,
     ``memory_controller.frequency`` (Hz).
 
@@ -32,54 +37,17 @@ class TegraMeter:
     period_s = 0.5
     description = "load and clock of a Jetson's GPU, clock of its memory controller"
 
-    def __init__(self, root: Path = Path("/")) -> None:
-        self._root = root
-        self._channels: list[tuple[str, Path, float, str]] = []
+    absent = MeterAvailability(
+        False, "the kernel has no GPU of a Jetson", "NVIDIA's other GPUs are read by nvml"
+    )
 
-    def availability(self) -> MeterAvailability:
-        """Whether the kernel has a Jetson's GPU."""
-        if self._find():
-            return AVAILABLE
-        return MeterAvailability(
-            False, "the kernel has no GPU of a Jetson", "NVIDIA's other GPUs are read by nvml"
-        )
-
-    def open(self, process: MeteredProcess) -> None:
-        """Find the files."""
-        self._channels = self._find()
-
-    def read(self) -> list[Reading]:
-        """One reading per file that can be read."""
-        readings = []
-        for channel, path, scale, unit in self._channels:
-            value = integer(path)
-            if value is not None:
-                readings.append(
-                    Reading(time.monotonic_ns(), self.name, channel, value * scale, unit)
-                )
-        return readings
-
-    def close(self) -> None:
-        """Nothing to release."""
-
-    def _find(self) -> list[tuple[str, Path, float, str]]:
-        """The first file of each kind that can be read; the load is in thousandths."""
-        found = []
-        kinds = (
-            ("gpu.utilisation", LOADS, 0.1, "%"),
-            ("gpu.frequency", GPU_CLOCKS, 1.0, "Hz"),
-            ("memory_controller.frequency", MEMORY_CLOCKS, 1.0, "Hz"),
-        )
-        for channel, patterns, scale, unit in kinds:
-            paths = [
-                path
-                for pattern in patterns
-                for path in sorted(self._root.glob(pattern))
-                if integer(path) is not None
-            ]
-            if paths:
-                found.append((channel, paths[0], scale, unit))
-        return found
+    def find(self) -> Iterator[Channel]:
+        """The first file of each channel that can be read."""
+        for channel, patterns, scale, unit in CHANNELS:
+            paths = (path for pattern in patterns for path in sorted(self._root.glob(pattern)))
+            path = next((path for path in paths if integer(path) is not None), None)
+            if path is not None:
+                yield Channel(channel, unit, reader(path, scale))
 
 
 METER = TegraMeter

@@ -8,8 +8,14 @@ import time
 from pathlib import Path
 
 from suite.meters.background import Background, BackgroundMeter
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
-from suite.meters.tool import find_tool
+from suite.meters.meter import (
+    AVAILABLE,
+    MeterAvailability,
+    MeteredProcess,
+    Reading,
+    readings_of,
+)
+from suite.meters.tool import find_tool, start_tool, wait_for_end
 
 COMMAND = "tegrastats"
 # "POM_5V_IN 1022/1022" (JetPack 4), "VDD_IN 5079mW/5079mW" (JetPack 5, 6): now/average. "VIN
@@ -38,7 +44,7 @@ class TegrastatsMeter(BackgroundMeter):
     description = "rails, GPU and memory controller of a Jetson, from NVIDIA's program"
 
     def __init__(self, root: Path = Path("/")) -> None:
-        self._root = root
+        super().__init__(root)
         self._process: subprocess.Popen[str] | None = None
         self._process_cost_s = 0.0
         self._background = Background(self.name, self._produce, LINE_PERIOD_S)
@@ -55,24 +61,16 @@ class TegrastatsMeter(BackgroundMeter):
 
     def open(self, process: MeteredProcess) -> None:
         """Start the program."""
-        command = [
-            str(find_tool(self._root, COMMAND)),
-            "--interval",
-            str(round(self.period_s * 1000)),
-        ]
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-        )
-        self._background.start()
+        interval_ms = str(round(self.period_s * 1000))
+        self._process = start_tool([str(find_tool(self._root, COMMAND)), "--interval", interval_ms])
+        super().open(process)
 
     def close(self) -> None:
         """Kill the program, which ends the thread's wait for its next line."""
-        self._end()
+        process = self._process
+        if process is not None and process.returncode is None:
+            os.kill(process.pid, signal.SIGKILL)  # Popen.kill might reap it
+            self._process_cost_s = wait_for_end(process)
         super().close()
 
     def helper_cost_s(self) -> float:
@@ -87,18 +85,7 @@ class TegrastatsMeter(BackgroundMeter):
         # nothing, or a line that was cut off: "GR3D_FREQ 99%@6" of 612 MHz
         if not line.endswith("\n"):
             raise OSError("tegrastats exited by itself")
-        return [
-            Reading(t_ns, self.name, channel, value, unit)
-            for channel, (value, unit) in parse_line(line).items()
-        ]
-
-    def _end(self) -> None:
-        process = self._process
-        if process is not None and process.returncode is None:
-            os.kill(process.pid, signal.SIGKILL)  # Popen.wait would reap it without its CPU time
-            _, status, usage = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-            self._process_cost_s = usage.ru_utime + usage.ru_stime
+        return readings_of(self.name, t_ns, parse_line(line))
 
 
 def parse_line(line: str) -> dict[str, tuple[float, str]]:

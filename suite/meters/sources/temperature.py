@@ -1,16 +1,17 @@
 """Temperature: the kernel's thermal zones, and the sensors of chips that have none."""
 
-import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from suite.machine.procfs import in_order, integer, text
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.meters.channels import Channel, ChannelMeter
+from suite.meters.meter import MeterAvailability
 
 ABSENT_MILLIDEGREES = -200_000  # a Jetson's zone reads -256 degrees while its part is switched off
 
 
-class TemperatureMeter:
+class TemperatureMeter(ChannelMeter):
     """One channel per sensor (degC), named after the thermal zone's type or the chip and its label
     (``nvme Composite``).
 
@@ -22,40 +23,23 @@ class TemperatureMeter:
     period_s = 2.0
     description = "thermal zones, and sensors of chips without one"
 
-    def __init__(self, root: Path = Path("/")) -> None:
-        self._root = root
-        self._sensors: list[tuple[str, Path]] = []
+    absent = MeterAvailability(
+        False,
+        "neither /sys/class/thermal nor /sys/class/hwmon has a temperature",
+        "a virtual machine has none: run on the machine itself; on a PC, load the chip's driver"
+        " with `sensors-detect` (lm-sensors)",
+    )
 
-    def availability(self) -> MeterAvailability:
-        """Boards have thermal zones, virtual machines usually nothing."""
-        if self._find():
-            return AVAILABLE
-        return MeterAvailability(
-            False,
-            "neither /sys/class/thermal nor /sys/class/hwmon has a temperature",
-            "a virtual machine has none: run on the machine itself; on a PC, load the chip's driver"
-            " with `sensors-detect` (lm-sensors)",
-        )
+    def find(self) -> Iterator[Channel]:
+        """The sensors; those of the same name are numbered."""
+        sensors = [(channel, path) for channel, path in self._named_files() if path.is_file()]
+        total, seen = Counter(channel for channel, _ in sensors), Counter[str]()
+        for channel, path in sensors:
+            name = f"{channel}.{seen[channel]}" if total[channel] > 1 else channel
+            yield Channel(name, "degC", _celsius_reader(path))
+            seen[channel] += 1
 
-    def open(self, process: MeteredProcess) -> None:
-        """Find the sensors."""
-        self._sensors = self._find()
-
-    def read(self) -> list[Reading]:
-        """One reading per sensor that can be read."""
-        readings = []
-        for channel, path in self._sensors:
-            millidegrees = integer(path)
-            if millidegrees is not None and millidegrees > ABSENT_MILLIDEGREES:
-                readings.append(
-                    Reading(time.monotonic_ns(), self.name, channel, millidegrees / 1000, "degC")
-                )
-        return readings
-
-    def close(self) -> None:
-        """Nothing to release."""
-
-    def _find(self) -> list[tuple[str, Path]]:
+    def _named_files(self) -> list[tuple[str, Path]]:
         found = [
             (text(zone / "type") or zone.name, zone / "temp")
             for zone in in_order((self._root / "sys/class/thermal").glob("thermal_zone*"))
@@ -68,16 +52,17 @@ class TemperatureMeter:
                     path.with_name(path.name.replace("_input", "_label"))
                 ) or path.name.removesuffix("_input")
                 found.append((f"{text(chip / 'name') or chip.name} {label}", path))
-        return _distinct([(channel, path) for channel, path in found if path.is_file()])
+        return found
 
 
-def _distinct(sensors: list[tuple[str, Path]]) -> list[tuple[str, Path]]:
-    """Number the sensors that have the same name."""
-    total, seen, named = Counter(channel for channel, _ in sensors), Counter[str](), []
-    for channel, path in sensors:
-        named.append((f"{channel}.{seen[channel]}" if total[channel] > 1 else channel, path))
-        seen[channel] += 1
-    return named
+def _celsius_reader(path: Path) -> Callable[[], float | None]:
+    def read() -> float | None:
+        millidegrees = integer(path)
+        if millidegrees is None or millidegrees <= ABSENT_MILLIDEGREES:
+            return None
+        return millidegrees / 1000
+
+    return read
 
 
 METER = TemperatureMeter

@@ -1,13 +1,12 @@
 """Throttling: whether heat, current or low voltage slowed the machine down."""
 
-import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from suite.catalog.throttling import slows_processor
 from suite.machine.procfs import in_order, integer, text
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.meters.channels import Channel, ChannelMeter, reader
+from suite.meters.meter import MeterAvailability
 
 ACTIVE, EVENTS = "active", "events"  # units: 1 while active, and a counter
 RASPBERRY_PI = "sys/devices/platform/soc*/soc*:firmware/get_throttled"
@@ -25,16 +24,7 @@ THERMAL = "sys/class/thermal"
 MAX_SETTINGS = 50
 
 
-@dataclass(frozen=True)
-class _Sensor:
-    """A channel and the function that reads it; None when it cannot be read."""
-
-    channel: str
-    unit: str
-    read: Callable[[], float | None]
-
-
-class ThrottlingMeter:
+class ThrottlingMeter(ChannelMeter):
     """Channels in unit ``active`` (1 while active): ``under_voltage``, ``frequency_capped``,
     ``throttled`` and ``soft_temperature_limit`` of a Raspberry Pi, with ``….since_boot``, and
     ``cooling.<n>.<device>`` of devices that slow a processor down; in unit ``events`` (counters):
@@ -53,44 +43,19 @@ class ThrottlingMeter:
     period_s = 1.0
     description = "throttling by heat, current or low voltage"
 
-    def __init__(self, root: Path = Path("/")) -> None:
-        self._root = root
-        self._sensors: list[_Sensor] = []
-
-    def availability(self) -> MeterAvailability:
-        """Whether the machine reports any kind of throttling."""
-        if list(self._find()):
-            return AVAILABLE
-        return MeterAvailability(
-            False,
-            "the machine does not report throttling",
-            "a virtual machine has none: run on the machine itself",
-        )
-
-    def open(self, process: MeteredProcess) -> None:
-        """Find the sensors."""
-        self._sensors = list(self._find())
-
-    def read(self) -> list[Reading]:
-        """One reading per channel that can be read."""
-        readings = []
-        for sensor in self._sensors:
-            value = sensor.read()
-            if value is not None:
-                readings.append(
-                    Reading(time.monotonic_ns(), self.name, sensor.channel, value, sensor.unit)
-                )
-        return readings
-
-    def close(self) -> None:
-        """Nothing to release."""
+    absent = MeterAvailability(
+        False,
+        "the machine does not report throttling",
+        "a virtual machine has none: run on the machine itself",
+    )
 
     def settings(self) -> Mapping[str, str]:
         """The trip points at which a device slows a processor down: zone and device, type and
         temperature."""
         return dict(list(_trip_points(self._root))[:MAX_SETTINGS])
 
-    def _find(self) -> Iterator[_Sensor]:
+    def find(self) -> Iterator[Channel]:
+        """What the firmware, the boards' chips, the cores and the cooling devices report."""
         firmware = list(self._root.glob(RASPBERRY_PI))
         for path in firmware:
             yield from _firmware(path)
@@ -98,19 +63,19 @@ class ThrottlingMeter:
             () if firmware else in_order(self._root.glob("sys/class/hwmon/hwmon*/in0_lcrit_alarm"))
         ):
             if text(path.with_name("name")) == RASPBERRY_PI_HWMON:
-                yield _Sensor(FIRMWARE_BITS[0], ACTIVE, _is_active(path))
+                yield Channel(FIRMWARE_BITS[0], ACTIVE, _is_active(path))
         for path in in_order(self._root.glob("sys/class/hwmon/hwmon*/oc*_event_cnt")):
             name = path.name.removesuffix("_event_cnt")
             # an event that only raises an interrupt slows nothing
             if integer(path.with_name(f"{name}_throt_en")) != 0:
-                yield _Sensor(f"over_current.{name}", EVENTS, _reader(path))
+                yield Channel(f"over_current.{name}", EVENTS, reader(path))
         for level in ("core", "package"):
             for path in _once_per(level, self._root):
-                yield _Sensor(f"thermal.{level}.{path.parent.parent.name}", EVENTS, _reader(path))
+                yield Channel(f"thermal.{level}.{path.parent.parent.name}", EVENTS, reader(path))
         for folder in in_order(self._root.glob(f"{THERMAL}/cooling_device*")):
             kind = text(folder / "type") or ""
             if slows_processor(kind):
-                yield _Sensor(
+                yield Channel(
                     f"cooling.{folder.name.removeprefix('cooling_device')}.{kind}",
                     ACTIVE,
                     _is_active(folder / "cur_state"),
@@ -156,7 +121,7 @@ def _trip_points(root: Path) -> Iterator[tuple[str, str]]:
                 )
 
 
-def _firmware(path: Path) -> Iterator[_Sensor]:
+def _firmware(path: Path) -> Iterator[Channel]:
     def flag(bit: int) -> Callable[[], float | None]:
         def read() -> float | None:
             flags = text(path)
@@ -168,12 +133,8 @@ def _firmware(path: Path) -> Iterator[_Sensor]:
         return read
 
     for bit, name in FIRMWARE_BITS.items():
-        yield _Sensor(name, ACTIVE, flag(bit))
-        yield _Sensor(f"{name}.since_boot", ACTIVE, flag(bit + SINCE_BOOT))
-
-
-def _reader(path: Path) -> Callable[[], float | None]:
-    return lambda: integer(path)
+        yield Channel(name, ACTIVE, flag(bit))
+        yield Channel(f"{name}.since_boot", ACTIVE, flag(bit + SINCE_BOOT))
 
 
 def _is_active(path: Path) -> Callable[[], float | None]:

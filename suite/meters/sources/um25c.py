@@ -5,11 +5,11 @@ import select
 import termios
 import time
 import tty
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-from suite.meters.background import Background, BackgroundMeter
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Moments, Reading
+from suite.meters.background import BackgroundMeter
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Moments
 from suite.meters.settings import load_settings, not_named
 
 REQUEST = b"\xf0"
@@ -45,10 +45,7 @@ class Um25cMeter(BackgroundMeter):
     moments = Moments.RANDOM
     description = "power into the board, from a UM24C, UM25C or UM34C"
 
-    def __init__(self, root: Path = Path("/")) -> None:
-        self._root = root
-        self._port: int | None = None
-        self._background = Background(self.name, self._produce, self.period_s, at_random=True)
+    _port: int | None = None
 
     def availability(self) -> MeterAvailability:
         """Whether a port is named, and a meter replies there."""
@@ -56,7 +53,7 @@ class Um25cMeter(BackgroundMeter):
         if settings is None:
             return not_named("USB meter", 'um25c = { port = "/dev/rfcomm0" }')
         try:
-            port = _open(settings.port)
+            port = _open_port(settings.port)
             try:
                 parse_um(_query(port))
             finally:
@@ -73,8 +70,8 @@ class Um25cMeter(BackgroundMeter):
         """Open the port and start the background thread."""
         settings = load_settings(self._root).um25c
         assert settings is not None
-        self._port = _open(settings.port)
-        self._background.start()
+        self._port = _open_port(settings.port)
+        super().open(process)
 
     def close(self) -> None:
         """Stop the background thread and close the port."""
@@ -83,15 +80,10 @@ class Um25cMeter(BackgroundMeter):
             os.close(self._port)
             self._port = None
 
-    def _produce(self) -> list[Reading]:
+    def measure(self) -> Mapping[str, tuple[float, str]]:
+        """Query the meter."""
         assert self._port is not None
-        before_ns = time.monotonic_ns()
-        reply = _query(self._port)
-        t_ns = (before_ns + time.monotonic_ns()) // 2
-        return [
-            Reading(t_ns, self.name, channel, value, unit)
-            for channel, (value, unit) in parse_um(reply).items()
-        ]
+        return parse_um(_query(self._port))
 
 
 def parse_um(reply: bytes) -> dict[str, tuple[float, str]]:
@@ -110,7 +102,7 @@ def parse_um(reply: bytes) -> dict[str, tuple[float, str]]:
     }
 
 
-def _open(port: str) -> int:
+def _open_port(port: str) -> int:
     handle = os.open(port, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
     tty.setraw(handle)
     attributes = termios.tcgetattr(handle)

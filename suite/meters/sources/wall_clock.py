@@ -2,12 +2,11 @@
 set once they have a network."""
 
 import time
-from pathlib import Path
 
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.meters.meter import AVAILABLE, MachineMeter, MeterAvailability, MeteredProcess, Reading
 
 
-class WallClockMeter:
+class WallClockMeter(MachineMeter):
     """Channel ``drift`` (s): wall clock less monotonic clock, since the run began.
 
     The kernel slews both together, so the drift is 0 until the clock is set. Source:
@@ -17,10 +16,6 @@ class WallClockMeter:
     name = "wall-clock"
     period_s = 1.0
     description = "steps of the wall clock"
-
-    def __init__(self, root: Path = Path("/")) -> None:
-        self._root = root
-        self._offset_ns = 0
 
     def availability(self) -> MeterAvailability:
         """Every running Linux has both clocks."""
@@ -38,18 +33,8 @@ class WallClockMeter:
 
     def read(self) -> list[Reading]:
         """The drift now."""
-        return [
-            Reading(
-                time.monotonic_ns(),
-                self.name,
-                "drift",
-                (_offset_ns() - self._offset_ns) * 1e-9,
-                "s",
-            )
-        ]
-
-    def close(self) -> None:
-        """Nothing to release."""
+        drift_s = (_offset_ns() - self._offset_ns) * 1e-9
+        return [Reading(time.monotonic_ns(), self.name, "drift", drift_s, "s")]
 
 
 def _offset_ns() -> int:

@@ -29,7 +29,7 @@ from suite.extensions.bringup.record import (
 )
 from suite.files.json_file import write_json
 from suite.machine.identify import identify
-from suite.machine.power_mode import read_power_settings
+from suite.machine.power_settings import read_power_settings
 from suite.meters.meter import AVAILABLE, MeterAvailability
 from tests.boards import SERIAL_NUMBER, planted
 

@@ -42,9 +42,7 @@ from suite.extensions.concurrent.record.layout import (
 from suite.extensions.concurrent.record.records import read_recording
 from suite.extensions.concurrent.record.results import as_dict, read_results
 from suite.files.paths import repository_root
-from suite.launch.priority import set_priority
-from suite.launch.sides import Side
-from suite.launch.turns import Child, usable
+from suite.launch.turns import Child, Side, set_priority, usable
 from tests.builders import Scenario, make_request
 from tests.conftest import Run, environment_of
 from tests.every_case import some

@@ -23,7 +23,7 @@ from suite.extensions.concurrent.measuring.trials import Choices, Instruments, c
 from suite.extensions.concurrent.measuring.tuning import Aim, Goal, Tuned
 from suite.extensions.concurrent.record.arrivals import ArrivalKind, Arrivals
 from suite.extensions.concurrent.record.records import Recording
-from suite.launch.sides import Side
+from suite.launch.turns import Side
 from suite.machine.nvpmodel import read_mode
 from suite.meters.meter import MeteredProcess
 from suite.meters.registry import open_meters

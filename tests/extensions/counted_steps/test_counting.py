@@ -12,7 +12,7 @@ from suite.errors import SuiteError
 from suite.extensions.counted_steps.measuring import timing as timed_steps
 from suite.extensions.counted_steps.measuring.counting import read_totals
 from suite.extensions.counted_steps.record import Counts
-from suite.launch.sides import Side
+from suite.launch.turns import Side
 from tests.builders import Scenario, make_request
 
 FILE = """\

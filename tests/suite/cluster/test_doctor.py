@@ -6,7 +6,7 @@ import pytest
 
 from suite.cluster.doctor import WITHOUT_TRAINING, ClusterProblem, Expected, judge
 from suite.cluster.links import LinkMeasure, LinkMeasures
-from suite.cluster.nodes import Answer, Link, NodeFacts
+from suite.cluster.node_answers import Answer, Link, NodeFacts
 
 EXPECTED = Expected("0.1.0", "a" * 64, "c" * 40, {"numpy": "2.1.0", "torch": "2.13.0"})
 WIRED = Link("eth0", "10.0.0.1", "wired", 1000, None)

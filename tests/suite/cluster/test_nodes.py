@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reference_impls.node import connection_problem
-from suite.cluster.nodes import Answer, Question, ask_nodes
+from suite.cluster.node_answers import Answer, Question, ask_nodes
 
 HOST = "pi2.invalid"  # RFC 2606: no such name
 
@@ -83,7 +83,7 @@ def test_the_first_host_connects_to_the_port_on_which_a_node_says_that_it_listen
 ) -> None:
     """As MPI will; a firewall there would make it wait."""
     here, there = "node1", "127.0.0.2"
-    monkeypatch.setattr("suite.cluster.nodes.is_this_machine", lambda host: host == here)
+    monkeypatch.setattr("suite.cluster.node_answers.is_this_machine", lambda host: host == here)
     with socket.create_server(("127.0.0.1", 0)) as server:
         shut = server.getsockname()[1]
     question = Question(

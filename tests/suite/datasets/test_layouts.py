@@ -11,8 +11,7 @@ import pytest
 
 from suite.catalog.data_sets import DataFile, load_data_set
 from suite.datasets import prepare
-from suite.datasets.decoding import decode_all
-from suite.datasets.layouts import inspect
+from suite.datasets.layouts import decode_all, inspect
 from suite.datasets.locate import find
 from suite.datasets.synthetic import WRITERS
 from suite.errors import SuiteError

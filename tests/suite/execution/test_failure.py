@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from suite.execution.failure import describe_failure
+from suite.execution.ending import describe_failure
 from suite.execution.heartbeat import Heartbeat, HeartbeatMonitor
 from suite.execution.remote_recorders import RemoteRecorders
 from suite.launch.process import exit_report

@@ -11,13 +11,14 @@ import pytest
 
 from suite.bundle.lifetime import Lifetime, read_lifetime
 from suite.bundle.reader import Bundle
-from suite.execution import lifetime
-from suite.execution.lifetime import begin_lifetime, process_start_ns
+from suite.execution import preparation
+from suite.execution.preparation import begin_lifetime, process_start_ns
+from suite.machine.process_tree import CLOCK_TICKS_PER_S
 from tests.conftest import Run
 
-TICK_NS = 10**9 // lifetime.CLOCK_TICKS_PER_S
+TICK_NS = 10**9 // CLOCK_TICKS_PER_S
 REPORT = (
-    "import json; from suite.execution.lifetime import begin_lifetime;"
+    "import json; from suite.execution.preparation import begin_lifetime;"
     " print(json.dumps(begin_lifetime(True).to_dict()))"
 )
 
@@ -65,7 +66,7 @@ def test_a_process_that_turns_to_a_run_begins_now() -> None:
 def test_a_kernel_that_does_not_tell_leaves_it_open(
     stat: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lifetime.os, "getpid", lambda: 1)
+    monkeypatch.setattr(preparation.os, "getpid", lambda: 1)
     (tmp_path / "proc/1").mkdir(parents=True)
     (tmp_path / "proc/1/stat").write_text(stat)
     assert process_start_ns(tmp_path) is None

@@ -11,7 +11,7 @@ import pytest
 from suite.bundle.nodes import NodeRecord
 from suite.bundle.reader import Bundle
 from suite.execution.meter_session import MeterRecord
-from suite.execution.records import RunRecords, amend_system
+from suite.execution.run_records import RunRecords, amend_system
 from suite.files.redaction import Redactor
 from suite.machine import system
 from suite.witness.record import SCHEMA, Answer, WitnessRecord

@@ -14,7 +14,7 @@ from suite.execution.request import RunRequest
 from suite.experiments.memory import largest_batch, ran_out_of_memory
 from suite.files.json_file import write_json
 from suite.launch.environments import Environment
-from suite.machine.memory_kills import kills_for_memory
+from suite.machine.procfs import kills_for_memory
 from tests.builders import Scenario, make_record, make_request
 from tests.every_case import some
 from tests.suite.experiments.hungry import LIMIT_MIB

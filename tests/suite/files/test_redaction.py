@@ -7,8 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from suite.files import redaction
-from suite.files.redaction import Redactor, by_form, find_names, is_telling, read_redactor
+from suite.files import name_forms
+from suite.files.name_forms import by_form, find_names, is_telling
+from suite.files.redaction import Redactor, read_redactor
 from tests.every_case import EVERY_CASE
 
 LEAKS = {
@@ -216,13 +217,13 @@ def test_a_redactor_is_kept_in_a_file(redactor: Redactor, tmp_path: Path) -> Non
     assert read_redactor(tmp_path / "missing.json") is None
 
 
-@pytest.mark.parametrize("form", redaction._FORMS, ids=lambda form: form.pattern.pattern[:30])
+@pytest.mark.parametrize("form", name_forms._FORMS, ids=lambda form: form.pattern.pattern[:30])
 @settings(
     max_examples=250 if EVERY_CASE else 25, deadline=None, suppress_health_check=list(HealthCheck)
 )
 @given(data=st.data())
 def test_every_match_of_a_form_has_one_of_its_marks(
-    form: redaction._Form, data: st.DataObject
+    form: name_forms._Form, data: st.DataObject
 ) -> None:
     """Also in letters that only a search without case takes for others, such as the long s."""
     text = data.draw(st.from_regex(form.pattern))

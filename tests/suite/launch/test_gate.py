@@ -12,10 +12,9 @@ import psutil
 import pytest
 
 from suite.files.paths import repository_root
-from suite.launch import gate
-from suite.launch.process import start, terminate, wait
+from suite.launch.process import close_gate, release, start, terminate, wait
 from suite.meters.meter import MeteredProcess
-from suite.meters.sources.counters import CountersMeter
+from suite.meters.sources.event_counts import CountersMeter
 from tests.launchers import waits_at_its_gate
 from tests.suite.conftest import Eventually
 
@@ -42,7 +41,7 @@ def test_the_command_starts_at_its_release_in_the_same_process(
     process = start([*PROGRAM, str(tmp_path / "attached")], {}, tmp_path / "output")
     eventually(lambda: waits_at_its_gate(process.pid))
     (tmp_path / "attached").touch()
-    gate.release(process)
+    release(process)
     assert wait(process, tmp_path / "output").exit_code == 0
     assert (tmp_path / "output").read_text().split() == [
         str(process.pid),
@@ -56,7 +55,7 @@ def test_the_command_starts_at_its_release_in_the_same_process(
 def test_without_a_release_the_command_never_starts(tmp_path: Path, eventually: Eventually) -> None:
     process = start(["/bin/echo", "started"], {}, tmp_path / "output")
     eventually(lambda: waits_at_its_gate(process.pid))
-    gate.close(process)
+    close_gate(process)
     assert process.wait(10) == 1
     assert (tmp_path / "output").read_text() == ""
 
@@ -64,13 +63,13 @@ def test_without_a_release_the_command_never_starts(tmp_path: Path, eventually: 
 def test_a_process_that_ended_at_its_gate_can_be_released(tmp_path: Path) -> None:
     process = start(["/bin/true"], {}, tmp_path / "output")
     terminate(process)
-    gate.release(process)
+    release(process)
     assert process.returncode != 0
 
 
 def test_a_command_that_does_not_exist_is_named_in_the_output(tmp_path: Path) -> None:
     process = start(["/no/such/program"], {}, tmp_path / "output")
-    gate.release(process)
+    release(process)
     report = wait(process, tmp_path / "output")
     assert report.exit_code == 127 and "/no/such/program" in report.last_line
 
@@ -81,7 +80,7 @@ HARNESSES = {
         " start(['/bin/echo'], {}, Path(sys.argv[1]))"
     ),
     "one whose death the kernel does not report": (
-        "from suite.launch.gate import gated; process = subprocess.Popen(gated(['/bin/echo']),"
+        "from suite.launch.process import gated; process = subprocess.Popen(gated(['/bin/echo']),"
         " stdin=subprocess.PIPE, stdout=open(sys.argv[1], 'wb'), start_new_session=True)"
     ),
 }
@@ -119,7 +118,7 @@ def test_counters_that_are_attached_at_the_gate_count_the_processes_of_all_ranks
     eventually(lambda: waits_at_its_gate(process.pid))
     gate_s = int(Path(f"/proc/{process.pid}/schedstat").read_text().split()[0]) * 1e-9
     meter.open(MeteredProcess(process.pid, tmp_path))
-    gate.release(process)
+    release(process)
     assert process.wait(60) == 0
     counted_s = (
         next(reading.value for reading in meter.read() if reading.channel.startswith("task_clock"))
@@ -135,7 +134,7 @@ def test_counters_that_are_attached_at_the_gate_count_the_processes_of_all_ranks
 def test_nothing_of_the_gate_is_left(tmp_path: Path) -> None:
     """The command has no parent but the harness, and no child."""
     process = start(["/bin/sleep", "60"], {}, tmp_path / "output")
-    gate.release(process)
+    release(process)
     try:
         assert psutil.Process(process.pid).ppid() == os.getpid()
         assert psutil.Process(process.pid).children() == []

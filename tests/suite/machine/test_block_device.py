@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.machine.block_device import disk_of, mount_of
+from suite.machine.storage import disk_of, mount_of
 
 MOUNTINFO = r"""
 22 1 179:2 / / rw,noatime shared:1 - ext4 /dev/mmcblk0p2 rw

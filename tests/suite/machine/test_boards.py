@@ -17,7 +17,7 @@ from suite.compliance.checker import check_bundle
 from suite.datasets.prepare import generate
 from suite.files.json_file import write_json
 from suite.machine.identify import identify, resolve_device
-from suite.machine.power_mode import read_power_settings
+from suite.machine.power_settings import read_power_settings
 from suite.machine.system import Software, describe
 from suite.metrics.power import power_totals
 from tests.boards import SERIAL_NUMBER, planted, readings_of

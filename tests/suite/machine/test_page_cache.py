@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from suite.machine import page_cache
-from suite.machine.block_device import disk_of, mount_of
 from suite.machine.page_cache import (
     DropMethod,
     data_files,
@@ -17,6 +16,7 @@ from suite.machine.page_cache import (
     fill_page_cache,
     residency,
 )
+from suite.machine.storage import disk_of, mount_of
 
 PAGE = mmap.PAGESIZE
 NO_ROOT = Path("/nonexistent")  # a machine whose drop_caches cannot be written

@@ -8,8 +8,7 @@ import pytest
 
 from suite.catalog.devices import load_device
 from suite.machine.nvpmodel import parse_configuration
-from suite.machine.power_limits import read_power_limits
-from suite.machine.power_mode import changed_settings, read_power_settings
+from suite.machine.power_settings import changed_settings, read_power_limits, read_power_settings
 from tests.boards import planted
 
 POLICY = "sys/devices/system/cpu/cpufreq/policy0"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.machine.process_account import (
+from suite.machine.process_tree import (
     ProcessAccount,
     ProcessUsage,
     cpu_usages,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.machine.storage import Medium, storage_of
+from suite.machine.storage import Medium, Storage, storage_of
 
 # SCSI block device characteristics: rotation rate in the next two bytes
 PAGE_B1 = "\x00\x31\x00\x3c"
@@ -40,7 +40,6 @@ MACHINES = {
         ),
         Medium.SD,
         "mmcblk0",
-        False,
     ),
     "eMMC": (
         on(
@@ -52,13 +51,11 @@ MACHINES = {
         ),
         Medium.EMMC,
         "mmcblk0",
-        False,
     ),
     "NVMe": (
         on("259:1", "pci/nvme/nvme0/nvme0n1", "/nvme0n1p1", queue__rotational="0\n"),
         Medium.NVME,
         "nvme0n1",
-        False,
     ),
     "USB HDD": (
         on(
@@ -70,7 +67,6 @@ MACHINES = {
         ),
         Medium.USB_HDD,
         "sda",
-        True,
     ),
     "USB SSD": (
         on(
@@ -82,7 +78,6 @@ MACHINES = {
         ),
         Medium.USB,
         "sda",
-        False,
     ),
     "USB stick": (
         on(
@@ -94,53 +89,47 @@ MACHINES = {
         ),
         Medium.USB,
         "sda",
-        None,
     ),
     "USB disk, older kernel": (
         on("8:1", "pci/usb2/2-1/host0/block/sda", "/sda1", queue__rotational="1\n"),
         Medium.USB,
         "sda",
-        None,
     ),
     "SATA SSD": (
         on("8:17", "pci/ata1/host1/block/sdb", "/sdb1", queue__rotational="0\n"),
         Medium.SATA,
         "sdb",
-        False,
     ),
     "virtual machine": (
         on("254:0", "virtio/block/vda", queue__rotational="1\n"),
         Medium.VIRTUAL,
         "vda",
-        True,
     ),
     "NFS root": (
         {"proc/self/mountinfo": "22 1 0:20 / / rw - nfs4 server:/root rw\n"},
         Medium.NETWORK,
-        None,
         None,
     ),
     "live system": (
         {"proc/self/mountinfo": "22 1 0:20 / / rw - tmpfs tmpfs rw\n"},
         Medium.MEMORY,
         None,
-        None,
     ),
     "container": (
         {"proc/self/mountinfo": "22 1 0:20 / / rw - overlay overlay rw\n"},
         None,
         None,
-        None,
     ),
-    "nothing": ({}, None, None, None),
+    "nothing": ({}, None, None),
 }
 
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_the_medium_follows_from_the_disks_bus(tree, machine: str) -> None:
-    files, medium, device, is_rotational = MACHINES[machine]
+    files, medium, device = MACHINES[machine]
     found = storage_of(Path("/data"), tree(files))
-    assert (found.medium, found.device, found.is_rotational) == (medium, device, is_rotational)
+    assert found.medium == medium
+    assert (device or "") in found.evidence
     assert found.evidence
 
 
@@ -154,12 +143,12 @@ def test_encryption_over_a_volume_is_what_lies_below(tree) -> None:
         "sys/devices/pci/nvme/nvme0n1/queue/rotational": "0\n",
     }
     found = storage_of(Path("/data"), tree(files))
-    assert (found.medium, found.device) == (Medium.NVME, "nvme0n1")
+    assert found == Storage(Medium.NVME, "the disk is nvme0n1")
 
 
 def test_an_unknown_kind_of_card_is_not_guessed(tree) -> None:
     found = storage_of(
         Path("/data"), tree(on("179:2", "mmc/block/mmcblk0", "/mmcblk0p2", device__type="SDIO\n"))
     )
-    assert (found.medium, found.is_rotational) == (None, None)
+    assert found.medium is None
     assert "'SDIO'" in found.evidence

@@ -9,9 +9,14 @@ from suite.catalog.power import load_power_rules, power_sources
 from suite.compliance.rules.meters import findings_of_choice
 from suite.errors import SuiteError
 from suite.execution.recorder import Recorder
-from suite.meters.choice import chosen_meters, left_out_meters, refuse_absent_meters
 from suite.meters.meter import MeteredProcess, moments_of
-from suite.meters.registry import meter_classes, open_meters
+from suite.meters.registry import (
+    chosen_meters,
+    left_out_meters,
+    meter_classes,
+    open_meters,
+    refuse_absent_meters,
+)
 
 NAMES = {meter.name for meter in meter_classes()}
 

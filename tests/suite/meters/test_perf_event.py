@@ -9,10 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from suite.meters.counter_events import SOFTWARE, events
+from suite.meters.counter_events import (
+    SOFTWARE,
+    EventCode,
+    events,
+    is_known_machine,
+    open_event,
+    read_event,
+)
 from suite.meters.meter import MeteredProcess
-from suite.meters.perf_event import EventCode, is_known_machine, open_event, read_event
-from suite.meters.sources.counters import CountersMeter
+from suite.meters.sources.event_counts import CountersMeter
 
 PAGE_FAULTS, TASK_CLOCK = EventCode(SOFTWARE, 2), EventCode(SOFTWARE, 1)
 PAGES = 2000

@@ -9,7 +9,7 @@ import pytest
 from suite.bundle.channels import Channels, channels_of_frame
 from suite.compliance.checker import check_bundle
 from suite.meters.meter import MeteredProcess
-from suite.meters.sources.power_mode import PowerModeMeter
+from suite.meters.sources.setting_changes import PowerModeMeter
 from suite.metrics.machine_figures import channel_statistics, disturbances
 from suite.metrics.power_mode import find_setting_changes
 from tests.faults.edits.editable_bundle import EditableBundle

@@ -19,7 +19,7 @@ from suite.compliance.checker import check_bundle
 from suite.files.digest import sha256
 from suite.files.json_file import read_json
 from suite.files.paths import repository_root
-from suite.machine.block_device import disk_of, mount_of
+from suite.machine.storage import disk_of, mount_of
 from suite.metrics.figure import Figure
 from suite.metrics.stall_analysis import SourceRun, _notes, differences
 from tests.conftest import Run

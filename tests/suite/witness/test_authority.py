@@ -20,8 +20,7 @@ from suite.compliance.rules import witness as rule
 from suite.execution.witnessing import ask_files_stamp
 from suite.files.signature import SignatureState
 from suite.witness.client import AUTHORITY, ask
-from suite.witness.tokens import verify_token
-from suite.witness.verdict import judge_tokens
+from suite.witness.tokens import judge_tokens, verify_token
 from tests.faults.edits.fault import save_after
 from tests.faults.edits.table_edits import scale_column
 from tests.faults.edits.witness_edits import make_record

@@ -27,7 +27,7 @@ from suite.files.paths import repository_root
 from suite.witness.client import ask
 from suite.witness.record import WitnessRecord, files_digest, read_witness_record, stamp_digest
 from suite.witness.server import WitnessServer
-from suite.witness.verdict import judge_tokens
+from suite.witness.tokens import judge_tokens
 from tests.builders import Scenario, make_bundle
 from tests.conftest import Run
 from tests.dead_disk import DeadDisk, Killed

@@ -13,21 +13,21 @@ from proofs.power_modes.sweep_modes import HELD, KEPT
 from suite.cli import app
 from suite.errors import SuiteError
 from suite.machine.modes import places
-from suite.machine.modes.access import refuse_without_access
 from suite.machine.modes.journal import SCHEMA, Entry, Journal, Kind, Owner, open_journal, owner_of
 from suite.machine.modes.keeper import (
     held_modes,
     left_settings,
     recover,
     refuse_mode,
+    refuse_without_access,
     restore,
     set_mode,
-    settings_now,
 )
 from suite.machine.modes.offer import read_offer
 from suite.machine.modes.places import FOLDER, has_records
+from suite.machine.modes.settings import read_settings
 from suite.machine.modes.wanted import WantedMode, chosen_cores
-from suite.machine.power_mode import read_power_settings
+from suite.machine.power_settings import read_power_settings
 from tests.simulated_board import EMC_CAP, FAN, settings_of, simulated_board, with_kernel_rules
 
 POLICY = "sys/devices/system/cpu/cpufreq/policy0"
@@ -58,7 +58,9 @@ def pi(tmp_path: Path) -> Path:
 def abandon(root: Path, kind: Kind = Kind.HELD) -> None:
     """What a command leaves that was killed after its first change."""
     journal = open_journal(root)
-    journal.write(kind, Entry(SCHEMA, NOBODY, "cpu_mhz 1190", settings_now(root)))
+    journal.write(
+        kind, Entry(SCHEMA, NOBODY, "cpu_mhz 1190", read_settings(root, read_offer(root)))
+    )
     (root / POLICY / "scaling_max_freq").write_text("1190400\n")
 
 
@@ -294,7 +296,9 @@ def test_held_modes_each_start_from_what_was_before(board: Path) -> None:
 
 def test_modes_that_a_running_command_holds_are_not_changed_by_another(board: Path) -> None:
     running = owner_of(os.getppid())
-    open_journal(board).write(Kind.HELD, Entry(SCHEMA, running, "MAXN", settings_now(board)))
+    open_journal(board).write(
+        Kind.HELD, Entry(SCHEMA, running, "MAXN", read_settings(board, read_offer(board)))
+    )
     for change in (lambda: set_mode(WantedMode("MODE_15W"), board), lambda: restore(board)):
         with pytest.raises(
             SuiteError, match=f"Process {running.pid} changes power modes while it runs"

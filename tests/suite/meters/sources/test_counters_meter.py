@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from suite.meters.counter_events import ARM_EVENTS, HARDWARE, SOFTWARE, EventCode, events
+from suite.meters.counter_events import ARM_EVENTS, HARDWARE, SOFTWARE, Count, EventCode, events
 from suite.meters.meter import MeteredProcess
-from suite.meters.perf_event import Count
-from suite.meters.sources.counters import CountersMeter
+from suite.meters.sources.event_counts import CountersMeter
 
 TX2 = {
     "sys/bus/event_source/devices/armv8_cortex_a57/type": "8\n",

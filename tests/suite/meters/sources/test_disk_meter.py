@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from suite.errors import SuiteError
-from suite.machine.block_device import disk_of, mount_of
+from suite.machine.storage import disk_of, mount_of
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.disk import DiskMeter
 from tests.disks import own_disk

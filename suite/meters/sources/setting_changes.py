@@ -2,28 +2,25 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from suite.machine import nvpmodel
-from suite.machine.clocks import CPUS, boost_files, devfreq_folders, online_cores, policy_folders
-from suite.machine.power_limits import limit_files
-from suite.machine.procfs import integer, text
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
+from suite.machine.clock_domains import (
+    CPUS,
+    boost_files,
+    devfreq_folders,
+    online_cores,
+    policy_folders,
+)
+from suite.machine.power_settings import limit_files
+from suite.machine.procfs import text
+from suite.meters.channels import Channel, ChannelMeter, reader
+from suite.meters.meter import MeterAvailability, MeteredProcess, Reading
 
 CHANGED, GOVERNOR = "changed", "governor"
 
 
-@dataclass(frozen=True)
-class _Setting:
-    """A channel, its unit, and the function that reads it; None when it cannot be read."""
-
-    channel: str
-    unit: str
-    read: Callable[[], float | None]
-
-
-class PowerModeMeter:
+class PowerModeMeter(ChannelMeter):
     """Channels ``changed`` (how many settings differ from the first reading, in unit ``settings``),
     and each setting at the first reading and whenever it has another value: ``nvpmodel`` (a
     Jetson's mode, unit ``id``), ``<policy>.min`` and ``.max`` of the cores' clocks,
@@ -32,49 +29,46 @@ class PowerModeMeter:
     ``<zone>.<n>`` (RAPL's limits, W), ``cores`` (online), ``turbo.off`` or ``turbo`` (``active``).
 
     Upper limits of clocks also fall when the kernel cools the processor by them. Sources:
-    suite.machine.clocks, nvpmodel and power_limits.
+    suite.machine.clock_domains, nvpmodel and power_limits.
     """
 
     name = "power-mode"
     period_s = 1.0
     description = "changes of the power mode and of the limits on clocks and power"
 
+    absent = MeterAvailability(
+        False,
+        "the kernel offers no limits on clocks or power",
+        "a virtual machine has none: run on the machine itself",
+    )
+
     def __init__(self, root: Path = Path("/")) -> None:
-        self._root = root
-        self._settings: list[_Setting] = []
+        super().__init__(root)
         self._first: dict[str, float] = {}
         self._last: dict[str, float] = {}
 
     def availability(self) -> MeterAvailability:
         """Whether the kernel offers any limit besides the number of cores."""
-        if any(setting.channel != "cores" for setting in self._find()):
-            return AVAILABLE
-        return MeterAvailability(
-            False,
-            "the kernel offers no limits on clocks or power",
-            "a virtual machine has none: run on the machine itself",
-        )
+        only_cores = all(setting.name == "cores" for setting in self.find())
+        return self.absent if only_cores else super().availability()
 
     def open(self, process: MeteredProcess) -> None:
         """Find the settings."""
-        self._settings = list(self._find())
+        super().open(process)
         self._first, self._last = {}, {}
 
     def read(self) -> list[Reading]:
         """The number of changed settings, and those whose value is another one than at the last
         call."""
         t_ns, readings = time.monotonic_ns(), []
-        for setting in self._settings:
+        for setting in self._channels:
             value = setting.read()
-            if value is not None and value != self._last.get(setting.channel):
-                self._first.setdefault(setting.channel, value)
-                self._last[setting.channel] = value
-                readings.append(Reading(t_ns, self.name, setting.channel, value, setting.unit))
+            if value is not None and value != self._last.get(setting.name):
+                self._first.setdefault(setting.name, value)
+                self._last[setting.name] = value
+                readings.append(Reading(t_ns, self.name, setting.name, value, setting.unit))
         changed = sum(self._last[channel] != first for channel, first in self._first.items())
         return [Reading(t_ns, self.name, CHANGED, float(changed), "settings"), *readings]
-
-    def close(self) -> None:
-        """Nothing to release."""
 
     def settings(self) -> Mapping[str, str]:
         """The governors of each policy, in the order of the values of its channel."""
@@ -84,38 +78,31 @@ class PowerModeMeter:
             if _governors(folder)
         }
 
-    def _find(self) -> Iterator[_Setting]:
+    def find(self) -> Iterator[Channel]:
         """Every setting that can be read now."""
         for setting in self._candidates():
             if setting.read() is not None:
                 yield setting
 
-    def _candidates(self) -> Iterator[_Setting]:
-        yield _Setting("nvpmodel", "id", self._mode_id)
+    def _candidates(self) -> Iterator[Channel]:
+        yield Channel("nvpmodel", "id", self._mode_id)
         for folder in policy_folders(self._root):
             for limit in ("min", "max"):
-                yield _Setting(
-                    f"{folder.name}.{limit}",
-                    "Hz",
-                    _reader(folder / f"scaling_{limit}_freq", 1000.0),
-                )
-            yield _Setting(f"{folder.name}.{GOVERNOR}", GOVERNOR, _governor_reader(folder))
+                frequency_hz = reader(folder / f"scaling_{limit}_freq", 1000)
+                yield Channel(f"{folder.name}.{limit}", "Hz", frequency_hz)
+            yield Channel(f"{folder.name}.{GOVERNOR}", GOVERNOR, _governor_reader(folder))
         for _, folder in devfreq_folders(self._root):
             for limit in ("min", "max"):
-                yield _Setting(
-                    f"{folder.name}.{limit}", "Hz", _reader(folder / f"{limit}_freq", 1.0)
-                )
+                yield Channel(f"{folder.name}.{limit}", "Hz", reader(folder / f"{limit}_freq"))
         for path in limit_files(self._root):
-            yield _Setting(
-                f"{path.parent.name}.{path.name.split('_')[1]}", "W", _reader(path, 1e-6)
-            )
-        yield _Setting(
-            "turbo.off", "active", _reader(self._root / CPUS / "intel_pstate/no_turbo", 1.0)
-        )
-        yield _Setting("turbo", "active", _reader(self._root / CPUS / "cpufreq/boost", 1.0))
+            zone = f"{path.parent.name}.{path.name.split('_')[1]}"
+            yield Channel(zone, "W", reader(path, 1e-6))
+        cpus = self._root / CPUS
+        yield Channel("turbo.off", "active", reader(cpus / "intel_pstate/no_turbo"))
+        yield Channel("turbo", "active", reader(cpus / "cpufreq/boost"))
         for path in boost_files(self._root):
-            yield _Setting(f"{path.parent.name}.turbo", "active", _reader(path, 1.0))
-        yield _Setting("cores", "cores", self._cores)
+            yield Channel(f"{path.parent.name}.turbo", "active", reader(path))
+        yield Channel("cores", "cores", self._cores)
 
     def _mode_id(self) -> float | None:
         status = nvpmodel.read_status(self._root)
@@ -136,14 +123,6 @@ def _governor_reader(policy: Path) -> Callable[[], float | None]:
     def read() -> float | None:
         now = text(policy / "scaling_governor")
         return float(known.index(now)) if now in known else None
-
-    return read
-
-
-def _reader(path: Path, scale: float) -> Callable[[], float | None]:
-    def read() -> float | None:
-        value = integer(path)
-        return None if value is None else value * scale
 
     return read
 

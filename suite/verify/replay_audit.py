@@ -21,6 +21,7 @@ from suite.datasets.locate import PreparedDataSet, find, synthetic_place
 from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
 from suite.launch import environments
+from suite.launch.child_environment import usable_cores
 from suite.machine.system import board_name, cpu_model
 from suite.metrics.audit_record import (
     RATE_ERROR,
@@ -40,7 +41,7 @@ from suite.metrics.replayed_losses import (
     recorded_losses,
 )
 from suite.verify.kept_state import HandedIn, KeptState, open_state
-from suite.verify.replaying import Replayed, replay, replay_in_float64, usable_threads
+from suite.verify.replaying import Replayed, replay, replay_in_float64
 
 DEFAULT_STEPS = 10
 """Later steps decide nothing: rounding has by then moved the losses by as much as a lie
@@ -79,8 +80,8 @@ def audit(path: Path, options: AuditOptions, report: Report) -> AuditRecord:
     original = read_request(bundle.run(), f"{path / RUN}")
     own = _trained_by(original)
     kept = None if options.state is None else open_state(bundle, original, options.state)
-    prepared = _data(original, options.data)
-    steps = _steps(bundle, options.steps)
+    prepared = _data_set_of_run(original, options.data)
+    steps = _steps_to_replay(bundle, options.steps)
     workload = round_of(bundle.run()).workload(original.workload)
     request = _request(original, workload, prepared, steps)
     auditor = _Auditor(request, own, _framework(original.framework, options.framework), report)
@@ -136,14 +137,8 @@ class _Auditor:
         if plain is None or compare_losses(losses).verdict is not AuditVerdict.AGREES:
             return losses, None
         rate = self._request.optimizer.base_learning_rate * (1 - RATE_ERROR)
-        return (
-            losses,
-            self._plain(
-                self._request._replace(
-                    optimizer=self._request.optimizer._replace(base_learning_rate=rate)
-                )
-            ).losses,
-        )
+        optimizer = self._request.optimizer._replace(base_learning_rate=rate)
+        return losses, self._plain(self._request._replace(optimizer=optimizer)).losses
 
     def audit_state(self, kept: KeptState, steps: StepRecords, count: int) -> StateAudit:
         """The evaluation of a training state and the first ``count`` steps after it, as far as the
@@ -282,7 +277,7 @@ def _framework(own: str, chosen: str | None) -> Framework:
     )
 
 
-def _data(request: contract.Request, directory: Path | None) -> PreparedDataSet:
+def _data_set_of_run(request: contract.Request, directory: Path | None) -> PreparedDataSet:
     """The run's data set on this machine; raises SuiteError when it has another size than the
     request says."""
     name = request.data.name
@@ -299,7 +294,7 @@ def _data(request: contract.Request, directory: Path | None) -> PreparedDataSet:
     return prepared
 
 
-def _steps(bundle: Bundle, chosen: int | None) -> int:
+def _steps_to_replay(bundle: Bundle, chosen: int | None) -> int:
     """The number of steps to replay: those asked for, at most as many as the run has."""
     if chosen is not None and not 1 <= chosen <= MAX_STEPS:
         raise SuiteError(f"--steps must be from 1 to {MAX_STEPS}, not {chosen}.")
@@ -327,7 +322,7 @@ def _request(
         loading=contract.Loading(0, 1),
         drop_cache_every_epoch=False,
         accelerator="cpu",
-        threads=usable_threads(workload.threads),
+        threads=workload.threads or usable_cores(),
         # requests of earlier versions do not name that of a variant
         precision=load_framework(original.framework).precisions[0].value,
     )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.machine.procfs import in_order, integer, text
+from suite.machine.procfs import in_order, integer, numbers, text
 
 CPUS = "sys/devices/system/cpu"
 DEVFREQ = "sys/class/devfreq"
@@ -17,6 +17,7 @@ _DEVFREQ_KINDS = {
     MEMORY: ("bwmgr", "dmc", "emc"),
 }
 _BPMP_EMC = "sys/kernel/debug/bpmp/debug/clk/emc"  # root only; Jetson Linux 32 and later
+_MAX_CORE = 65_536
 _CLK_EMC = "sys/kernel/debug/clk/emc"  # root only; Jetson Nano and TX1
 
 
@@ -48,7 +49,7 @@ class Clock:
         return None if self.min_hz is None or self.max_hz is None else self.min_hz == self.max_hz
 
 
-def read_clocks(root: Path = Path("/")) -> tuple[Clock, ...]:
+def read_clocks(root: Path) -> tuple[Clock, ...]:
     """The clock domains of the machine: cpufreq policies with cores online, then GPU and memory
     controller (devfreq, else debugfs).
 
@@ -58,12 +59,12 @@ def read_clocks(root: Path = Path("/")) -> tuple[Clock, ...]:
     return (*_cpu_clocks(root), *_devfreq_clocks(root), *_emc_clocks(root))
 
 
-def online_cores(root: Path = Path("/")) -> tuple[int, ...] | None:
+def online_cores(root: Path) -> tuple[int, ...] | None:
     """The numbers of the cores that are online; None where the kernel does not say."""
-    return _cores(text(root / CPUS / "online"))
+    return core_numbers(text(root / CPUS / "online"))
 
 
-def turbo(root: Path = Path("/")) -> bool | None:
+def turbo(root: Path) -> bool | None:
     """Whether the processor may exceed its base frequency; None where there is no such switch."""
     no_turbo, boost = (
         integer(root / CPUS / "intel_pstate/no_turbo"),
@@ -106,17 +107,17 @@ def devfreq_folders(root: Path) -> list[tuple[str, Path]]:
 
 def _cpu_clocks(root: Path) -> Iterator[Clock]:
     for folder in policy_folders(root):
-        cores = _cores(text(folder / "affected_cpus"), " ") or ()
+        cores = core_numbers(text(folder / "affected_cpus"), " ") or ()
         if cores:
             yield Clock(
                 kind=CPU,
                 name=folder.name,
                 cores=cores,
-                min_hz=_hertz(folder / "scaling_min_freq", 1000),
-                max_hz=_hertz(folder / "scaling_max_freq", 1000),
-                current_hz=_hertz(folder / "scaling_cur_freq", 1000),
-                lowest_hz=_hertz(folder / "cpuinfo_min_freq", 1000),
-                highest_hz=_hertz(folder / "cpuinfo_max_freq", 1000),
+                min_hz=hertz(folder / "scaling_min_freq", 1000),
+                max_hz=hertz(folder / "scaling_max_freq", 1000),
+                current_hz=hertz(folder / "scaling_cur_freq", 1000),
+                lowest_hz=hertz(folder / "cpuinfo_min_freq", 1000),
+                highest_hz=hertz(folder / "cpuinfo_max_freq", 1000),
                 governor=text(folder / "scaling_governor") or None,
                 driver=text(folder / "scaling_driver") or None,
                 energy_preference=text(folder / "energy_performance_preference") or None,
@@ -125,18 +126,14 @@ def _cpu_clocks(root: Path) -> Iterator[Clock]:
 
 def _devfreq_clocks(root: Path) -> Iterator[Clock]:
     for kind, folder in devfreq_folders(root):
-        available = [
-            int(part)
-            for part in (text(folder / "available_frequencies") or "").split()
-            if part.isdigit()
-        ]
+        available = numbers(folder / "available_frequencies")
         yield Clock(
             kind=kind,
             name=folder.name,
             cores=(),
-            min_hz=_hertz(folder / "min_freq"),
-            max_hz=_hertz(folder / "max_freq"),
-            current_hz=_hertz(folder / "cur_freq"),
+            min_hz=hertz(folder / "min_freq"),
+            max_hz=hertz(folder / "max_freq"),
+            current_hz=hertz(folder / "cur_freq"),
             lowest_hz=min(available, default=None),
             highest_hz=max(available, default=None),
             governor=text(folder / "governor") or None,
@@ -149,24 +146,25 @@ def _emc_clocks(root: Path) -> Iterator[Clock]:
     if any(kind == MEMORY for kind, _ in devfreq_folders(root)):
         return
     bpmp, clk = root / _BPMP_EMC, root / _CLK_EMC
-    rate_hz = _hertz(bpmp / "rate") or _hertz(clk / "clk_rate")
+    rate_hz = hertz(bpmp / "rate") or hertz(clk / "clk_rate")
     if rate_hz is not None:
-        limits_hz = _hertz(bpmp / "min_rate"), _hertz(bpmp / "max_rate")
+        limits_hz = hertz(bpmp / "min_rate"), hertz(bpmp / "max_rate")
         yield Clock(MEMORY, "emc", (), *limits_hz, rate_hz, *limits_hz, None)
 
 
-def _hertz(path: Path, scale: int = 1) -> int | None:
+def hertz(path: Path, scale: int = 1) -> int | None:
+    """The frequency in a file in units of ``scale`` Hz; None when it cannot be read."""
     value = integer(path)
     return None if value is None else value * scale
 
 
-def _cores(listed: str | None, separator: str = ",") -> tuple[int, ...] | None:
+def core_numbers(listed: str | None, separator: str = ",") -> tuple[int, ...] | None:
     """Core numbers of a kernel list: ``0-3,6``, or ``0 1 2 3`` with a blank as separator; None for
-    none or other text."""
+    none, numbers above any machine's, or other text."""
     found: list[int] = []
     for part in (listed or "").split(separator):
         first, _, last = part.strip().partition("-")
-        if not first.isdigit() or (last and not last.isdigit()):
+        if not first.isdigit() or (last and not last.isdigit()) or int(last or first) > _MAX_CORE:
             return None
         found += range(int(first), int(last or first) + 1)
     return tuple(found)

@@ -11,13 +11,38 @@ from pathlib import Path
 
 from suite.machine.process_tree import process_tree
 from suite.machine.procfs import text
-from suite.meters import perf_event
-from suite.meters.counter_events import CounterEvent, events
-from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
-from suite.meters.perf_event import Count, EventCode
+from suite.meters.counter_events import (
+    Count,
+    CounterEvent,
+    EventCode,
+    events,
+    is_known_machine,
+    open_event,
+    read_event,
+)
+from suite.meters.meter import (
+    AVAILABLE,
+    MeterAvailability,
+    MeteredProcess,
+    Reading,
+    readings_of,
+)
 
 PARANOID, PARANOID_KEY = "proc/sys/kernel/perf_event_paranoid", "kernel.perf_event_paranoid"
 FORBIDDEN = (errno.EACCES, errno.EPERM)
+NO_PERF_EVENTS = MeterAvailability(
+    False, "the kernel has no perf events", "use a kernel that is built with CONFIG_PERF_EVENTS"
+)
+UNKNOWN_MACHINE = MeterAvailability(
+    False,
+    "the number of the system call perf_event_open is not known for this machine",
+    "add it to suite/meters/counter_events.py",
+)
+REFUSED = MeterAvailability(
+    False,
+    "the kernel refuses every event",
+    "inside a container, allow perf_event_open or run on the host",
+)
 USER_ONLY = ":u"  # perf(1)'s suffix
 
 Open = Callable[[EventCode, int, bool], int]
@@ -40,7 +65,7 @@ class CountersMeter:
     by enabled / running. Read at the beginning and end of every epoch and evaluation, too.
 
     The events are attached to the process that waits to become the implementation or mpirun
-    (suite.launch.gate). Every thread and process that it starts inherits them: thread pools,
+    (suite.launch.process). Every thread and process that it starts inherits them: thread pools,
     data-loader workers, ranks. On another node of a run they are attached, one by one, to mpirun's
     process there and to the ranks' processes, which wait likewise (reference_impls.rank). Source:
     perf_event_open(2).
@@ -56,8 +81,8 @@ class CountersMeter:
     def __init__(
         self,
         root: Path = Path("/"),
-        open_event: Open = perf_event.open_event,
-        read_event: Read = perf_event.read_event,
+        open_event: Open = open_event,
+        read_event: Read = read_event,
     ) -> None:
         self._root, self._open_event, self._read_event = root, open_event, read_event
         self._counters: list[_Counter] = []
@@ -66,17 +91,9 @@ class CountersMeter:
     def availability(self) -> MeterAvailability:
         """Whether anything can be counted; the reason names the hardware events that cannot."""
         if not (self._root / PARANOID).exists():
-            return MeterAvailability(
-                False,
-                "the kernel has no perf events",
-                "use a kernel that is built with CONFIG_PERF_EVENTS",
-            )
-        if not perf_event.is_known_machine():
-            return MeterAvailability(
-                False,
-                "the number of the system call perf_event_open is not known for this machine",
-                "add it to suite/meters/perf_event.py",
-            )
+            return NO_PERF_EVENTS
+        if not is_known_machine():
+            return UNKNOWN_MACHINE
         missing, forbidden = [], False
         for event in events(self._root):
             try:
@@ -91,11 +108,7 @@ class CountersMeter:
                     f"/{PARANOID} is {text(self._root / PARANOID)}: only root may count",
                     f"sudo sysctl {PARANOID_KEY}=1, or run as root",
                 )
-            return MeterAvailability(
-                False,
-                "the kernel refuses every event",
-                "inside a container, allow perf_event_open or run on the host",
-            )
+            return REFUSED
         if missing:
             return MeterAvailability(
                 True,
@@ -130,39 +143,19 @@ class CountersMeter:
 
     def read(self) -> list[Reading]:
         """Every count so far: sums over the threads."""
-        readings = []
+        readings: list[Reading] = []
         for counter in self._counters:
             before_ns = time.monotonic_ns()
             counts = [self._read_event(handle) for handle in counter.handles]
             t_ns = (before_ns + time.monotonic_ns()) // 2
-            readings.append(
-                Reading(
-                    t_ns,
-                    self.name,
-                    f"{counter.channel}.count",
-                    sum(each.count for each in counts),
-                    counter.event.unit,
-                )
-            )
+            count = float(sum(each.count for each in counts))
+            values = {f"{counter.channel}.count": (count, counter.event.unit)}
             if counter.event.is_hardware:
-                readings.append(
-                    Reading(
-                        t_ns,
-                        self.name,
-                        f"{counter.channel}.enabled",
-                        sum(each.enabled_s for each in counts),
-                        "s",
-                    )
-                )
-                readings.append(
-                    Reading(
-                        t_ns,
-                        self.name,
-                        f"{counter.channel}.running",
-                        sum(each.running_s for each in counts),
-                        "s",
-                    )
-                )
+                values |= {
+                    f"{counter.channel}.enabled": (sum(each.enabled_s for each in counts), "s"),
+                    f"{counter.channel}.running": (sum(each.running_s for each in counts), "s"),
+                }
+            readings += readings_of(self.name, t_ns, values)
         return readings
 
     def settings(self) -> Mapping[str, str]:
@@ -180,16 +173,15 @@ class CountersMeter:
         kernel may not be counted."""
         if event.unsupported is not None:
             raise OSError(errno.ENOENT, event.unsupported)
+        channel = event.channel
         try:
-            return _Counter(
-                event.channel, event, self._handles(event, threads, include_kernel=True)
-            )
+            handles = self._handles(event, threads, include_kernel=True)
         except OSError as error:
             if error.errno not in FORBIDDEN or event.only_in_kernel:
                 raise
-        return _Counter(
-            event.channel + USER_ONLY, event, self._handles(event, threads, include_kernel=False)
-        )
+            channel += USER_ONLY
+            handles = self._handles(event, threads, include_kernel=False)
+        return _Counter(channel, event, handles)
 
     def _handles(
         self, event: CounterEvent, threads: list[int], include_kernel: bool

@@ -22,8 +22,8 @@ from suite.errors import SuiteError
 from suite.execution.request import RunRequest
 from suite.files.durable import publish
 from suite.files.json_file import write_json
+from suite.files.name_forms import ADDRESS
 from suite.files.redaction import (
-    ADDRESS,
     DATA,
     ELSEWHERE,
     IMPLEMENTATION,

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from reference_impls.node import connection_problem
 from suite import __version__
 from suite.files.paths import checkout, repository_root
+from suite.launch.command import last_line
 from suite.launch.placement import is_this_machine
 from suite.launch.remote_shell import (
     NO_INTERPRETER,
@@ -139,7 +139,7 @@ def _ask(host: str, peer: str | None, port: int | None, question: Question) -> A
     script = module_script((question.interpreter,), "reference_impls.node", json.dumps(settings))
     closed: list[str] = []
     try:
-        ran = _run(
+        ran = _run_listening(
             ["sh", "-c", script] if here else remote_command(host, question.agent, script),
             lambda line: closed.extend(_closed(host, line)),
         )
@@ -174,7 +174,9 @@ def _closed(host: str, line: str) -> Iterator[str]:
         yield f"at port {port} ({problem})"
 
 
-def _run(command: list[str], hear: Callable[[str], None]) -> "subprocess.CompletedProcess[str]":
+def _run_listening(
+    command: list[str], hear: Callable[[str], None]
+) -> "subprocess.CompletedProcess[str]":
     """Run a command to its end; ``hear`` gets every line as it is printed."""
     with tempfile.TemporaryFile("w+", errors="replace") as errors:
         process = subprocess.Popen(
@@ -222,7 +224,7 @@ def _parse(host: str, ran: "subprocess.CompletedProcess[str]", question: Questio
         )
     try:
         values = json.loads(ran.stdout.strip().splitlines()[-1])
-        return Answer(host, True, _facts(values))
+        return Answer(host, True, NodeFacts(**{**values, "link": Link(**values["link"])}))
     except (ValueError, IndexError, KeyError, TypeError):
         remedy = "put the same suite and environment on every node"
         if ran.returncode == 0:  # no Python was there
@@ -230,20 +232,16 @@ def _parse(host: str, ran: "subprocess.CompletedProcess[str]", question: Questio
                 "the launch agent must run commands there: check that"
                 f" `{typed_command(host, question.agent, 'hostname')}` prints its name"
             )
-        return Answer(host, True, None, f"{host} could not report its facts: {_said(ran)}", remedy)
-
-
-def _facts(values: Mapping[str, Any]) -> NodeFacts:
-    return NodeFacts(**{**values, "link": Link(**values["link"])})
+        return Answer(
+            host, True, None, f"{host} could not report its facts: {_last_words(ran)}", remedy
+        )
 
 
 def _unreached(host: str, agent: str | None) -> Answer | None:
     """The reason why no command can be started on a host, with what to do; None where one can."""
     typed = typed_command(host, agent)
-    command, remedy = (
-        remote_command(host, agent, "true"),
-        f"check that it is on, has this name, and that `{typed}` asks for no password",
-    )
+    command, start = remote_command(host, agent, "true"), f"{host} cannot be reached"
+    remedy = f"check that it is on, has this name, and that `{typed}` asks for no password"
     try:
         ran = subprocess.run(
             command,
@@ -254,23 +252,14 @@ def _unreached(host: str, agent: str | None) -> Answer | None:
             stdin=subprocess.DEVNULL,
         )
     except subprocess.TimeoutExpired:
-        return Answer(
-            host,
-            False,
-            None,
-            f"{host} cannot be reached: no answer within {CONNECT_TIMEOUT_S:g} s",
-            f"{remedy} and takes no longer",
-        )
+        problem = f"{start}: no answer within {CONNECT_TIMEOUT_S:g} s"
+        return Answer(host, False, None, problem, f"{remedy} and takes no longer")
     except OSError as error:
-        problem = (
-            f"{host} cannot be reached: the launch agent {command[0]} cannot be started"
-            f" ({error.strerror})"
-        )
         return Answer(
             host,
             False,
             None,
-            problem,
+            f"{start}: the launch agent {command[0]} cannot be started ({error.strerror})",
             "give --launch-agent one program without options, which is called as ssh is: PROGRAM"
             " HOST COMMAND",
         )
@@ -281,10 +270,10 @@ def _unreached(host: str, agent: str | None) -> Answer | None:
             f"type `{typed}` and read what it says of the host's key: accept a new one, and remove"
             f" one that changed with `ssh-keygen -R {host}`, if the machine was set up again"
         )
-    return Answer(host, False, None, f"{host} cannot be reached: {_said(ran)}", remedy)
+    return Answer(host, False, None, f"{start}: {_last_words(ran)}", remedy)
 
 
-def _said(ran: "subprocess.CompletedProcess[str]") -> str:
+def _last_words(ran: "subprocess.CompletedProcess[str]") -> str:
     """The last line that a command wrote, else its exit code."""
-    lines = (ran.stderr.strip() or ran.stdout.strip()).splitlines()
-    return lines[-1][:200].rstrip(".") if lines else f"exit code {ran.returncode}, and no output"
+    silent = f"exit code {ran.returncode}, and no output"
+    return last_line(ran.stderr, last_line(ran.stdout, silent)).rstrip(".")

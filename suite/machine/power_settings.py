@@ -11,9 +11,60 @@ from itertools import groupby
 from pathlib import Path
 
 from suite.machine import nvpmodel
-from suite.machine.clocks import CPU, GPU, Clock, online_cores, read_clocks, turbo
-from suite.machine.power_limits import PowerLimit, read_power_limits
+from suite.machine.clock_domains import CPU, GPU, Clock, online_cores, read_clocks, turbo
 from suite.machine.procfs import in_order, integer, text
+
+POWERCAP = "sys/class/powercap"
+PACKAGE = "package"
+
+
+@dataclass(frozen=True)
+class PowerLimit:
+    """One limit of one RAPL zone, W; ``zone`` is the kernel's name of the zone, ``constraint``
+    long_term, short_term or peak_power."""
+
+    zone: str
+    name: str
+    constraint: str
+    limit_w: float
+    window_s: float | None
+
+    @property
+    def is_of_package(self) -> bool:
+        """Whether it limits a whole processor package over time: what firmware calls PL1 and
+        PL2."""
+        return self.name.startswith(PACKAGE) and self.constraint in ("long_term", "short_term")
+
+
+def limit_files(root: Path) -> list[Path]:
+    """The files that hold the limits, in microwatts, in order of zones: those by MSR (intel-rapl)
+    and by MMIO, which hold together."""
+    return [
+        path
+        for zone in in_order((root / POWERCAP).glob("intel-rapl*:*"))
+        for path in in_order(zone.glob("constraint_*_power_limit_uw"))
+    ]
+
+
+def read_power_limits(root: Path) -> tuple[PowerLimit, ...]:
+    """Every power limit that the kernel shows; empty without RAPL, as on ARM. Source: Linux
+    power/powercap/powercap."""
+    found = []
+    for path in limit_files(root):
+        zone, stem = path.parent, path.name.removesuffix("_power_limit_uw")
+        microwatts, window_us = integer(path), integer(zone / f"{stem}_time_window_us")
+        if microwatts is not None:
+            names = text(zone / "name") or zone.name, text(zone / f"{stem}_name") or stem
+            found.append(
+                PowerLimit(
+                    zone.name,
+                    *names,
+                    microwatts * 1e-6,
+                    None if window_us is None else window_us * 1e-6,
+                )
+            )
+    return tuple(found)
+
 
 NVPMODEL, CPUFREQ = "nvpmodel", "cpufreq"
 PLATFORM_PROFILE = "sys/firmware/acpi/platform_profile"
@@ -55,13 +106,13 @@ class PowerSettings:
         MHz``. Clocks that only root can read are left out, so that the label does not depend on who
         runs the suite.
         """
-        name = self._name()
+        name = self._mode_name()
         if name is None:
             return None
         parts = [*self._clock_parts(), *self._switches()]
         return f"{name}: {', '.join(parts)}" if parts else name
 
-    def _name(self) -> str | None:
+    def _mode_name(self) -> str | None:
         if (
             self.source == NVPMODEL
             and self.mode is None
@@ -151,10 +202,9 @@ def changed_settings(before: PowerSettings, after: PowerSettings) -> tuple[str, 
     """What was set differently at the later moment, one text per setting: ``policy0 max_hz:
     1800000000, then 600000000``."""
     earlier, later = _settings(before), _settings(after)
-    names = [*earlier, *(name for name in later if name not in earlier)]
     return tuple(
         f"{name}: {earlier.get(name, 'absent')}, then {later.get(name, 'absent')}"
-        for name in names
+        for name in {**earlier, **later}
         if earlier.get(name) != later.get(name)
     )
 
@@ -166,18 +216,10 @@ def _settings(settings: PowerSettings) -> dict[str, object]:
         for name in ("mode", "mode_id", "cores_online", "turbo", "platform_profile")
     }
     for clock in settings.clocks:
-        found.update(
-            {
-                f"{clock.name} {name}": getattr(clock, name)
-                for name in ("min_hz", "max_hz", "governor", "energy_preference")
-            }
-        )
-    found.update(
-        {
-            f"{limit.zone} {limit.constraint} limit_w": limit.limit_w
-            for limit in settings.power_limits
-        }
-    )
+        for name in ("min_hz", "max_hz", "governor", "energy_preference"):
+            found[f"{clock.name} {name}"] = getattr(clock, name)
+    for limit in settings.power_limits:
+        found[f"{limit.zone} {limit.constraint} limit_w"] = limit.limit_w
     return found
 
 
