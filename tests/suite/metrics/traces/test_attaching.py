@@ -419,8 +419,7 @@ def test_a_run_on_several_nodes_is_refused(tmp_path: Path, trace: Path) -> None:
 def test_the_command_says_what_it_understood_and_found(
     suite: Callable[..., object], good_bundle: Path, trace: Path
 ) -> None:
-    answer = suite("power", "attach", good_bundle, trace, "--covers", "board")
-    assert answer.returncode == 0, answer.stderr  # type: ignore[attr-defined]
+    answer = suite.done(f"power attach {good_bundle} {trace} --covers board")
     lines = answer.stdout.splitlines()  # type: ignore[attr-defined]
     assert (
         lines[0]
@@ -430,15 +429,8 @@ def test_the_command_says_what_it_understood_and_found(
     assert "offset -1000." in lines[1] or "offset -999.9" in lines[1]
     assert lines[2].startswith("Energy of the run: ")
     shutil.copy(good_bundle / KEPT, trace.with_suffix(".csv.gz"))
-    again = suite(
-        "power",
-        "attach",
-        good_bundle,
-        trace.with_suffix(".csv.gz"),
-        "--covers",
-        "board",
-        "--dry-run",
-        "--json",
+    again = suite.typed(
+        f"power attach {good_bundle} {trace.with_suffix('.csv.gz')} --covers board --dry-run --json"
     )
     assert json.loads(again.stdout)["fit"]["method"] == "correlation"  # type: ignore[attr-defined]
 
@@ -450,7 +442,6 @@ def test_the_command_refuses_with_one_sentence(
         "time (s),power (W)\n" + "".join(f"{n / 10},5.{n * 7 % 10}\n" for n in range(3000)),
         encoding="utf-8",
     )
-    answer = suite("power", "attach", good_bundle, trace, "--covers", "board")
-    assert answer.returncode == 2  # type: ignore[attr-defined]
+    answer = suite.refused(f"power attach {good_bundle} {trace} --covers board")
     assert answer.stderr.startswith("error: The trace ")  # type: ignore[attr-defined]
     assert answer.stderr.count("\n") == 1  # type: ignore[attr-defined]
