@@ -209,21 +209,20 @@ def test_more_epochs_than_a_workload_trains_are_refused_not_cut(epochs: int, sui
 
 @pytest.mark.parametrize(
     ("taken", "within"),
-    some([("lenet.trial", ("--within", "1m")), ("vgg11", ()), ("vgg11", ("--within", "1m"))]),
+    some([("lenet.trial", "--within 1m"), ("vgg11", ""), ("vgg11", "--within 1m")]),
 )
 def test_a_folder_that_is_taken_is_said_first_with_a_remedy_that_works(
-    taken: str, within: tuple[str, ...], suite: Run, tmp_path: Path
+    taken: str, within: str, suite: Run, tmp_path: Path
 ) -> None:
     """There is no --force; after the remedy, the command goes on to what else is missing: the data
     sets."""
-    command = ("quick", "lenet", "vgg11", "--framework", "fake", "--output", tmp_path, *within)
+    command = f"quick lenet vgg11 --framework fake --output {tmp_path} {within}"
     (tmp_path / taken).mkdir()
     left = tmp_path / taken / "run.json"
     left.write_text("{}")
-    answer = suite(*command)
     expected = (
         f"error: {tmp_path / taken} exists and is not empty; choose another --output, or remove it."
     )
-    assert (answer.returncode, answer.stderr.strip()) == (2, expected)
+    assert suite.refused(command).stderr.strip() == expected
     left.unlink()
-    assert "lenet: The data set 'mnist' is not prepared" in suite(*command).stderr
+    assert "lenet: The data set 'mnist' is not prepared" in suite.typed(command).stderr

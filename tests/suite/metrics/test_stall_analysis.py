@@ -128,12 +128,7 @@ def analyse(home: Path, output: Path, *wrapper: str) -> dict[str, Any]:
     command = [
         *wrapper,
         str(Path(sys.executable).with_name("suite")),
-        *STALLS.split(),
-        "--epochs",
-        "3",
-        "--output",
-        str(output),
-        "--json",
+        *f"{STALLS} --epochs 3 --output {output} --json".split(),
     ]
     ran = subprocess.run(
         command,
