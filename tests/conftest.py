@@ -3,6 +3,7 @@ framework environments."""
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -10,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas
 import pytest
@@ -48,8 +49,49 @@ settings.register_profile("searching", deadline=None)
 # `make test` answers the same twice
 settings.load_profile("searching" if EVERY_CASE else "repeatable")
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 TIMEOUT_S = 800
+Answer: TypeAlias = "subprocess.CompletedProcess[str]"
+
+
+class Run:
+    """Runs the command in a process of its own, from the root of the checkout: as words,
+    `suite("check", path)`, or as typed, `suite.done(f"check {path}")`."""
+
+    def __init__(self, home: Path, warm: WarmCommands | None) -> None:
+        self._home, self._warm = home, warm
+
+    def __call__(self, *arguments: object, **variables: str) -> Answer:
+        child_environment = {**os.environ, "SUITE_HOME": str(self._home), **variables}
+        words = [str(word) for word in arguments]
+        if self._warm is not None:
+            return self._warm.run(words, child_environment, repository_root(), TIMEOUT_S)
+        command = [str(Path(sys.executable).with_name("suite")), *words]
+        return subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            env=child_environment,
+            timeout=TIMEOUT_S,
+            cwd=repository_root(),
+        )
+
+    def typed(self, command: str, *more: object, **variables: str) -> Answer:
+        """The answer to a command as a person types it, without `suite`; further words follow."""
+        return self(*shlex.split(command), *more, **variables)
+
+    def done(self, command: str, *more: object, **variables: str) -> Answer:
+        """The answer to a command that succeeds."""
+        answer = self.typed(command, *more, **variables)
+        assert answer.returncode == 0, answer.stdout + answer.stderr
+        return answer
+
+    def refused(self, command: str, *more: object, code: int = 2, **variables: str) -> Answer:
+        """The answer to a command that ends with this code, and without a traceback."""
+        answer = self.typed(command, *more, **variables)
+        assert answer.returncode == code and "Traceback" not in answer.stderr, (
+            answer.stdout + answer.stderr
+        )
+        return answer
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -159,31 +201,14 @@ def warm_commands() -> Iterator[WarmCommands | None]:
 
 @pytest.fixture(scope="session")
 def suite(suite_home: Path, warm_commands: WarmCommands | None) -> Run:
-    """Runs the command in a process of its own: `suite("run", …)`."""
-
-    def call(*arguments: object, **variables: str) -> "subprocess.CompletedProcess[str]":
-        child_environment = {**os.environ, "SUITE_HOME": str(suite_home), **variables}
-        words = [str(word) for word in arguments]
-        if warm_commands is not None:
-            return warm_commands.run(words, child_environment, repository_root(), TIMEOUT_S)
-        command = [str(Path(sys.executable).with_name("suite")), *words]
-        return subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            env=child_environment,
-            timeout=TIMEOUT_S,
-            cwd=repository_root(),
-        )
-
-    return call
+    """The command: `suite("run", …)`."""
+    return Run(suite_home, warm_commands)
 
 
 @pytest.fixture(scope="session")
 def digits(suite: Run, suite_home: Path) -> Path:
     """The digits data set, prepared; not to be changed."""
-    answer = suite("data", "prepare", "digits")
-    assert answer.returncode == 0, answer.stderr
+    suite.done("data prepare digits")
     return suite_home / "data" / "digits"
 
 

@@ -1,6 +1,5 @@
 """The demo: what `make demo` types, command by command, in the environment of PyTorch."""
 
-import shlex
 import subprocess
 from pathlib import Path
 
@@ -21,12 +20,11 @@ def test_every_command_of_the_demo_works_and_ends_with_a_page(suite: Run, tmp_pa
         check=True,
     )
     commands = [
-        shlex.split(line.replace("build/demo", str(tmp_path)))
+        line.replace("build/demo", str(tmp_path)).partition("/bin/suite ")[2]
         for line in printed.stdout.splitlines()
         if "/bin/suite " in line
     ]
-    assert [words[1] for words in commands] == ["env", "data", "run", "check", "report"]
-    for words in commands:
-        answer = suite(*words[1:], SUITE_HOME=str(home()))
-        assert answer.returncode == 0, answer.stderr
+    assert [each.split()[0] for each in commands] == ["env", "data", "run", "check", "report"]
+    for command in commands:
+        suite.done(command, SUITE_HOME=str(home()))
     assert (tmp_path / "site" / "index.html").is_file()

@@ -44,7 +44,7 @@ def test_links_lead_somewhere(document: Path) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_readmes_commands_exist(command: str, suite: Run) -> None:
-    assert suite(*command.split(), "--help").returncode == 0
+    suite.done("--help", *command.split())
 
 
 def test_the_readme_names_the_two_commands_first() -> None:

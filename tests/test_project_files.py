@@ -81,5 +81,4 @@ def test_a_clone_that_converts_line_ends_converts_none_here(clone: Path) -> None
 
 
 def test_submissions_in_such_a_clone_still_comply(clone: Path, suite: Run) -> None:
-    answer = suite("check", clone / "submissions" / "v0.1" / "reference")
-    assert answer.returncode == 0, answer.stdout
+    suite.done(f"check {clone}/submissions/v0.1/reference")

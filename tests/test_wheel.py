@@ -82,12 +82,12 @@ class Installed:
     folder: Path
     home: Path
 
-    def __call__(self, *arguments: object) -> str:
+    def __call__(self, arguments: str) -> str:
         """The output of a command that ended with 0; nothing that it printed names the checkout."""
         variables = {
             name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
         }
-        command = [str(self.environment / "bin" / "suite"), *map(str, arguments)]
+        command = [str(self.environment / "bin" / "suite"), *arguments.split()]
         answer = subprocess.run(
             command,
             cwd=self.folder,
@@ -197,10 +197,8 @@ def test_it_runs_the_demo_with_the_fake_framework(installed: Installed) -> None:
         "data-sets": "digits",
         "rounds": OPEN,
     }.items():
-        assert name in {
-            row["name"] for row in json.loads(installed("list", part, "--json"))["rows"]
-        }
-    installed("data", "prepare", "digits")
+        assert name in {row["name"] for row in json.loads(installed(f"list {part} --json"))["rows"]}
+    installed("data prepare digits")
     run_check_report(installed, "fake")
 
 
@@ -210,17 +208,19 @@ def test_it_runs_the_demo_with_the_pytorch_environment_that_is_there(installed: 
     environment_of("pytorch")
     installed.home.mkdir()
     (installed.home / "envs").symlink_to(home() / "envs")
-    (created,) = installed("env", "create", "pytorch").splitlines()
+    (created,) = installed("env create pytorch").splitlines()
     assert created.endswith(str(environments.find(load_framework("pytorch")).interpreter))
-    installed("data", "prepare", "digits")
+    installed("data prepare digits")
     run_check_report(installed, "pytorch")
 
 
 def run_check_report(installed: Installed, framework: str) -> None:
-    common = ("--division", "open", "--device", "auto", "--workload", "lenet", "--data", "digits")
-    installed("run", *common, "--framework", framework, "--epochs", 2, "--output", "run")
-    assert "complies with the open division" in installed("check", "run")
-    installed("report", "run", "--output", "site")
+    installed(
+        f"run --division open --device auto --workload lenet --data digits --framework {framework}"
+        " --epochs 2 --output run"
+    )
+    assert "complies with the open division" in installed("check run")
+    installed("report run --output site")
     assert (installed.folder / "site" / "index.html").is_file()
     naming = [
         path
@@ -234,23 +234,13 @@ def run_check_report(installed: Installed, framework: str) -> None:
 def test_an_implementation_of_ones_own_trains_without_a_checkout(installed: Installed) -> None:
     """`suite implementation new` copies an example of the wheel; it trains on the digits and is
     checked."""
-    installed("implementation", "new", "ours", "--language", "python")
-    installed("data", "prepare", "digits")
-    run = (
-        "run",
-        "--division",
-        "open",
-        "--workload",
-        "lenet",
-        "--implementation",
-        "ours",
-        "--data",
-        "digits",
-        "--device",
-        "generic",
+    installed("implementation new ours --language python")
+    installed("data prepare digits")
+    installed(
+        "run --division open --workload lenet --implementation ours --data digits"
+        " --device generic --epochs 1 --baseload 0 --output run"
     )
-    installed(*run, "--epochs", "1", "--baseload", "0", "--output", "run")
-    assert "complies" in installed("check", "run")
+    assert "complies" in installed("check run")
     record = json.loads((installed.folder / "run/run.json").read_text())
     assert (record["request"]["framework"], record["implementation"]["language"]) == (
         "ours",

@@ -44,22 +44,6 @@ SMALL = Scenario(
 reading."""
 
 
-ODD_MEMBERS = (
-    "a",
-    f"{OPEN}/acme/declaration.json",
-    "../a",
-    "/a",
-    "a/../../b",
-    "x" * 300,
-    "d/" * 40 + "a",
-    "a\\b",
-    "\udc80",
-    ".",
-    "",
-    f"{OPEN}/acme/a\n",
-)
-
-
 @dataclass(frozen=True)
 class Target:
     """A kind of input. ``share`` of all inputs: half of the time goes into readers, which are fast,

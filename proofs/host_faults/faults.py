@@ -72,34 +72,25 @@ def send(number: signal.Signals, host: int, parts: tuple[str, ...]) -> Action:
     return act
 
 
-def rank(number: signal.Signals, of: int) -> Action:
-    """Send a signal to a rank, not to its heartbeat process or launcher."""
+def module(number: signal.Signals, of: int, name: str) -> Action:
+    """Send a signal to the process on a host that runs this module."""
 
     def act(scene: Scene) -> None:
         found = scene.cluster.processes(scene.cluster.hosts[of])
-        (pid,) = [
-            pid
-            for pid, words in found.items()
-            if words.split()[1:3] == ["-m", "reference_impls.pytorch"]
-        ]
+        (pid,) = [pid for pid, words in found.items() if words.split()[1:3] == ["-m", name]]
         os.kill(pid, number)
 
     return act
+
+
+def rank(number: signal.Signals, of: int, framework: str = "pytorch") -> Action:
+    """Send a signal to a rank, not to its heartbeat process or launcher."""
+    return module(number, of, f"reference_impls.{framework}")
 
 
 def heartbeat(number: signal.Signals, of: int) -> Action:
     """Send a signal to a rank's heartbeat process."""
-
-    def act(scene: Scene) -> None:
-        found = scene.cluster.processes(scene.cluster.hosts[of])
-        (pid,) = [
-            pid
-            for pid, words in found.items()
-            if words.split()[1:3] == ["-m", "reference_impls.rank"]
-        ]
-        os.kill(pid, number)
-
-    return act
+    return module(number, of, "reference_impls.rank")
 
 
 def program(number: signal.Signals, host: int, names: tuple[str, ...]) -> Action:
@@ -242,16 +233,20 @@ def torch_of(scene: Scene) -> Path:
     return packages / "torch"
 
 
+def emptied(scene: Scene, path: Path) -> None:
+    """An empty folder in this one's place on the second host."""
+    (scene.folder / "empty").mkdir()
+    scene.replace(path, scene.folder / "empty")
+
+
 def no_environment(scene: Scene) -> None:
     """The second host has no environment."""
-    (scene.folder / "empty").mkdir()
-    scene.replace(scene.interpreter.parent, scene.folder / "empty")
+    emptied(scene, scene.interpreter.parent)
 
 
 def no_data(scene: Scene) -> None:
     """The second host has an empty folder of data."""
-    (scene.folder / "empty").mkdir()
-    scene.replace(scene.trainer.digits, scene.folder / "empty")
+    emptied(scene, scene.trainer.digits)
 
 
 def hosts(*lines: str) -> Action:

@@ -70,30 +70,12 @@ def draw(chance: random.Random) -> Moment:
 def interrupt(moment: Moment, path: Path, home: Path) -> Outcome:
     """Make a run, end it at the moment, and finish it; raises AssertionError when something that
     was trained is lost."""
-    options = (
-        "--division",
-        "open",
-        "--workload",
-        "lenet",
-        "--framework",
-        "fake",
-        "--data",
-        "digits",
-        "--baseload",
-        "0",
-        "--json",
-    )
-    sizes = ("--epochs", str(EPOCHS), "--batch-size", str(BATCH))
-    command = [
-        str(Path(sys.executable).with_name("suite")),
-        "run",
-        *options,
-        *sizes,
-        "--output",
-        str(path),
-    ]
+    words = (
+        "run --division open --workload lenet --framework fake --data digits --baseload 0 --json"
+        f" --epochs {EPOCHS} --batch-size {BATCH} --output {path}"
+    ).split()
     process = subprocess.Popen(
-        command,
+        [str(Path(sys.executable).with_name("suite")), *words],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

@@ -47,14 +47,7 @@ class Campaign:
     home."""
 
     def __init__(self, framework: str, folder: Path, chance: random.Random) -> None:
-        self._options = (
-            "--framework",
-            framework,
-            "--epochs",
-            str(EPOCHS),
-            "--batch-size",
-            str(BATCH),
-        )
+        self._options = f"--framework {framework} --epochs {EPOCHS} --batch-size {BATCH}"
         self._folder, self._chance, self._made = folder, chance, 0
         self._whole = self._uninterrupted()
 
@@ -68,7 +61,7 @@ class Campaign:
             if kept is None:
                 return resumed, NOTHING_KEPT
             again_s = self._moment_s() if self._chance.random() < SHARE_KILLED_AGAIN else None
-            path, resumed = self._run(again_s, "--resume", str(kept)), resumed + 1
+            path, resumed = self._run(again_s, f"--resume {kept}"), resumed + 1
         losses.update(_losses(path))
         if not resumed:
             return 0, ENDED
@@ -88,26 +81,17 @@ class Campaign:
         )
         return Trained(_losses(path), (stop.mono_ns - start.mono_ns) / 1e9)
 
-    def _run(self, killed_after_s: float | None, *more: str) -> Path:
+    def _run(self, killed_after_s: float | None, more: str = "") -> Path:
         """Make a run, and kill it that long after its first epoch began; raises AssertionError
         where one that was not killed fails."""
         self._made += 1
         path = self._folder / f"run{self._made}"
-        common = (
-            "--division",
-            "open",
-            "--workload",
-            "lenet",
-            "--data",
-            "digits",
-            "--baseload",
-            "0",
-            "--keep-states",
-            "--output",
-            str(path),
-        )
+        words = (
+            "run --division open --workload lenet --data digits --baseload 0 --keep-states"
+            f" --output {path} {self._options} {more}"
+        ).split()
         process = subprocess.Popen(
-            [str(Path(sys.executable).with_name("suite")), "run", *common, *self._options, *more],
+            [str(Path(sys.executable).with_name("suite")), *words],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,

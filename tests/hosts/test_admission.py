@@ -2,39 +2,36 @@
 run before its first step."""
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from suite.files.paths import repository_root
-from suite.launch.environments import Environment
+from proofs.host_faults.faults import (
+    LABELS,
+    Scene,
+    hosts,
+    other_optimizer,
+    other_schedule,
+    other_version,
+    rolled_labels,
+)
 from tests.conftest import environment_of
 from tests.hosts.test_failures import finished_epochs, wait_for
 from tests.hosts.training import Trainer
 
 pytestmark = [pytest.mark.hosts, pytest.mark.proof]
-LABELS = "train-labels-idx1-ubyte"
-SCHEDULES = repository_root() / "reference_impls/schedules.py"
 
 
-def rolled(labels: Path, place: Path, by: int = 3) -> Path:
-    """The labels of an IDX file, each moved by some samples."""
-    content = labels.read_bytes()
-    place.write_bytes(content[:8] + content[8 + by :] + content[8 : 8 + by])
-    return place
+@pytest.fixture
+def scene(trainer: Trainer, tmp_path: Path) -> Scene:
+    """Two hosts with PyTorch."""
+    return Scene(trainer, environment_of("pytorch").interpreter, tmp_path)
 
 
 def refused(trainer: Trainer, framework: str, output: Path) -> str:
     """The sentence with which a run ends, with exit code 2; nobody is left on any host, and no
     epoch was trained."""
-    answer = trainer.cluster.run(
-        trainer.cluster.hosts[0],
-        *trainer.words(framework, output),
-        variables=trainer.variables,
-        cwd=repository_root(),
-        timeout_s=300,
-    )
+    answer = trainer.typed(trainer.words(framework, output))
     assert answer.returncode == 2, answer.stdout + answer.stderr
     assert "Traceback" not in answer.stderr
     assert "epoch_stop" not in (
@@ -47,77 +44,41 @@ def refused(trainer: Trainer, framework: str, output: Path) -> str:
 def test_labels_rolled_by_three_on_one_node(
     trainer: Trainer, framework: str, tmp_path: Path
 ) -> None:
-    trainer.cluster.replace(
-        trainer.cluster.hosts[1],
-        trainer.digits / LABELS,
-        rolled(trainer.digits / LABELS, tmp_path / "labels"),
-    )
+    rolled_labels(Scene(trainer, environment_of(framework).interpreter, tmp_path))
     sentence = refused(trainer, framework, tmp_path / "run")
     assert "node2 has other data in train-labels-idx1-ubyte than node1" in sentence
     assert "rsync" in sentence
-
-
-@pytest.mark.pytorch
-def test_every_rank_says_it(trainer: Trainer, tmp_path: Path) -> None:
-    environment_of("pytorch")
-    trainer.cluster.replace(
-        trainer.cluster.hosts[1],
-        trainer.digits / LABELS,
-        rolled(trainer.digits / LABELS, tmp_path / "labels"),
-    )
-    refused(trainer, "pytorch", tmp_path / "run")
     said = re.findall(
         r"error: rank (\d) on node\d: (.*)", (tmp_path / "run/output.txt").read_text()
     )
     assert {rank for rank, _ in said} <= {"0", "1"} and said
-    assert len({sentence for _, sentence in said}) == 1
+    assert len({sentence for _, sentence in said}) == 1, "every rank says it"
 
 
 @pytest.mark.pytorch
-def test_another_learning_rate_in_the_schedules_of_one_node(
-    trainer: Trainer, tmp_path: Path
-) -> None:
-    environment_of("pytorch")
-    (tmp_path / "schedules.py").write_text(
-        SCHEDULES.read_text().replace("return base * (1.0 - step", "return base * (1.1 - step")
-    )
-    trainer.cluster.replace(trainer.cluster.hosts[1], SCHEDULES, tmp_path / "schedules.py")
-    sentence = refused(trainer, "pytorch", tmp_path / "run")
+def test_another_learning_rate_in_the_schedules_of_one_node(scene: Scene) -> None:
+    other_schedule(scene)
+    sentence = refused(scene.trainer, "pytorch", scene.folder / "run")
     assert (
         "node2" in sentence and "reference_impls/schedules.py" in sentence and "rsync" in sentence
     )
 
 
 @pytest.mark.pytorch
-def test_another_version_of_the_framework_on_one_node(trainer: Trainer, tmp_path: Path) -> None:
-    version = _torch(environment_of("pytorch")) / "version.py"
-    text = version.read_text()
-    (tmp_path / "version.py").write_text(
-        re.sub(r"__version__ = '[^']*'", "__version__ = '1.0.0'", text)
-    )
-    assert (tmp_path / "version.py").read_text() != text
-    trainer.cluster.replace(trainer.cluster.hosts[1], version, tmp_path / "version.py")
-    sentence = refused(trainer, "pytorch", tmp_path / "run")
+def test_another_version_of_the_framework_on_one_node(scene: Scene) -> None:
+    other_version(scene)
+    sentence = refused(scene.trainer, "pytorch", scene.folder / "run")
     assert "node2 has another version of torch than node1 (1.0.0" in sentence
     assert "suite env create pytorch --force" in sentence
 
 
 @pytest.mark.pytorch
-def test_ranks_that_come_apart_after_all_comparisons(trainer: Trainer, tmp_path: Path) -> None:
+def test_ranks_that_come_apart_after_all_comparisons(scene: Scene) -> None:
     """A library of the same version that computes something else: node2's SGD steps a tenth
     further."""
-    optimizer = _torch(environment_of("pytorch")) / "optim/sgd.py"
-    text = optimizer.read_text()
-    (tmp_path / "sgd.py").write_text(text.replace("alpha=-lr", "alpha=-1.1 * lr"))
-    assert (tmp_path / "sgd.py").read_text() != text
-    trainer.cluster.replace(trainer.cluster.hosts[1], optimizer, tmp_path / "sgd.py")
-    answer = trainer.cluster.run(
-        trainer.cluster.hosts[0],
-        *trainer.words("pytorch", tmp_path / "run", "--epochs", 3),
-        variables=trainer.variables,
-        cwd=repository_root(),
-        timeout_s=300,
-    )
+    other_optimizer(scene)
+    words = scene.trainer.words("pytorch", scene.folder / "run", "--epochs", 3)
+    answer = scene.trainer.typed(words)
     assert answer.returncode == 2, answer.stderr
     assert (
         "node2 (rank 1) has another parameter" in answer.stderr
@@ -126,43 +87,32 @@ def test_ranks_that_come_apart_after_all_comparisons(trainer: Trainer, tmp_path:
 
 
 @pytest.mark.pytorch
-def test_labels_that_change_on_one_node_while_it_trains(trainer: Trainer, tmp_path: Path) -> None:
-    environment_of("pytorch")
-    theirs = tmp_path / "labels"
-    theirs.write_bytes((trainer.digits / LABELS).read_bytes())
-    trainer.cluster.replace(trainer.cluster.hosts[1], trainer.digits / LABELS, theirs)
-    process = trainer.start("pytorch", tmp_path / "run", "--epochs", 10)
-    wait_for(lambda: process.poll() is not None or finished_epochs(tmp_path / "run"), 120)
+def test_labels_that_change_on_one_node_while_it_trains(scene: Scene) -> None:
+    theirs, output = scene.folder / "labels", scene.folder / "run"
+    content = (scene.trainer.digits / LABELS).read_bytes()
+    theirs.write_bytes(content)
+    scene.replace(scene.trainer.digits / LABELS, theirs)
+    process = scene.trainer.start("pytorch", output, "--epochs", 10)
+    wait_for(lambda: process.poll() is not None or finished_epochs(output), 120)
     with theirs.open("r+b") as stream:
-        stream.write(rolled(theirs, tmp_path / "rolled").read_bytes())
+        stream.write(content[:8] + content[11:] + content[8:11])
     _, said = process.communicate(timeout=120)
     assert process.returncode == 2, said
     assert f"the data on node2 were changed during the run ({LABELS})" in said
-    trainer.cluster.expect_nobody_left()
-
-
-def _torch(environment: Environment) -> Path:
-    words = [
-        str(environment.interpreter),
-        "-c",
-        "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0])",
-    ]
-    return Path(subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip())
+    scene.cluster.expect_nobody_left()
 
 
 @pytest.mark.pytorch
-def test_one_machine_under_two_names(trainer: Trainer, tmp_path: Path) -> None:
-    environment_of("pytorch")
-    first = trainer.cluster.hosts[0]
-    trainer.hostfile.write_text(f"{first.name}\n{first.address}\n")
-    sentence = refused(trainer, "pytorch", tmp_path / "run")
+def test_one_machine_under_two_names(scene: Scene) -> None:
+    first = scene.cluster.hosts[0]
+    hosts(first.name, first.address)(scene)
+    sentence = refused(scene.trainer, "pytorch", scene.folder / "run")
     assert f"{first.address} and node1 are one machine" in sentence
     assert "--ranks-per-node" in sentence
-    assert not (tmp_path / "run").exists()
+    assert not (scene.folder / "run").exists()
 
 
 @pytest.mark.pytorch
-def test_a_name_that_is_no_host(trainer: Trainer, tmp_path: Path) -> None:
-    environment_of("pytorch")
-    trainer.hostfile.write_text("node1\npi9\n")
-    assert "pi9 cannot be reached" in refused(trainer, "pytorch", tmp_path / "run")
+def test_a_name_that_is_no_host(scene: Scene) -> None:
+    hosts("node1", "pi9")(scene)
+    assert "pi9 cannot be reached" in refused(scene.trainer, "pytorch", scene.folder / "run")

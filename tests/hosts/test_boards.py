@@ -24,38 +24,13 @@ def test_a_board_that_dies_loses_no_run_and_doubles_none(
     four_hosts: Cluster, digits: Path, tmp_path: Path
 ) -> None:
     out, dying = tmp_path / "out", four_hosts.hosts[2]
-    what = [
-        "--vary",
-        "batch_size=8,16",
-        "--vary",
-        "threads=1,2",
-        "--seeds",
-        3,
-        "--steps",
-        20,
-        "--workload",
-        "lenet",
-        "--framework",
-        "fake",
-    ]
-    where = [
-        "--data",
-        f"digits={digits}",
-        "--output",
-        out,
-        "--boards",
-        four_hosts.hostfile(tmp_path / "boards.txt"),
-    ]
-    sweep = four_hosts.start(
-        four_hosts.hosts[0],
-        SUITE,
-        "sweep",
-        *what,
-        *where,
-        "--launch-agent",
-        four_hosts.agent,
-        cwd=repository_root(),
-    )
+    words = (
+        "sweep --vary batch_size=8,16 --vary threads=1,2 --seeds 3 --steps 20 --workload lenet"
+        f" --framework fake --data digits={digits} --output {out}"
+        f" --boards {four_hosts.hostfile(tmp_path / 'boards.txt')}"
+        f" --launch-agent {four_hosts.agent}"
+    ).split()
+    sweep = four_hosts.start(four_hosts.hosts[0], SUITE, *words, cwd=repository_root())
     while not any(
         "reference_impls.fake" in command for command in four_hosts.processes(dying).values()
     ):

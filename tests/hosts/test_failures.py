@@ -14,6 +14,18 @@ from pathlib import Path
 
 import pytest
 
+from proofs.host_faults.faults import (
+    PROXY,
+    RECORDER,
+    Scene,
+    cut,
+    every,
+    heartbeat,
+    launcher,
+    program,
+    rank,
+    send,
+)
 from suite.bundle.reader import Bundle
 from suite.catalog.frameworks import load_framework
 from suite.launch.environments import adopt
@@ -29,28 +41,15 @@ TIMEOUT_S = 30.0
 class Training:
     """A run of two nodes that has finished its first epoch; ``framework`` trains."""
 
-    cluster: Cluster
+    scene: Scene
     process: "subprocess.Popen[str]"
     bundle: Path
     framework: str
 
-    def rank(self, number: int) -> int:
-        """The process that trains on a host."""
-        found = self.cluster.processes(self.cluster.hosts[number])
-        (pid,) = [
-            pid
-            for pid, words in found.items()
-            if words.split()[1:3] == ["-m", f"reference_impls.{self.framework}"]
-        ]
-        return pid
-
-    def find(self, number: int, words: str) -> int:
-        """The Python process on a host whose command line has these words."""
-        found = self.cluster.processes(self.cluster.hosts[number])
-        (pid,) = [
-            pid for pid, said in found.items() if words in said and "python" in said.split()[0]
-        ]
-        return pid
+    @property
+    def cluster(self) -> Cluster:
+        """The hosts."""
+        return self.scene.cluster
 
     def ranks_run(self) -> bool:
         """Whether a rank trains on any host."""
@@ -86,7 +85,8 @@ def started(trainer: Trainer, framework: str, output: Path) -> Iterator[Training
     try:
         wait_for(lambda: process.poll() is not None or finished_epochs(output), 180)
         assert process.poll() is None, process.communicate()
-        yield Training(trainer.cluster, process, output, framework)
+        scene = Scene(trainer, environment_of("pytorch").interpreter, output.parent)
+        yield Training(scene, process, output, framework)
     finally:
         process.kill()
         process.communicate()
@@ -126,8 +126,7 @@ def expect_sentence(training: Training, suite: Run, rank: int | None) -> str:
     last = max(finished_epochs(training.bundle))
     assert f"epoch {last}" in sentence
     assert set(Bundle(training.bundle).steps_frame()["epoch"]) >= set(range(1, last + 1))
-    verdict = suite("check", training.bundle, "--json")
-    assert verdict.returncode == 1, verdict.stderr
+    verdict = suite.refused(f"check {training.bundle} --json", code=1)
     (finding,) = json.loads(verdict.stdout)["verdicts"][0]["findings"]
     assert finding["rule"] == "run-complete"
     said_in_bundle = re.sub(
@@ -141,49 +140,35 @@ def expect_sentence(training: Training, suite: Run, rank: int | None) -> str:
 
 @OVER_BOTH
 # more: make prove host-faults
-@pytest.mark.parametrize(("rank", "number"), [(0, signal.SIGBUS), (1, signal.SIGKILL)])
+@pytest.mark.parametrize(("of", "number"), [(0, signal.SIGBUS), (1, signal.SIGKILL)])
 def test_a_rank_that_is_ended_by_a_signal(
-    pytorch_training: Training, suite: Run, rank: int, number: signal.Signals
+    pytorch_training: Training, suite: Run, of: int, number: signal.Signals
 ) -> None:
-    os.kill(pytorch_training.rank(rank), number)
+    rank(number, of)(pytorch_training.scene)
     assert f"was ended by signal {number.value} ({number.name})" in expect_end(
-        pytorch_training, suite, rank
+        pytorch_training, suite, of
     )
 
 
 def test_an_mpirun_that_is_killed(training: Training, suite: Run) -> None:
-    found = training.cluster.processes(training.cluster.hosts[0])
-    (pid,) = [
-        pid
-        for pid, words in found.items()
-        if words.split()[0].endswith(("mpirun", "mpiexec", "mpiexec.hydra"))
-    ]
-    os.kill(pid, signal.SIGKILL)
+    launcher(signal.SIGKILL)(training.scene)
     assert (
         "mpirun, which starts and watches the ranks, was ended by signal 9 (SIGKILL)"
         in expect_end(training, suite, None)
     )
 
 
-@pytest.mark.parametrize("rank", [0, 1])
-def test_a_proxy_of_mpirun_that_is_killed(training: Training, suite: Run, rank: int) -> None:
+@pytest.mark.parametrize("of", [0, 1])
+def test_a_proxy_of_mpirun_that_is_killed(training: Training, suite: Run, of: int) -> None:
     """The ranks would go on, and their results be lost at the end."""
-    found = training.cluster.processes(training.cluster.hosts[rank])
-    (pid,) = [
-        pid
-        for pid, words in found.items()
-        if words and words.split()[0].endswith("hydra_pmi_proxy")
-    ]
-    os.kill(pid, signal.SIGKILL)
-    assert f"the launcher of rank {rank} on node node{rank + 1}" in expect_end(
-        training, suite, rank
-    )
+    program(signal.SIGKILL, of, PROXY)(training.scene)
+    assert f"the launcher of rank {of} on node node{of + 1}" in expect_end(training, suite, of)
 
 
-@pytest.mark.parametrize("rank", [0, 1])
-def test_a_heartbeat_process_that_is_killed(training: Training, suite: Run, rank: int) -> None:
-    os.kill(training.find(rank, "-m reference_impls.rank"), signal.SIGKILL)
-    assert "the heartbeat process of rank" in expect_end(training, suite, rank)
+@pytest.mark.parametrize("of", [0, 1])
+def test_a_heartbeat_process_that_is_killed(training: Training, suite: Run, of: int) -> None:
+    heartbeat(signal.SIGKILL, of)(training.scene)
+    assert "the heartbeat process of rank" in expect_end(training, suite, of)
 
 
 def test_a_harness_that_is_stopped_for_longer_than_its_ranks_wait(
@@ -198,8 +183,7 @@ def test_a_harness_that_is_stopped_for_longer_than_its_ranks_wait(
 def test_a_recorder_that_is_killed_is_started_again_and_the_run_goes_on_until_its_terminal_is_closed(  # noqa: E501
     training: Training,
 ) -> None:
-    pid = training.find(1, "suite.execution.node_recorder")
-    os.kill(pid, signal.SIGKILL)
+    send(signal.SIGKILL, 1, RECORDER)(training.scene)
     wait_for(
         lambda: [
             1
@@ -218,24 +202,22 @@ def test_a_recorder_that_is_killed_is_started_again_and_the_run_goes_on_until_it
 
 
 def test_a_rank_that_is_stopped(training: Training, suite: Run) -> None:
-    os.kill(training.rank(1), signal.SIGSTOP)
+    rank(signal.SIGSTOP, 1, training.framework)(training.scene)
     assert "stopped" in expect_end(training, suite, 1)
 
 
 def test_a_node_that_hangs_whole(training: Training, suite: Run) -> None:
-    for pid in training.cluster.processes(training.cluster.hosts[1]):
-        os.kill(pid, signal.SIGSTOP)
+    every(signal.SIGSTOP, 1)(training.scene)
     try:
         assert "no heartbeat" in expect_sentence(training, suite, 1)
     finally:
-        for pid in training.cluster.processes(training.cluster.hosts[1]):
-            os.kill(pid, signal.SIGCONT)
+        every(signal.SIGCONT, 1)(training.scene)
     training.cluster.expect_nobody_left()  # once the node lives again
 
 
 @OVER_BOTH
 def test_a_network_that_is_cut(pytorch_training: Training, suite: Run) -> None:
-    pytorch_training.cluster.cut(pytorch_training.cluster.hosts[1])
+    cut(1)(pytorch_training.scene)
     assert "no heartbeat" in expect_end(pytorch_training, suite, 1)
 
 

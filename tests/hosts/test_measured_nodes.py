@@ -161,8 +161,7 @@ def test_both_nodes_readings_are_in_the_bundle_and_the_bytes_are_the_gradients(
     )
     expect_readings_of_its_own_rank(bundle)
     assert measured.left == []
-    judged = suite("check", bundle.path)
-    assert judged.returncode == 0, judged.stdout
+    suite.done(f"check {bundle.path}")
 
 
 def test_an_exchange_takes_at_least_what_the_slower_link_needs(measured: Measured) -> None:

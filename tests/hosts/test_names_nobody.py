@@ -75,17 +75,9 @@ def test_runs_on_two_hosts_name_neither(
         ("node0", "node0", "eth0"),
         ("node1", "node1", "eth0"),
     ]
-    judged = suite("check", bundle.path)
-    assert judged.returncode == 0, judged.stdout
-    packaged = suite(
-        "package",
-        bundle.path,
-        "--org",
-        "acme",
-        "--availability",
-        "research",
-        "--output",
-        tmp_path / "tree",
+    suite.done(f"check {bundle.path}")
+    packaged = suite.typed(
+        f"package {bundle.path} --org acme --availability research --output {tmp_path}/tree"
     )
     assert packaged.returncode in (0, 1), packaged.stderr
     (folder,) = (tmp_path / "tree").glob("*/acme")

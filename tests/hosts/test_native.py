@@ -24,8 +24,7 @@ def test_ranks_find_one_another_and_every_gradient_crosses_the_wire(
         trainer, framework, tmp_path / "run", "--collective", "native", at_most=1.1
     )
     assert bundle.log().value("collective") == "native"
-    judged = suite("check", bundle.path)
-    assert judged.returncode == 0, judged.stdout
+    suite.done(f"check {bundle.path}")
 
 
 @pytest.mark.pytorch

@@ -2,7 +2,6 @@
 that are left."""
 
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from suite.bundle.reader import Bundle
 from suite.bundle.resumption import read_resumption
 from suite.execution.kept_states import states_folder
-from suite.files.paths import repository_root
 from tests.conftest import Run, environment_of
 from tests.hosts.test_failures import finished_epochs, wait_for
 from tests.hosts.training import Trainer
@@ -50,22 +48,10 @@ def resume(
 ) -> "subprocess.CompletedProcess[str]":
     """Continue a run on the first hosts of the hostfile."""
     trainer.hostfile.write_text("".join(f"{host.name}\n" for host in trainer.cluster.hosts[:left]))
-    words = trainer.words("pytorch", output, *TRAINING, "--resume", run)
-    return trainer.cluster.run(
-        trainer.cluster.hosts[0],
-        *words,
-        variables=trainer.variables,
-        cwd=repository_root(),
-        timeout_s=300,
-    )
+    return trainer.typed(trainer.words("pytorch", output, *TRAINING, "--resume", run))
 
 
-def expect_whole(
-    before: Path,
-    after: Path,
-    ranks: tuple[int, int],
-    check: Callable[[Path], "subprocess.CompletedProcess[str]"],
-) -> None:
+def expect_whole(before: Path, after: Path, ranks: tuple[int, int], suite: Run) -> None:
     """The second run trained from the first one's last kept state to the last epoch, says from
     what, and complies."""
     bundle = Bundle(after)
@@ -81,8 +67,7 @@ def expect_whole(
     assert finished_epochs(after) == list(range(record.epoch + 1, EPOCHS + 1))
     restored = bundle.log().first("state_restored")
     assert restored is not None and restored.value == dict(record.state)
-    judged = check(after)
-    assert judged.returncode == 0, judged.stdout
+    suite.done(f"check {after}")
 
 
 def test_the_only_node_that_is_left_goes_on(trainer: Trainer, suite: Run, tmp_path: Path) -> None:
@@ -92,7 +77,7 @@ def test_the_only_node_that_is_left_goes_on(trainer: Trainer, suite: Run, tmp_pa
     assert f"--resume {tmp_path}/lost" in sentence
     answer = resume(trainer, tmp_path / "lost", tmp_path / "again", 1)
     assert answer.returncode == 0, answer.stderr
-    expect_whole(tmp_path / "lost", tmp_path / "again", (2, 1), lambda run: suite("check", run))
+    expect_whole(tmp_path / "lost", tmp_path / "again", (2, 1), suite)
 
 
 def test_two_of_three_nodes_go_on(
@@ -107,7 +92,7 @@ def test_two_of_three_nodes_go_on(
     )
     answer = resume(trainer, tmp_path / "lost", tmp_path / "again", 2)
     assert answer.returncode == 0, answer.stderr
-    expect_whole(tmp_path / "lost", tmp_path / "again", (3, 2), lambda run: suite("check", run))
+    expect_whole(tmp_path / "lost", tmp_path / "again", (3, 2), suite)
 
 
 def test_a_node_that_is_still_lost_is_named_before_anything_is_trained(

@@ -28,30 +28,12 @@ def least_s(ranks: int) -> float:
 def sweep(cluster: Cluster, digits: Path, folder: Path) -> str:
     """Twenty steps on one, two and four hosts, each twice, as a person on the first of them types
     it; returns what it says."""
-    what = [
-        "--study",
-        "scaling",
-        "--nodes",
-        "1,2,4",
-        "--repetitions",
-        2,
-        "--steps",
-        20,
-        "--workload",
-        "lenet",
-        "--threads",
-        1,
-    ]
-    where = [
-        "--data",
-        f"digits={digits}",
-        "--output",
-        folder / "study",
-        "--hostfile",
-        cluster.hostfile(folder / "hosts.txt"),
-    ]
-    words = [SUITE, "sweep", *what, *where, "--launch-agent", cluster.agent]
-    answer = cluster.run(cluster.hosts[0], *words, cwd=repository_root(), timeout_s=600)
+    words = (
+        "sweep --study scaling --nodes 1,2,4 --repetitions 2 --steps 20 --workload lenet"
+        f" --threads 1 --data digits={digits} --output {folder}/study"
+        f" --hostfile {cluster.hostfile(folder / 'hosts.txt')} --launch-agent {cluster.agent}"
+    ).split()
+    answer = cluster.run(cluster.hosts[0], SUITE, *words, cwd=repository_root(), timeout_s=600)
     assert answer.returncode == 0, answer.stderr
     return answer.stdout
 

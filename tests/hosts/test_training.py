@@ -52,8 +52,7 @@ def test_every_gradient_crosses_the_wire(
     trainer: Trainer, some_framework: str, suite: Run, tmp_path: Path
 ) -> None:
     bundle = train_and_count(trainer, some_framework, tmp_path / "run")
-    judged = suite("check", bundle.path)
-    assert judged.returncode == 0, judged.stdout
+    suite.done(f"check {bundle.path}")
 
 
 @pytest.mark.proof
@@ -73,8 +72,7 @@ def test_accumulated_gradients_cross_the_wire_once_an_update(
     assert {
         bucket["exchanges"] for event in bundle.log().all("bucket_times") for bucket in event.value
     } == {9}
-    judged = suite("check", bundle.path)
-    assert judged.returncode == 0, judged.stdout
+    suite.done(f"check {bundle.path}")
 
 
 @pytest.mark.proof

@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,30 +39,20 @@ class Trainer:
 
     def words(self, framework: str, output: Path, *more: object) -> list[object]:
         """What is typed."""
-        what = [
-            "--division",
-            "open",
-            "--workload",
-            "lenet",
-            "--framework",
-            framework,
-            "--data",
-            f"digits={self.digits}",
-            "--threads",
-            1,
-        ]
-        return [
-            SUITE,
-            "run",
-            *what,
-            "--output",
-            output,
-            "--hostfile",
-            self.hostfile,
-            "--launch-agent",
-            self.cluster.agent,
-            *more,
-        ]
+        what = f"run --division open --workload lenet --framework {framework} --threads 1".split()
+        where = ["--data", f"digits={self.digits}", "--output", output]
+        hosts = ["--hostfile", self.hostfile, "--launch-agent", self.cluster.agent]
+        return [SUITE, *what, *where, *hosts, *more]
+
+    def typed(self, words: Sequence[object]) -> "subprocess.CompletedProcess[str]":
+        """The answer to what is typed on the first host."""
+        return self.cluster.run(
+            self.cluster.hosts[0],
+            *words,
+            variables=self.variables,
+            cwd=repository_root(),
+            timeout_s=300,
+        )
 
     def start(self, framework: str, output: Path, *more: object) -> "subprocess.Popen[str]":
         """Begin to train."""
@@ -73,14 +63,7 @@ class Trainer:
 
     def train(self, framework: str, output: Path, *more: object) -> Bundle:
         """Train to the end."""
-        words = self.words(framework, output, *more)
-        answer = self.cluster.run(
-            self.cluster.hosts[0],
-            *words,
-            variables=self.variables,
-            cwd=repository_root(),
-            timeout_s=300,
-        )
+        answer = self.typed(self.words(framework, output, *more))
         assert answer.returncode == 0, answer.stderr
         return Bundle(output)
 

@@ -25,33 +25,16 @@ ROUNDED_ALIKE = 20
 def test_a_closed_run_reaches_the_target_and_complies(
     framework: str, suite: Run, mnist: Path, tmp_path: Path
 ) -> None:
-    assert (
-        suite(
-            "env", "create", framework, "--interpreter", environment_of(framework).interpreter
-        ).returncode
-        == 0
-    )
-    assert suite("data", "prepare", "mnist", "--from", mnist).returncode == 0
+    suite.done(f"env create {framework} --interpreter {environment_of(framework).interpreter}")
+    suite.done(f"data prepare mnist --from {mnist}")
     command = (
-        "run",
-        "--division",
-        "closed",
-        "--device",
-        "auto",
-        "--workload",
-        "lenet",
-        "--framework",
-        framework,
-        "--threads",
-        1,
+        f"run --division closed --device auto --workload lenet --framework {framework} --threads 1"
     )
-    ran = suite(*command, "--output", tmp_path / "run", "--json")
-    assert ran.returncode == 0, ran.stderr
+    ran = suite.done(f"{command} --output {tmp_path}/run --json")
     figures = json.loads(ran.stdout)["figures"]
     assert figures["best_accuracy"]["value"] >= 0.99
     assert figures["epochs_to_target"]["value"] <= 10
-    judged = suite("check", tmp_path / "run")
-    assert judged.returncode == 0, judged.stdout
+    suite.done(f"check {tmp_path}/run")
 
 
 @pytest.mark.agreement

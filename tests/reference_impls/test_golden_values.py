@@ -31,7 +31,7 @@ from reference_impls.contract import (
     StepResult,
 )
 from reference_impls.data.order import epoch_order
-from reference_impls.data.photographs import ImageFolderReader, central_crop, random_crop
+from reference_impls.data.photographs import ImageFolderReader, random_crop
 from reference_impls.data.pipelines import Share, open_pipeline
 from reference_impls.schedules import SCHEDULES
 from suite.bundle.log import read_log
@@ -520,10 +520,6 @@ CROPS = {
 def test_the_crop_of_a_photograph(draw: tuple[float, ...]) -> None:
     crop, mirrored = CROPS[draw]
     assert random_crop(400, 300, np.array(draw)) == (pytest.approx(crop, abs=0.01), mirrored)
-
-
-def test_the_middle_of_a_photograph() -> None:
-    assert central_crop(512, 256, None) == ((144.0, 16.0, 368.0, 240.0), False)
 
 
 def test_a_jpeg_that_is_decoded_at_half_its_size_has_the_same_crop(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from proofs.outsider.second_list.forged_copy import PARTS, ForgedCopy
+from proofs.outsider.edits import PARTS
+from proofs.outsider.second_list.forged_copy import ForgedCopy
 
 Array = npt.NDArray[Any]
 CPU_CHANNELS = (("cpu", "process_tree"), ("counters", "task_clock.count"))

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from proofs.outsider.second_list.forged_copy import PARTS, ForgedCopy, pd
+from proofs.outsider.edits import PARTS
+from proofs.outsider.second_list.forged_copy import ForgedCopy
 
 Array = npt.NDArray[np.float64]
 

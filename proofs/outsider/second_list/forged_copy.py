@@ -2,15 +2,13 @@
 and manifest fit afterwards."""
 
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from reference_impls.contract import FIRST_LINK, TOKEN, chained
+from proofs.outsider.edits import PARTS, exchange_heads, read_log, write_log
 from suite.bundle.frames import read_readings, read_steps, write_table
 from suite.bundle.manifest import seal
 from suite.bundle.reader import Bundle
@@ -19,7 +17,6 @@ from suite.metrics.counters import derive_counters
 from suite.metrics.summary import derive
 
 Event = dict[str, Any]
-PARTS = ["fetch_stall_s", "copy_s", "compute_s", "communication_s"]
 _JSON = {
     "run": "run.json",
     "system": "system.json",
@@ -42,7 +39,7 @@ class ForgedCopy:
             if (path / file).exists()
         }
         self.logs: list[list[Event]] = [
-            _events(path / _log_name(rank))
+            read_log(path / _log_name(rank))
             for rank in range(64)
             if (path / _log_name(rank)).exists()
         ]
@@ -163,7 +160,11 @@ class ForgedCopy:
         for name, file in _JSON.items():
             if name in self.json:
                 write_json(self.path / file, self.json[name])
-        _write_logs(self.path, self.logs)
+        logs = dict(enumerate(self.logs))
+        if len(logs) > 1:
+            exchange_heads(logs)
+        for rank, events in logs.items():
+            write_log(self.path / _log_name(rank), events)
         write_table(self.steps, self.path / "steps.parquet")
         write_table(self.readings, self.path / "readings.parquet")
         if self.baseload is not None:
@@ -180,54 +181,5 @@ def reseal(path: Path, figures: bool = True) -> None:
     seal(path)
 
 
-def fresh(original: Path, folder: Path) -> Path:
-    """A copy of a run or submission below ``folder``."""
-    target = folder / original.name
-    shutil.copytree(original, target)
-    return target
-
-
 def _log_name(rank: int) -> str:
     return "log.txt" if rank == 0 else f"log.rank{rank}.txt"
-
-
-def _events(path: Path) -> list[Event]:
-    return [
-        json.loads(line.removeprefix(TOKEN))
-        for line in path.read_text("utf-8").splitlines()
-        if line.startswith(TOKEN)
-    ]
-
-
-def _write_logs(path: Path, logs: list[list[Event]]) -> None:
-    """Chain all ranks' logs in step: an event ``chain_heads`` holds the values of all ranks at that
-    moment."""
-    heads, lines, at = (
-        [FIRST_LINK] * len(logs),
-        [[] for _ in logs],
-        [0] * len(logs),
-    )  # type: list[str], list[list[str]], list[int]
-
-    def append(rank: int, event: Event) -> None:
-        plain = {
-            **event,
-            "metadata": {key: value for key, value in event["metadata"].items() if key != "chain"},
-        }
-        line, heads[rank] = chained(heads[rank], TOKEN + json.dumps(plain))
-        lines[rank].append(line + "\n")
-
-    while any(at[rank] < len(logs[rank]) for rank in range(len(logs))):
-        for rank, log in enumerate(logs):
-            while at[rank] < len(log) and log[at[rank]]["key"] != "chain_heads":
-                append(rank, log[at[rank]])
-                at[rank] += 1
-        shown = list(heads)
-        for rank, log in enumerate(logs):
-            if at[rank] < len(log):
-                append(rank, {**log[at[rank]], "value": shown})
-                at[rank] += 1
-    for rank, text in enumerate(lines):
-        (path / _log_name(rank)).write_text("".join(text), "utf-8")
-
-
-__all__ = ["PARTS", "Event", "ForgedCopy", "fresh", "pd", "reseal"]

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from proofs.outsider.edits import PARTS
 from proofs.outsider.second_list.edits import replace_times
-from proofs.outsider.second_list.forged_copy import PARTS, ForgedCopy
+from proofs.outsider.second_list.forged_copy import ForgedCopy
 
 NS = 1e-9
 

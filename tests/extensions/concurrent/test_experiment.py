@@ -48,6 +48,7 @@ from tests.conftest import Run, environment_of
 from tests.every_case import some
 
 MS = 1_000_000
+LENETS = "--train lenet --infer lenet --framework fake --data digits --infer-data digits"
 EXAMPLE = repository_root() / "examples/papers/beside"
 NAMES = [
     pytest.param(each.name, marks=getattr(pytest.mark, each.name) if each.needs_environment else ())
@@ -197,16 +198,6 @@ def test_a_batch_that_does_not_fit_into_memory_is_refused_with_one_that_does(pla
         capacities(replace(plan, infer=hungry, batches=(1000,)), lambda line: None)
 
 
-def test_a_batch_larger_than_the_data_set_says_so(plan: Plan) -> None:
-    with pytest.raises(
-        SuiteError,
-        match=(
-            "the data set has 1438 training images, fewer than a batch of 4000; use a smaller batch"
-        ),
-    ):
-        capacities(replace(plan, batches=(4000,)), lambda line: None)
-
-
 def test_a_rate_that_no_batch_serves_even_alone_is_refused_with_one_that_is_served(
     plan: Plan,
 ) -> None:
@@ -244,33 +235,11 @@ def test_cpus_and_priorities_that_cannot_be_had_are_refused() -> None:
 def test_the_command_measures_baselines_and_both_and_shows_them_again(
     suite: Run, digits: Path, tmp_path: Path
 ) -> None:
-    command = (
-        "--train",
-        "lenet",
-        "--infer",
-        "lenet",
-        "--framework",
-        "fake",
-        "--data",
-        "digits",
-        "--infer-data",
-        "digits",
+    ran = suite.done(
+        f"concurrent {LENETS} --rate 80 --infer-batch 1,8 --duration 4s --output {tmp_path}/x"
     )
-    ran = suite(
-        "concurrent",
-        *command,
-        "--rate",
-        80,
-        "--infer-batch",
-        "1,8",
-        "--duration",
-        "4s",
-        "--output",
-        tmp_path / "x",
-    )
-    assert ran.returncode == 0, ran.stderr
     assert "lenet trains beside lenet, 80 images/s (uniform)" in ran.stdout
-    shown = suite("concurrent", "show", tmp_path / "x", "--json")
+    shown = suite.typed(f"concurrent show {tmp_path}/x --json")
     values = json.loads(shown.stdout)
     assert (values["format"], [each["batch"] for each in values["batches"]]) == (
         "concurrent/1",
@@ -301,49 +270,14 @@ def test_records_go_where_the_command_was_typed(
     assert inference_figures(read_recording(tmp_path / "m")).unfinished == 0
 
 
-def test_options_before_the_subcommand_are_refused(suite: Run) -> None:
-    ran = suite("concurrent", "--train", "lenet", "tune", "--p99", "1s")
-    assert (ran.returncode, ran.stderr) == (
-        2,
-        "error: Options come after the subcommand: `suite concurrent tune --train …`.\n",
-    )
-
-
 @pytest.mark.proof
 def test_tuning_names_a_setting_that_keeps_the_limit(
     suite: Run, digits: Path, tmp_path: Path
 ) -> None:
-    command = (
-        "--train",
-        "lenet",
-        "--infer",
-        "lenet",
-        "--framework",
-        "fake",
-        "--data",
-        "digits",
-        "--infer-data",
-        "digits",
-        "--threads",
-        1,
+    ran = suite.done(
+        f"concurrent tune {LENETS} --threads 1 --p99 5s --rate 50 --infer-batch 4 --duration 2s"
+        f" --output {tmp_path}/x --json"
     )
-    ran = suite(
-        "concurrent",
-        "tune",
-        *command,
-        "--p99",
-        "5s",
-        "--rate",
-        50,
-        "--infer-batch",
-        4,
-        "--duration",
-        "2s",
-        "--output",
-        tmp_path / "x",
-        "--json",
-    )
-    assert ran.returncode == 0, ran.stderr
     values = json.loads(ran.stdout)
     assert values["best"]["batch"] == 4
     assert np.isfinite(values["samples_per_s"]) and len(values["trials"]) >= 9
@@ -353,135 +287,17 @@ def test_tuning_names_a_setting_that_keeps_the_limit(
 def test_a_folder_is_one_commands_and_nothing_is_left_of_a_refused_one(
     suite: Run, digits: Path, tmp_path: Path
 ) -> None:
-    command = (
-        "--train",
-        "lenet",
-        "--infer",
-        "lenet",
-        "--framework",
-        "fake",
-        "--data",
-        "digits",
-        "--infer-data",
-        "digits",
-        "--infer-batch",
-        4000,
-    )
     folder = tmp_path / "runs" / "x"
+    command = f"concurrent {LENETS} --infer-batch 4000 --output {folder}"
     with held(folder):
-        ran = suite("concurrent", *command, "--output", folder)
-    assert ran.returncode == 2 and "Another command writes into" in ran.stderr, ran.stderr
+        assert "Another command writes into" in suite.refused(command).stderr
     folder.rmdir()
     folder.parent.rmdir()
-    ran = suite("concurrent", *command, "--output", folder)
-    assert ran.returncode == 2 and "fewer than a batch of 4000" in ran.stderr
+    ran = suite.refused(command)
+    assert "fewer than a batch of 4000" in ran.stderr
     assert not folder.parent.exists()
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("--train", "lenett", "--infer", "lenet"), "did you mean 'lenet'?"),
-        (("--train", "lenet"), "Two workloads are needed"),
-        (
-            ("--train", "lenet", "--infer", "lenet", "--rate", "0"),
-            "A rate of 0 images/s sends no image",
-        ),
-        (
-            ("--train", "lenet", "--infer", "lenet", "--infer-batch", "0"),
-            "the smallest --infer-batch is 1",
-        ),
-        (
-            ("--train", "lenet", "--infer", "lenet", "--infer-batch", "4,x"),
-            "--infer-batch '4,x' is not a list of whole numbers",
-        ),
-        (
-            ("--train", "lenet", "--infer", "lenet", "--duration", "10"),
-            "--duration '10' is not a duration",
-        ),
-        (
-            ("--train", "lenet", "--infer", "lenet", "--arrivals", "bursty"),
-            "--arrivals 'bursty' is neither uniform nor poisson",
-        ),
-        (
-            ("--train", "lenet", "--infer", "lenet", "--schedule", "sliced", "--share", "1"),
-            "--share 1 leaves one side no time",
-        ),
-        (
-            (
-                "--train",
-                "lenet",
-                "--infer",
-                "lenet",
-                "--schedule",
-                "sliced",
-                "--slice",
-                "1h",
-                "--duration",
-                "2s",
-            ),
-            "--slice 1h is longer than a",
-        ),
-        (("--train", "lenet", "--infer", "lenet", "--nice", "-30"), "greater than or equal to -20"),
-        (("--train", "lenet", "--infer", "lenet", "--output", __file__), "exists and is not empty"),
-        (
-            ("--train", "lenet", "--infer", "lenet", "--output", "/proc/records"),
-            "/proc/records cannot be made",
-        ),
-        (
-            ("tune", "--p99", "0ms", "--train", "lenet", "--infer", "lenet"),
-            "--p99 0ms leaves no time for any image",
-        ),
-        (
-            ("tune", "--p99", "1s", "--train", "lenet", "--infer", "lenet", "--threads", "0"),
-            "--threads 0 is not possible on",
-        ),
-        (
-            ("tune", "--p99", "1s", "--train", "lenet", "--infer", "lenet", "--threads", "1,5000"),
-            "--threads 5000 is not possible on",
-        ),
-        (
-            ("--train", "lenet", "--infer", "lenet", "--threads", "5000"),
-            "--threads 5000 is not possible on",
-        ),
-        (
-            ("--train", "lenet", "--infer", "lenet", "--infer-threads", "0"),
-            "--infer-threads 0 is not possible on",
-        ),
-        (
-            ("tune", "--p99", "1s", "--train", "lenet", "--infer", "lenet", "--minimise", "joules"),
-            "is not one of 'time', 'energy'",
-        ),
-        (
-            (
-                "tune",
-                "--p99",
-                "1s",
-                "--train",
-                "lenet",
-                "--infer",
-                "lenet",
-                "--power-modes",
-                "MAXM",
-            ),
-            "There is no power mode 'MAXM'",
-        ),
-        (
-            ("tune", "--p99", "1s", "--train", "lenet", "--infer", "lenet", "--max-watts", "-1"),
-            "--max-watts -1 is no limit",
-        ),
-        (("figures", str(EXAMPLE), "--output", __file__), "could not be written: File exists"),
-        (("show", "nowhere"), "nowhere holds no measurement of training beside inference"),
-    ],
-)
-def test_mistakes_are_one_sentence(
-    words: tuple[str, ...], says: str, suite: Run, digits: Path
-) -> None:
-    more = (
-        ("--framework", "fake", "--data", "digits", "--infer-data", "digits")
-        if words[0].startswith("--")
-        else ()
-    )
-    ran = suite("concurrent", *words, *more)
-    assert ran.returncode == 2 and says in ran.stderr, ran.stderr
-    assert ran.stderr.startswith("error: ") and len(ran.stderr.strip().splitlines()) == 1
+def test_figures_are_not_drawn_over_a_file(suite: Run) -> None:
+    ran = suite.refused(f"concurrent figures {EXAMPLE} --output {__file__}")
+    assert "could not be written: File exists" in ran.stderr

@@ -141,10 +141,6 @@ def test_intended_arrivals_do_not_depend_on_the_service(simulated: Simulated) ->
     )
 
 
-def test_a_batch_without_images_is_refused() -> None:
-    with pytest.raises(
-        SuiteError, match="An inference batch of 0 has no image; the smallest --infer-batch is 1"
-    ):
-        BatchRule(0)
+def test_a_deadline_before_the_arrival_is_refused() -> None:
     with pytest.raises(SuiteError, match="--deadline cannot be before"):
         BatchRule(1, -NS_PER_S)

@@ -60,7 +60,6 @@ def options(tmp_path: Path) -> Options:
             {"frames": 1},
             "--tracks takes 1 to 100,000, each of 2 to 100 --frames; 100 of 1 were requested.",
         ),
-        ({"sure": 1.5}, "--sure 1.5 is no probability between 0 and 1; 0.95 is one."),
     ],
 )
 def test_an_impossible_option_is_one_sentence(
@@ -92,26 +91,6 @@ def test_records_that_cannot_be_written_are_one_sentence(options: Options, tmp_p
         SuiteError, match=r"file/out cannot be created: Not a directory; choose another --output\."
     ):
         learning.write_task(replace(options, output=tmp_path / "file" / "out"), None)  # type: ignore[arg-type]
-
-
-def test_a_teacher_that_is_not_there_is_said(options: Options) -> None:
-    with pytest.raises(
-        SuiteError,
-        match=r"teacher does not exist; name a teacher's bundle, or train one with `suite run",
-    ):
-        open_teacher(options)
-
-
-def test_a_folder_without_a_bundle_is_no_teacher(options: Options) -> None:
-    options.run.mkdir()
-    with pytest.raises(
-        SuiteError,
-        match=(
-            "is no sealed bundle, and a teacher is a model that the suite trained; train one with"
-            " `suite run"
-        ),
-    ):
-        open_teacher(options)
 
 
 def test_a_bundle_that_kept_no_state_is_no_teacher(options: Options) -> None:

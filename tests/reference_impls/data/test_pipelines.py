@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reference_impls.contract import ContractError, DataSet, Loading, Preprocessing, Request
-from reference_impls.data.cifar10 import crop_and_flip
 from reference_impls.data.photographs import central_crop, random_crop
 from reference_impls.data.pipelines import READERS, Share, open_pipeline
 from suite.catalog.data_sets import load_data_set
@@ -116,47 +115,6 @@ def test_channels_last_is_the_same_image(layout: str, folders: Callable[[str], P
     )
     assert np.array_equal(first.images.transpose(0, 2, 3, 1), last.images)
     assert last.images.flags["C_CONTIGUOUS"]
-
-
-@pytest.mark.parametrize(
-    "layout", [layout for layout, name in AUGMENTATIONS.items() if name != "none"]
-)
-def test_every_epoch_and_every_seed_augments_anew(
-    layout: str, folders: Callable[[str], Path]
-) -> None:
-    def images(seed: int, epoch: int) -> np.ndarray:
-        (batch,) = open_pipeline(request_for(folders(layout), layout, TRAIN, seed)).training(epoch)
-        return np.sort(batch.images.sum(axis=(1, 2, 3)))
-
-    assert not np.allclose(images(1, 1), images(1, 2))
-    assert not np.allclose(images(1, 1), images(2, 1))
-
-
-def test_pixels_are_normalised_as_the_request_says(folders: Callable[[str], Path]) -> None:
-    (batch,) = open_pipeline(
-        request_for(folders("cifar10"), "cifar10", TRAIN, augmentation="none")
-    ).training(1)
-    records = np.concatenate(
-        [
-            np.fromfile(path, np.uint8)
-            for path in sorted(folders("cifar10").rglob("data_batch_*.bin"))
-        ]
-    ).reshape(TRAIN, 3073)
-    order = np.random.RandomState([1, 1]).permutation(TRAIN)
-    expected = (records[order, 1:].reshape(-1, 3, 32, 32) / 255 - 0.4) / 0.2
-    assert batch.images == pytest.approx(expected, abs=1e-5)
-    assert list(batch.labels) == list(records[order, 0])
-
-
-@given(st.integers(0, 8), st.integers(0, 8), st.booleans())
-def test_a_crop_is_a_window_of_the_padded_image(top: int, left: int, mirrored: bool) -> None:
-    image = np.random.RandomState(0).randint(1, 255, (1, 3, 32, 32)).astype(np.uint8)
-    draws = np.array([[(top + 0.5) / 9, (left + 0.5) / 9, 0.25 if mirrored else 0.75]])
-    padded = np.pad(image[0], ((0, 0), (4, 4), (4, 4)))
-    window = padded[:, top : top + 32, left : left + 32]
-    assert np.array_equal(
-        crop_and_flip(image, draws)[0], window[:, :, ::-1] if mirrored else window
-    )
 
 
 unit = st.floats(0, 1, exclude_max=True)

@@ -73,12 +73,6 @@ def test_every_command_is_listed() -> None:
     assert all(f" {name} " in shown for name in commands())
 
 
-def test_a_mistyped_command_gets_a_suggestion() -> None:
-    answer = CliRunner().invoke(app, ["repotr"])
-    assert answer.exit_code == 2
-    assert "Did you mean 'report'" in answer.output
-
-
 def test_a_path_that_this_user_may_not_open_is_a_sentence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -199,14 +193,14 @@ def test_a_folder_that_was_removed_meanwhile_is_a_sentence(tmp_path: Path) -> No
 
 
 def test_a_hostfile_is_read_before_an_environment_is_looked_for(suite: Run, tmp_path: Path) -> None:
-    answer = suite("cluster", "doctor", "--hostfile", tmp_path, SUITE_HOME=str(tmp_path))
-    assert answer.returncode == 2 and answer.stderr.startswith(
+    answer = suite.refused(f"cluster doctor --hostfile {tmp_path}", SUITE_HOME=str(tmp_path))
+    assert answer.stderr.startswith(
         f"error: The hostfile {tmp_path} cannot be read: Is a directory; "
     )
 
 
 def test_a_trace_of_a_logger_that_is_not_there_is_named_once(suite: Run, good_bundle: Path) -> None:
-    answer = suite("power", "attach", good_bundle, "/nowhere.csv", "--covers", "board")
+    answer = suite.typed(f"power attach {good_bundle} /nowhere.csv --covers board")
     assert (answer.returncode, answer.stderr) == (
         2,
         "error: /nowhere.csv cannot be read: No such file or directory.\n",

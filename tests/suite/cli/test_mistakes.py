@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.suite.cli.mistakes import MISTAKES, a_strangers_folder, type_in
+from tests.suite.cli.mistakes import INVALID, MISTAKES, a_strangers_folder, type_in
 
 
 @pytest.fixture(scope="module")
@@ -15,13 +15,10 @@ def place() -> Iterator[Path]:
         yield folder
 
 
-@pytest.mark.parametrize(
-    ("command", "words", "code"), MISTAKES, ids=[mistake[0] for mistake in MISTAKES]
-)
-def test_a_mistake_is_answered_with_a_sentence(
-    command: str, words: str, code: int, place: Path
-) -> None:
+@pytest.mark.parametrize("command", MISTAKES | INVALID)
+def test_a_mistake_is_answered_with_a_sentence(command: str, place: Path) -> None:
     said, found = type_in(command)
+    words, code = (MISTAKES | INVALID)[command], 1 if command in INVALID else 2
     assert (found, words in said) == (code, True), said
     assert "Traceback" not in said and "Unexpected error" not in said
     assert {path.name for path in place.iterdir()} == {"empty", "twice.txt", "words.txt"}

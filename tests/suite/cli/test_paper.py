@@ -120,14 +120,6 @@ def test_runs_that_were_interrupted_are_completed_and_not_drawn_as_they_are(
     assert (tmp_path / "papers/concurrent-1a.csv").is_file() and not list(paper.RUNS.glob(".*"))
 
 
-def test_hardware_that_is_missing_is_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert suite(monkeypatch, "make", "jetson-7") == 2
-    assert "a power sensor" in capsys.readouterr().err
-
-
 def test_a_check_ends_with_the_verdict(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -138,10 +130,3 @@ def test_a_check_ends_with_the_verdict(
     assert set(printed) == {"format", *FORMATS["paper-check"].keys}
     assert {one["verdict"] for one in printed["compared"]} == {"agrees", "differs"}
     assert suite(monkeypatch, "check", "jetson-7") == 2
-
-
-def test_folders_that_do_not_exist_are_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert suite(monkeypatch, "make", "pi-1a", "nowhere") == 2
-    assert "nowhere does not exist" in capsys.readouterr().err

@@ -21,7 +21,7 @@ def tree(submission: Path) -> Path:  # noqa: F811
 
 
 def test_a_good_tree_ends_with_zero(suite: Run, tree: Path) -> None:
-    answer = suite("submissions", "status", tree)
+    answer = suite.typed(f"submissions status {tree}")
     assert (answer.returncode, answer.stderr) == (0, "")
     first, *points, last = answer.stdout.splitlines()
     assert first == f"{tree}/{OPEN}/acme: complies with round {OPEN}, open; 3 runs"
@@ -36,7 +36,7 @@ def test_json_has_the_keys_of_its_format(suite: Run, tree: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "1.toml").write_text(GOOD)
     (tree / f"{OPEN}/acme/lenet/pytorch/run_2.WITHDRAWN").write_text("A pause.")
-    answer = suite("submissions", "status", tree, "--json")
+    answer = suite.typed(f"submissions status {tree} --json")
     printed = json.loads(answer.stdout)
     assert (answer.returncode, printed["format"]) == (0, "submissions-status/1")
     (row,) = printed["rows"]
@@ -58,8 +58,7 @@ def test_a_submission_that_does_not_comply_ends_with_one_beside_a_good_one(
 ) -> None:
     shutil.copytree(tree / f"{OPEN}/acme", tree / f"{OPEN}/bcme")
     (tree / f"{OPEN}/bcme/notes.txt").write_text("by the way")
-    answer = suite("submissions", "status", tree)
-    assert answer.returncode == 1
+    answer = suite.refused(f"submissions status {tree}", code=1)
     assert f"{tree}/{OPEN}/acme: " in answer.stdout
     assert "  violates   submission-layout (" in answer.stdout
     assert "submissions: 2; " in answer.stdout
@@ -70,8 +69,7 @@ def test_what_cannot_be_judged_ends_with_two_and_the_others_are_shown(
 ) -> None:
     shutil.copytree(tree / f"{OPEN}/acme", tree / f"{OPEN}/zcme")
     (tree / f"{OPEN}/zcme/declaration.json").write_text("{")
-    answer = suite("submissions", "status", tree)
-    assert answer.returncode == 2
+    answer = suite.refused(f"submissions status {tree}")
     assert (
         f"{OPEN}/zcme: could not be judged; 0 runs" in answer.stdout
         and f"{OPEN}/acme: " in answer.stdout
@@ -86,8 +84,8 @@ def test_an_objection_that_cannot_be_read_ends_with_two(suite: Run, tree: Path) 
     folder = tree / f"{OPEN}/OBJECTIONS/acme"
     folder.mkdir(parents=True)
     (folder / "1.toml").write_text("by = 3")
-    answer = suite("submissions", "status", tree, "--json")
-    assert answer.returncode == 2 and "1.toml" in answer.stderr
+    answer = suite.refused(f"submissions status {tree} --json")
+    assert "1.toml" in answer.stderr
     assert "1.toml" in json.loads(answer.stdout)["rows"][0]["could_not_judge"][0]
 
 
@@ -97,8 +95,7 @@ def test_texts_of_strangers_print_no_control_characters(suite: Run, tree: Path) 
     (folder / "a\nb\x1b[2J.toml").write_text(GOOD.replace("A. Reader", "A\\u001b[2J\\nReader"))
     (folder / "c\n::error::d.toml").write_text("x = 1")
     (tree / f"{OPEN}/acme/WITHDRAWN").write_text("\x1b]0;title\x07\nmore")
-    answer = suite("submissions", "status", tree)
-    assert answer.returncode == 2
+    answer = suite.refused(f"submissions status {tree}")
     assert not [
         letter
         for letter in answer.stdout + answer.stderr
@@ -115,5 +112,5 @@ def test_texts_of_strangers_print_no_control_characters(suite: Run, tree: Path) 
 def test_a_folder_without_submissions_is_a_mistake(
     folder: str, said: str, suite: Run, tree: Path, tmp_path: Path
 ) -> None:
-    answer = suite("submissions", "status", tmp_path / folder)
-    assert answer.returncode == 2 and said in answer.stderr and "Traceback" not in answer.stderr
+    answer = suite.refused(f"submissions status {tmp_path}/{folder}")
+    assert said in answer.stderr

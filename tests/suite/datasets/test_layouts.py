@@ -1,6 +1,7 @@
 """What is wrong with a data set is found before a run, with the file named."""
 
 import csv
+import os
 import shutil
 import tarfile
 from collections.abc import Callable
@@ -72,63 +73,38 @@ def edit_table(path: Path, change: Callable[[dict[str, str]], None], row: int = 
         writer.writerows(rows)
 
 
-TABLE = "mini_gld_train_split.csv"
+TABLE, BATCHES = "mini_gld_train_split.csv", "cifar-10-batches-bin"
+Spoil = Callable[[Path], object]
 
 
-def cut_batch(folder: Path) -> None:
-    path = folder / "cifar-10-batches-bin/data_batch_3.bin"
-    path.write_bytes(path.read_bytes()[:-1])
+def row(name: str, value: str) -> Spoil:
+    """A cell of the table is another."""
+    return lambda folder: edit_table(folder / TABLE, lambda cells: cells.update({name: value}))
+
+
+def removed(name: str) -> Spoil:
+    """A file or a folder is gone."""
+    return lambda folder: (folder / name).rename(folder.with_name("gone"))
+
+
+def written(name: str, content: bytes) -> Spoil:
+    """A file has other content."""
+    return lambda folder: (folder / name).write_bytes(content)
+
+
+def cut(name: str, size_bytes: int) -> Spoil:
+    """A file lacks its end."""
+    return lambda folder: os.truncate(folder / name, (folder / name).stat().st_size - size_bytes)
 
 
 def wrong_label(folder: Path) -> None:
-    path = folder / "cifar-10-batches-bin/data_batch_2.bin"
+    path = folder / BATCHES / "data_batch_2.bin"
     path.write_bytes(b"\x0b" + path.read_bytes()[1:])
-
-
-def no_test_batch(folder: Path) -> None:
-    (folder / "cifar-10-batches-bin/test_batch.bin").unlink()
-
-
-def missing_image(folder: Path) -> None:
-    (folder / "images/train000007.jpg").unlink()
-
-
-def cut_image(folder: Path) -> None:
-    path = folder / "images/test000002.jpg"
-    path.write_bytes(path.read_bytes()[:-200])
-
-
-def no_image(folder: Path) -> None:
-    (folder / "images/train000001.jpg").write_text("<html>404</html>")
-
-
-def hostile_name(folder: Path) -> None:
-    edit_table(folder / TABLE, lambda row: row.update(image_id="../../etc/passwd"))
-
-
-def class_too_high(folder: Path) -> None:
-    edit_table(folder / TABLE, lambda row: row.update({"class": "203"}))
-
-
-def no_class(folder: Path) -> None:
-    edit_table(folder / TABLE, lambda row: row.update({"class": "-1"}))
 
 
 def no_column(folder: Path) -> None:
     path = folder / TABLE
     path.write_text(path.read_text().replace("image_id", "picture", 1))
-
-
-def empty_table(folder: Path) -> None:
-    (folder / TABLE).write_text("user_id,image_id,class\n")
-
-
-def binary_table(folder: Path) -> None:
-    (folder / TABLE).write_bytes(b"user_id,image_id,class\n\xff\xfe\n")
-
-
-def one_class_less(folder: Path) -> None:
-    shutil.rmtree(folder / "val/class3")
 
 
 def empty_class(folder: Path) -> None:
@@ -144,43 +120,57 @@ def no_training(folder: Path) -> None:
     ("name", "spoil", "words"),
     [
         ("cifar10", wrong_label, r"data_batch_2.bin has labels 1 to 11"),
-        ("cifar10", no_test_batch, r"test_batch.bin is missing"),
+        ("cifar10", removed(f"{BATCHES}/test_batch.bin"), r"test_batch.bin is missing"),
         (
             "gld23k",
-            missing_image,
+            removed("images/train000007.jpg"),
             r"train000007.jpg cannot be read \(mini_gld_train_split.csv names it\)",
         ),
-        ("gld23k", cut_image, r"test000002.jpg is damaged"),
-        ("gld23k", no_image, r"train000001.jpg is damaged"),
+        ("gld23k", cut("images/test000002.jpg", 200), r"test000002.jpg is damaged"),
         (
             "gld23k",
-            hostile_name,
+            written("images/train000001.jpg", b"<html>404</html>"),
+            r"train000001.jpg is damaged",
+        ),
+        (
+            "gld23k",
+            row("image_id", "../../etc/passwd"),
             r"mini_gld_train_split.csv:5 names the image '../../etc/passwd'; only letters",
         ),
         (
             "gld23k",
-            class_too_high,
+            row("class", "203"),
             r"mini_gld_train_split.csv:5 has the class '203', expected a number from 0 to 202",
         ),
-        ("gld23k", no_class, r"mini_gld_train_split.csv:5 has the class '-1'"),
+        ("gld23k", row("class", "-1"), r"mini_gld_train_split.csv:5 has the class '-1'"),
         ("gld23k", no_column, r"mini_gld_train_split.csv:2 names the image ''"),
-        ("gld23k", empty_table, r"mini_gld_train_split.csv names no image"),
-        ("gld23k", binary_table, r"mini_gld_train_split.csv cannot be read"),
-        ("imagefolder", one_class_less, r"classes of training and evaluation differ: \['class3'\]"),
+        (
+            "gld23k",
+            written(TABLE, b"user_id,image_id,class\n"),
+            r"mini_gld_train_split.csv names no image",
+        ),
+        (
+            "gld23k",
+            written(TABLE, b"user_id,image_id,class\n\xff\xfe\n"),
+            r"mini_gld_train_split.csv cannot be read",
+        ),
+        (
+            "imagefolder",
+            removed("val/class3"),
+            r"classes of training and evaluation differ: \['class3'\]",
+        ),
         ("imagefolder", empty_class, r"empty: \['class4'\]"),
         ("imagefolder", no_training, r"has no folder train"),
     ],
 )
 def test_what_is_wrong_is_named(
-    name: str, spoil: Callable[[Path], None], words: str, copy: Callable[[str], Path]
+    name: str, spoil: Spoil, words: str, copy: Callable[[str], Path]
 ) -> None:
     folder = copy(name)
     spoil(folder)
     (folder / "prepared.json").unlink()
     definition = load_data_set(name)
-    sizes = [
-        path.stat().st_size for path in sorted((folder / "cifar-10-batches-bin").glob("*.bin"))
-    ]
+    sizes = [path.stat().st_size for path in sorted((folder / BATCHES).glob("*.bin"))]
     files = tuple(
         replace(file, size_bytes=size)
         for file, size in zip(definition.files, [*sizes, 0, 0, 0, 0, 0, 0], strict=False)
@@ -191,7 +181,7 @@ def test_what_is_wrong_is_named(
 
 def test_a_truncated_batch_file_is_named_with_both_sizes(copy: Callable[[str], Path]) -> None:
     folder = copy("cifar10")
-    cut_batch(folder)
+    cut(f"{BATCHES}/data_batch_3.bin", 1)(folder)
     (folder / "prepared.json").unlink()
     with pytest.raises(SuiteError, match=r"data_batch_1.bin has \d+ bytes, expected 30730000"):
         find("cifar10", folder)
@@ -229,7 +219,7 @@ def test_a_tree_is_taken_over_completely(copy: Callable[[str], Path], tmp_path: 
 def pack(folder: Path, target: Path) -> None:
     """A tar archive of the folder."""
     with tarfile.open(target, "w:gz") as archive:
-        archive.add(folder / "cifar-10-batches-bin", "cifar-10-batches-bin")
+        archive.add(folder / BATCHES, BATCHES)
 
 
 @pytest.fixture
@@ -260,7 +250,7 @@ def test_what_came_out_of_the_published_archive_is_verified_until_it_changes(
 ) -> None:
     taken = prepare.from_directory("cifar10", definition, tmp_path / "home")
     assert taken.contents.verified
-    path = taken.directory / "cifar-10-batches-bin/test_batch.bin"
+    path = taken.directory / BATCHES / "test_batch.bin"
     content = bytearray(path.read_bytes())
     content[5] ^= 1
     path.write_bytes(content)

@@ -181,21 +181,11 @@ def test_a_run_that_still_runs_is_refused_by_name_of_its_process(
     path = shutil.copytree(unclosed, tmp_path / "run")
     before = content(path)
     with RunLock(path):
-        answer = suite("finish", path)
-        assert answer.returncode == 2 and f"still runs (process {os.getpid()} on " in answer.stderr
-        forced = suite(
-            "run",
-            "--division",
-            "open",
-            "--workload",
-            "lenet",
-            "--framework",
-            "fake",
-            "--output",
-            path,
-            "--force",
+        answer = suite.refused(f"finish {path}")
+        assert f"still runs (process {os.getpid()} on " in answer.stderr
+        suite.refused(
+            f"run --division open --workload lenet --framework fake --output {path} --force"
         )
-        assert forced.returncode == 2
     assert {**content(path), layout.LOCK: b""} == {**before, layout.LOCK: b""}
 
 
@@ -242,8 +232,8 @@ def test_several_runs_are_finished_and_each_problem_is_named(
     suite: Run, unclosed: Path, tmp_path: Path
 ) -> None:
     path = shutil.copytree(unclosed, tmp_path / "run")
-    answer = suite("finish", path, tmp_path / "nowhere", "--json")
-    assert answer.returncode == 2 and "nowhere does not exist" in answer.stderr
+    answer = suite.refused(f"finish {path} {tmp_path}/nowhere --json")
+    assert "nowhere does not exist" in answer.stderr
     (closed,) = json.loads(answer.stdout)["runs"]
     assert (closed["path"], closed["status"], closed["epochs"]) == (str(path), "finished", 2)
     (again,) = api.finish(path)

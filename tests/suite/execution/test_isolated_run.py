@@ -17,17 +17,7 @@ from suite.files.paths import repository_root
 from suite.launch.isolation import Isolation, refuse_isolation
 from tests.conftest import Run, interruptible
 
-FAKE = (
-    "run",
-    "--division",
-    "open",
-    "--workload",
-    "lenet",
-    "--framework",
-    "fake",
-    "--data",
-    "digits",
-)
+FAKE = "run --division open --workload lenet --framework fake --data digits"
 
 
 @pytest.fixture(params=["namespace", "podman"])
@@ -44,10 +34,8 @@ def test_an_isolated_run_complies_and_is_an_entry_of_its_own(
     suite: Run, digits: Path, tmp_path: Path, kind: str
 ) -> None:
     for one in (kind, "none"):
-        ran = suite(*FAKE, "--epochs", 2, "--isolation", one, "--output", tmp_path / one)
-        assert ran.returncode == 0, ran.stderr
-        judged = suite("check", tmp_path / one)
-        assert judged.returncode == 0, judged.stdout
+        suite.done(f"{FAKE} --epochs 2 --isolation {one} --output {tmp_path}/{one}")
+        suite.done(f"check {tmp_path}/{one}")
     bare, isolated = Bundle(tmp_path / "none"), Bundle(tmp_path / kind)
     assert list(bare.steps_frame()["loss"]) == list(isolated.steps_frame()["loss"])
     record = isolated.run().isolation
@@ -67,22 +55,8 @@ def test_an_isolated_run_complies_and_is_an_entry_of_its_own(
 
 @pytest.mark.proof
 def test_a_matrix_varies_isolation(suite: Run, digits: Path, tmp_path: Path, kind: str) -> None:
-    shared = (
-        "--workload",
-        "lenet",
-        "--framework",
-        "fake",
-        "--data",
-        "digits",
-        "--epochs",
-        2,
-        "--seeds",
-        2,
-    )
-    ran = suite(
-        "sweep", *shared, "--vary", f"isolation=none,{kind}", "--output", tmp_path / "matrix"
-    )
-    assert ran.returncode == 0, ran.stderr
+    shared = "--workload lenet --framework fake --data digits --epochs 2 --seeds 2"
+    suite.done(f"sweep {shared} --vary isolation=none,{kind} --output {tmp_path}/matrix")
     frames = reporter.load([tmp_path / "matrix"])
     assert sorted(frames.points["isolation"]) == sorted([kind, kind, "none", "none"])
     assert sorted(frames.entries["isolation"]) == sorted([kind, "none"])
@@ -94,7 +68,7 @@ def test_a_matrix_varies_isolation(suite: Run, digits: Path, tmp_path: Path, kin
 def test_an_interrupted_one_leaves_no_process(
     digits: Path, suite_home: Path, tmp_path: Path, kind: str
 ) -> None:
-    command = [*FAKE, "--epochs", "5000", "--isolation", kind, "--output", str(tmp_path / "run")]
+    command = f"{FAKE} --epochs 5000 --isolation {kind} --output {tmp_path}/run".split()
     process = subprocess.Popen(
         [sys.executable, "-c", "from suite.cli.app import main; main()", *command],
         cwd=repository_root(),

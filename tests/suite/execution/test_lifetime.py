@@ -77,20 +77,11 @@ def test_a_run_records_its_harness_from_its_process_to_the_closing(
     suite: Run, digits: Path, tmp_path: Path
 ) -> None:
     before_ns = time.monotonic_ns()
-    command = (
-        "run",
-        "--division",
-        "open",
-        "--workload",
-        "lenet",
-        "--framework",
-        "fake",
-        "--data",
-        "digits",
+    suite.done(
+        "run --division open --workload lenet --framework fake --data digits --epochs 1"
+        f" --baseload 0 --output {tmp_path}/run"
     )
-    ran = suite(*command, "--epochs", 1, "--baseload", 0, "--output", tmp_path / "run")
     after_ns = time.monotonic_ns()
-    assert ran.returncode == 0, ran.stderr
     bundle = Bundle(tmp_path / "run")
     found, log = read_lifetime(bundle.run().lifetime), bundle.log()
     start, stop = log.first("run_start"), log.first("run_stop")

@@ -31,33 +31,14 @@ def runs(
     made = {}
     for ranks in (FEW, MANY):
         made[ranks] = tmp_path_factory.mktemp("ranks") / str(ranks)
-        words = [
-            "--division",
-            "open",
-            "--workload",
-            "lenet",
-            "--framework",
-            "fake",
-            "--data",
-            f"digits={digits}",
-            "--threads",
-            1,
-            "--epochs",
-            2,
-        ]
-        answer = suite(
-            "run",
-            *words,
-            "--batch-size",
-            360,
-            "--ranks-per-node",
-            ranks,
-            "--baseload",
-            0,
-            "--output",
-            made[ranks],
+        words = (
+            f"--division open --workload lenet --framework fake --data digits={digits} --threads 1"
+            " --epochs 2"
         )
-        assert answer.returncode == 0, answer.stderr
+        suite.done(
+            f"run {words} --batch-size 360 --ranks-per-node {ranks} --baseload 0"
+            f" --output {made[ranks]}"
+        )
     return made
 
 
@@ -67,8 +48,7 @@ def test_the_fake_framework_trains_on_several_ranks_as_on_one(
     runs: dict[int, Path], suite: Run
 ) -> None:
     for path in runs.values():
-        judged = suite("check", path, "--json")
-        assert judged.returncode == 0, judged.stdout
+        suite.done(f"check {path} --json")
     correct = [
         [event.metadata["correct"] for event in Bundle(path).log().all("eval_accuracy")]
         for path in runs.values()
@@ -82,25 +62,13 @@ def test_two_ranks_that_accumulate_train_as_by_larger_mini_batches(
     runs: dict[int, Path], digits: Path, suite: Run, tmp_path: Path
 ) -> None:
     """Three mini-batches of 120 samples an update; 1438 samples end with one of 118."""
-    words = [
-        "--division",
-        "open",
-        "--workload",
-        "lenet",
-        "--framework",
-        "fake",
-        "--data",
-        f"digits={digits}",
-        "--threads",
-        1,
-        "--epochs",
-        2,
-    ]
-    limits = ["--batch-size", 120, "--accumulate", 3, "--ranks-per-node", FEW, "--baseload", 0]
-    answer = suite("run", *words, *limits, "--output", tmp_path / "run")
-    assert answer.returncode == 0, answer.stderr
-    judged = suite("check", tmp_path / "run")
-    assert judged.returncode == 0, judged.stdout
+    words = (
+        f"--division open --workload lenet --framework fake --data digits={digits} --threads 1"
+        " --epochs 2"
+    )
+    limits = f"--batch-size 120 --accumulate 3 --ranks-per-node {FEW} --baseload 0"
+    suite.done(f"run {words} {limits} --output {tmp_path}/run")
+    suite.done(f"check {tmp_path}/run")
     found, expected = (Bundle(path) for path in (tmp_path / "run", runs[FEW]))
     correct = [
         [event.metadata["correct"] for event in bundle.log().all("eval_accuracy")]
@@ -119,34 +87,13 @@ def test_64_ranks_train_as_two_and_their_logs_are_no_longer(
     runs: dict[int, Path], digits: Path, suite: Run, tmp_path: Path
 ) -> None:
     """Many ranks a processor: one of the two epochs, by a limit of its four steps."""
-    words = [
-        "--division",
-        "open",
-        "--workload",
-        "lenet",
-        "--framework",
-        "fake",
-        "--data",
-        f"digits={digits}",
-        "--threads",
-        1,
-        "--epochs",
-        2,
-    ]
-    limits = [
-        "--steps",
-        4,
-        "--batch-size",
-        360,
-        "--ranks-per-node",
-        OVERSUBSCRIBED,
-        "--baseload",
-        0,
-    ]
-    answer = suite("run", *words, *limits, "--output", tmp_path / "run")
-    assert answer.returncode == 0, answer.stderr
-    judged = suite("check", tmp_path / "run")
-    assert judged.returncode == 0, judged.stdout
+    words = (
+        f"--division open --workload lenet --framework fake --data digits={digits} --threads 1"
+        " --epochs 2"
+    )
+    limits = f"--steps 4 --batch-size 360 --ranks-per-node {OVERSUBSCRIBED} --baseload 0"
+    suite.done(f"run {words} {limits} --output {tmp_path}/run")
+    suite.done(f"check {tmp_path}/run")
     logs = logs_of(tmp_path / "run", OVERSUBSCRIBED)
     assert {log.value("eval_accuracy") for log in logs} == {
         Bundle(runs[FEW]).log().value("eval_accuracy")
@@ -196,31 +143,10 @@ def test_all_ranks_have_the_mean_of_their_statistics(
     """Without the averaging they differ after the first step: each rank normalises its own
     samples."""
     adopt(load_framework(framework), environment_of(framework).interpreter, suite_home)
-    assert suite("data", "prepare", "cifar10", "--synthetic").returncode == 0
-    words = [
-        "--division",
-        "open",
-        "--workload",
-        "resnet18",
-        "--framework",
-        framework,
-        "--data",
-        "synthetic",
-    ]
-    limits = [
-        "--threads",
-        1,
-        "--steps",
-        2,
-        "--batch-size",
-        8,
-        "--ranks-per-node",
-        2,
-        "--baseload",
-        0,
-    ]
-    answer = suite("run", *words, *limits, "--output", tmp_path / "run")
-    assert answer.returncode == 0, answer.stderr
+    suite.done("data prepare cifar10 --synthetic")
+    words = f"--division open --workload resnet18 --framework {framework} --data synthetic"
+    limits = "--threads 1 --steps 2 --batch-size 8 --ranks-per-node 2 --baseload 0"
+    suite.done(f"run {words} {limits} --output {tmp_path}/run")
     first, second = (
         [event.value for event in log.all("state_digests")] for log in logs_of(tmp_path / "run", 2)
     )

@@ -35,21 +35,7 @@ ACCOUNT = f"someone@{HOST}.example.org"
 TELLTALES = (PERSON, HOST, THESIS, SECRET)
 SUITE = Path(sys.executable).with_name("suite")
 AS_ROOT = os.geteuid() == 0
-FAKE = (
-    "run",
-    "--division",
-    "open",
-    "--workload",
-    "lenet",
-    "--framework",
-    "fake",
-    "--epochs",
-    "2",
-    "--baseload",
-    "0",
-    "--threads",
-    "1",
-)
+FAKE = "run --division open --workload lenet --framework fake --epochs 2 --baseload 0 --threads 1"
 Typed = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -72,7 +58,7 @@ def typed(person: Path) -> Iterator[Typed]:
         mount --bind {etc} /etc && exec "$@" """
     enter = ["unshare", "--uts", "--mount", "sh", "-c", script, "sh"] if AS_ROOT else []
 
-    def call(*words: object) -> "subprocess.CompletedProcess[str]":
+    def call(command: str) -> "subprocess.CompletedProcess[str]":
         subprocess.run(["rm", "-rf", str(etc)], check=True)
         kept = {
             name: value
@@ -87,7 +73,7 @@ def typed(person: Path) -> Iterator[Typed]:
             "PYTHONPATH": str(repository_root()),
         }
         return subprocess.run(
-            [*enter, str(SUITE), *map(str, words)],
+            [*enter, str(SUITE), *command.split()],
             cwd=person,
             env=variables,
             capture_output=True,
@@ -101,7 +87,7 @@ def typed(person: Path) -> Iterator[Typed]:
 @pytest.fixture(scope="module")
 def data(typed: Typed, person: Path) -> Path:
     """The digits below that home."""
-    answer = typed("data", "prepare", "digits")
+    answer = typed("data prepare digits")
     assert answer.returncode == 0, answer.stderr
     return person / ".cache/edge-training-suite/data/digits"
 
@@ -131,19 +117,11 @@ def leaks(folder: Path) -> list[tuple[str, str]]:
 
 def expect_discreet_submission(typed: Typed, person: Path, output: Path) -> None:
     """The run complies, is packaged, and no file has a tell-tale word."""
-    judged = typed("check", output, "--json")
+    judged = typed(f"check {output} --json")
     assert json.loads(judged.stdout)["verdicts"][0]["findings"] == [], judged.stdout
     packaged = typed(
-        "package",
-        output,
-        "--org",
-        "acme",
-        "--availability",
-        "research",
-        "--launches",
-        output.parent,
-        "--output",
-        person / "tree",
+        f"package {output} --org acme --availability research --launches {output.parent}"
+        f" --output {person}/tree"
     )
     # one run is no entry of the open division's three
     assert packaged.returncode in (0, 1), packaged.stderr
@@ -157,7 +135,7 @@ def expect_discreet_submission(typed: Typed, person: Path, output: Path) -> None
 @pytest.mark.usefixtures("trains")
 def test_a_run_on_one_rank(typed: Typed, person: Path, data: Path) -> None:
     output = person / f"{THESIS}-runs" / THESIS
-    ran = typed(*FAKE, "--data", f"digits={data}", "--output", f"{THESIS}-runs/{THESIS}")
+    ran = typed(f"{FAKE} --data digits={data} --output {THESIS}-runs/{THESIS}")
     assert ran.returncode == 0, ran.stderr
     run = Bundle(output).run()
     assert run.command[-4:] == ("--data", "digits=$DATA/digits", "--output", "$OUTPUT")
@@ -212,15 +190,7 @@ def test_a_run_on_several_ranks(typed: Typed, person: Path, data: Path) -> None:
     )
     output = person / f"{THESIS}-ranks"
     ran = typed(
-        *FAKE,
-        "--data",
-        f"digits={data}",
-        "--batch-size",
-        360,
-        "--ranks-per-node",
-        2,
-        "--output",
-        output,
+        f"{FAKE} --data digits={data} --batch-size 360 --ranks-per-node 2 --output {output}"
     )
     assert ran.returncode == 0, ran.stderr
     assert Bundle(output).log().value("nodes_of_ranks") == ["node0", "node0"]

@@ -33,18 +33,8 @@ from tests.faults.edits.editable_bundle import EditableBundle
 
 EPOCHS = 4
 OPTIONS = (
-    "--division",
-    "open",
-    "--workload",
-    "lenet",
-    "--framework",
-    "fake",
-    "--data",
-    "digits",
-    "--epochs",
-    EPOCHS,
-    "--batch-size",
-    96,
+    f"--division open --workload lenet --framework fake --data digits --epochs {EPOCHS}"
+    " --batch-size 96"
 )
 RECORD = Resumption(
     "before",
@@ -65,8 +55,7 @@ RECORD = Resumption(
 def whole_run(suite: Run, digits: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that nothing interrupted."""
     path = tmp_path_factory.mktemp("whole") / "run"
-    answer = suite("run", *OPTIONS, "--output", path, "--baseload", 0)
-    assert answer.returncode == 0, answer.stderr
+    suite.done(f"run {OPTIONS} --output {path} --baseload 0")
     return path
 
 
@@ -74,25 +63,16 @@ def whole_run(suite: Run, digits: Path, tmp_path_factory: pytest.TempPathFactory
 def interrupted(suite_home: Path, digits: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that kept its states and was interrupted after its first epochs."""
     path = tmp_path_factory.mktemp("interrupted") / "run"
-    interrupt_after(path, 1, suite_home, *OPTIONS)
+    interrupt_after(path, 1, suite_home, OPTIONS)
     return path
 
 
-def interrupt_after(path: Path, epoch: int, home: Path, *options: object) -> None:
+def interrupt_after(path: Path, epoch: int, home: Path, options: str) -> None:
     """Start a run that keeps its states; end its harness, and with it the training, as soon as the
     state of ``epoch`` is whole."""
-    words = [
-        Path(sys.executable).with_name("suite"),
-        "run",
-        *options,
-        "--keep-states",
-        "--baseload",
-        0,
-        "--output",
-        path,
-    ]
+    words = f"run {options} --keep-states --baseload 0 --output {path}"
     process = subprocess.Popen(
-        list(map(str, words)),
+        [str(Path(sys.executable).with_name("suite")), *words.split()],
         env={**os.environ, "SUITE_HOME": str(home)},
         cwd=repository_root(),
         stdout=subprocess.DEVNULL,
@@ -109,9 +89,8 @@ def interrupt_after(path: Path, epoch: int, home: Path, *options: object) -> Non
     assert kept.exists(), said
 
 
-def resumed(suite: Run, run: Path, output: Path, *more: object) -> Path:
-    answer = suite("run", *OPTIONS, "--resume", run, "--output", output, "--baseload", 0, *more)
-    assert answer.returncode == 0, answer.stderr
+def resumed(suite: Run, run: Path, output: Path) -> Path:
+    suite.done(f"run {OPTIONS} --resume {run} --output {output} --baseload 0")
     return output
 
 
@@ -146,8 +125,7 @@ def test_the_losses_are_those_of_a_run_without_a_break(
     restored = bundle.log().first("state_restored")
     assert restored is not None and restored.value == dict(record.state)
     assert record.reason and record.ranks == 1
-    checked = suite("check", again)
-    assert checked.returncode == 0, checked.stdout
+    suite.done(f"check {again}")
     energy = bundle.json("summary.json")["figures"]["energy_j"]
     assert energy["value"] is None and "resumed after epoch" in energy["reason"]
 
@@ -160,7 +138,7 @@ def test_a_resumed_run_is_resumed_again(
     second, third = tmp_path / "second", tmp_path / "third"
     first = read_resumption(Bundle(again).run().resumed)
     assert first is not None
-    interrupt_after(second, first.epoch + 1, suite_home, *OPTIONS, "--resume", interrupted)
+    interrupt_after(second, first.epoch + 1, suite_home, f"{OPTIONS} --resume {interrupted}")
     record = read_resumption(Bundle(resumed(suite, second, third)).run().resumed)
     assert record is not None and record.epoch > first.epoch
     assert losses(third) == {
@@ -178,39 +156,38 @@ def test_a_closed_interrupted_run_can_be_resumed(
 ) -> None:
     closed = Path(shutil.copytree(interrupted, tmp_path / "run"))
     shutil.copytree(states_folder(interrupted), states_folder(closed))
-    assert suite("finish", closed).returncode == 0
+    suite.done(f"finish {closed}")
     resumed(suite, closed, tmp_path / "again")
 
 
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        (("--seed", 7), "trained with seed = 1, and 7 is requested"),
-        (("--learning-rate", 0.5), "optimizer.base_learning_rate"),
-        (("--batch-size", 48), "global_batch_size"),
-        (("--accumulate", 2), "trained with accumulation = 1, and 2 is requested"),
+        ("--seed 7", "trained with seed = 1, and 7 is requested"),
+        ("--learning-rate 0.5", "optimizer.base_learning_rate"),
+        ("--batch-size 48", "global_batch_size"),
+        ("--accumulate 2", "trained with accumulation = 1, and 2 is requested"),
     ],
 )
 def test_another_training_is_refused(
-    suite: Run, interrupted: Path, tmp_path: Path, more: tuple[object, ...], sentence: str
+    suite: Run, interrupted: Path, tmp_path: Path, more: str, sentence: str
 ) -> None:
-    answer = suite("run", *OPTIONS, *more, "--resume", interrupted, "--output", tmp_path / "again")
-    assert answer.returncode == 2
+    answer = suite.refused(f"run {OPTIONS} {more} --resume {interrupted} --output {tmp_path}/again")
     assert sentence in answer.stderr
     assert not (tmp_path / "again").exists()
 
 
 def test_a_run_that_finished_is_not_resumed(suite: Run, whole_run: Path, tmp_path: Path) -> None:
-    answer = suite("run", *OPTIONS, "--resume", whole_run, "--output", tmp_path / "again")
-    assert answer.returncode == 2 and "finished; there is nothing to resume" in answer.stderr
+    answer = suite.refused(f"run {OPTIONS} --resume {whole_run} --output {tmp_path}/again")
+    assert "finished; there is nothing to resume" in answer.stderr
 
 
 def test_a_run_that_kept_no_state_is_not_resumed(
     suite: Run, interrupted: Path, tmp_path: Path
 ) -> None:
     alone = shutil.copytree(interrupted, tmp_path / "alone")
-    answer = suite("run", *OPTIONS, "--resume", alone, "--output", tmp_path / "again")
-    assert answer.returncode == 2 and "only runs with --keep-states can be resumed" in answer.stderr
+    answer = suite.refused(f"run {OPTIONS} --resume {alone} --output {tmp_path}/again")
+    assert "only runs with --keep-states can be resumed" in answer.stderr
 
 
 @pytest.mark.parametrize(
@@ -292,11 +269,11 @@ def test_where_the_only_state_is_spoiled_the_run_is_made_anew(
     spoiled: Callable[[Path, Path], Path], suite: Run, interrupted: Path, tmp_path: Path
 ) -> None:
     copy = spoiled(interrupted, tmp_path / "copy")
-    command = ("run", *OPTIONS, "--baseload", 0, "--output", tmp_path / "again")
-    answer = suite(*command, "--resume", copy)
-    assert answer.returncode == 2 and answer.stderr.count("\n") == 1
+    command = f"run {OPTIONS} --baseload 0 --output {tmp_path}/again"
+    answer = suite.refused(f"{command} --resume {copy}")
+    assert answer.stderr.count("\n") == 1
     assert "; no state of an epoch before was kept: run it anew, without --resume." in answer.stderr
-    assert suite(*command).returncode == 0, "the remedy works"
+    suite.done(command)
 
 
 @pytest.mark.proof
@@ -308,12 +285,11 @@ def test_where_a_state_is_spoiled_the_one_before_goes_on(
     digits: Path,
     tmp_path: Path,
 ) -> None:
-    interrupt_after(tmp_path / "run", 2, suite_home, *OPTIONS)
+    interrupt_after(tmp_path / "run", 2, suite_home, OPTIONS)
     copy = spoiled(tmp_path / "run", tmp_path / "copy")
     (wrong,) = states_folder(copy).iterdir()
     shutil.copy(states_folder(tmp_path / "run") / "epoch_1.npz", states_folder(copy))
-    answer = suite("run", *OPTIONS, "--resume", copy, "--output", tmp_path / "again")
-    assert answer.returncode == 2
+    answer = suite.refused(f"run {OPTIONS} --resume {copy} --output {tmp_path}/again")
     assert (
         f"{wrong.name}" in answer.stderr
         and "; remove the file to go on from the epoch before." in answer.stderr
@@ -324,16 +300,16 @@ def test_where_a_state_is_spoiled_the_one_before_goes_on(
 
 
 def test_the_closed_division_resumes_nothing(suite: Run, interrupted: Path, tmp_path: Path) -> None:
-    closed = [{"open": "closed"}.get(str(word), word) for word in OPTIONS]
-    answer = suite(
-        "run", *closed, "--allow-invalid", "--resume", interrupted, "--output", tmp_path / "again"
+    answer = suite.refused(
+        f"run {OPTIONS} --division closed --allow-invalid --resume {interrupted}"
+        f" --output {tmp_path}/again"
     )
-    assert answer.returncode == 2 and "resume with --division open" in answer.stderr
+    assert "resume with --division open" in answer.stderr
 
 
 def test_a_resumed_run_is_not_audited(suite: Run, again: Path) -> None:
-    answer = suite("audit", again)
-    assert answer.returncode == 2 and "is a resumed run" in answer.stderr
+    answer = suite.refused(f"audit {again}")
+    assert "is a resumed run" in answer.stderr
 
 
 @pytest.mark.parametrize(
@@ -394,19 +370,16 @@ def test_fewer_ranks_go_on(suite: Run, digits: Path, tmp_path: Path) -> None:
     """LeNet-5 on two ranks of this machine: on two ranks again, with the same losses, and on the
     one that is left."""
     home = {"SUITE_HOME": str(environment_of("pytorch").interpreter.parents[3])}
-    options = [
-        {"fake": "pytorch", "digits": f"digits={digits}"}.get(str(word), word)
-        for word in (*OPTIONS, "--threads", 1, "--ranks-per-node", 2)
-    ]
-    interrupt_after(tmp_path / "run", 1, Path(home["SUITE_HOME"]), *options)
+    options = OPTIONS.replace("fake", "pytorch").replace("digits", f"digits={digits}")
+    options += " --threads 1 --ranks-per-node 2"
+    interrupt_after(tmp_path / "run", 1, Path(home["SUITE_HOME"]), options)
     whole, again, alone = (tmp_path / name for name in ("whole", "again", "alone"))
     for output, more in (
-        (whole, ()),
-        (again, ("--resume", tmp_path / "run")),
-        (alone, ("--resume", tmp_path / "run", "--ranks-per-node", 1)),
+        (whole, ""),
+        (again, f"--resume {tmp_path}/run"),
+        (alone, f"--resume {tmp_path}/run --ranks-per-node 1"),
     ):
-        answer = suite("run", *options, *more, "--output", output, "--baseload", 0, **home)
-        assert answer.returncode == 0, answer.stderr
+        suite.done(f"run {options} {more} --output {output} --baseload 0", **home)
     record = read_resumption(Bundle(again).run().resumed)
     assert record is not None and (record.ranks, record.nodes) == (2, 1)
     both, wanted = (
@@ -419,5 +392,4 @@ def test_fewer_ranks_go_on(suite: Run, digits: Path, tmp_path: Path) -> None:
     ]
     assert accuracies[0][record.epoch] == accuracies[1][record.epoch]
     for run in (again, alone):
-        checked = suite("check", run)
-        assert checked.returncode == 0, checked.stdout
+        suite.done(f"check {run}")

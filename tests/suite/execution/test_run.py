@@ -23,29 +23,16 @@ from suite.files.paths import repository_root
 from tests.conftest import Run, interruptible
 from tests.every_case import some
 
-FAKE = (
-    "run",
-    "--division",
-    "open",
-    "--workload",
-    "lenet",
-    "--framework",
-    "fake",
-    "--data",
-    "digits",
-)
+FAKE = "run --division open --workload lenet --framework fake --data digits"
 
 
 def test_run_check_report(suite: Run, digits: Path, tmp_path: Path) -> None:
-    ran = suite(*FAKE, "--epochs", 3, "--output", tmp_path / "run", "--json")
-    assert ran.returncode == 0, ran.stderr
+    ran = suite.done(f"{FAKE} --epochs 3 --output {tmp_path}/run --json")
     assert json.loads(ran.stdout)["figures"]["time_to_epoch_s"]["count"] == 2
     assert Bundle(tmp_path / "run").log().value("cache_clear") is True
-    judged = suite("check", tmp_path / "run", "--json")
-    assert judged.returncode == 0, judged.stdout
+    judged = suite.done(f"check {tmp_path}/run --json")
     assert json.loads(judged.stdout)["verdicts"][0]["findings"] == []
-    drawn = suite("report", tmp_path / "run", "--output", tmp_path / "site")
-    assert drawn.returncode == 0, drawn.stderr
+    suite.done(f"report {tmp_path}/run --output {tmp_path}/site")
     run_id = Bundle(tmp_path / "run").run().run_id
     assert f"runs/{run_id}" in "".join(
         page.read_text() for page in (tmp_path / "site" / "entries").glob("*.html")
@@ -55,9 +42,7 @@ def test_run_check_report(suite: Run, digits: Path, tmp_path: Path) -> None:
 def test_the_same_seed_gives_the_same_losses(suite: Run, digits: Path, tmp_path: Path) -> None:
     losses = []
     for name, seed in (("one", 7), ("two", 7), ("three", 8)):
-        assert (
-            suite(*FAKE, "--steps", 20, "--seed", seed, "--output", tmp_path / name).returncode == 0
-        )
+        suite.done(f"{FAKE} --steps 20 --seed {seed} --output {tmp_path}/{name}")
         losses.append(list(Bundle(tmp_path / name).steps_frame()["loss"]))
     assert losses[0] == losses[1] != losses[2]
     assert len(losses[0]) == 20
@@ -68,23 +53,11 @@ def test_a_run_that_a_step_limit_cut_short_complies_with_the_open_division(
 ) -> None:
     """No evaluation is asked of an epoch that was not finished; results on generated data are
     shown, and on no leaderboard."""
-    assert suite("data", "prepare", "mnist", "--synthetic", "--samples", 100).returncode == 0
-    command = (
-        "run",
-        "--division",
-        "open",
-        "--workload",
-        "lenet",
-        "--framework",
-        "fake",
-        "--data",
-        "synthetic",
-    )
-    assert suite(*command, "--steps", 9, "--output", tmp_path / "run").returncode == 0
+    suite.done("data prepare mnist --synthetic --samples 100")
+    suite.done(f"{FAKE} --data synthetic --steps 9 --output {tmp_path}/run")
     assert Bundle(tmp_path / "run").log().finished_epochs() == (1, 2)
-    judged = suite("check", tmp_path / "run")
-    assert judged.returncode == 0, judged.stdout
-    assert suite("report", tmp_path / "run", "--output", tmp_path / "site").returncode == 0
+    suite.done(f"check {tmp_path}/run")
+    suite.done(f"report {tmp_path}/run --output {tmp_path}/site")
     front = (tmp_path / "site" / "index.html").read_text()
     assert "Generated data" in front and "No run could be shown" in front
     assert not (tmp_path / "site" / "boards").exists()
@@ -93,7 +66,7 @@ def test_a_run_that_a_step_limit_cut_short_complies_with_the_open_division(
 def test_mlperf_loggings_own_parser_reads_our_log(suite: Run, digits: Path, tmp_path: Path) -> None:
     from mlperf_logging.compliance_checker.mlp_parser import parse_file
 
-    assert suite(*FAKE, "--epochs", 2, "--output", tmp_path / "run").returncode == 0
+    suite.done(f"{FAKE} --epochs 2 --output {tmp_path}/run")
     events, errors = parse_file(str(tmp_path / "run" / "log.txt"), ruleset="4.1.0")
     assert errors == []
     assert {"run_start", "epoch_stop", "eval_accuracy", "run_stop"} <= {
@@ -104,20 +77,7 @@ def test_mlperf_loggings_own_parser_reads_our_log(suite: Run, digits: Path, tmp_
 def test_a_closed_run_that_cannot_comply_is_refused_before_it_starts(
     suite: Run, digits: Path, tmp_path: Path
 ) -> None:
-    answer = suite(
-        "run",
-        "--division",
-        "closed",
-        "--workload",
-        "lenet",
-        "--framework",
-        "fake",
-        "--data",
-        "digits",
-        "--output",
-        tmp_path / "run",
-    )
-    assert answer.returncode == 1
+    answer = suite.refused(f"{FAKE} --division closed --output {tmp_path}/run", code=1)
     assert "closed-data" in answer.stdout and "--allow-invalid" in answer.stderr
     assert not (tmp_path / "run").exists()
 
@@ -125,20 +85,15 @@ def test_a_closed_run_that_cannot_comply_is_refused_before_it_starts(
 def test_gradients_are_accumulated_in_the_open_division_only(
     suite: Run, digits: Path, tmp_path: Path
 ) -> None:
-    answer = suite(
-        "run", "--division", "closed", *FAKE[3:], "--accumulate", 4, "--output", tmp_path / "run"
+    answer = suite.refused(
+        f"{FAKE} --division closed --accumulate 4 --output {tmp_path}/run", code=1
     )
-    assert answer.returncode == 1
     assert (
         "closed-gradients" in answer.stdout
         and "and --accumulate out, or run in the open division" in " ".join(answer.stdout.split())
     )
-    ran = suite(
-        *FAKE, "--batch-size", 32, "--accumulate", 4, "--epochs", 2, "--output", tmp_path / "run"
-    )
-    assert ran.returncode == 0, ran.stderr
-    judged = suite("check", tmp_path / "run")
-    assert judged.returncode == 0, judged.stdout
+    suite.done(f"{FAKE} --batch-size 32 --accumulate 4 --epochs 2 --output {tmp_path}/run")
+    suite.done(f"check {tmp_path}/run")
 
 
 @pytest.mark.proof
@@ -148,9 +103,10 @@ def test_both_timings_train_alike_and_one_splits_the_steps(
     """The fake framework keeps what is submitted until it is waited for: the whole pipeline in both
     timings, without a GPU."""
     for timing in ("synchronised", "asynchronous"):
-        ran = suite(*FAKE, "--epochs", 3, "--timing", timing, "--output", tmp_path / timing)
-        assert ran.returncode == 0, ran.stderr
-    judged = {name: suite("check", tmp_path / name) for name in ("synchronised", "asynchronous")}
+        suite.done(f"{FAKE} --epochs 3 --timing {timing} --output {tmp_path}/{timing}")
+    judged = {
+        name: suite.typed(f"check {tmp_path}/{name}") for name in ("synchronised", "asynchronous")
+    }
     assert [answer.returncode for answer in judged.values()] == [0, 0], judged
     assert (
         "rules about the parts of steps were not applied: asynchronous timing takes none"
@@ -163,14 +119,7 @@ def test_both_timings_train_alike_and_one_splits_the_steps(
     )
     assert split.loss.tolist() == whole.loss.tolist()
     assert split.is_split and not whole.is_split
-    drawn = suite(
-        "report",
-        tmp_path / "synchronised",
-        tmp_path / "asynchronous",
-        "--output",
-        tmp_path / "site",
-    )
-    assert drawn.returncode == 0, drawn.stderr
+    suite.done(f"report {tmp_path}/synchronised {tmp_path}/asynchronous --output {tmp_path}/site")
     boards = "".join(page.read_text() for page in (tmp_path / "site" / "boards").glob("*.html"))
     assert "asynchronous timing" in boards and "synchronised timing" in boards
 
@@ -178,64 +127,17 @@ def test_both_timings_train_alike_and_one_splits_the_steps(
 def test_a_dry_run_prints_the_request_and_runs_nothing(
     suite: Run, digits: Path, tmp_path: Path
 ) -> None:
-    answer = suite(*FAKE, "--seed", 3, "--output", tmp_path / "run", "--dry-run")
+    answer = suite.typed(f"{FAKE} --seed 3 --output {tmp_path}/run --dry-run")
     (request,) = json.loads(answer.stdout)["rows"]
     assert request["request"]["seed"] == 3
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("--workload", "lenett"), "did you mean 'lenet'"),
-        (("--framework", "torch"), "did you mean 'pytorch'"),
-        (("--framework", "pytorch", "--data", "digits"), "suite env create pytorch"),
-        (("--framework", "fake"), "suite data prepare mnist --download"),
-        (("--device", "orin"), "--device auto"),
-        (("--device", "orinn"), "did you mean 'orin'"),
-        (("--epochs", 0), "at least 1"),
-        (("--data", "nowhere"), "neither a data set"),
-        (("--accumulate", 0), "at least 1"),
-        (
-            ("--workload", "resnet18", "--accumulate", 2, "--normalisation", "synchronised"),
-            "leave --accumulate out",
-        ),
-        (
-            ("--accumulate", 2, "--memory-budget", "2GB"),
-            "leave --memory-budget or --accumulate out",
-        ),
-        (("--accelerator", "cpu", "--timing", "asynchronous"), "both timings are the same there"),
-        (
-            (
-                "--framework",
-                "fake",
-                "--data",
-                "digits",
-                "--ranks-per-node",
-                2,
-                "--timing",
-                "asynchronous",
-            ),
-            "wait in every step",
-        ),
-    ],
-    ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else None,
-)
-def test_an_impossible_run_is_one_sentence(
-    arguments: tuple[object, ...], words: str, suite: Run, digits: Path
-) -> None:
-    given = {"--workload": "lenet", **dict(zip(arguments[::2], arguments[1::2], strict=True))}
-    answer = suite("run", "--division", "open", *(word for pair in given.items() for word in pair))
-    assert answer.returncode == 2
-    assert words in answer.stderr and "Traceback" not in answer.stderr
-    assert len(answer.stderr.strip().splitlines()) == 1
-
-
 def test_an_existing_output_is_not_touched(suite: Run, digits: Path, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "thesis.txt").write_text("years of work")
-    assert suite(*FAKE, "--output", tmp_path / "run").returncode == 2
-    assert suite(*FAKE, "--output", tmp_path / "run", "--force").returncode == 2
+    suite.refused(f"{FAKE} --output {tmp_path}/run")
+    suite.refused(f"{FAKE} --output {tmp_path}/run --force")
     assert (tmp_path / "run" / "thesis.txt").read_text() == "years of work"
 
 
@@ -257,10 +159,7 @@ def test_truncated_data_are_named(suite: Run, digits: Path, tmp_path: Path) -> N
         (broken / file.name).write_bytes(
             file.read_bytes()[:-1] if file.name.startswith("t10k-images") else file.read_bytes()
         )
-    answer = suite(
-        "run", "--division", "open", "--workload", "lenet", "--framework", "fake", "--data", broken
-    )
-    assert answer.returncode == 2
+    answer = suite.refused(f"run --division open --workload lenet --framework fake --data {broken}")
     assert str(broken) in answer.stderr and "expected 47040016" in answer.stderr
 
 
@@ -271,7 +170,7 @@ class Live:
         self.path = path
         command = [
             str(Path(sys.executable).with_name("suite")),
-            *FAKE,
+            *FAKE.split(),
             "--epochs",
             "100000",
             "--output",
@@ -320,8 +219,8 @@ def live(digits: Path, suite_home: Path, tmp_path: Path) -> Live:
 
 
 def assert_check_says_so_in_one_finding(suite: Run, path: Path, status: str) -> None:
-    answer = suite("check", path, "--json")
-    assert answer.returncode == 1 and not answer.stderr
+    answer = suite.refused(f"check {path} --json", code=1)
+    assert not answer.stderr
     (verdict,) = json.loads(answer.stdout)["verdicts"]
     (finding,) = verdict["findings"]
     assert finding["rule"] == "run-complete" and repr(status) in finding["observed"]
@@ -404,8 +303,8 @@ def test_a_full_disk_is_one_sentence_and_keeps_what_was_written(
     try:
         ballast = disk / "ballast"
         ballast.write_bytes(b"\0" * (71 * 2**20))
-        refused = suite(*FAKE, "--output", disk / "run")
-        assert refused.returncode == 2 and "MiB free" in refused.stderr
+        refused = suite.refused(f"{FAKE} --output {disk}/run")
+        assert "MiB free" in refused.stderr
         ballast.unlink()
         process = Live(disk / "run", digits.parent.parent)
         ballast.touch()
@@ -422,11 +321,7 @@ def test_a_full_disk_is_one_sentence_and_keeps_what_was_written(
         assert Bundle(disk / "run").run().status == "failed"
         ballast.unlink()
         assert Bundle(disk / "run").log().finished_epochs()
-        finished = suite("finish", disk / "run")
-        assert (
-            finished.returncode == 0
-            and "closed as failed" in finished.stdout
-            and Bundle(disk / "run").is_sealed
-        )
+        finished = suite.done(f"finish {disk}/run")
+        assert "closed as failed" in finished.stdout and Bundle(disk / "run").is_sealed
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=True)

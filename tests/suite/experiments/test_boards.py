@@ -17,19 +17,8 @@ from suite.metrics.matrix import read_matrix
 from tests.conftest import Run
 
 MATRIX = (
-    "sweep",
-    "--vary",
-    "batch_size=8,16",
-    "--workload",
-    "lenet",
-    "--framework",
-    "fake",
-    "--data",
-    "digits",
-    "--steps",
-    "10",
-    "--seeds",
-    "2",
+    "sweep --vary batch_size=8,16 --workload lenet --framework fake --data digits --steps 10"
+    " --seeds 2"
 )
 HERE = 'exec sh -c "$2"\n'
 GONE = "echo 'no route to host' >&2; exit 255\n"
@@ -67,13 +56,12 @@ def test_boards_share_the_runs_and_a_rerun_keeps_them(
     suite: Run, digits: Path, tmp_path: Path
 ) -> None:
     out, where = tmp_path / "out", boards(tmp_path / "boards", one=HERE, two=HERE)
-    made = suite(*MATRIX, *where, "--output", out, "--json")
-    assert made.returncode == 0, made.stderr
+    made = suite.done(f"{MATRIX} --output {out} --json", *where)
     assert "on one" in made.stderr and "on two" in made.stderr
     assert len(json.loads(made.stdout)["points"]) == 2
     expect_every_run_once(out)
-    again = suite(*MATRIX, *where, "--output", out)
-    assert again.returncode == 0 and again.stderr.count("finished before, kept") == 4
+    again = suite.done(f"{MATRIX} --output {out}", *where)
+    assert again.stderr.count("finished before, kept") == 4
 
 
 @pytest.mark.proof
@@ -99,8 +87,7 @@ def test_what_arrives_damaged_is_made_again(
         )
         + ONCE.format(folder=tmp_path, first=first),
     )
-    made = suite(*MATRIX, *where, "--output", out)
-    assert made.returncode == 0, made.stderr
+    made = suite.done(f"{MATRIX} --output {out}", *where)
     assert words in made.stderr
     expect_every_run_once(out)
 
@@ -109,42 +96,33 @@ def test_what_arrives_damaged_is_made_again(
 def test_a_board_that_cannot_make_the_runs_is_refused_before_the_first(
     suite: Run, digits: Path, tmp_path: Path
 ) -> None:
-    refused = suite(
-        *MATRIX, *boards(tmp_path / "boards", one=HERE, two=GONE), "--output", tmp_path / "out"
+    refused = suite.refused(
+        f"{MATRIX} --output {tmp_path}/out", *boards(tmp_path / "boards", one=HERE, two=GONE)
     )
-    assert refused.returncode == 2
     assert (
         "two: exit code 255: no route to host" in refused.stderr
         and "take them out of the file" in refused.stderr
     )
     assert not list(tmp_path.glob("out/*"))
-    unknown = [*MATRIX[:2], "power_mode=MAXN", *MATRIX[3:]]
-    assert (
-        "one: "
-        in (
-            said := suite(
-                *unknown, *boards(tmp_path / "others", one=HERE), "--output", tmp_path / "out"
-            ).stderr
-        )
-        and "MAXN" in said
-    )
+    unknown = MATRIX.replace("batch_size=8,16", "power_mode=MAXN")
+    others = boards(tmp_path / "others", one=HERE)
+    said = suite.typed(f"{unknown} --output {tmp_path}/out", *others).stderr
+    assert "one: " in said and "MAXN" in said
 
 
 def test_options_that_contradict_boards_are_refused(suite: Run, tmp_path: Path) -> None:
     where = boards(tmp_path / "boards", one=HERE)
     assert (
         "leave --hostfile"
-        in suite(*MATRIX, *where, "--hostfile", tmp_path / "boards/boards.txt").stderr
+        in suite.typed(f"{MATRIX} --hostfile {tmp_path}/boards/boards.txt", *where).stderr
     )
-    no_agent = suite(
-        *MATRIX, *where[:2], "--launch-agent", "nosuchprogram", "--output", tmp_path / "out"
+    no_agent = suite.refused(
+        f"{MATRIX} --launch-agent nosuchprogram --output {tmp_path}/out", *where[:2]
     )
-    assert (
-        no_agent.returncode == 2 and "There is no program 'nosuchprogram' here" in no_agent.stderr
-    )
+    assert "There is no program 'nosuchprogram' here" in no_agent.stderr
     assert (
         "leave nodes out"
-        in suite(*MATRIX, "--vary", "nodes=1,2", *where, "--output", tmp_path / "out").stderr
+        in suite.typed(f"{MATRIX} --vary nodes=1,2 --output {tmp_path}/out", *where).stderr
     )
 
 

@@ -24,17 +24,7 @@ from suite.metrics.scaling_model import Scaling
 from tests.conftest import Run, interruptible
 
 OPTIONS = RunOptions(division=Division.OPEN, device="generic", workload="lenet", framework="fake")
-SWEEP = (
-    "sweep",
-    "--study",
-    "batch-size",
-    "--workload",
-    "lenet",
-    "--framework",
-    "fake",
-    "--data",
-    "digits",
-)
+SWEEP = "sweep --study batch-size --workload lenet --framework fake --data digits"
 
 
 def test_every_study_plans_its_runs() -> None:
@@ -93,35 +83,26 @@ def test_options_take_precedence_over_the_studys_fixed_settings() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--values", "8,x"), "'x' is not a whole number"),
-        (("--values", "0"), "The value 0 is too small"),
-        (("--nodes", "1,2"), "type --values"),
-        (("--weak",), "--weak and --strong belong to studies of nodes"),
-        (("--steps", "3"), "ask for more --steps"),
+        ("--values 0", "The value 0 is too small"),
+        ("--nodes 1,2", "type --values"),
+        ("--weak", "--weak and --strong belong to studies of nodes"),
+        ("--steps 3", "ask for more --steps"),
     ],
 )
 def test_an_impossible_study_is_refused_before_the_first_run(
-    suite: Run, digits: Path, tmp_path: Path, arguments: tuple[str, ...], words: str
+    suite: Run, digits: Path, tmp_path: Path, arguments: str, words: str
 ) -> None:
-    refused = suite(*SWEEP, *arguments, "--output", tmp_path / "out")
-    assert (refused.returncode, words in refused.stderr) == (2, True), refused.stderr
+    refused = suite.refused(f"{SWEEP} {arguments} --output {tmp_path}/out")
+    assert words in refused.stderr
     assert not (tmp_path / "out").exists()
-
-
-def test_an_unknown_study_names_the_nearest(suite: Run) -> None:
-    assert (
-        "did you mean 'batch-size'? `suite list studies`"
-        in suite("sweep", "--study", "batchsize", "--workload", "lenet").stderr
-    )
 
 
 def test_finished_runs_are_kept_and_broken_ones_made_again(
     suite: Run, digits: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    command = (*SWEEP, "--values", "8,16", "--repetitions", "2", "--steps", "10", "--output", out)
-    first = suite(*command, "--json")
-    assert first.returncode == 0, first.stderr
+    command = f"{SWEEP} --values 8,16 --repetitions 2 --steps 10 --output {out}"
+    first = suite.done(f"{command} --json")
     assert "about" in first.stderr and "s to go" in first.stderr
     record = json.loads(first.stdout)
     assert [point["value"] for point in record["points"]] == ["8", "16"]
@@ -132,8 +113,7 @@ def test_finished_runs_are_kept_and_broken_ones_made_again(
     (out / "8-r2" / "log.txt").write_bytes((out / "8-r2" / "log.txt").read_bytes()[:-1])  # damaged
     (out / "16-r1" / MANIFEST).unlink()  # killed in training
     write_json(out / "16-r1" / RUN, {**read_json(out / "16-r1" / RUN), "status": "running"})
-    again = suite(*command)
-    assert again.returncode == 0, again.stderr
+    again = suite.done(command)
     assert again.stderr.count("finished before, kept") == 2
     kept = {
         path.parent.name
@@ -141,8 +121,8 @@ def test_finished_runs_are_kept_and_broken_ones_made_again(
         if path.read_bytes() == seals[path.parent.name]
     }
     assert kept == {"8-r1", "16-r2"}
-    refused = suite(*command[:-1], out, "--seed", "7")
-    assert refused.returncode == 2 and "holds another run (it differs in seed)" in refused.stderr
+    refused = suite.refused(f"{command} --seed 7")
+    assert "holds another run (it differs in seed)" in refused.stderr
 
 
 @pytest.mark.proof
@@ -150,19 +130,9 @@ def test_ctrl_c_ends_it_cleanly_and_the_same_command_goes_on(
     suite_home: Path, suite: Run, digits: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    arguments = (
-        *SWEEP,
-        "--values",
-        "8,16,32",
-        "--repetitions",
-        "1",
-        "--steps",
-        "10",
-        "--output",
-        str(out),
-    )
+    command = f"{SWEEP} --values 8,16,32 --repetitions 1 --steps 10 --output {out}"
     child_environment = {**os.environ, "SUITE_HOME": str(suite_home)}
-    program = [str(Path(sys.executable).with_name("suite")), *arguments]
+    program = [str(Path(sys.executable).with_name("suite")), *command.split()]
     pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE}
     process = subprocess.Popen(
         program,
@@ -187,8 +157,7 @@ def test_ctrl_c_ends_it_cleanly_and_the_same_command_goes_on(
         path.read_text() for path in (suite_home / "logs").glob("*")
     ]
     assert not (out / "study.json").exists()
-    resumed = suite(*arguments)
-    assert resumed.returncode == 0, resumed.stderr
+    resumed = suite.done(command)
     assert "[1/3] batch size 8, run 1 of 1: finished before, kept" in resumed.stderr
 
 

@@ -1,6 +1,7 @@
 """Redaction: what names a person or a network is replaced and found; what only looks like it
 stays."""
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -160,52 +161,16 @@ def test_a_command_has_roots_and_labels(
 ) -> None:
     (tmp_path / "jane/runs").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "jane")
-    words = [
-        "/home/jane/.venv/bin/suite",
-        "run",
-        "--workload",
-        "jane",
-        "--data",
-        "digits=data/mnist",
-        "--output=runs/one",
-        "--hostfile",
-        "jane.txt",
-    ]
-    more = [
-        "--witness",
-        "http://lab:1",
-        "--launch-agent",
-        "ssh -l jane",
-        "--seed=3",
-        "--force",
-        "/mnt/jane/x",
-        "--nonce",
-        "see https://example.org/a",
-    ]
-    assert redactor.command([*words, *more]) == [
-        *(
-            "suite",
-            "run",
-            "--workload",
-            "jane",
-            "--data",
-            "digits=$DATA/mnist",
-            "--output=$OUTPUT",
-            "--hostfile",
-            "$HOSTFILE",
-        ),
-        *(
-            "--witness",
-            "$WITNESS",
-            "--launch-agent",
-            "$AGENT",
-            "--seed=3",
-            "--force",
-            "$ELSEWHERE/x",
-            "--nonce",
-            "see https://example.org/a",
-        ),
-    ]
+    words = (
+        "/home/jane/.venv/bin/suite run --workload jane --data digits=data/mnist --output=runs/one"
+        " --hostfile jane.txt --witness http://lab:1 --launch-agent 'ssh -l jane' --seed=3"
+        " --force /mnt/jane/x --nonce 'see https://example.org/a'"
+    )
+    assert redactor.command(shlex.split(words)) == shlex.split(
+        "suite run --workload jane --data digits=$DATA/mnist --output=$OUTPUT"
+        " --hostfile $HOSTFILE --witness $WITNESS --launch-agent $AGENT --seed=3"
+        " --force $ELSEWHERE/x --nonce 'see https://example.org/a'"
+    )
     assert redactor.command(["suite", "sweep", "--output", "runs"])[-1] == "$OUTPUT/.."
 
 

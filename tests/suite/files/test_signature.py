@@ -31,17 +31,6 @@ def allowed(key: Path, tmp_path: Path) -> Path:
     return path
 
 
-def test_a_known_key_is_named(key: Path, allowed: Path) -> None:
-    verdict = verify(b"text", sign(b"text", key, NAMESPACE), NAMESPACE, allowed)
-    assert (verdict.state, verdict.signer) == (SignatureState.KNOWN, "acme")
-
-
-def test_another_key_is_unknown(allowed: Path, tmp_path: Path) -> None:
-    make_key(tmp_path / "other", "acme")
-    verdict = verify(b"text", sign(b"text", tmp_path / "other", NAMESPACE), NAMESPACE, allowed)
-    assert (verdict.state, verdict.signer) == (SignatureState.UNKNOWN, None)
-
-
 def test_without_a_list_every_key_is_unknown(key: Path, tmp_path: Path) -> None:
     assert (
         verify(b"text", sign(b"text", key, NAMESPACE), NAMESPACE, tmp_path / "missing").state
@@ -101,11 +90,6 @@ def test_an_old_ssh_keygen_verifies_nothing(
     old.chmod(0o755)
     monkeypatch.setenv("PATH", f"{old.parent}:{os.environ['PATH']}")
     assert verify(b"text", signature, NAMESPACE, allowed).state is SignatureState.UNVERIFIED
-
-
-def test_a_missing_key_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(SuiteError, match="There is no SSH key"):
-        sign(b"text", tmp_path / "key", NAMESPACE)
 
 
 def test_a_file_that_is_no_key_is_one_sentence(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_profiles_state_where_their_sample_is_from_and_what_is_read_from_it() ->
 def test_the_device_is_found_by_its_sample(device: Device, tmp_path: Path) -> None:
     root = planted(tmp_path, device)
     assert identify(root).device == device
-    assert resolve_device(device.name, root).device == device
+    assert {resolve_device(name, root).device for name in (device.name, "auto")} == {device}
 
 
 @every_device
@@ -195,40 +195,6 @@ def test_a_dry_run_on_the_device_plans_its_closed_workloads(
     (request,) = json.loads(capsys.readouterr().out)["rows"]
     assert request["request"]["platform"] == device.name
     assert request["request"]["accelerator"] == ("cpu" if device.gpu is None else "cuda")
-
-
-def test_a_nano_2gb_is_not_taken_for_a_nano(tmp_path: Path) -> None:
-    """Its device tree names the Nano too, after its own name."""
-    assert identify(planted(tmp_path, load_device("nano-2gb"))).device.name == "nano-2gb"
-
-
-@pytest.mark.parametrize(
-    ("entries", "name"),
-    [
-        (("nvidia,p3737-0000+p3701-0000", "nvidia,p3701-0000", "nvidia,tegra234"), "orin"),
-        (("nvidia,p3737-0000+p3701-0004", "nvidia,p3701-0004", "nvidia,tegra234"), "orin"),
-        (("nvidia,p3768-0000+p3767-0001", "nvidia,p3767-0001", "nvidia,tegra234"), "orin-nx"),
-        (("nvidia,p3768-0000+p3767-0003", "nvidia,p3767-0003", "nvidia,tegra234"), "orin-nano"),
-        (("nvidia,p3509-0000+p3767-0005", "nvidia,p3767-0005", "nvidia,tegra234"), "orin-nano"),
-        (("nvidia,p3509-0000+p3668-0001", "nvidia,p3668-0001", "nvidia,tegra194"), "xavier-nx"),
-        (("nvidia,p3971-0089+p3834-0008", "nvidia,p3834-0008", "nvidia,tegra264"), "agx-thor"),
-        (("raspberrypi,400", "brcm,bcm2711"), "raspberry-pi-4"),
-        (("raspberrypi,4-compute-module", "brcm,bcm2711"), "raspberry-pi-4"),
-        (("raspberrypi,500", "brcm,bcm2712"), "raspberry-pi-5"),
-        (("raspberrypi,5-compute-module", "brcm,bcm2712"), "raspberry-pi-5"),
-        (("raspberrypi,3-model-b", "brcm,bcm2837"), "raspberry-pi-3"),
-        (("xunlong,orangepi-5", "rockchip,rk3588s"), "rk3588"),
-        (("radxa,rock-5a", "rockchip,rk3588s"), "rk3588"),
-        (("nvidia,p3450-0000", "nvidia,tegra210"), "nano"),
-        (("beagle,am67a-beagley-ai", "ti,j722s"), "generic"),
-    ],
-)
-def test_variants_are_found_by_their_device_tree(
-    entries: tuple[str, ...], name: str, tmp_path: Path
-) -> None:
-    (tmp_path / "proc/device-tree").mkdir(parents=True)
-    (tmp_path / "proc/device-tree/compatible").write_bytes("\0".join((*entries, "")).encode())
-    assert identify(tmp_path).device.name == name
 
 
 @pytest.mark.parametrize(

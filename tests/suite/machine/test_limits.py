@@ -20,7 +20,6 @@ from suite.machine.limits import (
     memory_limit,
     read_limit,
     refuse_limit,
-    refuse_quota,
     when_idle,
 )
 from tests.disks import simulated_disk
@@ -82,14 +81,6 @@ def test_without_a_limit_nothing_is_made(tmp_path: Path) -> None:
 def test_what_cannot_be_limited_is_said(tmp_path: Path, cores: float, words: str) -> None:
     with pytest.raises(SuiteError, match=words):
         refuse_limit(cpu_quota(cores), tmp_path)
-
-
-def test_cpu_time_of_more_cores_than_there_are_limits_nothing(tmp_path: Path) -> None:
-    (tmp_path / "sys/devices/system/cpu").mkdir(parents=True)
-    (tmp_path / "sys/devices/system/cpu/online").write_text("0-3\n")
-    refuse_quota(4.0, tmp_path)
-    with pytest.raises(SuiteError, match=r"cpu_quota 4\.5: this machine has 4 cores on line"):
-        refuse_quota(4.5, tmp_path)
 
 
 def test_a_real_process_is_throttled() -> None:

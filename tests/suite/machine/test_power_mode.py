@@ -145,40 +145,25 @@ def test_jetson_clocks_is_told_by_equal_limits(board: Callable[[str], Path]) -> 
 
 
 @pytest.mark.parametrize(
-    "changes",
+    ("name", "changes"),
     [
-        {f"{POLICY}/scaling_governor": "performance"},
-        {f"{POLICY}/scaling_max_freq": 1500000},
-        {f"{POLICY}/scaling_min_freq": 1800000},
+        ("raspberry-pi-4", {f"{POLICY}/scaling_governor": "performance"}),
+        ("raspberry-pi-4", {f"{POLICY}/scaling_max_freq": 1500000}),
+        ("raspberry-pi-4", {f"{POLICY}/scaling_min_freq": 1800000}),
+        ("n100", {"sys/devices/system/cpu/intel_pstate/no_turbo": 1}),
+        ("n100", {"sys/class/powercap/intel-rapl:0/constraint_0_power_limit_uw": 6000000}),
+        ("n100", {f"{POLICY}/energy_performance_preference": "performance"}),
+        ("n100", {"sys/devices/system/cpu/cpufreq/policy3/scaling_max_freq": 800000}),
     ],
 )
-def test_two_settings_of_a_raspberry_pi_are_two_labels(
-    board: Callable[[str], Path], changes: Mapping[str, object]
+def test_two_settings_of_a_machine_are_two_labels(
+    board: Callable[[str], Path], name: str, changes: Mapping[str, object]
 ) -> None:
-    root = board("raspberry-pi-4")
+    root = board(name)
     before = read_power_settings(root)
     after = read_power_settings(write(root, changes))
     assert None not in (before.label, after.label) and before.label != after.label
     assert changed_settings(before, after) and changed_settings(before, before) == ()
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"sys/devices/system/cpu/intel_pstate/no_turbo": 1},
-        {"sys/class/powercap/intel-rapl:0/constraint_0_power_limit_uw": 6000000},
-        {f"{POLICY}/energy_performance_preference": "performance"},
-        {"sys/devices/system/cpu/cpufreq/policy3/scaling_max_freq": 800000},
-    ],
-)
-def test_two_settings_of_a_pc_are_two_labels(
-    board: Callable[[str], Path], changes: Mapping[str, object]
-) -> None:
-    root = board("n100")
-    before = read_power_settings(root)
-    after = read_power_settings(write(root, changes))
-    assert None not in (before.label, after.label) and before.label != after.label
-    assert changed_settings(before, after)
 
 
 def test_momentary_values_are_no_change(board: Callable[[str], Path]) -> None:

@@ -11,37 +11,13 @@ from suite.metrics.memory_figures import planned_recomputation
 from tests.conftest import Run, environment_of
 
 
-def train(suite: Run, digits: Path, output: Path, *more: object) -> Bundle:
-    home = environment_of("pytorch").interpreter.parents[3]
-    words = (
-        "--division",
-        "open",
-        "--device",
-        "auto",
-        "--workload",
-        "lenet",
-        "--framework",
-        "pytorch",
-        "--data",
-        f"digits={digits}",
-        "--epochs",
-        2,
+def train(suite: Run, digits: Path, output: Path, more: str = "") -> Bundle:
+    suite.done(
+        "run --division open --device auto --workload lenet --framework pytorch --threads 1"
+        f" --data digits={digits} --epochs 2 --baseload 0 --output {output} {more}",
+        SUITE_HOME=str(environment_of("pytorch").interpreter.parents[3]),
     )
-    answer = suite(
-        "run",
-        *words,
-        "--threads",
-        1,
-        "--baseload",
-        0,
-        "--output",
-        output,
-        *more,
-        SUITE_HOME=str(home),
-    )
-    assert answer.returncode == 0, answer.stderr
-    judged = suite("check", output)
-    assert judged.returncode == 0, judged.stdout
+    suite.done(f"check {output}")
     return Bundle(output)
 
 
@@ -52,7 +28,7 @@ def test_a_run_in_a_budget_complies_and_has_the_same_losses(
 ) -> None:
     free, kept = (
         train(suite, digits, tmp_path / "free"),
-        train(suite, digits, tmp_path / "kept", "--memory-budget", "450MB"),
+        train(suite, digits, tmp_path / "kept", "--memory-budget 450MB"),
     )
     counts = kept.log().value("recomputation")
     assert list(kept.steps_frame()["loss"]) == list(free.steps_frame()["loss"])
@@ -66,13 +42,14 @@ def test_a_run_with_activations_on_storage_complies_and_has_the_same_losses(
 ) -> None:
     """The budget is what the plan leaves of a roomy one, less half of what LeNet-5 can spare."""
     free = train(suite, digits, tmp_path / "free")
-    roomy = train(suite, digits, tmp_path / "roomy", "--memory-budget", "4GB")
+    roomy = train(suite, digits, tmp_path / "roomy", "--memory-budget 4GB")
     spill = tmp_path / "spill"
     spill.mkdir()
     plan = planned_recomputation(roomy)
     assert plan is not None
     tight = round((plan.planned_bytes - 14_000) / (1 - LEFT_FREE))
-    kept = train(suite, digits, tmp_path / "kept", "--memory-budget", f"{tight}B", "--spill", spill)
+    more = f"--memory-budget {tight}B --spill {spill}"
+    kept = train(suite, digits, tmp_path / "kept", more)
     counts, plan = kept.log().value("recomputation"), planned_recomputation(kept)
     assert list(kept.steps_frame()["loss"]) == list(free.steps_frame()["loss"])
     assert (

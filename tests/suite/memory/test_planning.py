@@ -90,8 +90,3 @@ def test_a_mini_batch_that_no_schedule_fits_is_refused_with_one_that_does() -> N
         plan(workplace(), 64, 800_000_000)
     batch = int(str(refused.value).split("--batch ")[1].split(",")[0])
     assert plan(workplace(), batch, 800_000_000).schedule is not None
-
-
-def test_a_mini_batch_of_nothing_is_refused() -> None:
-    with pytest.raises(SuiteError, match="the smallest is 1"):
-        plan(workplace(), 0, 2_000_000_000)

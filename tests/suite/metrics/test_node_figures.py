@@ -109,14 +109,16 @@ def test_a_node_that_was_not_measured_idle_leaves_no_baseload_and_is_named(path:
     assert figures["energy_j"].value is not None
 
 
-def test_a_node_without_an_energy_leaves_the_idle_power_and_no_share_of_it(path: Path) -> None:
+def test_a_sensor_that_died_on_one_node_leaves_the_idle_power_and_no_energy(path: Path) -> None:
     half = run_window(Bundle(path).log())[0] + AHEAD_NS + round(seconds(path) * 0.5e9)  # type: ignore[index]
-    figures = edit(
+    summary = edit(
         path,
         lambda readings: readings[(readings["source"] != "shelly") | (readings["t_ns"] < half)],
-    ).figures
-    assert figures["baseload_power_w"].value == pytest.approx(2 * IDLE_W)
-    assert "node1: power: the last reading is" in str(figures["baseload_share"].reason)
+    )
+    assert summary.figures["baseload_power_w"].value == pytest.approx(2 * IDLE_W)
+    for name in ("baseload_share", "energy_j"):
+        assert "node1: power: the last reading is" in str(summary.figures[name].reason)
+    assert summary.epochs[-1].energy_j is None
 
 
 def test_a_run_without_a_record_of_its_nodes_has_neither_energy_nor_baseload(path: Path) -> None:
@@ -134,16 +136,6 @@ def test_a_node_without_a_sensor_leaves_no_energy_and_is_named(path: Path) -> No
             figures[name].reason
             == "not every node has an energy (node1: no power sensor was read); measured on: node0"
         )
-
-
-def test_a_sensor_that_died_on_one_node_leaves_no_energy(path: Path) -> None:
-    half = run_window(Bundle(path).log())[0] + AHEAD_NS + round(seconds(path) * 0.5e9)  # type: ignore[index]
-    summary = edit(
-        path,
-        lambda readings: readings[(readings["source"] != "shelly") | (readings["t_ns"] < half)],
-    )
-    assert "node1: power: the last reading is" in str(summary.figures["energy_j"].reason)
-    assert summary.epochs[-1].energy_j is None
 
 
 def test_sensors_that_do_not_cover_the_same_are_not_added_up(path: Path) -> None:

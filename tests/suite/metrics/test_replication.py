@@ -71,29 +71,25 @@ def test_the_same_run_on_the_same_board_is_confirmed(original: MeasuredRun) -> N
     )
 
 
-def test_halved_times_are_refuted(original: MeasuredRun) -> None:
-    found = compare_runs([original], fresh_of(original, 20.02, 19.9, 20.1), ())
+@pytest.mark.parametrize(
+    ("times_s", "verdict", "reason"),
+    [
+        ((20.02, 19.9, 20.1), REFUTED, ""),
+        ((5.02, 4.99, 5.01), UNDECIDED, "slower than the fresh runs"),
+        ((9.7, 10.0, 10.3), UNDECIDED, "fresh runs with this scatter decide it"),
+    ],
+    ids=["halved", "slower", "a wide interval"],
+)
+def test_other_times(
+    times_s: tuple[float, ...], verdict: ReplicationVerdict, reason: str, original: MeasuredRun
+) -> None:
+    found = compare_runs([original], fresh_of(original, *times_s), ())
     assert (found.times.verdict, found.verdict, found.losses.verdict) == (
-        REFUTED,
-        REFUTED,
+        verdict,
+        verdict,
         CONFIRMED,
     )
-
-
-def test_an_original_that_is_slower_is_not_refuted(original: MeasuredRun) -> None:
-    found = compare_runs([original], fresh_of(original, 5.02, 4.99, 5.01), ())
-    assert found.times.verdict is UNDECIDED and "slower than the fresh runs" in str(
-        found.times.reason
-    )
-
-
-def test_a_wide_interval_decides_nothing_and_says_how_many_runs_would(
-    original: MeasuredRun,
-) -> None:
-    found = compare_runs([original], fresh_of(original, 9.7, 10.0, 10.3), ())
-    assert found.times.verdict is UNDECIDED and "fresh runs with this scatter decide it" in str(
-        found.times.reason
-    )
+    assert reason in str(found.times.reason)
 
 
 @pytest.mark.parametrize(

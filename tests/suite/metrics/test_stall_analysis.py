@@ -25,18 +25,7 @@ from suite.metrics.stall_analysis import SourceRun, _notes, differences
 from tests.conftest import Run
 from tests.disks import own_disk
 
-STALLS = (
-    "run",
-    "--division",
-    "open",
-    "--workload",
-    "lenet",
-    "--framework",
-    "fake",
-    "--data",
-    "digits",
-    "--stall-analysis",
-)
+STALLS = "run --division open --workload lenet --framework fake --data digits --stall-analysis"
 # an epoch of the digits then takes seconds: a busy machine delays its own reads by tenths
 READ_BYTES_PER_S = 250_000
 
@@ -129,8 +118,7 @@ def test_a_warm_run_that_was_not_warm_and_a_cold_one_that_was_not_cold_are_noted
 def test_options_without_a_mean_are_refused_before_any_run(
     suite: Run, digits: Path, tmp_path: Path, flag: str, value: int, message: str
 ) -> None:
-    refused = suite(*STALLS, flag, value, "--output", tmp_path / "out")
-    assert refused.returncode == 2
+    refused = suite.refused(f"{STALLS} {flag} {value} --output {tmp_path}/out")
     assert message in refused.stderr
     assert not (tmp_path / "out").exists()
 
@@ -140,12 +128,7 @@ def analyse(home: Path, output: Path, *wrapper: str) -> dict[str, Any]:
     command = [
         *wrapper,
         str(Path(sys.executable).with_name("suite")),
-        *STALLS,
-        "--epochs",
-        "3",
-        "--output",
-        str(output),
-        "--json",
+        *f"{STALLS} --epochs 3 --output {output} --json".split(),
     ]
     ran = subprocess.run(
         command,

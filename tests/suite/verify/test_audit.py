@@ -21,21 +21,10 @@ def fake_run(suite: Run, digits: Path, tmp_path_factory: pytest.TempPathFactory)
 
 def trained(suite: Run, framework: str, path: Path) -> Path:
     command = (
-        "--division",
-        "open",
-        "--device",
-        "auto",
-        "--workload",
-        "lenet",
-        "--framework",
-        framework,
-        "--data",
-        "digits",
-        "--steps",
-        8,
+        f"--division open --device auto --workload lenet --framework {framework} --data digits"
+        " --steps 8"
     )
-    answer = suite("run", *command, "--output", path)
-    assert answer.returncode == 0, answer.stderr
+    suite.done(f"run {command} --output {path}")
     return path
 
 
@@ -49,8 +38,7 @@ def edited(run: Path, path: Path, factor: float = 1.0, **request: object) -> Pat
 
 
 def test_a_genuine_run_agrees(suite: Run, fake_run: Path, tmp_path: Path) -> None:
-    answer = suite("audit", fake_run, "--output", tmp_path / "audit.json")
-    assert answer.returncode == 0, answer.stderr
+    answer = suite.done(f"audit {fake_run} --output {tmp_path}/audit.json")
     assert "agrees, 8 steps" in answer.stdout
     record = json.loads((tmp_path / "audit.json").read_text())
     assert record["losses"]["recorded"] == record["losses"]["plain"]
@@ -75,8 +63,9 @@ def test_a_lie_is_contradicted(
     if "optimizer" in changes:
         own = json.loads((fake_run / RUN).read_text())["request"]["optimizer"]
         changes = {"optimizer": {**own, **changes["optimizer"]}}  # type: ignore[dict-item]
-    answer = suite("audit", edited(fake_run, tmp_path / "forged", **changes), "--json")  # type: ignore[arg-type]
-    assert answer.returncode == 1, answer.stderr
+    answer = suite.refused(
+        f"audit {edited(fake_run, tmp_path / 'forged', **changes)} --json", code=1
+    )  # type: ignore[arg-type]
     found = json.loads(answer.stdout)["comparison"]
     assert found["verdict"] == "contradicts"
     assert found["step"]["difference"] > found["step"]["tolerance"]
@@ -87,46 +76,42 @@ def test_records_that_are_not_those_that_were_sealed_are_refused(
 ) -> None:
     run = Path(shutil.copytree(fake_run, tmp_path / "run"))
     (run / RUN).write_text((run / RUN).read_text() + " ")
-    answer = suite("audit", run)
-    assert answer.returncode == 2
+    answer = suite.refused(f"audit {run}")
     assert "is not the file that MANIFEST.sha256 seals" in answer.stderr
     (run / MANIFEST).unlink()
-    assert "is not sealed" in suite("audit", run).stderr
+    assert "is not sealed" in suite.typed(f"audit {run}").stderr
 
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--steps", 0), "--steps must be from 1"),
-        (("--framework", "caffe"), "There is no framework 'caffe'"),
-        (("--data", "/none"), "is not prepared"),
+        ("--steps 0", "--steps must be from 1"),
+        ("--framework caffe", "There is no framework 'caffe'"),
+        ("--data /none", "is not prepared"),
     ],
 )
 def test_what_cannot_be_replayed_is_one_sentence(
-    suite: Run, fake_run: Path, options: tuple[object, ...], sentence: str
+    suite: Run, fake_run: Path, options: str, sentence: str
 ) -> None:
-    answer = suite("audit", fake_run, *options)
-    assert answer.returncode == 2
+    answer = suite.refused(f"audit {fake_run} {options}")
     assert sentence in answer.stderr
 
 
 def test_a_run_in_another_precision_cannot_be_told(
     suite: Run, fake_run: Path, tmp_path: Path
 ) -> None:
-    answer = suite(
-        "audit", edited(fake_run, tmp_path / "mixed", framework="pytorch", precision="bf16-mixed")
+    answer = suite.refused(
+        f"audit {edited(fake_run, tmp_path / 'mixed', framework='pytorch', precision='bf16-mixed')}"
     )
     assert (
-        answer.returncode == 2
-        and "The run computed in bf16-mixed" in answer.stderr
+        "The run computed in bf16-mixed" in answer.stderr
         and "an audit cannot tell" in answer.stderr
     )
 
 
 def test_a_data_set_of_another_size_is_named(suite: Run, fake_run: Path, tmp_path: Path) -> None:
     data = {**json.loads((fake_run / RUN).read_text())["request"]["data"], "train_samples": 100}
-    answer = suite("audit", edited(fake_run, tmp_path / "run", data=data))
-    assert answer.returncode == 2
+    answer = suite.refused(f"audit {edited(fake_run, tmp_path / 'run', data=data)}")
     assert "the run's had 100 of 10" in answer.stderr
 
 
@@ -134,17 +119,12 @@ def test_a_data_set_of_another_size_is_named(suite: Run, fake_run: Path, tmp_pat
 def test_a_framework_replays_its_own_run_and_finds_a_lie(
     framework: str, suite: Run, digits: Path, tmp_path: Path
 ) -> None:
-    assert (
-        suite(
-            "env", "create", framework, "--interpreter", environment_of(framework).interpreter
-        ).returncode
-        == 0
-    )
+    suite.done(f"env create {framework} --interpreter {environment_of(framework).interpreter}")
     run = trained(suite, framework, tmp_path / "run")
-    answer = suite("audit", run, "--steps", STEPS)
-    assert answer.returncode == 0, answer.stdout + answer.stderr
-    forged = suite("audit", edited(run, tmp_path / "forged", 1.01), "--steps", STEPS, "--json")
-    assert forged.returncode == 1, forged.stderr
+    suite.done(f"audit {run} --steps {STEPS}")
+    forged = suite.refused(
+        f"audit {edited(run, tmp_path / 'forged', 1.01)} --steps {STEPS} --json", code=1
+    )
     record = json.loads(forged.stdout)
     assert record["comparison"]["step"]["step"] == 3
     assert record["losses"]["float64"] == pytest.approx(record["losses"]["plain"], abs=1e-5)

@@ -22,25 +22,14 @@ from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.log_edits import add_correct
 
 EPOCHS = 3
-KEPT = (
-    "--division",
-    "open",
-    "--device",
-    "auto",
-    "--workload",
-    "lenet",
-    "--data",
-    "digits",
-    "--keep-states",
-)
+KEPT = "--division open --device auto --workload lenet --data digits --keep-states"
 
 
 @pytest.fixture(scope="module")
 def kept_run(suite: Run, digits: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of the test framework that kept its states."""
     path = tmp_path_factory.mktemp("kept") / "run"
-    answer = suite("run", *KEPT, "--framework", "fake", "--epochs", EPOCHS, "--output", path)
-    assert answer.returncode == 0, answer.stderr
+    answer = suite.done(f"run {KEPT} --framework fake --epochs {EPOCHS} --output {path}")
     assert (
         f"Training states of at most {EPOCHS} epochs are kept in {path}.states: up to "
         in answer.stderr
@@ -79,16 +68,14 @@ def test_states_are_kept_between_epochs_in_uncounted_time(kept_run: Path) -> Non
 
 
 def test_a_run_that_kept_states_complies(suite: Run, kept_run: Path) -> None:
-    answer = suite("check", kept_run)
-    assert answer.returncode == 0, answer.stdout
+    suite.done(f"check {kept_run}")
 
 
 @pytest.mark.parametrize(("epoch", "steps"), [(1, 10), (3, 0)])
 def test_a_kept_state_agrees(suite: Run, kept_run: Path, epoch: int, steps: int) -> None:
-    answer = suite(
-        "audit", kept_run, "--state", state_of(kept_run, epoch), "--epoch", epoch, "--json"
+    answer = suite.done(
+        f"audit {kept_run} --state {state_of(kept_run, epoch)} --epoch {epoch} --json"
     )
-    assert answer.returncode == 0, answer.stderr
     state = json.loads(answer.stdout)["state"]
     assert len(state["losses"]["recorded"]) == steps
     assert state["losses"]["recorded"] == state["losses"]["plain"]
@@ -97,26 +84,25 @@ def test_a_kept_state_agrees(suite: Run, kept_run: Path, epoch: int, steps: int)
 
 
 def test_a_drawn_state_says_so(suite: Run, kept_run: Path) -> None:
-    value = "dice on a table"
-    epoch = json.loads(suite("audit", "draw", kept_run, "--value", value, "--json").stdout)["epoch"]
+    value = "dice"
+    epoch = json.loads(suite.typed(f"audit draw {kept_run} --value {value} --json").stdout)["epoch"]
     assert (
-        suite("audit", "draw", kept_run, "--value", value).stdout == f"epoch {epoch} of {EPOCHS}\n"
+        suite.typed(f"audit draw {kept_run} --value {value}").stdout
+        == f"epoch {epoch} of {EPOCHS}\n"
     )
-    answer = suite(
-        "audit", kept_run, "--state", state_of(kept_run, epoch), "--epoch", epoch, "--value", value
+    answer = suite.done(
+        f"audit {kept_run} --state {state_of(kept_run, epoch)} --epoch {epoch} --value {value}"
     )
-    assert answer.returncode == 0, answer.stderr
     assert f"state after epoch {epoch} (drawn with {value!r}): agrees" in answer.stdout
     other = epoch % EPOCHS + 1
-    refused = suite(
-        "audit", kept_run, "--state", state_of(kept_run, other), "--epoch", other, "--value", value
+    refused = suite.refused(
+        f"audit {kept_run} --state {state_of(kept_run, other)} --epoch {other} --value {value}"
     )
-    assert refused.returncode == 2
     assert f"This value draws epoch {epoch} of {EPOCHS}, not epoch {other}" in refused.stderr
 
 
 def test_without_a_value_the_draw_says_self_drawn(suite: Run, kept_run: Path) -> None:
-    assert "self-drawn" in suite("audit", "draw", kept_run).stdout
+    assert "self-drawn" in suite.typed(f"audit draw {kept_run}").stdout
 
 
 def test_values_draw_every_epoch_equally_often() -> None:
@@ -126,8 +112,7 @@ def test_values_draw_every_epoch_equally_often() -> None:
 
 
 def test_a_state_of_another_epoch_is_refused(suite: Run, kept_run: Path) -> None:
-    answer = suite("audit", kept_run, "--state", state_of(kept_run, 2), "--epoch", 1)
-    assert answer.returncode == 2
+    answer = suite.refused(f"audit {kept_run} --state {state_of(kept_run, 2)} --epoch 1")
     assert (
         "is not the state that the run logged after epoch 1: the parameter digest" in answer.stderr
     )
@@ -143,8 +128,7 @@ def test_an_edited_state_is_refused(suite: Run, kept_run: Path, tmp_path: Path, 
         {key: memoryview(value).cast("d") for key, value in arrays.items()},
         file.progress,
     )
-    answer = suite("audit", kept_run, "--state", tmp_path / "edited.npz", "--epoch", 2)
-    assert answer.returncode == 2
+    answer = suite.refused(f"audit {kept_run} --state {tmp_path}/edited.npz --epoch 2")
     assert f"the {name.partition('/')[0]} digest of rank 0" in answer.stderr
 
 
@@ -153,8 +137,7 @@ def test_a_state_that_says_another_step_is_refused(
 ) -> None:
     file = StateFile(str(state_of(kept_run, 2)))
     write_state(str(tmp_path / "state.npz"), file, file.progress._replace(step=179))
-    answer = suite("audit", kept_run, "--state", tmp_path / "state.npz", "--epoch", 2)
-    assert answer.returncode == 2
+    answer = suite.refused(f"audit {kept_run} --state {tmp_path}/state.npz --epoch 2")
     assert "says that it was taken after epoch 2, step 179" in answer.stderr
 
 
@@ -165,32 +148,29 @@ def test_a_lie_in_a_later_epoch_is_contradicted(
 ) -> None:
     """The first steps are true, so that only the state shows it."""
     forged = resealed(kept_run, tmp_path / "forged", **lie)  # type: ignore[arg-type]
-    assert suite("audit", forged).returncode == 0
-    answer = suite("audit", forged, "--state", state_of(kept_run, 1), "--epoch", 1)
-    assert answer.returncode == 1, answer.stderr
+    suite.done(f"audit {forged}")
+    answer = suite.refused(f"audit {forged} --state {state_of(kept_run, 1)} --epoch 1", code=1)
     assert "state after epoch 1 (self-drawn): contradicts" in answer.stdout
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--epoch", 1), "give --state and --epoch together"),
-        (("--value", "x"), "--value only with them"),
-        (("--state", "nothing.npz", "--epoch", 1), "cannot be read as a training state"),
-        (("--state", "README.md", "--epoch", 1), "cannot be read as a training state"),
+        ("--epoch 1", "give --state and --epoch together"),
+        ("--value x", "--value only with them"),
+        ("--state nothing.npz --epoch 1", "cannot be read as a training state"),
+        ("--state README.md --epoch 1", "cannot be read as a training state"),
     ],
 )
 def test_a_wrong_hand_in_is_one_sentence(
-    suite: Run, kept_run: Path, options: tuple[object, ...], words: str
+    suite: Run, kept_run: Path, options: str, words: str
 ) -> None:
-    answer = suite("audit", kept_run, *options)
-    assert answer.returncode == 2
+    answer = suite.refused(f"audit {kept_run} {options}")
     assert words in answer.stderr and len(answer.stderr.splitlines()) == 1
 
 
 def test_an_epoch_that_was_not_trained_is_named(suite: Run, kept_run: Path) -> None:
-    answer = suite("audit", kept_run, "--state", state_of(kept_run, 1), "--epoch", 9)
-    assert answer.returncode == 2
+    answer = suite.refused(f"audit {kept_run} --state {state_of(kept_run, 1)} --epoch 9")
     assert "has no state_digests of epoch 9" in answer.stderr
 
 
@@ -200,8 +180,7 @@ def test_states_of_an_earlier_run_are_not_touched(
     run, states = tmp_path / "run", tmp_path / "run.states"
     states.mkdir()
     (states / "epoch_1.npz").write_bytes(b"years of work")
-    answer = suite("run", *KEPT, "--framework", "fake", "--epochs", 1, "--output", run)
-    assert answer.returncode == 2
+    answer = suite.refused(f"run {KEPT} --framework fake --epochs 1 --output {run}")
     assert f"{states} exists and is not empty" in answer.stderr
     assert (states / "epoch_1.npz").read_bytes() == b"years of work"
 
@@ -231,33 +210,17 @@ def test_a_disk_that_is_too_small_is_refused_beforehand(
 def test_a_framework_goes_on_from_its_own_state(
     framework: str, suite: Run, digits: Path, tmp_path: Path
 ) -> None:
-    assert (
-        suite(
-            "env", "create", framework, "--interpreter", environment_of(framework).interpreter
-        ).returncode
-        == 0
-    )
+    suite.done(f"env create {framework} --interpreter {environment_of(framework).interpreter}")
     run = tmp_path / "run"
-    assert (
-        suite("run", *KEPT, "--framework", framework, "--epochs", 2, "--output", run).returncode
-        == 0
-    )
-    answer = suite("audit", run, "--state", state_of(run, 1), "--epoch", 1, "--steps", 6, "--json")
-    assert answer.returncode == 0, answer.stdout + answer.stderr
+    suite.done(f"run {KEPT} --framework {framework} --epochs 2 --output {run}")
+    answer = suite.done(f"audit {run} --state {state_of(run, 1)} --epoch 1 --steps 6 --json")
     state = json.loads(answer.stdout)["state"]
     assert state["losses"]["recorded"] == pytest.approx(state["losses"]["plain"], abs=1e-6)
     assert state["correct"] == state["replayed_correct"]
-    forged = suite(
-        "audit",
-        resealed(run, tmp_path / "forged", 1.05),
-        "--state",
-        state_of(run, 1),
-        "--epoch",
-        1,
-        "--steps",
-        6,
-        "--json",
+    forged = suite.refused(
+        f"audit {resealed(run, tmp_path / 'forged', 1.05)} --state"
+        f" {state_of(run, 1)} --epoch 1 --steps 6 --json",
+        code=1,
     )
-    assert forged.returncode == 1, forged.stderr
     losses = json.loads(forged.stdout)["state"]["losses"]
     assert losses["float64"] == pytest.approx(losses["plain"], abs=1e-4)

@@ -114,15 +114,9 @@ def test_every_framework_computes_the_same_model(workload: Workload) -> None:
 def test_every_framework_computes_the_same(workload: str, suite: Run, tmp_path: Path) -> None:
     for framework in FRAMEWORKS:
         environment_of(framework)
-    answer = suite(
-        "verify-model",
-        workload,
-        "--json",
-        "--output",
-        tmp_path / "probe.json",
-        SUITE_HOME=str(home()),
+    answer = suite.done(
+        f"verify-model {workload} --json --output {tmp_path}/probe.json", SUITE_HOME=str(home())
     )
-    assert answer.returncode == 0, answer.stdout[-3000:] + answer.stderr
     verdict = json.loads(answer.stdout)
     assert {subject["name"] for subject in verdict["subjects"]} == set(FRAMEWORKS)
     assert verdict == {
@@ -165,17 +159,11 @@ def test_a_step_that_is_wrong_in_float32_only_is_noticed_in_every_framework(tmp_
 def test_steps_in_another_precision_bear_its_name_and_differ(suite: Run) -> None:
     """So that no submission shows them as float32's."""
     environment_of("pytorch")
-    answer = suite(
-        "verify-model",
-        "lenet",
-        "--framework",
-        "pytorch",
-        "--precision",
-        "bf16-mixed",
-        "--json",
+    answer = suite.refused(
+        "verify-model lenet --framework pytorch --precision bf16-mixed --json",
         SUITE_HOME=str(home()),
+        code=1,
     )
-    assert answer.returncode == 1, answer.stdout + answer.stderr
     (subject,), steps = (
         json.loads(answer.stdout)["subjects"],
         load_workload("lenet").verification.timed,
@@ -193,14 +181,8 @@ def test_steps_in_another_precision_bear_its_name_and_differ(suite: Run) -> None
 @pytest.mark.proof
 def test_an_accelerator_that_is_not_there_is_one_sentence(suite: Run) -> None:
     environment_of("pytorch")
-    answer = suite(
-        "verify-model",
-        "lenet",
-        "--framework",
-        "pytorch",
-        "--accelerator",
-        "cuda",
-        SUITE_HOME=str(home()),
+    answer = suite.typed(
+        "verify-model lenet --framework pytorch --accelerator cuda", SUITE_HOME=str(home())
     )
     if answer.returncode == 2:
         assert "a CUDA device was requested" in answer.stderr
@@ -270,15 +252,11 @@ def test_a_vendors_program_with_a_mistake_gives_exit_code_1(suite: Run, tmp_path
     )
     assert model.read_text() != text
     environment_of("pytorch")
-    answer = suite(
-        "verify-model",
-        "lenet",
-        "--implementation",
-        tmp_path / "theirs",
-        "--json",
+    answer = suite.refused(
+        f"verify-model lenet --implementation {tmp_path}/theirs --json",
         SUITE_HOME=str(home()),
+        code=1,
     )
-    assert answer.returncode == 1, answer.stderr
     (subject,) = json.loads(answer.stdout)["subjects"]
     assert not subject["passed"]
     missed = {one["quantity"] for one in subject["differences"] if not one["passed"]}

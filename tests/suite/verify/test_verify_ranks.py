@@ -49,18 +49,12 @@ MISTAKES_OF_STATISTICS = (
 def test_ranks_train_as_one(some_framework: str, workload: str, suite: Run) -> None:
     ranks = some(RANKS[workload])
     ranks_of = [word for count in ranks for word in ("--ranks", count)]
-    answer = suite(
-        "verify-ranks",
-        workload,
-        "--framework",
-        some_framework,
+    answer = suite.done(
+        f"verify-ranks {workload} --framework {some_framework} --steps"
+        f" {STEPS_HERE[workload]} --json",
         *ranks_of,
-        "--steps",
-        STEPS_HERE[workload],
-        "--json",
         SUITE_HOME=str(home()),
     )
-    assert answer.returncode == 0, answer.stdout[-3000:] + answer.stderr
     verdicts = json.loads(answer.stdout)["rows"]
     assert [(verdict["ranks"], verdict["steps"], verdict["reference"]) for verdict in verdicts] == [
         (n, STEPS_HERE[workload], WORKLOADS[workload]) for n in ranks
@@ -76,19 +70,8 @@ def test_ranks_train_as_one(some_framework: str, workload: str, suite: Run) -> N
 
 @pytest.mark.proof
 def test_the_frameworks_own_collective_does_the_same(framework: str, suite: Run) -> None:
-    command = (
-        "verify-ranks",
-        "lenet",
-        "--framework",
-        framework,
-        "--ranks",
-        2,
-        "--collective",
-        "native",
-        "--json",
-    )
-    answer = suite(*command, SUITE_HOME=str(home()))
-    assert answer.returncode == 0, answer.stdout[-3000:] + answer.stderr
+    command = f"verify-ranks lenet --framework {framework} --ranks 2 --collective native --json"
+    answer = suite.done(command, SUITE_HOME=str(home()))
     assert json.loads(answer.stdout)["rows"][0]["collective"] == "native"
 
 
@@ -99,17 +82,11 @@ def test_synchronised_normalisation_is_that_of_one_rank_with_the_whole_mini_batc
     """Losses, parameters and running statistics after 12 steps in float64; the ranks' shares are
     unequal. More steps and ranks take longer."""
     command = (
-        "verify-ranks",
-        "resnet18",
-        "--framework",
-        framework,
-        "--ranks",
-        2,
-        "--normalisation",
-        "synchronised",
+        f"verify-ranks resnet18 --framework {framework} --ranks 2 --normalisation synchronised"
     )
-    answer = suite(*command, "--steps", STEPS_HERE["resnet18"], "--json", SUITE_HOME=str(home()))
-    assert answer.returncode == 0, answer.stdout[-3000:] + answer.stderr
+    answer = suite.done(
+        f"{command} --steps {STEPS_HERE['resnet18']} --json", SUITE_HOME=str(home())
+    )
     for verdict in json.loads(answer.stdout)["rows"]:
         assert (verdict["normalisation"], verdict["reference"]) == ("synchronised", ONE_RANK)
         assert {"losses", "parameter", "statistic", "ranks apart"} <= {

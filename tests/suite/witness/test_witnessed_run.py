@@ -37,19 +37,7 @@ from tests.faults.edits.reading_edits import scale_readings
 from tests.faults.edits.witness_edits import make_record, make_shorter
 from tests.suite.witness.conftest import Lab, open_lab
 
-FAKE = (
-    "run",
-    "--division",
-    "open",
-    "--workload",
-    "lenet",
-    "--framework",
-    "fake",
-    "--data",
-    "digits",
-    "--baseload",
-    "0",
-)
+FAKE = "run --division open --workload lenet --framework fake --data digits --baseload 0"
 A_TENTH = save_after(make_shorter(0.9), recompute=True)
 
 
@@ -76,18 +64,8 @@ def _witnessed(
     port."""
     folder = tmp_path_factory.mktemp("witnessed")
     with open_lab(folder / "lab") as lab:
-        words = (
-            "--witness",
-            lab.address,
-            "--nonce",
-            "drawn",
-            "--run-number",
-            1,
-            "--output",
-            folder / "run",
-        )
-        answer = suite(*FAKE, "--epochs", 3, *words)
-        assert answer.returncode == 0, answer.stderr
+        words = f"--witness {lab.address} --nonce drawn --run-number 1 --output {folder}/run"
+        suite.done(f"{FAKE} --epochs 3 {words}")
         return folder, lab.server.server_port
 
 
@@ -377,8 +355,8 @@ def test_a_witness_killed_in_the_middle_harms_nothing(
     digits: Path, suite_home: Path, lab: Lab, tmp_path: Path
 ) -> None:
     run = tmp_path / "run"
-    words = [*FAKE, "--epochs", "6", "--witness", lab.address, "--output", str(run)]
-    command = [str(Path(sys.executable).with_name("suite")), *words]
+    words = f"{FAKE} --epochs 6 --witness {lab.address} --output {run!s}"
+    command = [str(Path(sys.executable).with_name("suite")), *words.split()]
     process = subprocess.Popen(
         command,
         env={**os.environ, "SUITE_HOME": str(suite_home)},
@@ -407,12 +385,7 @@ def test_a_witness_that_was_never_there_harms_nothing(
     suite: Run, digits: Path, lab: Lab, tmp_path: Path
 ) -> None:
     lab.stop()
-    assert (
-        suite(
-            *FAKE, "--epochs", 1, "--witness", lab.address, "--output", tmp_path / "run"
-        ).returncode
-        == 0
-    )
+    suite.done(f"{FAKE} --epochs 1 --witness {lab.address} --output {tmp_path}/run")
     record = record_of(tmp_path / "run")
     assert record.receipt.token is None and record.stamp is not None and record.stamp.token is None
     assert check_bundle(tmp_path / "run").complies

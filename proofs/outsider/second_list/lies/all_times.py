@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from proofs.outsider.edits import PARTS
 from proofs.outsider.second_list.edits import remove_time, resample, scale
-from proofs.outsider.second_list.forged_copy import PARTS, ForgedCopy
+from proofs.outsider.second_list.forged_copy import ForgedCopy
 from proofs.outsider.second_list.registry import EDITED, ERROR, NOTHING, lie
 
 SUBJECT = "all times scaled"

@@ -4,10 +4,12 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
+from proofs.outsider.edits import PARTS
 from proofs.outsider.second_list.edits import set_accuracy
 from proofs.outsider.second_list.fabrication import Script, fabricate
-from proofs.outsider.second_list.forged_copy import PARTS, ForgedCopy, pd
+from proofs.outsider.second_list.forged_copy import ForgedCopy
 from proofs.outsider.second_list.lies.machine import a_raspberry_pi
 from proofs.outsider.second_list.lies.request import follow
 from proofs.outsider.second_list.lies.submissions import RUNS, later

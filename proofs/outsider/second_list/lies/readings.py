@@ -1,8 +1,9 @@
 """Lies about counters and other readings."""
 
 import numpy as np
+import pandas as pd
 
-from proofs.outsider.second_list.forged_copy import ForgedCopy, pd
+from proofs.outsider.second_list.forged_copy import ForgedCopy
 from proofs.outsider.second_list.lies.power import power_rules_without_meters
 from proofs.outsider.second_list.registry import EDITED, ERROR, FABRICATED, NOTHING, lie
 

@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from proofs.outsider.edits import PARTS
 from proofs.outsider.second_list.edits import remove_time, replace_times
-from proofs.outsider.second_list.forged_copy import PARTS, ForgedCopy
+from proofs.outsider.second_list.forged_copy import ForgedCopy
 from proofs.outsider.second_list.registry import EDITED, ERROR, FABRICATED, NOTHING, lie
 
 SUBJECT = "step times"

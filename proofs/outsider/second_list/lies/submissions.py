@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from proofs.outsider.edits import PARTS
 from proofs.outsider.second_list.edits import replace_times
-from proofs.outsider.second_list.forged_copy import PARTS, ForgedCopy
+from proofs.outsider.second_list.forged_copy import ForgedCopy
 from proofs.outsider.second_list.lies.request import follow
 from proofs.outsider.second_list.registry import EDITED, ERROR, FABRICATED, NOTHING, lie
 from suite.files.digest import sha256

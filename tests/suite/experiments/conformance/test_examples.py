@@ -105,13 +105,10 @@ def test_a_program_that_ends_at_once_ends_the_test(tmp_path: Path) -> None:
 
 
 def test_a_new_implementation_is_written_once(suite: Run, tmp_path: Path) -> None:
-    answer = suite(
-        "implementation", "new", "our-lenet", "--language", "c", "--output", tmp_path, "--json"
-    )
-    assert answer.returncode == 0, answer.stderr
+    answer = suite.done(f"implementation new our-lenet --language c --output {tmp_path} --json")
     assert str(tmp_path / "our-lenet/framework.toml") in json.loads(answer.stdout)["files"]
     assert load_implementation(tmp_path / "our-lenet").name == "our-lenet"
-    again = suite("implementation", "new", "our-lenet", "--language", "c", "--output", tmp_path)
+    again = suite.typed(f"implementation new our-lenet --language c --output {tmp_path}")
     assert (again.returncode, "exists" in again.stderr) == (2, True)
 
 

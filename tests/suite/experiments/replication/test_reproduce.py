@@ -15,28 +15,14 @@ from tests.builders import make_bundle
 from tests.conftest import Run
 from tests.faults.edits.editable_bundle import EditableBundle
 
-OPTIONS = (
-    "--division",
-    "open",
-    "--device",
-    "auto",
-    "--workload",
-    "lenet",
-    "--framework",
-    "fake",
-    "--data",
-    "digits",
-    "--org",
-    "acme",
-)
+OPTIONS = "--division open --device auto --workload lenet --framework fake --data digits --org acme"
 
 
 @pytest.fixture(scope="module")
 def original(suite: Run, digits: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sealed run of the test framework on digits, of twelve steps."""
     path = tmp_path_factory.mktemp("original") / "run"
-    answer = suite("run", *OPTIONS, "--steps", 12, "--output", path)
-    assert answer.returncode == 0, answer.stderr
+    suite.done(f"run {OPTIONS} --steps 12 --output {path}")
     return path
 
 
@@ -45,8 +31,7 @@ def replication(suite: Run, original: Path, tmp_path_factory: pytest.TempPathFac
     """A replication of it by another organization. Twelve steps are no epoch, so that times are
     undecided."""
     folder = tmp_path_factory.mktemp("replications") / "lab"
-    answer = suite("reproduce", original, "--org", "lab", "--output", folder)
-    assert answer.returncode == 2, answer.stderr
+    answer = suite.refused(f"reproduce {original} --org lab --output {folder}")
     assert (
         "losses: confirmed; the first 10 steps; equal in every step in 3 of 3 fresh runs"
         in answer.stdout
@@ -62,15 +47,14 @@ def test_the_record_is_sealed_and_complies(suite: Run, replication: Path) -> Non
     assert all(
         run["foreign_cpu_share"] is None or run["foreign_cpu_share"] >= 0 for run in record["runs"]
     )
-    answer = suite("check", replication)
-    assert answer.returncode == 0, answer.stdout
+    suite.done(f"check {replication}")
 
 
 def test_the_same_command_keeps_finished_runs(
     suite: Run, original: Path, replication: Path
 ) -> None:
     before = {path: (path / RUN).read_bytes() for path in replication.glob("run_*")}
-    answer = suite("reproduce", original, "--org", "lab", "--output", replication, "--json")
+    answer = suite.typed(f"reproduce {original} --org lab --output {replication} --json")
     assert answer.stderr.count("finished before, kept") == 3
     printed = json.loads(answer.stdout)
     assert (printed["format"], printed["comparisons"]["losses"]["verdict"]) == (
@@ -87,33 +71,32 @@ def test_invented_losses_are_refuted_by_the_fresh_runs_and_a_replay(
     forged = EditableBundle(Path(shutil.copytree(original, tmp_path / "forged")))
     forged.steps.loc[forged.steps.index[2:], "loss"] *= 1.02
     forged.save()
-    answer = suite("reproduce", forged.path, "--output", tmp_path / "lab")
-    assert answer.returncode == 1, answer.stderr
+    answer = suite.refused(f"reproduce {forged.path} --output {tmp_path}/lab", code=1)
     assert "losses: refuted" in answer.stdout and "a replay contradicts the losses" in answer.stdout
 
 
 def test_a_bundle_that_was_changed_is_refused(suite: Run, original: Path, tmp_path: Path) -> None:
     run = Path(shutil.copytree(original, tmp_path / "run"))
     (run / RUN).write_text((run / RUN).read_text() + " ")
-    answer = suite("reproduce", run)
-    assert answer.returncode == 2 and "is not a file that MANIFEST.sha256 seals" in answer.stderr
+    answer = suite.refused(f"reproduce {run}")
+    assert "is not a file that MANIFEST.sha256 seals" in answer.stderr
 
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--runs", 2), "--runs must be from 3 to 100, not 2."),
-        (("--org", "Lab & Co"), "--org 'Lab & Co' must be lower-case letters"),
-        (("--implementation", "."), "which is in the checkout; leave --implementation out"),
-        (("--data", "/none"), "neither a data set of the workload"),
+        ("--runs 2", "--runs must be from 3 to 100, not 2."),
+        ("--org 'Lab & Co'", "--org 'Lab & Co' must be lower-case letters"),
+        ("--implementation .", "which is in the checkout; leave --implementation out"),
+        ("--data /none", "neither a data set of the workload"),
     ],
     ids=str,
 )
 def test_what_cannot_be_made_again_is_refused_in_a_sentence(
-    suite: Run, original: Path, options: tuple[object, ...], sentence: str
+    suite: Run, original: Path, options: str, sentence: str
 ) -> None:
-    answer = suite("reproduce", original, *options)
-    assert answer.returncode == 2 and sentence in answer.stderr
+    answer = suite.refused(f"reproduce {original} {options}")
+    assert sentence in answer.stderr
 
 
 def test_runs_of_several_entries_are_refused(suite: Run, original: Path, tmp_path: Path) -> None:
@@ -121,8 +104,8 @@ def test_runs_of_several_entries_are_refused(suite: Run, original: Path, tmp_pat
     other = EditableBundle(Path(shutil.copytree(original, tmp_path / "runs" / "two")))
     other.request["global_batch_size"] = 15
     other.save()
-    answer = suite("reproduce", tmp_path / "runs")
-    assert answer.returncode == 2 and "it differs in global_batch_size" in answer.stderr
+    answer = suite.refused(f"reproduce {tmp_path}/runs")
+    assert "it differs in global_batch_size" in answer.stderr
 
 
 def test_an_entry_shows_its_replication(original: Path, replication: Path, tmp_path: Path) -> None:

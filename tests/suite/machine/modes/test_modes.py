@@ -179,7 +179,6 @@ def test_several_modes_one_after_the_other_restore_what_was_before_the_first(boa
     ("wanted", "words"),
     [
         (WantedMode("MAXM"), "did you mean 'MAXN'"),
-        (WantedMode(cores="9"), "this machine has 8, numbered 0 to 7"),
         (WantedMode(cores="7-9"), "There are no cores '7-9'"),
         (WantedMode(cores="four"), "names no cores"),
         (WantedMode(cpu_mhz=1700), "the nearest are 115, 1190, 1421, 1498, 1907, 2266 MHz"),
@@ -187,7 +186,6 @@ def test_several_modes_one_after_the_other_restore_what_was_before_the_first(boa
         (WantedMode(governor="perfomance"), "did you mean 'performance'"),
         (WantedMode(turbo="on"), "no switch for turbo"),
         (WantedMode(fan="300"), "0 to 255"),
-        (WantedMode(), "Name a mode or a setting"),
     ],
 )
 def test_an_impossible_mode_is_refused_before_anything_changes(

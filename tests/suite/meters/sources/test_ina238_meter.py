@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.catalog.power import Coverage, load_power_rules, totals
+from suite.catalog.power import load_power_rules, totals
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.ina238 import Ina238Meter
 
@@ -17,15 +17,6 @@ def chip(number: int, microwatts: str) -> dict[str, str]:
     """A chip as hwmon shows it."""
     folder = f"sys/class/hwmon/hwmon{number}"
     return {f"{folder}/name": "ina238\n", f"{folder}/power1_input": microwatts}
-
-
-def test_thors_chip_is_the_boards_input(tree) -> None:
-    meter = Ina238Meter(tree(THOR | chip(4, "124486000\n")))
-    meter.open(MeteredProcess(1, Path("/data")))
-    (reading,) = meter.read()
-    (total,) = totals(load_power_rules(), [(reading.source, reading.channel)])
-    assert (reading.value, reading.unit) == (pytest.approx(124.486), "W")
-    assert (total.rule.name, total.rule.coverage) == ("AGX Thor input", Coverage.BOARD)
 
 
 @pytest.mark.parametrize(

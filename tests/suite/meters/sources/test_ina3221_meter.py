@@ -160,37 +160,6 @@ def test_a_board_of_unknown_rails_has_readings_but_no_total(tree, replay: Replay
 
 
 NANO = iio("6-0040", ["POM_5V_IN", "POM_5V_GPU", "POM_5V_CPU"], 3000)
-INPUT = "sys/bus/i2c/drivers/ina3221x/6-0040/iio:device0/in_power0_input"
-
-
-def nano_energy(tree, replay: Replay, inputs: list[str]):
-    """Energy of a Nano whose input rail reads these texts, one a second."""
-    readings = replay(
-        Ina3221Meter(tree(NANO)), [write(tree, {**NANO, INPUT: text}) for text in inputs]
-    )
-    (total,) = totals(load_power_rules(), zip(readings["source"], readings["channel"], strict=True))
-    return energy_of(channels_of_frame(readings), total, 0, (len(inputs) - 1) * 10**9)
-
-
-def test_negative_and_absurd_readings_are_left_out(tree, replay: Replay) -> None:
-    energy = nano_energy(
-        tree, replay, ["3000\n", "-9000\n", "3000\n", "3000\n", "4294967295\n", "3000\n"]
-    )
-    assert energy.energy_j == pytest.approx(15.0)
-    assert energy.rejected == 2
-
-
-def test_a_rail_that_does_not_answer_for_a_while_is_a_gap(tree, replay: Replay) -> None:
-    energy = nano_energy(tree, replay, ["3000\n", "3000\n", *["\n"] * 4, *["3000\n"] * 55])
-    assert (energy.gaps, energy.longest_gap_s) == (1, 5.0)
-    assert energy.coverage == pytest.approx(55 / 60)
-    assert energy.energy_j == pytest.approx(180.0)
-
-
-def test_a_sensor_that_dies_during_the_run_gives_no_energy(tree, replay: Replay) -> None:
-    energy = nano_energy(tree, replay, ["3000\n"] * 5 + ["\n"] * 6)
-    assert energy.energy_j is None
-    assert "the last reading is 6 s before the end" in (energy.reason or "")
 
 
 def test_a_monitor_that_answers_nothing_at_all_is_an_error(tree) -> None:

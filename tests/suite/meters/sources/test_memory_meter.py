@@ -30,15 +30,6 @@ def opened(root: Path, pid: int = 100) -> MemoryMeter:
     return meter
 
 
-def test_sizes_are_in_bytes(tree) -> None:
-    root = tree({"proc/meminfo": MEMINFO})
-    assert values(opened(root).read()) == {
-        "available": 3_072_000_000,
-        "used": 1_084_416_000,
-        "swap_used": 512_000_000,
-    }
-
-
 def test_the_tree_holds_what_its_processes_hold_and_a_zombie_holds_nothing(tree) -> None:
     processes = {
         "proc/100/stat": "100 (python) S 1",

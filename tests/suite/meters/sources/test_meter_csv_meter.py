@@ -3,7 +3,6 @@ from pathlib import Path
 
 import pytest
 
-from suite.catalog.power import Coverage, Tier, load_power_rules, totals
 from suite.errors import SuiteError
 from suite.meters.meter import MeteredProcess, Reading
 from suite.meters.settings import load_settings
@@ -52,16 +51,6 @@ def test_only_rows_written_during_the_run_are_read_each_once_and_whole(tree) -> 
     append(root, "00\nnot a row\n\n4,3000\n")
     assert values(meter.read()) == [2.0, 3.0]
     assert meter.read() == []
-
-
-def test_the_settings_say_what_the_channel_is_worth(tree) -> None:
-    root = machine(tree, "Time,Power (mW)\n")
-    meter = opened(root)
-    append(root, "1,1\n")
-    (total,) = totals(
-        load_power_rules(), ((reading.source, reading.channel) for reading in meter.read())
-    )
-    assert (total.rule.coverage, total.rule.tier) == (Coverage.BOARD, Tier.ANALYSER)
 
 
 @pytest.mark.parametrize("form", ["{:.3f}", "iso"])

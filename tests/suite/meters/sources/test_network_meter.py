@@ -32,20 +32,6 @@ def board(tree) -> Path:
     )
 
 
-def test_every_interface_that_is_up_is_read_and_the_loopback_is_not(tree) -> None:
-    root = board(tree)
-    meter = NetworkMeter(root)
-    assert meter.availability().available
-    meter.open(MeteredProcess(1, Path("/data")))
-    (root / "sys/class/net/eth0/statistics/tx_bytes").write_text("5000\n")
-    found = {(reading.channel, reading.value, reading.unit) for reading in meter.read()}
-    assert {each for each in found if each[0].startswith("eth")} == {
-        ("eth0.sent", 5000, "B"),
-        ("eth0.received", 1000, "B"),
-    }
-    assert {channel.split(".")[0] for channel, _, _ in found} == {"eth0", "wlan0", "br0"}
-
-
 def test_an_interface_that_disappears_during_the_run_is_no_longer_read(tree) -> None:
     root = board(tree)
     meter = NetworkMeter(root)

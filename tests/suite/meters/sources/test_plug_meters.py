@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from suite.catalog.power import Coverage, Tier, load_power_rules, totals
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.shelly import ShellyMeter
 from suite.meters.sources.tasmota import TasmotaMeter
@@ -29,9 +28,6 @@ TASMOTA = {
         "Time": "2027-01-01T00:00:00",
         "ENERGY": {"Total": 1.2, "Power": 7, "Voltage": 230, "Current": 0.064},
     }
-}
-STRIP = {
-    "StatusSNS": {"ENERGY": {"Power": [7, 5], "Voltage": [230, 231], "Current": [0.064, 0.05]}}
 }
 
 Plug = Callable[[Any], str]
@@ -73,42 +69,6 @@ def plug() -> Iterator[Plug]:
 def named(tree: Any, text: str) -> Path:
     """A machine beside which a plug stands."""
     return tree({"etc/edge-training-suite/meters.toml": text})
-
-
-def test_a_shelly_gives_power_at_the_wall(tree, plug: Plug, eventually) -> None:
-    meter = ShellyMeter(named(tree, f'[shelly]\naddress = "{plug(SHELLY)}"\nswitch = 1\n'))
-    assert meter.availability().available
-    meter.open(MeteredProcess(1, Path("/data")))
-    readings = eventually(meter.read)
-    meter.close()
-    values = {reading.channel: (reading.value, reading.unit) for reading in readings[:4]}
-    assert values == {
-        "power": (7.4, "W"),
-        "voltage": (231.2, "V"),
-        "current": (0.061, "A"),
-        "energy": (1000.5 * 3600, "J"),
-    }
-    assert set(plug.asked) == {"/rpc/Switch.GetStatus?id=1"}  # type: ignore[attr-defined]
-    (total,) = totals(
-        load_power_rules(), ((reading.source, reading.channel) for reading in readings)
-    )
-    assert (total.rule.coverage, total.rule.tier) == (Coverage.WALL, Tier.WALL_METER)
-
-
-@pytest.mark.parametrize(
-    ("answer", "power_w", "current_a"),
-    [(TASMOTA, 7.0, 0.064), (STRIP, 12.0, 0.114)],
-    ids=["plug", "strip"],
-)
-def test_a_tasmota_plug_gives_power_at_the_wall(
-    tree, plug: Plug, eventually, answer: Any, power_w: float, current_a: float
-) -> None:
-    meter = TasmotaMeter(named(tree, f'tasmota = {{ address = "{plug(answer)}" }}\n'))
-    assert meter.availability().available
-    meter.open(MeteredProcess(1, Path("/data")))
-    values = {reading.channel: reading.value for reading in eventually(meter.read)}
-    meter.close()
-    assert values == {"power": power_w, "voltage": 230.0, "current": pytest.approx(current_a)}
 
 
 @pytest.mark.parametrize(

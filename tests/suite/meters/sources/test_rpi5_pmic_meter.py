@@ -2,7 +2,6 @@ from pathlib import Path
 
 import pytest
 
-from suite.catalog.power import Tier, load_power_rules, totals
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.rpi5_pmic import Rpi5PmicMeter, parse_pmic
 
@@ -97,20 +96,12 @@ def test_an_answer_without_rails_is_none(answer: str) -> None:
     assert parse_pmic(answer) == {}
 
 
-def test_the_sum_of_rails_is_an_estimate(tmp_path: Path, eventually) -> None:
+def test_the_program_that_is_started_costs_something(tmp_path: Path, eventually) -> None:
     meter = Rpi5PmicMeter(install(tmp_path, f"cat <<'END'\n{WITH_INDEX}END"))
-    assert meter.availability().available
     meter.open(MeteredProcess(1, Path("/data")))
-    readings = eventually(meter.read)
+    eventually(meter.read)
     meter.close()
-    (total,) = totals(
-        load_power_rules(), ((reading.source, reading.channel) for reading in readings)
-    )
-    assert total.rule.tier is Tier.ESTIMATE
-    assert sum(
-        reading.value for reading in readings if reading.channel in total.channels
-    ) == pytest.approx(POWER_W)
-    assert meter.helper_cost_s() > 0  # a program was started
+    assert meter.helper_cost_s() > 0
 
 
 def test_a_raspberry_pi_4_has_the_program_but_not_the_sensor(tmp_path: Path) -> None:

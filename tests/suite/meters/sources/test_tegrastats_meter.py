@@ -87,19 +87,6 @@ def test_rails_gpu_and_memory_controller_are_read_from_every_release(release: st
     assert found["memory_controller.frequency"] == (emc_hz, "Hz")
 
 
-@pytest.mark.parametrize("release", LINES)
-def test_each_release_has_one_total(release: str) -> None:
-    assert (
-        len(
-            totals(
-                load_power_rules(),
-                (("tegrastats", channel) for channel in parse_line(LINES[release][0])),
-            )
-        )
-        == 1
-    )
-
-
 def test_without_root_a_line_has_no_rails_and_maybe_no_frequency() -> None:
     found = parse_line(
         "RAM 1/3964MB (lfb 21x4MB) SWAP 0/0MB (cached 0MB) CPU [1%@102] EMC_FREQ 0% GR3D_FREQ 78%"

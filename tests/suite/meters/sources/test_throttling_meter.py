@@ -20,20 +20,6 @@ def values(root: Path) -> dict[str, float]:
     return {reading.channel: reading.value for reading in meter.read()}
 
 
-def test_the_raspberry_pis_flags_now_and_since_boot(tree) -> None:
-    found = values(tree({FLAGS: "50005\n"}))  # under-voltage and throttled, now and before
-    assert found == {
-        "under_voltage": 1,
-        "under_voltage.since_boot": 1,
-        "frequency_capped": 0,
-        "frequency_capped.since_boot": 0,
-        "throttled": 1,
-        "throttled.since_boot": 1,
-        "soft_temperature_limit": 0,
-        "soft_temperature_limit.since_boot": 0,
-    }
-
-
 @pytest.mark.parametrize(
     ("flags", "active"),
     [  # as owners of boards published them
@@ -75,30 +61,6 @@ def test_a_mainline_kernel_tells_of_under_voltage_alone(tree) -> None:
     assert values(tree({**hwmon, FLAGS: "0\n"}))["under_voltage"] == 0, (
         "the firmware's flags are read where there are any"
     )
-
-
-def test_jetson_counts_over_current_and_x86_heat_and_cooling_that_slows_down_shows_but_fans_do_not(
-    tree,
-) -> None:
-    found = values(
-        tree(
-            {
-                "sys/class/hwmon/hwmon3/oc1_event_cnt": "2\n",
-                "sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count": "7\n",
-                "sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count": "9\n",
-                "sys/class/thermal/cooling_device0/type": "pwm-fan\n",
-                "sys/class/thermal/cooling_device0/cur_state": "3\n",
-                "sys/class/thermal/cooling_device1/type": "cpufreq-cpu0\n",
-                "sys/class/thermal/cooling_device1/cur_state": "4\n",
-            }
-        )
-    )
-    assert found == {
-        "over_current.oc1": 2,
-        "thermal.core.cpu0": 7,
-        "thermal.package.cpu0": 9,
-        "cooling.1.cpufreq-cpu0": 1,
-    }
 
 
 def test_a_throttled_run_is_told_by_which_channel_and_how_long(tree, replay) -> None:

@@ -47,6 +47,7 @@ def test_the_energy_of_an_attached_trace_is_that_of_its_power(
     good_bundle: Path, trace: Path
 ) -> None:
     before = Bundle(good_bundle).json("summary.json")
+    assert api.energy_figure(good_bundle)["value"] is None, "no meter was there"
     found = api.attach_power(
         good_bundle, trace, covers="wall", tier="analyser", command=("suite", "power", "attach")
     )
@@ -85,13 +86,6 @@ def test_the_leaderboard_says_that_the_trace_was_attached(good_bundle: Path, tra
     figures = api.load(good_bundle).figures
     (energy,) = figures[figures["figure"] == "energy_j"].to_dict("records")
     assert (energy["tier"], energy["attached"]) == ("analyser", True)
-
-
-def test_a_bundle_with_a_trace_complies(good_bundle: Path, trace: Path) -> None:
-    api.attach_power(good_bundle, trace, covers="wall", tier="analyser")
-    findings = check_bundle(good_bundle).findings
-    assert {finding.check for finding in findings} <= {"baseload-measured", "baseload-meter"}
-    assert check_bundle(good_bundle).complies
 
 
 def test_the_readings_of_a_trace_are_not_counted_as_the_recorder_s(
@@ -138,7 +132,9 @@ def test_a_second_trace_replaces_the_first(good_bundle: Path, trace: Path) -> No
         "wall.wall meter",
         "clock_error",
     }
-    assert check_bundle(good_bundle).complies
+    verdict = check_bundle(good_bundle)
+    assert verdict.complies
+    assert {one.check for one in verdict.findings} <= {"baseload-measured", "baseload-meter"}
 
 
 def test_a_dry_run_writes_nothing(good_bundle: Path, trace: Path) -> None:
@@ -236,15 +232,6 @@ def test_a_large_file_is_kept_averaged_and_checked(
         found.read.trace.averaged,
     )
     assert "attached-trace" not in {finding.check for finding in check_bundle(good_bundle).findings}
-
-
-def test_a_run_without_any_meter_gets_an_energy(tmp_path: Path) -> None:
-    bundle = make_bundle(tmp_path / "run")
-    path = tmp_path / "logger.csv"
-    path.write_text(made_trace(course_of(Bundle(bundle))), encoding="utf-8")
-    assert api.energy_figure(bundle)["value"] is None
-    found = api.attach_power(bundle, path, covers="wall", tier="analyser")
-    assert api.energy_figure(bundle)["value"] == pytest.approx(7.0 * found.course.run_s, rel=0.05)
 
 
 def test_a_power_pulse_places_a_run_among_equal_ones(tmp_path: Path) -> None:
@@ -419,8 +406,7 @@ def test_a_run_on_several_nodes_is_refused(tmp_path: Path, trace: Path) -> None:
 def test_the_command_says_what_it_understood_and_found(
     suite: Callable[..., object], good_bundle: Path, trace: Path
 ) -> None:
-    answer = suite("power", "attach", good_bundle, trace, "--covers", "board")
-    assert answer.returncode == 0, answer.stderr  # type: ignore[attr-defined]
+    answer = suite.done(f"power attach {good_bundle} {trace} --covers board")
     lines = answer.stdout.splitlines()  # type: ignore[attr-defined]
     assert (
         lines[0]
@@ -430,27 +416,7 @@ def test_the_command_says_what_it_understood_and_found(
     assert "offset -1000." in lines[1] or "offset -999.9" in lines[1]
     assert lines[2].startswith("Energy of the run: ")
     shutil.copy(good_bundle / KEPT, trace.with_suffix(".csv.gz"))
-    again = suite(
-        "power",
-        "attach",
-        good_bundle,
-        trace.with_suffix(".csv.gz"),
-        "--covers",
-        "board",
-        "--dry-run",
-        "--json",
+    again = suite.typed(
+        f"power attach {good_bundle} {trace.with_suffix('.csv.gz')} --covers board --dry-run --json"
     )
     assert json.loads(again.stdout)["fit"]["method"] == "correlation"  # type: ignore[attr-defined]
-
-
-def test_the_command_refuses_with_one_sentence(
-    suite: Callable[..., object], good_bundle: Path, trace: Path
-) -> None:
-    trace.write_text(
-        "time (s),power (W)\n" + "".join(f"{n / 10},5.{n * 7 % 10}\n" for n in range(3000)),
-        encoding="utf-8",
-    )
-    answer = suite("power", "attach", good_bundle, trace, "--covers", "board")
-    assert answer.returncode == 2  # type: ignore[attr-defined]
-    assert answer.stderr.startswith("error: The trace ")  # type: ignore[attr-defined]
-    assert answer.stderr.count("\n") == 1  # type: ignore[attr-defined]
