@@ -12,14 +12,16 @@ from pathlib import Path
 
 import numpy as np
 
-from reporter.figures.svg import Canvas, linear
+from reporter.figures.chart import Caption, Drawing
+from reporter.figures.model import Figure, Named, Plane, through
+from reporter.figures.scales import linear
 from suite.bundle.reader import Bundle
 
-WIDTH, HEIGHT, LEFT, TOP = 420, 260, 48, 34
-STYLE = (
-    "text{font:12px sans-serif;fill:#333}.grid{stroke:#ddd}.l0,.l1,.l2{fill:none;stroke-width:1.6}"
+COLOURS = ("#d55e00", "#0072b2", "#009e73")
+STYLE = "text{font:12px sans-serif;fill:#333}.grid{stroke:#ddd}" + "".join(
+    f".l{index}{{fill:none;stroke-width:1.6;stroke:{colour}}}.c{index}{{fill:{colour}}}"
+    for index, colour in enumerate(COLOURS)
 )
-STYLE += ".l0{stroke:#d55e00}.l1{stroke:#0072b2}.l2{stroke:#009e73}"
 
 
 def main() -> None:
@@ -62,58 +64,29 @@ def deviations(curves: dict[str, np.ndarray]) -> dict[str, float]:
 
 def draw(curves: dict[str, dict[str, np.ndarray]], window: int) -> str:
     """The panels side by side, two in a row."""
-    rows = -(-len(curves) // 2)
-    canvas = Canvas(
-        2 * WIDTH,
-        rows * HEIGHT + 30,
-        "Loss by mini-batch",
-        f"Means over {window} mini-batches, one line per framework",
-    )
     names = sorted({name for by_framework in curves.values() for name in by_framework})
-    for index, name in enumerate(names):
-        canvas.line(LEFT + 130 * index, 14, LEFT + 24 + 130 * index, 14, f"l{index}")
-        canvas.text(LEFT + 30 + 130 * index, 18, name)
-    for index, (workload, by_framework) in enumerate(curves.items()):
-        panel(
-            canvas,
-            (index % 2) * WIDTH,
-            30 + (index // 2) * HEIGHT,
-            workload,
-            by_framework,
-            names,
-            window,
-        )
-    return canvas.svg().replace("<title>", f"<style>{STYLE}</style><title>", 1) + "\n"
-
-
-def panel(
-    canvas: Canvas,
-    x: float,
-    y: float,
-    workload: str,
-    curves: dict[str, np.ndarray],
-    names: list[str],
-    window: int,
-) -> None:
-    """One workload."""
-    highest, steps = (
-        max(float(curve.max()) for curve in curves.values()),
-        max(map(len, curves.values())) * window,
+    panels = tuple(panel(workload, of, names, window) for workload, of in curves.items())
+    about = f"Means over {window} mini-batches, one line per framework"
+    drawing = Drawing(
+        Caption("losses", "Loss by mini-batch", about), Figure(panels, (), (), columns=2)
     )
-    up = linear([highest], y + HEIGHT - 30, y + TOP - 10, 5)
-    along = linear([steps], x + LEFT, x + WIDTH - 20, 5)
-    canvas.text(x + LEFT, y + 14, workload)
-    for tick in up.ticks:
-        canvas.line(x + LEFT, up.at(tick), x + WIDTH - 20, up.at(tick), "grid")
-        canvas.text(x + LEFT - 6, up.at(tick) + 4, f"{tick:g}", anchor="end")
-    for tick in along.ticks:
-        canvas.text(along.at(tick), y + HEIGHT - 12, f"{tick:g}", anchor="middle")
-    for name, curve in curves.items():
-        points = [
-            (along.at((place + 0.5) * window), up.at(float(loss)))
-            for place, loss in enumerate(curve)
-        ]
-        canvas.path(points, f"l{names.index(name)}")
+    return drawing.svg.replace("<title>", f"<style>{STYLE}</style><title>", 1) + "\n"
+
+
+def panel(workload: str, curves: dict[str, np.ndarray], names: list[str], window: int) -> Plane:
+    """One workload."""
+    points = {
+        name: [((place + 0.5) * window, float(loss)) for place, loss in enumerate(curve)]
+        for name, curve in curves.items()
+    }
+    return Plane(
+        "mini-batch",
+        workload,
+        linear([max(map(len, curves.values())) * window], 5),
+        linear([float(curve.max()) for curve in curves.values()], 5),
+        tuple(through(of, f"l{names.index(name)}") for name, of in points.items()),
+        legend=tuple(Named(f"c{index}", name) for index, name in enumerate(names)),
+    )
 
 
 if __name__ == "__main__":

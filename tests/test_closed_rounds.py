@@ -9,9 +9,9 @@ import pytest
 
 import reporter
 from reporter.board.boards import make_boards
+from reporter.figures.for_papers import model_of
 from reporter.pages.leaderboard import _target as target_of
 from reporter.pages.shared import board_title, title_of
-from reporter.papers.entries import model_title
 from suite.bundle.layout import MANIFEST
 from suite.bundle.reader import Bundle
 from suite.catalog import workloads
@@ -63,7 +63,7 @@ def seen(home: Path) -> Seen:
             *map(str, frames.runs.to_dict("records")),
             *(str(asdict(row.scores)) for board in boards for row in board.accepted),
             *((board_title(board), target_of(board)) for board in boards),
-            *((title_of(entry), model_title(entry)) for entry in entries),
+            *((title_of(entry), model_of(entry)) for entry in entries),
             *(setting_of(run.request, round_of(run)) for run in runs),
         ),
     )

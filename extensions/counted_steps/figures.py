@@ -1,14 +1,15 @@
 """Figures 2a to 2h of the Raspberry Pi study from counts of valgrind's cachegrind (`suite
 cachegrind`)."""
 
-import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from reporter.figures.counters import COUNTERS
+from reporter.figures.entries import mean_of
+from reporter.figures.for_papers import rows_panel
+from reporter.figures.model import Estimate, Missing, PaperFigure, Row
 from reporter.papers.measures import Found, Unknown, in_words, ratio
-from reporter.papers.model import Bar, BarGroup, Bars, Estimate, Missing, PaperFigure
 from reporter.papers.records import RecordKind
 from suite.catalog.frameworks import load_framework
 from suite.catalog.papers import Item, Measure
@@ -53,14 +54,12 @@ def draw(item: Item, record: CountedSteps) -> PaperFigure | Missing:
                 f"the record has no {'clock of the cores' if name == 'ipc' else 'times'}: count"
                 " again with `suite cachegrind`"
             )
-        bars = tuple(
-            Bar(load_framework(framework).title, (_scaled(value, counter.factor),), style)
+        rows = [
+            Row(load_framework(framework).title, (value.times(counter.factor),), f"c{style}")
             for style, (framework, value) in enumerate(of.items())
-        )
+        ]
         mark = " (simulated caches)" if name.startswith("l1d") else " (simulated)"
-        panels.append(
-            Bars(counter.title + (mark if name in SIMULATED else ""), (BarGroup("", bars),))
-        )
+        panels.append(rows_panel(counter.title + (mark if name in SIMULATED else ""), rows))
     if names[0] in RATES:
         return PaperFigure(
             tuple(panels),
@@ -82,18 +81,7 @@ def _estimates(record: CountedSteps, name: str) -> dict[str, Estimate]:
         return {framework: Estimate(values[name]) for framework, values in figures(record).items()}
     of = {framework: values[name] for framework, values in rates(record).items()}
     return (
-        {framework: _mean(values) for framework, values in of.items()} if all(of.values()) else {}
-    )
-
-
-def _mean(values: tuple[float, ...]) -> Estimate:
-    mean, deviation = statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0
-    return Estimate(mean, mean - deviation, mean + deviation)
-
-
-def _scaled(of: Estimate, factor: float) -> Estimate:
-    return Estimate(
-        of.value * factor, *(None if end is None else end * factor for end in (of.low, of.high))
+        {framework: mean_of(values) for framework, values in of.items()} if all(of.values()) else {}
     )
 
 

@@ -35,19 +35,29 @@ class Selection:
     groups: tuple[Group, ...]
     note: str
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The sentence, if there is one."""
+        return (self.note,) if self.note else ()
+
+
+def ascending(order: Mapping[str, float]) -> list[str]:
+    """The ids by value; equal values are ordered by id."""
+    return sorted(order, key=lambda name: (order[name], name))
+
 
 def choose(order: Mapping[str, float], group_of: Callable[[str], str], capacity: int) -> Selection:
     """At most ``capacity`` rows that represent every id: the lowest values of each group in turn,
     and one row for the rest of each group.
 
-    Equal values are ordered by id. If there are more groups than rows, the last row represents the
+    If there are more groups than rows, the last row represents the
     remaining groups.
     """
-    ascending = sorted(order, key=lambda name: (order[name], name))
-    if len(ascending) <= capacity:
-        return Selection(tuple(ascending), (), "")
+    every = ascending(order)
+    if len(every) <= capacity:
+        return Selection(tuple(every), (), "")
     members: dict[str, list[str]] = {}
-    for name in ascending:
+    for name in every:
         members.setdefault(group_of(name), []).append(name)
     own = _in_turn(members, max(capacity - len(members), 0))
     left = [
@@ -56,11 +66,11 @@ def choose(order: Mapping[str, float], group_of: Callable[[str], str], capacity:
     ]
     groups = _merged([group for group in left if group.ids], capacity - len(own), order)
     note = (
-        f"{len(own)} of {len(ascending)} entries have a row of their own: the lowest values of each"
+        f"{len(own)} of {len(every)} entries have a row of their own: the lowest values of each"
         " framework in turn. The others share a row per framework: lowest to highest value, with a"
         " mark at the median."
     )
-    return Selection(tuple(name for name in ascending if name in own), groups, note)
+    return Selection(tuple(name for name in every if name in own), groups, note)
 
 
 def _in_turn(members: Mapping[str, list[str]], count: int) -> set[str]:
@@ -77,7 +87,5 @@ def _merged(groups: list[Group], rows: int, order: Mapping[str, float]) -> tuple
     if len(groups) <= rows:
         return tuple(groups)
     kept, rest = groups[: max(rows, 1) - 1], groups[max(rows, 1) - 1 :]
-    ids = sorted(
-        (name for group in rest for name in group.ids), key=lambda name: (order[name], name)
-    )
+    ids = ascending({name: order[name] for group in rest for name in group.ids})
     return (*kept, Group(f"{len(rest)} frameworks", tuple(ids)))

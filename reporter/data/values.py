@@ -33,6 +33,12 @@ def figures_of(frames: Frames, name: str) -> dict[str, Row]:
     return {row["entry_id"]: row for row in found if known(row["value"])}
 
 
+def values_of(frames: Frames, name: str) -> dict[str, float]:
+    """The known values of a figure, by entry id, in the order of the entries."""
+    found = figures_of(frames, name)
+    return {entry: float(found[entry]["value"]) for entry in entries_of(frames) if entry in found}
+
+
 def values_of_runs(frames: Frames, name: str) -> dict[str, list[float]]:
     """A figure's values in the runs of each entry, by entry id, ordered by run id.
 

@@ -60,9 +60,9 @@ def workload_title(name: str, of_round: str | None = None) -> str:
         return name
 
 
-def model_title(workload: str) -> str:
+def model_title(workload: str, of_round: str | None = None) -> str:
     """The title of the workload's model: "LeNet-5"."""
-    return workload_title(workload).partition(" on ")[0]
+    return workload_title(workload, of_round).partition(" on ")[0]
 
 
 def in_words(entry: Mapping[str, object], name: str) -> str:

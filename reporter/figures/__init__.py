@@ -1,5 +1,5 @@
-"""Figures, one module each: tidy frames in, one deterministic SVG with its table out. A module that
-declares CHART or CHARTS is found here."""
+"""Figures: tidy frames in, panels and a table out, and the panels laid out as shapes and SVG. A
+module that declares CHART or CHARTS is found here."""
 
 from functools import cache
 

@@ -1,5 +1,6 @@
 """Hardware and software counters, as in Figure 2 of the Raspberry Pi study."""
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +9,11 @@ from reporter.data.frames import Frames, known, rows_of
 from reporter.data.selection import choose
 from reporter.data.text import digits
 from reporter.data.values import entries_of
-from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, frameworks_legend
-from reporter.figures.panels import Bars, bar_panels
+from reporter.figures.chart import Chart, Context
+from reporter.figures.entries import mean_of
+from reporter.figures.for_papers import flat_rows, rows_panel
+from reporter.figures.model import Estimate, Figure, Missing, PaperFigure, Row, Rows
+from reporter.figures.scales import Scale
 
 MAX_ENTRIES = 12
 
@@ -50,67 +54,49 @@ COUNTERS = (
 )
 
 
-def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
+def describe(frames: Frames, context: Context) -> Figure | Missing:
     """A panel per counter with a bar per entry: run_start to run_stop, all threads and processes,
     evaluations included, per finished epoch."""
     entries = entries_of(frames)
-    values = {counter: _values(frames, counter) for counter in COUNTERS}
-    drawn = [counter for counter in COUNTERS if values[counter]]
-    if not drawn:
-        return NotDrawn(why(frames, COUNTERS))
-    largest = max(
-        (value for of_counter in values.values() for value in of_counter.values()), default=0.0
-    )
-    order = {name: values[drawn[0]].get(name, 2 * abs(largest) + 1) for name in entries}
+    values = {
+        counter: {name: statistics.fmean(of_runs) for name, of_runs in found.items()}
+        for counter in COUNTERS
+        if (found := values_of_runs(frames, counter))
+    }
+    if not values:
+        return Missing(why(frames, COUNTERS))
+    of_first = next(iter(values.values()))
+    order = {name: of_first.get(name, math.inf) for name in entries}
     chosen = choose(order, lambda name: str(entries[name]["framework"]), MAX_ENTRIES)
+    shown = [(str(entries[name]["label"]), [name]) for name in chosen.ids]
+    shown += [(group.label, list(group.ids)) for group in chosen.groups]
     ids = sorted(entries, key=lambda name: (order[name], entries[name]["label"], name))
-    shown: list[tuple[str, tuple[str, ...], str]] = [
-        (entries[name]["label"], (name,), context.entry(name) + "#runs") for name in chosen.ids
-    ]
-    shown += [
-        (group.label, group.ids, context.entry(group.ids[0]) + "#runs") for group in chosen.groups
-    ]
-    names = [(label, target) for label, _, target in shown]
-    panels = [
-        Bars(
-            counter.title,
-            {
-                row: _bar(
-                    [values[counter][name] for name in of_row if name in values[counter]],
-                    context.colour(entries[of_row[0]]["framework"]),
-                )
-                for row, (_, of_row, _) in enumerate(shown)
-                if any(name in values[counter] for name in of_row)
-            },
-        )
-        for counter in drawn
-    ]
-    canvas = bar_panels(CHART.title, CHART.about, names, panels)
-    frameworks_legend(canvas, [entries[name] for name in ids], context)
-    rows = tuple(
+    legend, panels = context.frameworks([entries[name] for name in ids]), list[Rows]()
+    for counter, of_counter in values.items():
+        rows = []
+        for label, names in shown:
+            some = [of_counter[name] for name in names if name in of_counter]
+            style, text = f"c{context.colour(entries[names[0]]['framework'])}", "unknown"
+            bars = (Estimate(max(statistics.median(some), 0.0)),) if some else ()
+            if some:
+                text = digits(statistics.median(some))
+            if len(some) > 1:
+                style, text = f"{style} faint", f"median {text}"
+            link, tips = context.entry(names[0], "runs"), (f"{label}, {counter.title}: {text}",)
+            rows.append(Row(label, bars, style, link, (text,), tips[: len(bars)]))
+        largest = max((row.total for row in rows), default=0.0) or 1.0
+        scale = Scale((0.0, largest))
+        panels.append(Rows(counter.title, scale, tuple(rows), names=legend, has_axis=False))
+    table = tuple(
         (
             entries[name]["label"],
-            *(
-                digits(values[counter][name], 4) if name in values[counter] else "unknown"
-                for counter in drawn
-            ),
+            *(digits(of[name], 4) if name in of else "unknown" for of in values.values()),
         )
         for name in ids
     )
-    return Drawing(
-        canvas,
-        ("entry", *(counter.title for counter in drawn)),
-        rows,
-        _note(frames, drawn, chosen.note),
-    )
-
-
-def _values(frames: Frames, counter: Counter) -> dict[str, float]:
-    """Mean over the runs of each entry, in the shown unit; entries with a run without a value are
-    left out."""
-    return {
-        name: sum(values) / len(values) for name, values in values_of_runs(frames, counter).items()
-    }
+    headings = ("entry", *(counter.title for counter in values))
+    note = _note(frames, list(values), chosen.note)
+    return Figure(tuple(panels), headings, table, note, columns=3)
 
 
 def values_of_runs(frames: Frames, counter: Counter) -> dict[str, list[float]]:
@@ -128,16 +114,6 @@ def values_of_runs(frames: Frames, counter: Counter) -> dict[str, list[float]]:
         name: [value for value in values if value is not None] for name, values in found.items()
     }
     return {name: values for name, values in complete.items() if len(values) == len(found[name])}
-
-
-def _bar(values: Sequence[float], colour: int) -> tuple[float, str, str]:
-    """A bar for one entry, or a faint one for the median of several."""
-    middle = statistics.median(values)
-    return (
-        middle,
-        f"c{colour}" if len(values) == 1 else f"c{colour} faint",
-        digits(middle) if len(values) == 1 else f"median {digits(middle)}",
-    )
 
 
 def _note(frames: Frames, drawn: list[Counter], shared: str) -> str:
@@ -161,12 +137,34 @@ def why(frames: Frames, counters: Sequence[Counter]) -> str:
     return shortest[0] if shortest else "no run has counters"
 
 
+def for_paper(frames: Frames, *figures: str) -> PaperFigure | Missing:
+    """A panel per counter with a bar per entry."""
+    panels, notes, ids = list[Rows](), list[str](), list[str]()
+    drawn = [counter for name in figures for counter in COUNTERS if counter.figure == name]
+    for counter in drawn:
+        values = values_of_runs(frames, counter)
+        found = {name: (mean_of(values[name]),) for name in entries_of(frames) if name in values}
+        if found:
+            rows, more = flat_rows(frames, found)
+            panels.append(rows_panel(counter.title, rows))
+            notes += more
+            ids += found
+    if not panels:
+        return Missing(f"no run has this counter: {why(frames, drawn)}")
+    about = (
+        "All threads and processes from run_start to run_stop, evaluations included; counts are per"
+        " finished epoch."
+    )
+    error_bars = "± one standard deviation over runs"
+    return PaperFigure(tuple(panels), tuple(ids), about, error_bars, tuple(dict.fromkeys(notes)))
+
+
 CHART = Chart(
     "counters",
     "CPU counters",
     "All threads and processes from run_start to run_stop with evaluations; counts are per finished"
     " epoch. Means over runs, one scale per panel.",
+    describe,
     frozenset({"comparison", "study"}),
-    draw,
     position=150,
 )

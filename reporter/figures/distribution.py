@@ -1,27 +1,32 @@
 """Distribution of epoch times over all epochs of all runs, as in Figure 5a of Prashanthi et al."""
 
 import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from reporter.data.frames import Frames, known, rows_of
+from reporter.data.frames import Row as Entry
+from reporter.data.machine_names import machine_name
+from reporter.data.machines import differing_software, machines_of
+from reporter.data.selection import ascending, choose
 from reporter.data.text import digits
 from reporter.data.values import entries_of
-from reporter.figures.chart import (
-    LEFT,
-    RIGHT,
-    UNITS,
-    WIDTH,
-    Chart,
-    Context,
-    Drawing,
-    NotDrawn,
-    choose_rows,
-    frameworks_legend,
-    rows_chart,
+from reporter.figures.chart import Chart, Context, rows_of_entries
+from reporter.figures.energy import ENERGY, Drawn, of_kinds
+from reporter.figures.entries import estimates
+from reporter.figures.for_papers import MAX_ROWS, Notes, context_of, labels_of
+from reporter.figures.model import Estimate, Figure, Marks, Missing, PaperFigure, Row, Rows
+from reporter.figures.scales import UNITS, fitting_closely, in_units
+
+AXES = {"end_to_end_s": "time per epoch, s", "energy_j": "energy per epoch, J"}
+MIN_EPOCHS = 2
+MAX_NAMES = 4
+"""Of software that differs, in a caption."""
+INSTANCES = (
+    "Boards of a kind are distinguished by the first six digits of a digest of their serial number."
 )
-from reporter.figures.svg import close, in_units, logarithmic, spans_a_decade
 
 
-def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
+def describe(frames: Frames, context: Context) -> Figure | Missing:
     """One row per entry, in seconds: a mark per epoch after the first, a box between the quartiles,
     a line at the median."""
     entries, entry_of = (
@@ -29,48 +34,49 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
         dict(zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True)),
     )
     epochs: dict[str, list[float]] = {}
-    for row in rows_of(frames.epochs[frames.epochs["epoch"] > 1].sort_values(["run_id", "epoch"])):
-        if known(row["end_to_end_s"]):
-            epochs.setdefault(entry_of[row["run_id"]], []).append(float(row["end_to_end_s"]))
+    for each in rows_of(frames.epochs[frames.epochs["epoch"] > 1].sort_values(["run_id", "epoch"])):
+        if known(each["end_to_end_s"]):
+            epochs.setdefault(entry_of[each["run_id"]], []).append(float(each["end_to_end_s"]))
     epochs = {name: values for name, values in epochs.items() if len(values) > 1}
     if not epochs:
-        return NotDrawn("no entry has two epochs after the first")
-    medians = {name: statistics.median(values) for name, values in epochs.items()}
-    chosen = choose_rows(medians, entries, context.max_rows)
-    ids = chosen.ids
-    every = [*(value for name in ids for value in epochs[name]), *medians.values()]
-    scale = in_units(
-        every, "s", LEFT, WIDTH - RIGHT, logarithmic if spans_a_decade(every) else close
-    )
-    chart = rows_chart(
-        CHART.title,
-        CHART.about,
-        len(ids) + len(chosen.groups),
-        scale,
-        f"{UNITS[scale.unit]} per epoch (axis may not start at 0)",
-    )
-    frameworks_legend(chart.canvas, [entries[name] for name in ids], context)
-    rows = []
-    for index, name in enumerate(ids):
-        values, y, label = epochs[name], chart.y(index), entries[name]["label"]
-        low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
-        variation = statistics.stdev(values) / statistics.fmean(values)
-        style = context.colour(entries[name]["framework"])
-        chart.name(index, label, context.entry(name) + "#runs")
-        tip = f"{label}: median {digits(middle)} s, coefficient of variation {variation:.1%}"
-        chart.canvas.rect(
-            scale.at(low), y - 9, max(scale.at(high) - scale.at(low), 1), 18, f"c{style} faint", tip
+        return Missing("no entry has two epochs after the first")
+    quartiles = {name: Estimate.between_quartiles(values) for name, values in epochs.items()}
+    medians = {name: one.value for name, one in quartiles.items()}
+    variations = {
+        name: statistics.stdev(values) / statistics.fmean(values) for name, values in epochs.items()
+    }
+
+    def row(name: str) -> Row:
+        label = entries[name]["label"]
+        return Row(
+            label,
+            (quartiles[name],),
+            f"c{context.colour(entries[name]['framework'])}",
+            context.entry(name, "runs"),
+            tips=(
+                f"{label}: median {digits(medians[name])} s, coefficient of variation"
+                f" {variations[name]:.1%}",
+            ),
+            singles=tuple(epochs[name]),
         )
-        chart.canvas.line(scale.at(middle), y - 11, scale.at(middle), y + 11, f"l{style} curve")
-        for value in values:
-            chart.canvas.line(scale.at(value), y - 5, scale.at(value), y + 5, f"l{style}")
-    chart.share(chosen, medians, "s", context)
-    for name in sorted(medians, key=lambda name: (medians[name], name)):
+
+    rows, note = rows_of_entries(medians, entries, row, "s", context)
+    every = [*medians.values(), *(value for each in rows for value in each.singles)]
+    scale = in_units(every, "s", fitting_closely)
+    panel = Rows(
+        f"{UNITS[scale.unit]} per epoch (axis may not start at 0)",
+        scale,
+        rows,
+        marks=Marks.BANDS,
+        names=context.frameworks([entries[name] for name in epochs]),
+    )
+    table = []
+    for name in ascending(medians):
         values = epochs[name]
-        low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
-        variation = statistics.stdev(values) / statistics.fmean(values)
-        numbers = map(digits, (min(values), low, middle, high, max(values)))
-        rows.append((entries[name]["label"], str(len(values)), *numbers, f"{100 * variation:.1f}"))
+        low, high = quartiles[name].ends
+        numbers = map(digits, (min(values), low, medians[name], high, max(values)))
+        variation = f"{100 * variations[name]:.1f}"
+        table.append((entries[name]["label"], str(len(values)), *numbers, variation))
     headings = (
         "entry",
         "epochs",
@@ -81,14 +87,117 @@ def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
         "highest, s",
         "coefficient of variation, %",
     )
-    return Drawing(chart.canvas, headings, tuple(rows), chosen.note)
+    return Figure((panel,), headings, tuple(table), note)
+
+
+def for_paper(frames: Frames, column: str) -> PaperFigure | Missing:
+    """A column of AXES of every epoch after the first; a row per entry and board, an energy in a
+    panel per kind of instrument."""
+    axis, values = AXES[column], _values(frames, column)
+    if not values:
+        return Missing(
+            f"no entry has {MIN_EPOCHS} epochs after the first with a known"
+            f" {axis.partition(',')[0]}"
+        )
+    entries = entries_of(frames)
+    sensor_of = ENERGY if column == "energy_j" else None
+    names = labels_of([{**entries[name], "entry_id": f"{name} {board}"} for name, board in values])
+    labels = {
+        (name, board): names[f"{name} {board}"] + (f" · board {board}" if board else "")
+        for name, board in values
+    }
+    measured = estimates(frames, sensor_of) if sensor_of else entries
+    ids = sorted({name for name, _ in values if name in measured})
+
+    def rows(of_kind: Sequence[str]) -> Drawn:
+        chosen = {key: found for key, found in values.items() if key[0] in of_kind}
+        boxes, notes = _boxes(frames, chosen, labels)
+        return boxes, notes, of_kind
+
+    panels, notes, drawn = of_kinds(frames, sensor_of, axis, ids, rows, _panel)
+    about = (
+        f"Every epoch after the first of every run: mark; box: quartiles; line: median. {INSTANCES}"
+    )
+    every = tuple(sorted({*notes, *_software_notes(frames, values)}))
+    return PaperFigure(panels, drawn, about, "", every, sensor_of)
+
+
+def _panel(axis: str, rows: Sequence[Row]) -> Rows:
+    singles = [value for row in rows for value in row.singles]
+    return Rows(axis, fitting_closely(singles), tuple(rows), marks=Marks.BANDS)
+
+
+def _software_notes(frames: Frames, values: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """A warning for each entry whose boards differ in software, which varies times more than boards
+    do (Section 5.4.4 of the study)."""
+    machines, boards = (
+        machines_of(frames),
+        {entry: {board for other, board in values if other == entry} for entry, _ in values},
+    )
+    for entry, of_entry in sorted(boards.items()):
+        runs = [str(run["run_id"]) for run in rows_of(frames.runs) if run["entry_id"] == entry]
+        differing = differing_software(machines[run] for run in runs) if len(of_entry) > 1 else ()
+        if differing:
+            more = f" and {len(differing) - MAX_NAMES} more" if len(differing) > MAX_NAMES else ""
+            yield (
+                f"Software differs between boards ({machine_name(entries_of(frames)[entry])}:"
+                f" {', '.join(differing[:MAX_NAMES])}{more})."
+            )
+
+
+def _values(frames: Frames, column: str) -> dict[tuple[str, str], list[float]]:
+    """Values by entry id and board; a board is empty where all runs of an entry are of one, or its
+    digest is unknown."""
+    run_of, machines = {row["run_id"]: row for row in rows_of(frames.runs)}, machines_of(frames)
+    boards = {name: machine.board or "" for name, machine in machines.items()}
+    found: dict[tuple[str, str], list[float]] = {}
+    for row in rows_of(frames.epochs.sort_values(["run_id", "epoch"])):
+        run: Entry = run_of[row["run_id"]]
+        if row["epoch"] > 1 and known(row[column]):
+            found.setdefault((run["entry_id"], boards[row["run_id"]]), []).append(
+                float(row[column])
+            )
+    return {key: values for key, values in sorted(found.items()) if len(values) >= MIN_EPOCHS}
+
+
+def _boxes(
+    frames: Frames,
+    values: dict[tuple[str, str], list[float]],
+    labels: Mapping[tuple[str, str], str],
+) -> tuple[list[Row], Notes]:
+    """A row per entry and board, below its machine where there are several."""
+    entries, context = entries_of(frames), context_of(frames)
+    keys = {f"{entry} {board}": (entry, board) for entry, board in values}
+    chosen = choose(
+        {text: statistics.median(values[key]) for text, key in keys.items()},
+        lambda text: str(entries[keys[text][0]]["framework"]),
+        MAX_ROWS,
+    )
+    machines = {entry: machine_name(entries[entry]) for entry, _ in values}
+    are_several = len(set(machines.values())) > 1
+    rows = []
+    for key in (keys[text] for text in chosen.ids):
+        style = f"c{context.colour(entries[key[0]]['framework'])}"
+        heading = machines[key[0]] if are_several else ""
+        rows.append(_box(labels[key], style, values[key], heading))
+    order = list(dict.fromkeys(row.heading for row in rows))
+    rows.sort(key=lambda row: order.index(row.heading))
+    for group in chosen.groups:
+        shared = [value for text in group.ids for value in values[keys[text]]]
+        rows.append(_box(group.label, f"c{context.colour(group.name)}", shared, "others"))
+    return rows, chosen.notes
+
+
+def _box(label: str, style: str, values: Sequence[float], heading: str) -> Row:
+    quartiles = (Estimate.between_quartiles(values),)
+    return Row(label, quartiles, style, singles=tuple(values), is_group=True, heading=heading)
 
 
 CHART = Chart(
     "distribution",
     "Distribution of epoch times",
     "One mark per epoch, without first epochs; box: lower to upper quartile, thick line: median.",
+    describe,
     frozenset({"figures"}),
-    draw,
     position=60,
 )

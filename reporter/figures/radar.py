@@ -1,18 +1,18 @@
 """Radar chart of frameworks along several figures, as in Figure 1d of the Raspberry Pi study."""
 
-import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from reporter.data.frames import Frames, Row
+from reporter.data.framework_names import framework_name
+from reporter.data.selection import ascending
 from reporter.data.text import digits
-from reporter.data.values import entries_of, figures_of
-from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, legend
-from reporter.figures.svg import Canvas
+from reporter.data.values import entries_of, figures_of, values_of
+from reporter.figures.chart import Chart, Context
+from reporter.figures.for_papers import Notes, context_of
+from reporter.figures.model import Figure, Missing, Named, PaperFigure, Polygon, Radar
 
 MAX_SERIES, MIN_AXES = 4, 3
-WIDTH, HEIGHT, RADIUS, LINE = 900, 530, 165, 14
-CENTRE = (WIDTH / 2, 310)
 
 
 @dataclass(frozen=True)
@@ -41,56 +41,67 @@ AXES = (
 )
 
 
-def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
+def describe(frames: Frames, context: Context) -> Figure | Missing:
     """One polygon per framework (its fastest entry), at most MAX_SERIES; along each axis
     value/best, or best/value where less is better."""
-    chosen = series(frames)
-    if len(chosen) < 2:
-        return NotDrawn("fewer than two frameworks have finished two epochs")
-    axes, shares = shares_of(frames, chosen)
-    if len(axes) < MIN_AXES:
-        return NotDrawn(f"fewer than {MIN_AXES} figures are known for all of the frameworks")
-    entries = entries_of(frames)
-    values = _values(frames, axes, chosen)
-    canvas = _web(axes)
-    for name in chosen:
-        style, label = context.colour(entries[name]["framework"]), entries[name]["label"]
-        points = [_at(index, len(axes), shares[name][index]) for index in range(len(axes))]
-        canvas.path(points, f"c{style} area", closed=True)
-        canvas.path(points, f"l{style} curve", closed=True)
-        with canvas.link(context.entry(name), label):
-            for index, point in enumerate(points):
-                canvas.dot(
-                    *point,
-                    f"c{style}",
-                    f"{label}, {axes[index].title}:"
-                    f" {digits(values[name][index] * axes[index].factor)}",
-                )
-    for line, name in enumerate(chosen):  # one below the other: labels can be long
-        legend(
-            canvas,
-            [(f"c{context.colour(entries[name]['framework'])}", entries[name]["label"])],
-            20,
-            10 + 18 * line,
+    found, entries = shares_of(frames), entries_of(frames)
+    if isinstance(found, Missing):
+        return found
+    axes, shares = found
+    polygons, rows = list[Polygon](), list[tuple[str, ...]]()
+    for name, of_entry in _values(frames, axes, shares).items():
+        label, style = entries[name]["label"], context.colour(entries[name]["framework"])
+        texts = [digits(value * axis.factor) for axis, value in zip(axes, of_entry, strict=True)]
+        tips = (f"{label}, {axis.title}: {text}" for axis, text in zip(axes, texts, strict=True))
+        link = context.entry(name)
+        polygons.append(Polygon(label, style, tuple(shares[name]), tuple(tips), link))
+        rows.append((label, *texts))
+    better = {1: "more", -1: "less"}
+    titles = tuple(f"{axis.title}\n({better[axis.better]} is better)" for axis in axes)
+    legend = tuple(Named(f"c{one.style}", one.label) for one in polygons)
+    panel = Radar(titles, tuple(polygons), legend)
+    headings, omitted = ("entry", *(axis.title for axis in axes)), len(entries) - len(shares)
+    notes = [*_left_out(axes)]
+    if omitted:
+        notes.append(
+            f"{omitted} entries that are not the fastest of their framework are not drawn."
         )
-    rows = tuple(
-        (
-            entries[name]["label"],
-            *(digits(value * axis.factor) for axis, value in zip(axes, values[name], strict=True)),
-        )
-        for name in chosen
-    )
-    return Drawing(
-        canvas,
-        ("entry", *(axis.title for axis in axes)),
-        rows,
-        _note(axes, entries.keys() - set(chosen)),
-    )
+    return Figure((panel,), headings, tuple(rows), " ".join(notes))
 
 
-def shares_of(frames: Frames, entries: list[str]) -> tuple[list[Axis], dict[str, list[float]]]:
-    """The axes whose figures are known and comparable for all the entries, and each entry's
-    distances from the centre along them."""
+def for_paper(frames: Frames) -> PaperFigure | Missing:
+    """The fastest entry of each framework on axes from 0 to the best drawn value."""
+    found, entries, context = shares_of(frames), entries_of(frames), context_of(frames)
+    if isinstance(found, Missing):
+        return found
+    axes, shares = found
+    titles = tuple(f"{axis.title}\u00a0{'↑' if axis.better > 0 else '↓'}" for axis in axes)
+    frameworks = {name: str(entries[name]["framework"]) for name in shares}
+    polygons = tuple(
+        Polygon(
+            framework_name(framework),
+            context.colour(framework),
+            tuple(shares[name]),
+            ("",) * len(axes),
+        )
+        for name, framework in frameworks.items()
+    )
+    legend = tuple(Named(f"c{one.style}", one.label, is_mark=True) for one in polygons)
+    about = (
+        "The fastest entry of each framework. On each axis, value over the best drawn one, or the"
+        " best over the value where less is better. ↑: more is better, ↓: less is better. Areas"
+        " have no meaning."
+    )
+    panel = Radar(titles, polygons, legend)
+    return PaperFigure((panel,), tuple(shares), about, "", _left_out(axes))
+
+
+def shares_of(frames: Frames) -> tuple[list[Axis], dict[str, list[float]]] | Missing:
+    """The axes whose figures are known and comparable for the fastest entries of the frameworks,
+    and each entry's distances from the centre along them."""
+    entries = series(frames)
+    if len(entries) < 2:
+        return Missing("fewer than two frameworks have finished two epochs")
     found = {axis: figures_of(frames, axis.figure) for axis in AXES}
     axes = [
         axis
@@ -98,6 +109,8 @@ def shares_of(frames: Frames, entries: list[str]) -> tuple[list[Axis], dict[str,
         if all(name in found[axis] for name in entries)
         and (not axis.is_energy or _share_a_sensor(found[axis], entries))
     ]
+    if len(axes) < MIN_AXES:
+        return Missing(f"fewer than {MIN_AXES} figures are known for all of the frameworks")
     values = _values(frames, axes, entries)
     return axes, {
         name: [
@@ -108,7 +121,7 @@ def shares_of(frames: Frames, entries: list[str]) -> tuple[list[Axis], dict[str,
     }
 
 
-def _values(frames: Frames, axes: list[Axis], entries: list[str]) -> dict[str, list[float]]:
+def _values(frames: Frames, axes: Sequence[Axis], entries: Iterable[str]) -> dict[str, list[float]]:
     found = {axis: figures_of(frames, axis.figure) for axis in axes}
     return {name: [float(found[axis][name]["value"]) for axis in axes] for name in entries}
 
@@ -129,58 +142,15 @@ def share(axis: Axis, values: list[float], value: float) -> float:
 
 def series(frames: Frames) -> list[str]:
     """The fastest entry of each framework, at most MAX_SERIES, the fastest first."""
-    times, entries = figures_of(frames, "time_to_epoch_s"), entries_of(frames)
-    best: dict[str, str] = {}
-    for name in sorted(
-        (name for name in entries if name in times),
-        key=lambda name: (float(times[name]["value"]), name),
-    ):
+    entries, best = entries_of(frames), dict[str, str]()
+    for name in ascending(values_of(frames, "time_to_epoch_s")):
         best.setdefault(str(entries[name]["framework"]), name)
     return list(best.values())[:MAX_SERIES]
 
 
-def _web(axes: list[Axis]) -> Canvas:
-    canvas = Canvas(WIDTH, HEIGHT, CHART.title, CHART.about)
-    for ring in (0.25, 0.5, 0.75, 1.0):
-        canvas.path(
-            [_at(index, len(axes), ring) for index in range(len(axes))], "ring", closed=True
-        )
-        canvas.text(CENTRE[0] + 4, CENTRE[1] - ring * RADIUS - 3, f"{ring:g}", "tick")
-    for index, axis in enumerate(axes):
-        canvas.line(*CENTRE, *_at(index, len(axes), 1.0), "grid")
-        _name(canvas, axis, *_at(index, len(axes), 1.13))
-    return canvas
-
-
-def _name(canvas: Canvas, axis: Axis, x: float, y: float) -> None:
-    """The axis title beyond the rim, on two lines aligned away from the circle."""
-    anchor = "middle" if abs(x - CENTRE[0]) < 40 else "start" if x > CENTRE[0] else "end"
-    upper = y - 10 if y < CENTRE[1] - RADIUS / 2 else y + 4 if y > CENTRE[1] + RADIUS / 2 else y - 3
-    canvas.text(x, upper, axis.title, "axis", anchor)
-    canvas.text(
-        x, upper + LINE, f"({'more' if axis.better > 0 else 'less'} is better)", "axis", anchor
-    )
-
-
-def _at(index: int, count: int, reach: float) -> tuple[float, float]:
-    angle = 2 * math.pi * index / count - math.pi / 2
-    return CENTRE[0] + reach * RADIUS * math.cos(angle), CENTRE[1] + reach * RADIUS * math.sin(
-        angle
-    )
-
-
-def _note(axes: list[Axis], omitted: set[str]) -> str:
-    missing = [axis.title for axis in AXES if axis not in axes]
-    note = (
-        f"No axis, because unknown or not comparable for some: {', '.join(missing)}. "
-        if missing
-        else ""
-    )
-    return note + (
-        f"{len(omitted)} entries that are not the fastest of their framework are not drawn."
-        if omitted
-        else ""
-    )
+def _left_out(axes: Sequence[Axis]) -> Notes:
+    missing = ", ".join(axis.title for axis in AXES if axis not in axes)
+    return (f"No axis, because unknown or not comparable for some: {missing}.",) if missing else ()
 
 
 CHART = Chart(
@@ -188,7 +158,7 @@ CHART = Chart(
     "Framework overview",
     "Per axis, value relative to the best drawn one (rim = 1; inverted where less is better);"
     " fastest entry per framework. Areas have no meaning.",
+    describe,
     frozenset({"comparison", "study"}),
-    draw,
     position=140,
 )

@@ -1,77 +1,125 @@
 """Speed-up over nodes, as in Figure 1c of the Raspberry Pi study."""
 
-from reporter.data.frames import Frames
-from reporter.data.scaling import STRONG, scaling_lines
+from dataclasses import replace
+
+from reporter.data.frames import Frames, known
+from reporter.data.scaling import STRONG, ScalingLine, scaling_lines
 from reporter.data.text import digits
 from reporter.data.values import entries_of, figures_of
-from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, frameworks_legend
-from reporter.figures.plane import ACROSS, UP, plane
-from reporter.figures.svg import linear
+from reporter.figures.chart import Chart, Context
+from reporter.figures.for_papers import (
+    Curve,
+    Points,
+    lines_of,
+    lines_panel,
+    names_of,
+    of_settings,
+    positions,
+)
+from reporter.figures.model import (
+    Dot,
+    Estimate,
+    Figure,
+    Line,
+    Missing,
+    PaperFigure,
+    Plane,
+    dot,
+    through,
+)
+from reporter.figures.scales import linear
+
+RATE = "samples_per_s"
+ALIKE = "on several with the same ranks per node, threads, collective and batch"
 
 
-def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
+def describe(frames: Frames, context: Context) -> Figure | Missing:
     """Throughput of n nodes over that of one node, against n; the thin line is linear speed-up. The
     table also has the efficiency.
 
     A line holds ranks per node, threads, collective and either the global batch (strong) or the
     batch per rank (weak).
     """
-    found, entries = figures_of(frames, "samples_per_s"), entries_of(frames)
-    lines = [
-        line
-        for line in scaling_lines(frames, found)
-        if float(found[line.by_nodes[1]["entry_id"]]["value"]) > 0
-    ]
-    if not lines:
-        return NotDrawn(
-            "no setting was run on one node and on several with the same ranks per node, threads,"
-            " collective and batch"
+    entries, rates, found = entries_of(frames), figures_of(frames, RATE), _lines(frames)
+    if not found:
+        return Missing(f"no setting was run on one node and {ALIKE}")
+    lines, dots, rows = list[Line](), list[Dot](), list[tuple[str, ...]]()
+    for line, points in found:
+        style, values = (
+            context.colour(line.by_nodes[1]["framework"]),
+            [one.value for _, one in points],
         )
-    speedups = [
-        {
-            n: (
-                float(found[entry["entry_id"]]["value"])
-                / float(found[line.by_nodes[1]["entry_id"]]["value"])
-            )
-            for n, entry in line.by_nodes.items()
-        }
-        for line in lines
-    ]
-    max_nodes = max(n for line in lines for n in line.by_nodes)
-    highest = [max_nodes, *(value for of_line in speedups for value in of_line.values())]
-    chart = plane(
-        CHART.title,
-        CHART.about,
-        linear([max_nodes], *ACROSS),
-        linear(highest, *UP),
-        ("nodes", "speed-up, ×"),
+        dashes = "" if line.kind == STRONG else " weak"
+        lines.append(through(zip(line.by_nodes, values, strict=True), f"l{style} curve{dashes}"))
+        for (n, entry), value in zip(line.by_nodes.items(), values, strict=True):
+            name, speed_up = entry["entry_id"], f"{value:.2f}×"
+            label, link = f"{entries[name]['label']} ({line.text})", context.entry(name, RATE)
+            dots.append(dot((n, value), f"c{style}", f"{label}: {speed_up}", link, label))
+            rate, efficiency = digits(float(rates[name]["value"])), f"{100 * value / n:.0f} %"
+            rows.append((label, f"{n:g}", rate, speed_up, efficiency))
+    most = max(one.x.value for one in dots)
+    panel = Plane(
+        "nodes",
+        "speed-up, ×",
+        linear([most]),
+        linear([most, *(one.y.value for one in dots)]),
+        (_perfect(most), *lines),
+        tuple(dots),
+        context.frameworks([line.by_nodes[1] for line, _ in found]),
     )
-    frameworks_legend(
-        chart.canvas, [entries[line.by_nodes[1]["entry_id"]] for line in lines], context
+    headings = ("entry", "nodes", "samples per second", "speed-up", "efficiency")
+    return Figure((panel,), headings, tuple(rows))
+
+
+def for_paper(frames: Frames) -> PaperFigure | Missing:
+    """Throughput of n nodes over that of one, against n; thin line: linear speed-up."""
+    found = _lines(frames)
+    if not found:
+        return Missing(f"no training was run on one node and {ALIKE}")
+    firsts = [line.by_nodes[1] for line, _ in found]
+    names = names_of(firsts, ("nodes", "ranks", "collective", "batch_size", "learning_rate"))
+    curves, order = dict[str, Curve](), dict[str, float]()
+    for index, ((line, points), first) in enumerate(zip(found, firsts, strict=True)):
+        label = " · ".join(part for part in (names[first["entry_id"]], line.text) if part)
+        curves[str(index)] = Curve(label, str(first["framework"]), points)
+        order[str(index)] = -points[-1][1].value
+    lines, note = lines_of(frames, curves, order)
+    panel = lines_panel(("nodes", "speed-up, ×"), lines, positions)
+    most = float(max(max(line.by_nodes) for line, _ in found))
+    panel = replace(panel, lines=(_perfect(most), *lines), y=linear([most, *panel.y.ticks]))
+    about = (
+        "Throughput of n nodes over that of one node with the same ranks per node, threads and"
+        " collective; strong: the same global batch, weak: the same batch per rank. Thin line:"
+        " linear speed-up."
     )
-    chart.canvas.path([chart.at(1, 1), chart.at(max_nodes, max_nodes)], "join")
-    rows = []
-    for line, of_line in zip(lines, speedups, strict=True):
-        style = context.colour(str(line.by_nodes[1]["framework"]))
-        chart.canvas.path(
-            [chart.at(n, value) for n, value in of_line.items()],
-            f"l{style} curve{'' if line.kind == STRONG else ' weak'}",
-        )
-        for n, entry in line.by_nodes.items():
-            label = f"{entries[entry['entry_id']]['label']} ({line.text})"
-            with chart.canvas.link(f"{context.entry(entry['entry_id'])}#samples_per_s", label):
-                chart.canvas.dot(
-                    *chart.at(n, of_line[n]), f"c{style}", f"{label}: {of_line[n]:.2f}×"
-                )
-            rate = digits(float(found[entry["entry_id"]]["value"]))
-            rows.append(
-                (label, str(n), rate, f"{of_line[n]:.2f}×", f"{100 * of_line[n] / n:.0f} %")
-            )
-    return Drawing(
-        chart.canvas,
-        ("entry", "nodes", "samples per second", "speed-up", "efficiency"),
-        tuple(rows),
-    )
+    ids = dict.fromkeys(entry["entry_id"] for line, _ in found for entry in line.by_nodes.values())
+    error_bars = "± one standard deviation over runs, of both throughputs"
+    return PaperFigure((panel,), tuple(ids), about, error_bars, of_settings(note))
+
+
+def _perfect(most: float) -> Line:
+    return through([(1.0, 1.0), (most, most)], "join")
+
+
+def _lines(frames: Frames) -> list[tuple[ScalingLine, Points]]:
+    """The lines with their speed-ups. The error bar of a quotient adds the relative deviations of
+    both throughputs in squares."""
+    rates, found = figures_of(frames, RATE), list[tuple[ScalingLine, Points]]()
+    for line in scaling_lines(frames, rates):
+        base, points = rates[line.by_nodes[1]["entry_id"]], list[tuple[float, Estimate]]()
+        for nodes, entry in line.by_nodes.items() if float(base["value"]) > 0 else ():
+            rate = rates[entry["entry_id"]]
+            value = float(rate["value"]) / float(base["value"])
+            parts = [
+                float(row["spread"]) / float(row["value"])
+                for row in (rate, base)
+                if row["spread_over"] == "runs" and known(row["spread"])
+            ]
+            is_known = len(parts) > 1 and nodes > 1
+            spread = value * sum(part**2 for part in parts) ** 0.5 if is_known else None
+            points.append((float(nodes), Estimate.around(value, spread)))
+        found += [(line, tuple(points))] if points else []
+    return found
 
 
 CHART = Chart(
@@ -79,7 +127,7 @@ CHART = Chart(
     "Scaling over nodes",
     "Throughput over that of one node with the same ranks per node, threads and collective. Solid:"
     " same global batch; dashed: same batch per rank; thin: linear.",
+    describe,
     frozenset({"figures", "study"}),
-    draw,
     position=160,
 )

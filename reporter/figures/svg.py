@@ -1,15 +1,11 @@
-"""SVG as text, with scales; escapes all strings and formats numbers deterministically."""
+"""Shapes and text of a drawing, and the drawing as SVG; escapes all strings and formats numbers
+deterministically."""
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from xml.sax.saxutils import escape, quoteattr
 
-from reporter.data.quantities import scale_of
-
-DECADE = 10.0
-"""Values that span a decade have a logarithmic axis."""
 SHAPES: tuple[tuple[tuple[float, float], ...], ...] = (
     (),
     ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
@@ -21,340 +17,173 @@ SHAPES: tuple[tuple[tuple[float, float], ...], ...] = (
 )
 """The mark of each number of a colour, as corners in radii; the first is a circle."""
 
-
 Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A rectangle (of ``size`` from ``points[0]``), a mark (of ``radius`` around it), small round
-    dots, a line, or a path."""
+    """A rectangle (from ``points[0]`` to ``points[1]``), a mark (of ``radius`` around a point),
+    small round dots, a line, a path or a polygon."""
 
     kind: str
     points: tuple[Point, ...]
     style: str
     tip: str = ""
-    size: Point = (0.0, 0.0)
     radius: float = 0.0
-    closed: bool = False
 
     def svg(self) -> str:
         """The element."""
-        name, attributes, style = self._element()
+        name, attributes = self._element()
         end = f"><title>{escape(self.tip)}</title></{name}>" if self.tip else "/>"
-        return f"<{name} {attributes}{_class(style)}{end}"
+        return f"<{name} {attributes}{_class(self.style)}{end}"
 
-    def _element(self) -> tuple[str, str, str]:
-        x, y = self.points[0]
-        corners: tuple[Point, ...] = ()
+    def _element(self) -> tuple[str, str]:
+        (x, y), (right, bottom) = self.points[0], self.points[-1]
         if self.kind == "rect":
-            width, height = (max(each, 0) for each in self.size)
-            return (
-                "rect",
-                (
-                    f'x="{number(x)}" y="{number(y)}" width="{number(width)}"'
-                    f' height="{number(height)}"'
-                ),
-                self.style,
-            )
+            size = {"width": max(right - x, 0.0), "height": max(bottom - y, 0.0)}
+            return "rect", _attributes(x=x, y=y, **size)
         if self.kind == "line":
-            x2, y2 = self.points[1]
-            return (
-                "line",
-                f'x1="{number(x)}" y1="{number(y)}" x2="{number(x2)}" y2="{number(y2)}"',
-                self.style,
-            )
+            return "line", _attributes(x1=x, y1=y, x2=right, y2=bottom)
         if self.kind == "dots":
-            places = sorted(
-                {f"M{number(across)} {number(down)}h.01" for across, down in self.points}
-            )
-            return "path", f'd="{"".join(places)}"', f"{self.style} dots faint"
+            places = {f"M{across:.0f} {down:.0f}h.01" for across, down in self.points}
+            return "path", f'd="{"".join(sorted(places))}"'
         if self.kind == "dot":
-            corners = SHAPES[int(self.style[1]) % len(SHAPES)] if self.style[1:2].isdigit() else ()
+            corners = SHAPES[int(self.style[1]) % len(SHAPES)]
             if not corners:
-                return (
-                    "circle",
-                    f'cx="{number(x)}" cy="{number(y)}" r="{number(self.radius)}"',
-                    self.style,
-                )
-        points = [
-            (x + self.radius * across, y + self.radius * down) for across, down in corners
-        ] or self.points
-        way = (
-            "M"
-            + "L".join(f"{number(across)} {number(down)}" for across, down in points)
-            + ("Z" if corners or self.closed else "")
-        )
-        return "path", f'd="{way}"', self.style
+                return "circle", _attributes(cx=x, cy=y, r=self.radius)
+            outline = [(x + self.radius * a, y + self.radius * b) for a, b in corners]
+            return replace(self, kind="polygon", points=tuple(outline))._element()
+        way = "L".join(f"{number(across)} {number(down)}" for across, down in self.points)
+        return "path", f'd="M{way}{"Z" if self.kind == "polygon" else ""}"'
 
 
 @dataclass(frozen=True)
 class Words:
-    """A line of text."""
+    """A line of text, from ``x``, around it or up to it (``anchor``) on the base line ``y``;
+    ``is_upright``: turned to the left."""
 
     x: float
     y: float
     text: str
     style: str
     anchor: str
+    is_upright: bool = False
 
     def svg(self) -> str:
         """The element."""
+        anchor = "" if self.anchor == "start" else f' text-anchor="{self.anchor}"'
         return (
-            f'<text x="{number(self.x)}" y="{number(self.y)}"{_class(self.style)}'
-            f"{_anchor(self.anchor)}>{escape(self.text)}</text>"
+            f"<text {_attributes(x=self.x, y=self.y)}{_class(self.style)}{anchor}>"
+            f"{escape(self.text)}</text>"
         )
 
 
 @dataclass(frozen=True)
 class Tag:
-    """The beginning or the end of a link or a group; ``data`` are a group's data attributes."""
+    """The beginning or the end of a link or a group."""
 
     text: str
-    data: Mapping[str, str] = field(default_factory=dict)
 
     def svg(self) -> str:
         """The tag."""
-        return (
-            self.text
-            + "".join(f" data-{key}={quoteattr(value)}" for key, value in self.data.items())
-            + ">"
-        )
-
-
-Part = Shape | Words | Tag
+        return self.text
 
 
 @dataclass
 class Canvas:
-    """Collects shapes in user units; :meth:`svg` returns the document.
+    """Collects shapes in user units.
 
     Colours come from the page's style sheet through classes (``c0`` … ``c7`` fill, ``l0`` …
-    stroke); the same figure serves light and dark. ``fold`` makes the same figure for a narrow
-    screen; None where it has one width only.
+    stroke); the same figure serves light and dark. ``has_tips``: shapes keep their tooltips.
     """
 
     width: float
-    height: float
-    title: str
-    description: str
-    fold: "Callable[[Canvas], Canvas] | None" = field(default=None, compare=False)
-    parts: list[Part] = field(default_factory=list)
+    has_tips: bool = True
+    height: float = 0.0
+    parts: list[Shape | Words | Tag] = field(default_factory=list)
 
     def rect(
-        self, x: float, y: float, width: float, height: float, style: str, tip: str = ""
+        self, left: float, top: float, right: float, bottom: float, style: str, tip: str = ""
     ) -> None:
         """A filled rectangle with an optional tooltip."""
-        self.parts.append(Shape("rect", ((x, y),), style, tip, size=(width, height)))
+        self._add("rect", [(left, top), (right, bottom)], style, tip)
 
     def dot(self, x: float, y: float, style: str, tip: str = "", radius: float = 4.5) -> None:
         """A filled mark with an optional tooltip. Its shape is that of the number in its style:
         colours are not all that tells marks apart."""
-        self.parts.append(Shape("dot", ((x, y),), style, tip, radius=radius))
+        self._add("dot", [(x, y)], style, tip, radius)
 
     def dots(self, points: Iterable[Point], style: str) -> None:
         """Small round marks without tooltips as one shape; those at one place are one mark."""
-        if places := tuple(points):
-            self.parts.append(Shape("dots", places, style))
+        self._add("dots", list(points), style)
 
     def line(self, x1: float, y1: float, x2: float, y2: float, style: str) -> None:
         """A straight line."""
-        self.parts.append(Shape("line", ((x1, y1), (x2, y2)), style))
+        self._add("line", [(x1, y1), (x2, y2)], style)
 
     def path(
         self, points: Sequence[Point], style: str, closed: bool = False, tip: str = ""
     ) -> None:
         """A polyline or, if ``closed``, a polygon."""
-        self.parts.append(Shape("path", tuple(points), style, tip, closed=closed))
+        self._add("polygon" if closed else "path", points, style, tip)
 
-    def text(
-        self,
-        x: float,
-        y: float,
-        text: str,
-        style: str = "",
-        anchor: str = "start",
-        max_length: int = 60,
+    def _add(
+        self, kind: str, points: Sequence[Point], style: str, tip: str = "", radius: float = 0.0
     ) -> None:
-        """A line of text, truncated to ``max_length`` characters."""
-        self.parts.append(
-            Words(
-                x,
-                y,
-                text if len(text) <= max_length else text[: max_length - 1] + "…",
-                style,
-                anchor,
-            )
-        )
+        """Adds a shape; nothing without points."""
+        if points:
+            shown = tip if self.has_tips else ""
+            self.parts.append(Shape(kind, tuple(points), style, shown, radius))
+
+    def text(self, x: float, y: float, text: str, style: str = "", anchor: str = "start") -> None:
+        """A line of text."""
+        self.parts.append(Words(x, y, text, style, anchor))
+
+    def upright(self, x: float, y: float, text: str, style: str) -> None:
+        """A line of text turned to the left, around ``y``."""
+        self.parts.append(Words(x, y, text, style, "middle", True))
 
     @contextmanager
     def link(self, target: str, name: str = "") -> Iterator[None]:
-        """Links the shapes drawn inside to ``target``; ``name`` is the accessible name of a link
-        without text."""
-        self.parts.append(
-            Tag(f"<a href={quoteattr(target)}" + (f" aria-label={quoteattr(name)}" if name else ""))
-        )
-        yield
-        self.parts.append(Tag("</a"))
+        """Links the shapes drawn inside to ``target``, if there is one; ``name`` is the accessible
+        name of a link without text."""
+        label = f" aria-label={quoteattr(name)}" if name else ""
+        with self._tags("a", f" href={quoteattr(target)}{label}" if target else ""):
+            yield
 
     @contextmanager
-    def group(self, **data: str) -> Iterator[None]:
-        """Groups the shapes drawn inside; ``data`` become data attributes for the page's script."""
-        self.parts.append(Tag("<g", data))
-        yield
-        self.parts.append(Tag("</g"))
+    def group(self, data: Mapping[str, str]) -> Iterator[None]:
+        """Groups the shapes drawn inside, if there are ``data``: attributes for the page's
+        script."""
+        with self._tags("g", "".join(f" data-{key}={quoteattr(data[key])}" for key in data)):
+            yield
 
-    def svg(self) -> str:
+    @contextmanager
+    def _tags(self, name: str, attributes: str) -> Iterator[None]:
+        self.parts += [Tag(f"<{name}{attributes}>")] if attributes else []
+        yield
+        self.parts += [Tag(f"</{name}>")] if attributes else []
+
+    def svg(self, title: str, description: str) -> str:
         """The SVG document."""
-        label = quoteattr(f"{self.title}. {self.description}")
+        label = quoteattr(f"{title}. {description}")
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {number(self.width)}'
             f' {number(self.height)}" role="graphics-document" '
-            f"aria-label={label}><title>{escape(self.title)}</title><desc>{escape(self.description)}</desc>"
+            f"aria-label={label}><title>{escape(title)}</title><desc>{escape(description)}</desc>"
             f"{''.join(part.svg() for part in self.parts)}</svg>"
         )
-
-    def narrow(self) -> str:
-        """The document for a narrow screen; empty where there is none."""
-        return "" if self.fold is None else self.fold(self).svg()
 
 
 def _class(style: str) -> str:
     return f' class="{style}"' if style else ""
 
 
-def _anchor(anchor: str) -> str:
-    return "" if anchor == "start" else f' text-anchor="{anchor}"'
-
-
-def tick_text(value: float) -> str:
-    """A tick label: thousands are grouped from 10 000, powers of ten are used from 10⁹."""
-    return f"{value:,.0f}".replace(",", "\u202f") if 1e4 <= abs(value) < 1e9 else f"{value:g}"
+def _attributes(**values: float) -> str:
+    return " ".join(f'{name}="{number(value)}"' for name, value in values.items())
 
 
 def number(value: float) -> str:
     """A coordinate with one decimal, without trailing zeros."""
     text = f"{value:.1f}"
     return text.removesuffix(".0") if text not in ("-0.0", "0.0") else "0"
-
-
-@dataclass(frozen=True)
-class Scale:
-    """Maps values to coordinates from ``start`` to ``stop``; ``ticks`` are values that span the
-    drawn ones, round in the axis' ``unit``.
-
-    ``unit_size`` is how much of the values' own unit that is; ``unit`` is empty where the axis has
-    the values' unit.
-    """
-
-    ticks: tuple[float, ...]
-    start: float
-    stop: float
-    logarithmic: bool = False
-    unit_size: float = 1.0
-    unit: str = ""
-
-    @property
-    def labels(self) -> tuple[tuple[float, str], ...]:
-        """The ticks with their texts."""
-        return tuple(
-            (tick, tick_text(float(f"{tick / self.unit_size:.12g}"))) for tick in self.ticks
-        )
-
-    def at(self, value: float) -> float:
-        """The coordinate of a value."""
-        low, high = self.ticks[0], self.ticks[-1]
-        share = (
-            math.log(max(value, low) / low) / math.log(high / low)
-            if self.logarithmic
-            else (value - low) / (high - low)
-        )
-        return self.start + share * (self.stop - self.start)
-
-
-def linear(values: Sequence[float], start: float, stop: float, about: int = 6) -> Scale:
-    """A linear scale that includes 0, to the next round value above the highest."""
-    high, low = max([*values, 0.0]), min([*values, 0.0])
-    if high == low:
-        return Scale((0.0, 1.0), start, stop)
-    step = _round_step((high - low) / about)
-    lowest, highest = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return Scale(
-        tuple(round(index * step, 12) for index in range(lowest, highest + 1)), start, stop
-    )
-
-
-def close(values: Sequence[float], start: float, stop: float, about: int = 6) -> Scale:
-    """A linear scale that need not include 0: for positions, not for bars."""
-    high, low = max(values), min(values)
-    if high == low:
-        return linear(values, start, stop, about)
-    step = _round_step((high - low) / about)
-    lowest, highest = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return Scale(
-        tuple(round(index * step, 12) for index in range(lowest, highest + 1)), start, stop
-    )
-
-
-def logarithmic(values: Sequence[float], start: float, stop: float) -> Scale:
-    """A logarithmic scale of positive values; ticks at 1, 2, 5 times powers of ten, or at powers of
-    ten over more than three decades."""
-    low, high = (
-        math.floor(math.log10(min(values)) + 1e-9),
-        math.ceil(math.log10(max(values)) - 1e-9),
-    )
-    factors = (1, 2, 5) if high - low <= 3 else (1,)
-    every = sorted(
-        round(factor * 10.0**power, 12) for power in range(low, high + 1) for factor in factors
-    )
-    below = [tick for tick in every if tick <= min(values)] or every[:1]
-    above = [tick for tick in every if tick >= max(values)] or every[-1:]
-    chosen = tuple(tick for tick in every if below[-1] <= tick <= above[0])
-    return Scale(chosen if len(chosen) > 1 else (chosen[0], chosen[0] * 10), start, stop, True)
-
-
-Make = Callable[[Sequence[float], float, float], Scale]
-
-
-def fitting(values: Sequence[float], start: float, stop: float) -> Scale:
-    """A logarithmic scale of positive values that span a decade, else a linear one from 0."""
-    return (
-        logarithmic(values, start, stop) if spans_a_decade(values) else linear(values, start, stop)
-    )
-
-
-def spans_a_decade(values: Sequence[float]) -> bool:
-    """Whether positive values differ by a factor of ten or more."""
-    return min(values) > 0 and max(values) / min(values) >= DECADE
-
-
-def in_units(
-    values: Sequence[float], unit: str, start: float, stop: float, make: Make = fitting
-) -> Scale:
-    """The scale that ``make`` returns, in a multiple of the unit that suits the values: minutes or
-    hours instead of seconds."""
-    positive = [value for value in values if value > 0] or [1.0]
-    size, shown = scale_of(
-        math.sqrt(min(positive) * max(positive)) if spans_a_decade(positive) else max(positive),
-        unit,
-    )
-    found = make([value / size for value in values], start, stop)
-    return Scale(
-        tuple(tick * size for tick in found.ticks), start, stop, found.logarithmic, size, shown
-    )
-
-
-def doubling(values: Sequence[float], start: float, stop: float) -> Scale:
-    """A logarithmic scale of positive values with at most ten intervals between ticks, at powers of
-    two."""
-    low, high = math.floor(math.log2(min(values)) + 1e-9), math.ceil(math.log2(max(values)) - 1e-9)
-    step = 1 + (high - low) // 10
-    steps = max(1, math.ceil((high - low) / step))
-    return Scale(
-        tuple(2.0 ** (low + index * step) for index in range(steps + 1)), start, stop, True
-    )
-
-
-def _round_step(raw: float) -> float:
-    power = 10.0 ** math.floor(math.log10(raw))
-    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw * (1 - 1e-12))

@@ -1,26 +1,29 @@
 """Charts of a scaling sweep over ranks: measured points, perfect scaling, and two fitted models
 with projections."""
 
-import itertools
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from reporter.data.frames import Frames
 from reporter.data.text import digits, plain
-from reporter.figures.chart import Context, Drawing, NotDrawn, legend
-from reporter.figures.plane import ACROSS, UP, Plane, plane
-from reporter.figures.svg import Scale, linear, logarithmic
-from suite.metrics.figure import Figure
+from reporter.figures.chart import Chart, Context
+from reporter.figures.model import (
+    Dot,
+    Estimate,
+    Figure,
+    Line,
+    Missing,
+    Named,
+    Plane,
+    Span,
+    through,
+)
+from reporter.figures.scales import Scale, linear, logarithmic
+from suite.metrics.figure import Figure as Measured
 from suite.metrics.linear_fit import Interval
 from suite.metrics.scaling_model import Algorithm, AllreduceModel, Projection, Scaling
 from suite.metrics.study import PointFigures, Study, StudyPoint
-
-Point = tuple[float, float]
-Path = list[Point]
-"""In coordinates."""
-
-ROUNDING = 0.05
-"""Coordinates are rounded to one decimal."""
 
 STYLES = {Algorithm.RING: 0, Algorithm.TREE: 1}
 HEADINGS = ("ranks", "series", "value", "low", "high", "runs")
@@ -46,27 +49,27 @@ class Quantity:
     about: str
     axis: str
     factor: float
-    of_point: Callable[[PointFigures], Figure]
+    of_point: Callable[[PointFigures], Measured]
     of_model: Callable[[Projection], Interval | float]
     perfect: Callable[[Scaling, int, float], float] | None
     max_modelled: float | None
 
-    def modelled(self, projection: Projection) -> Interval:
-        """The model's interval in the axis's unit; of zero width if the model has no bounds."""
+    def modelled(self, projection: Projection) -> Estimate:
+        """The model's value in the axis's unit; without ends if the model has no bounds."""
         modelled = self.of_model(projection)
-        ends = (
-            (modelled.value, modelled.low, modelled.high)
+        found = (
+            Estimate(modelled.value, modelled.low, modelled.high)
             if isinstance(modelled, Interval)
-            else (modelled, modelled, modelled)
+            else Estimate(modelled)
         )
-        return Interval(*(number * self.factor for number in ends))
+        return found.times(self.factor)
 
     def scale(self, values: Sequence[float]) -> Scale:
         """The vertical scale: logarithmic for times, from 0 for ratios."""
         return (
-            logarithmic([value for value in values if value > 0], *UP)
+            logarithmic([value for value in values if value > 0])
             if self.max_modelled is None
-            else linear([*values, 1.0], *UP)
+            else linear([*values, 1.0])
         )
 
 
@@ -107,7 +110,7 @@ QUANTITIES = (STEP, EFFICIENCY, SHARE)
 
 
 @dataclass(frozen=True)
-class _Measured:
+class _Seen:
     """A point with its value in the axis's unit; ``spread`` is one standard deviation, None for a
     single run."""
 
@@ -116,20 +119,30 @@ class _Measured:
     spread: float | None
 
     @property
-    def ends(self) -> tuple[float, float]:
+    def estimate(self) -> Estimate:
         """The value ± one standard deviation."""
-        return self.value - (self.spread or 0.0), self.value + (self.spread or 0.0)
-
-    @property
-    def label(self) -> str:
-        """The value with its spread as text."""
-        return digits(self.value) + ("" if self.spread is None else f" ± {digits(self.spread, 2)}")
+        return Estimate.around(self.value, self.spread)
 
 
-def draw(study: Study, quantity: Quantity, context: Context) -> Drawing | NotDrawn:
+def charts(study: Study) -> tuple[Chart, ...]:
+    """The charts of one sweep over nodes."""
+    scaling = study.plan.scaling
+    assert scaling is not None
+    return tuple(
+        Chart(
+            quantity.name,
+            f"{quantity.title} ({scaling.value} scaling)",
+            quantity.about,
+            partial(_describe, study, quantity),
+        )
+        for quantity in QUANTITIES
+    )
+
+
+def _describe(study: Study, quantity: Quantity, _: Frames, context: Context) -> Figure | Missing:
     """A quantity, measured and modelled, against the number of ranks (logarithmic)."""
-    measured = [
-        _Measured(
+    seen = [
+        _Seen(
             point,
             figure.value * quantity.factor,
             None if figure.spread is None else figure.spread * quantity.factor,
@@ -137,29 +150,41 @@ def draw(study: Study, quantity: Quantity, context: Context) -> Drawing | NotDra
         for point in study.points
         if (figure := quantity.of_point(point.figures)).value is not None
     ]
-    if not measured:
-        return NotDrawn(
-            quantity.of_point(study.points[0].figures).reason or "no point was measured"
-        )
+    if not seen:
+        return Missing(quantity.of_point(study.points[0].figures).reason or "no point was measured")
     fits = study.model.fits if study.model else ()
-    chart = _plane(quantity, measured, fits)
-    if study.model:
-        _shade_projections(chart, study.model.most_measured)
-    _draw_perfect(chart, study, quantity, measured)
-    for fit in fits:
-        _draw_fit(chart, fit, quantity)
-    for one in measured:
-        _draw_point(chart, one, context)
-    named = [
-        (f"c{STYLES[fit.algorithm]}", f"{fit.algorithm.value} all-reduce, fitted") for fit in fits
-    ]
-    legend(chart.canvas, [("c7", "measured"), *named], x=ACROSS[0] + 190)
-    note = "" if study.model else f"No model: {study.model_reason}"
-    rows = (
-        *map(_measured_row, measured),
-        *(row for fit in fits for row in _model_rows(fit, quantity)),
+    modelled = [(one, quantity.modelled(one)) for fit in fits for one in fit.projections]
+    ranks = [2, *(one.point.ranks for one in seen), *(one.ranks for one, _ in modelled)]
+    x = Scale(tuple(2.0**power for power in range((max(ranks) - 1).bit_length() + 1)), True)
+    limit = float("inf") if quantity.max_modelled is None else quantity.max_modelled
+    heights = [max(0.0, end) for one in seen for end in one.estimate.ends]
+    heights += [one.value for one in seen]
+    heights += [min(value.value, limit) for _, value in modelled]
+    spans = (
+        [Span(study.model.most_measured, x.ticks[-1], "projection (not measured)")]
+        if study.model
+        else []
     )
-    return Drawing(chart.canvas, HEADINGS, rows, note)
+    fitted = (
+        Named(f"c{STYLES[fit.algorithm]}", f"{fit.algorithm.value} all-reduce, fitted")
+        for fit in fits
+    )
+    panel = Plane(
+        "ranks",
+        quantity.axis,
+        x,
+        quantity.scale(heights),
+        (
+            *_perfect(study, quantity, seen, x),
+            *(each for fit in fits for each in _fit(fit, quantity)),
+        ),
+        tuple(_dot(one, context) for one in seen),
+        (Named("c7", "measured"), *fitted),
+        spans=tuple(spans),
+    )
+    rows = (*map(_row, seen), *(row for fit in fits for row in _rows(fit, quantity)))
+    note = "" if study.model else f"No model: {study.model_reason}"
+    return Figure((panel,), HEADINGS, rows, note)
 
 
 def evidence(point: StudyPoint, context: Context) -> str:
@@ -167,141 +192,56 @@ def evidence(point: StudyPoint, context: Context) -> str:
     return f"{context.root}runs/{plain(point.runs[0].run_id)}/index.html#time_to_epoch_s"
 
 
-def _plane(
-    quantity: Quantity, measured: Sequence[_Measured], fits: Sequence[AllreduceModel]
-) -> Plane:
-    modelled = [
-        (projection.ranks, quantity.modelled(projection).value)
-        for fit in fits
-        for projection in fit.projections
-    ]
-    max_ranks = max([2, *(one.point.ranks for one in measured), *(ranks for ranks, _ in modelled)])
-    x = Scale(
-        tuple(float(2**power) for power in range((max_ranks - 1).bit_length() + 1)), *ACROSS, True
-    )
-    heights = [max(0.0, end) for one in measured for end in (*one.ends, one.value)]
-    heights += [
-        value if quantity.max_modelled is None else min(value, quantity.max_modelled)
-        for _, value in modelled
-    ]
-    y = quantity.scale(heights)
-    return plane(quantity.title, quantity.about, x, y, ("ranks", quantity.axis))
-
-
-def _shade_projections(chart: Plane, max_measured: int) -> None:
-    x, right = chart.x.at(max_measured), ACROSS[1]
-    if right - x > 1:
-        chart.canvas.rect(x, UP[1], right - x, UP[0] - UP[1], "span")
-        chart.canvas.text(right - 6, UP[1] + 16, "projection (not measured)", "tick", "end")
-
-
-def _draw_perfect(
-    chart: Plane, study: Study, quantity: Quantity, measured: Sequence[_Measured]
-) -> None:
-    alone = next((one.value for one in measured if one.point.ranks == 1), None)
+def _perfect(study: Study, quantity: Quantity, seen: Sequence[_Seen], x: Scale) -> list[Line]:
+    alone = next((one.value for one in seen if one.point.ranks == 1), None)
     if quantity.perfect is None or study.plan.scaling is None or alone is None:
-        return
-    ends = [
-        _at(chart, ranks, quantity.perfect(study.plan.scaling, int(ranks), alone))
-        for ranks in (chart.x.ticks[0], chart.x.ticks[-1])
-    ]
-    chart.canvas.path(_inside(ends), "join")
+        return []
+    ends = (x.ticks[0], x.ticks[-1])
+    perfect = quantity.perfect
+    return [through([(n, perfect(study.plan.scaling, int(n), alone)) for n in ends], "join")]
 
 
-def _draw_fit(chart: Plane, fit: AllreduceModel, quantity: Quantity) -> None:
-    """Draws the confidence band, a line over the measured ranks, and a dashed line beyond them."""
-    style = STYLES[fit.algorithm]
-
-    def path(projections: Sequence[Projection], end: Callable[[Interval], float]) -> Path:
-        return [_at(chart, one.ranks, end(quantity.modelled(one))) for one in projections]
-
-    inside = [projection for projection in fit.projections if projection.is_measured]
-    beyond = [
-        *inside[-1:],
-        *(projection for projection in fit.projections if not projection.is_measured),
-    ]
-    upper, lower = (
-        path(fit.projections, lambda one: one.high),
-        path(fit.projections, lambda one: one.low),
+def _fit(fit: AllreduceModel, quantity: Quantity) -> list[Line]:
+    """The confidence band, a line over the measured ranks, and a dashed line beyond them."""
+    style = f"l{STYLES[fit.algorithm]} curve"
+    points = [(float(one.ranks), quantity.modelled(one)) for one in fit.projections]
+    count = sum(one.is_measured for one in fit.projections)
+    lines = (
+        Line(tuple(points[:count]), style, is_band=True),
+        Line(tuple(points[max(count - 1, 0) :]), f"{style} projected", is_band=True),
     )
-    if upper != lower:
-        chart.canvas.path(
-            [*_clamped(upper), *reversed(_clamped(lower))], f"c{style} area", closed=True
-        )
-    for part, dashes in ((inside, ""), (beyond, " projected")):
-        if len(drawn := _inside(path(part, lambda one: one.value))) > 1:
-            chart.canvas.path(drawn, f"l{style} curve{dashes}")
+    return [line for line in lines if len(line.points) > 1]
 
 
-def _at(chart: Plane, ranks: float, value: float) -> Point:
-    """Coordinates of a point, also below the end of a logarithmic axis, where the scale itself
-    would clip."""
-    x, y = chart.at(ranks, value)
-    low, high = chart.y.ticks[0], chart.y.ticks[-1]
-    if chart.y.logarithmic and value < low:
-        y = UP[0] + (UP[1] - UP[0]) * math.log(max(value, low * 1e-9) / low) / math.log(high / low)
-    return x, y
-
-
-def _with_crossings(path: Path) -> Path:
-    """The path with additional points where it crosses the top or the bottom edge of the chart."""
-    found = list(path[:1])
-    for (x, y), (next_x, next_y) in itertools.pairwise(path):
-        crossed = sorted(
-            (edge - y) / (next_y - y) for edge in UP if min(y, next_y) < edge < max(y, next_y)
-        )
-        found += [
-            *((x + share * (next_x - x), y + share * (next_y - y)) for share in crossed),
-            (next_x, next_y),
-        ]
-    return found
-
-
-def _inside(path: Path) -> Path:
-    """The points of a path that lie in the chart."""
-    return [(x, y) for x, y in _with_crossings(path) if UP[1] - ROUNDING <= y <= UP[0] + ROUNDING]
-
-
-def _clamped(path: Path) -> Path:
-    """The path clamped to the top and bottom edges of the chart."""
-    return [(x, max(UP[1], min(y, UP[0]))) for x, y in _with_crossings(path)]
-
-
-def _draw_point(chart: Plane, one: _Measured, context: Context) -> None:
-    ranks = one.point.ranks
-    if one.spread is not None:
-        path = _clamped([_at(chart, ranks, end) for end in one.ends])
-        chart.canvas.line(*path[0], *path[-1], "l7 curve")
-    with chart.canvas.link(evidence(one.point, context), f"{ranks} ranks"):
-        chart.canvas.dot(*chart.at(ranks, one.value), "c7", f"{ranks} ranks, measured: {one.label}")
-
-
-def _measured_row(one: _Measured) -> tuple[str, ...]:
-    what, ends = (
-        ("measured", ("", ""))
-        if one.spread is None
-        else ("measured, ± standard deviation", tuple(map(digits, one.ends)))
+def _dot(one: _Seen, context: Context) -> Dot:
+    ranks, text = one.point.ranks, digits(one.value)
+    text += "" if one.spread is None else f" ± {digits(one.spread, 2)}"
+    return Dot(
+        Estimate(ranks),
+        one.estimate,
+        "c7",
+        tip=f"{ranks} ranks, measured: {text}",
+        link=evidence(one.point, context),
+        name=f"{ranks} ranks",
     )
-    return str(one.point.ranks), what, digits(one.value), *ends, str(len(one.point.runs))
 
 
-def _model_rows(fit: AllreduceModel, quantity: Quantity) -> list[tuple[str, ...]]:
+def _row(one: _Seen) -> tuple[str, ...]:
+    what = "measured" if one.spread is None else "measured, ± standard deviation"
+    runs = str(len(one.point.runs))
+    return str(one.point.ranks), what, digits(one.value), *_bounds(one.estimate), runs
+
+
+def _rows(fit: AllreduceModel, quantity: Quantity) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for projection in fit.projections:
         modelled = quantity.modelled(projection)
-        bounds = (
-            (digits(modelled.low), digits(modelled.high))
-            if isinstance(quantity.of_model(projection), Interval)
-            else ("", "")
-        )
+        bounds = _bounds(modelled)
         what = f"{fit.algorithm.value}, {'fitted' if projection.is_measured else 'projection'}"
-        rows.append(
-            (
-                str(projection.ranks),
-                f"{what}, 95 %" if bounds[0] else what,
-                digits(modelled.value),
-                *bounds,
-                "",
-            )
-        )
+        what += ", 95 %" if bounds[0] else ""
+        rows.append((str(projection.ranks), what, digits(modelled.value), *bounds, ""))
     return rows
+
+
+def _bounds(one: Estimate) -> tuple[str, str]:
+    return ("", "") if one.low is None or one.high is None else (digits(one.low), digits(one.high))

@@ -1,135 +1,129 @@
 """Time against energy with the Pareto front, as in Figure 8 of Prashanthi et al."""
 
+import string
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
-from reporter.data.frames import Frames
+from reporter.data.frames import Frames, known
+from reporter.data.frames import Row as Entry
 from reporter.data.instrument_names import sensor_named
+from reporter.data.machines import machines_of
 from reporter.data.selection import choose
 from reporter.data.text import digits
-from reporter.data.values import entries_of, figures_of, why_missing
-from reporter.figures.chart import (
-    LETTER,
-    UNITS,
-    Chart,
-    Context,
-    Drawing,
-    NotDrawn,
-    frameworks_legend,
+from reporter.data.values import entries_of, figures_of, values_of, why_missing
+from reporter.figures.chart import COLOURS, Chart, Context
+from reporter.figures.energy import ENERGY, kinds_of, with_instrument
+from reporter.figures.entries import estimates
+from reporter.figures.for_papers import OVER_RUNS, labels_of, model_of
+from reporter.figures.model import (
+    Dot,
+    Estimate,
+    Figure,
+    Keys,
+    Line,
+    Missing,
+    Named,
+    Panel,
+    PaperFigure,
+    Plane,
+    Point,
+    through,
 )
-from reporter.figures.narrow import Box, covers, distance
-from reporter.figures.plane import ACROSS, LEFT, TOP, UP, WIDTH, Plane, plane, staircase
-from reporter.figures.svg import Point, in_units, logarithmic, number
+from reporter.figures.scales import UNITS, fitting_closely, in_units, logarithmic
 
-DOTS_A_ROW = 4
-"""Dots with a label and a link, for each row that a chart of rows may have on the same page."""
-MAX_LABEL_LENGTH, LINE, MAX_NAMED = 44, 15, 8
-"""Letters of a label, height of a line of text, and the points of the front that have a label."""
+TIME, POWER = "time_to_epoch_s", "mean_power_w"
+AXES = {ENERGY: "energy per epoch, J", POWER: "mean power, W"}
+DOTS_A_ROW, MAX_NAMED = 4, 8
+"""Dots with a label and a link, for each row that a chart of rows may have on the same page; points
+of the front that have a label."""
+MAX_KEYS, MAX_FILLS, KEYS = 14, 4, string.ascii_lowercase
 
 
-def draw(frames: Frames, context: Context) -> Drawing | NotDrawn:
+def describe(frames: Frames, context: Context) -> Figure | Missing:
     """One dot per entry: seconds and joules per epoch, both logarithmic; only energies of the most
     frequent kind of sensor."""
-    energies, times, all_entries = (
-        figures_of(frames, "energy_per_epoch_j"),
-        figures_of(frames, "time_to_epoch_s"),
-        entries_of(frames),
-    )
-    points = {
-        name: (float(times[name]["value"]), float(energies[name]["value"]))
-        for name in all_entries
-        if name in energies
-        and name in times
-        and min(energies[name]["value"], times[name]["value"]) > 0
+    found, entries = figures_of(frames, ENERGY), entries_of(frames)
+    times, energies = values_of(frames, TIME), values_of(frames, ENERGY)
+    kinds = {
+        name: (found[name]["covers"], found[name]["tier"])
+        for name in sorted(energies)
+        if name in times and min(energies[name], times[name]) > 0
     }
-    if not points:
-        return NotDrawn(why_missing(frames, "energy_per_epoch_j"))
-    kinds = {name: (energies[name]["covers"], energies[name]["tier"]) for name in points}
+    if not kinds:
+        return Missing(why_missing(frames, ENERGY))
     kind = max(sorted(set(kinds.values()), key=str), key=list(kinds.values()).count)
-    ids = sorted(name for name in points if kinds[name] == kind)
-    measured = sensor_named(kind[1], kind[0])
-    x = in_units([points[name][0] for name in ids], "s", *ACROSS, logarithmic)
-    y = in_units([points[name][1] for name in ids], "J", *UP, logarithmic)
-    chart = plane(
-        CHART.title,
-        CHART.about,
+    points = {name: (times[name], energies[name]) for name in kinds if kinds[name] == kind}
+    measured, front = sensor_named(kind[1], kind[0]), pareto_front(points)
+    frameworks = {name: str(entries[name]["framework"]) for name in points}
+    order = {name: times[name] for name in points}
+    chosen = choose(order, frameworks.__getitem__, DOTS_A_ROW * context.max_rows)
+    dots, crowds = list[Dot](), dict[str, list[Point]]()
+    for name, (time_s, energy_j) in points.items():
+        label, colour = entries[name]["label"], context.colour(frameworks[name])
+        if name not in front and name not in chosen.ids:
+            crowds.setdefault(f"l{colour}", []).append(points[name])
+            continue
+        is_best = ", on the Pareto front" if name in front else ""
+        tip = f"{label}: {digits(time_s)} s, {digits(energy_j)} J{is_best}"
+        dots.append(
+            Dot(
+                Estimate(time_s),
+                Estimate(energy_j),
+                f"c{colour}",
+                label if name in front[:MAX_NAMED] else "",
+                tip,
+                context.entry(name),
+                label,
+                6.0 if is_best else 4.5,
+                (("entry", name), ("x", f"{time_s:.9g}"), ("y", f"{energy_j:.9g}")),
+            )
+        )
+    x, y = (
+        in_units([point[axis] for point in points.values()], unit, logarithmic)
+        for axis, unit in enumerate("sJ")
+    )
+    steps = staircase([points[name] for name in front])
+    to_edges = [(steps[0][0], y.ticks[-1]), *steps, (x.ticks[-1], steps[-1][1])]
+    panel = Plane(
+        f"{UNITS[x.unit]} per epoch",
+        f"{UNITS[y.unit]} per epoch ({measured})",
         x,
         y,
-        (f"{UNITS[x.unit]} per epoch", f"{UNITS[y.unit]} per epoch ({measured})"),
-    )
-    frameworks_legend(chart.canvas, [all_entries[name] for name in ids], context, 400)
-    front = pareto_front({name: points[name] for name in ids})
-    chart.canvas.path(
-        staircase([chart.at(*points[name]) for name in front], WIDTH - 30, TOP), "front"
-    )
-    labels = [all_entries[name]["label"] for name in front[:MAX_NAMED]]
-    chosen = choose(
-        {name: points[name][0] for name in ids},
-        lambda name: str(all_entries[name]["framework"]),
-        DOTS_A_ROW * context.max_rows,
-    )
-    named = {*front, *chosen.ids}
-    unnamed: dict[int, list[Point]] = {}
-    for name in (name for name in ids if name not in named):
-        unnamed.setdefault(context.colour(all_entries[name]["framework"]), []).append(
-            chart.at(*points[name])
-        )
-    for style, places in sorted(unnamed.items()):
-        chart.canvas.dots(places, f"l{style}")
-    for name in (name for name in ids if name in named):
-        label = all_entries[name]["label"]
-        across, down = (number(each) for each in chart.at(*points[name]))
-        values = {
-            "x": f"{points[name][0]:.9g}",
-            "y": f"{points[name][1]:.9g}",
-            "across": across,
-            "down": down,
-        }
-        with (
-            chart.canvas.group(entry=name, **values),
-            chart.canvas.link(context.entry(name), label),
-        ):
-            tip = f"{label}: {digits(points[name][0])} s, {digits(points[name][1])} J" + (
-                ", on the Pareto front" if name in front else ""
-            )
-            chart.canvas.dot(
-                *chart.at(*points[name]),
-                f"c{context.colour(all_entries[name]['framework'])}",
-                tip,
-                6 if name in front else 4.5,
-            )
-    _name_front(
-        chart,
-        [chart.at(*points[name]) for name in front[:MAX_NAMED]],
-        [chart.at(*points[name]) for name in ids],
-        labels,
+        (through(to_edges, "front"),),
+        tuple(dots),
+        context.frameworks([entries[name] for name in points]),
+        tuple((style, tuple(places)) for style, places in sorted(crowds.items())),
     )
     rows = tuple(
-        (all_entries[name]["label"], *map(digits, points[name]), "yes" if name in front else "no")
-        for name in sorted(ids, key=lambda name: (points[name], name))
+        (entries[name]["label"], *map(digits, points[name]), "yes" if name in front else "no")
+        for name in sorted(points, key=lambda name: (points[name], name))
     )
-    others = len(points) - len(ids)
-    words = "1 entry" if others == 1 else f"{others} entries"
-    notes = (
-        [f"Not drawn: {words} with another kind of sensor, whose energies do not compare."]
-        if others
-        else []
+    headings = (
+        "entry",
+        "seconds per epoch",
+        f"joules per epoch ({measured})",
+        "on the Pareto front",
     )
-    faint = len(ids) - len(named)
-    notes += (
-        [f"{faint} of {len(ids)} entries have faint dots without a label: the table has them."]
-        if faint
-        else []
-    )
-    return Drawing(
-        chart.canvas,
-        ("entry", "seconds per epoch", f"joules per epoch ({measured})", "on the Pareto front"),
-        rows,
-        " ".join(notes),
-    )
+    return Figure((panel,), headings, rows, _note(len(kinds), len(points), len(dots)))
 
 
-def pareto_front(points: Mapping[str, tuple[float, float]]) -> list[str]:
+def _note(every: int, drawn: int, named: int) -> str:
+    others, notes = every - drawn, list[str]()
+    if others:
+        words = "1 entry" if others == 1 else f"{others} entries"
+        notes.append(
+            f"Not drawn: {words} with another kind of sensor, whose energies do not compare."
+        )
+    if drawn > named:
+        notes.append(
+            f"{drawn - named} of {drawn} entries have faint dots without a label: the table has"
+            " them."
+        )
+    return " ".join(notes)
+
+
+def pareto_front(points: Mapping[str, Point]) -> list[str]:
     """The points that no other point dominates, by ascending first coordinate; smaller is
     better."""
     front: list[str] = []
@@ -141,64 +135,165 @@ def pareto_front(points: Mapping[str, tuple[float, float]]) -> list[str]:
     return front
 
 
-def _name_front(
-    chart: Plane, front: Sequence[Point], points: Sequence[Point], labels: Sequence[str]
-) -> None:
-    """Writes the labels of the front's points where they cover no point, no other label and no step
-    of the front, with a line to their points."""
-    taken = [(x - 7, y - 7, x + 7, y + 7) for x, y in points]
-    steps = staircase(front, WIDTH - 30, TOP)
-    taken += map(_around, pairwise(steps))
-    texts: list[Box] = []
-    for point, label in zip(front, labels, strict=True):
-        text = label if len(label) <= MAX_LABEL_LENGTH else label[: MAX_LABEL_LENGTH - 1] + "…"
-        places = (
-            box
-            for box in _places(*point, LETTER * len(text))
-            if not covers(box, taken) and not covers(_around(_join(point, box, points)), texts)
-        )
-        box = next(places, None)
-        if box is None:
-            continue
-        texts.append(box)
-        taken.append(box)
-        if (join := _join(point, box, points)) != (point, point):
-            taken.append(_around(join))
-            chart.canvas.line(*join[0], *join[1], "join")
-        chart.canvas.text(box[0], box[3] - 4, text, "name", max_length=MAX_LABEL_LENGTH)
+def staircase(front: Sequence[Point]) -> list[Point]:
+    """A Pareto front as steps: straight lines would suggest points that were not measured."""
+    steps = [front[0]]
+    for (_, y), following in pairwise(front):
+        steps += [(following[0], y), following]
+    return steps
 
 
-def _join(point: Point, box: Box, points: Sequence[Point]) -> tuple[Point, Point]:
-    """The line from a point to its label; of no length where the label is beside the point and no
-    other point is nearer."""
-    x, y = point
-    corner = (min(max(x, box[0]), box[2]), box[3] if box[3] < y else box[1])
-    is_beside = abs(corner[1] - y) <= LINE and distance(point, box) <= min(
-        distance(each, box) for each in points
+@dataclass(frozen=True)
+class Highlight:
+    """A property of the machine that the fill of marks shows: its name, its unit with a space
+    before it (empty for a count), and the machine's field that has it."""
+
+    name: str
+    unit: str
+    field: str
+
+
+HIGHLIGHTS = {
+    "cores": Highlight("cores", "", "cores"),
+    "cpu": Highlight("CPU clock", " MHz", "cpu_mhz"),
+    "gpu": Highlight("GPU clock", " MHz", "gpu_mhz"),
+    "memory": Highlight("memory clock", " MHz", "memory_mhz"),
+}
+"""Numbers of cores online, and upper limits of clocks."""
+
+
+def against_time(frames: Frames, figure: str, highlighted: str = "") -> PaperFigure | Missing:
+    """Time per epoch, s, against a figure of AXES; an energy has the Pareto front of each model or
+    framework. The fill of a mark is a property of HIGHLIGHTS."""
+    axis, entries, quantity = AXES[figure], entries_of(frames), AXES[figure].partition(",")[0]
+    found, times = estimates(frames, figure), estimates(frames, TIME)
+    known_ones = (
+        name for name in found if name in times and min(found[name].value, times[name].value) > 0
     )
-    return (point, point) if is_beside else (point, corner)
+    ids = sorted(known_ones, key=lambda name: (times[name].value, name))
+    if not ids:
+        return Missing(f"no entry has a known time and {quantity}: {why_missing(frames, figure)}")
+    fills, named_fills = dict[str, int](), list[Named]()
+    if highlighted:
+        highlight = HIGHLIGHTS[highlighted]
+        levels = _levels(frames, ids, highlight.field)
+        order = sorted(set(levels.values()), reverse=True)
+        if len(order) < 2:
+            return Missing(
+                f"no two entries with a known {quantity} have different known values of the"
+                f" {highlight.name}"
+            )
+        fills = {name: min(order.index(level), MAX_FILLS - 1) for name, level in levels.items()}
+        named_fills, ids = _named_fills(order, highlight), list(levels)
+    keys, panels = _keys([entries[name] for name in ids]), list[Panel]()
+    for kind, names in kinds_of(frames, figure, ids).items():
+        styles, legend = _styles([entries[name] for name in names])
+        dots = tuple(
+            Dot(
+                times[name],
+                found[name],
+                f"c{styles[name]} f{fills.get(name, 0)}",
+                keys.get(str(entries[name]["power_mode"]), ""),
+            )
+            for name in names
+        )
+        x, y = (
+            fitting_closely([end for name in names for end in of[name].ends])
+            for of in (times, found)
+        )
+        fronts = tuple(_fronts(dots)) if figure == ENERGY else ()
+        axes, explained = (
+            ("time per epoch, s", with_instrument(axis, kind)),
+            (*legend, *named_fills),
+        )
+        panels.append(Plane(*axes, x, y, fronts, dots, explained))
+    if keys:
+        panels.append(
+            Keys(tuple((key, mode.replace(" up to ", " ")) for mode, key in keys.items()))
+        )
+    front = " Stepped line: Pareto front, of the points that no other one beats in both."
+    about = "Mean over epochs 2 to last; lower left is better." + front * (figure == ENERGY)
+    return PaperFigure(tuple(panels), tuple(ids), about, OVER_RUNS, sensor_of=figure)
 
 
-def _places(x: float, y: float, width: float) -> Iterator[Box]:
-    """Boxes for a label of that width beside a point, the nearest first, that are within the
-    chart."""
-    for away in range(0, 12 * LINE, LINE):
-        for top in (y + 8 + away, y - 8 - LINE - away):
-            for left in (x - 9 - width, x + 9, x - width / 2):
-                if left > LEFT and left + width < WIDTH - 30 and top > TOP and top + LINE < UP[0]:
-                    yield left, top, left + width, top + LINE
+def _levels(frames: Frames, ids: Sequence[str], field: str) -> dict[str, float]:
+    """A field of each entry's machine, where all its runs agree."""
+    machines, found = machines_of(frames), dict[str, set[float | None]]()
+    for run, entry in zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True):
+        found.setdefault(entry, set()).add(getattr(machines[run], field))
+    return {
+        name: value
+        for name in ids
+        for value in found[name]
+        if len(found[name]) == 1 and value is not None
+    }
 
 
-def _around(line: tuple[Point, Point]) -> Box:
-    (x1, y1), (x2, y2) = line
-    return min(x1, x2) - 2, min(y1, y2) - 2, max(x1, x2) + 2, max(y1, y2) + 2
+def _fronts(dots: Sequence[Dot]) -> Iterator[Line]:
+    """The Pareto front of each style as steps, within what was measured."""
+    by_style: dict[str, dict[str, Point]] = {}
+    for index, dot in enumerate(dots):
+        place = dot.x.value, dot.y.value
+        by_style.setdefault(dot.style[1], {})[str(index)] = place
+    for style, points in sorted(by_style.items()):
+        front = [points[name] for name in pareto_front(points)]
+        if len(front) > 1:
+            yield through(staircase(front), f"l{style} front")
+
+
+def _named_fills(levels: Sequence[float], highlight: Highlight) -> list[Named]:
+    """The names of the fills, the highest level first; the last one stands for all lower levels,
+    too."""
+    unit = highlight.unit or f" {highlight.name}"
+    names = [f"{value:.0f}{unit}" for value in levels[:MAX_FILLS]]
+    if len(levels) > MAX_FILLS:
+        names[-1] += " and less"
+    return [Named(f"c6 f{place} round", name, True) for place, name in enumerate(names)]
+
+
+def _keys(entries: Sequence[Entry]) -> dict[str, str]:
+    """A letter for each known power mode, if there are several and at most MAX_KEYS."""
+    modes = sorted({str(entry["power_mode"]) for entry in entries if known(entry["power_mode"])})
+    return dict(zip(modes, KEYS, strict=False)) if 1 < len(modes) <= MAX_KEYS else {}
+
+
+def _styles(entries: Sequence[Entry]) -> tuple[dict[str, int], list[Named]]:
+    """The number of each entry's mark, and what marks stand for where they differ: the model where
+    there are several, else device and framework. The last number is that of all beyond it."""
+    names = labels_of(entries, ("power_mode", *_LESS))
+    if len({entry["workload"] for entry in entries}) > 1:
+        names = {entry["entry_id"]: model_of(entry) for entry in entries}
+    order = sorted(set(names.values()))
+    numbers = {name: min(order.index(text), COLOURS - 1) for name, text in names.items()}
+    shown = order
+    if len(order) > COLOURS:
+        shown = [*order[: COLOURS - 1], f"{len(order) - COLOURS + 1} others"]
+    legend = [Named(f"c{style}", name, True) for style, name in enumerate(shown)]
+    return numbers, legend if len(order) > 1 else []
+
+
+_LESS = (
+    "framework_version",
+    "organization",
+    "round",
+    "suite_version",
+    "epoch_budget",
+    "learning_rate",
+    "availability",
+    "storage_medium",
+    "cpu_model",
+    "threads",
+    "workers",
+    "batch_size",
+)
+"""Properties that a mark does not tell apart."""
 
 
 CHART = Chart(
     "time-energy",
     "Time against energy",
     "Means over runs, both axes logarithmic; lower left is better. Stepped line: Pareto front.",
+    describe,
     frozenset({"board", "figures", "machine", "study"}),
-    draw,
     position=70,
 )

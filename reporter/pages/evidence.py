@@ -23,8 +23,8 @@ from reporter.data.text import digits, in_full, plain
 from reporter.data.timeline import Timeline, read_timeline
 from reporter.data.values import entries_of
 from reporter.figures import over_time
-from reporter.figures.chart import Caption, Context
-from reporter.pages.shared import Draw, Page, board_title, place_drawings, title_of
+from reporter.figures.chart import Context, Described
+from reporter.pages.shared import Page, board_title, place_drawings, title_of
 from reporter.pages.standings import Standing, standings_of
 from suite.bundle.layout import (
     BASELOAD,
@@ -119,7 +119,7 @@ def run_pages(
     }
     place, names = f"runs/{run['run_id']}/", copied_files(bundle)
     charts = place_drawings(
-        _drawers(read_timeline(bundle, log), evidence), Context("../../", colours), place
+        _described(read_timeline(bundle, log), evidence), Context("../../", colours), place
     )
     page = environment.get_template("run.html").render(
         root="../../",
@@ -157,17 +157,14 @@ def run_pages(
         yield Page(f"{place}{name}", bundle.file(name))
 
 
-def _drawers(timeline: Timeline, evidence: RunEvidence) -> list[tuple[Caption, Draw]]:
+def _described(timeline: Timeline, evidence: RunEvidence) -> Sequence[Described]:
     """Power and load charts. Power is the first node's, so that the baseload, a sum over nodes, is
     drawn for a single node only."""
     figures = evidence.figures if evidence.run["nodes"] == 1 else ()
     baseload_w = next(
         (figure["value"] for figure in figures if figure["figure"] == "baseload_power_w"), None
     )
-    return [
-        (over_time.POWER, lambda _: over_time.draw_power(timeline, baseload_w)),
-        (over_time.LOAD, lambda _: over_time.draw_load(timeline)),
-    ]
+    return over_time.described(timeline, baseload_w)
 
 
 def copied_files(bundle: Bundle) -> list[str]:

@@ -16,13 +16,11 @@ from reporter.data.frames import Frames
 from reporter.data.studies import StudyRecord
 from reporter.data.words import workload_title
 from reporter.figures import charts_for
-from reporter.figures.chart import MAX_ROWS, Caption, Chart, Context, Drawing, NotDrawn
+from reporter.figures.chart import MAX_ROWS, Caption, Chart, Context, Described, Drawing
+from reporter.figures.model import Figure, Missing
 from suite.catalog.extensions import Part
 
 CHART_STYLE = Path(__file__).resolve().parent.parent / "static" / "chart.css"
-
-
-Draw = Callable[[Context], Drawing | NotDrawn]
 
 
 @dataclass(frozen=True)
@@ -103,7 +101,7 @@ class PlacedChart:
     """A chart on a page, with the path of its file."""
 
     chart: Caption
-    drawing: Drawing
+    figure: Figure
     svg: markupsafe.Markup
     narrow: markupsafe.Markup
     file: str
@@ -166,38 +164,31 @@ def place_charts(
     )
 
 
-def _with_enough_rows(chart: Chart, frames: Frames, context: Context) -> Drawing | NotDrawn:
-    drawing = chart.draw(frames, context)
+def _with_enough_rows(chart: Chart, frames: Frames, context: Context) -> Figure | Missing:
+    found = chart.describe(frames, context)
     return (
-        NotDrawn("a single one compares with nothing")
-        if isinstance(drawing, Drawing) and len(drawing.rows) < chart.min_rows
-        else drawing
+        Missing("a single one compares with nothing")
+        if isinstance(found, Figure) and len(found.rows) < chart.min_rows
+        else found
     )
 
 
-def place_drawings(drawers: Sequence[tuple[Caption, Draw]], context: Context, stem: str) -> Charts:
+def place_drawings(described: Sequence[Described], context: Context, stem: str) -> Charts:
     """Draw figures for a page of that context; ``stem`` begins the paths of their files from the
     site's root."""
     placed, not_drawn, files = [], [], []
-    for chart, draw in drawers:
-        drawing = draw(context)
-        if isinstance(drawing, NotDrawn):
-            not_drawn.append((chart.title, drawing.reason))
+    for caption, describe in described:
+        figure = describe(context)
+        if isinstance(figure, Missing):
+            not_drawn.append((caption.title, figure.reason))
             continue
-        file = f"{stem}{chart.name}.svg"
-        placed.append(
-            PlacedChart(
-                chart,
-                drawing,
-                markupsafe.Markup(drawing.svg),
-                markupsafe.Markup(drawing.canvas.narrow()),
-                file,
-            )
-        )
+        file, drawing = f"{stem}{caption.name}.svg", Drawing(caption, figure)
+        svg, narrow = markupsafe.Markup(drawing.svg), markupsafe.Markup(drawing.narrow)
+        placed.append(PlacedChart(caption, figure, svg, narrow, file))
         up = "../" * file.count("/")
-        alone = drawing if up == context.root else draw(replace(context, root=up))
-        assert isinstance(alone, Drawing)
-        files.append(Page(file, _with_style(alone.svg)))
+        alone = figure if up == context.root else describe(replace(context, root=up))
+        assert isinstance(alone, Figure)
+        files.append(Page(file, _with_style(Drawing(caption, alone).svg)))
     return Charts(tuple(placed), tuple(not_drawn), tuple(files))
 
 

@@ -37,8 +37,8 @@ def study_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
             kinds[study.kind].figure_names,
             _rows(contents.frames, study),
         )
-        drawers = [(chart, partial(chart.draw, frames)) for chart in _charts(study)]
-        charts = place_drawings(drawers, contents.context("../"), f"figures/{study.name}-")
+        described = [(chart, partial(chart.describe, frames)) for chart in _charts(study)]
+        charts = place_drawings(described, contents.context("../"), f"figures/{study.name}-")
         page = template.render(
             root="../",
             here="studies",

@@ -3,7 +3,8 @@ layers."""
 
 from collections.abc import Callable, Mapping
 
-from reporter.papers.model import Dot, Estimate, Keys, PaperFigure, Scatter, Table
+from reporter.figures.model import Dot, Estimate, Keys, Named, PaperFigure, Plane, Table
+from reporter.figures.scales import fitting_closely
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.devices import Device, load_device, load_devices
 from suite.catalog.papers import Item, PublishedTable
@@ -105,17 +106,20 @@ def _trends() -> PaperFigure:
         (chr(ord("a") + index), device.short_title or device.title)
         for index, device in enumerate(ordered)
     )
+    powers = [float(device.max_power_w or 0) for device in ordered]
+    rates = [float(device.peak_gflops or 0) for device in ordered]
     dots = tuple(
-        Dot(
-            Estimate(float(device.max_power_w or 0)),
-            Estimate(float(device.peak_gflops or 0)),
-            0 if device.gpu else 1,
-            key,
-        )
-        for device, (key, _) in zip(ordered, keys, strict=True)
+        Dot(Estimate(power_w), Estimate(gflops), "c0" if device.gpu else "c1", key)
+        for power_w, gflops, device, (key, _) in zip(powers, rates, ordered, keys, strict=True)
     )
-    legend = ((0, "with GPU"), (1, "without"))
-    panel = Scatter("highest power, W", "bound of the rate, GFLOP/s", dots, legend, has_front=False)
+    panel = Plane(
+        "highest power, W",
+        "bound of the rate, GFLOP/s",
+        fitting_closely(powers),
+        fitting_closely(rates),
+        dots=dots,
+        legend=(Named("c0", "with GPU", True), Named("c1", "without", True)),
+    )
     about = (
         "The suite's device profiles: the board's power limit, and a bound of its arithmetic rate"
         " in any precision that trains (calculated)."

@@ -6,8 +6,8 @@ from reporter.data.frames import Frames, Row, known, rows_of
 from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_title
 from reporter.data.values import entries_of
-from reporter.papers.entries import model_title
-from reporter.papers.model import PaperFigure
+from reporter.figures.for_papers import model_of
+from reporter.figures.model import PaperFigure
 from reporter.papers.presets import STUDIES, SUITE, Preset
 from suite.catalog.data_sets import load_data_set
 from suite.errors import SuiteError
@@ -102,7 +102,7 @@ def _software_text(entries: Sequence[Row]) -> str:
         for entry in entries
     )
     models = _few(
-        f"{model_title(entry)} on {_data_title(str(entry['data']))} ({entry['division']} division)"
+        f"{model_of(entry)} on {_data_title(str(entry['data']))} ({entry['division']} division)"
         for entry in entries
     )
     batches = _numbers(sorted({int(entry["batch_size"]) for entry in entries}))

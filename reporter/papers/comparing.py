@@ -43,40 +43,23 @@ def compare(item: Item, source: Source | None) -> tuple[Compared, ...]:
 
 
 def _value(value: PublishedValue, source: Source | None) -> Compared:
-    stated = {Relation.ABOUT: "", Relation.BELOW: "below ", Relation.ABOVE: "above "}[
-        value.relation
-    ]
-    near = (
-        f" ± {value.tolerance:.0%}"
-        if value.relation is Relation.ABOUT and value.tolerance and value.published
-        else ""
+    found = (
+        Unknown(value.not_comparable or "")
+        if value.ours is None
+        else Unknown("there are no runs of it")
+        if source is None
+        else measure(value.ours, source)
     )
-    published = f"{stated}{value.published:g}{near}"
-    if value.ours is None:
-        return Compared(
-            value.quantity,
-            published,
-            None,
-            Agreement.NOT_COMPARABLE,
-            value.place,
-            value.quote,
-            value.not_comparable,
-        )
-    found = Unknown("there are no runs of it") if source is None else measure(value.ours, source)
+    verdict, why, ours = Agreement.NOT_COMPARABLE, None, None
     if isinstance(found, Unknown):
-        return Compared(
-            value.quantity,
-            published,
-            None,
-            Agreement.NOT_COMPARABLE,
-            value.place,
-            value.quote,
-            found.reason,
-        )
-    verdict, why = judge(value, found)
-    return Compared(
-        value.quantity, published, _written(found), verdict, value.place, value.quote, why
-    )
+        why = found.reason
+    else:
+        (verdict, why), ours = judge(value, found), _written(found)
+    stated = {Relation.ABOUT: "", Relation.BELOW: "below ", Relation.ABOVE: "above "}
+    is_near = value.relation is Relation.ABOUT and value.tolerance and value.published
+    near = f" ± {value.tolerance:.0%}" if is_near else ""
+    published = f"{stated[value.relation]}{value.published:g}{near}"
+    return Compared(value.quantity, published, ours, verdict, value.place, value.quote, why)
 
 
 def judge(value: PublishedValue, found: Found) -> tuple[Agreement, str | None]:
@@ -122,37 +105,21 @@ def _cells(item: Item) -> Iterator[Compared]:
         return
     for row, own in zip(item.table.rows, own_cells(item, item.table), strict=True):
         for column, published, ours in zip(item.table.columns[1:], row[1:], own[1:], strict=True):
-            name = f"{row[0]}, {column}"
-            if not published:
-                yield Compared(
-                    name,
-                    "",
-                    ours,
-                    Agreement.NOT_COMPARABLE,
-                    item.table.place,
-                    "",
-                    "the text at hand has lost the number",
-                )
-            elif not ours:
-                yield Compared(
-                    name,
-                    published,
-                    None,
-                    Agreement.NOT_COMPARABLE,
-                    item.table.place,
-                    "",
-                    "the suite does not say",
-                )
-            else:
+            verdict, why = Agreement.NOT_COMPARABLE, "the text at hand has lost the number"
+            if published and ours:
                 is_equal = any(_same(published, each) for each in ours.split(", "))
-                yield Compared(
-                    name,
-                    published,
-                    ours,
-                    Agreement.AGREES if is_equal else Agreement.DIFFERS,
-                    item.table.place,
-                    "",
-                )
+                verdict, why = Agreement.AGREES if is_equal else Agreement.DIFFERS, ""
+            elif published:
+                why = "the suite does not say"
+            yield Compared(
+                f"{row[0]}, {column}",
+                published,
+                ours or None,
+                verdict,
+                item.table.place,
+                "",
+                why or None,
+            )
 
 
 def _same(published: str, ours: str) -> bool:

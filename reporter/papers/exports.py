@@ -7,19 +7,17 @@ from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from reporter.papers.comparing import Compared
-from reporter.papers.model import (
-    Bars,
-    Boxes,
+from reporter.figures.model import (
     Estimate,
     Keys,
-    Lines,
     Panel,
     PaperFigure,
+    Plane,
     Radar,
-    Scatter,
+    Rows,
     Table,
 )
+from reporter.papers.comparing import Compared
 
 COLUMNS = ("panel", "row", "part", "x", "value", "low", "high")
 SPECIAL = {
@@ -151,43 +149,33 @@ def _compared_row(one: Compared) -> str:
 
 
 def _axis(panel: Panel) -> str:
-    if isinstance(panel, Bars | Boxes):
+    if isinstance(panel, Rows):
         return panel.axis
-    return panel.y_axis if isinstance(panel, Lines | Scatter) else ""
+    return panel.y_axis if isinstance(panel, Plane) else ""
 
 
 def _values(panel: Panel) -> Iterator[tuple[str, ...]]:
-    if isinstance(panel, Bars):
-        series = panel.series or ("",)
-        for group in panel.groups:
-            for bar in group.bars:
-                name = " · ".join(part for part in (group.heading, bar.label) if part)
-                yield from (
-                    (name, part, "", *_ends(one))
-                    for part, one in zip(series, bar.values, strict=False)
-                )
-    elif isinstance(panel, Lines):
-        yield from (
-            (line.label, "", f"{x:.10g}", *_ends(one))
-            for line in panel.lines
-            for x, one in line.points
-        )
-    elif isinstance(panel, Boxes):
-        for heading, boxes in panel.groups:
-            for box in boxes:
-                name = " · ".join(part for part in (heading, box.label) if part)
-                yield from ((name, "", "", *_ends(Estimate(value))) for value in box.values)
-    elif isinstance(panel, Scatter):
-        names = dict(panel.legend)
-        yield from (
-            (dot.key, names.get(dot.style, ""), f"{dot.x.value:.10g}", *_ends(dot.y))
-            for dot in panel.dots
-        )
-    elif isinstance(panel, Radar):
-        for label, _, shares in panel.polygons:
+    if isinstance(panel, Rows):
+        for row in panel.rows:
+            name = " · ".join(part for part in (row.heading, row.label) if part)
+            parts = [series.name for series in panel.series] or [""]
+            values = tuple(map(Estimate, row.singles)) or row.values
+            parts *= max(len(row.singles), 1)
             yield from (
-                (label, axis, "", *_ends(Estimate(share)))
-                for axis, share in zip(panel.axes, shares, strict=True)
+                (name, part, "", *_ends(one)) for part, one in zip(parts, values, strict=False)
+            )
+    elif isinstance(panel, Plane):
+        names = {named.style: named.name for named in panel.legend}
+        for line in (line for line in panel.lines if line.label):
+            yield from ((line.label, "", f"{x:.10g}", *_ends(one)) for x, one in line.points)
+        for dot in panel.dots:
+            name = names.get(dot.style.partition(" ")[0], "")
+            yield dot.label, name, f"{dot.x.value:.10g}", *_ends(dot.y)
+    elif isinstance(panel, Radar):
+        for polygon in panel.polygons:
+            yield from (
+                (polygon.label, axis, "", *_ends(Estimate(share)))
+                for axis, share in zip(panel.axes, polygon.shares, strict=True)
             )
     elif isinstance(panel, Keys):
         yield from ((key, meaning, "", "", "", "") for key, meaning in panel.meanings)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reporter.data.load import load
+from reporter.figures.model import Missing, PaperFigure, Table
 from reporter.papers import calculated, machine_column
 from reporter.papers.captions import caption_of
 from reporter.papers.comparing import Compared, compare
 from reporter.papers.exports import to_csv, to_latex, to_page
 from reporter.papers.make import draw, preset_of
 from reporter.papers.measures import Source
-from reporter.papers.model import Missing, PaperFigure, Table
 from reporter.papers.records import record_kinds
 from reporter.papers.render import render
 from reporter.papers.style import Look

@@ -7,9 +7,9 @@ from reporter.data.frames import Frames, Row, known, rows_of
 from reporter.data.machine_names import machine_name
 from reporter.data.machines import machines_of
 from reporter.data.values import entries_of
+from reporter.figures.for_papers import property_text
+from reporter.figures.model import Missing, PaperFigure, Table
 from reporter.papers import calculated
-from reporter.papers.entries import property_text
-from reporter.papers.model import Missing, PaperFigure, Table
 from suite.catalog.papers import Item
 
 BYTES_PER_GB = 1e9

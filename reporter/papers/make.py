@@ -8,8 +8,8 @@ from pathlib import Path
 
 from reporter.data.frames import Frames
 from reporter.data.load import load
+from reporter.figures.model import Missing, PaperFigure
 from reporter.papers.captions import caption_of
-from reporter.papers.model import Missing, PaperFigure
 from reporter.papers.presets import PRESETS, Preset
 from reporter.papers.render import render
 from reporter.papers.short_labels import with_short_labels
@@ -57,11 +57,11 @@ def preset_of(name: str) -> Preset:
 
 def draw(preset: Preset, frames: Frames) -> PaperFigure | Missing:
     """The preset's panels, or why there are none."""
-    module, _, function = preset.drawn_by.partition(":")
-    draw_it: Callable[[Frames], PaperFigure | Missing] = getattr(
-        importlib.import_module(f"reporter.papers.{module}"), function
+    module, function, *arguments = preset.drawn_by.split(":")
+    draw_it: Callable[..., PaperFigure | Missing] = getattr(
+        importlib.import_module(f"reporter.figures.{module}"), function
     )
-    drawn = draw_it(frames)
+    drawn = draw_it(frames, *arguments)
     return drawn if isinstance(drawn, Missing) else with_short_labels(drawn)
 
 

@@ -3,10 +3,12 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from statistics import fmean, variance
 from typing import Any
 
-from reporter.data.frames import IDENTITY, Frames, Row, known, rows_of
+from reporter.data.frames import IDENTITY, Frames, Row
 from reporter.data.values import entries_of, values_of_runs
+from reporter.figures.entries import first, later, means_of_runs
 from suite.catalog.devices import load_device
 from suite.catalog.papers import Measure, Selection
 from suite.metrics.comparisons import quantile
@@ -87,19 +89,14 @@ def of_entries(frames: Frames, figure: str) -> dict[str, list[float]]:
     after the first, over their steps."""
     if not figure.endswith(PER_STEP):
         return values_of_runs(frames, figure)
-    column, entry_of = (
-        f"{figure.removesuffix(PER_STEP)}_s",
-        dict(zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True)),
+    spent, steps = (
+        means_of_runs(frames, (column,), later)
+        for column in (f"{figure.removesuffix(PER_STEP)}_s", "steps")
     )
-    sums: dict[str, tuple[float, float]] = {}
-    for row in rows_of(frames.epochs):
-        if row["epoch"] > 1 and known(row[column]):
-            spent, steps = sums.get(row["run_id"], (0.0, 0.0))
-            sums[row["run_id"]] = spent + float(row[column]), steps + float(row["steps"])
-    values: dict[str, list[float]] = {}
-    for run, (spent, steps) in sorted(sums.items()):
-        values.setdefault(entry_of[run], []).append(spent / steps)
-    return values
+    return {
+        name: [a / b for a, b in zip(found, steps[name], strict=True)]
+        for name, found in spent.items()
+    }
 
 
 def _pairs(
@@ -107,9 +104,8 @@ def _pairs(
 ) -> "list[tuple[Sequence[float], Sequence[float]]]":
     entries = [
         entry
-        for entry in entries_of(frames).values()
-        if all(value > 0 for value in values.get(entry["entry_id"], ()))
-        and entry["entry_id"] in values
+        for name, entry in entries_of(frames).items()
+        if name in values and min(values[name], default=1.0) > 0
     ]
     chosen = [entry for entry in entries if _matches(entry, wanted.of)]
     if wanted.over is None:
@@ -143,58 +139,43 @@ def ratio(pairs: "Sequence[tuple[Sequence[float], Sequence[float]]]") -> Found:
     logarithms, where every side has two runs."""
     sides = [[math.log(value) for value in side] for pair in pairs for side in pair if side]
     logs = [
-        sum(map(math.log, mine)) / len(mine)
-        - (sum(map(math.log, other)) / len(other) if other else 0.0)
+        fmean(map(math.log, mine)) - (fmean(map(math.log, other)) if other else 0.0)
         for mine, other in pairs
     ]
-    centre, runs = sum(logs) / len(logs), sum(map(len, sides))
+    centre, runs = fmean(logs), sum(map(len, sides))
     of = f"{len(pairs)} setting{'' if len(pairs) == 1 else 's'}, {runs} runs"
     if min(map(len, sides)) < 2:
         return Found(math.exp(centre), of=of)
-    variances = [
-        sum((value - sum(side) / len(side)) ** 2 for value in side) / (len(side) - 1) / len(side)
-        for side in sides
-    ]
+    variances = [variance(side) / len(side) for side in sides]
     total = sum(variances)
     if total == 0:
         return Found(math.exp(centre), math.exp(centre), math.exp(centre), of)
     freedom = total**2 / sum(
-        variance**2 / (len(side) - 1) for variance, side in zip(variances, sides, strict=True)
+        each**2 / (len(side) - 1) for each, side in zip(variances, sides, strict=True)
     )
     half = quantile(max(1, math.floor(freedom)), CONFIDENCE) * math.sqrt(total) / len(pairs)
     return Found(math.exp(centre), math.exp(centre - half), math.exp(centre + half), of)
 
 
 def _later_stall_over_first(wanted: Measure, source: Source) -> Found | Unknown:
-    first, later = _stalls(source.frames, is_first=True), _stalls(source.frames, is_first=False)
-    pairs = [(later[name], first[name]) for name in later if name in first]
+    at_first, at_last = _stalls(source.frames, first), _stalls(source.frames, later)
+    pairs = [(at_last[name], at_first[name]) for name in at_last if name in at_first]
     return ratio(pairs) if pairs else Unknown("no run finished two epochs")
 
 
-def _stalls(frames: Frames | None, is_first: bool) -> dict[str, list[float]]:
+def _stalls(frames: Frames | None, is_wanted: Callable[[int], bool]) -> dict[str, list[float]]:
+    """Means of the runs, by entry; entries whose runs all waited."""
     assert frames is not None
-    entry_of = dict(zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True))
-    of_run: dict[str, list[float]] = {}
-    for row in rows_of(frames.epochs):
-        if (row["epoch"] == 1) is is_first and known(row["fetch_stall_s"]):
-            of_run.setdefault(row["run_id"], []).append(float(row["fetch_stall_s"]))
-    values: dict[str, list[float]] = {}
-    for run, stalls in sorted(of_run.items()):
-        values.setdefault(entry_of[run], []).append(sum(stalls) / len(stalls))
+    values = means_of_runs(frames, ("fetch_stall_s",), is_wanted)
     return {name: found for name, found in values.items() if min(found) > 0}
 
 
 def _largest_over_smallest(wanted: Measure, source: Source) -> Found | Unknown:
     assert source.frames is not None and wanted.figure is not None
-    values = of_entries(source.frames, wanted.figure)
-    found = sorted(
-        (found for found in values.values() if found), key=lambda each: sum(each) / len(each)
-    )
-    return (
-        ratio([(found[-1], found[0])])
-        if len(found) > 1
-        else Unknown(f"fewer than two entries have {wanted.figure}")
-    )
+    found = [values for values in of_entries(source.frames, wanted.figure).values() if values]
+    if len(found) < 2:
+        return Unknown(f"fewer than two entries have {wanted.figure}")
+    return _extremes(found)
 
 
 def _slowest_over_fastest(wanted: Measure, source: Source) -> Found | Unknown:
@@ -202,11 +183,15 @@ def _slowest_over_fastest(wanted: Measure, source: Source) -> Found | Unknown:
     media = {entry["storage_medium"] for entry in entries_of(source.frames).values()}
     if len(media) < 2:
         return Unknown("the runs are of one storage medium")
-    values = of_entries(source.frames, "time_to_epoch_s")
-    found = sorted(
-        (found for found in values.values() if found), key=lambda each: sum(each) / len(each)
+    return _extremes(
+        [each for each in of_entries(source.frames, "time_to_epoch_s").values() if each]
     )
-    return ratio([(found[-1], found[0])])
+
+
+def _extremes(found: Sequence[Sequence[float]]) -> Found:
+    """The highest mean over the lowest."""
+    ordered = sorted(found, key=fmean)
+    return ratio([(ordered[-1], ordered[0])])
 
 
 def _device(wanted: Measure, source: Source) -> Found | Unknown:

@@ -16,8 +16,8 @@ class Preset:
     """A figure by name: the study and number that it follows, its title, what it needs, and a
     command that makes the data.
 
-    ``drawn_by`` is ``module:function`` in this package; the function takes frames and returns a
-    PaperFigure or a Missing.
+    ``drawn_by`` is ``module:function`` in reporter.figures, with arguments after further colons;
+    the function takes frames and the arguments and returns a PaperFigure or a Missing.
     """
 
     name: str
@@ -50,7 +50,7 @@ PRESETS = (
         "Stall, compute and overhead by loading workers",
         "two numbers of workers, all else equal; two epochs",
         _WORKERS,
-        "epochs:by_workers",
+        "epochs:by:workers",
     ),
     Preset(
         "jetson-2b",
@@ -59,7 +59,7 @@ PRESETS = (
         "Stall of epoch 1 and of later epochs by loading workers",
         "two epochs",
         _WORKERS,
-        "epochs:first_stall",
+        "epochs:first_stall_for_paper",
     ),
     Preset(
         "jetson-2c",
@@ -68,7 +68,7 @@ PRESETS = (
         "Energy per epoch by loading workers",
         f"two epochs {_METER}",
         _WORKERS,
-        "energy:by_workers",
+        "energy:by:workers",
     ),
     Preset(
         "jetson-3a",
@@ -86,7 +86,7 @@ PRESETS = (
         "Later epochs by storage medium",
         "two storage media, all else equal; two epochs",
         _STORAGE,
-        "epochs:by_storage",
+        "epochs:by:storage_medium",
     ),
     Preset(
         "jetson-3c",
@@ -95,7 +95,7 @@ PRESETS = (
         "Energy per epoch by storage medium",
         f"two storage media, all else equal; two epochs {_METER}",
         _STORAGE,
-        "energy:by_storage",
+        "energy:by:storage_medium",
     ),
     Preset(
         "jetson-4a",
@@ -104,7 +104,7 @@ PRESETS = (
         "Stall by batch size, per epoch and per mini-batch",
         "two batch sizes, all else equal; two epochs",
         _BATCHES,
-        "batches:stall",
+        "batches:per_epoch_and_step:stall",
     ),
     Preset(
         "jetson-4b",
@@ -113,7 +113,7 @@ PRESETS = (
         "Compute by batch size, per epoch and per mini-batch",
         "two batch sizes, all else equal; two epochs",
         _BATCHES,
-        "batches:compute",
+        "batches:per_epoch_and_step:compute",
     ),
     Preset(
         "jetson-4c",
@@ -122,7 +122,7 @@ PRESETS = (
         "Epoch and step by batch size",
         "two batch sizes, all else equal; two epochs",
         _BATCHES,
-        "batches:total",
+        "batches:per_epoch_and_step:total",
     ),
     Preset(
         "jetson-5a",
@@ -131,7 +131,7 @@ PRESETS = (
         "Distribution of epoch times by device instance",
         "three epochs of a run",
         _run("--seed 1"),
-        "variability:times",
+        "distribution:for_paper:end_to_end_s",
     ),
     Preset(
         "jetson-5b",
@@ -140,7 +140,7 @@ PRESETS = (
         "Distribution of energy per epoch by device instance",
         f"three epochs of a run {_METER}",
         _run("--seed 1"),
-        "variability:energies",
+        "distribution:for_paper:energy_j",
     ),
     Preset(
         "jetson-6a",
@@ -149,7 +149,7 @@ PRESETS = (
         "Time and energy per epoch with clocks free and locked",
         "the same training with clocks free and locked",
         _LOCKED,
-        "clocks:time_and_energy",
+        "clocks:free_and_locked:time_to_epoch_s:energy_per_epoch_j",
     ),
     Preset(
         "jetson-6b",
@@ -158,7 +158,7 @@ PRESETS = (
         "Utilisation with clocks free and locked",
         "the same training with clocks free and locked",
         _LOCKED,
-        "clocks:utilisation",
+        "clocks:free_and_locked:cpu_utilisation:gpu_utilisation",
     ),
     Preset(
         "jetson-6c",
@@ -167,7 +167,7 @@ PRESETS = (
         "GPU clock with clocks free and locked",
         "the same training with clocks free and locked; a GPU clock",
         _LOCKED,
-        "clocks:gpu_clock",
+        "clocks:free_and_locked:gpu_frequency_hz",
     ),
     Preset(
         "jetson-6d",
@@ -194,7 +194,7 @@ PRESETS = (
         "Time against energy per epoch, with the Pareto front",
         f"two epochs {_METER}",
         _MODES,
-        "modes:time_energy",
+        "time_energy:against_time:energy_per_epoch_j",
     ),
     Preset(
         "jetson-9a",
@@ -203,7 +203,7 @@ PRESETS = (
         "Stall, compute and overhead by power mode",
         "two power modes, all else equal; two epochs",
         _MODES,
-        "epochs:by_mode",
+        "epochs:by:power_mode",
     ),
     Preset(
         "jetson-9b",
@@ -221,7 +221,7 @@ PRESETS = (
         "Epoch time by power mode, measured and predicted",
         "four power modes with known clocks, all else equal",
         _MODES,
-        "prediction:times",
+        "prediction:by_mode:time_to_epoch_s",
     ),
     Preset(
         "jetson-10b",
@@ -230,7 +230,7 @@ PRESETS = (
         "Energy by power mode, measured and predicted",
         f"four power modes with known clocks {_METER}",
         _MODES,
-        "prediction:energies",
+        "prediction:by_mode:energy_per_epoch_j",
     ),
     Preset(
         "jetson-11",
@@ -239,7 +239,7 @@ PRESETS = (
         "Time per epoch against mean power",
         f"two epochs {_METER}",
         _MODES,
-        "modes:time_power",
+        "time_energy:against_time:mean_power_w",
     ),
     Preset(
         "jetson-13",
@@ -248,7 +248,7 @@ PRESETS = (
         "Time against energy, marked by cores",
         f"power modes with different numbers of cores {_METER}",
         _MODES,
-        "modes:by_cores",
+        "time_energy:against_time:energy_per_epoch_j:cores",
     ),
     Preset(
         "jetson-14",
@@ -257,7 +257,7 @@ PRESETS = (
         "Time against energy, marked by CPU clock",
         f"power modes with different CPU clocks {_METER}",
         _MODES,
-        "modes:by_cpu_clock",
+        "time_energy:against_time:energy_per_epoch_j:cpu",
     ),
     Preset(
         "jetson-15",
@@ -266,7 +266,7 @@ PRESETS = (
         "Time against energy, marked by GPU clock",
         f"power modes with different GPU clocks {_METER}",
         _MODES,
-        "modes:by_gpu_clock",
+        "time_energy:against_time:energy_per_epoch_j:gpu",
     ),
     Preset(
         "jetson-16",
@@ -275,7 +275,7 @@ PRESETS = (
         "Time against energy, marked by memory clock",
         f"power modes with different memory clocks {_METER}",
         _MODES,
-        "modes:by_memory_clock",
+        "time_energy:against_time:energy_per_epoch_j:memory",
     ),
     Preset(
         "pi-1a",
@@ -302,7 +302,7 @@ PRESETS = (
         "Speed-up over nodes",
         "one node and several, with the same ranks per node, threads and batch",
         "suite sweep --study scaling --workload lenet --hostfile hosts",
-        "cluster:speed_up",
+        "scaling:for_paper",
     ),
     Preset(
         "pi-1d",
@@ -311,10 +311,16 @@ PRESETS = (
         "Frameworks along several axes",
         "two frameworks, all else equal; two epochs",
         _FRAMEWORKS,
-        "overview:radar",
+        "radar:for_paper",
     ),
     Preset(
-        "pi-2a", PI, "2a", "Instructions", f"runs {_HARDWARE}", _FRAMEWORKS, "counters:instructions"
+        "pi-2a",
+        PI,
+        "2a",
+        "Instructions",
+        f"runs {_HARDWARE}",
+        _FRAMEWORKS,
+        "counters:for_paper:instructions",
     ),
     Preset(
         "pi-2b",
@@ -323,10 +329,16 @@ PRESETS = (
         "Instruction rate",
         f"runs {_HARDWARE}",
         _FRAMEWORKS,
-        "counters:instruction_rate",
+        "counters:for_paper:instructions_per_cpu_s",
     ),
     Preset(
-        "pi-2c", PI, "2c", "L1 data accesses", f"runs {_HARDWARE}", _FRAMEWORKS, "counters:accesses"
+        "pi-2c",
+        PI,
+        "2c",
+        "L1 data accesses",
+        f"runs {_HARDWARE}",
+        _FRAMEWORKS,
+        "counters:for_paper:l1d_access",
     ),
     Preset(
         "pi-2d",
@@ -335,10 +347,16 @@ PRESETS = (
         "Instructions per cycle",
         f"runs {_HARDWARE}",
         _FRAMEWORKS,
-        "counters:ipc",
+        "counters:for_paper:ipc",
     ),
     Preset(
-        "pi-2e", PI, "2e", "L1 data misses", f"runs {_HARDWARE}", _FRAMEWORKS, "counters:misses"
+        "pi-2e",
+        PI,
+        "2e",
+        "L1 data misses",
+        f"runs {_HARDWARE}",
+        _FRAMEWORKS,
+        "counters:for_paper:l1d_refill",
     ),
     Preset(
         "pi-2f",
@@ -347,7 +365,7 @@ PRESETS = (
         "L1 data miss ratio",
         f"runs {_HARDWARE}",
         _FRAMEWORKS,
-        "counters:miss_ratio",
+        "counters:for_paper:l1d_miss_ratio",
     ),
     Preset(
         "pi-2g",
@@ -356,7 +374,7 @@ PRESETS = (
         "Branches and mispredictions",
         f"runs {_HARDWARE}",
         _FRAMEWORKS,
-        "counters:branches",
+        "counters:for_paper:branches:branch_mispredicts",
     ),
     Preset(
         "pi-2h",
@@ -365,7 +383,7 @@ PRESETS = (
         "Branch mispredict ratio",
         f"runs {_HARDWARE}",
         _FRAMEWORKS,
-        "counters:mispredict_ratio",
+        "counters:for_paper:branch_mispredict_ratio",
     ),
     Preset(
         "pi-linpack",
@@ -374,7 +392,7 @@ PRESETS = (
         "Training and LINPACK",
         "a LINPACK record of the same machine",
         "suite linpack --output runs/linpack",
-        "overview:linpack",
+        "linpack:for_paper",
     ),
     Preset(
         "accuracy",
@@ -383,7 +401,7 @@ PRESETS = (
         "Accuracy against training time",
         "an evaluation",
         _run(""),
-        "accuracy:curves",
+        "accuracy:for_paper",
     ),
     Preset(
         "time-to-target",

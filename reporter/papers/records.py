@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from reporter.data.discovery import declarations
+from reporter.figures.model import Missing, PaperFigure
 from reporter.papers.measures import Cell, Found, Unknown
-from reporter.papers.model import Missing, PaperFigure
 from suite.catalog.extensions import Part
 from suite.catalog.papers import Item, Measure
 

@@ -5,34 +5,18 @@ import importlib.util
 import io
 import shlex
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from reporter.papers.canvas import Canvas, thin_ticks
-from reporter.papers.draw_bars import bars_height_in, draw_bars
-from reporter.papers.draw_boxes import boxes_height_in, draw_boxes
-from reporter.papers.draw_lines import draw_lines, lines_height_in
-from reporter.papers.draw_radar import draw_radar
-from reporter.papers.draw_scatter import (
-    draw_scatter,
-    keys_height_in,
-    scatter_extra_in,
-    write_meanings,
-)
-from reporter.papers.draw_table import draw_table, table_height_in
-from reporter.papers.model import (
-    Bars,
-    Boxes,
-    Keys,
-    Lines,
-    Panel,
-    PaperFigure,
-    Radar,
-    Scatter,
-    Table,
-)
-from reporter.papers.style import Look, settings
+from reporter.figures.labels import SIZE
+from reporter.figures.layout import lay_out
+from reporter.figures.look import AXIS_HEIGHT
+from reporter.figures.look import Look as Widths
+from reporter.figures.model import PaperFigure
+from reporter.figures.svg import Canvas, Shape, Words
+from reporter.papers.style import Look, of_fill, of_line, of_mark, of_text, settings
 from suite.errors import SuiteError
 from suite.files.paths import checkout
 
@@ -46,8 +30,12 @@ NO_DATES: Mapping[str, Mapping[str, Any]] = {
     },
     "png": {"Software": "edge-training-suite"},
 }
-PLANE_HEIGHT_IN, RADAR_HEIGHT_IN, MARGIN_IN, GAP_IN = 2.0, 2.3, 0.02, 0.1
-POLAR = "polar"
+PT_PER_IN, PLANE_IN, ROW, MARGIN = 72.0, 2.0, 21.0, 6.0
+"""Height of a plane with its axis; units of a row, and right of rows."""
+LABEL_SHARE, LEAST_STRETCH, PT_PER_RADIUS = 0.4, 0.4, 0.89
+"""The most of a figure's width that labels of rows take; the least share of their height that rows
+and planes keep in a figure of a given height; the size of marks."""
+ANCHORS = {"start": "left", "middle": "center", "end": "right"}
 
 
 def refuse_without_matplotlib() -> None:
@@ -68,94 +56,100 @@ def refuse_without_matplotlib() -> None:
 def render(figure: PaperFigure, title: str, look: Look, file_format: str) -> bytes:
     """The figure as a file of ``file_format``. Raises SuiteError if Matplotlib or the font is
     missing."""
-    canvas = make_canvas(figure, look)
-    try:
-        output = io.BytesIO()
-        metadata = {**NO_DATES[file_format], **({"Title": title} if file_format != "png" else {})}
-        with canvas.settings():
-            canvas.figure.savefig(output, format=file_format, metadata=metadata)
-        return output.getvalue()
-    finally:
-        canvas.figure.clear()
+    drawn = paint(figure, look)
+    import matplotlib  # optional: [figures]
+
+    output = io.BytesIO()
+    metadata = {**NO_DATES[file_format], **({"Title": title} if file_format != "png" else {})}
+    with matplotlib.rc_context(dict(settings(look))):
+        drawn.savefig(output, format=file_format, metadata=metadata)
+    return output.getvalue()
 
 
-def make_canvas(figure: PaperFigure, look: Look) -> Canvas:
-    """The drawn figure, laid out; its canvas measures every text."""
+def paint(figure: PaperFigure, look: Look) -> Any:
+    """The figure as one of Matplotlib."""
     refuse_without_matplotlib()
     import matplotlib  # optional: [figures]
     from matplotlib import font_manager  # optional: [figures]
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # optional: [figures]
     from matplotlib.figure import Figure  # optional: [figures]
+    from matplotlib.transforms import Affine2D  # optional: [figures]
 
     _refuse_unknown_font(font_manager, look.font)
-    planes = [panel for panel in figure.panels if not isinstance(panel, Keys)]
-    keys = [panel for panel in figure.panels if isinstance(panel, Keys)]
-    below_in = sum(keys_height_in(panel, look) for panel in keys)
-    heights = [panel_height_in(panel, look) for panel in planes]
-    height_in = (
-        look.height_in or sum(heights) + GAP_IN * (len(heights) - 1) + 2 * MARGIN_IN + below_in
-    )
-    below = min(below_in / height_in, 0.8)
     with matplotlib.rc_context(dict(settings(look))):
-        drawn = Figure(figsize=(look.width_in, height_in), layout="constrained")
+        drawn = Figure(figsize=(look.width_in, 1.0))
         FigureCanvasAgg(drawn)
-        engine: Any = drawn.get_layout_engine()
-        engine.set(
-            w_pad=MARGIN_IN,
-            h_pad=MARGIN_IN,
-            hspace=0.0,
-            wspace=0.0,
-            rect=(0.0, below, 1.0, 1.0 - below),
-        )
-        canvas = Canvas(drawn, look)
-        axes = canvas.add_axes([_projection(panel) for panel in planes], heights)
-        finish = [
-            _DRAW[type(panel)](canvas, one, panel) for panel, one in zip(planes, axes, strict=True)
-        ]
-        canvas.lay_out()
-        for last in finish:
-            last()
-        for one in (
-            one
-            for one, panel in zip(axes, planes, strict=True)
-            if one.name != POLAR and not isinstance(panel, Table)
-        ):
-            thin_ticks(canvas, one.xaxis)
-            thin_ticks(canvas, one.yaxis)
-        for panel in keys:
-            write_meanings(canvas, panel)
+        canvas = _laid_out(figure, look, drawn)
+        unit_in = look.width_in / canvas.width
+        drawn.set_size_inches(look.width_in, canvas.height * unit_in)
+        to_inches = Affine2D().translate(0, -canvas.height).scale(unit_in, -unit_in)
+        place = {"transform": to_inches + drawn.dpi_scale_trans}
+        for order, part in enumerate(canvas.parts):
+            artist = _artist(part, look, unit_in * PT_PER_IN, {**place, "zorder": order})
+            if artist is not None:
+                drawn.add_artist(artist)
+    return drawn
+
+
+def _laid_out(figure: PaperFigure, look: Look, drawn: Any) -> Canvas:
+    """The panels as shapes, as high as they need or, with a given height, stretched to it."""
+    from matplotlib.font_manager import FontProperties  # optional: [figures]
+
+    unit_in = look.small_pt / SIZE / PT_PER_IN
+    font = FontProperties(family=look.font, size=look.small_pt)
+
+    def measure(text: str) -> float:
+        renderer = drawn.canvas.get_renderer()
+        width, _, _ = renderer.get_text_width_height_descent(text, font, False)
+        return float(width) / float(drawn.dpi) / unit_in
+
+    width, plane = look.width_in / unit_in, PLANE_IN / unit_in - AXIS_HEIGHT
+    widths = Widths(width, measure, LABEL_SHARE * width, MARGIN, 0.0, ROW, plane, is_paper=True)
+    canvas = lay_out(figure.panels, widths)
+    if look.height_in is None:
+        return canvas
+    height = look.height_in / unit_in
+    twice = replace(widths, row=2 * ROW, plane=2 * plane)
+    grows = lay_out(figure.panels, twice).height - canvas.height
+    stretch = max(1 + (height - canvas.height) / max(grows, 1.0), LEAST_STRETCH)
+    canvas = lay_out(figure.panels, replace(widths, row=ROW * stretch, plane=plane * stretch))
+    canvas.height = height
     return canvas
 
 
-def panel_height_in(panel: Panel, look: Look) -> float:
-    """The height that a panel asks for, with its axis and legend."""
-    if isinstance(panel, Bars):
-        return bars_height_in(panel, look)
-    if isinstance(panel, Boxes):
-        return boxes_height_in(panel, look)
-    if isinstance(panel, Lines):
-        return lines_height_in(panel, look)
-    if isinstance(panel, Table):
-        return table_height_in(panel, look)
-    if isinstance(panel, Scatter):
-        return PLANE_HEIGHT_IN + scatter_extra_in(panel, look)
-    return RADAR_HEIGHT_IN * look.width_in / 3.3 if isinstance(panel, Radar) else PLANE_HEIGHT_IN
+def _artist(part: object, look: Look, unit_pt: float, place: Mapping[str, Any]) -> Any:
+    """A shape or a text as an artist of Matplotlib; None for links and groups."""
+    from matplotlib.lines import Line2D  # optional: [figures]
+    from matplotlib.patches import Polygon  # optional: [figures]
+    from matplotlib.text import Text  # optional: [figures]
 
-
-def _projection(panel: Panel) -> str | None:
-    return POLAR if isinstance(panel, Radar) else None
-
-
-_DRAW: Mapping[type, Callable[..., Callable[[], None]]] = {
-    Bars: draw_bars,
-    Lines: draw_lines,
-    Boxes: draw_boxes,
-    Scatter: draw_scatter,
-    Radar: draw_radar,
-    Table: draw_table,
-}
-"""How each kind of panel is drawn on axes; the returned function is called when the layout is
-known."""
+    if isinstance(part, Words):
+        classes, turned = part.style.split(), {"rotation": 90, "va": "center"}
+        is_title = "axis" in classes and "heading" not in classes
+        return Text(
+            part.x,
+            part.y,
+            part.text,
+            fontsize=SIZE * unit_pt * (look.size_pt / look.small_pt if is_title else 1.0),
+            ha=ANCHORS[part.anchor],
+            **(turned if part.is_upright else {"va": "baseline"}),
+            **of_text(classes),
+            **place,
+        )
+    if not isinstance(part, Shape):
+        return None
+    classes, points = part.style.split(), list(part.points)
+    number = int(part.style[1]) if part.style[1:2].isdigit() else None
+    if part.kind == "rect":
+        (left, top), (right, bottom) = points
+        points = [(left, top), (right, top), (right, bottom), (left, bottom)]
+    if part.kind == "rect" or "area" in classes:
+        return Polygon(points, **of_fill(number or 0, classes), **place)
+    xs, ys = zip(*points, *(points[:1] if part.kind == "polygon" else ()), strict=True)
+    if part.kind == "dot":
+        size_pt = PT_PER_RADIUS * part.radius
+        return Line2D(xs, ys, markersize=size_pt, **of_mark(number or 0, classes), **place)
+    return Line2D(xs, ys, **of_line(number, classes, xs[0] == xs[-1]), **place)
 
 
 def _refuse_unknown_font(font_manager: Any, name: str) -> None:

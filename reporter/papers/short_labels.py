@@ -4,7 +4,7 @@ cut would no longer tell rows apart."""
 from collections.abc import Callable
 from dataclasses import replace
 
-from reporter.papers.model import BarGroup, Bars, Boxes, Lines, Panel, PaperFigure
+from reporter.figures.model import Panel, PaperFigure, Plane, Rows
 
 MAX_LINE, MAX_ROW, MAX_HEADING = 38, 34, 56
 """Letters of a label at the end of a line, of a row, of a heading."""
@@ -32,27 +32,17 @@ def with_short_labels(figure: PaperFigure) -> PaperFigure:
 
 
 def _shortened(panel: Panel, shorten: Shorten) -> Panel:
-    if isinstance(panel, Bars):
-        groups = [
-            BarGroup(
-                shorten(group.heading, MAX_HEADING),
-                tuple(replace(bar, label=shorten(bar.label, MAX_ROW)) for bar in group.bars),
+    if isinstance(panel, Rows):
+        rows = (
+            replace(
+                row,
+                heading=shorten(row.heading, MAX_HEADING),
+                label=shorten(row.label, MAX_ROW),
             )
-            for group in panel.groups
-        ]
-        return replace(panel, groups=tuple(groups))
-    if isinstance(panel, Lines):
-        return replace(
-            panel,
-            lines=tuple(replace(line, label=shorten(line.label, MAX_LINE)) for line in panel.lines),
+            for row in panel.rows
         )
-    if isinstance(panel, Boxes):
-        rows = [
-            (
-                shorten(heading, MAX_HEADING),
-                tuple(replace(box, label=shorten(box.label, MAX_ROW)) for box in boxes),
-            )
-            for heading, boxes in panel.groups
-        ]
-        return replace(panel, groups=tuple(rows))
+        return replace(panel, rows=tuple(rows))
+    if isinstance(panel, Plane):
+        lines = (replace(line, label=shorten(line.label, MAX_LINE)) for line in panel.lines)
+        return replace(panel, lines=tuple(lines))
     return panel

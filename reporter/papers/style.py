@@ -1,8 +1,8 @@
-"""Sizes, colours, markers and hatches of figures for papers, and the settings of Matplotlib that
-make its output depend on the data only."""
+"""Sizes, colours, markers and hatches of figures for papers, by the classes that pages have in
+their style sheet, and the settings of Matplotlib that make its output depend on the data only."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,18 @@ first three also differ in grey."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ((), (4, 1.5), (1.5, 1.5), (6, 1.5, 1.5, 1.5), (3, 1), (1, 1), (8, 2), (2, 3))
 HATCHES = "/////", ".....", "xxxxx", "\\\\\\\\\\", "|||||", "-----", "+++++"
-INK, SOFT, GRID, FAINT = "#000000", "#444444", "#d8d8d8", 0.45
+INK, SOFT, GRID, PAPER, FAINT = "#000000", "#444444", "#d8d8d8", "#ffffff", 0.45
+AREA, FRONT = 0.15, (3.0, 1.5)
+STROKES = {
+    "grid": (GRID, 0.5),
+    "ring": (GRID, 0.5),
+    "edge": (INK, 0.6),
+    "join": (SOFT, 0.7),
+    "error": (INK, 0.8),
+    "front": (SOFT, 0.9),
+    "curve": (INK, 1.2),
+}
+"""Colour, and width in pt, of lines by their class; those with a number have its colour."""
 
 FORMATS = ("svg", "pdf", "png")
 UNITS_PER_INCH = {"in": 1.0, "cm": 2.54, "mm": 25.4, "pt": 72.0}
@@ -72,43 +83,69 @@ def settings(look: Look) -> Mapping[str, Any]:
     follow from a fixed salt."""
     return {
         "font.family": list(dict.fromkeys((look.font, DEFAULT_FONT))),
-        "font.size": look.size_pt,
-        "axes.labelsize": look.size_pt,
-        "axes.titlesize": look.size_pt,
-        "xtick.labelsize": look.small_pt,
-        "ytick.labelsize": look.small_pt,
-        "legend.fontsize": look.small_pt,
         "pdf.fonttype": 42,
         "svg.fonttype": "path",
         "svg.hashsalt": "edge-training-suite",
         "text.hinting": "none",
         "text.hinting_factor": 1,
-        "axes.linewidth": 0.6,
-        "xtick.major.width": 0.6,
-        "ytick.major.width": 0.6,
-        "xtick.major.size": 2.5,
-        "ytick.major.size": 2.5,
-        "xtick.minor.size": 1.5,
-        "ytick.minor.size": 1.5,
-        "xtick.minor.width": 0.4,
-        "ytick.minor.width": 0.4,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.axisbelow": True,
-        "axes.grid": False,
-        "grid.color": GRID,
-        "grid.linewidth": 0.5,
         "hatch.linewidth": 0.5,
-        "lines.linewidth": 1.2,
-        "lines.markersize": 4.0,
         "text.usetex": False,
         "text.parse_math": False,
-        "axes.unicode_minus": True,
-        "axes.formatter.useoffset": False,
-        "axes.titlelocation": "left",
-        "axes.titlepad": 3.0,
-        "axes.labelpad": 2.0,
         "figure.dpi": 300,
         "savefig.dpi": 300,
         "path.simplify": False,
+    }
+
+
+def of_fill(number: int, classes: Collection[str]) -> Mapping[str, Any]:
+    """A bar: fill, hatch and edge; spans and areas are shaded."""
+    if "span" in classes:
+        return {"facecolor": GRID, "alpha": FAINT, "linewidth": 0}
+    if "area" in classes:
+        return {"facecolor": COLOURS[number], "alpha": AREA, "linewidth": 0}
+    return {
+        "facecolor": COLOURS[number],
+        "hatch": HATCHES[number % len(HATCHES)],
+        "edgecolor": INK,
+        "linewidth": 0.5,
+        "alpha": FAINT if "faint" in classes else 1.0,
+    }
+
+
+def of_mark(number: int, classes: Collection[str]) -> Mapping[str, Any]:
+    """Shape and colour of a mark: solid, hollow (f1), half (f2) or with a light face (f3)."""
+    colour, is_solid = COLOURS[number], not {"f1", "f2", "f3"} & set(classes)
+    half = {"fillstyle": "left", "markerfacecoloralt": PAPER} if "f2" in classes else {}
+    return {
+        "linestyle": "none",
+        "marker": MARKERS[0 if "round" in classes else number],
+        "markerfacecolor": PAPER if "f1" in classes else GRID if "f3" in classes else colour,
+        "markeredgecolor": INK if is_solid else colour,
+        "markeredgewidth": 0.4 if is_solid else 0.9,
+        **half,
+    }
+
+
+def of_line(number: int | None, classes: Collection[str], is_upright: bool) -> Mapping[str, Any]:
+    """Colour, width and dashes of a line; error bars have caps."""
+    colour, width_pt = next((STROKES[name] for name in STROKES if name in classes), (INK, 0.5))
+    style: dict[str, Any] = {
+        "color": colour if number is None or "median" in classes else COLOURS[number],
+        "linewidth": width_pt,
+        "alpha": FAINT if "faint" in classes else 1.0,
+    }
+    dashes = FRONT if "front" in classes else DASHES[number or 0] if "curve" in classes else ()
+    if dashes:
+        style["dashes"] = dashes
+    if "error" in classes:
+        style |= {"marker": "_" if is_upright else "|", "markersize": 3.6, "markeredgewidth": 0.8}
+    return style
+
+
+def of_text(classes: Collection[str]) -> Mapping[str, Any]:
+    """Colour and slope of text."""
+    is_heading = "heading" in classes
+    return {
+        "color": SOFT if is_heading or "key" in classes else INK,
+        "style": "italic" if is_heading else "normal",
     }

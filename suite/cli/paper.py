@@ -102,8 +102,8 @@ def make(
 ) -> None:
     """Draw a table or panel: page, PDF, CSV, LaTeX and caption. Runs that are missing are made
     first, after saying what they cost."""
+    from reporter.figures.model import Missing  # start-up: pandas
     from reporter.papers.items import draw_item, write_item  # start-up: pandas
-    from reporter.papers.model import Missing  # start-up: pandas
     from reporter.papers.render import refuse_without_matplotlib  # start-up: pandas
 
     registry = load_papers()

@@ -1,6 +1,7 @@
 """The site in a browser, from files: sorting, filters, limits, addresses, downloads, keyboard,
 dark, narrow; no errors, no network."""
 
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ import pandas
 import pytest
 
 import reporter
-from reporter.figures.radar import AXES, HEIGHT, MIN_AXES, WIDTH
+from reporter.figures.radar import AXES, MIN_AXES
 from reporter.pages.shared import CHART_STYLE
 from reporter.site import STATIC, build
 from tests.browser import NARROW, Tab
@@ -313,6 +314,7 @@ def test_the_labels_of_a_radar_are_not_cut_off(
 ) -> None:
     """With the text widths of the browser."""
     svg = radar_of(reporter.load([runs]), axes).svg
+    width, height = map(float, re.findall(r'viewBox="0 0 (\S+) (\S+)"', svg)[0])
     shutil.copy(CHART_STYLE, tmp_path / "chart.css")
     (tmp_path / "radar.html").write_text(
         "<!doctype html><meta charset=utf-8><title>radar</title><link rel=stylesheet"
@@ -326,7 +328,7 @@ def test_the_labels_of_a_radar_are_not_cut_off(
     for text, left, top, right, bottom in tab.run(
         f"[...document.querySelectorAll('text')].map((text) => {corners})"
     ):
-        assert left >= 0 and top >= 0 and right <= WIDTH and bottom <= HEIGHT, text
+        assert left >= 0 and top >= 0 and right <= width and bottom <= height, text
 
 
 def test_a_narrow_screen_never_scrolls_sideways(tab: Tab, whole_site: Path) -> None:

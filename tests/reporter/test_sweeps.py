@@ -15,10 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reporter
+from reporter.data.frames import Frames
 from reporter.data.studies import find_studies, frames_of_study
-from reporter.figures import sweep_scaling, sweep_study
-from reporter.figures.chart import Context, Drawing, NotDrawn
-from reporter.figures.plane import ACROSS, UP
+from reporter.figures import study_points, sweep_scaling
+from reporter.figures.chart import Context, Drawing
+from reporter.figures.model import Missing
 from reporter.site import build
 from suite.bundle import layout
 from suite.metrics.figure import Figure, unknown
@@ -30,7 +31,11 @@ from tests.sweeps import bundle_of, make_sweep, plan
 pytestmark = pytest.mark.usefixtures("builds_a_site")
 
 CONTEXT = Context("../", {"pytorch": 0})
+NO_FRAMES: Frames = None  # type: ignore[assignment]
+"""Charts of one study read its record alone."""
 RANKS = ("1", "2", "4", "8")
+ACROSS, UP = (70, 870), (342, 40)
+"""The ends of the axes of a plane: x left to right, y bottom to top."""
 Spot = tuple[float, float]
 
 
@@ -49,8 +54,13 @@ def own_copy(swept: Path, tmp_path: Path) -> Path:
     return shutil.copytree(swept / "strong", tmp_path / "strong")
 
 
+def answer(study: Study, quantity: sweep_scaling.Quantity) -> Drawing | Missing:
+    charts = {chart.name: chart for chart in sweep_scaling.charts(study)}
+    return charts[quantity.name].draw(NO_FRAMES, CONTEXT)
+
+
 def drawn(study: Study, quantity: sweep_scaling.Quantity = sweep_scaling.STEP) -> Drawing:
-    drawing = sweep_scaling.draw(study, quantity, CONTEXT)
+    drawing = answer(study, quantity)
     assert isinstance(drawing, Drawing), drawing
     return drawing
 
@@ -182,11 +192,11 @@ def test_a_study_shows_only_its_own_runs(swept: Path, tmp_path: Path) -> None:
 
 def test_other_variables_are_drawn_as_throughput_with_spread(swept: Path) -> None:
     study = read_study(swept / "threads")
-    (chart,) = sweep_study.charts(study)
-    drawing = sweep_study.draw(study, CONTEXT)
+    (chart,) = study_points.of_sweep(study)
+    drawing = chart.draw(NO_FRAMES, CONTEXT)
     assert chart.name == "sweep-throughput" and isinstance(drawing, Drawing)
-    assert [row[0] for row in drawing.rows] == ["1", "2"]
-    for row, point in zip(drawing.rows, study.points, strict=True):
+    assert [row[0] for row in drawing.figure.rows] == ["1", "2"]
+    for row, point in zip(drawing.figure.rows, study.points, strict=True):
         rate = point.figures.samples_per_s
         assert rate.value is not None and rate.spread is not None
         assert (float(row[1]), float(row[2])) == (
@@ -217,7 +227,7 @@ def test_projections_are_dashed_and_shaded(scaling: Scaling) -> None:
             paths(drawing, f"l{style} curve projected"),
         )
         assert max(x for x, _ in whole) <= last + 0.1 and min(x for x, _ in dashed) >= last - 0.1
-        rows = [row for row in drawing.rows if row[1].startswith(algorithm.value)]
+        rows = [row for row in drawing.figure.rows if row[1].startswith(algorithm.value)]
         assert all(("projection" in row[1]) == (int(row[0]) > 4) for row in rows) and rows[-1][
             0
         ] in ("64", "512")
@@ -228,7 +238,7 @@ def test_measured_efficiencies_above_the_limit_are_shown() -> None:
     # caches: twice the ranks, more than twice as fast
     study = study_of([(1, 0.064, 0.0), (2, 0.020, 0.001), (4, 0.010, 0.002)])
     drawing = drawn(study, sweep_scaling.EFFICIENCY)
-    assert float(drawing.rows[1][2]) == pytest.approx(152, abs=1)
+    assert float(drawing.figure.rows[1][2]) == pytest.approx(152, abs=1)
     assert len({y for _, y in dots(drawing)}) == 3 and all(
         UP[1] < y < UP[0] for _, y in dots(drawing)
     )
@@ -238,13 +248,13 @@ def test_a_single_run_has_no_spread_and_a_missing_model_has_a_reason() -> None:
     study = study_of([(1, 0.064, 0.0), (2, 0.040, 0.002), (4, 0.030, 0.004)], modelled=False)
     drawing = drawn(with_steps(study, lambda figure: replace(figure, spread=None, count=1)))
     assert (
-        drawing.note == "No model: too few points"
+        drawing.figure.note == "No model: too few points"
         and "±" not in drawing.svg
-        and drawing.rows[0][3:5] == ("", "")
+        and drawing.figure.rows[0][3:5] == ("", "")
     )
     assert "projection (not measured)" not in drawing.svg and not paths(drawing, "l0 curve")
     nothing = with_steps(study, lambda _: unknown("s", "", "not recorded"))
-    assert sweep_scaling.draw(nothing, sweep_scaling.STEP, CONTEXT) == NotDrawn("not recorded")
+    assert answer(nothing, sweep_scaling.STEP) == Missing("not recorded")
 
 
 times = st.floats(1e-6, 10.0)
@@ -264,7 +274,7 @@ def test_everything_is_drawn_inside_the_chart(
         scaling,
     )
     drawing = drawn(study, quantity)
-    assert drawing == drawn(study, quantity)
+    assert drawing.svg == drawn(study, quantity).svg
     assert ElementTree.fromstring(drawing.svg).get("role") == "graphics-document"
     ways = [
         spot for way in re.findall(r'<path d="M([^"Z]*)', drawing.svg) for spot in way.split("L")

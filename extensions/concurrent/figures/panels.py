@@ -2,10 +2,15 @@
 et al. (CCGrid workshops, 2023)."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+from reporter.figures.chart import COLOURS
+from reporter.figures.for_papers import lines_panel
+from reporter.figures.model import Estimate, Line, PaperFigure, through
+from reporter.figures.scales import close, doubling
 from reporter.papers.measures import Found, Unknown
-from reporter.papers.model import Estimate, Line, Lines, PaperFigure
 from reporter.papers.records import RecordKind
 from suite.catalog.papers import Item, Measure
 from suite.errors import SuiteError
@@ -14,6 +19,7 @@ from suite.extensions.concurrent.record.layout import batch_sizes
 from suite.extensions.concurrent.record.results import BatchResult, Results, read_results
 from suite.extensions.concurrent.record.series import FIRST_S, INTERVALS, LatencySeries
 from suite.extensions.concurrent.record.stability import QueueState
+from suite.metrics.linear_fit import Interval
 
 PAPER = "concurrent-"
 """What the ids of its items begin with."""
@@ -21,7 +27,8 @@ PAPER = "concurrent-"
 
 def sawtooth(folder: Path) -> PaperFigure:
     """Latency of each image of the first seconds, ms."""
-    panel = Lines("image", "latency, ms", (_line(0, series.sawtooth(folder)),), is_from_zero=False)
+    lines = [_line(0, series.sawtooth(folder))]
+    panel = lines_panel(("image", "latency, ms"), lines, close, is_from_zero=False)
     about = (
         f"Latency of every image that arrived within the first {FIRST_S:g} s: queueing and"
         " execution, from its intended arrival."
@@ -31,14 +38,15 @@ def sawtooth(folder: Path) -> PaperFigure:
 
 def over_time(folder: Path) -> PaperFigure:
     """Mean latency over time, ms, a line per batch size."""
-    lines = tuple(
+    lines = [
         _line(style, found) for style, found in enumerate(series.over_time(folder)) if found.points
-    )
+    ]
     about = (
         f"Mean latency of the images that arrived within each of {INTERVALS} intervals, by batch"
         " size. A line that ends: the rest was not finished."
     )
-    return PaperFigure((Lines("arrival, s", "latency, ms", lines),), (), about, "none")
+    panel = lines_panel(("arrival, s", "latency, ms"), lines, close)
+    return PaperFigure((panel,), (), about, "none")
 
 
 def throughput(folder: Path) -> PaperFigure:
@@ -53,16 +61,10 @@ def throughput(folder: Path) -> PaperFigure:
         (float(size), Estimate(rate.value, rate.low, rate.high))
         for size, rate in found.beside.items()
     )
-    reference = (
-        () if found.alone is None else tuple((size, found.alone.value) for size, _ in points)
-    )
-    panel = Lines(
-        "inference batch, images",
-        "training, steps/s",
-        (Line("beside", 0, points),),
-        is_doubling=True,
-        reference=reference,
-    )
+    lines = [Line(points, "l0 curve", "beside")]
+    if found.alone is not None:
+        lines.append(through([(size, found.alone.value) for size, _ in points], "join"))
+    panel = lines_panel(("inference batch, images", "training, steps/s"), lines, doubling)
     about = (
         "Training steps per second beside the inference, by inference batch size; thin line: alone."
     )
@@ -78,9 +80,7 @@ FIGURES: Mapping[str, tuple[str, Callable[[Path], PaperFigure]]] = {
 
 
 def _line(style: int, found: LatencySeries) -> Line:
-    return Line(
-        f"batch {found.batch}", style, tuple((x, Estimate(value)) for x, value in found.points)
-    )
+    return replace(through(found.points, f"l{style % COLOURS} curve"), label=f"batch {found.batch}")
 
 
 def measure(wanted: Measure, folder: Path) -> Found | Unknown:
@@ -116,28 +116,14 @@ def _unstable(wanted: Measure, folder: Path) -> Found | Unknown:
     return Found(float(state is QueueState.UNSTABLE), of="one measurement")
 
 
-def _latency_ratio(wanted: Measure, folder: Path) -> Found | Unknown:
+def _ratio(
+    of: Callable[[BatchResult], Interval | None], what: str, wanted: Measure, folder: Path
+) -> Found | Unknown:
+    """A figure of one batch size over that of another one."""
     (_, one), (_, two) = _of_batch(folder, wanted.batch), _of_batch(folder, wanted.other)
-    mine, other = one and one.beside.latency_s, two and two.beside.latency_s
+    mine, other = one and of(one), two and of(two)
     if not mine or not other:
-        return Unknown(
-            f"the mean latency with batches of {wanted.batch} or {wanted.other} is unknown"
-        )
-    return Found(
-        mine.value / other.value,
-        mine.low / other.high,
-        mine.high / other.low,
-        "one measurement of each",
-    )
-
-
-def _training_ratio(wanted: Measure, folder: Path) -> Found | Unknown:
-    (_, one), (_, two) = _of_batch(folder, wanted.batch), _of_batch(folder, wanted.other)
-    mine, other = one and one.training.steps_per_s, two and two.training.steps_per_s
-    if not mine or not other:
-        return Unknown(
-            f"the training rate beside batches of {wanted.batch} or {wanted.other} is unknown"
-        )
+        return Unknown(f"the {what} batches of {wanted.batch} or {wanted.other} is unknown")
     return Found(
         mine.value / other.value,
         mine.low / other.high,
@@ -149,8 +135,10 @@ def _training_ratio(wanted: Measure, folder: Path) -> Found | Unknown:
 MEASURES: Mapping[str, Callable[[Measure, Path], Found | Unknown]] = {
     "sawtooth-over-gap": _sawtooth_over_gap,
     "unstable": _unstable,
-    "latency-ratio": _latency_ratio,
-    "training-ratio": _training_ratio,
+    "latency-ratio": partial(_ratio, lambda found: found.beside.latency_s, "mean latency with"),
+    "training-ratio": partial(
+        _ratio, lambda found: found.training.steps_per_s, "training rate beside"
+    ),
 }
 
 

@@ -1,11 +1,14 @@
 """Tables I to III and Figure 1 of Kukreja et al. (PAISE 2019), calculated from the layers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 
+from reporter.figures.for_papers import lines_panel
+from reporter.figures.model import Line, PaperFigure, Plane, Table, through
+from reporter.figures.scales import close
 from reporter.papers.measures import Cell as ComparedCell
 from reporter.papers.measures import Found
-from reporter.papers.model import Estimate, Line, Lines, PaperFigure, Table
 from suite.catalog.papers import Item, Measure
 from suite.extensions.memory_study.record.paper_tables import (
     LIMIT,
@@ -136,24 +139,22 @@ def least_factor(image: int, batch: int, limit_gib: float = 2.0) -> float:
 
 def _recomputation(image: int, batch: int) -> PaperFigure:
     factors = [1 + (MAX_FACTOR - 1) * step / (STEPS - 1) for step in range(STEPS)]
-    lines = tuple(
-        Line(
-            f"ResNet-{depth}",
-            style,
-            tuple(
-                (factor, Estimate(memory_bytes(depth, image, batch, factor) / MIB))
-                for factor in factors
-            ),
-        )
-        for style, depth in enumerate(published().depths)
-    )
-    limit = ((1.0, 2048.0), (MAX_FACTOR, 2048.0))
+    lines = [through([(1.0, 2048.0), (MAX_FACTOR, 2048.0)], "join")]
+    for style, depth in enumerate(published().depths):
+        points = [(factor, memory_bytes(depth, image, batch, factor) / MIB) for factor in factors]
+        lines.append(line_of(depth, style, points))
+    panel = lines_panel(("recompute factor", "memory, MiB"), lines, close)
     about = (
         "Weights and activations of homogeneous chains of the networks' depth, with Revolve's"
         " schedules. Thin line: 2 GiB."
     )
-    return _only(Lines("recompute factor", "memory, MiB", lines, reference=limit), about)
+    return _only(panel, about)
 
 
-def _only(panel: Table | Lines, about: str) -> PaperFigure:
+def line_of(depth: int, style: int, points: Iterable[tuple[float, float]]) -> Line:
+    """The line of a network."""
+    return replace(through(points, f"l{style} curve"), label=f"ResNet-{depth}")
+
+
+def _only(panel: Table | Plane, about: str) -> PaperFigure:
     return PaperFigure((panel,), (), about, "")

@@ -3,15 +3,14 @@ recompute factor."""
 
 from functools import partial
 
-from reporter.data.frames import Frames
 from reporter.data.text import digits, plain
-from reporter.figures.chart import Chart, Context, Drawing, NotDrawn, StudyCharts, legend
-from reporter.figures.plane import ACROSS, UP, plane
-from reporter.figures.svg import close, logarithmic
+from reporter.figures.chart import COLOURS, Chart, StudyCharts
+from reporter.figures.model import Dot, Figure, Missing, Named, Plane, dot, through
+from reporter.figures.scales import close, logarithmic
 from suite.extensions.memory_study.record.study_file import (
-    Line,
     MemoryStudy,
     Panel,
+    Point,
     read_memory_study,
 )
 
@@ -25,106 +24,71 @@ ABOUT = (
 
 def charts(study: MemoryStudy) -> tuple[Chart, ...]:
     """A chart per panel."""
-
-    def on_page(
-        draw_it: partial[Drawing | NotDrawn], _: Frames, context: Context
-    ) -> Drawing | NotDrawn:
-        return draw_it()
-
     return tuple(
         Chart(
             f"memory-{plain(panel.name, 20)}",
-            title_of(panel),
+            f"Figure {plain(panel.name, 20)}: pictures of {panel.image}x{panel.image}, mini-batch"
+            f" of {panel.batch}",
             ABOUT,
-            frozenset({"memory"}),
-            partial(on_page, partial(draw, study, panel)),
-            place,
+            partial(_describe, study, panel),
         )
-        for place, panel in enumerate(study.panels, start=1)
+        for panel in study.panels
     )
 
 
-def title_of(panel: Panel) -> str:
-    """The title of a panel's chart."""
-    return (
-        f"Figure {plain(panel.name, 20)}: pictures of {panel.image}x{panel.image}, mini-batch of"
-        f" {panel.batch}"
-    )
-
-
-def draw(study: MemoryStudy, panel: Panel) -> Drawing | NotDrawn:
+def _describe(study: MemoryStudy, panel: Panel, *_: object) -> Figure | Missing:
     """Memory in GB, logarithmic, against the recompute factor; a colour per network."""
-    lines = [*panel.planned, *panel.paper, *panel.published]
-    points = [
-        point
-        for line in lines
-        for point in line.points
-        if point.factor > 0 and point.size_bytes > 0
-    ]
-    if not points:
-        return NotDrawn("the panel has no points")
-    networks = list(dict.fromkeys(line.network for line in lines))
-    factors = [
-        *(point.factor for point in points),
-        *(each.factor or 1.0 for each in panel.measured),
-    ]
-    sizes = [
-        *(point.size_bytes / GB for point in points),
-        *(each.measured_bytes / GB for each in panel.measured),
-        study.budget_bytes / GB,
-    ]
-    chart = plane(
-        title_of(panel),
-        ABOUT,
-        close(factors, *ACROSS),
-        logarithmic(sizes, *UP),
-        ("recompute factor", "peak memory, GB"),
-    )
-    legend(chart.canvas, [(f"c{networks.index(name) % 8}", plain(name, 30)) for name in networks])
-    budget = chart.y.at(study.budget_bytes / GB)
-    chart.canvas.path([(ACROSS[0], budget), (ACROSS[1], budget)], "front")
-    rows = []
-    for line in panel.paper:
-        chart.canvas.path(
-            [chart.at(point.factor, point.size_bytes / GB) for point in line.points],
-            f"l{networks.index(line.network) % 8} curve projected",
-        )
-        rows += _rows(line, "the paper's model")
-    for line in panel.planned:
-        chart.canvas.path(
-            [chart.at(point.factor, point.size_bytes / GB) for point in line.points],
-            f"l{networks.index(line.network) % 8} curve",
-        )
-        rows += _rows(line, "planned")
+    every = [*panel.planned, *panel.paper, *panel.published]
+    places = [_place(point) for line in every for point in line.points]
+    places = [place for place in places if min(place) > 0]
+    if not places:
+        return Missing("the panel has no points")
+    names = dict.fromkeys(line.network for line in every)
+    names |= dict.fromkeys(each.network for each in panel.measured)
+    styles = {name: index % COLOURS for index, name in enumerate(names)}
+    budget = study.budget_bytes / GB
+    places += [(each.factor or 1.0, each.measured_bytes / GB) for each in panel.measured]
+    x = close([factor for factor, _ in places])
+    lines = [through([(end, budget) for end in (x.ticks[0], x.ticks[-1])], "front")]
+    dots, rows = list[Dot](), list[tuple[str, ...]]()
+    for what, drawn, dashes in (
+        ("the paper's model", panel.paper, " projected"),
+        ("planned", panel.planned, ""),
+    ):
+        for line in drawn:
+            points = [_place(point) for point in line.points]
+            lines.append(through(points, f"l{styles[line.network]} curve{dashes}"))
+            rows += [_row(line.network, what, place) for place in points]
     for line in panel.published:
-        for point in line.points:
-            tip = f"{plain(line.network)}, published: {digits(point.size_bytes / GB)} GB"
-            chart.canvas.dot(
-                *chart.at(point.factor, point.size_bytes / GB),
-                f"c{networks.index(line.network) % 8} faint",
-                tip,
-            )
-        rows += _rows(line, "published")
+        name, style = plain(line.network), f"c{styles[line.network]} faint"
+        for place in map(_place, line.points):
+            tip = f"{name}, published: {digits(place[1])} GB"
+            dots.append(dot(place, style, tip))
+            rows.append(_row(name, "published", place))
     for each in panel.measured:
-        factor = each.factor or 1.0
-        tip = (
-            f"{plain(each.network)}, {plain(each.schedule)}, measured:"
-            f" {digits(each.measured_bytes / GB)} GB at {digits(factor)}"
-        )
-        chart.canvas.dot(
-            *chart.at(factor, each.measured_bytes / GB), f"c{networks.index(each.network) % 8}", tip
-        )
-        rows.append(
-            (plain(each.network), "measured", digits(factor), digits(each.measured_bytes / GB))
-        )
-    return Drawing(chart.canvas, ("network", "line", "recompute factor", "GB"), tuple(rows))
+        place = each.factor or 1.0, each.measured_bytes / GB
+        name, (factor, size) = plain(each.network), map(digits, place)
+        tip = f"{name}, {plain(each.schedule)}, measured: {size} GB at {factor}"
+        dots.append(dot(place, f"c{styles[each.network]}", tip))
+        rows.append(_row(name, "measured", place))
+    chart = Plane(
+        "recompute factor",
+        "peak memory, GB",
+        x,
+        logarithmic([*(size for _, size in places), budget]),
+        tuple(lines),
+        tuple(dots),
+        tuple(Named(f"c{style}", plain(name, 30)) for name, style in styles.items()),
+    )
+    return Figure((chart,), ("network", "line", "recompute factor", "GB"), tuple(rows))
 
 
-def _rows(line: Line, what: str) -> list[tuple[str, ...]]:
-    return [
-        (plain(line.network), what, digits(point.factor), digits(point.size_bytes / GB))
-        for point in line.points
-    ]
+def _place(point: Point) -> tuple[float, float]:
+    return point.factor, point.size_bytes / GB
+
+
+def _row(network: str, what: str, place: tuple[float, float]) -> tuple[str, ...]:
+    return plain(network), what, *map(digits, place)
 
 
 STUDY_CHART = StudyCharts(

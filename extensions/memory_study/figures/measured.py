@@ -4,7 +4,9 @@ what a study of memory measured."""
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from reporter.papers.model import Estimate, Line, Lines, Missing, PaperFigure, Table
+from reporter.figures.for_papers import lines_panel
+from reporter.figures.model import Line, Missing, PaperFigure, Table
+from reporter.figures.scales import close
 from reporter.papers.records import RecordKind
 from suite.catalog.papers import Item
 from suite.extensions.memory_study.figures import calculated
@@ -31,7 +33,8 @@ def draw(item: Item, study: MemoryStudy) -> PaperFigure | Missing:
     measured = _lines(item, study)
     if not measured:
         return Missing("the study measured no schedule at this picture and mini-batch")
-    second = Lines("recompute factor, measured", "highest resident set, MiB", measured)
+    axes = ("recompute factor, measured", "highest resident set, MiB")
+    second = lines_panel(axes, measured, close)
     about = (
         f"{figure.about} Below, measured: PyTorch with one thread, the framework's"
         f" {_mib(study.framework_bytes):.0f} MiB in them; factor: CPU time of a step over that"
@@ -40,7 +43,7 @@ def draw(item: Item, study: MemoryStudy) -> PaperFigure | Missing:
     return PaperFigure((panel, second), (), about, "none: every point is one process")
 
 
-def _lines(item: Item, study: MemoryStudy) -> tuple[Line, ...]:
+def _lines(item: Item, study: MemoryStudy) -> list[Line]:
     by_network: dict[str, list[Measurement]] = {}
     for panel in study.panels:
         if (panel.image, panel.batch) == calculated.PANELS[item.id]:
@@ -49,18 +52,12 @@ def _lines(item: Item, study: MemoryStudy) -> tuple[Line, ...]:
     lines = []
     for style, depth in enumerate(published().depths):
         found = sorted(
-            (one.factor or one.planned_factor, one.measured_bytes)
+            (one.factor or one.planned_factor, _mib(one.measured_bytes))
             for one in by_network.get(f"resnet{depth}", ())
         )
         if found:
-            lines.append(
-                Line(
-                    f"ResNet-{depth}",
-                    style,
-                    tuple((factor, Estimate(_mib(size))) for factor, size in found),
-                )
-            )
-    return tuple(lines)
+            lines.append(calculated.line_of(depth, style, found))
+    return lines
 
 
 def _table(

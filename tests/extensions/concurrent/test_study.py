@@ -34,8 +34,8 @@ def test_every_chart_is_drawn_with_its_table(experiment: Path) -> None:
     (study,), _ = find_studies([experiment])
     for chart in study_charts()[study.kind].make(study):
         drawn = chart.draw(None, Context(""))  # type: ignore[arg-type]
-        assert isinstance(drawn, Drawing) and drawn.rows
-        assert all(len(row) == len(drawn.headings) for row in drawn.rows)
+        assert isinstance(drawn, Drawing) and drawn.figure.rows
+        assert all(len(row) == len(drawn.figure.headings) for row in drawn.figure.rows)
 
 
 def test_an_edited_record_is_not_shown(tmp_path: Path) -> None:

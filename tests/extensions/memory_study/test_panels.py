@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from reporter.figures.model import Missing, Table
 from reporter.papers.comparing import Agreement, compare
 from reporter.papers.items import DrawnItem, draw_item, source_of
 from reporter.papers.measures import Source
-from reporter.papers.model import Missing, Table
 from suite.catalog.papers import Item, load_papers
 from suite.extensions.memory_study.figures.calculated import (
     PANELS,

@@ -75,7 +75,7 @@ def test_the_record_reads_back_and_is_drawn(study: MemoryStudy, tmp_path: Path) 
     )
     assert shown.words.rows[0][:2] == ("0.5 GB", "Raspberry Pi 3")
     drawn = [chart.draw(None, None) for chart in charts(study)]  # type: ignore[arg-type]
-    assert all("<svg" in each.svg and len(each.rows) > 10 for each in drawn)  # type: ignore[union-attr]
+    assert all("<svg" in each.svg and len(each.figure.rows) > 10 for each in drawn)  # type: ignore[union-attr]
 
 
 def test_every_point_that_was_measured_is_a_part_of_its_own() -> None:

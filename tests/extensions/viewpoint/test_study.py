@@ -45,8 +45,10 @@ def test_the_chart_has_a_bar_per_view_and_model(folder: Path) -> None:
     (chart,) = study_charts()[study.kind].make(study)
     drawn = chart.draw(None, Context(""))  # type: ignore[arg-type]
     assert isinstance(drawn, Drawing)
-    assert drawn.rows[6] == ("60", "teacher", "60.0", "38.7", "78.1")
-    assert len(drawn.rows) == 9 and all(len(row) == len(drawn.headings) for row in drawn.rows)
+    assert drawn.figure.rows[6] == ("60", "teacher", "60.0", "38.7", "78.1")
+    assert len(drawn.figure.rows) == 9 and all(
+        len(row) == len(drawn.figure.headings) for row in drawn.figure.rows
+    )
 
 
 def test_an_edited_record_is_not_shown(tmp_path: Path) -> None:

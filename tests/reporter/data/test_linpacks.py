@@ -7,8 +7,9 @@ import pytest
 
 import reporter
 from reporter.data.frames import LINPACKS, Frames
-from reporter.figures.chart import Context, Drawing, NotDrawn
+from reporter.figures.chart import Context, Drawing
 from reporter.figures.linpack import CHART
+from reporter.figures.model import Missing
 from reporter.site import build
 from suite.catalog.workloads import load_workload
 from suite.metrics.linpack import RECORD, Power
@@ -27,7 +28,8 @@ def rows(frames: Frames) -> dict[str, dict[str, str]]:
     drawing = CHART.draw(frames, CONTEXT)
     assert isinstance(drawing, Drawing), drawing
     return {
-        row[0].split(" ")[0]: dict(zip(drawing.headings, row, strict=True)) for row in drawing.rows
+        row[0].split(" ")[0]: dict(zip(drawing.figure.headings, row, strict=True))
+        for row in drawing.figure.rows
     }
 
 
@@ -85,7 +87,7 @@ def test_records_of_other_machines_are_not_compared(
     answer = CHART.draw(
         load(runs / "lenet-pytorch-1", make_linpack(tmp_path / "linpack", **other)), CONTEXT
     )
-    assert answer == NotDrawn("there is no LINPACK record of these machines")
+    assert answer == Missing("there is no LINPACK record of these machines")
 
 
 def test_a_training_on_other_data_is_left_out(
@@ -94,7 +96,7 @@ def test_a_training_on_other_data_is_left_out(
     """Image sizes, and so operations per sample, can differ."""
     assert isinstance(
         CHART.draw(load(runs / "lenet-fake-digits", make_linpack(tmp_path / "linpack")), CONTEXT),
-        NotDrawn,
+        Missing,
     )
 
 

@@ -103,13 +103,15 @@ def test_the_charts_of_a_stall_analysis_have_tables(analysed: Path) -> None:
         for chart in drawn.charts(study.figures, dict(study.runs))
     )
     assert isinstance(three, Drawing) and isinstance(two, Drawing)
-    assert [row[0] for row in three.rows] == [
+    assert [row[0] for row in three.figure.rows] == [
         "cold page cache",
         "warm page cache",
         "one mini-batch in memory",
     ]
-    assert float(three.rows[0][-1]) == pytest.approx(0.003 * 469, rel=0.05)
-    assert [row[0] for row in two.rows] == ["reading", "preprocessing"] and two.rows[0][3] == "yes"
+    assert float(three.figure.rows[0][-1]) == pytest.approx(0.003 * 469, rel=0.05)
+    assert [row[0] for row in two.figure.rows] == ["reading", "preprocessing"] and two.figure.rows[
+        0
+    ][3] == "yes"
     for drawing in (three, two):
         assert ElementTree.fromstring(drawing.svg).get("role") == "graphics-document"
 
@@ -118,12 +120,13 @@ def test_a_difference_without_significance_is_noted(analysed: Path) -> None:
     figures = the_study(analysed).figures.copy()
     figures["significant"] = figures["significant"].astype(object)
     figures.loc[figures["figure"] == "read_stall_s", "significant"] = False
-    drawing = drawn.draw_differences(figures)
+    _, chart = drawn.charts(figures, {})
+    drawing = chart.draw(reporter.load([analysed]), CONTEXT)
     assert (
         isinstance(drawing, Drawing)
-        and drawing.note == "Not significantly different from 0: reading."
+        and drawing.figure.note == "Not significantly different from 0: reading."
     )
-    assert drawing.rows[0][3] == "no"
+    assert drawing.figure.rows[0][3] == "no"
 
 
 @pytest.mark.parametrize(
@@ -135,8 +138,12 @@ def test_significance_is_read_from_its_field(
     figures = the_study(analysed).figures.copy()
     figures["method"] = "not significant (within twice its standard error)"
     figures["significant"] = pandas.Series([recorded] * len(figures), dtype=object)
-    drawing = drawn.draw_differences(figures)
-    assert isinstance(drawing, Drawing) and [row[3] for row in drawing.rows] == [shown, shown]
+    _, chart = drawn.charts(figures, {})
+    drawing = chart.draw(reporter.load([analysed]), CONTEXT)
+    assert isinstance(drawing, Drawing) and [row[3] for row in drawing.figure.rows] == [
+        shown,
+        shown,
+    ]
 
 
 def _edit_record(folder: Path) -> None:

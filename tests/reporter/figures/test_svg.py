@@ -4,7 +4,8 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from reporter.figures.svg import Canvas, close, doubling, linear, logarithmic, number, tick_text
+from reporter.figures.scales import close, doubling, linear, logarithmic, tick_text
+from reporter.figures.svg import Canvas, number
 
 
 @pytest.mark.parametrize(
@@ -18,20 +19,18 @@ from reporter.figures.svg import Canvas, close, doubling, linear, logarithmic, n
     ],
 )
 def test_a_linear_scale_begins_at_zero(values: list[float], expected: tuple[float, ...]) -> None:
-    assert linear(values, 0, 100).ticks == pytest.approx(expected)
+    assert linear(values).ticks == pytest.approx(expected)
 
 
 def test_a_close_scale_need_not_begin_at_zero() -> None:
-    assert close([98.1, 99.3], 0, 100).ticks == pytest.approx(
-        (98, 98.2, 98.4, 98.6, 98.8, 99, 99.2, 99.4)
-    )
+    assert close([98.1, 99.3]).ticks == pytest.approx((98, 98.2, 98.4, 98.6, 98.8, 99, 99.2, 99.4))
 
 
 def test_a_logarithmic_scale_covers_its_values() -> None:
-    scale = logarithmic([3, 450], 0, 100)
+    scale = logarithmic([3, 450])
     assert scale.ticks[0] <= 3 and scale.ticks[-1] >= 450
-    assert scale.at(scale.ticks[0]) == 0 and scale.at(scale.ticks[-1]) == pytest.approx(100)
-    assert logarithmic([5], 0, 1).at(5) == pytest.approx(0)
+    assert scale.share(scale.ticks[0]) == 0 and scale.share(scale.ticks[-1]) == pytest.approx(1)
+    assert logarithmic([5]).share(5) == pytest.approx(0) and scale.share(0) < 0
 
 
 def test_coordinates_have_one_format() -> None:
@@ -46,11 +45,12 @@ def test_coordinates_have_one_format() -> None:
 
 def test_no_text_becomes_markup() -> None:
     evil = "</title><script>x</script>\"'&"
-    canvas = Canvas(10, 10, evil, evil)
-    with canvas.link(evil, evil), canvas.group(name=evil):
+    canvas = Canvas(10)
+    with canvas.link(evil, evil), canvas.group({"name": evil}):
         canvas.text(1, 1, evil)
         canvas.rect(0, 0, 1, 1, "c0", evil)
-    tags = [element.tag.split("}")[1] for element in ElementTree.fromstring(canvas.svg()).iter()]
+    svg = ElementTree.fromstring(canvas.svg(evil, evil))
+    tags = [element.tag.split("}")[1] for element in svg.iter()]
     assert tags == ["svg", "title", "desc", "a", "g", "text", "rect", "title"]
 
 
@@ -64,10 +64,8 @@ def test_no_text_becomes_markup() -> None:
     ],
 )
 def test_doubled_sizes_are_equidistant(values: list[float], ticks: tuple[float, ...]) -> None:
-    scale = doubling(values, 0, 100)
-    assert scale.ticks == ticks and scale.at(ticks[1]) - scale.at(ticks[0]) == pytest.approx(
-        100 / (len(ticks) - 1)
-    )
+    scale = doubling(values)
+    assert scale.ticks == ticks and scale.share(ticks[1]) == pytest.approx(1 / (len(ticks) - 1))
 
 
 @pytest.mark.parametrize(

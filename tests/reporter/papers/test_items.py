@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from reporter.data.frames import Frames
+from reporter.figures.model import Missing, PaperFigure, Table
 from reporter.papers.comparing import Agreement, compare, judge
 from reporter.papers.exports import to_latex
 from reporter.papers.items import DrawnItem, draw_item, source_of, write_item
 from reporter.papers.measures import NAMED, Found, Source, Unknown, measure
-from reporter.papers.model import Missing, PaperFigure, Table
 from reporter.papers.presets import PRESETS
 from reporter.papers.render import render
 from reporter.papers.style import Look

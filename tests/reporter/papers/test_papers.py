@@ -15,26 +15,26 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from reporter.data.frames import Frames
-from reporter.papers.captions import caption_of
-from reporter.papers.labels import Wanted, beside, overlap, shortened, spread
-from reporter.papers.make import draw, make, preset_of
-from reporter.papers.model import (
-    Bar,
-    BarGroup,
-    Bars,
-    Box,
-    Boxes,
+from reporter.figures.for_papers import lines_panel, rows_panel
+from reporter.figures.labels import covers, placed, shortened, spread
+from reporter.figures.model import (
     Dot,
     Estimate,
     Keys,
     Line,
-    Lines,
+    Marks,
     Missing,
+    Panel,
     PaperFigure,
-    Scatter,
+    Plane,
+    Row,
+    Rows,
 )
+from reporter.figures.scales import doubling, fitting_closely
+from reporter.papers.captions import caption_of
+from reporter.papers.make import draw, make, preset_of
 from reporter.papers.presets import PRESETS, Preset
-from reporter.papers.render import make_canvas, render
+from reporter.papers.render import paint, render
 from reporter.papers.short_labels import with_short_labels
 from reporter.papers.style import COLOURS, FORMATS, Look, font_of, length_in
 from suite.errors import SuiteError
@@ -56,11 +56,11 @@ def test_a_preset_is_drawn_without_overlap_and_within_its_edges(
     preset: Preset, paper_frames: Frames
 ) -> None:
     figure = drawn(preset, paper_frames)
-    canvas = make_canvas(figure, Look())
-    texts = texts_of(canvas)
-    assert collisions(texts) == [] and outside(canvas, texts) == []
-    assert min(size for _, _, size in texts) >= 7.0
-    assert canvas.figure.get_size_inches()[0] == pytest.approx(3.3)
+    drawing = paint(figure, Look())
+    texts = texts_of(drawing)
+    assert collisions(texts) == [] and outside(drawing, texts) == []
+    assert min(size for _, _, size in texts) >= 7.0 - 1e-9
+    assert drawing.get_size_inches()[0] == pytest.approx(3.3)
 
 
 @every_preset
@@ -227,13 +227,18 @@ NUMBERS = st.floats(1e-3, 1e6)
 def test_any_bars_are_within_their_edges(
     rows: list[tuple[str, float, float]], heading: str
 ) -> None:
-    bars = tuple(
-        Bar(f"{label} {index}", (Estimate(value, value * (1 - error), value * (1 + error)),), index)
+    bars = [
+        Row(
+            f"{label} {index}",
+            (Estimate(value, value * (1 - error), value * (1 + error)),),
+            f"c{index % 8}",
+            heading=heading,
+        )
         for index, (label, value, error) in enumerate(rows)
-    )
-    canvas = make_canvas(figure_of(Bars("quantity, unit", (BarGroup(heading, bars),))), Look())
-    texts = texts_of(canvas)
-    assert collisions(texts) == [] and outside(canvas, texts) == []
+    ]
+    drawing = paint(figure_of(rows_panel("quantity, unit", bars)), Look())
+    texts = texts_of(drawing)
+    assert collisions(texts) == [] and outside(drawing, texts) == []
 
 
 @settings(max_examples=5, deadline=None, phases=(Phase.explicit, Phase.generate))
@@ -243,51 +248,65 @@ def test_any_bars_are_within_their_edges(
     )
 )
 def test_labels_at_lines_never_overlap(lines: list[tuple[str, list[float]]]) -> None:
-    made = tuple(
+    made = [
         Line(
-            f"{label} {index}" * 1,
-            index,
             tuple((float(2**x), Estimate(y)) for x, y in enumerate(ys)),
+            f"l{index} curve",
+            f"{label} {index}",
         )
         for index, (label, ys) in enumerate(lines)
-    )
-    canvas = make_canvas(
-        figure_of(Lines("batch size, samples", "rate, samples/s", made, is_doubling=True)), Look()
-    )
-    texts = texts_of(canvas)
-    assert collisions(texts) == [] and outside(canvas, texts) == []
+    ]
+    panel = lines_panel(("batch size, samples", "rate, samples/s"), made, doubling)
+    drawing = paint(figure_of(panel), Look())
+    texts = texts_of(drawing)
+    assert collisions(texts) == [] and outside(drawing, texts) == []
 
 
 @settings(max_examples=5, deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(places=st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=26))
 def test_keys_of_points_never_overlap(places: list[tuple[float, float]]) -> None:
     dots = tuple(
-        Dot(Estimate(x), Estimate(y), index % 8, chr(97 + index))
+        Dot(Estimate(x), Estimate(y), f"c{index % 8}", chr(97 + index))
         for index, (x, y) in enumerate(places)
     )
-    keys = tuple((dot.key, "MODE: 8 cores") for dot in dots)
-    canvas = make_canvas(
-        replace(
-            figure_of(Scatter("time, s", "energy, J", dots, ((0, "one"), (1, "other")))),
-            panels=(Scatter("time, s", "energy, J", dots, ((0, "one"), (1, "other"))), Keys(keys)),
-        ),
-        Look(),
+    keys = tuple((dot.label, "MODE: 8 cores") for dot in dots)
+    scales = (fitting_closely(values) for values in zip(*places, strict=True))
+    drawing = paint(
+        figure_of(Plane("time, s", "energy, J", *scales, dots=dots), Keys(keys)), Look()
     )
-    texts = texts_of(canvas)
-    assert collisions(texts) == [] and outside(canvas, texts) == []
+    texts = texts_of(drawing)
+    assert collisions(texts) == [] and outside(drawing, texts) == []
+
+
+@pytest.mark.parametrize("height_in", [2.0, 6.0])
+def test_a_given_height_is_kept_by_bars_and_lines(height_in: float) -> None:
+    bars = [Row(f"row {index}", (Estimate(1.0 + index),)) for index in range(5)]
+    for panel in (
+        rows_panel("s", bars),
+        lines_panel(
+            ("n", "s"), [Line(((1.0, Estimate(1.0)), (2.0, Estimate(3.0))), "l0 curve")], doubling
+        ),
+    ):
+        drawing = paint(figure_of(panel), Look(height_in=height_in))
+        assert drawing.get_size_inches()[1] == pytest.approx(height_in)
+        lowest = min(box[1] for _, box, _ in texts_of(drawing)) / drawing.dpi
+        assert 0 <= lowest < 0.12, "the axis is at the bottom"
 
 
 def test_a_distribution_that_spans_decades_is_logarithmic() -> None:
-    canvas = make_canvas(
-        figure_of(
-            Boxes("time, s", (("", (Box("a", 0, (1.0, 2.0)), Box("b", 1, (300.0, 400.0)))),))
-        ),
-        Look(),
+    rows = tuple(
+        Row(name, (Estimate.between_quartiles(values),), "c0", singles=values)
+        for name, values in (("a", (1.0, 2.0)), ("b", (300.0, 400.0)))
     )
-    assert canvas.figure.axes[0].get_xscale() == "log" and outside(canvas, texts_of(canvas)) == []
+    every = [value for row in rows for value in row.singles]
+    panel = Rows("time, s", fitting_closely(every), rows, marks=Marks.BANDS)
+    drawing = paint(figure_of(panel), Look())
+    texts = texts_of(drawing)
+    assert panel.scale.logarithmic and outside(drawing, texts) == []
+    assert {"1", "100"} <= {text for text, _, _ in texts}
 
 
-def figure_of(*panels: Bars | Lines | Boxes | Scatter) -> PaperFigure:
+def figure_of(*panels: Panel) -> PaperFigure:
     return with_short_labels(PaperFigure(panels, (), "", ""))
 
 
@@ -307,16 +326,9 @@ def test_spread_labels_do_not_overlap_and_keep_their_order(
 
 @given(points=st.lists(st.tuples(st.floats(0, 400), st.floats(0, 400)), max_size=30))
 def test_labels_beside_points_do_not_overlap(points: list[tuple[float, float]]) -> None:
-    labels = [Wanted(x, y, 20, 10, 4) for x, y in points]
-    boxes = [
-        (x, y, x + 20, y + 10)
-        for place in beside(labels, [], (0, 0, 400, 400))
-        if place
-        for x, y in [place]
-    ]
-    assert not any(
-        overlap(one, other) for index, one in enumerate(boxes) for other in boxes[:index]
-    )
+    found = placed([(point, 20.0) for point in points], points, [], (0, 0, 400, 400))
+    boxes = [place.box for place in found if place is not None]
+    assert not any(covers(one, boxes[:index]) for index, one in enumerate(boxes))
 
 
 def test_a_shortened_text_keeps_beginning_and_end() -> None:
@@ -328,11 +340,10 @@ def test_a_shortened_text_keeps_beginning_and_end() -> None:
 
 def test_a_long_label_becomes_a_number_that_the_caption_explains() -> None:
     long = "PyTorch · 4 nodes · batch 2048 · 6 threads · virtual disk"
-    figure = figure_of(
-        Bars("s", (BarGroup("", (Bar(long, (Estimate(1.0),)), Bar("short", (Estimate(1.0),)))),))
-    )
+    rows = [Row(label, (Estimate(1.0),)) for label in (long, "short")]
+    figure = figure_of(rows_panel("s", rows))
     (panel,) = figure.panels
-    assert isinstance(panel, Bars) and [bar.label for bar in panel.groups[0].bars] == [
+    assert isinstance(panel, Rows) and [row.label for row in panel.rows] == [
         "PyTorch [1]",
         "short",
     ]

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import reporter
-from reporter.papers.model import PaperFigure
-from reporter.papers.variability import times
+from reporter.figures.distribution import for_paper
+from reporter.figures.model import PaperFigure
 from tests.builders import Scenario, make_bundle
 from tests.reporter.papers.conftest import edit_system
 
@@ -25,7 +25,7 @@ def notes_of(folder: Path, kernels: tuple[str, str]) -> tuple[str, ...]:
             ),
         )
         edit_system(folder / name, {"board_digest": f"{seed}5ea1" * 8, "kernel": kernel})
-    figure = times(reporter.load([folder]))
+    figure = for_paper(reporter.load([folder]), "end_to_end_s")
     assert isinstance(figure, PaperFigure)
     return figure.notes
 

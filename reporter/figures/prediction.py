@@ -6,62 +6,45 @@ model that is fitted to all the others; the study fits to four chosen modes.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from reporter.data.frames import Frames
 from reporter.data.machines import Machine, machines_of
+from reporter.data.text import digits
 from reporter.data.values import why_missing
-from reporter.papers.energy import ENERGY, kinds_of, with_instrument
-from reporter.papers.entries import OVER_RUNS, Varied, estimates, rows_of_groups, varied
-from reporter.papers.model import Bar, BarGroup, Bars, Estimate, Missing, Panel, PaperFigure
+from reporter.figures.energy import ENERGY, Drawn, of_groups, of_kinds
+from reporter.figures.entries import estimates
+from reporter.figures.for_papers import OVER_RUNS, Varied, rows_panel, varied
+from reporter.figures.model import Estimate, Missing, PaperFigure, Row
 
 TIME = "time_to_epoch_s"
-SERIES = ("measured", "predicted")
+AXES = {TIME: "time per epoch, s", ENERGY: "energy per epoch, J"}
 PERCENT = 100.0
 
 
-def times(frames: Frames) -> PaperFigure | Missing:
-    """Time per epoch, s, by power mode: measured, predicted, and the error of the prediction."""
-    return _draw(frames, TIME, "time per epoch, s", None)
-
-
-def energies(frames: Frames) -> PaperFigure | Missing:
-    """Energy per epoch, J, by power mode: measured, predicted from the clocks and the measured
-    time, and the error."""
-    return _draw(frames, ENERGY, "energy per epoch, J", ENERGY)
-
-
-def _draw(frames: Frames, figure: str, axis: str, sensor_of: str | None) -> PaperFigure | Missing:
+def by_mode(frames: Frames, figure: str) -> PaperFigure | Missing:
+    """A figure of AXES by power mode: measured, predicted (an energy from the clocks and the
+    measured time), and the error of the prediction."""
+    axis, sensor_of = AXES[figure], figure if figure == ENERGY else None
     found, times = estimates(frames, figure), estimates(frames, TIME)
     if not found:
         return Missing(f"{axis.partition(',')[0]} is unknown: {why_missing(frames, figure)}")
-    panels, notes, ids = list[Panel](), list[str](), list[str]()
-    for kind, names in (
-        kinds_of(frames, figure, found) if sensor_of else {"": list(found)}
-    ).items():
-        groups, predicted = list[Varied](), dict[str, float]()
-        for group in varied(frames, names, ("power_mode",)):
-            of_group = _predict(frames, group, found, times if sensor_of else None)
-            if of_group:
-                groups.append(
-                    Varied(
-                        group.heading,
-                        tuple(entry for entry in group.entries if entry["entry_id"] in of_group),
-                    )
-                )
-                predicted |= of_group
-        if groups:
-            both = {name: (found[name], Estimate(value)) for name, value in predicted.items()}
-            rows, note = rows_of_groups(
-                frames,
-                groups,
-                lambda entry, both=both: both[entry["entry_id"]],  # type: ignore[misc]
-                ("power_mode",),
-            )
-            panels.append(Bars(with_instrument(axis, kind), _with_errors(rows), SERIES))
-            notes += [note] if note else []
-            ids += list(predicted)
+
+    def rows(names: Sequence[str]) -> Drawn:
+        groups, both = list[Varied](), dict[str, tuple[Estimate, ...]]()
+        for group in varied(frames, names, "power_mode"):
+            predicted = _predict(frames, group, found, times if sensor_of else None)
+            both |= {name: (found[name], Estimate(value)) for name, value in predicted.items()}
+            kept = tuple(entry for entry in group.entries if entry["entry_id"] in predicted)
+            groups += [replace(group, entries=kept)] if kept else []
+        of_modes, notes, _ = of_groups(frames, groups, both, "power_mode")
+        return [_with_error(row) for row in of_modes], notes, list(both)
+
+    panel = partial(rows_panel, series=("measured", "predicted"))
+    panels, notes, ids = of_kinds(frames, sensor_of, axis, found, rows, panel)
     if not panels:
         return Missing(
             "fewer modes with known clocks than a model of these clocks needs (two more than clocks"
@@ -71,31 +54,13 @@ def _draw(frames: Frames, figure: str, axis: str, sensor_of: str | None) -> Pape
         "Each power mode is predicted by a linear model of cores and clocks, fitted to all the"
         " other modes. Percentage: error of the prediction."
     )
-    return PaperFigure(
-        tuple(panels),
-        tuple(ids),
-        about,
-        f"of the measured values, {OVER_RUNS}",
-        tuple(notes),
-        sensor_of,
-    )
+    return PaperFigure(panels, ids, about, f"of the measured values, {OVER_RUNS}", notes, sensor_of)
 
 
-def _with_errors(groups: tuple[BarGroup, ...]) -> tuple[BarGroup, ...]:
-    return tuple(
-        BarGroup(group.heading, tuple(_with_error(bar) for bar in group.bars)) for group in groups
-    )
-
-
-def _with_error(bar: Bar) -> Bar:
-    measured, predicted = bar.values
-    return Bar(
-        bar.label,
-        bar.values,
-        bar.style,
-        f"{PERCENT * (predicted.value - measured.value) / measured.value:+.0f} %",
-        bar.is_group,
-    )
+def _with_error(row: Row) -> Row:
+    measured, predicted = (one.value for one in row.values)
+    error = f"{PERCENT * (predicted - measured) / measured:+.0f} %"
+    return replace(row, texts=(digits(measured), f"{digits(predicted)} ({error})"))
 
 
 def _predict(

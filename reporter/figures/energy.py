@@ -1,0 +1,267 @@
+"""Energy per epoch by kind of sensor, as in Figure 2c of Prashanthi et al."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from reporter.data.frames import Frames, known
+from reporter.data.frames import Row as Entry
+from reporter.data.instrument_names import instrument_named, instrument_words, sensor_named
+from reporter.data.machine_names import short_title
+from reporter.data.quantities import quantity
+from reporter.data.text import digits
+from reporter.data.values import entries_of, figures_of, values_of, why_missing
+from reporter.figures.chart import Chart, Context, rows_of_entries
+from reporter.figures.entries import estimates
+from reporter.figures.for_papers import (
+    OVER_RUNS,
+    Notes,
+    Values,
+    Varied,
+    flat_rows,
+    names_of,
+    rows_of_groups,
+    rows_panel,
+    varied,
+)
+from reporter.figures.model import Estimate, Figure, Missing, PaperFigure, Row, Rows
+from reporter.figures.scales import fitting
+from suite.catalog.power import Tier
+from suite.catalog.scoring import load_scoring
+
+ENERGY, BASELOAD_ENERGY, BASELOAD = "energy_per_epoch_j", "baseload_per_epoch_j", "baseload_power_w"
+AXIS = "energy per epoch, J"
+TIERS = [tier.value for tier in Tier]
+OF_RUN = (
+    "workload",
+    "data",
+    "framework",
+    "framework_version",
+    "batch_size",
+    "threads",
+    "workers",
+    "learning_rate",
+    "organization",
+    "round",
+    "nodes",
+    "ranks",
+    "collective",
+    "isolation",
+    "normalisation",
+    "division",
+    "epoch_budget",
+    "suite_version",
+    "storage_medium",
+    "accelerator",
+    "availability",
+)
+"""Properties that do not tell idle machines apart."""
+WITH_ENERGY = {
+    "workers": (1, ""),
+    "storage_medium": (2, "two storage media"),
+}
+"""By the property that a figure varies: how many values it needs, and what they are."""
+Drawn = tuple[Sequence[Row], Notes, Sequence[str]]
+"""Rows, notes on them, and the entries that they are of."""
+
+
+def describe(frames: Frames, context: Context) -> Figure | Missing:
+    """A row per entry, mean of epochs 2 to last. Each kind of sensor has rows and a scale of its
+    own: energies of different ones do not compare.
+
+    Bars from zero, with the baseload shaded where it is known; marks on a logarithmic scale where
+    the energies of a kind span a decade.
+    """
+    found, entries = figures_of(frames, ENERGY), entries_of(frames)
+    values, idle_j = values_of(frames, ENERGY), values_of(frames, BASELOAD_ENERGY)
+    if not values:
+        return Missing(why_missing(frames, ENERGY))
+    kinds = {name: sensor_named(found[name]["tier"], found[name]["covers"]) for name in values}
+    order = sorted(set(kinds.values()), key=lambda kind: (_place(kind), kind))
+    capacity = replace(context, max_rows=max(context.max_rows // len(order), 2))
+
+    def row(name: str) -> Row:
+        text = quantity(values[name], "J")[0]
+        return Row(
+            entries[name]["label"],
+            (Estimate(values[name]),),
+            f"c{context.colour(entries[name]['framework'])}",
+            context.entry(name, ENERGY),
+            (text,),
+            (text,),
+            shaded=idle_j.get(name),
+        )
+
+    panels, notes = list[Rows](), list[str]()
+    for kind in order:
+        own = {name: values[name] for name in values if kinds[name] == kind}
+        rows, note = rows_of_entries(own, entries, row, "J", capacity)
+        scale = fitting(list(own.values()))
+        panels.append(
+            Rows(
+                kind + (", logarithmic" if scale.logarithmic else ""),
+                scale,
+                rows,
+                unit="J",
+                names=context.frameworks([entries[name] for name in values]),
+                has_axis=False,
+            )
+        )
+        notes += [note] if note else []
+    table = []
+    for name in sorted(values, key=lambda name: (order.index(kinds[name]), values[name], name)):
+        value, idle, share = values[name], "unknown", "unknown"
+        if name in idle_j:
+            idle = digits(idle_j[name])
+            share = f"{100 * idle_j[name] / value:.0f}" if value > 0 else share
+        table.append((entries[name]["label"], digits(value), idle, share, kinds[name]))
+    headings = ("entry", "energy per epoch, J", "baseload, J", "baseload, %", "sensor")
+    return Figure(tuple(panels), headings, tuple(table), (*notes, "")[0])
+
+
+def _place(kind: str) -> int:
+    """The best kind of instrument first, in the rulebook's order."""
+    instruments = load_scoring().instruments()
+    return next(
+        (each.place for each in instruments if kind == instrument_words(each)), len(instruments)
+    )
+
+
+def by(frames: Frames, varies: str) -> PaperFigure | Missing:
+    """Energy per epoch, J, by a property of WITH_ENERGY; a panel per kind of instrument."""
+    found, (least, needed) = estimates(frames, ENERGY), WITH_ENERGY[varies]
+    if not found:
+        return Missing(f"the energy is unknown: {why_missing(frames, ENERGY)}")
+    values = {name: (one,) for name, one in found.items()}
+
+    def rows(names: Sequence[str]) -> Drawn:
+        groups = varied(frames, names, varies, least=least)
+        return of_groups(frames, groups, values, varies)
+
+    panels, notes, ids = of_kinds(frames, ENERGY, AXIS, values, rows)
+    if not panels:
+        return Missing(f"no training with a known energy was run with {needed} and all else equal")
+    return PaperFigure(panels, ids, "Mean over epochs 2 to last.", OVER_RUNS, notes, ENERGY)
+
+
+def by_mode(frames: Frames) -> PaperFigure | Missing:
+    """Energy per epoch, J, by power mode, of which the baseload; a panel per kind of instrument."""
+    found, idle = estimates(frames, ENERGY), estimates(frames, BASELOAD_ENERGY)
+    split = {
+        name: (
+            Estimate(min(idle[name].value, one.value)),
+            Estimate(max(one.value - idle[name].value, 0.0), one.low, one.high),
+        )
+        for name, one in found.items()
+        if name in idle
+    }
+    if not split:
+        return Missing(
+            "the energy or the baseload is unknown:"
+            f" {why_missing(frames, BASELOAD_ENERGY if found else ENERGY)}"
+        )
+
+    def rows(names: Sequence[str]) -> Drawn:
+        groups = varied(frames, names, "power_mode")
+        return of_groups(frames, groups, split, "power_mode", is_stacked=True)
+
+    stacked = partial(rows_panel, series=("baseload", "training"), is_stacked=True)
+    panels, notes, ids = of_kinds(frames, ENERGY, AXIS, split, rows, stacked)
+    if not panels:
+        return Missing("no training was run in two power modes with all else equal")
+    about = (
+        "Mean over epochs 2 to last. Baseload: the power of the idle machine before the run, times"
+        " the time of an epoch."
+    )
+    return PaperFigure(panels, ids, about, f"of the total, {OVER_RUNS}", notes, ENERGY)
+
+
+def baseload(frames: Frames) -> PaperFigure | Missing:
+    """Power of the idle machine, W, before runs; one row per device and power mode, a panel per
+    kind of instrument."""
+    found, entries = estimates(frames, BASELOAD), entries_of(frames)
+    if not found:
+        return Missing(f"the baseload is unknown: {why_missing(frames, BASELOAD)}")
+
+    def rows(names: Sequence[str]) -> Drawn:
+        of_machine: dict[tuple[str, ...], str] = {}
+        for name in sorted(names, key=lambda one: (found[one].value, one)):
+            machine = (str(entries[name][key]) for key in ("device", "cpu_model", "power_mode"))
+            of_machine.setdefault(tuple(machine), name)
+        chosen = tuple(of_machine.values())
+        labels = {
+            name: text or short_title(entries[name])
+            for name, text in names_of([entries[one] for one in chosen], OF_RUN).items()
+        }
+        bars, notes = flat_rows(frames, {name: (found[name],) for name in chosen}, labels)
+        return [replace(bar, style="c0") for bar in bars], notes, chosen
+
+    panels, notes, ids = of_kinds(frames, BASELOAD, "baseload, W", found, rows)
+    about = (
+        "Power of the idle machine before the run, with the suite's meters on; of each device and"
+        " power mode the entry with the lowest one."
+    )
+    return PaperFigure(panels, ids, about, "± one standard deviation over runs", notes, BASELOAD)
+
+
+def of_groups(
+    frames: Frames, groups: Sequence[Varied], values: Values, varies: str, is_stacked: bool = False
+) -> Drawn:
+    """The rows of groups of entries."""
+    rows, notes = rows_of_groups(frames, groups, values, varies, is_stacked)
+    return rows, notes, [entry["entry_id"] for group in groups for entry in group.entries]
+
+
+def of_kinds(
+    frames: Frames,
+    figure: str | None,
+    axis: str,
+    ids: Iterable[str],
+    rows_of: Callable[[Sequence[str]], Drawn],
+    panel: Callable[[str, Sequence[Row]], Rows] = rows_panel,
+) -> tuple[tuple[Rows, ...], Notes, tuple[str, ...]]:
+    """A panel per kind of instrument that has rows, with notes and entries; one panel where
+    ``figure`` needs no instrument (None)."""
+    panels, notes, drawn = list[Rows](), list[str](), list[str]()
+    for kind, names in kinds_of(frames, figure, ids).items():
+        rows, more, of_kind = rows_of(names)
+        if rows:
+            panels.append(panel(with_instrument(axis, kind), rows))
+            notes += more
+            drawn += of_kind
+    return tuple(panels), tuple(notes), tuple(drawn)
+
+
+def kinds_of(frames: Frames, figure: str | None, ids: Iterable[str]) -> dict[str, list[str]]:
+    """Entry ids by kind of instrument ("meter at the wall"), the best tier first; where the runs of
+    an entry differ: "mixed instruments". All of one kind where ``figure`` needs no instrument."""
+    if figure is None:
+        return {"": list(ids)}
+    rows, found = figures_of(frames, figure), dict[tuple[int, str], list[str]]()
+    for name in ids:
+        found.setdefault(_kind(rows[name]), []).append(name)
+    return {kind: names for (_, kind), names in sorted(found.items())}
+
+
+def with_instrument(axis: str, kind: str) -> str:
+    """An axis title with its instrument on a line of its own."""
+    return f"{axis}\n({kind})" if kind else axis
+
+
+def _kind(row: Entry) -> tuple[int, str]:
+    if not known(row["tier"]) or not known(row["covers"]):
+        return len(TIERS), "mixed instruments"
+    tier = str(row["tier"])
+    place = TIERS.index(tier) if tier in TIERS else len(TIERS)
+    return place, instrument_named(tier, str(row["covers"]))
+
+
+CHART = Chart(
+    "energy-per-epoch",
+    "Energy per epoch",
+    "Mean of epochs 2 to last and over runs; shaded: baseload. Each kind of sensor has a scale of"
+    " its own: its energies compare with no others.",
+    describe,
+    frozenset({"figures", "study"}),
+    position=80,
+)

@@ -1,0 +1,87 @@
+"""Entries that are alike, and figures of entries with their error bars."""
+
+import math
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+
+from reporter.data.frames import IDENTITY, Frames, Row, known, rows_of
+from reporter.data.values import entries_of, figures_of
+from reporter.figures.model import Estimate
+
+
+def alike(
+    frames: Frames, ids: Iterable[str], properties: Sequence[str], least: int = 2
+) -> list[list[Row]]:
+    """The entries in groups that differ in ``properties`` only, in at least ``least`` of their
+    values, and in their order."""
+    entries, groups = entries_of(frames), dict[tuple[str, ...], list[Row]]()
+    for name in sorted(ids):
+        setting = tuple(str(entries[name][key]) for key in IDENTITY if key not in properties)
+        groups.setdefault(setting, []).append(entries[name])
+    return [
+        sorted(group, key=lambda entry: [_place(entry[name]) for name in properties])
+        for _, group in sorted(groups.items())
+        if len({tuple(str(entry[name]) for name in properties) for entry in group}) >= least
+    ]
+
+
+def _place(value: object) -> tuple[bool, float, str]:
+    """Numbers by value, texts by letter, unknown values first."""
+    number = float(value) if isinstance(value, int | float) else None
+    return number is not None, number or 0.0, str(value)
+
+
+def estimates(frames: Frames, figure: str, factor: float = 1.0) -> dict[str, Estimate]:
+    """A figure of every entry that has it, by entry id: the mean over its runs, with one standard
+    deviation to each side."""
+    found = figures_of(frames, figure)
+    return {
+        name: Estimate.around(
+            float(row["value"]), float(row["spread"]) if known(row["spread"]) else None
+        ).times(factor)
+        for name in entries_of(frames)
+        if (row := found.get(name)) is not None and math.isfinite(row["value"])
+    }
+
+
+def later(epoch: int) -> bool:
+    """Whether an epoch is after the first."""
+    return epoch > 1
+
+
+def first(epoch: int) -> bool:
+    """Whether an epoch is the first."""
+    return epoch == 1
+
+
+def of_epochs(
+    frames: Frames, columns: Sequence[str], is_wanted: Callable[[int], bool] = later
+) -> dict[str, Estimate]:
+    """The sum of columns over wanted epochs: mean of the runs' means, with one standard deviation
+    over runs; no entries that lack a value."""
+    means = means_of_runs(frames, columns, is_wanted)
+    return {name: mean_of(values) for name, values in means.items()}
+
+
+def means_of_runs(
+    frames: Frames, columns: Sequence[str], is_wanted: Callable[[int], bool]
+) -> dict[str, list[float]]:
+    """The runs' means over wanted epochs, by entry; no entries that lack a value."""
+    entry_of = dict(zip(frames.runs["run_id"], frames.runs["entry_id"], strict=True))
+    of_run: dict[str, list[float]] = {}
+    for row in rows_of(frames.epochs.sort_values(["run_id", "epoch"])):
+        if is_wanted(int(row["epoch"])):
+            of_run.setdefault(row["run_id"], []).append(
+                sum(float(row[name]) if known(row[name]) else math.nan for name in columns)
+            )
+    means: dict[str, list[float]] = {}
+    for run, values in of_run.items():
+        means.setdefault(entry_of[run], []).append(statistics.fmean(values))
+    return {name: values for name, values in means.items() if all(map(math.isfinite, values))}
+
+
+def mean_of(values: Sequence[float]) -> Estimate:
+    """The mean of some values with one sample standard deviation to each side, if there are two or
+    more."""
+    spread = statistics.stdev(values) if len(values) > 1 else None
+    return Estimate.around(statistics.fmean(values), spread)
