@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from suite.bundle.arrays import Times, Values
 from suite.bundle.attached import BEFORE, CHANGED, CLOCK_ERROR, KEPT, SOURCE
 from suite.bundle.layout import POWER, READINGS, RUN
 from suite.bundle.reader import Bundle
@@ -82,6 +83,11 @@ def _unchanged(context: BundleContext) -> Violations:
                 f"the rules of {BEFORE}/{POWER}, and those of an attached trace",
                 "other rules",
             )
+    yield from _same_channels(context, before)
+
+
+def _same_channels(context: BundleContext, before: Bundle) -> Violations:
+    """Compare the run's own readings with those from before the trace was attached."""
     earlier = (
         {(channel.source, channel.name): channel for channel in before.channels()}
         if (before.path / READINGS).exists()
@@ -141,10 +147,20 @@ def _compared(context: BundleContext, record: Mapping[str, Any]) -> Violations:
                 f"fit.{name} = {getattr(fit, name):.6g}, as fitted again from {KEPT}",
                 f"{getattr(stated, name):.6g}",
             )
-    t_ns, power_w = readings_of(trace, stated, course)
     name = channel_name(Coverage(record["covers"]), Tier(record["tier"]))
-    channel = context.bundle.channels().get(SOURCE, name)
+    yield from _same_readings(context, name, *readings_of(trace, stated, course))
     error = context.bundle.channels().get(SOURCE, CLOCK_ERROR)
+    if not np.array_equal(error.values, [stated.half_width_s] * 2):
+        yield Violation(
+            READINGS,
+            f"{stated.half_width_s:.6g} s twice, the clock's error in {RUN}",
+            f"{error.values[:2].tolist()}",
+        )
+
+
+def _same_readings(context: BundleContext, name: str, t_ns: Times, power_w: Values) -> Violations:
+    """Compare the attached readings with those that follow from the kept trace."""
+    channel = context.bundle.channels().get(SOURCE, name)
     if len(channel) != len(t_ns) or len(context.bundle.channels().of(SOURCE)) != 2:
         yield Violation(
             READINGS,
@@ -165,12 +181,6 @@ def _compared(context: BundleContext, record: Mapping[str, Any]) -> Violations:
             f"{power_w[place]:.6g} W at {t_ns[place]} ns in reading {place + 1} of {SOURCE} {name},"
             f" as in {KEPT}",
             f"{channel.values[place]:.6g} W at {channel.t_ns[place]} ns",
-        )
-    if not np.array_equal(error.values, [stated.half_width_s] * 2):
-        yield Violation(
-            READINGS,
-            f"{stated.half_width_s:.6g} s twice, the clock's error in {RUN}",
-            f"{error.values[:2].tolist()}",
         )
 
 

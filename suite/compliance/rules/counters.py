@@ -229,40 +229,46 @@ def _memory(context: BundleContext) -> Violations:
         else WEIGHT_BYTES * context.workload.parameters
     )
     for node in context.nodes:
-        rss, peak, size = (
-            node.channels.get("memory", name)
-            for name in ("process_tree_rss", "largest_process_peak_rss", "process_tree_size")
+        in_run = context.window if node.is_on_clock else None
+        yield from _memory_of_node(node, in_run, least_bytes)
+    yield from _logged_peak(context)
+
+
+def _memory_of_node(
+    node: "NodeContext", window: tuple[int, int] | None, least_bytes: int
+) -> Violations:
+    rss, peak, size = (
+        node.channels.get("memory", name)
+        for name in ("process_tree_rss", "largest_process_peak_rss", "process_tree_size")
+    )
+    # before, its interpreter starts
+    in_run = rss if window is None else rss.during(window)
+    if len(in_run) and in_run.maximum < least_bytes:
+        yield Violation(
+            node.file,
+            f"{least_bytes} bytes or more in use by the implementation",
+            f"{in_run.maximum:.0f} at most",
         )
-        # before, its interpreter starts
-        in_run = (
-            rss.during(context.window) if node.is_on_clock and context.window is not None else rss
+    most_bytes = PEAK_TOLERANCE * peak.maximum * max(size.maximum, 1.0)
+    if len(rss) and len(peak) and len(size) and rss.maximum > most_bytes:
+        yield Violation(
+            node.file,
+            f"at most {peak.maximum:.0f} bytes in each of {size.maximum:.0f} processes, the"
+            " largest peak",
+            f"{rss.maximum:.0f} bytes in use",
         )
-        if len(in_run) and in_run.maximum < least_bytes:
-            yield Violation(
-                node.file,
-                f"{least_bytes} bytes or more in use by the implementation",
-                f"{in_run.maximum:.0f} at most",
-            )
-        if (
-            len(rss)
-            and len(peak)
-            and len(size)
-            and rss.maximum > PEAK_TOLERANCE * peak.maximum * max(size.maximum, 1.0)
-        ):
-            yield Violation(
-                node.file,
-                f"at most {peak.maximum:.0f} bytes in each of {size.maximum:.0f} processes, the"
-                " largest peak",
-                f"{rss.maximum:.0f} bytes in use",
-            )
-        faults = node.channels.get("counters", "page_faults.count")
-        if len(faults) and not faults.maximum > 0 and rss.maximum > least_bytes:
-            yield Violation(
-                node.file,
-                "page faults: the kernel gives memory to a process when it touches it, and"
-                f" {rss.maximum:.0f} bytes were in use",
-                f"none in {len(faults)} readings",
-            )
+    faults = node.channels.get("counters", "page_faults.count")
+    if len(faults) and not faults.maximum > 0 and rss.maximum > least_bytes:
+        yield Violation(
+            node.file,
+            "page faults: the kernel gives memory to a process when it touches it, and"
+            f" {rss.maximum:.0f} bytes were in use",
+            f"none in {len(faults)} readings",
+        )
+
+
+def _logged_peak(context: BundleContext) -> Violations:
+    """Check the peak that the implementation logged against the largest one that was read."""
     logged = context.log.first("peak_rss_of_ranks")
     largest = context.bundle.channels().get("memory", "largest_process_peak_rss")
     size = context.bundle.channels().get("memory", "process_tree_size")

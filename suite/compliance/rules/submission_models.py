@@ -1,9 +1,9 @@
 """Submissions: verdicts on their implementations."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from suite.bundle.layout import RUN
 from suite.catalog.frameworks import REFERENCE, is_own, load_frameworks
@@ -34,20 +34,53 @@ verdicts."""
 CPU, GPU = "cpu", "cuda"
 
 
-def _equivalence(context: SubmissionContext) -> Violations:
-    closed = {
-        (run.folder.workload, run.folder.framework): run
-        for run in context.runs
-        if run.request.get("division") == "closed"
-    }
-    for (workload, framework), run in closed.items():
-        path = probe_path(context.path, workload, framework)
-        name = path.relative_to(context.path).as_posix()
-        fix = _verifying(workload, framework)
+class Verdict(NamedTuple):
+    """The verdict on the implementation of a workload: its file in the submission, what it says
+    (None where there is none that can be read), and the last run of that implementation."""
+
+    file: str
+    plain: Mapping[str, Any] | None
+    run: SubmittedRun
+    unreadable: str | None = None
+
+    @property
+    def of(self) -> tuple[str, str]:
+        """Workload and framework."""
+        return self.run.folder.workload, self.run.folder.framework
+
+    @property
+    def subject(self) -> Mapping[str, Any] | None:
+        """The implementation that the verdict is on, with its differences; None where other rules
+        report their form."""
+        found = self.plain.get("subjects") if self.plain else None
+        if not isinstance(found, list) or len(found) != 1 or not isinstance(found[0], Mapping):
+            return None
+        return found[0] if isinstance(found[0].get("differences"), list) else None
+
+
+def _verdicts_on(context: SubmissionContext, runs: Iterable[SubmittedRun]) -> Iterator[Verdict]:
+    """The verdict on each implementation of these runs."""
+    last = {(run.folder.workload, run.folder.framework): run for run in runs}
+    for of, run in last.items():
+        path = probe_path(context.path, *of)
+        file = path.relative_to(context.path).as_posix()
         try:
-            verdict = read_json(path) if not path.is_symlink() and path.is_file() else None
+            plain = read_json(path) if not path.is_symlink() and path.is_file() else None
+            yield Verdict(file, plain, run)
         except FileError as error:
-            verdict = {"passed": error.what}
+            yield Verdict(file, None, run, error.what)
+
+
+def _closed(context: SubmissionContext) -> list[SubmittedRun]:
+    return [run for run in context.runs if run.request.get("division") == "closed"]
+
+
+def _equivalence(context: SubmissionContext) -> Violations:
+    for name, verdict, run, unreadable in _verdicts_on(context, _closed(context)):
+        workload, framework = run.folder.workload, run.folder.framework
+        fix = _verifying(workload, framework)
+        if unreadable is not None:
+            verdict = {"passed": unreadable}
         expected = (
             f"a verdict of suite verify-model that passes {run.request.get('model')} in {framework}"
         )
@@ -100,26 +133,18 @@ def _verdicts(context: SubmissionContext) -> Violations:
     """Check that each verdict follows from its differences, names the implementation of its file,
     and is of the runs' version of the suite."""
     yield from _orphans(context)
-    versions = {
-        (run.folder.workload, run.folder.framework): run.suite_version for run in context.runs
-    }
-    for (workload, framework), version in versions.items():
-        name = probe_path(context.path, workload, framework).relative_to(context.path).as_posix()
-        verdict = _read_verdict(context, workload, framework)
-        if verdict is None:
+    for each in _verdicts_on(context, context.runs):
+        if each.plain is None:
             continue  # submission-equivalence reports it
-        fix = _verifying(workload, framework)
+        fix = _verifying(*each.of)
         yield from (
-            Violation(name, expected[:300], observed[:200], fix=fix)
-            for expected, observed in _contradictions(verdict, framework)
+            Violation(each.file, expected[:300], observed[:200], fix=fix)
+            for expected, observed in _contradictions(each.plain, each.run.folder.framework)
         )
-        if verdict.get("suite_version") != version:
-            yield Violation(
-                name,
-                f"a verdict of suite {version}, which made the runs",
-                f"of suite {verdict.get('suite_version')!r}",
-                fix=fix,
-            )
+        made_by, proved = each.run.suite_version, each.plain.get("suite_version")
+        if proved != made_by:
+            expected = f"a verdict of suite {made_by}, which made the runs"
+            yield Violation(each.file, expected, f"of suite {proved!r}", fix=fix)
 
 
 def _orphans(context: SubmissionContext) -> Violations:
@@ -193,64 +218,52 @@ def _digests(subject: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _tolerances(context: SubmissionContext) -> Violations:
     """Recompute pass or fail from the errors of a verdict and the tolerances of the workload."""
-    for (workload, framework), run in {
-        (run.folder.workload, run.folder.framework): run for run in context.runs
-    }.items():
-        verdict = _read_verdict(context, workload, framework)
-        subject = _subject(verdict)
-        if verdict is None or subject is None:
+    for each in _verdicts_on(context, context.runs):
+        if each.plain is None or each.subject is None:
             continue  # submission-equivalence and submission-verdicts report it
-        name = probe_path(context.path, workload, framework).relative_to(context.path).as_posix()
-        fix = f"suite verify-model {workload}, and package its verdict as it was written"
+        fix = f"suite verify-model {each.of[0]}, and package its verdict as it was written"
         try:
-            definition = context.round.workload(str(run.request.get("workload")))
+            workload = context.round.workload(str(each.run.request.get("workload")))
         except SuiteError:
             continue  # another rule reports the workload
-        if verdict.get("reference") != REFERENCE:
-            yield Violation(
-                name,
-                f"a comparison with {REFERENCE}",
-                f"with {verdict.get('reference')!r}",
-                fix=fix,
-            )
-        for values, key in ((verdict, "expected_parameters"), (subject, "parameters")):
-            if values.get(key) != definition.parameters:
-                yield Violation(
-                    name, f"{key} = {definition.parameters}", f"{values.get(key)!r}", fix=fix
-                )
-        found = {
-            (str(one.get("precision")), str(one.get("quantity"))): one
-            for one in subject["differences"]
-            if isinstance(one, Mapping)
-        }
-        for (precision, quantity), tolerance in _expected(
-            definition, framework, verdict.get("accelerator")
-        ).items():
-            one = found.get((precision, quantity), {})
-            expected = (
+        if each.plain.get("reference") != REFERENCE:
+            observed = f"with {each.plain.get('reference')!r}"
+            yield Violation(each.file, f"a comparison with {REFERENCE}", observed, fix=fix)
+        for values, key in ((each.plain, "expected_parameters"), (each.subject, "parameters")):
+            if values.get(key) != workload.parameters:
+                expected = f"{key} = {workload.parameters}"
+                yield Violation(each.file, expected, f"{values.get(key)!r}", fix=fix)
+        tolerances = _expected(workload, each.of[1], each.plain.get("accelerator"))
+        for expected, observed in _errors(each.subject, tolerances):
+            yield Violation(each.file, expected, observed, fix=fix)
+
+
+def _errors(
+    subject: Mapping[str, Any], tolerances: Mapping[tuple[str, str], float]
+) -> Iterator[tuple[str, str]]:
+    """What was expected and observed, for each error of a subject beyond the workload's tolerance,
+    and where none of them is rounded."""
+    found = {
+        (str(one.get("precision")), str(one.get("quantity"))): one
+        for one in subject["differences"]
+        if isinstance(one, Mapping)
+    }
+    for (precision, quantity), tolerance in tolerances.items():
+        one = found.get((precision, quantity), {})
+        if one.get("tolerance") != tolerance or not _within(one):
+            stated = f"error {one.get('error')!r}, tolerance {one.get('tolerance')!r}"
+            yield (
                 f"an error of {quantity} in {precision} of {tolerance:g} at most, with that"
-                " tolerance"
+                " tolerance",
+                stated[:200] if one else "no such difference",
             )
-            if one.get("tolerance") != tolerance or not _within(one):
-                observed = (
-                    f"error {one.get('error')!r}, tolerance {one.get('tolerance')!r}"
-                    if one
-                    else "no such difference"
-                )
-                yield Violation(name, expected, observed[:200], fix=fix)
-        rounded = [
-            found[NARROW, quantity].get("error")
-            for quantity in ROUNDED
-            if (NARROW, quantity) in found
-        ]
-        if rounded and not any(rounded):
-            yield Violation(
-                name,
-                f"an error above 0 of {' or '.join(ROUNDED)}: {NARROW} is rounded, and the referee"
-                f" computes in {WIDE}",
-                "0 of all of them",
-                fix=fix,
-            )
+    rounded = [found[NARROW, name].get("error") for name in ROUNDED if (NARROW, name) in found]
+    if rounded and not any(rounded):
+        yield (
+            f"an error above 0 of {' or '.join(ROUNDED)}: {NARROW} is rounded, and the referee"
+            f" computes in {WIDE}",
+            "0 of all of them",
+        )
 
 
 def _expected(
@@ -291,19 +304,20 @@ def _expected(
 def _batch_sizes(context: SubmissionContext) -> Violations:
     """Compare the mini-batches of the verdicts' timed steps with the largest that one rank of the
     closed runs computes at once."""
-    largest: dict[tuple[str, str], int] = {}
-    for run in (run for run in context.runs if run.request.get("division") == "closed"):
-        key = run.folder.workload, run.folder.framework
-        largest[key] = max(largest.get(key, 0), _at_once(run.request))
-    for (workload, framework), size in largest.items():
-        verdict = _read_verdict(context, workload, framework)
-        proved = None if verdict is None else verdict.get("timed_batch_size")
+    closed = _closed(context)
+    for each in _verdicts_on(context, closed):
+        size = max(
+            _at_once(run.request)
+            for run in closed
+            if (run.folder.workload, run.folder.framework) == each.of
+        )
+        proved = None if each.plain is None else each.plain.get("timed_batch_size")
         if isinstance(proved, int) and proved < size:
             yield Violation(
-                probe_path(context.path, workload, framework).relative_to(context.path).as_posix(),
+                each.file,
                 f"timed steps with mini-batches of {size} samples, as the runs have",
                 f"{proved}",
-                fix=_verifying(workload, framework, f"--batch-size {size}"),
+                fix=_verifying(*each.of, f"--batch-size {size}"),
             )
 
 
@@ -316,25 +330,6 @@ def _at_once(request: Mapping[str, Any]) -> int:
         if isinstance(samples, int) and isinstance(ranks, int) and ranks > 0
         else 0
     )
-
-
-def _read_verdict(
-    context: SubmissionContext, workload: str, framework: str
-) -> Mapping[str, Any] | None:
-    path = probe_path(context.path, workload, framework)
-    try:
-        return read_json(path) if not path.is_symlink() and path.is_file() else None
-    except FileError:
-        return None
-
-
-def _subject(verdict: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """The implementation that the verdict is on, with its differences; None where other rules
-    report their form."""
-    subjects = verdict.get("subjects") if verdict else None
-    if not isinstance(subjects, list) or len(subjects) != 1 or not isinstance(subjects[0], Mapping):
-        return None
-    return subjects[0] if isinstance(subjects[0].get("differences"), list) else None
 
 
 def _implementation(context: SubmissionContext) -> Violations:
@@ -370,20 +365,23 @@ def _implementation(context: SubmissionContext) -> Violations:
                 f"{declared[framework][:16]}…" if framework in declared else "none",
                 fix="package it again",
             )
-    for workload, framework in {
-        (run.folder.workload, run.folder.framework)
-        for run in context.runs
-        if run.folder.framework in first
-    }:
-        subject = _subject(_read_verdict(context, workload, framework))
-        if subject is not None and subject.get("implementation_sha256") != first[framework]:
+    yield from _verdicts_on_other_files(context, first)
+
+
+def _verdicts_on_other_files(context: SubmissionContext, made_by: Mapping[str, str]) -> Violations:
+    """Verdicts on other files than those that made the runs, by framework."""
+    for each in _verdicts_on(context, context.runs):
+        workload, framework = each.of
+        if framework not in made_by or each.subject is None:
+            continue
+        proved = each.subject.get("implementation_sha256")
+        if proved != made_by[framework]:
             yield Violation(
-                probe_path(context.path, workload, framework).relative_to(context.path).as_posix(),
-                f"a verdict on the files that made the runs, {first[framework][:16]}…",
-                f"on {str(subject.get('implementation_sha256'))[:16]}…",
+                each.file,
+                f"a verdict on the files that made the runs, {made_by[framework][:16]}…",
+                f"on {str(proved)[:16]}…",
                 fix=f"suite verify-model {workload} with the implementation that made the runs,"
-                " then"
-                " package it again",
+                " then package it again",
             )
 
 
@@ -414,9 +412,9 @@ def _described(run: SubmittedRun) -> Violations:
 def _own_files(context: SubmissionContext) -> Violations:
     """Check that closed runs under the name of one of the suite's implementations were made by its
     files."""
-    for run in context.runs:
+    for run in _closed(context):
         own = _own_descriptions().get(run.folder.framework)
-        if own is None or run.request.get("division") != "closed":
+        if own is None:
             continue
         digest = str((run.implementation or {}).get("sha256"))
         if digest not in (own["sha256"], *context.round.implementations):

@@ -112,7 +112,7 @@ def test_a_change_is_a_warning_with_its_time_and_a_remedy(good_bundle: Path) -> 
     assert (
         "policy0.max from 2.2e+09 to 1.1e+09 Hz" in found[1].observed
         and "s after run_start" in found[1].observed
-        and "cool it better" in found[1].fix
+        and "cool the processor better" in found[1].fix
     )
 
 
