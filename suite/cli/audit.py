@@ -37,11 +37,7 @@ class AuditGroup(typer.core.TyperGroup):
         )
 
 
-HELP = (
-    "Train a run's first steps again and compare. Exit code: 0 agrees, 1 contradicts, 2 could not"
-    " tell."
-)
-app = typer.Typer(cls=AuditGroup, add_completion=False, help=HELP)
+app = typer.Typer(cls=AuditGroup, add_completion=False)
 
 
 @app.command(OWN)

@@ -21,12 +21,7 @@ from suite.launch.slurm import SRUN
 
 NOT_FIT = 1
 
-app = typer.Typer(no_args_is_help=True, help="Check the hosts of a cluster.")
-
-
-@app.callback()
-def _group() -> None:
-    """Check the hosts of a cluster."""
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()

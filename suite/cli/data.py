@@ -17,13 +17,8 @@ from suite.datasets.decoding import decode_all
 from suite.datasets.locate import PreparedDataSet, find
 from suite.errors import SuiteError
 
-app = typer.Typer(no_args_is_help=True, help="Prepare and verify data sets.")
+app = typer.Typer(no_args_is_help=True)
 REFRESH_S = 0.5
-
-
-@app.callback()
-def _group() -> None:
-    """Prepare and verify data sets."""
 
 
 @app.command()

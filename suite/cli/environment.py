@@ -16,12 +16,7 @@ from suite.launch import environments
 from suite.launch.environments import Environment, OtherVersion
 from suite.launch.recipe import Recipe
 
-app = typer.Typer(no_args_is_help=True, help="Create framework environments.")
-
-
-@app.callback()
-def _group() -> None:
-    """Create framework environments."""
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()

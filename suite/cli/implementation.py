@@ -15,12 +15,7 @@ from suite.files.typed import typed
 NOT_CONFORMANT = 1
 MARKS = {True: "pass", False: "FAIL", None: "not tested"}
 
-app = typer.Typer(no_args_is_help=True, help="Begin and test an implementation of your own.")
-
-
-@app.callback()
-def _group() -> None:
-    """Begin and test an implementation of your own."""
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()

@@ -24,10 +24,7 @@ from suite.errors import SuiteError
 from suite.launch.environments import find
 from suite.machine.identify import identify
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="List workloads, devices, frameworks, data sets, studies, figures, rounds or rules.",
-)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()

@@ -24,13 +24,7 @@ if TYPE_CHECKING:
     from reporter.papers.comparing import Compared
     from reporter.papers.measures import Source
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help=(
-        "Draw the data tables and panels of published papers from your own runs, and compare with"
-        " what they state."
-    ),
-)
+app = typer.Typer(no_args_is_help=True)
 
 RUNS, OUTPUT = Path("runs/papers"), Path("papers")
 ASKED = {

@@ -15,11 +15,7 @@ from suite.cli.power_modes import list_modes, restore_power, set_power, show
 from suite.metrics.traces.attaching import COVERAGES, Attachment
 from suite.metrics.traces.sniffing import TraceOptions
 
-HELP = (
-    "Set power modes and put them back; attach the trace of an external power meter to a finished"
-    " run."
-)
-app = typer.Typer(no_args_is_help=True, help=HELP)
+app = typer.Typer(no_args_is_help=True)
 for name, command in (
     ("list", list_modes),
     ("show", show),

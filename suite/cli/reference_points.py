@@ -22,10 +22,7 @@ from suite.metrics.convergence import (
     show_epochs,
 )
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Make, show and compare reference points (epochs that the reference runs need).",
-)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()

@@ -17,9 +17,7 @@ from suite.errors import Reported, SuiteError
 from suite.submission.objections import Objection, ObjectionState
 
 MAX_PLACES = 3
-app = typer.Typer(
-    no_args_is_help=True, help="List submissions with what a reviewer still has to decide."
-)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()
