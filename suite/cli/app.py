@@ -5,6 +5,7 @@ one sentence and an exit code.
 """
 
 import functools
+import importlib
 import sys
 import time
 import traceback
@@ -122,7 +123,7 @@ def _elsewhere(words: list[str]) -> str:
 def load_command(name: str) -> Any:
     """Import a command and make it ready to run."""
     owner, listed = listed_commands()[name]
-    module = owner.part(listed.module)
+    module = importlib.import_module(f"{owner.package}.{listed.module}")
     found = getattr(module, "app", None) or getattr(module, name.replace("-", "_"))
     if isinstance(found, typer.Typer):
         found.info.help = listed.help

@@ -2,7 +2,6 @@
 
 import sys
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -19,14 +18,14 @@ from suite.errors import SuiteError
 
 app = typer.Typer(no_args_is_help=True)
 REFRESH_S = 0.5
+DataSetName = Annotated[
+    str, typer.Argument(autocompletion=data_set_names, help="Data set (`suite list data-sets`).")
+]
 
 
 @app.command()
 def prepare(
-    name: Annotated[
-        str,
-        typer.Argument(autocompletion=data_set_names, help="Data set (`suite list data-sets`)."),
-    ],
+    name: DataSetName,
     source: Annotated[
         Path | None,
         typer.Option("--from", help="Folder with its files (plain or .gz) or its archive."),
@@ -67,10 +66,7 @@ def prepare(
 
 @app.command()
 def verify(
-    name: Annotated[
-        str,
-        typer.Argument(autocompletion=data_set_names, help="Data set (`suite list data-sets`)."),
-    ],
+    name: DataSetName,
     source: Annotated[
         Path | None, typer.Option("--from", help="Its folder (default: where it was prepared).")
     ] = None,
@@ -113,9 +109,9 @@ def _show(prepared: PreparedDataSet, json: bool) -> None:
     if json:
         values = {
             "name": prepared.definition.name,
-            "directory": str(prepared.directory),
+            "directory": prepared.directory,
             "synthetic": prepared.is_synthetic,
-            **asdict(found),
+            **vars(found),
         }
         print_json("data", values)
     else:

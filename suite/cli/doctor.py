@@ -4,7 +4,7 @@ import platform
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import psutil
 from rich.console import Console
@@ -44,7 +44,7 @@ def doctor(json: Json = False) -> None:
     """List what this machine can measure and run, and how to get each missing thing."""
     diagnoses = [*_machine(), *_meters(), *_environments(), *_data_sets()]
     if json:
-        print_rows("doctor", [asdict(diagnosis) for diagnosis in diagnoses])
+        print_rows("doctor", map(vars, diagnoses))
     elif sys.stdout.isatty():
         show(diagnoses)
     else:

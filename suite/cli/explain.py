@@ -24,7 +24,7 @@ def explain(
     if json:
         plain = {
             "id": found.id,
-            "severity": found.severity.value,
+            "severity": found.severity,
             "rule": found.sentence,
             "why": found.rationale,
             "divisions": divisions,

@@ -2,8 +2,9 @@
 (json_formats.toml)."""
 
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,10 @@ def json_formats() -> dict[str, JsonFormat]:
 
 
 def print_json(kind: str | JsonFormat, values: Mapping[str, Any]) -> None:
-    """Print an object of a format: one of :func:`json_formats`, by its name, or an extension's."""
+    """Print an object of a format: one of :func:`json_formats`, by its name, or an extension's.
+
+    Values may be paths and dataclasses; enumerations are those of strings.
+    """
     _print(kind, values, [values])
 
 
@@ -91,4 +95,11 @@ def _print(
         assert keys - found.optional <= set(each) <= keys, (
             f"{found.name}: {sorted(set(each) ^ keys)}"
         )
-    print(json.dumps({"format": found.label, **values}, indent=1))
+    print(json.dumps({"format": found.label, **values}, indent=1, default=_plain))
+
+
+def _plain(value: Any) -> Any:
+    """A path as its text, a dataclass as its fields."""
+    if is_dataclass(value):
+        return {each.name: getattr(value, each.name) for each in fields(value)}
+    return os.fspath(value)

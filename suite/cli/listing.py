@@ -81,7 +81,7 @@ def frameworks(json: Json = False) -> None:
     rows: list[tuple[object, ...]] = []
     for framework in load_frameworks():
         try:
-            rows.append((framework.name, framework.title, str(find(framework).interpreter), None))
+            rows.append((framework.name, framework.title, find(framework).interpreter, None))
         except SuiteError as error:
             rows.append((framework.name, framework.title, None, str(error)))
     _show("frameworks", ("name", "title", "interpreter", "missing"), rows, json)

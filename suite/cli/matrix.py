@@ -12,6 +12,7 @@ from suite import api
 from suite.api import Division
 from suite.cli.json_output import print_json, print_rows
 from suite.cli.options import TrainingOptions
+from suite.cli.results import figure_text
 from suite.cli.watching import watcher
 from suite.errors import SuiteError
 from suite.execution.request import RunRequest
@@ -27,7 +28,6 @@ from suite.experiments.matrix import (
 from suite.experiments.matrix_runs import resolve_matrix, validate
 from suite.files.typed import typed
 from suite.launch.placement import Placement, read_hosts
-from suite.metrics.figure import Figure
 from suite.metrics.matrix import MATRIX, Matrix
 
 _DEFAULT = MatrixDefinition()
@@ -207,7 +207,7 @@ def _first_workload(definition: MatrixDefinition) -> str:
 def _show(computed: Matrix, directory: Path, training: TrainingOptions) -> None:
     """Print the points."""
     if training.json:
-        print_json("matrix", {"path": str(directory / MATRIX), **computed.to_dict()})
+        print_json("matrix", {"path": directory / MATRIX, **computed.to_dict()})
         return
     print("\n".join(table(computed)))
     print(
@@ -273,11 +273,11 @@ def table(matrix: Matrix) -> Iterator[str]:
     for plan, point in zip(rows, matrix.points, strict=True):
         figures = point.figures
         shown = (
-            _cell(figures.step_s, 1e3),
-            _cell(figures.samples_per_s),
-            _cell(figures.time_to_epoch_s),
-            _cell(figures.energy_per_epoch_j),
-            _cell(figures.mean_power_w),
+            figure_text(figures.step_s, 1e3),
+            figure_text(figures.samples_per_s),
+            figure_text(figures.time_to_epoch_s),
+            figure_text(figures.energy_per_epoch_j),
+            figure_text(figures.mean_power_w),
         )
         settings = (
             setting.value.ljust(width) for setting, width in zip(plan.settings, widths, strict=True)
@@ -290,11 +290,3 @@ def table(matrix: Matrix) -> Iterator[str]:
         if figure["value"] is None
     }
     yield from (f"unknown: {reason}" for reason in sorted(map(str, missing)))
-
-
-def _cell(figure: Figure, factor: float = 1.0) -> str:
-    if figure.value is None:
-        return "unknown"
-    return f"{factor * figure.value:.4g}" + (
-        "" if figure.spread is None else f" ± {factor * figure.spread:.2g}"
-    )
