@@ -13,16 +13,15 @@ from suite import api
 from suite.api import Division
 from suite.catalog.linpack import NAME as LINPACK
 from suite.cli.completion import study_names, workload_names
-from suite.cli.json_output import print_json, print_rows
-from suite.cli.matrix import MatrixOptions, MatrixPlace, sweep_matrix
+from suite.cli.json_output import print_rows
+from suite.cli.matrix import MatrixOptions, show_record, sweep_matrix
 from suite.cli.options import DIVISION_HELP, TrainingOptions, with_options
 from suite.cli.results import figure_text
 from suite.cli.watching import watcher
 from suite.errors import SuiteError
 from suite.experiments.matrix import matrix_of_study
+from suite.experiments.matrix_runs import resolve_planned
 from suite.experiments.sweep import choose, plan, scaling_of
-from suite.experiments.sweep_runs import resolve_sweep
-from suite.files.typed import typed
 from suite.metrics.scaling_model import AllreduceModel
 from suite.metrics.study import STUDY, Study
 
@@ -128,13 +127,13 @@ def sweep(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOpti
                 "output": request.training.output_directory,
                 "request": request_to_dict(request.training),
             }
-            for request in resolve_sweep(planned, directory, to_show=True)
+            for request in resolve_planned(planned, directory, to_show=True)
         ]
         print_rows("sweep-requests", plain)
         return
     with watcher() as progress:
         study = api.run_sweep(planned, directory, progress=progress)
-    _show(study, directory, training.json)
+    show_record("sweep", "study", directory / STUDY, study, table(study), training.json)
 
 
 def _matrix(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOptions) -> None:
@@ -161,24 +160,12 @@ def _matrix(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOp
             choose(settings.study, _split(settings.values), None, settings.repetitions)
         )
     )
-    sweep_matrix(
-        matrix, training, MatrixPlace(settings.division, settings.workload, settings.output, study)
-    )
+    definition = matrix.definition(training, settings.division, settings.workload, study)
+    sweep_matrix(definition, training, matrix.boards, settings.output)
 
 
 def _split(values: str | None) -> list[str] | None:
     return None if values is None else [word.strip() for word in values.split(",") if word.strip()]
-
-
-def _show(study: Study, directory: Path, json: bool) -> None:
-    if json:
-        print_json("sweep", {"path": directory / STUDY, **study.to_dict()})
-        return
-    print("\n".join(table(study)))
-    print(
-        f"\nThe study is {directory / STUDY}; its runs are in the same folder.\nDraw it:  "
-        f" {typed('suite report', directory)} --output site"
-    )
 
 
 def table(study: Study) -> Iterator[str]:

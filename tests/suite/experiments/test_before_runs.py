@@ -21,8 +21,8 @@ from suite.experiments.before_runs import (
     refuse_at_once,
     refuse_folder,
 )
+from suite.experiments.matrix_runs import run_sweep
 from suite.experiments.sweep import plan
-from suite.experiments.sweep_runs import run_sweep
 from suite.metrics.matrix import MATRIX
 
 

@@ -48,7 +48,7 @@ def test_every_study_plans_its_runs() -> None:
 
 def test_repetitions_of_a_value_lie_apart_in_time() -> None:
     order = [
-        (run.value, run.repetition)
+        (run.point, run.repetition)
         for run in plan(replace(load_study("threads"), repetitions=2), OPTIONS, (), None).runs
     ]
     assert order == [("1", 1), ("2", 1), ("4", 1), ("1", 2), ("2", 2), ("4", 2)]
