@@ -47,11 +47,11 @@ if TYPE_CHECKING:
     from suite.execution.finish import FinishedRun
     from suite.execution.run import RunResult
     from suite.experiments.boards import Boards
-    from suite.experiments.matrix import MatrixDefinition, PlannedMatrix
-    from suite.experiments.matrix_runs import run_matrix, run_sweep
+    from suite.experiments.matrix_plan import MatrixDefinition, PlannedMatrix
     from suite.experiments.one_run import CannotComply
+    from suite.experiments.planned_runs import run_matrix, run_sweep
     from suite.experiments.stall_runs import run_stall_analysis
-    from suite.experiments.sweep import Sweep
+    from suite.experiments.study_plan import Sweep
     from suite.metrics.audit_record import AuditRecord
     from suite.metrics.convergence import Comparison
     from suite.metrics.matrix import Matrix
@@ -136,16 +136,16 @@ _LAZY = {
     "FinishedRun": "suite.execution.finish",
     "Frames": "reporter.data.frames",
     "Matrix": "suite.metrics.matrix",
-    "MatrixDefinition": "suite.experiments.matrix",
+    "MatrixDefinition": "suite.experiments.matrix_plan",
     "PaperFile": "reporter.papers.make",
     "Replication": "suite.metrics.replication_record",
     "RunResult": "suite.execution.run",
     "StallAnalysis": "suite.metrics.stall_analysis",
     "Study": "suite.metrics.study",
     "WrittenTrace": "suite.metrics.trace_file",
-    "run_matrix": "suite.experiments.matrix_runs",
+    "run_matrix": "suite.experiments.planned_runs",
     "run_stall_analysis": "suite.experiments.stall_runs",
-    "run_sweep": "suite.experiments.matrix_runs",
+    "run_sweep": "suite.experiments.planned_runs",
 }
 """Classes and functions that are imported when they are named first: start-up time."""
 
@@ -380,7 +380,7 @@ def plan_sweep(
     A study of nodes takes them from ``hosts``; without any, ranks run on this machine. ``weak``
     keeps the mini-batch of a rank, strong scaling (the default) the global one.
     """
-    from suite.experiments.sweep import choose, plan, scaling_of  # start-up: numpy
+    from suite.experiments.study_plan import choose, plan, scaling_of  # start-up: numpy
 
     definition = choose(study, values=values, repetitions=repetitions)
     return plan(definition, _typed(options), hosts, scaling_of(definition, weak))
@@ -395,7 +395,7 @@ def plan_matrix(
     Raises SuiteError for settings that contradict each other; what this machine cannot do is judged
     by :func:`run_matrix` before the first run.
     """
-    from suite.experiments.matrix import plan_matrix  # start-up: numpy
+    from suite.experiments.matrix_plan import plan_matrix  # start-up: numpy
 
     return plan_matrix(definition, _typed(options), hosts)
 

@@ -13,7 +13,7 @@ from typing import get_type_hints
 
 from reference_impls import contract, definitions
 from reporter.papers.presets import PRESETS
-from suite.catalog.audit import AuditTolerances, load_all_audit_tolerances
+from suite.catalog.audit_tolerances import AuditTolerances, load_all_audit_tolerances
 from suite.catalog.devices import Identity, Sample, load_devices
 from suite.catalog.extensions import Part, modules
 from suite.catalog.frameworks import load_frameworks, locks_folder

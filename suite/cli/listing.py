@@ -12,10 +12,10 @@ from reporter.papers.presets import PRESETS
 from suite.catalog.data_sets import load_data_sets
 from suite.catalog.devices import load_devices
 from suite.catalog.frameworks import load_frameworks
-from suite.catalog.linpack import NAME as LINPACK
-from suite.catalog.linpack import load_linpack
+from suite.catalog.linpack_definition import NAME as LINPACK
+from suite.catalog.linpack_definition import load_linpack
 from suite.catalog.rounds import load_rounds
-from suite.catalog.studies import load_studies
+from suite.catalog.study_definitions import load_studies
 from suite.catalog.workloads import load_workloads
 from suite.cli.json_output import print_rows
 from suite.cli.options import Json

@@ -11,17 +11,17 @@ import typer
 from reference_impls.contract import request_to_dict
 from suite import api
 from suite.api import Division
-from suite.catalog.linpack import NAME as LINPACK
+from suite.catalog.linpack_definition import NAME as LINPACK
 from suite.cli.completion import study_names, workload_names
 from suite.cli.json_output import print_rows
-from suite.cli.matrix import MatrixOptions, show_record, sweep_matrix
 from suite.cli.options import DIVISION_HELP, TrainingOptions, with_options
 from suite.cli.results import figure_text
+from suite.cli.sweep_matrix import MatrixOptions, show_record, sweep_matrix
 from suite.cli.watching import watcher
 from suite.errors import SuiteError
-from suite.experiments.matrix import matrix_of_study
-from suite.experiments.matrix_runs import resolve_planned
-from suite.experiments.sweep import choose, plan, scaling_of
+from suite.experiments.matrix_plan import matrix_of_study
+from suite.experiments.planned_runs import resolve_planned
+from suite.experiments.study_plan import choose, plan, scaling_of
 from suite.metrics.scaling_model import AllreduceModel
 from suite.metrics.study import STUDY, Study
 
@@ -93,7 +93,7 @@ def sweep(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOpti
         _matrix(settings, matrix, training)
         return
     if settings.study == LINPACK:
-        from suite.cli.linpack import linpack_study  # start-up: psutil
+        from suite.cli.linpack_rate import linpack_study  # start-up: psutil
 
         linpack_study(
             training,

@@ -20,8 +20,8 @@ from suite.execution.events import Notice, Progress, SweepRunKept, SweepRunStart
 from suite.execution.request import Accelerator, RunOptions, RunRequest
 from suite.experiments.before_runs import held, refuse_at_once, refuse_folder
 from suite.experiments.board_task import REFUSED, SERVE, TAKEN, BoardTask
-from suite.experiments.matrix import MatrixDefinition, PlannedMatrix, plan_matrix
-from suite.experiments.matrix_runs import resolve_planned, say_left_over
+from suite.experiments.matrix_plan import MatrixDefinition, PlannedMatrix, plan_matrix
+from suite.experiments.planned_runs import resolve_planned, say_left_over
 from suite.experiments.sweep_runs import NOT_COMPARED, is_done
 from suite.files.archive import unpack
 from suite.files.paths import repository_root

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from reference_impls.contract import SECONDS_PER_NS, log_name
 from suite.bundle.log import Log, LogEvent
 from suite.catalog.frameworks import is_own
-from suite.catalog.uncounted import load_uncounted_limits
+from suite.catalog.uncounted_limits import load_uncounted_limits
 from suite.compliance.rule import CLOSED, BundleContext, Rule, Violation
 from suite.compliance.wording import seconds
 

@@ -17,13 +17,14 @@ from reporter.data.frames import STUDIED
 from suite.bundle.reader import Bundle
 from suite.bundle.study_mark import read_mark
 from suite.catalog.divisions import Division
-from suite.catalog.studies import load_study
+from suite.catalog.study_definitions import load_study
 from suite.errors import SuiteError
 from suite.execution.events import CostEstimated
 from suite.execution.request import PageCache, RunOptions
-from suite.experiments import matrix_runs
+from suite.experiments import planned_runs as matrix_runs
 from suite.experiments.cooling import cool_down, hottest_c, refuse_without_sensor
-from suite.experiments.matrix import (
+from suite.experiments.matrix_cost import estimate
+from suite.experiments.matrix_plan import (
     MatrixDefinition,
     Order,
     PlannedMatrix,
@@ -35,8 +36,7 @@ from suite.experiments.matrix import (
     read_matrix_file,
     with_varied,
 )
-from suite.experiments.matrix_cost import estimate
-from suite.experiments.matrix_runs import resolve_planned, run_matrix, validate
+from suite.experiments.planned_runs import resolve_planned, run_matrix, validate
 from suite.files.paths import repository_root
 from suite.launch.isolation import Isolation
 from suite.machine.limits import read_limit

@@ -16,7 +16,7 @@ from typing import Any
 
 from suite.bundle.study_mark import MAX_LENGTH, READ_MB_S, StudyMark
 from suite.catalog.divisions import Division
-from suite.catalog.studies import StudyDefinition, Variable
+from suite.catalog.study_definitions import StudyDefinition, Variable
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 from suite.execution.records import local_redactor

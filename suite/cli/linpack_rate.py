@@ -10,13 +10,13 @@ from typing import Annotated
 import psutil
 import typer
 
-from suite.catalog.linpack import load_linpack
+from suite.catalog.linpack_definition import load_linpack
 from suite.cli.json_output import print_json
 from suite.cli.options import AGENT_HELP, TrainingOptions
 from suite.cli.results import figure_text
 from suite.errors import SuiteError
-from suite.experiments.linpack import MAX_FOREIGN_SHARE, LinpackRequest, measure
-from suite.experiments.linpack_study import LinpackSweep, planned_nodes, run_linpack_study
+from suite.experiments.linpack_run import MAX_FOREIGN_SHARE, LinpackRequest, measure
+from suite.experiments.linpack_sweep import LinpackSweep, planned_nodes, run_linpack_study
 from suite.launch.placement import Placement, place
 from suite.metrics.linpack import THRESHOLD, Linpack
 from suite.metrics.linpack_study import STUDY, LinpackStudy

@@ -26,10 +26,10 @@ from suite.experiments.before_runs import (
 )
 from suite.experiments.cooling import cool_down, refuse_without_sensor
 from suite.experiments.little_memory import checks_of_memory
-from suite.experiments.matrix import LIMITS, PlannedMatrix
 from suite.experiments.matrix_cost import estimate
+from suite.experiments.matrix_plan import LIMITS, PlannedMatrix
 from suite.experiments.planned import AnyPlanned, PlannedRun
-from suite.experiments.sweep import Sweep
+from suite.experiments.study_plan import Sweep
 from suite.experiments.sweep_runs import are_done, run_all
 from suite.launch.isolation import refuse_isolation
 from suite.machine.limits import (

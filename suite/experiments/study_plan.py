@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from suite.bundle.study_mark import StudyMark
-from suite.catalog.studies import StudyDefinition, Variable, load_study
+from suite.catalog.study_definitions import StudyDefinition, Variable, load_study
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 from suite.execution.request import RunOptions

@@ -16,7 +16,7 @@ from suite.cli.results import figure_text
 from suite.cli.watching import watcher
 from suite.errors import SuiteError
 from suite.execution.request import RunRequest
-from suite.experiments.matrix import (
+from suite.experiments.matrix_plan import (
     MatrixDefinition,
     Order,
     PlannedMatrix,
@@ -25,7 +25,7 @@ from suite.experiments.matrix import (
     read_matrix_file,
     with_varied,
 )
-from suite.experiments.matrix_runs import resolve_planned, validate
+from suite.experiments.planned_runs import resolve_planned, validate
 from suite.files.typed import typed
 from suite.launch.placement import Placement, read_hosts
 from suite.metrics.matrix import MATRIX, Matrix
