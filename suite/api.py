@@ -47,9 +47,11 @@ if TYPE_CHECKING:
     from suite.execution.finish import FinishedRun
     from suite.execution.run import RunResult
     from suite.experiments.boards import Boards
-    from suite.experiments.matrix import MatrixDefinition, PlannedMatrix
+    from suite.experiments.matrix_plan import MatrixDefinition, PlannedMatrix
     from suite.experiments.one_run import CannotComply
-    from suite.experiments.sweep import Sweep
+    from suite.experiments.planned_runs import run_matrix, run_sweep
+    from suite.experiments.stall_runs import run_stall_analysis
+    from suite.experiments.study_plan import Sweep
     from suite.metrics.audit_record import AuditRecord
     from suite.metrics.convergence import Comparison
     from suite.metrics.matrix import Matrix
@@ -134,15 +136,18 @@ _LAZY = {
     "FinishedRun": "suite.execution.finish",
     "Frames": "reporter.data.frames",
     "Matrix": "suite.metrics.matrix",
-    "MatrixDefinition": "suite.experiments.matrix",
+    "MatrixDefinition": "suite.experiments.matrix_plan",
     "PaperFile": "reporter.papers.make",
     "Replication": "suite.metrics.replication_record",
     "RunResult": "suite.execution.run",
     "StallAnalysis": "suite.metrics.stall_analysis",
     "Study": "suite.metrics.study",
     "WrittenTrace": "suite.metrics.trace_file",
+    "run_matrix": "suite.experiments.planned_runs",
+    "run_stall_analysis": "suite.experiments.stall_runs",
+    "run_sweep": "suite.experiments.planned_runs",
 }
-"""Classes that are imported when they are named first: start-up time."""
+"""Classes and functions that are imported when they are named first: start-up time."""
 
 
 def __getattr__(name: str) -> Any:
@@ -360,27 +365,6 @@ def _choice(kind: "type[Choice]", name: str, what: str) -> "Choice":
         ) from None
 
 
-def run_stall_analysis(
-    request: RunRequest,
-    *,
-    epochs: int | None = None,
-    force: bool = False,
-    command: tuple[str, ...] | None = None,
-    progress: Progress = silent,
-) -> "StallAnalysis":
-    """Run a request with cold cache, warm cache and data in memory; the differences separate
-    reading from preprocessing.
-
-    The runs and ``stalls.json`` are written below the request's output directory. ``epochs`` are
-    those of each run (default: 4).
-    """
-    from suite.experiments.stall_runs import run_stall_analysis  # start-up: execution
-
-    return run_stall_analysis(
-        request, epochs=epochs, force=force, command=command, progress=progress
-    )
-
-
 def plan_sweep(
     study: str,
     options: RunOptions,
@@ -396,24 +380,10 @@ def plan_sweep(
     A study of nodes takes them from ``hosts``; without any, ranks run on this machine. ``weak``
     keeps the mini-batch of a rank, strong scaling (the default) the global one.
     """
-    from suite.experiments.sweep import choose, plan, scaling_of  # start-up: numpy
+    from suite.experiments.study_plan import choose, plan, scaling_of  # start-up: numpy
 
     definition = choose(study, values=values, repetitions=repetitions)
     return plan(definition, _typed(options), hosts, scaling_of(definition, weak))
-
-
-def run_sweep(
-    sweep: "Sweep",
-    directory: str | Path,
-    *,
-    command: tuple[str, ...] | None = None,
-    progress: Progress = silent,
-) -> "Study":
-    """Make every run of a sweep below ``directory`` and write ``study.json`` there. Resumable: call
-    it again to continue."""
-    from suite.experiments.sweep_runs import run_sweep  # start-up: execution
-
-    return run_sweep(sweep, Path(directory), command=command, progress=progress)
 
 
 def plan_matrix(
@@ -425,27 +395,9 @@ def plan_matrix(
     Raises SuiteError for settings that contradict each other; what this machine cannot do is judged
     by :func:`run_matrix` before the first run.
     """
-    from suite.experiments.matrix import plan_matrix  # start-up: numpy
+    from suite.experiments.matrix_plan import plan_matrix  # start-up: numpy
 
     return plan_matrix(definition, _typed(options), hosts)
-
-
-def run_matrix(
-    matrix: "PlannedMatrix",
-    directory: str | Path,
-    *,
-    command: tuple[str, ...] | None = None,
-    progress: Progress = silent,
-) -> "Matrix":
-    """Make every run of a matrix below ``directory`` and write ``matrix.json`` there. Resumable:
-    call it again to continue.
-
-    Power modes that the matrix varies are put back at the end. Raises SuiteError with everything
-    that is wrong before the first run starts.
-    """
-    from suite.experiments.matrix_runs import run_matrix  # start-up: execution
-
-    return run_matrix(matrix, Path(directory), command=command, progress=progress)
 
 
 def run_on_boards(

@@ -10,7 +10,7 @@ import pandas
 from suite.bundle import frames, layout, manifest
 from suite.bundle.layout import RUN
 from suite.bundle.study_mark import StudyMark
-from suite.catalog.studies import Variable
+from suite.catalog.study_definitions import Variable
 from suite.files.json_file import read_json, write_json
 from suite.metrics.matrix import (
     MATRICES,

@@ -17,7 +17,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from suite.experiments.linpack import OWN_HPCC
+from suite.experiments.linpack_run import OWN_HPCC
 from suite.files.paths import home
 
 ALL_TESTS = re.compile(

@@ -13,11 +13,11 @@ from typing import get_type_hints
 
 from reference_impls import contract, definitions
 from reporter.papers.presets import PRESETS
-from suite.catalog.audit import AuditTolerances, load_all_audit_tolerances
+from suite.catalog.audit_tolerances import AuditTolerances, load_all_audit_tolerances
 from suite.catalog.devices import Identity, Sample, load_devices
 from suite.catalog.extensions import Part, modules
 from suite.catalog.frameworks import load_frameworks, locks_folder
-from suite.cli.json_formats import FORMATS, JsonFormat
+from suite.cli.json_output import JsonFormat, json_formats
 from suite.compliance.registry import all_modules, all_rules
 from suite.files.generated import Writers, fill, places, table
 from suite.files.paths import repository_root
@@ -335,7 +335,7 @@ def _json_formats() -> str:
         for each in vars(module).values()
         if isinstance(each, JsonFormat)
     }
-    for _, one in sorted((FORMATS | of_extensions).items()):
+    for _, one in sorted((json_formats() | of_extensions).items()):
         for place, (key, about) in enumerate(one.keys.items()):
             label = f"`{one.label}`" + (", in `rows`" if one.is_list else "") if place == 0 else ""
             rows.append(

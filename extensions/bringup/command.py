@@ -9,8 +9,7 @@ from typing import Annotated
 
 import typer
 
-from suite.cli.json_formats import JsonFormat
-from suite.cli.json_output import print_json
+from suite.cli.json_output import JsonFormat, print_json
 from suite.cli.options import Json
 from suite.compliance.finding import escaped
 from suite.errors import Reported, SuiteError

@@ -10,8 +10,7 @@ from typing import Annotated
 import typer
 
 from suite.catalog.divisions import Division
-from suite.cli.json_formats import JsonFormat
-from suite.cli.json_output import print_json
+from suite.cli.json_output import JsonFormat, print_json
 from suite.cli.options import Json
 from suite.errors import SuiteError
 from suite.execution.request import Accelerator, RunOptions

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from suite.cli.json_formats import JsonFormat
-from suite.cli.json_output import print_rows
+from suite.cli.json_output import JsonFormat, print_rows
 from suite.cli.options import Json
 from suite.extensions.idle_states.measuring import IdleState, measure_idle_states
 

@@ -10,8 +10,7 @@ import typer
 
 from suite.catalog.definitions import unknown_name
 from suite.catalog.devices import load_devices
-from suite.cli.json_formats import JsonFormat
-from suite.cli.json_output import print_json, print_rows
+from suite.cli.json_output import JsonFormat, print_json, print_rows
 from suite.cli.options import Json
 from suite.errors import SuiteError
 from suite.extensions.memory_study.measuring.halved import peak_in_bfloat16

@@ -10,8 +10,7 @@ from typing import Annotated
 
 import typer
 
-from suite.cli.json_formats import JsonFormat
-from suite.cli.json_output import print_json
+from suite.cli.json_output import JsonFormat, print_json
 from suite.cli.options import Json, with_options
 from suite.errors import SuiteError
 from suite.extensions.viewpoint.measuring.learning import teach_and_learn

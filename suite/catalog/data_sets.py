@@ -1,10 +1,8 @@
 """Data sets, each defined in ``rules/datasets/*.toml``."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
-from suite.catalog.definitions import load_all, load_one
-from suite.files.paths import rules_folder
+from suite.catalog.definitions import Definitions
 
 
 @dataclass(frozen=True)
@@ -78,16 +76,5 @@ class DataSetDefinition:
     mistaken_for: tuple[str, ...] = ()
 
 
-def folder(root: Path | None = None) -> Path:
-    """The folder of the definitions."""
-    return rules_folder(root) / "datasets"
-
-
-def load_data_set(name: str, root: Path | None = None) -> DataSetDefinition:
-    """The data set of this name; raises SuiteError with the nearest name if there is none."""
-    return load_one(folder(root), DataSetDefinition, "data set", name, "data-sets")
-
-
-def load_data_sets(root: Path | None = None) -> tuple[DataSetDefinition, ...]:
-    """All data sets, sorted by name."""
-    return load_all(folder(root), DataSetDefinition)
+DEFINITIONS = Definitions("datasets", DataSetDefinition, "data set", "data-sets")
+folder, load_data_set, load_data_sets = DEFINITIONS.folder, DEFINITIONS.load, DEFINITIONS.load_all

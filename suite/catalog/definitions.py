@@ -1,11 +1,13 @@
 """Loads folders of TOML files: one definition per file, the file named after the definition."""
 
 import difflib
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from suite.errors import SuiteError
+from suite.files.paths import rules_folder
 from suite.files.toml_file import read_toml
 
 
@@ -18,6 +20,29 @@ class Named(Protocol):
 
 
 Definition = TypeVar("Definition", bound=Named)
+
+
+@dataclass(frozen=True)
+class Definitions(Generic[Definition]):
+    """The definitions of one ``kind``: a folder of ``rules/``. ``noun`` and ``plural`` as
+    :func:`load_one`."""
+
+    place: str
+    kind: type[Definition]
+    noun: str
+    plural: str | None = None
+
+    def folder(self, root: Path | None = None) -> Path:
+        """The folder of the definitions."""
+        return rules_folder(root) / self.place
+
+    def load(self, name: str, root: Path | None = None) -> Definition:
+        """The definition of this name; raises SuiteError with the nearest name if there is none."""
+        return load_one(self.folder(root), self.kind, self.noun, name, self.plural)
+
+    def load_all(self, root: Path | None = None) -> tuple[Definition, ...]:
+        """All definitions, sorted by name."""
+        return load_all(self.folder(root), self.kind)
 
 
 def load_one(

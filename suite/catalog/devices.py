@@ -3,10 +3,8 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from suite.catalog.definitions import load_all, load_one
-from suite.files.paths import rules_folder
+from suite.catalog.definitions import Definitions
 
 GENERIC = "generic"
 
@@ -164,16 +162,5 @@ class Device:
     short_title: str | None = None
 
 
-def folder(root: Path | None = None) -> Path:
-    """The folder of the profiles."""
-    return rules_folder(root) / "devices"
-
-
-def load_device(name: str, root: Path | None = None) -> Device:
-    """The profile of this name; raises SuiteError with the nearest name if there is none."""
-    return load_one(folder(root), Device, "device", name)
-
-
-def load_devices(root: Path | None = None) -> tuple[Device, ...]:
-    """All profiles, sorted by name."""
-    return load_all(folder(root), Device)
+DEFINITIONS = Definitions("devices", Device, "device")
+folder, load_device, load_devices = DEFINITIONS.folder, DEFINITIONS.load, DEFINITIONS.load_all

@@ -40,11 +40,12 @@ class Part:
 
 @dataclass(frozen=True)
 class ListedCommand:
-    """A command: an attribute of the part ``command``, a dash in its name there an underscore.
-    ``help`` is the first paragraph of its help."""
+    """A command: the attribute of the part ``module`` that has its name, a dash an underscore
+    there, or else the Typer ``app``. ``help`` is the first paragraph of its help."""
 
     name: str
     help: str
+    module: str = Part.COMMAND
 
 
 @dataclass(frozen=True)
@@ -91,11 +92,13 @@ def extensions() -> tuple[Extension, ...]:
     places = {f"{OWN}.{path.parent.name}": path.parent for path in own.glob(f"*/{FILE}")}
     for entry in entry_points(group=GROUP):
         places[entry.value] = _folder(entry.value)
-    found = [
-        replace(read_toml(folder / FILE, Extension), package=package, folder=str(folder))
-        for package, folder in places.items()
-    ]
+    found = [read_extension(folder / FILE, package) for package, folder in places.items()]
     return tuple(sorted(found, key=lambda each: each.name))
+
+
+def read_extension(file: Path, package: str) -> Extension:
+    """The extension that a file describes, in the folder of its package."""
+    return replace(read_toml(file, Extension), package=package, folder=str(file.parent))
 
 
 def modules(part: str) -> Iterator[tuple[Extension, ModuleType]]:

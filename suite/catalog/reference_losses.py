@@ -7,13 +7,14 @@ epoch, by batch size, rate and local batch size.
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from suite.errors import FileError
 from suite.files.json_file import read_json, write_json
 from suite.files.paths import rules_folder
+from suite.files.schema import SchemaError, from_plain
 
-SCHEMA = 1
+SCHEMA: Literal[1] = 1
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,13 @@ class ReferenceLosses:
     runs: tuple[RunLosses, ...]
 
 
+@dataclass(frozen=True)
+class _LossesFile:
+    schema: Literal[1]
+    workload: str
+    settings: tuple[ReferenceLosses, ...]
+
+
 def folder(root: Path | None = None) -> Path:
     """The folder of the files."""
     return rules_folder(root) / "reference_losses"
@@ -45,26 +53,14 @@ def load_reference_losses(workload: str, root: Path | None = None) -> tuple[Refe
     path = folder(root) / f"{workload}.json"
     if not path.is_file():
         return ()
-    values = read_json(path)
     try:
-        if values["schema"] != SCHEMA:
-            raise ValueError(f"schema {values['schema']!r}")
-        return tuple(_setting(setting) for setting in values["settings"])
-    except (KeyError, TypeError, ValueError) as error:
+        return from_plain(read_json(path), _LossesFile, "").settings
+    except SchemaError as error:
         raise FileError(
             path,
             f"holds no losses of reference runs ({error}); write it again with `python -m"
             " tools.reference_losses`",
         ) from error
-
-
-def _setting(values: dict[str, Any]) -> ReferenceLosses:
-    runs = tuple(
-        RunLosses(run["run_id"], tuple(map(float, run["losses"]))) for run in values["runs"]
-    )
-    return ReferenceLosses(
-        values["batch_size"], values["base_learning_rate"], values["local_batch_size"], runs
-    )
 
 
 def write_reference_losses(
@@ -73,12 +69,5 @@ def write_reference_losses(
     """Write the settings of a workload in place of earlier ones. Returns the file."""
     path = folder(root) / f"{workload}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_json(
-        path,
-        {
-            "schema": SCHEMA,
-            "workload": workload,
-            "settings": [asdict(setting) for setting in settings],
-        },
-    )
+    write_json(path, asdict(_LossesFile(SCHEMA, workload, tuple(settings))))
     return path

@@ -19,6 +19,7 @@ from suite.catalog.workloads import Workload
 from suite.errors import FileError
 from suite.files.json_file import read_json, write_json
 from suite.files.paths import rules_folder
+from suite.files.schema import from_plain
 
 SCHEMA = 3
 # 1: every run reached its target; before 3: every run had one rank
@@ -128,36 +129,19 @@ def load_points(workload: str, root: Path | None = None) -> tuple[ReferencePoint
     try:
         if values["schema"] not in READABLE_SCHEMAS:
             raise ValueError(f"schema {values['schema']!r}")
-        return tuple(_point(workload, point, values["schema"]) for point in values["points"])
+        if values["schema"] == 1:
+            for run in (run for point in values["points"] for run in point["runs"]):
+                run.update(epochs_trained=run.pop("epochs_to_target"), reached=True)
+        return tuple(
+            from_plain({"workload": workload, **point}, ReferencePoint, "")
+            for point in values["points"]
+        )
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(
             path,
             f"holds no reference points ({error}); make them again with `suite reference-points"
             " make`",
         ) from error
-
-
-def _point(workload: str, values: dict[str, Any], schema: int) -> ReferencePoint:
-    runs = tuple(
-        ReferenceRun(**(_as_current(run) if schema == 1 else run)) for run in values["runs"]
-    )
-    local = values.get("local_batch_size")
-    return ReferencePoint(
-        workload,
-        values["batch_size"],
-        values["base_learning_rate"],
-        values["eval_every_epochs"],
-        runs,
-        local,
-    )
-
-
-def _as_current(run: dict[str, Any]) -> dict[str, Any]:
-    return {
-        **{key: value for key, value in run.items() if key != "epochs_to_target"},
-        "epochs_trained": run["epochs_to_target"],
-        "reached": True,
-    }
 
 
 def frozen_points(

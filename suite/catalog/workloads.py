@@ -1,10 +1,8 @@
 """Workloads (model, data set, target), each defined in ``rules/workloads/*.toml``."""
 
 from dataclasses import asdict, dataclass, fields
-from pathlib import Path
 
-from suite.catalog.definitions import load_all, load_one
-from suite.files.paths import rules_folder
+from suite.catalog.definitions import Definitions
 
 WIDE, NARROW = "float64", "float32"
 PARAMETER_COUNT = "parameter count"
@@ -269,16 +267,5 @@ def golden_name(quantity: str) -> str:
     return f"golden {quantity}"
 
 
-def folder(root: Path | None = None) -> Path:
-    """The folder of the definitions."""
-    return rules_folder(root) / "workloads"
-
-
-def load_workload(name: str, root: Path | None = None) -> Workload:
-    """The workload of this name; raises SuiteError with the nearest name if there is none."""
-    return load_one(folder(root), Workload, "workload", name)
-
-
-def load_workloads(root: Path | None = None) -> tuple[Workload, ...]:
-    """All workloads, sorted by name."""
-    return load_all(folder(root), Workload)
+DEFINITIONS = Definitions("workloads", Workload, "workload")
+folder, load_workload, load_workloads = DEFINITIONS.folder, DEFINITIONS.load, DEFINITIONS.load_all

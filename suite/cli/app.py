@@ -4,20 +4,20 @@ one sentence and an exit code.
 0 done, 1 judged not compliant, 2 could not.
 """
 
+import functools
 import importlib
 import sys
 import time
 import traceback
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import typer
 import typer.core
 import typer.main
 
 from suite import __version__
-from suite.catalog.extensions import Part, extensions
-from suite.cli.examples import with_examples
+from suite.catalog.extensions import Extension, ListedCommand, extensions, read_extension
 from suite.cli.streams import tolerant_streams
 from suite.compliance.finding import escaped
 from suite.errors import COULD_NOT, InterruptedAfterEnd, Reported, SuiteError
@@ -43,154 +43,39 @@ EXTRAS = {
 """Modules that boards may do without, and the extra of this package that installs each."""
 
 
-class Command(NamedTuple):
-    """Where a command is: a module of suite.cli with a function, or a Typer of subcommands;
-    ``help`` is the first line of its help text."""
-
-    module: str
-    attribute: str
-    help: str
-
-
-COMMANDS = {
-    "run": Command(
-        "run",
-        "run",
-        "Train a workload under the rules of a division and record everything that was measured.",
-    ),
-    "quick": Command(
-        "quick",
-        "quick",
-        "Train a few epochs of workloads and project times to the target. Exit code: 0 done, 2 one"
-        " could not be.",
-    ),
-    "sweep": Command(
-        "sweep",
-        "sweep",
-        "Run a study, or a matrix of settings. Resumable: rerun the same command to continue.",
-    ),
-    "finish": Command(
-        "finish",
-        "finish",
-        "Close runs that were left unclosed. Exit code: 0 every run is closed, 2 one could not be.",
-    ),
-    "power": Command(
-        "power",
-        "app",
-        "Set power modes and put them back; attach the trace of an external power meter to a"
-        " finished run.",
-    ),
-    "check": Command(
-        "check",
-        "check",
-        "Check bundles and submissions against the rulebook. Exit code: 0 complies, 1 does not, 2"
-        " could not judge.",
-    ),
-    "audit": Command(
-        "audit",
-        "app",
-        "Train a run's first steps again and compare. Exit code: 0 agrees, 1 contradicts, 2 could"
-        " not tell.",
-    ),
-    "explain": Command("explain", "explain", "Explain what a rule demands and why."),
-    "report": Command(
-        "report",
-        "report",
-        "Render a leaderboard as static pages that need no server and no network.",
-    ),
-    "trace": Command(
-        "trace",
-        "trace",
-        "Write a run as a trace for Perfetto or chrome://tracing: ranks, steps and readings on one"
-        " clock.",
-    ),
-    "figure": Command(
-        "figure",
-        "figure",
-        "Draw a figure for a paper, and write its caption: n, seeds, error bars, device,"
-        " instrument.",
-    ),
-    "paper": Command(
-        "paper",
-        "app",
-        "Draw the data tables and panels of published papers from your own runs, and compare with"
-        " what they state.",
-    ),
-    "reproduce": Command(
-        "reproduce",
-        "reproduce",
-        "Make somebody's runs again and compare. Exit code: 0 confirmed, 1 refuted, 2 undecided.",
-    ),
-    "verify-model": Command(
-        "verify_model",
-        "verify_model",
-        "Verify that implementations compute the same model. Exit code: 0 yes, 1 no, 2 unknown.",
-    ),
-    "verify-ranks": Command(
-        "verify_ranks",
-        "verify_ranks",
-        "Verify that several ranks train as one does. Exit code: 0 yes, 1 no, 2 unknown.",
-    ),
-    "package": Command(
-        "submission",
-        "package",
-        "Place runs in a submission tree and check it. Exit code: 0 complies, 1 does not.",
-    ),
-    "submit": Command(
-        "submission",
-        "submit",
-        "Check a submission as a reviewer will. Exit code: 0 complies, 1 does not, 2 could not"
-        " judge.",
-    ),
-    "submissions": Command(
-        "submissions", "app", "List submissions with what a reviewer still has to decide."
-    ),
-    "linpack": Command(
-        "linpack", "linpack", "Run LINPACK and seal its rate, residual, BLAS and power in a record."
-    ),
-    "doctor": Command(
-        "doctor",
-        "doctor",
-        "List what this machine can measure and run, and how to get each missing thing.",
-    ),
-    "implementation": Command(
-        "implementation", "app", "Begin and test an implementation of your own."
-    ),
-    "new": Command(
-        "new",
-        "new",
-        "Write the skeleton of a new device, meter, rule, workload, framework or extension.",
-    ),
-    "list": Command(
-        "listing",
-        "app",
-        "List workloads, devices, frameworks, data sets, studies, figures, rounds or rules.",
-    ),
-    "reference-points": Command(
-        "reference_points",
-        "app",
-        "Make, show and compare reference points (epochs that the reference runs need).",
-    ),
-    "env": Command("environment", "app", "Create framework environments."),
-    "data": Command("data", "app", "Prepare and verify data sets."),
-    "nonce": Command(
-        "nonce", "app", "Seeds that nobody chose: lock what will be run before the nonce is known."
-    ),
-    "witness": Command("witness", "app", "Witness of when the runs of a lab began and ended."),
-    "cluster": Command("cluster", "app", "Check the hosts of a cluster."),
-}
-
-
 REPLACE_NOTHING = ("run", "quick")
 ALSO_CALLED = {"reference": "reference-points"}
 """Further names of commands, which work and are not listed."""
+OWN = "commands.toml"
+CODES = {
+    "run": "Exit code: 0 done, 1 refused, since the run could never comply, 2 could not.",
+    "cluster doctor": "Exit code: 0 the hosts can train together, 1 they cannot, 2 could not tell.",
+}
+"""Of commands whose help text has none, and which may end with 1."""
+USUAL_CODES = "Exit code: 0 done, 2 could not."
+
+
+def own_commands() -> Extension:
+    """The suite's own commands, described as those of an extension are."""
+    return read_extension(Path(__file__).with_name(OWN), "suite.cli")
+
+
+@functools.cache
+def listed_commands() -> dict[str, tuple[Extension, ListedCommand]]:
+    """Every command with who describes it, by name: the suite's own, then those of extensions."""
+    described = (own_commands(), *extensions())
+    return {each.name: (one, each) for one in described for each in one.commands}
 
 
 def commands() -> dict[str, str]:
-    """The first line of every command's help, by name: the suite's own, then those of
-    extensions."""
-    own = {name: command.help for name, command in COMMANDS.items()}
-    return own | {each.name: each.help for one in extensions() for each in one.commands}
+    """The first paragraph of every command's help, by name."""
+    return {name: command.help for name, (_, command) in listed_commands().items()}
+
+
+def examples() -> dict[str, str]:
+    """An example of every command and subcommand, those of extensions too."""
+    described = (own_commands(), *extensions())
+    return {each.command: each.typed for one in described for each in one.examples}
 
 
 class LazyGroup(typer.core.TyperGroup):
@@ -236,21 +121,28 @@ def _elsewhere(words: list[str]) -> str:
 
 
 def load_command(name: str) -> Any:
-    """Import a command, of the table or of an extension, and make it ready to run."""
-    if name in COMMANDS:
-        command = COMMANDS[name]
-        found = getattr(importlib.import_module(f"suite.cli.{command.module}"), command.attribute)
-    else:
-        found = next(
-            getattr(extension.part(Part.COMMAND), name.replace("-", "_"))
-            for extension in extensions()
-            if name in (each.name for each in extension.commands)
-        )
+    """Import a command and make it ready to run."""
+    owner, listed = listed_commands()[name]
+    module = importlib.import_module(f"{owner.package}.{listed.module}")
+    found = getattr(module, "app", None) or getattr(module, name.replace("-", "_"))
     if isinstance(found, typer.Typer):
+        found.info.help = listed.help
         return with_examples(name, typer.main.get_group(found))
     single = typer.Typer(add_completion=False)
     single.command(name)(found)
     return with_examples(name, typer.main.get_command(single))
+
+
+def with_examples(path: str, command: Any) -> Any:
+    """The command, and those below it, with an example and the exit codes at the end of the
+    help."""
+    example = examples().get(path)
+    if example:
+        codes = "" if "Exit code:" in (command.help or "") else CODES.get(path, USUAL_CODES)
+        command.epilog = f"For example: {example}" + (f"\n\n{codes}" if codes else "")
+    for name, child in getattr(command, "commands", {}).items():
+        with_examples(f"{path} {name}", child)
+    return command
 
 
 app = typer.Typer(

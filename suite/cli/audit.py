@@ -1,7 +1,6 @@
 """`suite audit BUNDLE` and `suite audit draw BUNDLE`."""
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +11,7 @@ from suite import api
 from suite.catalog.frameworks import load_framework
 from suite.cli.completion import framework_names
 from suite.cli.json_output import expect_place, print_json, write_record
-from suite.cli.options import Json
+from suite.cli.options import DataFolder, Json
 from suite.compliance.finding import escaped
 from suite.metrics.audit_record import AuditRecord, StateAudit
 from suite.metrics.replayed_losses import AuditVerdict
@@ -37,11 +36,7 @@ class AuditGroup(typer.core.TyperGroup):
         )
 
 
-HELP = (
-    "Train a run's first steps again and compare. Exit code: 0 agrees, 1 contradicts, 2 could not"
-    " tell."
-)
-app = typer.Typer(cls=AuditGroup, add_completion=False, help=HELP)
+app = typer.Typer(cls=AuditGroup, add_completion=False)
 
 
 @app.command(OWN)
@@ -62,10 +57,7 @@ def audit(
     steps: Annotated[
         int | None, typer.Option(help="Number of steps to train again (default: 10).")
     ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(help="Folder of the run's data set (default: that of `suite data prepare`)."),
-    ] = None,
+    data: DataFolder = None,
     state: Annotated[
         Path | None,
         typer.Option(
@@ -121,7 +113,7 @@ def draw(
     value."""
     drawn = api.draw_epoch(bundle, value)
     if json:
-        print_json("audit-draw", asdict(drawn))
+        print_json("audit-draw", vars(drawn))
         return
     print(
         f"epoch {drawn.epoch} of {drawn.epochs}"

@@ -1,6 +1,5 @@
 """`suite cluster doctor`: checks whether hosts can train together."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -21,12 +20,7 @@ from suite.launch.slurm import SRUN
 
 NOT_FIT = 1
 
-app = typer.Typer(no_args_is_help=True, help="Check the hosts of a cluster.")
-
-
-@app.callback()
-def _group() -> None:
-    """Check the hosts of a cluster."""
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()
@@ -64,7 +58,7 @@ def doctor(
     placement = place(nodes, hostfile, 1, launch_agent)
     found = examine(placement, find(load_framework(framework)), _folders(data))
     if json:
-        print_json("cluster-doctor", asdict(found))
+        print_json("cluster-doctor", vars(found))
     else:
         _show(found)
     if found.problems:

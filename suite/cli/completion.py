@@ -6,7 +6,7 @@ from typing import Protocol
 from suite.catalog.data_sets import load_data_sets
 from suite.catalog.devices import load_devices
 from suite.catalog.frameworks import load_frameworks
-from suite.catalog.studies import load_studies
+from suite.catalog.study_definitions import load_studies
 from suite.catalog.workloads import load_workloads
 from suite.errors import SuiteError
 

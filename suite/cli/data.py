@@ -2,7 +2,6 @@
 
 import sys
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -17,21 +16,16 @@ from suite.datasets.layouts import decode_all
 from suite.datasets.locate import PreparedDataSet, find
 from suite.errors import SuiteError
 
-app = typer.Typer(no_args_is_help=True, help="Prepare and verify data sets.")
+app = typer.Typer(no_args_is_help=True)
 REFRESH_S = 0.5
-
-
-@app.callback()
-def _group() -> None:
-    """Prepare and verify data sets."""
+DataSetName = Annotated[
+    str, typer.Argument(autocompletion=data_set_names, help="Data set (`suite list data-sets`).")
+]
 
 
 @app.command()
 def prepare(
-    name: Annotated[
-        str,
-        typer.Argument(autocompletion=data_set_names, help="Data set (`suite list data-sets`)."),
-    ],
+    name: DataSetName,
     source: Annotated[
         Path | None,
         typer.Option("--from", help="Folder with its files (plain or .gz) or its archive."),
@@ -72,10 +66,7 @@ def prepare(
 
 @app.command()
 def verify(
-    name: Annotated[
-        str,
-        typer.Argument(autocompletion=data_set_names, help="Data set (`suite list data-sets`)."),
-    ],
+    name: DataSetName,
     source: Annotated[
         Path | None, typer.Option("--from", help="Its folder (default: where it was prepared).")
     ] = None,
@@ -118,9 +109,9 @@ def _show(prepared: PreparedDataSet, json: bool) -> None:
     if json:
         values = {
             "name": prepared.definition.name,
-            "directory": str(prepared.directory),
+            "directory": prepared.directory,
             "synthetic": prepared.is_synthetic,
-            **asdict(found),
+            **vars(found),
         }
         print_json("data", values)
     else:

@@ -3,8 +3,9 @@
 import platform
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 from rich.console import Console
@@ -44,7 +45,7 @@ def doctor(json: Json = False) -> None:
     """List what this machine can measure and run, and how to get each missing thing."""
     diagnoses = [*_machine(), *_meters(), *_environments(), *_data_sets()]
     if json:
-        print_rows("doctor", [asdict(diagnosis) for diagnosis in diagnoses])
+        print_rows("doctor", map(vars, diagnoses))
     elif sys.stdout.isatty():
         show(diagnoses)
     else:
@@ -163,33 +164,25 @@ def _meters() -> Iterator[Diagnosis]:
 
 def _environments() -> Iterator[Diagnosis]:
     for framework in load_frameworks():
-        try:
-            yield Diagnosis(
-                f"environment: {framework.name}",
-                True,
-                str(environments.find(framework).interpreter),
-            )
-        except SuiteError as error:
-            yield Diagnosis(
-                f"environment: {framework.name}",
-                False,
-                error.problem,
-                f"suite env create {framework.name}",
-            )
+        yield _searched(
+            f"environment: {framework.name}",
+            lambda framework=framework: environments.find(framework).interpreter,  # type: ignore[misc]
+            f"suite env create {framework.name}",
+        )
 
 
 def _data_sets() -> Iterator[Diagnosis]:
     for definition in load_data_sets():
-        try:
-            yield Diagnosis(
-                f"data: {definition.name}",
-                True,
-                str(locate.find(definition.name, verify=False).directory),
-            )
-        except SuiteError as error:
-            yield Diagnosis(
-                f"data: {definition.name}",
-                False,
-                error.problem,
-                locate.how_to_prepare(definition).replace("`", ""),
-            )
+        yield _searched(
+            f"data: {definition.name}",
+            lambda name=definition.name: locate.find(name, verify=False).directory,  # type: ignore[misc]
+            locate.how_to_prepare(definition).replace("`", ""),
+        )
+
+
+def _searched(what: str, find: Callable[[], Path], remedy: str) -> Diagnosis:
+    """Where it is, or why it is not there."""
+    try:
+        return Diagnosis(what, True, str(find()))
+    except SuiteError as error:
+        return Diagnosis(what, False, error.problem, remedy)

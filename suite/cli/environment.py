@@ -1,7 +1,6 @@
 """`suite env create FRAMEWORK`."""
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -16,12 +15,7 @@ from suite.launch import environments
 from suite.launch.environments import Environment, OtherVersion
 from suite.launch.recipe import Recipe
 
-app = typer.Typer(no_args_is_help=True, help="Create framework environments.")
-
-
-@app.callback()
-def _group() -> None:
-    """Create framework environments."""
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()
@@ -82,12 +76,15 @@ def create(
         )
     others = [] if interpreter is None else _other_versions(chosen, environment)
     if json:
-        values = {
-            "framework": chosen.name,
-            "interpreter": str(environment.interpreter),
-            "packages": environment.packages,
-        }
-        print_json("env-create", {**values, "other_versions": [asdict(one) for one in others]})
+        print_json(
+            "env-create",
+            {
+                "framework": chosen.name,
+                "interpreter": environment.interpreter,
+                "packages": environment.packages,
+                "other_versions": others,
+            },
+        )
         return
     print(f"{chosen.title} runs in {environment.interpreter}")
     _show_versions(others)
@@ -110,19 +107,19 @@ def _show_adoption(framework: Framework, environment: Environment, json: bool) -
     """What --interpreter would record, and where: the same examination as without --dry-run."""
     others, place = _other_versions(framework, environment), environments.location(framework)
     if json:
-        nothing: dict[str, object] = {
-            "locked": False,
-            "index": None,
-            "download_bytes": 0,
-            "disk_bytes": 0,
-            "packages": [],
-        }
-        adopted = {
-            "interpreter": str(environment.interpreter),
-            "other_versions": [asdict(one) for one in others],
-        }
         print_json(
-            "env-plan", {"framework": framework.name, "folder": str(place), **nothing, **adopted}
+            "env-plan",
+            {
+                "framework": framework.name,
+                "folder": place,
+                "locked": False,
+                "index": None,
+                "download_bytes": 0,
+                "disk_bytes": 0,
+                "packages": (),
+                "interpreter": environment.interpreter,
+                "other_versions": others,
+            },
         )
         return
     print(
@@ -137,23 +134,18 @@ def _show(recipe: Recipe, place: Path, json: bool) -> None:
     requirements."""
     if json:
         lock = recipe.lock
-        sizes = {
-            name: getattr(lock, name) if lock else None for name in ("download_bytes", "disk_bytes")
-        }
-        values = {
-            "framework": recipe.framework.name,
-            "folder": str(place),
-            "locked": lock is not None,
-            "index": recipe.index,
-        }
         print_json(
             "env-plan",
             {
-                **values,
-                **sizes,
+                "framework": recipe.framework.name,
+                "folder": place,
+                "locked": lock is not None,
+                "index": recipe.index,
+                "download_bytes": lock and lock.download_bytes,
+                "disk_bytes": lock and lock.disk_bytes,
                 "packages": recipe.text.splitlines(),
                 "interpreter": None,
-                "other_versions": [],
+                "other_versions": (),
             },
         )
         return

@@ -70,7 +70,7 @@ def figure(
     _write(target, made.content)
     _write(beside, made.caption.encode("utf-8"))
     if json:
-        print_json("figure", {"figure": str(target), "caption": str(beside), "text": made.caption})
+        print_json("figure", {"figure": target, "caption": beside, "text": made.caption})
     else:
         print(f"The figure is {target}, its caption {beside}:\n\n{made.caption}", end="")
 

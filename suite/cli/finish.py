@@ -31,15 +31,11 @@ def finish(
         except SuiteError as error:
             problems.append(str(error))
     if json:
-        print_json("finish", {"runs": [_plain(run) for run in closed], "problems": problems})
+        print_json("finish", {"runs": closed, "problems": problems})
     else:
         print("\n".join(map(_sentence, closed)))
     if problems:
         raise Reported("\n".join(problems))
-
-
-def _plain(run: FinishedRun) -> dict[str, object]:
-    return {**vars(run), "path": str(run.path)}
 
 
 def _sentence(run: FinishedRun) -> str:

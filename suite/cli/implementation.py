@@ -1,6 +1,5 @@
 """`suite implementation new|test`."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -15,12 +14,7 @@ from suite.files.typed import typed
 NOT_CONFORMANT = 1
 MARKS = {True: "pass", False: "FAIL", None: "not tested"}
 
-app = typer.Typer(no_args_is_help=True, help="Begin and test an implementation of your own.")
-
-
-@app.callback()
-def _group() -> None:
-    """Begin and test an implementation of your own."""
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()
@@ -38,7 +32,7 @@ def new(
         typed("suite verify-model lenet --implementation", output / name),
     ]
     if json:
-        print_json("implementation-new", {"files": [str(path) for path in files], "next": steps})
+        print_json("implementation-new", {"files": files, "next": steps})
         return
     print("Wrote\n" + "\n".join(f"  {path}" for path in files))
     print("Next\n" + "\n".join(f"  {number}. {step}" for number, step in enumerate(steps, start=1)))
@@ -70,7 +64,7 @@ def test(
         )
     points = conformance(folder, workload, show)
     if json:
-        print_rows("implementation-test", map(asdict, points))
+        print_rows("implementation-test", map(vars, points))
     else:
         print(f"{sum(point.passed is True for point in points)} of {len(points)} points pass")
     if any(point.passed is False for point in points):

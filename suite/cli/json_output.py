@@ -1,47 +1,82 @@
 """Prints what ``--json`` asks for: one object, whose ``format`` names it and its version
-(json_formats.py)."""
+(json_formats.toml)."""
 
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from suite.cli.json_formats import FORMATS, JsonFormat
 from suite.errors import SuiteError
 from suite.files.durable import refuse_no_place
 from suite.files.json_file import write_json
+from suite.files.toml_file import read_toml
+
+
+@dataclass(frozen=True)
+class JsonFormat:
+    """An object that ``--json`` prints, by its ``name`` and ``version``, which rises when a key
+    goes or changes its meaning.
+
+    ``keys`` are its own, or with ``is_list`` those of each object in its list ``rows``, and say
+    what each holds; ``optional`` ones may be absent.
+    """
+
+    name: str
+    printed_by: str
+    keys: Mapping[str, str]
+    is_list: bool = False
+    optional: frozenset[str] = frozenset()
+    version: int = 1
+
+    @property
+    def label(self) -> str:
+        """The value of ``format``: ``check/1``."""
+        return f"{self.name}/{self.version}"
+
+
+@dataclass(frozen=True)
+class _FormatsFile:
+    formats: tuple[JsonFormat, ...]
+
+
+@cache
+def json_formats() -> dict[str, JsonFormat]:
+    """The formats of the suite's own commands, by name; docs/json.md is made from their file."""
+    file = read_toml(Path(__file__).with_name("json_formats.toml"), _FormatsFile)
+    return {each.name: each for each in file.formats}
 
 
 def print_json(kind: str | JsonFormat, values: Mapping[str, Any]) -> None:
-    """Print an object of a format: one of :data:`FORMATS` by its name, or an extension's own."""
-    found = FORMATS[kind] if isinstance(kind, str) else kind
-    _expect_keys(found, values)
-    _print(found, values)
+    """Print an object of a format: one of :func:`json_formats`, by its name, or an extension's.
+
+    Values may be paths and dataclasses; enumerations are those of strings.
+    """
+    _print(kind, values, [values])
 
 
 def print_rows(kind: str | JsonFormat, rows: Iterable[Mapping[str, Any]]) -> None:
     """Print a list of equal objects."""
-    found = FORMATS[kind] if isinstance(kind, str) else kind
     listed = list(rows)
-    for row in listed:
-        _expect_keys(found, row)
-    _print(found, {"rows": listed})
+    _print(kind, {"rows": listed}, listed)
 
 
 def expect_place(output: Path | None) -> None:
     """Raise SuiteError where a record cannot be written to ``output``: before the work that it
     would have been of."""
     if output is not None:
-        _said(refuse_no_place, output)
+        _naming_place(refuse_no_place, output)
 
 
 def write_record(output: Path | None, record: Mapping[str, Any]) -> None:
     """Write a record where ``--output`` asks for it."""
     if output is not None:
-        _said(write_json, output, record)
+        _naming_place(write_json, output, record)
 
 
-def _said(function: Callable[..., None], output: Path, *arguments: object) -> None:
+def _naming_place(function: Callable[..., None], output: Path, *arguments: object) -> None:
     try:
         function(output, *arguments)
     except OSError as error:
@@ -50,11 +85,21 @@ def _said(function: Callable[..., None], output: Path, *arguments: object) -> No
         ) from error
 
 
-def _print(found: JsonFormat, values: Mapping[str, Any]) -> None:
-    print(json.dumps({"format": found.label, **values}, indent=1))
+def _print(
+    kind: str | JsonFormat, values: Mapping[str, Any], described: Iterable[Mapping[str, Any]]
+) -> None:
+    """Print the values; those ``described`` have the keys of the format."""
+    found = json_formats()[kind] if isinstance(kind, str) else kind
+    keys = set(found.keys)
+    for each in described:
+        assert keys - found.optional <= set(each) <= keys, (
+            f"{found.name}: {sorted(set(each) ^ keys)}"
+        )
+    print(json.dumps({"format": found.label, **values}, indent=1, default=_plain))
 
 
-def _expect_keys(found: JsonFormat, values: Mapping[str, Any]) -> None:
-    assert set(found.keys) - found.optional <= set(values) <= set(found.keys), (
-        f"{found.name}: {sorted(set(values) ^ set(found.keys))}"
-    )
+def _plain(value: Any) -> Any:
+    """A path as its text, a dataclass as its fields."""
+    if is_dataclass(value):
+        return {each.name: getattr(value, each.name) for each in fields(value)}
+    return os.fspath(value)

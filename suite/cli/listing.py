@@ -12,10 +12,10 @@ from reporter.papers.presets import PRESETS
 from suite.catalog.data_sets import load_data_sets
 from suite.catalog.devices import load_devices
 from suite.catalog.frameworks import load_frameworks
-from suite.catalog.linpack import NAME as LINPACK
-from suite.catalog.linpack import load_linpack
+from suite.catalog.linpack_definition import NAME as LINPACK
+from suite.catalog.linpack_definition import load_linpack
 from suite.catalog.rounds import load_rounds
-from suite.catalog.studies import load_studies
+from suite.catalog.study_definitions import load_studies
 from suite.catalog.workloads import load_workloads
 from suite.cli.json_output import print_rows
 from suite.cli.options import Json
@@ -24,10 +24,7 @@ from suite.errors import SuiteError
 from suite.launch.environments import find
 from suite.machine.identify import identify
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="List workloads, devices, frameworks, data sets, studies, figures, rounds or rules.",
-)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()
@@ -84,7 +81,7 @@ def frameworks(json: Json = False) -> None:
     rows: list[tuple[object, ...]] = []
     for framework in load_frameworks():
         try:
-            rows.append((framework.name, framework.title, str(find(framework).interpreter), None))
+            rows.append((framework.name, framework.title, find(framework).interpreter, None))
         except SuiteError as error:
             rows.append((framework.name, framework.title, None, str(error)))
     _show("frameworks", ("name", "title", "interpreter", "missing"), rows, json)

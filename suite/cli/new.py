@@ -22,9 +22,7 @@ def new(
     """
     skeleton = write_skeleton(kind, name)
     if json:
-        print_json(
-            "new", {"files": [str(path) for path in skeleton.files], "next": list(skeleton.steps)}
-        )
+        print_json("new", {"files": skeleton.files, "next": skeleton.steps})
         return
     print("Wrote")
     for path in skeleton.files:

@@ -14,15 +14,7 @@ from suite.cli.json_output import print_rows
 from suite.cli.options import TrainingOptions, with_options
 from suite.cli.run import RunSettings, resolve_requests
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Seeds that nobody chose: lock what will be run before the nonce is known.",
-)
-
-
-@app.callback()
-def commands() -> None:
-    """Keep `lock` a subcommand while there is only one."""
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()

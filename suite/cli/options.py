@@ -22,7 +22,7 @@ from suite.api import (
     Wire,
     place,
 )
-from suite.cli.completion import device_names, framework_names
+from suite.cli.completion import device_names, framework_names, workload_names
 
 DIVISION_HELP = "`closed` (rulebook settings) or `open` (anything goes; quality is reported)."
 SHORTEST_SILENCE_S, LONGEST_SILENCE_S = HEARTBEAT_TIMEOUT_S, 3600.0
@@ -31,19 +31,54 @@ AGENT_HELP = (
     "Program that starts a process on a remote host: called as ssh is, or Slurm's `srun` (default:"
     " ssh)."
 )
-NORMALISATION_HELP = (
-    "Statistics of batch normalisation: of a rank's own samples (`local`) or of the whole"
-    " mini-batch (`synchronised`)."
-)
 ACCUMULATE_HELP = (
     "Mini-batches whose gradients are summed for one exchange and update; more than one is for the"
     " open division."
 )
-PRECISION_HELP = (
-    "Arithmetic of products and convolutions (default: float32, with TF32 off); entries are"
-    " compared within one."
-)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Runs = Annotated[
+    list[Path], typer.Argument(help="Run directories, or folders with run directories.")
+]
+WorkloadName = Annotated[
+    str, typer.Argument(autocompletion=workload_names, help="Workload (`suite list workloads`).")
+]
+FrameworkName = Annotated[
+    str, typer.Option(autocompletion=framework_names, help="Framework (`suite list frameworks`).")
+]
+OwnImplementation = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Folder of your own implementation (docs/implementing.md), in place of --framework.",
+    ),
+]
+DataFolder = Annotated[
+    Path | None,
+    typer.Option(help="Folder of the run's data set (default: that of `suite data prepare`)."),
+]
+WhereTrained = Annotated[Accelerator, typer.Option(help="Where the model is trained.")]
+OfAllReduce = Annotated[
+    Collective,
+    typer.Option(help="All-reduce backend: `mpi` (the suite's) or `native` (the framework's)."),
+]
+OfStatistics = Annotated[
+    Normalisation,
+    typer.Option(
+        help=(
+            "Statistics of batch normalisation: of a rank's own samples (`local`) or of the whole"
+            " mini-batch (`synchronised`)."
+        )
+    ),
+]
+OfArithmetic = Annotated[
+    Precision | None,
+    typer.Option(
+        help=(
+            "Arithmetic of products and convolutions (default: float32, with TF32 off); entries are"
+            " compared within one."
+        )
+    ),
+]
 
 
 def with_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -109,19 +144,8 @@ class TrainingOptions:
             autocompletion=device_names, help="Device profile, or auto (`suite list devices`)."
         ),
     ] = "auto"
-    framework: Annotated[
-        str,
-        typer.Option(autocompletion=framework_names, help="Framework (`suite list frameworks`)."),
-    ] = "pytorch"
-    implementation: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help=(
-                "Folder of your own implementation (docs/implementing.md), in place of --framework."
-            ),
-        ),
-    ] = None
+    framework: FrameworkName = "pytorch"
+    implementation: OwnImplementation = None
     data: Annotated[
         str | None,
         typer.Option(
@@ -155,10 +179,8 @@ class TrainingOptions:
             help="Framework threads per rank (default: the workload's, else every usable core)."
         ),
     ] = None
-    accelerator: Annotated[Accelerator, typer.Option(help="Where the model is trained.")] = (
-        Accelerator.AUTO
-    )
-    precision: Annotated[Precision | None, typer.Option(help=PRECISION_HELP)] = None
+    accelerator: WhereTrained = Accelerator.AUTO
+    precision: OfArithmetic = None
     hostfile: Annotated[
         Path | None, typer.Option(help="Hosts to train on, one per line (default: this machine).")
     ] = None
@@ -166,13 +188,8 @@ class TrainingOptions:
         int | None,
         typer.Option(help="Ranks on each host (default: 1; of --study linpack: one per core)."),
     ] = None
-    collective: Annotated[
-        Collective,
-        typer.Option(help="All-reduce backend: `mpi` (the suite's) or `native` (the framework's)."),
-    ] = Collective.MPI
-    normalisation: Annotated[Normalisation, typer.Option(help=NORMALISATION_HELP)] = (
-        Normalisation.LOCAL
-    )
+    collective: OfAllReduce = Collective.MPI
+    normalisation: OfStatistics = Normalisation.LOCAL
     launch_agent: Annotated[str | None, typer.Option(help=AGENT_HELP)] = None
     wire: Annotated[
         Wire,

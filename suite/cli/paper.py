@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,13 +23,7 @@ if TYPE_CHECKING:
     from reporter.papers.comparing import Compared
     from reporter.papers.measures import Source
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help=(
-        "Draw the data tables and panels of published papers from your own runs, and compare with"
-        " what they state."
-    ),
-)
+app = typer.Typer(no_args_is_help=True)
 
 RUNS, OUTPUT = Path("runs/papers"), Path("papers")
 ASKED = {
@@ -138,16 +131,8 @@ def make(
         )
     files = write_item(drawn, output)
     if json:
-        compared = [_plain(one) for one in drawn.compared]
-        print_json(
-            "paper-make",
-            {
-                "id": item.id,
-                "files": [str(file) for file in files],
-                "caption": drawn.caption,
-                "compared": compared,
-            },
-        )
+        made = {"files": files, "caption": drawn.caption, "compared": drawn.compared}
+        print_json("paper-make", {"id": item.id, **made})
     else:
         print(f"{drawn.caption}\n{'  '.join(map(str, files))}")
 
@@ -170,7 +155,7 @@ def check(name: Id, paths: Paths = None, json: Json = False) -> None:
                 "paper": registry.paper(item).title,
                 "number": item.number,
                 "differs": item.differs,
-                "compared": [_plain(one) for one in compared],
+                "compared": compared,
             },
         )
     else:
@@ -312,15 +297,11 @@ def _row(registry: Registry, item: Item) -> dict[str, object]:
             name: getattr(item, name)
             for name in ("id", "paper", "number", "title", "needs", "differs")
         },
-        "state": item.state.value,
+        "state": item.state,
         "figure": item.figure or item.id,
         "runs": runs and runs.name,
-        "commands": list(runs.commands) if runs else [],
+        "commands": runs.commands if runs else (),
         "minutes": runs.minutes if runs else 0,
         "has_runs": item.state is State.CALCULATED or bool(_places(runs)),
         "published_values": len(item.values),
     }
-
-
-def _plain(one: "Compared") -> dict[str, object]:
-    return {**asdict(one), "verdict": one.verdict.value}

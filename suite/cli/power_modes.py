@@ -1,7 +1,7 @@
 """`suite power list`, `show`, `set` and `restore`."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +25,7 @@ from suite.machine.modes.wanted import CORES_PARAMETER, MHZ, Step, WantedMode, W
 from suite.machine.nvpmodel import Model
 from suite.machine.power_settings import PowerSettings, read_power_settings
 
+app = typer.Typer(no_args_is_help=True)
 SHOWN_MHZ, SHOWN_CHANGES = 40, 8
 _TITLES = {CPU: "CPU", GPU: "GPU", MEMORY: "memory (EMC)"}
 Root = Annotated[
@@ -70,19 +71,10 @@ class ModeOptions:
 
     def wanted(self, mode: str | None) -> WantedMode:
         """The same for the library."""
-        return WantedMode(
-            mode,
-            self.cores,
-            self.cpu_mhz,
-            self.gpu_mhz,
-            self.emc_mhz,
-            self.governor,
-            self.turbo,
-            self.fan,
-            self.jetson_clocks,
-        )
+        return WantedMode(mode, **vars(self))
 
 
+@app.command("list")
 def list_modes(root: Root = SYSTEM, json: Json = False) -> None:
     """List what can be set on this machine: power modes, cores, clocks, governors, turbo, fan."""
     offer = read_offer(root)
@@ -92,6 +84,7 @@ def list_modes(root: Root = SYSTEM, json: Json = False) -> None:
     print("\n".join(_offer_lines(offer)))
 
 
+@app.command("show")
 def show(root: Root = SYSTEM, json: Json = False) -> None:
     """Show what is set now, and what the suite has set and not put back."""
     settings, left = read_power_settings(root), left_settings(root)
@@ -100,8 +93,8 @@ def show(root: Root = SYSTEM, json: Json = False) -> None:
             "power-show",
             {
                 "power_mode": settings.label,
-                "power_settings": asdict(settings),
-                "set_by_suite": [_plain_left(one) for one in left],
+                "power_settings": settings,
+                "set_by_suite": left,
             },
         )
         return
@@ -110,6 +103,7 @@ def show(root: Root = SYSTEM, json: Json = False) -> None:
     )
 
 
+@app.command("set")
 @with_options
 def set_power(
     options: ModeOptions,
@@ -150,6 +144,7 @@ def set_power(
     )
 
 
+@app.command("restore")
 def restore_power(root: Root = SYSTEM, json: Json = False) -> None:
     """Put back what was set before `suite power set`, or before a command that was killed."""
     done = restore(root)
@@ -157,7 +152,7 @@ def restore_power(root: Root = SYSTEM, json: Json = False) -> None:
         print_json(
             "power-restore",
             {
-                "restored": [asdict(one) for one in done],
+                "restored": done,
                 "power_mode": read_power_settings(root).label,
             },
         )
@@ -293,23 +288,12 @@ def _left_lines(left: LeftSettings) -> Sequence[str]:
     ]
 
 
-def _plain_left(left: LeftSettings) -> dict[str, object]:
-    return {**asdict(left), "kind": left.kind.value}
-
-
 def _plain_offer(offer: Offer) -> dict[str, object]:
     return {
-        "modes": [
-            {
-                "id": mode.id,
-                "name": mode.name,
-                "settings": [list(setting) for setting in mode.settings],
-            }
-            for mode in offer.modes
-        ],
-        "cores": list(offer.cores),
+        "modes": offer.modes,
+        "cores": offer.cores,
         "always_on": [core for core in offer.cores if core not in offer.switches],
-        "clocks": [asdict(domain) for domain in offer.domains],
+        "clocks": offer.domains,
         "turbo": None if offer.turbo is None else offer.turbo.file,
         "fan": offer.fan_file,
         "nvpmodel": offer.nvpmodel,

@@ -3,19 +3,19 @@
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from suite import api
-from suite.api import Accelerator, Division, Precision, RunOptions, RunRequest
+from suite.api import Accelerator, Division, RunOptions, RunRequest
 from suite.catalog.workloads import load_workload
-from suite.cli.completion import framework_names, workload_names
+from suite.cli.completion import workload_names
 from suite.cli.durations import seconds
 from suite.cli.json_output import print_rows
-from suite.cli.options import PRECISION_HELP, Json
+from suite.cli.options import FrameworkName, Json, OfArithmetic, WhereTrained
 from suite.cli.watching import watcher
 from suite.errors import Reported, SuiteError
 from suite.execution.run_directory import is_taken
@@ -37,10 +37,7 @@ def quick(
             help="Workloads (default: every closed workload of this device).",
         ),
     ] = None,
-    framework: Annotated[
-        str,
-        typer.Option(autocompletion=framework_names, help="Framework (`suite list frameworks`)."),
-    ] = "pytorch",
+    framework: FrameworkName = "pytorch",
     epochs: Annotated[
         int,
         typer.Option(min=MIN_EPOCHS, help="Epochs to train of each workload, of its schedule's."),
@@ -59,10 +56,8 @@ def quick(
         int | None,
         typer.Option(help="Framework threads (default: the workload's, else every usable core)."),
     ] = None,
-    accelerator: Annotated[
-        Accelerator, typer.Option(help="Where the model is trained.")
-    ] = Accelerator.AUTO,
-    precision: Annotated[Precision | None, typer.Option(help=PRECISION_HELP)] = None,
+    accelerator: WhereTrained = Accelerator.AUTO,
+    precision: OfArithmetic = None,
     output: Annotated[
         Path | None, typer.Option(help="Folder of the run directories (default: runs).")
     ] = None,
@@ -111,7 +106,7 @@ def quick(
             if not json:
                 print(sentence(looks[-1]))
     if json:
-        print_rows("quick", map(_plain, looks))
+        print_rows("quick", map(vars, looks))
     if problems:
         raise Reported("\n".join(problems))
 
@@ -218,7 +213,3 @@ def _time(found: Interval, times: int) -> str:
         else f" ({found.low * size:.4g} to {found.high * size:.4g} {unit})"
     )
     return f"{found.value * size:.4g} {unit}{ends}"
-
-
-def _plain(found: QuickLook) -> dict[str, object]:
-    return {**asdict(found), "run": str(found.run)}

@@ -7,13 +7,11 @@ import typer
 
 from suite import api
 from suite.cli.json_output import print_json
-from suite.cli.options import Json
+from suite.cli.options import Json, Runs
 
 
 def report(
-    paths: Annotated[
-        list[Path], typer.Argument(help="Run directories, or folders with run directories.")
-    ],
+    paths: Runs,
     output: Annotated[Path, typer.Option(help="Directory of the site.")] = Path("site"),
     force: Annotated[bool, typer.Option("--force", help="Replace a site made before.")] = False,
     address: Annotated[
@@ -34,6 +32,6 @@ def report(
         paths, output, force=force, address=address, beside_reference=beside_reference
     )
     if json:
-        print_json("report", {"index": str(index.resolve())})
+        print_json("report", {"index": index.resolve()})
     else:
         print(f"The {'first' if beside_reference else 'leaderboard'} page is {index.resolve()}")

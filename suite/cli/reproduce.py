@@ -11,7 +11,7 @@ from suite import api
 from suite.bundle.replication_folder import RECORD
 from suite.catalog.reproduction import load_reproduction
 from suite.cli.json_output import print_json
-from suite.cli.options import Json, with_options
+from suite.cli.options import DataFolder, Json, with_options
 from suite.cli.watching import watcher
 from suite.compliance.finding import escaped
 from suite.files.typed import typed
@@ -42,10 +42,7 @@ class ReproduceOptions:
             help="Your organization: a replication is somebody else's than the original's."
         ),
     ] = "none"
-    data: Annotated[
-        Path | None,
-        typer.Option(help="Folder of the run's data set (default: that of `suite data prepare`)."),
-    ] = None
+    data: DataFolder = None
     implementation: Annotated[
         Path | None,
         typer.Option(
@@ -85,7 +82,7 @@ def reproduce(
             report=lambda line: print(line, file=sys.stderr),
         )
     if json:
-        print_json("reproduce", {"folder": str(folder), **record.to_dict()})
+        print_json("reproduce", {"folder": folder, **record.to_dict()})
     else:
         _show(record, folder)
     raise typer.Exit(EXIT_CODES[record.comparisons.verdict])

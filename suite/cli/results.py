@@ -38,7 +38,7 @@ def show_result(result: "RunResult", json: bool) -> None:
     """Print a run's main figures, its disturbances, and the commands to use next."""
     summary = Bundle(result.path).json(SUMMARY)
     if json:
-        print_json("run", {"path": str(result.path), "status": result.status, **summary})
+        print_json("run", {"path": result.path, "status": result.status, **summary})
         return
     for name in SHOWN:
         figure = summary["figures"][name]
@@ -129,7 +129,7 @@ def show_stall_analysis(analysis: StallAnalysis, directory: Path, json: bool) ->
     """Print a stall analysis whose record is in ``directory``."""
     path = directory / RECORD
     if json:
-        print_json("stall-analysis", {"path": str(path), **analysis.to_dict()})
+        print_json("stall-analysis", {"path": path, **analysis.to_dict()})
         return
     print("\n".join(stall_table(analysis)))
     print(f"\nThe record is {path}; the three runs are in the same folder.")
@@ -146,21 +146,20 @@ def stall_table(analysis: StallAnalysis) -> Iterator[str]:
             "unknown" if run.resident_start_ratio is None else f"{run.resident_start_ratio:.0%}"
         )
         cells = " ".join(
-            f"{_cell(figure):>20}"
+            f"{figure_text(figure):>20}"
             for figure in (run.time_to_epoch_s, run.fetch_stall_s, run.copy_s, run.compute_s)
         )
         yield f"{name:18} {cells}  {resident}"
     for name, of_stall, of_epoch in PARTS:
         stall, epoch = analysis.figures[of_stall], analysis.figures[of_epoch]
-        yield f"{name:18} {_cell(epoch):>20} {_cell(stall):>20}  {stall.method or stall.reason}"
+        cells = f"{figure_text(epoch):>20} {figure_text(stall):>20}"
+        yield f"{name:18} {cells}  {stall.method or stall.reason}"
     yield from (f"note: {note}" for note in analysis.notes)
 
 
-def _cell(figure: Figure) -> str:
+def figure_text(figure: Figure, factor: float = 1.0, unit: str = "") -> str:
+    """A figure times ``factor``, with its spread: the cell of a table."""
     if figure.value is None:
         return "unknown"
-    return (
-        f"{figure.value:.4g}"
-        if figure.spread is None
-        else f"{figure.value:.4g} ± {figure.spread:.2g}"
-    )
+    spread = "" if figure.spread is None else f" ± {factor * figure.spread:.2g}"
+    return f"{factor * figure.value:.4g}{spread}{unit}"

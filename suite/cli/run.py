@@ -1,7 +1,7 @@
 """`suite run`: one run, or every closed workload of a device, from command to bundle."""
 
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -311,7 +311,7 @@ def _plain(request: RunRequest) -> dict[str, object]:
     return {
         "run_id": request.run_id,
         "device_evidence": request.device_evidence,
-        "nonce": request.nonce and asdict(request.nonce),
-        "meters_left_out": list(request.left_out),
+        "nonce": request.nonce,
+        "meters_left_out": request.left_out,
         "request": request_to_dict(request.training),
     }

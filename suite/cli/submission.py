@@ -9,7 +9,7 @@ import typer
 from suite import api
 from suite.catalog.frameworks import load_implementation
 from suite.catalog.seeds import implementation_sha256
-from suite.cli.options import Json, with_options
+from suite.cli.options import Json, Runs, with_options
 from suite.cli.verdicts import show
 from suite.compliance.checker import find_bundles
 from suite.errors import SuiteError
@@ -82,9 +82,7 @@ class Evidence:
 
 @with_options
 def package(
-    runs: Annotated[
-        list[Path], typer.Argument(help="Run directories, or folders with run directories.")
-    ],
+    runs: Runs,
     declared: Declared,
     evidence: Evidence,
     output: Annotated[Path, typer.Option(help="Root of the submission tree.")] = Path(

@@ -11,18 +11,17 @@ import typer
 from reference_impls.contract import request_to_dict
 from suite import api
 from suite.api import Division
-from suite.catalog.linpack import NAME as LINPACK
+from suite.catalog.linpack_definition import NAME as LINPACK
 from suite.cli.completion import study_names, workload_names
-from suite.cli.json_output import print_json, print_rows
-from suite.cli.matrix import MatrixOptions, MatrixPlace, sweep_matrix
+from suite.cli.json_output import print_rows
 from suite.cli.options import DIVISION_HELP, TrainingOptions, with_options
+from suite.cli.results import figure_text
+from suite.cli.sweep_matrix import MatrixOptions, show_record, sweep_matrix
 from suite.cli.watching import watcher
 from suite.errors import SuiteError
-from suite.experiments.matrix import matrix_of_study
-from suite.experiments.sweep import choose, plan, scaling_of
-from suite.experiments.sweep_runs import resolve_sweep
-from suite.files.typed import typed
-from suite.metrics.figure import Figure
+from suite.experiments.matrix_plan import matrix_of_study
+from suite.experiments.planned_runs import resolve_planned
+from suite.experiments.study_plan import choose, plan, scaling_of
 from suite.metrics.scaling_model import AllreduceModel
 from suite.metrics.study import STUDY, Study
 
@@ -94,7 +93,16 @@ def sweep(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOpti
         _matrix(settings, matrix, training)
         return
     if settings.study == LINPACK:
-        _linpack(settings, training)
+        from suite.cli.linpack_rate import linpack_study  # start-up: psutil
+
+        linpack_study(
+            training,
+            settings.values if settings.nodes is None else settings.nodes,
+            settings.repetitions,
+            settings.size,
+            settings.allow_busy,
+            settings.output,
+        )
         return
     if settings.workload is None:
         raise SuiteError(f"The study {settings.study!r} needs --workload (`suite list workloads`).")
@@ -119,13 +127,13 @@ def sweep(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOpti
                 "output": request.training.output_directory,
                 "request": request_to_dict(request.training),
             }
-            for request in resolve_sweep(planned, directory, to_show=True)
+            for request in resolve_planned(planned, directory, to_show=True)
         ]
         print_rows("sweep-requests", plain)
         return
     with watcher() as progress:
         study = api.run_sweep(planned, directory, progress=progress)
-    _show(study, directory, training.json)
+    show_record("sweep", "study", directory / STUDY, study, table(study), training.json)
 
 
 def _matrix(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOptions) -> None:
@@ -152,44 +160,12 @@ def _matrix(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOp
             choose(settings.study, _split(settings.values), None, settings.repetitions)
         )
     )
-    sweep_matrix(
-        matrix, training, MatrixPlace(settings.division, settings.workload, settings.output, study)
-    )
-
-
-def _linpack(settings: SweepSettings, training: TrainingOptions) -> None:
-    # start-up: psutil
-    from suite.cli.linpack_study import LinpackOptions, linpack_study, whole_numbers
-
-    chosen = whole_numbers(settings.nodes if settings.nodes is not None else settings.values)
-    linpack_study(
-        LinpackOptions(
-            chosen,
-            settings.repetitions,
-            training.hostfile,
-            training.launch_agent,
-            training.ranks_per_node,
-            settings.size,
-            settings.allow_busy,
-            settings.output,
-            training.json,
-        )
-    )
+    definition = matrix.definition(training, settings.division, settings.workload, study)
+    sweep_matrix(definition, training, matrix.boards, settings.output)
 
 
 def _split(values: str | None) -> list[str] | None:
     return None if values is None else [word.strip() for word in values.split(",") if word.strip()]
-
-
-def _show(study: Study, directory: Path, json: bool) -> None:
-    if json:
-        print_json("sweep", {"path": str(directory / STUDY), **study.to_dict()})
-        return
-    print("\n".join(table(study)))
-    print(
-        f"\nThe study is {directory / STUDY}; its runs are in the same folder.\nDraw it:  "
-        f" {typed('suite report', directory)} --output site"
-    )
 
 
 def table(study: Study) -> Iterator[str]:
@@ -203,13 +179,13 @@ def table(study: Study) -> Iterator[str]:
     for point in study.points:
         figures = point.figures
         cells = (
-            _cell(figures.step_s, 1e3),
-            _cell(figures.samples_per_s),
-            _cell(figures.exchange_share, 100, " %"),
+            figure_text(figures.step_s, 1e3),
+            figure_text(figures.samples_per_s),
+            figure_text(figures.exchange_share, 100, " %"),
         )
         row = f"{point.value:12} {point.ranks if has_ranks else '':5}"
         yield " ".join(
-            (row, *(f"{cell:>18}" for cell in (*cells, _cell(figures.efficiency, 100, " %"))))
+            (row, *(f"{cell:>18}" for cell in (*cells, figure_text(figures.efficiency, 100, " %"))))
         )
     if study.model is None:
         yield f"No model: {study.model_reason}" if study.plan.scaling else ""
@@ -233,10 +209,3 @@ def _model_lines(fit: AllreduceModel) -> Iterator[str]:
                 f" ({1e3 * step.low:.4g} to {1e3 * step.high:.4g}), efficiency"
                 f" {100 * share.value:.3g} %"
             )
-
-
-def _cell(figure: Figure, factor: float = 1.0, unit: str = "") -> str:
-    if figure.value is None:
-        return "unknown"
-    spread = "" if figure.spread is None else f" ± {factor * figure.spread:.2g}"
-    return f"{factor * figure.value:.4g}{spread}{unit}"

@@ -27,10 +27,7 @@ def trace(
     clock."""
     written = api.trace(run, output)
     if json:
-        print_json(
-            "trace",
-            {**vars(written), "path": str(written.path), "left_out": list(written.left_out)},
-        )
+        print_json("trace", vars(written))
         return
     print(
         f"{written.path}: {written.events} events. Open it in https://ui.perfetto.dev or"

@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from suite.cli.findings import as_json, show_findings
+from suite.cli.findings import show_findings
 from suite.cli.json_output import print_json
 from suite.compliance.checker import BundleVerdict
 from suite.compliance.finding import escaped
@@ -85,30 +85,18 @@ def _plain(verdict: CheckResult) -> dict[str, Any]:
         "verdicts": [_plain_bundle(bundle) for bundle in verdict.bundles],
         "submissions": [_plain_submission(submission) for submission in verdict.submissions],
         "analyses": [
-            {"path": str(each.path), "complies": each.complies, "findings": as_json(each.findings)}
+            {"path": each.path, "complies": each.complies, "findings": each.findings}
             for each in verdict.analyses
         ],
-        "could_not_judge": list(verdict.broken),
+        "could_not_judge": verdict.broken,
     }
 
 
 def _plain_bundle(verdict: BundleVerdict) -> dict[str, Any]:
-    judged_by = {"round": verdict.round, "division": verdict.division}
-    return {
-        "path": str(verdict.path),
-        **judged_by,
-        "complies": verdict.complies,
-        "witnessed_by": verdict.witnessed_by,
-        "not_applicable": list(verdict.not_applicable),
-        "findings": as_json(verdict.findings),
-    }
+    keys = ("path", "round", "division", "complies", "witnessed_by", "not_applicable", "findings")
+    return {key: getattr(verdict, key) for key in keys}
 
 
 def _plain_submission(verdict: SubmissionVerdict) -> dict[str, Any]:
-    own = {
-        "path": str(verdict.path),
-        "complies": verdict.complies,
-        "signed_by": verdict.signed_by,
-        "findings": as_json(verdict.findings),
-    }
+    own = {key: getattr(verdict, key) for key in ("path", "complies", "signed_by", "findings")}
     return {**own, "verdicts": [_plain_bundle(bundle) for bundle in verdict.bundles]}

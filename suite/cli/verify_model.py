@@ -17,15 +17,21 @@ from suite.catalog.frameworks import (
 )
 from suite.catalog.precisions import Precision
 from suite.catalog.workloads import Workload, load_workload
-from suite.cli.completion import framework_names, workload_names
+from suite.cli.completion import framework_names
 from suite.cli.json_output import expect_place, print_json, write_record
-from suite.cli.options import Json
+from suite.cli.options import Json, OwnImplementation, WorkloadName
 from suite.errors import SuiteError
 from suite.launch.environments import find
 from suite.verify.probing import ProbedImplementation, probed
 from suite.verify.verdict import EquivalenceVerdict, VerifyOptions, verify
 
 NOT_EQUIVALENT = 1
+FrameworksToVerify = Annotated[
+    list[str] | None,
+    typer.Option(
+        autocompletion=framework_names, help="Framework to verify; repeatable (default: all)."
+    ),
+]
 
 
 class Processor(str, enum.Enum):
@@ -36,25 +42,9 @@ class Processor(str, enum.Enum):
 
 
 def verify_model(
-    workload: Annotated[
-        str,
-        typer.Argument(autocompletion=workload_names, help="Workload (`suite list workloads`)."),
-    ],
-    framework: Annotated[
-        list[str] | None,
-        typer.Option(
-            autocompletion=framework_names, help="Framework to verify; repeatable (default: all)."
-        ),
-    ] = None,
-    implementation: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help=(
-                "Folder of your own implementation (docs/implementing.md), in place of --framework."
-            ),
-        ),
-    ] = None,
+    workload: WorkloadName,
+    framework: FrameworksToVerify = None,
+    implementation: OwnImplementation = None,
     accelerator: Annotated[
         Processor,
         typer.Option(

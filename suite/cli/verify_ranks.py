@@ -7,39 +7,23 @@ import typer
 
 from reference_impls.contract import Parallel
 from suite.catalog.workloads import load_workload
-from suite.cli.completion import framework_names, workload_names
 from suite.cli.json_output import print_rows
-from suite.cli.options import NORMALISATION_HELP, Json
-from suite.cli.verify_model import chosen_frameworks
+from suite.cli.options import Json, OfAllReduce, OfStatistics, WorkloadName
+from suite.cli.verify_model import NOT_EQUIVALENT, FrameworksToVerify, chosen_frameworks
 from suite.execution.request import Collective, Normalisation
 from suite.verify import ranks as verifying
 from suite.verify.ranks import BUCKET_BYTES, STEPS, RanksVerdict
 
-NOT_EQUIVALENT = 1
-
 
 def verify_ranks(
-    workload: Annotated[
-        str,
-        typer.Argument(autocompletion=workload_names, help="Workload (`suite list workloads`)."),
-    ],
-    framework: Annotated[
-        list[str] | None,
-        typer.Option(
-            autocompletion=framework_names, help="Framework to verify; repeatable (default: all)."
-        ),
-    ] = None,
+    workload: WorkloadName,
+    framework: FrameworksToVerify = None,
     ranks: Annotated[
         list[int] | None,
         typer.Option(min=2, help="Number of ranks on this machine; repeatable (default: 2, 4)."),
     ] = None,
-    collective: Annotated[
-        Collective,
-        typer.Option(help="All-reduce backend: `mpi` (the suite's) or `native` (the framework's)."),
-    ] = Collective.MPI,
-    normalisation: Annotated[
-        Normalisation, typer.Option(help=NORMALISATION_HELP)
-    ] = Normalisation.LOCAL,
+    collective: OfAllReduce = Collective.MPI,
+    normalisation: OfStatistics = Normalisation.LOCAL,
     steps: Annotated[int, typer.Option(min=2, help="Number of training steps.")] = STEPS,
     json: Json = False,
 ) -> None:

@@ -8,12 +8,7 @@ import typer
 from suite.files.paths import home
 from suite.witness.server import Witness, WitnessServer
 
-app = typer.Typer(no_args_is_help=True, help="Witness of when the runs of a lab began and ended.")
-
-
-@app.callback()
-def commands() -> None:
-    """Keep `serve` a subcommand while there is only one."""
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()

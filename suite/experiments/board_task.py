@@ -27,8 +27,8 @@ from pathlib import Path
 from suite.errors import SuiteError
 from suite.execution.events import silent
 from suite.execution.request import RunOptions
-from suite.experiments.matrix import MatrixDefinition, PlannedMatrix, plan_matrix
-from suite.experiments.matrix_runs import make_runs, validated
+from suite.experiments.matrix_plan import MatrixDefinition, PlannedMatrix, plan_matrix
+from suite.experiments.planned_runs import make_runs, validated
 from suite.files.archive import pack
 from suite.files.digest import sha256 as file_sha256
 from suite.files.paths import home

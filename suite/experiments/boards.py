@@ -20,8 +20,8 @@ from suite.execution.events import Notice, Progress, SweepRunKept, SweepRunStart
 from suite.execution.request import Accelerator, RunOptions, RunRequest
 from suite.experiments.before_runs import held, refuse_at_once, refuse_folder
 from suite.experiments.board_task import REFUSED, SERVE, TAKEN, BoardTask
-from suite.experiments.matrix import MatrixDefinition, PlannedMatrix, plan_matrix
-from suite.experiments.matrix_runs import resolve_matrix, say_left_over
+from suite.experiments.matrix_plan import MatrixDefinition, PlannedMatrix, plan_matrix
+from suite.experiments.planned_runs import resolve_planned, say_left_over
 from suite.experiments.sweep_runs import NOT_COMPARED, is_done
 from suite.files.archive import unpack
 from suite.files.paths import repository_root
@@ -110,20 +110,20 @@ def run_on_boards(
     before the first run; and for runs that failed, or remain because all boards were lost.
     """
     matrix = plan_for_boards(definition, options)
-    requests = resolve_matrix(matrix, directory, to_show=True)
+    requests = resolve_planned(matrix, directory, to_show=True)
     refuse_at_once(
         [lambda: refuse_folder(directory, MATRIX, matrix.plan.variables), boards.refuse_agent]
     )
     machine = keys_of_the_machine(options)
     are_kept = [is_done(request.directory, request, machine) for request in requests]
     jobs = []
-    for number, (run, label, request, kept) in enumerate(
-        zip(matrix.runs, matrix.labels, requests, are_kept, strict=True), start=1
+    for number, (run, request, kept) in enumerate(
+        zip(matrix.runs, requests, are_kept, strict=True), start=1
     ):
         if kept:
-            progress(SweepRunKept(number, len(requests), label))
+            progress(SweepRunKept(number, len(requests), run.label))
         else:
-            jobs.append(_Job(number, label, run.folder, request))
+            jobs.append(_Job(number, run.label, run.folder, request))
     if jobs:
         with held(directory):
             for left in directory.glob(f"{SCRATCH}*"):  # of a killed call

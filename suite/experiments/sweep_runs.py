@@ -1,27 +1,20 @@
-"""Makes the runs of a sweep that are missing or broken, keeps the finished ones, and computes the
-study."""
+"""Makes the runs of a sweep that are missing or broken, and keeps the finished ones."""
 
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle
-from suite.bundle.study_mark import StudyMark
 from suite.compliance.checker import check_bundle
 from suite.errors import SuiteError
-from suite.execution.events import Notice, Progress, SweepRunKept, SweepRunStarted, silent
+from suite.execution.events import Notice, Progress, SweepRunKept, SweepRunStarted
 from suite.execution.finish import finish
 from suite.execution.request import RunRequest
-from suite.execution.resolve import resolve_options
 from suite.execution.run_directory import is_held
 from suite.execution.run_records import recorded_request
-from suite.experiments.before_runs import checks_of_runs, held, refuse_at_once, refuse_folder
 from suite.experiments.one_run import FINISHED, run_one
-from suite.experiments.sweep import Sweep
-from suite.metrics.study import STUDY, SWEEP, Study, analyse
 
 POLL_S = 0.2
 NOT_COMPARED = ("output_directory", "cache_cleared")
@@ -37,58 +30,6 @@ INTACT = frozenset(
     )
 )
 """Rules that every undamaged bundle keeps."""
-
-
-def run_sweep(
-    sweep: Sweep,
-    directory: Path,
-    *,
-    command: tuple[str, ...] | None = None,
-    progress: Progress = silent,
-) -> Study:
-    """Make every run of the sweep below ``directory`` and write the study there. Resumable: call it
-    again to continue.
-
-    Everything that would end it later is said before the first run starts. A broken or unfinished
-    run is made again. Raises as ``run_one``, and SuiteError where a whole run of another request
-    occupies a run's folder.
-    """
-    requests = resolve_sweep(sweep, directory)
-    refuse_at_once(
-        [
-            lambda: refuse_folder(directory, STUDY, (sweep.plan.varied,)),
-            *checks_of_runs(requests, directory),
-        ]
-    )
-    with held(directory):
-        run_all(requests, sweep.labels, are_done(requests), command, progress)
-        study = analyse(directory, sweep.plan)
-        SWEEP.write(directory, study.to_dict())
-    return study
-
-
-def resolve_sweep(
-    sweep: Sweep, directory: Path, *, to_show: bool = False
-) -> tuple[RunRequest, ...]:
-    """The request of every run, in the order in which they are made.
-
-    Raises SuiteError where data are missing; ``to_show`` needs none.
-    """
-    return tuple(
-        replace(
-            resolve_options(run.options, directory / run.folder, as_published=to_show),
-            study=_mark(sweep, run.value),
-        )
-        for run in sweep.runs
-    )
-
-
-def _mark(sweep: Sweep, value: str) -> StudyMark:
-    return StudyMark(
-        sweep.plan.heading,
-        ((sweep.plan.varied.replace(" ", "_"), value),),
-        sweep.plan.warm_up_steps,
-    )
 
 
 def run_all(

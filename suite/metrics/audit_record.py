@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from suite.catalog.audit import FLOAT64, AuditTolerances
+from suite.catalog.audit_tolerances import FLOAT64, AuditTolerances
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_record
 from suite.files.schema import from_plain

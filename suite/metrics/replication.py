@@ -18,7 +18,7 @@ from typing import Any
 from suite.bundle.machines import OF_KIND, different_fields
 from suite.bundle.reader import Bundle
 from suite.bundle.replication_folder import MAX_RUNS, RECORD, fresh_runs, sealed_files
-from suite.catalog.audit import load_audit_tolerances
+from suite.catalog.audit_tolerances import load_audit_tolerances
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE, MAX_STOLEN_SHARE
 from suite.catalog.reproduction import Reproduction, load_reproduction
 from suite.errors import SuiteError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from suite.bundle.layout import MANIFEST, PARTS, SCHEMA, STEPS
 from suite.bundle.reader import Bundle
-from suite.catalog.studies import Variable
+from suite.catalog.study_definitions import Variable
 from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import read_record

@@ -13,7 +13,7 @@ from suite.bundle.layout import MANIFEST, RUN, STEPS
 from suite.bundle.reader import Bundle
 from suite.bundle.request import read_request
 from suite.bundle.steps import StepRecords
-from suite.catalog.audit import FLOAT64, load_audit_tolerances
+from suite.catalog.audit_tolerances import FLOAT64, load_audit_tolerances
 from suite.catalog.frameworks import Framework, load_framework, load_frameworks
 from suite.catalog.workloads import Workload
 from suite.compliance.checker import round_of

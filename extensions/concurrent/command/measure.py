@@ -12,8 +12,7 @@ import typer
 from suite.bundle import layout
 from suite.catalog.frameworks import load_framework
 from suite.cli.durations import seconds
-from suite.cli.json_formats import JsonFormat
-from suite.cli.json_output import print_json
+from suite.cli.json_output import JsonFormat, print_json
 from suite.cli.options import Json, with_options
 from suite.errors import SuiteError
 from suite.extensions.concurrent.command.options import ScenarioOptions, SharingOptions, numbers

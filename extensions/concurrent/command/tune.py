@@ -10,8 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from suite.cli.durations import seconds
-from suite.cli.json_formats import JsonFormat
-from suite.cli.json_output import print_json
+from suite.cli.json_output import JsonFormat, print_json
 from suite.cli.options import with_options
 from suite.errors import SuiteError
 from suite.extensions.concurrent.command.options import ScenarioOptions, SharingOptions, numbers

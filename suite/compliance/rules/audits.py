@@ -7,7 +7,7 @@ from reference_impls.contract import log_name
 from suite.bundle.layout import MANIFEST
 from suite.bundle.log import chain_head
 from suite.bundle.reader import Bundle
-from suite.catalog.audit import load_audit_tolerances
+from suite.catalog.audit_tolerances import load_audit_tolerances
 from suite.compliance.rule import Rule, Violation, Violations
 from suite.compliance.submission_rule import OfSubmission, SubmissionContext, SubmittedRun
 from suite.errors import SuiteError

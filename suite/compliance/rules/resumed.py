@@ -4,7 +4,7 @@ none."""
 from reference_impls.contract import log_name
 from suite.bundle.layout import RUN
 from suite.bundle.resumption import MS_PER_S, Resumption, read_resumption
-from suite.catalog.uncounted import load_uncounted_limits
+from suite.catalog.uncounted_limits import load_uncounted_limits
 from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
 
 ORDER = 28  # before the log's course, which begins later in a resumed run

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from reference_impls.contract import SECONDS_PER_NS, log_name
 from suite.bundle.log import Log, LogEvent, run_window
 from suite.catalog.frameworks import is_own
-from suite.catalog.uncounted import load_uncounted_limits
+from suite.catalog.uncounted_limits import load_uncounted_limits
 from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.wording import seconds
 from suite.metrics.uncounted import uncounted_intervals

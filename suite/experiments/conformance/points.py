@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from reference_impls import contract
@@ -89,53 +90,27 @@ def conformance(folder: Path, workload: str, report: Report) -> tuple[Point, ...
 
 
 def _points(folder: Path, workload: str, scratch: Path) -> Iterator[Point]:
+    point = partial(
+        Point, "manifest", "framework.toml names the commands, and its environment exists"
+    )
     try:
         framework = load_implementation(folder)
         environment = find(framework)
-    except SuiteError as error:
-        yield Point(
-            "manifest",
-            "framework.toml names the commands, and its environment exists",
-            False,
-            str(error),
-        )
-        return
-    yield Point(
-        "manifest",
-        "framework.toml names the commands, and its environment exists",
-        True,
-        framework.title,
-    )
-    try:
+        yield point(True, framework.title)
+        point = partial(Point, "build", "the programs that it needs are there, and it is built")
         build(framework, environment)
+        yield point(True, " ".join(framework.build) or "nothing to build")
     except SuiteError as error:
-        yield Point(
-            "build", "the programs that it needs are there, and it is built", False, str(error)
-        )
+        yield point(False, str(error))
         return
-    yield Point(
-        "build",
-        "the programs that it needs are there, and it is built",
-        True,
-        " ".join(framework.build) or "nothing to build",
-    )
     request = _request(folder, workload, scratch)
+    demands = f"{EPOCHS} epochs on {SAMPLES} generated samples end with exit code 0"
     try:
         result = run_one(request, allow_invalid=True)
     except SuiteError as error:
-        yield Point(
-            "training",
-            f"{EPOCHS} epochs on {SAMPLES} generated samples end with exit code 0",
-            False,
-            str(error),
-        )
+        yield Point("training", demands, False, str(error))
         return
-    yield Point(
-        "training",
-        f"{EPOCHS} epochs on {SAMPLES} generated samples end with exit code 0",
-        True,
-        result.status,
-    )
+    yield Point("training", demands, True, result.status)
     yield from _judged(result.path)
     yield from _repeated(framework, environment, request, scratch, Bundle(result.path))
     yield _probe(framework, environment, workload)
@@ -180,36 +155,30 @@ def _repeated(
     a request that nobody can follow."""
     first = float(bundle.steps().loss[0])
     training = request.training._replace(steps=LIMIT)
-    losses, limited = _train(framework, environment, training, scratch / "limit")
+    train = partial(_train, framework, environment)
+    losses, limited = train(training, scratch / "limit")
     stop = None if limited is None else limited.first("run_stop")
-    found = f"{len(losses)} steps, {'run_stop' if stop is not None else 'no run_stop'}"
     yield Point(
         "step-limit",
         f"a request with steps = {LIMIT} trains that many and ends with run_stop",
         len(losses) == LIMIT and stop is not None,
-        found,
+        f"{len(losses)} steps, {'run_stop' if stop is not None else 'no run_stop'}",
     )
     yield _like_reference(training, losses)
-    is_same = bool(losses) and abs(losses[0] - first) <= SAME_LOSS * abs(first)
     yield Point(
         "same-seed",
         "the first loss follows from the seed",
-        is_same,
+        bool(losses) and abs(losses[0] - first) <= SAME_LOSS * abs(first),
         f"{losses[0] if losses else None!r} and {first!r}",
     )
-    other, _ = _train(
-        framework, environment, training._replace(seed=request.training.seed + 1), scratch / "seed"
-    )
-    differs = bool(other) and abs(other[0] - first) > SAME_LOSS * abs(first)
+    other, _ = train(training._replace(seed=request.training.seed + 1), scratch / "seed")
     yield Point(
         "other-seed",
         "another seed has another first loss",
-        differs,
+        bool(other) and abs(other[0] - first) > SAME_LOSS * abs(first),
         f"{other[0] if other else None!r} and {first!r}",
     )
-    refused, _ = _train(
-        framework, environment, training._replace(model="no-such-model"), scratch / "model"
-    )
+    refused, _ = train(training._replace(model="no-such-model"), scratch / "model")
     yield Point(
         "refusal",
         "a model that it does not know is an error, not another training",
@@ -221,22 +190,19 @@ def _repeated(
 def _like_reference(training: contract.Request, losses: list[float]) -> Point:
     """The same steps in the reference: weights, order, normalisation and schedule are those of the
     seed and the request."""
-    demands = (
-        "the first losses are the reference's: weights, order and pictures follow from the seed"
+    point = partial(
+        Point,
+        "first-steps",
+        "the first losses are the reference's: weights, order and pictures follow from the seed",
     )
     try:
         expected = replay(training, load_framework(REFERENCE)).losses
     except SuiteError as error:
-        return Point(
-            "first-steps", demands, None, f"the reference is not installed: {error.problem}"
-        )
+        return point(None, f"the reference is not installed: {error.problem}")
     errors = [abs(one - other) / abs(other) for one, other in zip(losses, expected, strict=False)]
     is_alike = len(losses) == len(expected) and max(errors) <= SAME_STEPS
-    return Point(
-        "first-steps",
-        demands,
-        is_alike,
-        f"largest difference {max(errors, default=1.0):.1e} over {len(errors)} steps",
+    return point(
+        is_alike, f"largest difference {max(errors, default=1.0):.1e} over {len(errors)} steps"
     )
 
 
@@ -269,25 +235,25 @@ def _train(
 
 
 def _probe(framework: Framework, environment: Environment, workload: str) -> Point:
-    demands = f"`suite verify-model {workload}`: it computes the workload's model"
+    point = partial(
+        Point, "probe", f"`suite verify-model {workload}`: it computes the workload's model"
+    )
     try:
         reference = probed(load_framework(REFERENCE), find(load_framework(REFERENCE)))
     except SuiteError as error:
-        return Point("probe", demands, None, f"the reference is not installed: {error.problem}")
+        return point(None, f"the reference is not installed: {error.problem}")
     try:
         verdict = verify(
             load_workload(workload), reference, [probed(framework, environment)], lambda line: None
         )
     except SuiteError as error:
-        return Point("probe", demands, False, str(error))
+        return point(False, str(error))
     missed = [
         f"{one.quantity} in {precision}"
         for precision, one in verdict.subjects[0].differences
         if not one.passed
     ]
-    return Point(
-        "probe",
-        demands,
+    return point(
         verdict.passed,
         (
             f"missed: {', '.join(missed)}"

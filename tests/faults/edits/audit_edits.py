@@ -11,7 +11,7 @@ from suite import __version__
 from suite.bundle.layout import MANIFEST
 from suite.bundle.log import chain_head
 from suite.bundle.reader import Bundle
-from suite.catalog.audit import FLOAT64, load_audit_tolerances
+from suite.catalog.audit_tolerances import FLOAT64, load_audit_tolerances
 from suite.files.digest import sha256
 from suite.files.schema import from_plain
 from suite.metrics.epoch_draw import drawn_epoch

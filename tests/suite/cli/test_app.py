@@ -13,8 +13,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from suite.cli.app import app, commands, load_command, main
-from suite.cli.examples import examples
+from suite.cli.app import app, commands, examples, load_command, main
 from suite.cli.options import with_options
 from suite.files.paths import repository_root
 from tests.conftest import Run

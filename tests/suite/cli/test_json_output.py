@@ -11,8 +11,7 @@ import pytest
 from suite.catalog.devices import load_devices
 from suite.cli.app import main
 from suite.cli.doctor import Diagnosis, show
-from suite.cli.json_formats import FORMATS
-from suite.cli.json_output import print_json
+from suite.cli.json_output import json_formats, print_json
 
 Say = Callable[..., tuple[Any, str, int]]
 
@@ -42,11 +41,11 @@ def keys_of(value: Any) -> Iterator[str]:
         yield from keys_of(item)
 
 
-@pytest.mark.parametrize("name", [name for name in FORMATS if name.startswith("list-")])
+@pytest.mark.parametrize("name", [name for name in json_formats() if name.startswith("list-")])
 def test_lists_have_rows_with_the_keys_of_their_format(name: str, say: Say) -> None:
     printed, _, code = say("list", name.removeprefix("list-"))
     assert (printed["format"], code) == (f"{name}/1", 0)
-    assert all(set(row) == set(FORMATS[name].keys) for row in printed["rows"])
+    assert all(set(row) == set(json_formats()[name].keys) for row in printed["rows"])
     assert not [key for key in keys_of(printed) if " " in key]
 
 
@@ -66,7 +65,7 @@ def test_a_linpack_record_has_the_keys_of_its_format(say: Say, tmp_path: Path) -
         "linpack", "--scipy", "--size", 512, "--allow-busy", "--output", tmp_path / "record"
     )
     assert (printed["format"], code) == ("linpack/1", 0)
-    assert set(printed) == {"format", *FORMATS["linpack"].keys}
+    assert set(printed) == {"format", *json_formats()["linpack"].keys}
 
 
 @pytest.mark.parametrize(
@@ -80,7 +79,7 @@ def test_a_linpack_record_has_the_keys_of_its_format(say: Say, tmp_path: Path) -
 )
 def test_a_failure_is_an_object_and_a_sentence(words: tuple[str, ...], say: Say) -> None:
     printed, said, code = say(*words)
-    assert set(printed) == {"format", *FORMATS["error"].keys}
+    assert set(printed) == {"format", *json_formats()["error"].keys}
     assert (printed["format"], printed["exit_code"], code) == ("error/1", 2, 2)
     assert said == f"error: {printed['error']}\n"
 
@@ -97,7 +96,7 @@ def test_lists_that_are_piped_begin_with_their_headers(
     with pytest.raises(SystemExit):
         main()
     assert capsys.readouterr().out.splitlines()[0].split("\t") == list(
-        FORMATS["list-data-sets"].keys
+        json_formats()["list-data-sets"].keys
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from suite.cli import paper
 from suite.cli.app import main
-from suite.cli.json_formats import FORMATS
+from suite.cli.json_output import json_formats
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 
@@ -27,7 +27,9 @@ def test_all_are_listed_with_their_state(
 ) -> None:
     assert suite(monkeypatch, "list", "--json") == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
-    assert len(rows) == 54 and all(set(row) == set(FORMATS["paper-list"].keys) for row in rows)
+    assert len(rows) == 54 and all(
+        set(row) == set(json_formats()["paper-list"].keys) for row in rows
+    )
     assert suite(monkeypatch, "list") == 0
     printed = capsys.readouterr().out
     assert (
@@ -127,6 +129,6 @@ def test_a_check_ends_with_the_verdict(
     capsys.readouterr()
     assert suite(monkeypatch, "check", "jetson-table-1", "--json") == 1
     printed = json.loads(capsys.readouterr().out)
-    assert set(printed) == {"format", *FORMATS["paper-check"].keys}
+    assert set(printed) == {"format", *json_formats()["paper-check"].keys}
     assert {one["verdict"] for one in printed["compared"]} == {"agrees", "differs"}
     assert suite(monkeypatch, "check", "jetson-7") == 2

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.cli.json_formats import FORMATS
+from suite.cli.json_output import json_formats
 from tests.conftest import Run
 from tests.open_round import OPEN
 from tests.suite.submission.conftest import offer, submission  # noqa: F401 - fixtures
@@ -40,7 +40,7 @@ def test_json_has_the_keys_of_its_format(suite: Run, tree: Path) -> None:
     printed = json.loads(answer.stdout)
     assert (answer.returncode, printed["format"]) == (0, "submissions-status/1")
     (row,) = printed["rows"]
-    assert set(row) == set(FORMATS["submissions-status"].keys)
+    assert set(row) == set(json_formats()["submissions-status"].keys)
     assert (row["round"], row["organization"], row["complies"]) == (OPEN, "acme", True)
     assert [(each["file"], each["state"], each["against"]) for each in row["objections"]] == [
         ("1.toml", "open", "time_to_target_s")

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from suite.catalog.divisions import Division
-from suite.catalog.studies import load_study
+from suite.catalog.study_definitions import load_study
 from suite.errors import SuiteError
 from suite.execution.request import RunOptions
 from suite.experiments.before_runs import (
@@ -21,8 +21,8 @@ from suite.experiments.before_runs import (
     refuse_at_once,
     refuse_folder,
 )
-from suite.experiments.sweep import plan
-from suite.experiments.sweep_runs import run_sweep
+from suite.experiments.planned_runs import run_sweep
+from suite.experiments.study_plan import plan
 from suite.metrics.matrix import MATRIX
 
 

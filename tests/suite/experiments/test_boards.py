@@ -12,7 +12,7 @@ from suite.errors import SuiteError
 from suite.execution.request import RunOptions
 from suite.experiments.board_task import BoardTask, read_task
 from suite.experiments.boards import keys_of_the_machine
-from suite.experiments.matrix import MatrixDefinition, Values, Vary
+from suite.experiments.matrix_plan import MatrixDefinition, Values, Vary
 from suite.metrics.matrix import read_matrix
 from tests.conftest import Run
 

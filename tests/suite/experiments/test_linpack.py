@@ -13,9 +13,10 @@ from suite.bundle.channels import channels_of_frame, no_channels
 from suite.bundle.manifest import seal
 from suite.bundle.schemas import READING_TYPES
 from suite.errors import SuiteError
-from suite.experiments import linpack
+from suite.experiments import linpack_run as linpack
 from suite.experiments.hpl import grids, hpl_input, plan, read_solutions, read_triad, variants
-from suite.experiments.linpack import (
+from suite.experiments.linpack_power import power_of, power_of_nodes
+from suite.experiments.linpack_run import (
     LinpackRequest,
     choose_blas,
     measure,
@@ -23,7 +24,6 @@ from suite.experiments.linpack import (
     read_lu,
     refuse_slow,
 )
-from suite.experiments.linpack_power import power_of, power_of_nodes
 from suite.experiments.machine_load import MachineLoad
 from suite.launch.placement import Placement
 from suite.metrics.linpack import (

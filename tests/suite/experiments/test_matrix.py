@@ -17,13 +17,14 @@ from reporter.data.frames import STUDIED
 from suite.bundle.reader import Bundle
 from suite.bundle.study_mark import read_mark
 from suite.catalog.divisions import Division
-from suite.catalog.studies import load_study
+from suite.catalog.study_definitions import load_study
 from suite.errors import SuiteError
 from suite.execution.events import CostEstimated
 from suite.execution.request import PageCache, RunOptions
-from suite.experiments import matrix_runs
+from suite.experiments import planned_runs as matrix_runs
 from suite.experiments.cooling import cool_down, hottest_c, refuse_without_sensor
-from suite.experiments.matrix import (
+from suite.experiments.matrix_cost import estimate
+from suite.experiments.matrix_plan import (
     MatrixDefinition,
     Order,
     PlannedMatrix,
@@ -35,8 +36,7 @@ from suite.experiments.matrix import (
     read_matrix_file,
     with_varied,
 )
-from suite.experiments.matrix_cost import estimate
-from suite.experiments.matrix_runs import resolve_matrix, run_matrix, validate
+from suite.experiments.planned_runs import resolve_planned, run_matrix, validate
 from suite.files.paths import repository_root
 from suite.launch.isolation import Isolation
 from suite.machine.limits import read_limit
@@ -64,14 +64,14 @@ def planned(definition: MatrixDefinition) -> PlannedMatrix:
 
 
 def order_of(matrix: PlannedMatrix) -> list[tuple[str, int]]:
-    return [(run.point.label, run.repetition) for run in matrix.runs]
+    return [(run.label.rpartition(", run ")[0], run.repetition) for run in matrix.runs]
 
 
 def test_a_grid_has_every_combination_and_each_seed_is_a_round() -> None:
     matrix = planned(
         MatrixDefinition(seeds=2, vary=parse_vary(["batch_size=8,16", "framework=fake,pytorch"]))
     )
-    assert [run.point.label for run in matrix.runs[:4]] == [
+    assert [label for label, _ in order_of(matrix)[:4]] == [
         "framework fake, batch_size 8",
         "framework fake, batch_size 16",
         "framework pytorch, batch_size 8",
@@ -154,7 +154,7 @@ def test_every_setting_reaches_its_run() -> None:
     )
     (run,) = planned(MatrixDefinition(seeds=1, points=(values,))).runs
     assert (run.page_cache, run.values.meters) == (PageCache.WARM, "cpu,load")
-    assert run.mode == WantedMode("MAXN", cores="2", gpu_mhz=905, jetson_clocks=True)
+    assert run.values.mode == WantedMode("MAXN", cores="2", gpu_mhz=905, jetson_clocks=True)
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_everything_that_is_wrong_is_said_before_the_first_run(
             fixed=Values(framework="fake", threads=1, meters="rpi5-pmic", cpu_quota=64.0),
         )
     )
-    requests = resolve_matrix(matrix, tmp_path / "out", to_show=True)
+    requests = resolve_planned(matrix, tmp_path / "out", to_show=True)
     monkeypatch.setattr(
         shutil, "disk_usage", lambda place: SimpleNamespace(total=0, used=0, free=0)
     )
@@ -296,7 +296,7 @@ def test_names_of_every_point_are_judged_at_once(tmp_path: Path) -> None:
         MatrixDefinition(seeds=2, vary=Vary(framework=("fake", "pytorhc"), workers=(0, 1000)))
     )
     with pytest.raises(SuiteError) as refused:
-        resolve_matrix(matrix, tmp_path, to_show=True)
+        resolve_planned(matrix, tmp_path, to_show=True)
     assert "did you mean 'pytorch'" in str(refused.value) and "--workers must be between" in str(
         refused.value
     )
@@ -316,8 +316,8 @@ def test_each_run_has_its_power_mode_and_all_is_put_back(
     monkeypatch.setattr("suite.experiments.sweep_runs.run_one", end_the_third)
     monkeypatch.setattr(
         matrix_runs,
-        "resolve_matrix",
-        lambda *given, **named: resolve_matrix(*given, **named, to_show=True),
+        "resolve_planned",
+        lambda *given, **named: resolve_planned(*given, **named, to_show=True),
     )
     matrix = planned(MatrixDefinition(seeds=2, vary=Vary(gpu_mhz=(905, 1377))))
     with pytest.raises(KeyboardInterrupt):
@@ -336,7 +336,7 @@ def test_limits_reach_the_run_and_its_mark(tmp_path: Path, monkeypatch: pytest.M
             seeds=1, vary=Vary(read_mb_s=(5.0, 80.0)), fixed=Values(cpu_quota=0.5, memory_mb=500.0)
         )
     )
-    slow, _ = resolve_matrix(matrix, tmp_path, to_show=True)
+    slow, _ = resolve_planned(matrix, tmp_path, to_show=True)
     assert [limit.setting for limit in slow.limits] == [
         "cpu_quota 0.5",
         "memory_mb 500",
@@ -351,7 +351,7 @@ def test_limits_reach_the_run_and_its_mark(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_neighbours_reach_the_run_and_its_mark(tmp_path: Path) -> None:
-    alone, shared = resolve_matrix(
+    alone, shared = resolve_planned(
         planned(MatrixDefinition(seeds=1, vary=Vary(neighbours=(0, 1)))), tmp_path, to_show=True
     )
     assert (alone.neighbours, shared.neighbours) == (0, 1)
@@ -396,12 +396,12 @@ def test_threads_follow_the_cores_of_the_mode(tmp_path: Path) -> None:
     )
     assert [
         each.training.threads
-        for each in resolve_matrix(matrix, tmp_path, to_show=True, system_root=board)
+        for each in resolve_planned(matrix, tmp_path, to_show=True, system_root=board)
     ] == [8, 4]
     matrix = planned(MatrixDefinition(seeds=1, vary=Vary(cores=("1", "0,2-3"), threads=(2,))))
     assert [
         each.training.threads
-        for each in resolve_matrix(matrix, tmp_path, to_show=True, system_root=board)
+        for each in resolve_planned(matrix, tmp_path, to_show=True, system_root=board)
     ] == [2, 2]
 
 
@@ -491,7 +491,7 @@ def test_what_is_left_is_estimated_from_finished_runs(
     monkeypatch.setenv("SUITE_HOME", str(suite_home))
     first = f"--steps 10 --seeds 1 --output {tmp_path}/first"
     suite.done(f"sweep {LENET} --vary batch_size=8,16 {first}")
-    requests = resolve_matrix(
+    requests = resolve_planned(
         planned(MatrixDefinition(seeds=3, vary=Vary(batch_size=(8, 16)))), tmp_path / "second"
     )
     found = estimate(requests, tmp_path / "second")

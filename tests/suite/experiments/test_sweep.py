@@ -14,10 +14,10 @@ import pytest
 
 from suite.bundle.layout import MANIFEST, RUN
 from suite.catalog.divisions import Division
-from suite.catalog.studies import Variable, load_studies, load_study
+from suite.catalog.study_definitions import Variable, load_studies, load_study
 from suite.errors import SuiteError
 from suite.execution.request import RunOptions
-from suite.experiments.sweep import plan
+from suite.experiments.study_plan import plan
 from suite.files.json_file import read_json, write_json
 from suite.files.paths import repository_root
 from suite.metrics.scaling_model import Scaling
@@ -38,7 +38,7 @@ def test_every_study_plans_its_runs() -> None:
 
 def test_repetitions_of_a_value_lie_apart_in_time() -> None:
     order = [
-        (run.value, run.repetition)
+        (run.point, run.repetition)
         for run in plan(replace(load_study("threads"), repetitions=2), OPTIONS, (), None).runs
     ]
     assert order == [("1", 1), ("2", 1), ("4", 1), ("1", 2), ("2", 2), ("4", 2)]

@@ -150,7 +150,7 @@ def test_an_x86_machine_is_recognised_and_its_run_complies(
     found = identify(machine(tmp_path / "pc", nuc.sample), root)
     assert (found.device, found.evidence) == (nuc, evidence)
 
-    monkeypatch.setattr("suite.catalog.devices.rules_folder", lambda _: root / "rules")
+    monkeypatch.setattr("suite.catalog.definitions.rules_folder", lambda _: root / "rules")
     on_device(good_bundle, nuc, evidence)
     assert check_bundle(good_bundle).findings == ()
 
@@ -159,7 +159,7 @@ def test_a_run_of_another_instruction_set_does_not_fit(
     good_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = with_x86(tmp_path / "checkout", 'dmi = ["NUC11TN"]')
-    monkeypatch.setattr("suite.catalog.devices.rules_folder", lambda _: root / "rules")
+    monkeypatch.setattr("suite.catalog.definitions.rules_folder", lambda _: root / "rules")
     on_device(
         good_bundle, load_device("nuc", root), "/sys/class/dmi/id/product_name holds 'NUC11TNKi5'"
     )

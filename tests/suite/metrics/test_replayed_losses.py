@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from suite.bundle.steps import StepRecords
-from suite.catalog.audit import FLOAT64, AuditTolerances, PairTolerance, load_audit_tolerances
+from suite.catalog.audit_tolerances import (
+    FLOAT64,
+    AuditTolerances,
+    PairTolerance,
+    load_audit_tolerances,
+)
 from suite.errors import FileError, SuiteError
 from suite.metrics.audit_record import badge, contradictions, read_audit
 from suite.metrics.replayed_losses import (

@@ -4,9 +4,8 @@ import enum
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.catalog.definitions import load_all, load_one
+from suite.catalog.definitions import Definitions
 from suite.errors import SuiteError
-from suite.files.paths import rules_folder
 
 
 class Variable(str, enum.Enum):
@@ -53,21 +52,16 @@ class StudyDefinition:
         return self.names or tuple(map(str, self.numbers))
 
 
-def folder(root: Path | None = None) -> Path:
-    """The folder of the definitions."""
-    return rules_folder(root) / "studies"
+DEFINITIONS = Definitions("studies", StudyDefinition, "study", "studies")
+load_studies = DEFINITIONS.load_all
 
 
 def load_study(name: str, root: Path | None = None) -> StudyDefinition:
     """The study of this name; raises SuiteError with the nearest name if there is none."""
-    definition = load_one(folder(root), StudyDefinition, "study", name, "studies")
+    definition = DEFINITIONS.load(name, root)
     if bool(definition.numbers) == bool(definition.names):
         raise SuiteError(
-            f"{folder(root) / name}.toml: give the study's values as either numbers or names."
+            f"{DEFINITIONS.folder(root) / name}.toml: give the study's values as either numbers or"
+            " names."
         )
     return definition
-
-
-def load_studies(root: Path | None = None) -> tuple[StudyDefinition, ...]:
-    """All studies, sorted by name."""
-    return load_all(folder(root), StudyDefinition)

@@ -1,19 +1,25 @@
-"""`suite linpack`: the LINPACK rate of a machine or cluster, to compare the training rate with."""
+"""`suite linpack`: the LINPACK rate of a machine or cluster, to compare the training rate with; and
+the study of it, `suite sweep --study linpack`."""
 
+import sys
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import psutil
 import typer
 
+from suite.catalog.linpack_definition import load_linpack
 from suite.cli.json_output import print_json
-from suite.cli.options import AGENT_HELP
+from suite.cli.options import AGENT_HELP, TrainingOptions
+from suite.cli.results import figure_text
 from suite.errors import SuiteError
-from suite.experiments.linpack import MAX_FOREIGN_SHARE, LinpackRequest, measure
-from suite.launch.placement import place
+from suite.experiments.linpack_run import MAX_FOREIGN_SHARE, LinpackRequest, measure
+from suite.experiments.linpack_sweep import LinpackSweep, planned_nodes, run_linpack_study
+from suite.launch.placement import Placement, place
 from suite.metrics.linpack import THRESHOLD, Linpack
+from suite.metrics.linpack_study import STUDY, LinpackStudy
 
 
 def linpack(
@@ -60,13 +66,21 @@ def linpack(
         raise SuiteError(
             "--scipy runs one process on this machine; leave --xhpl, --hostfile and --ranks out."
         )
-    placement = place(nodes, hostfile, ranks or psutil.cpu_count(logical=False) or 1, launch_agent)
+    placement = _placement(nodes, hostfile, ranks, launch_agent)
     record = measure(output, LinpackRequest(placement, xhpl, size, scipy, allow_busy=allow_busy))
     if json:
-        print_json("linpack", {"path": str(output), **asdict(record)})
+        print_json("linpack", {"path": output, **vars(record)})
         return
     print("\n".join(_lines(record)))
     print(f"The record is {output}.")
+
+
+def _placement(
+    nodes: int | None, hostfile: Path | None, ranks: int | None, launch_agent: str | None
+) -> Placement:
+    """The hosts, with a rank per core unless another number is asked for."""
+    ranks_per_node = psutil.cpu_count(logical=False) or 1 if ranks is None else ranks
+    return place(nodes, hostfile, ranks_per_node, launch_agent)
 
 
 def _lines(record: Linpack) -> Iterator[str]:
@@ -102,3 +116,66 @@ def _lines(record: Linpack) -> Iterator[str]:
             f"per watt: {power.gflops_per_watt:.4g} GFLOPS, {power.energy_j:.4g} J{interval} while"
             f" solving ({power.method})"
         )
+
+
+def linpack_study(
+    training: TrainingOptions,
+    nodes: str | None,
+    repetitions: int | None,
+    size: int | None,
+    allow_busy: bool,
+    output: Path | None,
+) -> None:
+    """Run the study (`suite sweep --study linpack`) and print its points."""
+    chosen = whole_numbers(nodes)
+    placement = _placement(None, training.hostfile, training.ranks_per_node, training.launch_agent)
+    definition = planned_nodes(load_linpack(), placement, chosen)
+    if repetitions is not None:
+        definition = replace(definition, repetitions=repetitions)
+    directory = (output or Path("runs/linpack-study")).absolute()
+    study = run_linpack_study(
+        LinpackSweep(definition, placement, size, allow_busy),
+        directory,
+        lambda line: print(line, file=sys.stderr),
+    )
+    if training.json:
+        print_json("linpack-study", {"path": directory / STUDY, **vars(study)})
+        return
+    print("\n".join(table(study)))
+    print(
+        f"\n{study.sentence}\nThe study is {directory / STUDY}; its records are in the same folder."
+    )
+
+
+def table(study: LinpackStudy) -> Iterator[str]:
+    """Lines for a person: the points, and the study's notes."""
+    rates = f"{'GFLOPS':>16} {'efficiency':>14} {'of peak':>9}"
+    yield (
+        f"{'nodes':>5} {'ranks':>5} {'order':>7} {'block':>5} {'grid':>7} {rates} {'J':>9}"
+        f" {'GFLOPS/W':>9} {'GB/s a node':>12}"
+    )
+    for point in study.points:
+        problem, grid = point.problem, f"{point.problem.rows} x {point.problem.columns}"
+        shown = (
+            figure_text(point.peak_share, 100, " %"),
+            figure_text(point.energy_j),
+            figure_text(point.gflops_per_watt),
+            figure_text(point.triad_gb_s),
+        )
+        peak, energy, rate, bandwidth = shown
+        rates = f"{figure_text(point.gflops):>16} {figure_text(point.efficiency, 100, ' %'):>14}"
+        yield (
+            f"{point.nodes:5} {point.ranks:5} {problem.size:7} {problem.block:5} {grid:>7} {rates}"
+            f" {peak:>9} {energy:>9} {rate:>9} {bandwidth:>12}"
+        )
+    yield from study.notes
+
+
+def whole_numbers(text: str | None) -> tuple[int, ...] | None:
+    """Numbers as 1,2,4; raises SuiteError for anything else."""
+    try:
+        return (
+            None if text is None else tuple(int(word) for word in text.split(",") if word.strip())
+        )
+    except ValueError as error:
+        raise SuiteError(f"--nodes {text!r} is not a list of numbers; write 1,2,4.") from error

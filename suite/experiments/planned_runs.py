@@ -1,5 +1,5 @@
-"""Makes the runs of a matrix that are missing or broken, in their power modes, and computes it. All
-is validated before the first run."""
+"""Makes the runs of a study or a matrix that are missing or broken, in their power modes, and
+computes it. All is validated before the first run."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from suite.bundle.study_mark import READ_MB_S, StudyMark
+from suite.bundle.study_mark import READ_MB_S
 from suite.catalog.power import load_power_rules, power_sources
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
@@ -26,8 +26,10 @@ from suite.experiments.before_runs import (
 )
 from suite.experiments.cooling import cool_down, refuse_without_sensor
 from suite.experiments.little_memory import checks_of_memory
-from suite.experiments.matrix import LIMITS, MatrixRun, PlannedMatrix
 from suite.experiments.matrix_cost import estimate
+from suite.experiments.matrix_plan import LIMITS, PlannedMatrix
+from suite.experiments.planned import AnyPlanned, PlannedRun
+from suite.experiments.study_plan import Sweep
 from suite.experiments.sweep_runs import are_done, run_all
 from suite.launch.isolation import refuse_isolation
 from suite.machine.limits import (
@@ -44,6 +46,7 @@ from suite.machine.modes.places import SYSTEM
 from suite.machine.modes.wanted import WantedMode, cores_on_line
 from suite.meters.registry import chosen_meters, left_out_meters, refuse_absent_meters
 from suite.metrics.matrix import MATRICES, MATRIX, Matrix, analyse_matrix
+from suite.metrics.study import STUDY, SWEEP, Study, StudyPlan, analyse
 
 LIMIT_OF: Mapping[str, Callable[[float], Limit]] = {
     "cpu_quota": cpu_quota,
@@ -54,18 +57,20 @@ LIMIT_OF: Mapping[str, Callable[[float], Limit]] = {
 
 def run_matrix(
     matrix: PlannedMatrix,
-    directory: Path,
+    output: str | Path,
     *,
     command: tuple[str, ...] | None = None,
     progress: Progress = silent,
     system_root: Path = SYSTEM,
 ) -> Matrix:
-    """Make every run of the matrix below ``directory`` and write ``matrix.json`` there. Resumable:
+    """Make every run of the matrix below ``output`` and write ``matrix.json`` there. Resumable:
     call it again to continue.
 
-    Raises SuiteError with everything that is wrong, before the first run starts, and while another
-    command makes runs of this folder; then as ``run_one``.
+    Power modes that the matrix varies are put back at the end. Raises SuiteError with everything
+    that is wrong, before the first run starts, and while another command makes runs of this folder;
+    then as ``run_one``.
     """
+    directory = Path(output)
     requests = validated(matrix, directory, system_root)
     with held(directory):
         say_left_over(matrix, directory, progress)
@@ -73,6 +78,29 @@ def run_matrix(
         computed = analyse_matrix(directory, matrix.plan)
         MATRICES.write(directory, computed.to_dict())
     return computed
+
+
+def run_sweep(
+    sweep: Sweep,
+    output: str | Path,
+    *,
+    command: tuple[str, ...] | None = None,
+    progress: Progress = silent,
+) -> Study:
+    """Make every run of the study below ``output`` and write ``study.json`` there. Resumable:
+    call it again to continue.
+
+    A broken or unfinished run is made again. Raises as :func:`run_matrix`, and where a whole run of
+    another request occupies a run's folder.
+    """
+    directory = Path(output)
+    requests = validated(sweep, directory)
+    with held(directory):
+        labels = [run.label for run in sweep.runs]
+        run_all(requests, labels, are_done(requests), command, progress)
+        study = analyse(directory, sweep.plan)
+        SWEEP.write(directory, study.to_dict())
+    return study
 
 
 def say_left_over(matrix: PlannedMatrix, directory: Path, progress: Progress) -> None:
@@ -92,12 +120,12 @@ def say_left_over(matrix: PlannedMatrix, directory: Path, progress: Progress) ->
 
 
 def validated(
-    matrix: PlannedMatrix, directory: Path, system_root: Path = SYSTEM
+    planned: AnyPlanned, directory: Path, system_root: Path = SYSTEM
 ) -> tuple[RunRequest, ...]:
-    """The request of every run; raises SuiteError as :func:`resolve_matrix` and
+    """The request of every run; raises SuiteError as :func:`resolve_planned` and
     :func:`validate`."""
-    requests = resolve_matrix(matrix, directory, system_root=system_root)
-    validate(matrix, requests, directory, system_root)
+    requests = resolve_planned(planned, directory, system_root=system_root)
+    validate(planned, requests, directory, system_root)
     return requests
 
 
@@ -120,7 +148,7 @@ def make_runs(
     with _modes(matrix, bool(missing), system_root) as set_mode:
 
         def prepare(index: int) -> None:
-            set_mode(matrix.runs[index].mode)
+            set_mode(matrix.runs[index].values.mode)
             if matrix.cool_to_c is not None:
                 to_c = matrix.cool_to_c
                 cool_down(
@@ -130,11 +158,12 @@ def make_runs(
                     system_root,
                 )
 
-        run_all(requests, matrix.labels, are_kept, command, progress, prepare)
+        labels = [run.label for run in matrix.runs]
+        run_all(requests, labels, are_kept, command, progress, prepare)
 
 
-def resolve_matrix(
-    matrix: PlannedMatrix, directory: Path, *, to_show: bool = False, system_root: Path = SYSTEM
+def resolve_planned(
+    planned: AnyPlanned, directory: Path, *, to_show: bool = False, system_root: Path = SYSTEM
 ) -> tuple[RunRequest, ...]:
     """The request of every run, in the order in which they are made. Raises SuiteError with every
     distinct problem; ``to_show`` needs no data.
@@ -144,27 +173,28 @@ def resolve_matrix(
     offer = read_offer(system_root)
     found: list[RunRequest] = []
     refuse_at_once(
-        lambda run=run: found.append(_request(matrix, run, directory, to_show, offer))  # type: ignore[misc]
-        for run in matrix.runs
+        lambda run=run: found.append(_request(run, directory, to_show, offer))  # type: ignore[misc]
+        for run in planned.runs
     )
     return tuple(found)
 
 
 def validate(
-    matrix: PlannedMatrix,
+    planned: AnyPlanned,
     requests: Sequence[RunRequest],
     directory: Path,
     system_root: Path = SYSTEM,
 ) -> None:
-    """Raise SuiteError with everything that would end the matrix later: environments, memory, disk,
+    """Raise SuiteError with everything that would end the runs later: environments, memory, disk,
     power modes, rights, sensors."""
-    values = [run.values.given for run in matrix.runs]
+    values = [run.values.given for run in planned.runs]
+    kind = STUDY if isinstance(planned.plan, StudyPlan) else MATRIX
     memory_mb = [given.get("memory_mb") for given in values]
     frameworks = [request.framework for request in requests]
     checks: list[Check] = [
-        partial(refuse_folder, directory, MATRIX, matrix.plan.variables),
+        partial(refuse_folder, directory, kind, planned.variables),
         *checks_of_runs(requests, directory),
-        *(partial(refuse_mode, mode, system_root) for mode in _distinct_modes(matrix)),
+        *(partial(refuse_mode, mode, system_root) for mode in _distinct_modes(planned)),
         *(
             partial(refuse_limit, limit, system_root)
             for limit in dict.fromkeys(limit for request in requests for limit in request.limits)
@@ -177,9 +207,9 @@ def validate(
             for kind_and_ranks in {(request.isolation, request.ranks) for request in requests}
         ),
     ]
-    if matrix.cool_to_c is not None:
+    if planned.cool_to_c is not None:
         checks.append(partial(refuse_without_sensor, system_root))
-    if matrix.needs_power:
+    if planned.needs_power:
         checks.append(partial(_refuse_without_power, requests))
     refuse_at_once(checks)
 
@@ -189,20 +219,14 @@ def _each(values: Sequence[Mapping[str, Any]], name: str) -> dict[Any, None]:
     return dict.fromkeys(given[name] for given in values if name in given)
 
 
-def _request(
-    matrix: PlannedMatrix, run: MatrixRun, directory: Path, to_show: bool, offer: Offer
-) -> RunRequest:
-    settings = {setting.name: setting.value for setting in run.point.settings}
-    for name, value in _limited(run).items():  # no other record of the run has them
-        settings.setdefault(name, f"{value:g}")
-    mark = StudyMark(matrix.plan.title, tuple(settings.items()), matrix.plan.warm_up_steps)
+def _request(run: PlannedRun, directory: Path, to_show: bool, offer: Offer) -> RunRequest:
     options = run.options
     if (
         options.threads is None
         and load_workload(options.workload).threads is None
-        and not run.mode.is_empty
+        and not run.values.mode.is_empty
     ):
-        options = replace(options, threads=cores_on_line(run.mode, offer))
+        options = replace(options, threads=cores_on_line(run.values.mode, offer))
     request = resolve_options(options, directory / run.folder, as_published=to_show)
     limits = tuple(_limits(run, request.data_directory))
     left_out = left_out_meters(run.values.meters)
@@ -210,21 +234,17 @@ def _request(
         request,
         page_cache=run.page_cache,
         left_out=left_out,
-        study=mark,
+        study=run.mark,
         limits=limits,
         isolation=run.values.isolation,
         neighbours=run.values.neighbours or 0,
     )
 
 
-def _limits(run: MatrixRun, data: Path) -> Iterator[Limit]:
-    for name, value in _limited(run).items():
-        yield read_limit(value, data) if name == READ_MB_S else LIMIT_OF[name](value)
-
-
-def _limited(run: MatrixRun) -> dict[str, float]:
-    """The limits of the run, by name."""
-    return {name: value for name, value in run.values.given.items() if name in LIMITS}
+def _limits(run: PlannedRun, data: Path) -> Iterator[Limit]:
+    for name, value in run.values.given.items():
+        if name in LIMITS:
+            yield read_limit(value, data) if name == READ_MB_S else LIMIT_OF[name](value)
 
 
 @contextmanager
@@ -233,15 +253,16 @@ def _modes(
 ) -> Iterator[Callable[[WantedMode], None]]:
     """A function that sets a run's power mode; of a matrix that varies none, one that does
     nothing."""
-    if not (matrix.sets_modes and is_needed):
+    if not (_distinct_modes(matrix) and is_needed):
         yield lambda wanted: None
         return
     with held_modes(system_root) as apply:
         yield apply
 
 
-def _distinct_modes(matrix: PlannedMatrix) -> tuple[WantedMode, ...]:
-    return tuple(dict.fromkeys(run.mode for run in matrix.runs if not run.mode.is_empty))
+def _distinct_modes(planned: AnyPlanned) -> tuple[WantedMode, ...]:
+    modes = (run.values.mode for run in planned.runs)
+    return tuple(dict.fromkeys(mode for mode in modes if not mode.is_empty))
 
 
 def _refuse_without_power(requests: Sequence[RunRequest]) -> None:

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from suite.bundle.layout import MANIFEST
-from suite.catalog.linpack import LinpackDefinition
+from suite.catalog.linpack_definition import LinpackDefinition
 from suite.errors import SuiteError
 from suite.experiments import hpl
-from suite.experiments.linpack import LinpackRequest, measure, smallest_available_bytes
+from suite.experiments.linpack_run import LinpackRequest, measure, smallest_available_bytes
 from suite.launch.placement import Placement
 from suite.metrics.linpack import Linpack, read_linpack
 from suite.metrics.linpack_study import LINPACK_STUDY, LinpackStudy, analyse, folder_name
@@ -48,7 +48,7 @@ def planned_nodes(
 
 def run_linpack_study(sweep: LinpackSweep, directory: Path, say: Say) -> LinpackStudy:
     """Make every run that is missing below ``directory`` and write the study; raises SuiteError as
-    :func:`suite.experiments.linpack.measure`."""
+    :func:`suite.experiments.linpack_run.measure`."""
     directory.mkdir(parents=True, exist_ok=True)
     for nodes in sweep.definition.nodes:
         placement = replace(sweep.placement, hosts=sweep.placement.hosts[:nodes])

@@ -1,7 +1,6 @@
 """`suite reference-points make|show|compare`."""
 
 import math
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -10,9 +9,8 @@ import typer
 from suite import api
 from suite.catalog.reference_points import ReferencePoint, load_points, write_points
 from suite.catalog.workloads import load_workload
-from suite.cli.completion import workload_names
 from suite.cli.json_output import print_json, print_rows
-from suite.cli.options import Json
+from suite.cli.options import Json, WorkloadName
 from suite.metrics.convergence import (
     INTERVAL_LEVEL,
     LEVEL,
@@ -22,10 +20,7 @@ from suite.metrics.convergence import (
     show_epochs,
 )
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Make, show and compare reference points (epochs that the reference runs need).",
-)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()
@@ -46,7 +41,7 @@ def make(
     points = api.make_reference_points(runs)
     written = write_points(points)
     if json:
-        print_rows("reference-points-make", [{"path": str(path)} for path in written])
+        print_rows("reference-points-make", [{"path": path} for path in written])
         return
     for point in points:
         print(
@@ -61,10 +56,7 @@ def make(
 
 @app.command()
 def show(
-    workload: Annotated[
-        str,
-        typer.Argument(autocompletion=workload_names, help="Workload (`suite list workloads`)."),
-    ],
+    workload: WorkloadName,
     runs: Annotated[int, typer.Option(min=1, help="Number of runs in an entry.")] = 3,
     json: Json = False,
 ) -> None:
@@ -124,7 +116,7 @@ def compare(
             "epochs_to_target": list(map(plain_epochs, epochs)),
             "reference": list(map(plain_epochs, point.epochs)),
         }
-        print_json("reference-points-compare", {**values, "level": LEVEL, **asdict(found)})
+        print_json("reference-points-compare", {**values, "level": LEVEL, **vars(found)})
         return
     print(
         f"epochs to the target: {', '.join(map(show_epochs, epochs))}; the reference's:"

@@ -1,49 +1,22 @@
 """Plans the runs of a study from its definition."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
-from suite.catalog.studies import StudyDefinition, Variable, load_study
+from suite.bundle.study_mark import StudyMark
+from suite.catalog.study_definitions import StudyDefinition, Variable, load_study
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 from suite.execution.request import RunOptions
 from suite.execution.resolve import choose_data, chosen_framework
+from suite.experiments.planned import Planned, PlannedRun
 from suite.launch.child_environment import usable_cores
 from suite.launch.placement import Placement
 from suite.metrics.scaling_model import Scaling
-from suite.metrics.study import StudyPlan, folder_name
+from suite.metrics.study import StudyPlan
 
-
-@dataclass(frozen=True)
-class PlannedRun:
-    """One run of a study: its value, its repetition (from 1) and the options of `suite run`."""
-
-    value: str
-    repetition: int
-    options: RunOptions
-
-    @property
-    def folder(self) -> str:
-        """Its directory, relative to the study's."""
-        return folder_name(self.value, self.repetition)
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """A planned study; its runs are ordered so that repetitions of a value lie far apart in
-    time."""
-
-    plan: StudyPlan
-    runs: tuple[PlannedRun, ...]
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """A name for each run, for progress messages."""
-        return tuple(
-            f"{self.plan.varied} {run.value}, run {run.repetition} of {self.plan.repetitions}"
-            for run in self.runs
-        )
+Sweep = Planned[StudyPlan]
 
 
 def choose(
@@ -106,18 +79,10 @@ def plan(
     base = _with_fixed(definition, options)
     if scaling is not None:
         base = replace(base, threads=base.threads or _threads(base, definition, hosts))
-    planned = tuple(
-        PlannedRun(
-            value,
-            repetition,
-            replace(
-                _with_value(base, definition.variable, value, hosts, scaling),
-                seed=base.seed + repetition - 1,
-            ),
-        )
-        for repetition in range(1, definition.repetitions + 1)
+    of_value = {
+        value: _with_value(base, definition.variable, value, hosts, scaling)
         for value in definition.values
-    )
+    }
     data = choose_data(load_workload(base.workload), base.data).name
     framework = (
         ", ".join(definition.values)
@@ -137,7 +102,25 @@ def plan(
         data=data,
         hosts=len(hosts),
     )
-    return Sweep(study_plan, planned)
+    varied, repetitions = study_plan.varied, range(1, definition.repetitions + 1)
+    return Planned(
+        study_plan,
+        tuple(
+            PlannedRun(
+                value,
+                repetition,
+                f"{varied} {value}, run {repetition} of {definition.repetitions}",
+                StudyMark(
+                    study_plan.heading,
+                    ((varied.replace(" ", "_"), value),),
+                    definition.warm_up_steps,
+                ),
+                replace(of_value[value], seed=base.seed + repetition - 1),
+            )
+            for repetition in repetitions
+            for value in definition.values
+        ),
+    )
 
 
 def _with_fixed(definition: StudyDefinition, options: RunOptions) -> RunOptions:

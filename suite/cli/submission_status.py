@@ -17,9 +17,7 @@ from suite.errors import Reported, SuiteError
 from suite.submission.objections import Objection, ObjectionState
 
 MAX_PLACES = 3
-app = typer.Typer(
-    no_args_is_help=True, help="List submissions with what a reviewer still has to decide."
-)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()
@@ -119,31 +117,20 @@ def _sum(states: Sequence[SubmissionStatus]) -> str:
 def _plain(state: SubmissionStatus) -> dict[str, Any]:
     declaration, judged_by = state.declaration, state.round
     return {
-        "path": str(state.path),
-        "round": None if judged_by is None else judged_by.name,
-        "round_closed": None if judged_by is None else judged_by.closed,
-        "organization": None if declaration is None else declaration.organization,
-        "availability": None if declaration is None else declaration.availability.value,
+        "path": state.path,
+        "round": judged_by and judged_by.name,
+        "round_closed": judged_by and judged_by.closed,
+        "organization": declaration and declaration.organization,
+        "availability": declaration and declaration.availability,
         "runs": state.runs,
         "complies": state.complies,
         "violations": dict(state.violations),
-        "to_review": [_plain_point(point) for point in state.points],
+        "to_review": state.points,
         "objections": [
             _plain_objection(name, objection) for name, objection in state.objections.items()
         ],
-        "withdrawals": [{"where": each.where, "reason": each.reason} for each in state.withdrawals],
-        "could_not_judge": list(state.broken),
-    }
-
-
-def _plain_point(point: ReviewPoint) -> dict[str, Any]:
-    severity = None if point.severity is None else point.severity.value
-    return {
-        "kind": point.kind.value,
-        "where": list(point.where),
-        "sentence": point.sentence,
-        "rule": point.rule,
-        "severity": severity,
+        "withdrawals": state.withdrawals,
+        "could_not_judge": state.broken,
     }
 
 
@@ -151,6 +138,6 @@ def _plain_objection(name: str, objection: Objection) -> dict[str, Any]:
     named = ("date", "by", "against", "record", "text", "run", "decision", "decided_by")
     return {
         "file": name,
-        "state": objection.state.value,
+        "state": objection.state,
         **{key: getattr(objection, key) for key in named},
     }

@@ -11,22 +11,9 @@ import typer
 from suite import api
 from suite.cli.json_output import print_json
 from suite.cli.options import Json, with_options
-from suite.cli.power_modes import list_modes, restore_power, set_power, show
+from suite.cli.power_modes import app
 from suite.metrics.traces.attaching import COVERAGES, Attachment
 from suite.metrics.traces.sniffing import TraceOptions
-
-HELP = (
-    "Set power modes and put them back; attach the trace of an external power meter to a finished"
-    " run."
-)
-app = typer.Typer(no_args_is_help=True, help=HELP)
-for name, command in (
-    ("list", list_modes),
-    ("show", show),
-    ("set", set_power),
-    ("restore", restore_power),
-):
-    app.command(name)(command)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +153,7 @@ def _plain(bundle: Path, found: Attachment, energy: object) -> dict[str, object]
         "averaged": trace.averaged,
     }
     return {
-        "bundle": str(bundle),
+        "bundle": bundle,
         "understood": found.understood,
         "trace": counts,
         "fit": found.fit.to_dict(),

@@ -14,23 +14,20 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from suite.bundle.study_mark import MAX_LENGTH, READ_MB_S
+from suite.bundle.study_mark import MAX_LENGTH, READ_MB_S, StudyMark
 from suite.catalog.divisions import Division
-from suite.catalog.precisions import Precision
-from suite.catalog.studies import StudyDefinition, Variable
-from suite.catalog.timings import Timing
+from suite.catalog.study_definitions import StudyDefinition, Variable
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
-from suite.execution.request import Accelerator, Collective, PageCache, RunOptions
+from suite.execution.request import RunOptions
 from suite.execution.resolve import choose_data
 from suite.execution.run_records import local_redactor
+from suite.experiments.planned import Planned, PlannedRun, Values, given_values
 from suite.files.redaction import Redactor
 from suite.files.schema import from_plain
 from suite.files.toml_file import read_table
 from suite.launch.isolation import Isolation
-from suite.machine.modes.wanted import WantedMode
 from suite.metrics.matrix import MatrixPlan, MatrixPointPlan, Setting, words_of
-from suite.metrics.study import folder_name
 
 MAX_RUNS = 100_000
 WARM_UP_STEPS = 5
@@ -50,80 +47,6 @@ class Order(str, enum.Enum):
 
     INTERLEAVED = "interleaved"
     SHUFFLED = "shuffled"
-
-
-@dataclass(frozen=True)
-class Values:
-    """One value of each setting; None: the workload's or machine's own.
-
-    ``data`` may be NAME=FOLDER, for a copy on another storage medium. ``nodes`` is a number of the
-    hostfile's first hosts. ``page_cache`` is cold or warm. ``meters`` is as `suite run --meters`
-    takes it. ``cpu_quota`` limits the implementation to the CPU time of N cores, as 0.5,
-    ``memory_mb`` to 10^6 bytes of memory, ``read_mb_s`` its reads from the data's disk to 10^6
-    bytes a second: a slower storage medium, emulated. ``neighbours`` is how many further trainings
-    of the same request run beside it. ``power_mode`` and what follows it are as `suite power set`
-    takes them.
-    """
-
-    workload: str | None = None
-    framework: str | None = None
-    data: str | None = None
-    batch_size: int | None = None
-    epochs: int | None = None
-    steps: int | None = None
-    learning_rate: float | None = None
-    threads: int | None = None
-    workers: int | None = None
-    prefetch: int | None = None
-    accelerator: Accelerator | None = None
-    precision: Precision | None = None
-    timing: Timing | None = None
-    collective: Collective | None = None
-    nodes: int | None = None
-    page_cache: PageCache | None = None
-    meters: str | None = None
-    cpu_quota: float | None = None
-    memory_mb: float | None = None
-    read_mb_s: float | None = None
-    neighbours: int | None = None
-    isolation: Isolation | None = None
-    power_mode: str | None = None
-    cores: str | None = None
-    cpu_mhz: int | None = None
-    gpu_mhz: int | None = None
-    emc_mhz: int | None = None
-    governor: str | None = None
-    turbo: str | None = None
-    fan: str | None = None
-    jetson_clocks: bool | None = None
-
-    @property
-    def given(self) -> dict[str, Any]:
-        """The settings that have a value."""
-        return _given(self)
-
-    @property
-    def mode(self) -> WantedMode:
-        """The power mode among them."""
-        return WantedMode(mode=self.power_mode, **self.among(WantedMode))
-
-    def among(self, kind: type) -> dict[str, Any]:
-        """The given settings that a dataclass has, too."""
-        names = {each.name for each in dataclasses.fields(kind)}
-        return {name: value for name, value in self.given.items() if name in names}
-
-    def text(self, name: str) -> str:
-        """A value in words, as it is typed."""
-        value = getattr(self, name)
-        if isinstance(value, enum.Enum):
-            return str(value.value)
-        return (
-            str(value).lower()
-            if isinstance(value, bool)
-            else f"{value:g}"
-            if isinstance(value, float)
-            else str(value)
-        )
 
 
 _KINDS = {name: typing.get_args(hint)[0] for name, hint in typing.get_type_hints(Values).items()}
@@ -161,48 +84,10 @@ class MatrixDefinition:
     needs_power: bool = False
     vary: Vary = field(default_factory=Vary)
     points: tuple[Values, ...] = ()
-    fixed: Values = Values()
+    fixed: Values = field(default_factory=Values)
 
 
-@dataclass(frozen=True)
-class MatrixRun:
-    """One run of a matrix: its point, its repetition (from 1), the options of `suite run`, and the
-    values, some of which options do not have."""
-
-    point: MatrixPointPlan
-    repetition: int
-    options: RunOptions
-    mode: WantedMode
-    page_cache: PageCache
-    values: Values
-
-    @property
-    def folder(self) -> str:
-        """Its directory, relative to the matrix's."""
-        return folder_name(self.point.name, self.repetition)
-
-
-@dataclass(frozen=True)
-class PlannedMatrix:
-    """A planned matrix: its runs in the order in which they are made."""
-
-    plan: MatrixPlan
-    runs: tuple[MatrixRun, ...]
-    cool_to_c: float | None = None
-    cool_timeout_s: float = 900.0
-    needs_power: bool = False
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """A name for each run, for progress messages."""
-        return tuple(
-            f"{run.point.label}, run {run.repetition} of {self.plan.seeds}" for run in self.runs
-        )
-
-    @property
-    def sets_modes(self) -> bool:
-        """Whether a run needs another power mode than the machine's."""
-        return any(not run.mode.is_empty for run in self.runs)
+PlannedMatrix = Planned[MatrixPlan]
 
 
 def read_matrix_file(path: Path) -> MatrixDefinition:
@@ -264,7 +149,7 @@ def matrix_of_study(study: StudyDefinition) -> MatrixDefinition:
             " vary nodes in a matrix of your own."
         )
     vary = parse_vary([f"{study.variable.value}={','.join(study.values)}"])
-    fixed = Values(**_given(study.fixed))
+    fixed = Values(**given_values(study.fixed))
     return MatrixDefinition(
         title=study.title,
         seeds=study.repetitions,
@@ -277,8 +162,8 @@ def matrix_of_study(study: StudyDefinition) -> MatrixDefinition:
 def with_varied(definition: MatrixDefinition, vary: Any) -> MatrixDefinition:
     """The matrix with more varied settings, which replace its fixed ones; raises SuiteError for one
     that it varies already."""
-    more = _given(vary)
-    twice = next((name for name in more if name in _given(definition.vary)), None)
+    more = given_values(vary)
+    twice = next((name for name in more if name in given_values(definition.vary)), None)
     if twice is not None:
         raise SuiteError(f"{twice} is varied by the study already; give its values by --values.")
     return replace(
@@ -301,6 +186,8 @@ def plan_matrix(
     _validate(definition)
     chosen = list(_chosen(definition))
     variables = tuple(name for name in _KINDS if any(name in values.given for values in chosen))
+    title = definition.title or f"Matrix of {' x '.join(map(words_of, variables))}"[:MAX_LENGTH]
+    definition = replace(definition, title=title)
     redactor = local_redactor()  # a folder of ``data`` may name a person
     points = [
         _Point(
@@ -334,7 +221,7 @@ def plan_matrix(
     )
     first = runs[0].options
     plan = MatrixPlan(
-        title=definition.title or f"Matrix of {' x '.join(map(words_of, variables))}"[:MAX_LENGTH],
+        title=title,
         workload=", ".join(dict.fromkeys(run.options.workload for run in runs)),
         data=choose_data(load_workload(first.workload), first.data).name,
         variables=variables,
@@ -356,7 +243,7 @@ class _Point:
 
 
 def _validate(definition: MatrixDefinition) -> None:
-    varied = _given(definition.vary)
+    varied = given_values(definition.vary)
     if bool(varied) == bool(definition.points):
         raise SuiteError(
             "A matrix varies settings (--vary NAME=A,B, or [vary] in its file) or lists its"
@@ -399,7 +286,7 @@ def _chosen(definition: MatrixDefinition) -> Iterator[Values]:
     if definition.points:
         yield from definition.points
         return
-    varied = _given(definition.vary)
+    varied = given_values(definition.vary)
     count = math.prod(map(len, varied.values()))
     drawn: Sequence[int] = range(count)
     if definition.random is not None:
@@ -465,7 +352,7 @@ def _run(
     base: RunOptions,
     definition: MatrixDefinition,
     hosts: tuple[str, ...],
-) -> MatrixRun:
+) -> PlannedRun:
     values = point.values
     changes = values.among(RunOptions)
     options = replace(base, **changes, seed=definition.first_seed + repetition - 1)
@@ -497,14 +384,14 @@ def _run(
             f"The first {definition.warm_up_steps} steps are warm-up and count in no figure; ask"
             " for more --steps than that."
         )
-    page_cache = values.page_cache or PageCache.COLD
-    return MatrixRun(point.plan, repetition, options, values.mode, page_cache, values)
+    settings = {setting.name: setting.value for setting in point.plan.settings}
+    for name in LIMITS:  # no other record of the run has them
+        if name in values.given:
+            settings.setdefault(name, values.text(name))
+    mark = StudyMark(definition.title or "", tuple(settings.items()), definition.warm_up_steps)
+    label = f"{point.plan.label}, run {repetition} of {definition.seeds}"
+    return PlannedRun(point.plan.name, repetition, label, mark, options, values)
 
 
 def _merged(fixed: Values, values: Values) -> Values:
     return replace(fixed, **values.given)
-
-
-def _given(settings: Any) -> dict[str, Any]:
-    """The fields of a dataclass that have a value, or values."""
-    return {name: value for name, value in vars(settings).items() if value not in (None, ())}

@@ -1,6 +1,6 @@
 """`suite sweep --vary` and `suite sweep --file`: a matrix of settings."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,13 +9,14 @@ import typer
 
 from reference_impls.contract import request_to_dict
 from suite import api
-from suite.api import Division
+from suite.api import Division, RunOptions
 from suite.cli.json_output import print_json, print_rows
 from suite.cli.options import TrainingOptions
+from suite.cli.results import figure_text
 from suite.cli.watching import watcher
 from suite.errors import SuiteError
 from suite.execution.request import RunRequest
-from suite.experiments.matrix import (
+from suite.experiments.matrix_plan import (
     MatrixDefinition,
     Order,
     PlannedMatrix,
@@ -24,11 +25,11 @@ from suite.experiments.matrix import (
     read_matrix_file,
     with_varied,
 )
-from suite.experiments.matrix_runs import resolve_matrix, validate
+from suite.experiments.planned_runs import resolve_planned, validate
 from suite.files.typed import typed
 from suite.launch.placement import Placement, read_hosts
-from suite.metrics.figure import Figure
 from suite.metrics.matrix import MATRIX, Matrix
+from suite.metrics.study import Study
 
 _DEFAULT = MatrixDefinition()
 
@@ -139,24 +140,16 @@ class MatrixOptions:
         return found
 
 
-@dataclass(frozen=True)
-class MatrixPlace:
-    """What a matrix shares with a study: division, workload, the folder of its runs, and the study
-    that it varies further (None: none)."""
-
-    division: Division
-    workload: str | None
-    output: Path | None
-    study: MatrixDefinition | None
-
-
-def sweep_matrix(matrix: MatrixOptions, training: TrainingOptions, place: MatrixPlace) -> None:
-    """Plan the matrix, make its runs and show its points."""
-    definition = _with_typed(
-        matrix.definition(training, place.division, place.workload, place.study), training
-    )
-    if matrix.boards is not None:
-        _on_boards(matrix.boards, definition, training, place)
+def sweep_matrix(
+    definition: MatrixDefinition,
+    training: TrainingOptions,
+    boards: Path | None,
+    output: Path | None,
+) -> None:
+    """Plan the matrix, make its runs, here or on the boards of a file, and show its points."""
+    definition = _with_typed(definition, training)
+    if boards is not None:
+        _on_boards(boards, definition, training, output)
         return
     hosts = training.place(None).hosts
     placement = Placement(
@@ -164,14 +157,12 @@ def sweep_matrix(matrix: MatrixOptions, training: TrainingOptions, place: Matrix
         ranks_per_node=training.ranks_of_node,
         agent=training.launch_agent,
     )
-    planned = plan_matrix(
-        definition,
-        training.run_options(place.division, _first_workload(definition), placement),
-        hosts,
-    )
-    directory = (place.output or Path("runs") / default_name(planned)).absolute()
+    planned = plan_matrix(definition, _options(definition, training, placement), hosts)
+    directory = _directory(output, planned)
     if training.dry_run:
-        _show_plan(planned, directory)
+        requests = resolve_planned(planned, directory, to_show=True)
+        validate(planned, requests, directory)
+        _print_plan(planned, requests)
         return
     with watcher() as progress:
         computed = api.run_matrix(planned, directory, progress=progress)
@@ -179,7 +170,7 @@ def sweep_matrix(matrix: MatrixOptions, training: TrainingOptions, place: Matrix
 
 
 def _on_boards(
-    file: Path, definition: MatrixDefinition, training: TrainingOptions, place: MatrixPlace
+    file: Path, definition: MatrixDefinition, training: TrainingOptions, output: Path | None
 ) -> None:
     """Spread the matrix over the boards of a file, and show its points."""
     from suite.experiments.boards import Boards, plan_for_boards  # start-up: asyncio
@@ -188,31 +179,51 @@ def _on_boards(
         raise SuiteError(
             "--boards makes each run on one board alone; leave --hostfile and --ranks-per-node out."
         )
-    options = training.run_options(place.division, _first_workload(definition), Placement())
+    options = _options(definition, training, Placement())
     planned = plan_for_boards(definition, options)
-    directory = (place.output or Path("runs") / default_name(planned)).absolute()
+    directory = _directory(output, planned)
     boards = Boards(read_hosts(file), training.launch_agent)
     if training.dry_run:
-        _print_plan(planned, resolve_matrix(planned, directory, to_show=True))
+        _print_plan(planned, resolve_planned(planned, directory, to_show=True))
         return
     with watcher() as progress:
         computed = api.run_on_boards(definition, options, boards, directory, progress=progress)
     _show(computed, directory, training)
 
 
-def _first_workload(definition: MatrixDefinition) -> str:
-    return definition.workload or definition.fixed.workload or definition.vary.workload[0]
+def _options(
+    definition: MatrixDefinition, training: TrainingOptions, placement: Placement
+) -> RunOptions:
+    """What holds where the matrix says nothing."""
+    workload = definition.workload or definition.fixed.workload or definition.vary.workload[0]
+    return training.run_options(definition.division, workload, placement)
+
+
+def _directory(output: Path | None, planned: PlannedMatrix) -> Path:
+    name = "-".join(["matrix", planned.runs[0].options.workload, *planned.plan.variables])[:100]
+    return (output or Path("runs") / name).absolute()
 
 
 def _show(computed: Matrix, directory: Path, training: TrainingOptions) -> None:
-    """Print the points."""
-    if training.json:
-        print_json("matrix", {"path": str(directory / MATRIX), **computed.to_dict()})
+    show_record("matrix", "matrix", directory / MATRIX, computed, table(computed), training.json)
+
+
+def show_record(
+    format_name: str,
+    noun: str,
+    path: Path,
+    record: Matrix | Study,
+    lines: Iterable[str],
+    json: bool,
+) -> None:
+    """Print the record of a matrix or a study, as JSON or as the lines of its table."""
+    if json:
+        print_json(format_name, {"path": path, **record.to_dict()})
         return
-    print("\n".join(table(computed)))
+    print("\n".join(lines))
     print(
-        f"\nThe matrix is {directory / MATRIX}; its runs are in the same folder.\nDraw it:  "
-        f" {typed('suite report', directory)} --output site"
+        f"\nThe {noun} is {path}; its runs are in the same folder.\nDraw it:  "
+        f" {typed('suite report', path.parent)} --output site"
     )
 
 
@@ -228,18 +239,6 @@ def _with_typed(definition: MatrixDefinition, training: TrainingOptions) -> Matr
     return replace(definition, fixed=replace(definition.fixed, **typed))
 
 
-def default_name(planned: PlannedMatrix) -> str:
-    """The folder of a matrix below runs/."""
-    return "-".join(["matrix", planned.runs[0].options.workload, *planned.plan.variables])[:100]
-
-
-def _show_plan(planned: PlannedMatrix, directory: Path) -> None:
-    """Print every request, after what would be refused was refused."""
-    requests = resolve_matrix(planned, directory, to_show=True)
-    validate(planned, requests, directory)
-    _print_plan(planned, requests)
-
-
 def _print_plan(planned: PlannedMatrix, requests: Sequence[RunRequest]) -> None:
     """Print every request."""
     print_rows(
@@ -247,8 +246,10 @@ def _print_plan(planned: PlannedMatrix, requests: Sequence[RunRequest]) -> None:
         [
             {
                 "output": request.training.output_directory,
-                "settings": {setting.name: setting.value for setting in run.point.settings},
-                "power_mode": None if run.mode.is_empty else run.mode.label,
+                "settings": {
+                    name: value for name, value in run.mark.settings if name in planned.variables
+                },
+                "power_mode": None if run.values.mode.is_empty else run.values.mode.label,
                 "request": request_to_dict(request.training),
             }
             for run, request in zip(planned.runs, requests, strict=True)
@@ -273,11 +274,11 @@ def table(matrix: Matrix) -> Iterator[str]:
     for plan, point in zip(rows, matrix.points, strict=True):
         figures = point.figures
         shown = (
-            _cell(figures.step_s, 1e3),
-            _cell(figures.samples_per_s),
-            _cell(figures.time_to_epoch_s),
-            _cell(figures.energy_per_epoch_j),
-            _cell(figures.mean_power_w),
+            figure_text(figures.step_s, 1e3),
+            figure_text(figures.samples_per_s),
+            figure_text(figures.time_to_epoch_s),
+            figure_text(figures.energy_per_epoch_j),
+            figure_text(figures.mean_power_w),
         )
         settings = (
             setting.value.ljust(width) for setting, width in zip(plan.settings, widths, strict=True)
@@ -290,11 +291,3 @@ def table(matrix: Matrix) -> Iterator[str]:
         if figure["value"] is None
     }
     yield from (f"unknown: {reason}" for reason in sorted(map(str, missing)))
-
-
-def _cell(figure: Figure, factor: float = 1.0) -> str:
-    if figure.value is None:
-        return "unknown"
-    return f"{factor * figure.value:.4g}" + (
-        "" if figure.spread is None else f" ± {factor * figure.spread:.2g}"
-    )
