@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas
 
 from proofs.figures import hand_over
-from suite.bundle.channels import channels_of_frame
+from suite.bundle.readings_table import channels_of_frame
 from suite.catalog.power import PowerRule, load_power_rules
 from suite.errors import COULD_NOT
 from suite.metrics.energy import Energy

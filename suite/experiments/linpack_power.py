@@ -7,7 +7,8 @@ from pathlib import Path
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle import frames, layout
-from suite.bundle.channels import Channels, channels_of_frame
+from suite.bundle.channels import Channels
+from suite.bundle.readings_table import channels_of_frame
 from suite.catalog.power import load_power_rules, power_sources
 from suite.execution.baseload import baseload_meters
 from suite.execution.node_recorder import ATTACHED, STOP

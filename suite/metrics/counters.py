@@ -6,7 +6,7 @@ checker can recompute them.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Window
@@ -17,7 +17,7 @@ from suite.bundle.reader import Bundle
 from suite.bundle.steps import StepRecords
 from suite.catalog.counter_events import AT, HARDWARE_EVENTS, SOFTWARE_EVENTS
 from suite.metrics.edges import Edge, edge_of, edge_uncertainty
-from suite.metrics.figure import Figure, mean_figure, unknown
+from suite.metrics.figure import NOT_FINISHED, Figure, mean_figure, unknown
 from suite.metrics.uncertainty import Uncertainty, of_ends
 from suite.metrics.window import Counter
 
@@ -35,7 +35,6 @@ RATIOS = {
     "branch_mispredict_ratio": ("branch_mispredicts", "branches"),
 }
 INIT, RUN, EPOCH, EVALUATION = "init", "run", "epoch", "evaluation"
-NO_RUN = "the run was not finished"
 # figure, event, unit, scale
 COUNTS = (
     ("instructions", "instructions", "instructions", 1.0),
@@ -145,7 +144,7 @@ def count(bundle: Bundle) -> dict[str, PhaseCounts]:
             at_edges=not bundle.is_first_schema,
         )
 
-    return cast("dict[str, PhaseCounts]", bundle.cached("counts", compute))
+    return bundle.cached("counts", compute)
 
 
 def count_phases(
@@ -205,7 +204,7 @@ def counter_figures(phase: PhaseCounts | None) -> dict[str, Figure]:
             | {name: "ratio" for name, _ in RATIO_FIGURES}
             | {"counter_running_ratio": "ratio"}
         )
-        return {name: unknown(unit, COUNTERS, NO_RUN) for name, unit in units.items()}
+        return {name: unknown(unit, COUNTERS, NOT_FINISHED) for name, unit in units.items()}
     figures = {
         name: _count_figure(phase.events[event], unit, scale) for name, event, unit, scale in COUNTS
     }

@@ -12,7 +12,7 @@ from suite.bundle.channels import Channels
 from suite.bundle.layout import BASELOAD, READINGS
 from suite.catalog.power import PowerRule, PowerTotal
 from suite.metrics.energy import Energy, energy_of
-from suite.metrics.figure import Figure, mean_figure, sensor_of, unknown
+from suite.metrics.figure import NOT_FINISHED, Figure, mean_figure, sensor_of, unknown
 from suite.metrics.power import MeasuredTotal, counting, covers, measure_totals
 from suite.metrics.power_level import measurement_level
 from suite.metrics.uncertainty import of_sum
@@ -20,7 +20,6 @@ from suite.metrics.uncounted import UncountedInterval, counted_energy, counted_s
 
 NO_SENSOR = "no power sensor was read"
 MIN_READINGS = 2
-NOT_FINISHED = "the run was not finished"
 
 
 def window_energy(

@@ -10,6 +10,8 @@ from suite.catalog.power import Coverage, PowerTotal, Tier
 from suite.metrics.power import covers, worst_tier
 from suite.metrics.uncertainty import Uncertainty
 
+NOT_FINISHED = "the run was not finished"
+"""Why figures of a whole run are unknown."""
 OPTIONAL = ("sensor", "is_significant", "uncertainty", "level", "low", "high")
 
 

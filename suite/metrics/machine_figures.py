@@ -15,7 +15,7 @@ from suite.bundle.channels import Channel, Channels
 from suite.bundle.layout import READINGS
 from suite.metrics import power_mode
 from suite.metrics.disturbances import find_clock_steps, find_throttling, is_watched
-from suite.metrics.figure import Figure, mean_figure, unknown
+from suite.metrics.figure import NOT_FINISHED, Figure, mean_figure, unknown
 from suite.metrics.load_figures import load_figures
 from suite.metrics.window import Counter
 
@@ -91,7 +91,7 @@ def machine_figures(channels: Channels, window: Window | None) -> dict[str, Figu
     for name, at in (("page_cache_start_ratio", 0), ("page_cache_end_ratio", 1)):
         value = None if window is None else resident_ratio(channels, window[at])
         reason = (
-            "the run was not finished"
+            NOT_FINISHED
             if window is None
             else f"the page cache was not read within {MAX_DISTANCE_S:g} s of this moment"
         )
@@ -275,7 +275,7 @@ def _of_values(chosen: Sequence[Channel], gauge: Gauge, method: str) -> Figure:
 
 def _rate(channels: Channels, name: str, unit: str, window: Window | None) -> Figure:
     if window is None:
-        return unknown(unit, READINGS, "the run was not finished")
+        return unknown(unit, READINGS, NOT_FINISHED)
     amount, reason, period_s = disk_increase(channels, name, window)
     if amount is None:
         return unknown(unit, READINGS, str(reason))
@@ -292,7 +292,7 @@ def _rate(channels: Channels, name: str, unit: str, window: Window | None) -> Fi
 def _disturbance_figures(channels: Channels, window: Window | None) -> dict[str, Figure]:
     if window is None:
         return {
-            name: unknown("events", READINGS, "the run was not finished")
+            name: unknown("events", READINGS, NOT_FINISHED)
             for name in ("throttled_events", "clock_steps")
         }
     throttled = unknown("events", READINGS, "no source on this machine reports throttling")

@@ -51,8 +51,9 @@ def integral(
     ``period_s`` is the meter's period. If the first or last reading is inside the window by up to
     three periods, its value is extended to the window's end; if by more, the value is None.
     """
-    kept = np.isfinite(rates) & (rates >= plausible[0]) & (rates <= plausible[1])
-    return _measure(t_ns, rates, kept, start_ns, stop_ns, period_s, is_counter=False)
+    return _measure(
+        t_ns, rates, within(rates, plausible), start_ns, stop_ns, period_s, is_counter=False
+    )
 
 
 def increase(
@@ -108,6 +109,11 @@ class Counter:
         return (None if reason else _increase(t_s, counts, window_s)), reason
 
 
+def within(rates: Values, plausible: tuple[float, float]) -> Mask:
+    """Mask of finite rates from the lower to the upper one of two."""
+    return np.isfinite(rates) & (rates >= plausible[0]) & (rates <= plausible[1])
+
+
 def growing(t_ns: Times, counts: Values, max_per_s: float = math.inf) -> Mask:
     """Mask of plausible counter readings, sorted by time (monotonic, bounded rate); the first
     finite reading is the baseline."""
@@ -118,10 +124,8 @@ def growing(t_ns: Times, counts: Values, max_per_s: float = math.inf) -> Mask:
     last = None
     for index in np.flatnonzero(kept):
         if last is not None:
-            step, elapsed_s = (
-                counts[index] - counts[last],
-                (t_ns[index] - t_ns[last]) * SECONDS_PER_NS,
-            )
+            step = counts[index] - counts[last]
+            elapsed_s = (t_ns[index] - t_ns[last]) * SECONDS_PER_NS
             kept[index] = 0 <= step <= max_per_s * elapsed_s
         last = index if kept[index] else last
     return kept
@@ -187,10 +191,8 @@ def _in_seconds(
 def around(t_ns: Times, values: Values, start_ns: int, stop_ns: int) -> tuple[Times, Values]:
     """The readings in the window, and the nearest ones before and after it; at least two, if there
     are two."""
-    first, last = (
-        max(0, int(t_ns.searchsorted(start_ns)) - 1),
-        int(t_ns.searchsorted(stop_ns, side="right")) + 1,
-    )
+    first = max(0, int(t_ns.searchsorted(start_ns)) - 1)
+    last = int(t_ns.searchsorted(stop_ns, side="right")) + 1
     chosen = slice(max(0, min(first, len(t_ns) - 2)), max(last, first + 2))
     return t_ns[chosen], values[chosen]
 
@@ -242,10 +244,8 @@ def _increase(t_s: Values, counts: Values, window_s: float) -> float:
 
 def _count_at(t_s: Values, counts: Values, moment_s: float) -> float:
     """The counter at a moment; outside the readings, extrapolated at the adjacent rate."""
-    if moment_s < t_s[0] < t_s[1]:
-        return float(counts[0] + (counts[1] - counts[0]) / (t_s[1] - t_s[0]) * (moment_s - t_s[0]))
-    if moment_s > t_s[-1] > t_s[-2]:
-        return float(
-            counts[-1] + (counts[-1] - counts[-2]) / (t_s[-1] - t_s[-2]) * (moment_s - t_s[-1])
-        )
+    for end, beside in ((0, 1), (-1, -2)):
+        beyond_s, spacing_s = moment_s - t_s[end], t_s[beside] - t_s[end]
+        if beyond_s * spacing_s < 0:
+            return float(counts[end] + (counts[beside] - counts[end]) / spacing_s * beyond_s)
     return float(np.interp(moment_s, t_s, counts))

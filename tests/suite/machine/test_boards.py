@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas
 import pytest
 
-from suite.bundle.channels import channels_of_frame
+from suite.bundle.readings_table import channels_of_frame
 from suite.catalog.devices import Device, load_device, load_devices
 from suite.catalog.power import load_power_rules
 from suite.catalog.workloads import load_workload

@@ -10,7 +10,7 @@ import numpy as np
 import pandas
 import pytest
 
-from suite.bundle.channels import channels_of_frame
+from suite.bundle.readings_table import channels_of_frame
 from suite.catalog.power import load_power_rules, totals
 from suite.files.generated import table
 from suite.files.paths import repository_root

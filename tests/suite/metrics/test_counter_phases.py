@@ -1,7 +1,8 @@
 import pandas
 import pytest
 
-from suite.bundle.channels import Channels, channels_of_frame
+from suite.bundle.channels import Channels
+from suite.bundle.readings_table import channels_of_frame
 from suite.metrics.counters import count_phases
 
 SECOND = 10**9

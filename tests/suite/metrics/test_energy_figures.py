@@ -3,7 +3,7 @@
 import pandas
 import pytest
 
-from suite.bundle.channels import channels_of_frame
+from suite.bundle.readings_table import channels_of_frame
 from suite.catalog.power import Coverage, Tier, load_power_rules
 from suite.metrics.energy_figures import baseload_figures, energy_figures, epoch_energy, idle_power
 from suite.metrics.figure import Figure, Sensor

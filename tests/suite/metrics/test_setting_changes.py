@@ -6,7 +6,8 @@ from pathlib import Path
 import pandas
 import pytest
 
-from suite.bundle.channels import Channels, channels_of_frame
+from suite.bundle.channels import Channels
+from suite.bundle.readings_table import channels_of_frame
 from suite.compliance.checker import check_bundle
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.power_mode import PowerModeMeter

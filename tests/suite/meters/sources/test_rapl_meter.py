@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.bundle.channels import channels_of_frame
+from suite.bundle.readings_table import channels_of_frame
 from suite.catalog.power import Coverage, load_power_rules, totals
 from suite.meters.sources.rapl import RaplMeter
 from suite.metrics.energy import energy_of
