@@ -168,7 +168,7 @@ def make_analysis(path: Path) -> Path:
             seed=1,
         )
         make_bundle(path / source.value, replace(scenario, step_s=0.02 - 0.001 * number))
-    stall_analysis.STALLS.write(path, stall_analysis.analyse(path).to_dict())
+    stall_analysis.STALLS.write(path, stall_analysis.analyse(path))
     return path
 
 
@@ -202,7 +202,7 @@ def make_replication(
         (),
         compare_runs(originals, runs, ()),
     )
-    REPLICATION.write(path, found.to_dict())
+    REPLICATION.write(path, found)
     return path
 
 

@@ -99,9 +99,9 @@ def audit(
         value=value,
         report=lambda line: print(line, file=sys.stderr),
     )
-    write_record(output, record.to_dict())
+    write_record(output, asdict(record))
     if json:
-        print_json("audit", record.to_dict())
+        print_json("audit", asdict(record))
     else:
         _show(record)
     if record.verdict is not AuditVerdict.AGREES:

@@ -207,7 +207,7 @@ def _first_workload(definition: MatrixDefinition) -> str:
 def _show(computed: Matrix, directory: Path, training: TrainingOptions) -> None:
     """Print the points."""
     if training.json:
-        print_json("matrix", {"path": str(directory / MATRIX), **computed.to_dict()})
+        print_json("matrix", {"path": str(directory / MATRIX), **asdict(computed)})
         return
     print("\n".join(table(computed)))
     print(

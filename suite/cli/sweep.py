@@ -2,7 +2,7 @@
 together."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -183,7 +183,7 @@ def _split(values: str | None) -> list[str] | None:
 
 def _show(study: Study, directory: Path, json: bool) -> None:
     if json:
-        print_json("sweep", {"path": str(directory / STUDY), **study.to_dict()})
+        print_json("sweep", {"path": str(directory / STUDY), **asdict(study)})
         return
     print("\n".join(table(study)))
     print(

@@ -132,7 +132,7 @@ def run_on_boards(
             task = BoardTask(definition, options, None, command or tuple(sys.argv))
             asyncio.run(_Spread(matrix, boards, directory, task, progress).make(jobs))
     computed = analyse_matrix(directory, matrix.plan)
-    MATRICES.write(directory, computed.to_dict())
+    MATRICES.write(directory, computed)
     return computed
 
 

@@ -71,7 +71,7 @@ def run_matrix(
         say_left_over(matrix, directory, progress)
         make_runs(matrix, requests, directory, command, progress, system_root)
         computed = analyse_matrix(directory, matrix.plan)
-        MATRICES.write(directory, computed.to_dict())
+        MATRICES.write(directory, computed)
     return computed
 
 

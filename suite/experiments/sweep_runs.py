@@ -66,7 +66,7 @@ def run_sweep(
     with held(directory):
         run_all(requests, sweep.labels, are_done(requests), command, progress)
         study = analyse(directory, sweep.plan)
-        SWEEP.write(directory, study.to_dict())
+        SWEEP.write(directory, study)
     return study
 
 

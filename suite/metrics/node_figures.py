@@ -10,7 +10,6 @@ import numpy as np
 from suite.bundle.arrays import Window
 from suite.bundle.layout import BASELOAD, READINGS
 from suite.catalog.power import PowerRule
-from suite.metrics.edges import edge_uncertainty
 from suite.metrics.energy import Energy
 from suite.metrics.energy_figures import (
     baseload_figures,
@@ -227,7 +226,7 @@ def _per_step(node: NodeReadings, direction: str, run: Window | None, steps: int
     measured = counter.increase(run, MIN_PERIODS)
     if measured.value is None:
         return unknown("B", READINGS, str(measured.reason))
-    ends = edge_uncertainty(counter.t_ns, counter.counts, run).uncertainty
+    ends = counter.edge(run).uncertainty
     return Figure(
         value=measured.value / steps,
         unit="B",

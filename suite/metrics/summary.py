@@ -213,10 +213,10 @@ def _logs_of_ranks(bundle: Bundle, steps: StepRecords) -> list[Log]:
 def initialisation(log: Log) -> Figure:
     """The time from init_start to run_start: building, compiling and tuning, which belong to no
     other figure."""
-    begin, start = log.first("init_start"), log.first("run_start")
-    if begin is None or start is None or begin.mono_ns is None or start.mono_ns is None:
+    window = log.window("init_start", "run_start")
+    if window is None:
         return unknown("s", LOG, "init_start or run_start was not logged")
-    return Figure((start.mono_ns - begin.mono_ns) * SECONDS_PER_NS, "s", LOG, 1)
+    return Figure((window[1] - window[0]) * SECONDS_PER_NS, "s", LOG, 1)
 
 
 def read_summary(bundle: Bundle) -> dict[str, Any]:

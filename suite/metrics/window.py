@@ -14,6 +14,8 @@ from suite.bundle.arrays import Mask, Times, Values, Window, median
 from suite.bundle.channels import Channel
 
 GAP_PERIODS = 3.0
+MIN_SPAN_NS = 100_000_000
+"""Over which a rate is taken: readings at two edges may be a fraction of a millisecond apart."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,15 @@ def increase(
     )
 
 
+@dataclass(frozen=True)
+class Edge:
+    """``distance_s``: from the edge to the nearest reading. ``uncertainty``: of the counter at the
+    edge; None with fewer than two readings."""
+
+    distance_s: float
+    uncertainty: float | None
+
+
 class Counter:
     """A counter channel, filtered once for increases in many windows."""
 
@@ -107,6 +118,62 @@ class Counter:
         t_s, counts, window_s = _in_seconds(self.t_ns, self.counts, *window)
         reason = _reason(t_s, window_s, GAP_PERIODS * (self.period_s or 0.0))
         return (None if reason else _increase(t_s, counts, window_s)), reason
+
+    def edge(self, window: Window) -> Edge:
+        """Both edges of a window: the larger distance, and the sum of the uncertainties.
+
+        Between two readings a counter is interpolated. It cannot be off by more than it grew
+        between them, nor, at the largest rate around the edge, by more than that rate times the
+        distance to the nearest reading.
+        """
+        distances_s = [edge_distance_s(self.t_ns, moment_ns) for moment_ns in window]
+        known_s = [abs(each) for each in distances_s if each is not None]
+        if len(self.t_ns) < 2:
+            return Edge(max(known_s, default=math.inf), None)
+        return Edge(max(known_s), sum(self._uncertainty(moment_ns) for moment_ns in window))
+
+    def _uncertainty(self, moment_ns: int) -> float:
+        after, nearest = _after(self.t_ns, moment_ns), _nearest(self.t_ns, moment_ns)
+        grown = float(self.counts[after] - self.counts[after - 1])
+        span_ns = float(self.t_ns[after] - self.t_ns[after - 1])
+        rate = max(self._rate_around(nearest), grown / span_ns if span_ns else 0.0)
+        distance_ns = abs(int(self.t_ns[nearest]) - moment_ns)
+        is_between = self.t_ns[0] <= moment_ns <= self.t_ns[-1]
+        return min(grown, rate * distance_ns) if is_between else grown
+
+    def _rate_around(self, place: int) -> float:
+        """The larger rate per nanosecond before and after a reading, each over a tenth of a second
+        or more."""
+        t_ns, counts = self.t_ns, self.counts
+        first = max(int(t_ns.searchsorted(t_ns[place] - MIN_SPAN_NS, side="right")) - 1, 0)
+        last = min(int(t_ns.searchsorted(t_ns[place] + MIN_SPAN_NS)), len(t_ns) - 1)
+        rates = [
+            float(counts[stop] - counts[start]) / float(t_ns[stop] - t_ns[start])
+            for start, stop in ((first, place), (place, last))
+            if stop > start
+        ]
+        return max(rates, default=0.0)
+
+
+def edge_distance_s(times_ns: Times, moment_ns: int) -> float | None:
+    """Seconds from a moment to the nearest of the sorted times, negative if that is earlier; None
+    without any."""
+    if not len(times_ns):
+        return None
+    return float(times_ns[_nearest(times_ns, moment_ns)] - moment_ns) * SECONDS_PER_NS
+
+
+def _after(times_ns: Times, moment_ns: int) -> int:
+    """The first time from the second one on that is not before a moment; the last one without
+    any."""
+    return min(max(int(times_ns.searchsorted(moment_ns)), 1), len(times_ns) - 1)
+
+
+def _nearest(times_ns: Times, moment_ns: int) -> int:
+    if len(times_ns) < 2:
+        return 0
+    after = _after(times_ns, moment_ns)
+    return after if times_ns[after] - moment_ns < moment_ns - times_ns[after - 1] else after - 1
 
 
 def within(rates: Values, plausible: tuple[float, float]) -> Mask:

@@ -152,7 +152,7 @@ def make_study(folder: Path) -> Path:
             jitter=0.02,
         )
         make_bundle(folder / source, of_source)
-    stall_analysis.STALLS.write(folder, stall_analysis.analyse(folder).to_dict())
+    stall_analysis.STALLS.write(folder, stall_analysis.analyse(folder))
     return folder
 
 

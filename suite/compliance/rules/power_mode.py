@@ -43,7 +43,7 @@ def _known(context: BundleContext) -> Iterator[Violation]:
 
 
 def _consistent(node: NodeContext, mode: str, settings: Mapping[str, Any]) -> Iterator[Violation]:
-    from suite.metrics.power_mode import MODE_ID, SOURCE  # start-up: loads numpy
+    from suite.metrics.disturbances import MODE_ID, POWER_MODE  # start-up: loads numpy
 
     fix = "run again; never edit system.json"
     name, number = settings.get("mode"), settings.get("mode_id")
@@ -61,7 +61,7 @@ def _consistent(node: NodeContext, mode: str, settings: Mapping[str, Any]) -> It
             "power_settings without clocks",
             fix,
         )
-    read = node.channels.get(SOURCE, MODE_ID)
+    read = node.channels.get(POWER_MODE, MODE_ID)
     if len(read) and isinstance(number, int) and float(read.in_time.values[0]) != number:
         yield Violation(
             node.system_file,
@@ -107,7 +107,7 @@ def _listed(context: BundleContext) -> Iterator[Violation]:
 def _steady(context: BundleContext) -> Iterator[Violation]:
     """Report each setting of each node that was read with another value during the run, or was
     another after it."""
-    from suite.metrics.power_mode import find_setting_changes  # start-up: loads numpy
+    from suite.metrics.disturbances import find_setting_changes  # start-up: loads numpy
 
     window = context.window
     if window is None:

@@ -249,7 +249,7 @@ def _record(
             "is_kept_whole": found.is_kept_whole,
         },
         "format": asdict(found.how if found.is_kept_whole else KEPT_FORMAT),
-        "fit": found.fit.to_dict(),
+        "fit": asdict(found.fit),
         "replaces": None if earlier is None else earlier.get("trace", {}).get("sha256"),
     }
 

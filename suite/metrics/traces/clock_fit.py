@@ -13,7 +13,7 @@ jackknife: Shao and Wu, A General Theory for Jackknife Variance Estimation, Anna
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -97,10 +97,6 @@ class ClockFit:
     def to_run_s(self, t_s: Values) -> Values:
         """Times of the trace in s since run_start."""
         return t_s + self.offset_s + self.rate * (t_s - self.centre_s)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
 
 
 class NoFit(SuiteError):
@@ -291,9 +287,7 @@ def _with_ends(fit: ClockFit, fine: "_Fine", course: Course, period_s: float) ->
     )
 
 
-def given_clock(
-    t_s: Values, power_w: Values, course: Course, offset_s: float, error_s: float = 0.0
-) -> ClockFit:
+def given_clock(t_s: Values, power_w: Values, course: Course, offset_s: float) -> ClockFit:
     """The clock as somebody gave it, with the correlation at that offset; raises NoFit where the
     trace does not cover the run then."""
     period_s = _period_s(t_s)
@@ -307,9 +301,9 @@ def given_clock(
     return replace(
         fine.described(offset_s, 0.0),
         method="by hand",
-        offset_error_s=error_s,
+        offset_error_s=0.0,
         rate_error=0.0,
-        half_width_s=NORMAL * error_s,
+        half_width_s=0.0,
     )
 
 

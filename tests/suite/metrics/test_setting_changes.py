@@ -11,8 +11,8 @@ from suite.bundle.readings_table import channels_of_frame
 from suite.compliance.checker import check_bundle
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.power_mode import PowerModeMeter
+from suite.metrics.disturbances import find_setting_changes
 from suite.metrics.machine_figures import channel_statistics, disturbances
-from suite.metrics.power_mode import find_setting_changes
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.power_mode_edits import claim_jetson, lower_limits_in_mid_run
 
