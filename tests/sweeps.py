@@ -12,7 +12,7 @@ from suite.bundle.layout import RUN
 from suite.bundle.study_mark import StudyMark
 from suite.catalog.studies import Variable
 from suite.files.json_file import read_json, write_json
-from suite.metrics.matrix import (
+from suite.metrics.matrix_record import (
     MATRICES,
     Matrix,
     MatrixPlan,

@@ -8,7 +8,7 @@ from pathlib import Path
 from reporter.data.frames import Row
 from reporter.data.text import plain, plain_or_none, reason_of
 from suite.errors import SuiteError
-from suite.metrics.linpack import (
+from suite.metrics.linpack_record import (
     LINPACK,
     RECORD,
     Linpack,

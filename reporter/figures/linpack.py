@@ -14,7 +14,7 @@ from reporter.figures.chart import LEFT, RIGHT, WIDTH, Chart, Context, Drawing, 
 from reporter.figures.svg import linear
 from suite.catalog.rounds import judging_round
 from suite.errors import SuiteError
-from suite.metrics.linpack import TRAINING_PASSES, share_reached
+from suite.metrics.linpack_record import TRAINING_PASSES, share_reached
 
 MACHINE = ("device", "cpu_model", "nodes")
 HEADINGS = (

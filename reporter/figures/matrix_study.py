@@ -23,7 +23,7 @@ from reporter.figures.chart import (
 )
 from reporter.figures.svg import in_units, linear
 from suite.metrics.figure import Figure
-from suite.metrics.matrix import Matrix, MatrixPoint, read_matrix, words_of
+from suite.metrics.matrix_record import Matrix, MatrixPoint, read_matrix, words_of
 
 MAX_POINTS = 40
 THROUGHPUT = Caption(

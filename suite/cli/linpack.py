@@ -13,7 +13,7 @@ from suite.cli.options import AGENT_HELP
 from suite.errors import SuiteError
 from suite.experiments.linpack import MAX_FOREIGN_SHARE, LinpackRequest, measure
 from suite.launch.placement import place
-from suite.metrics.linpack import THRESHOLD, Linpack
+from suite.metrics.linpack_record import THRESHOLD, Linpack
 
 
 def linpack(

@@ -13,7 +13,7 @@ from suite.errors import SuiteError
 from suite.experiments.linpack_study import LinpackSweep, planned_nodes, run_linpack_study
 from suite.launch.placement import Placement, place
 from suite.metrics.figure import Figure
-from suite.metrics.linpack_study import STUDY, LinpackStudy
+from suite.metrics.linpack_study_record import STUDY, LinpackStudy
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from suite.experiments.matrix_runs import resolve_matrix, validate
 from suite.files.typed import typed
 from suite.launch.placement import Placement, read_hosts
 from suite.metrics.figure import Figure
-from suite.metrics.matrix import MATRIX, Matrix
+from suite.metrics.matrix_record import MATRIX, Matrix
 
 _DEFAULT = MatrixDefinition()
 

@@ -23,8 +23,8 @@ from suite.launch.placement import Placement
 from suite.meters.meter import MeteredProcess
 from suite.meters.registry import meter_classes, open_meters
 from suite.metrics.energy_figures import NO_SENSOR, window_energy
-from suite.metrics.linpack import Power
-from suite.metrics.power import describe_totals, power_totals
+from suite.metrics.linpack_record import Power
+from suite.metrics.power_totals import describe_totals, power_totals
 
 NO_PROCESS = 1
 """Power meters are attached to no process; a recorder on another node is told the first one."""

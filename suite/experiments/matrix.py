@@ -29,7 +29,7 @@ from suite.files.schema import from_plain
 from suite.files.toml_file import read_table
 from suite.launch.isolation import Isolation
 from suite.machine.modes.wanted import WantedMode
-from suite.metrics.matrix import MatrixPlan, MatrixPointPlan, Setting, words_of
+from suite.metrics.matrix_record import MatrixPlan, MatrixPointPlan, Setting, words_of
 from suite.metrics.study import folder_name
 
 MAX_RUNS = 100_000

@@ -43,7 +43,7 @@ from suite.machine.modes.offer import Offer, read_offer
 from suite.machine.modes.places import SYSTEM
 from suite.machine.modes.wanted import WantedMode, cores_on_line
 from suite.meters.choice import chosen_meters, left_out_meters, refuse_absent_meters
-from suite.metrics.matrix import MATRICES, MATRIX, Matrix, analyse_matrix
+from suite.metrics.matrix_record import MATRICES, MATRIX, Matrix, analyse_matrix
 
 LIMIT_OF: Mapping[str, Callable[[float], Limit]] = {
     "cpu_quota": cpu_quota,

@@ -1,7 +1,8 @@
 """Energy of a window of time from power readings or an energy counter, with its quality and its
 uncertainty.
 
-:func:`energy_of` measures one total; :mod:`suite.metrics.power` chooses among all that were read.
+:func:`energy_of` measures one total; :mod:`suite.metrics.power_totals` chooses among all that were
+read.
 """
 
 import math

@@ -11,11 +11,11 @@ from suite.bundle.arrays import Window
 from suite.bundle.channels import Channels
 from suite.bundle.layout import BASELOAD, READINGS
 from suite.catalog.power import Coverage, PowerRule, PowerTotal, Tier
+from suite.metrics.counted_time import UncountedInterval, counted_energy, counted_s
 from suite.metrics.energy import Energy, energy_of
 from suite.metrics.figure import NOT_FINISHED, Figure, mean_figure, sensor_of, unknown
-from suite.metrics.power import MeasuredTotal, counting, covers, measure_totals, worst_tier
+from suite.metrics.power_totals import MeasuredTotal, counting, covers, measure_totals, worst_tier
 from suite.metrics.uncertainty import of_sum
-from suite.metrics.uncounted import UncountedInterval, counted_energy, counted_s
 
 NO_SENSOR = "no power sensor was read"
 MIN_READINGS = 2

@@ -7,7 +7,7 @@ from typing import Any
 
 from suite.bundle.arrays import Values
 from suite.catalog.power import Coverage, PowerTotal, Tier
-from suite.metrics.power import covers, worst_tier
+from suite.metrics.power_totals import covers, worst_tier
 from suite.metrics.uncertainty import Uncertainty
 
 NOT_FINISHED = "the run was not finished"

@@ -10,6 +10,7 @@ import numpy as np
 from suite.bundle.arrays import Window
 from suite.bundle.layout import BASELOAD, READINGS
 from suite.catalog.power import PowerRule
+from suite.metrics.counted_time import UncountedInterval
 from suite.metrics.energy import Energy
 from suite.metrics.energy_figures import (
     baseload_figures,
@@ -22,9 +23,8 @@ from suite.metrics.energy_figures import (
 from suite.metrics.figure import NOT_FINISHED, Figure, sensor_of, unknown
 from suite.metrics.machine_figures import disturbances, machine_figures
 from suite.metrics.node_readings import NodeReadings
-from suite.metrics.power import covers
+from suite.metrics.power_totals import covers
 from suite.metrics.uncertainty import of_ends, of_sum
-from suite.metrics.uncounted import UncountedInterval
 from suite.metrics.window import Counter
 
 # up to one period is interpolated at each end of the run, where traffic begins and ends

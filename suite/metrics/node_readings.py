@@ -9,10 +9,10 @@ import numpy as np
 from suite.bundle.arrays import Times
 from suite.bundle.channels import Channels, no_channels
 from suite.bundle.log import Log, run_window
-from suite.bundle.nodes import NodeRecord, read_nodes
+from suite.bundle.node_records import NodeRecord, read_nodes
 from suite.bundle.reader import Bundle
 from suite.catalog.power import PowerRule, PowerTotal
-from suite.metrics.power import names_of, power_totals
+from suite.metrics.power_totals import names_of, power_totals
 
 NO_READINGS = "the node has no readings"
 UNKNOWN_CLOCK = "the log has no clock offset between this node and rank 0"

@@ -26,10 +26,10 @@ from suite.catalog.scoring import Scoring
 from suite.errors import SuiteError
 from suite.metrics.comparisons import Interval, quantile
 from suite.metrics.costs import TrainingCost
+from suite.metrics.counted_time import counted_s, uncounted_intervals
 from suite.metrics.expected_epochs import ExpectedEpochs, expected_epochs
 from suite.metrics.loss_band import why_other
 from suite.metrics.uncertainty import NORMAL
-from suite.metrics.uncounted import counted_s, uncounted_intervals
 
 MIN_LATER_EPOCHS = 2
 STEADY_WITHIN = 0.05

@@ -19,7 +19,8 @@ from suite.bundle.log import Log, run_window
 from suite.bundle.reader import Bundle
 from suite.bundle.resumption import Resumption, known_resumption
 from suite.bundle.steps import StepRecords
-from suite.metrics import counters
+from suite.metrics import event_counts
+from suite.metrics.counted_time import UncountedInterval, counted_s, uncounted_intervals
 from suite.metrics.energy_figures import energy_rows
 from suite.metrics.figure import NOT_FINISHED, Figure, mean_figure, unknown
 from suite.metrics.machine_figures import (
@@ -39,9 +40,8 @@ from suite.metrics.node_figures import (
     node_rows,
 )
 from suite.metrics.node_readings import NodeReadings, machine_readings, node_readings
-from suite.metrics.power import power_rules, power_totals
+from suite.metrics.power_totals import power_rules, power_totals
 from suite.metrics.rank_figures import rank_figures, rank_rows
-from suite.metrics.uncounted import UncountedInterval, counted_s, uncounted_intervals
 from suite.metrics.wire_figures import wire_figures
 
 LOG = "log.txt"
@@ -142,8 +142,8 @@ def derive(bundle: Bundle) -> Summary:
     resumed = resumption_of(bundle)
     begun_before = 0 if resumed is None else resumed.epoch
     later = [epoch for epoch in epochs if epoch.epoch > begun_before + 1 and epoch.is_whole]
-    phases = counters.count(bundle)
-    later_phases = [phases[f"{counters.EPOCH} {epoch.epoch}"] for epoch in later]
+    phases = event_counts.count(bundle)
+    later_phases = [phases[f"{event_counts.EPOCH} {epoch.epoch}"] for epoch in later]
     windows = [(phase.start_ns, phase.stop_ns) for phase in later_phases]
     times = time_figures(epochs, log, begun_before)
     run_times = RunTimes(run, windows, times["time_to_epoch_s"], uncounted)
@@ -155,8 +155,8 @@ def derive(bundle: Bundle) -> Summary:
         **gross_figures(run, uncounted),
         "initialisation_s": initialisation(log),
         **_energies(log, nodes, machine, run_times, resumed),
-        **counters.counter_figures(phases.get(counters.RUN)),
-        **counters.epoch_figures(later_phases),
+        **event_counts.counter_figures(phases.get(event_counts.RUN)),
+        **event_counts.epoch_figures(later_phases),
         **machine_figures(channels, run),
         **part_figures(log),
         **memory_figures(bundle, log),

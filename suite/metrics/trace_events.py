@@ -28,7 +28,7 @@ from suite.metrics.node_readings import (
     machine_readings,
     node_readings,
 )
-from suite.metrics.power import power_rules
+from suite.metrics.power_totals import power_rules
 
 NS_PER_US = 1000
 MAX_RANKS = 10_000

@@ -20,7 +20,7 @@ from suite.files import json_file
 from suite.files.paths import HOME_VARIABLE
 from suite.machine.system import board_name, cpu_model
 from suite.metrics import stall_analysis
-from suite.metrics.linpack import RECORD, SCHEMA, Linpack, Power, Problem, Solution
+from suite.metrics.linpack_record import RECORD, SCHEMA, Linpack, Power, Problem, Solution
 from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package
 from tests.browser import Tab, browser

@@ -56,7 +56,7 @@ def _unchanged(context: BundleContext) -> Iterator[Violation]:
     """Compare the run's own record, readings and power rules with those from before the trace was
     attached."""
     from suite.bundle.reader import Bundle  # start-up: as below
-    from suite.metrics.power import power_rules  # start-up: NumPy
+    from suite.metrics.power_totals import power_rules  # start-up: NumPy
 
     before = Bundle(context.bundle.path / BEFORE)
     own, now = before.json(CHANGED[RUN]), context.bundle.json(RUN)

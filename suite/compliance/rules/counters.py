@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.nodes import read_nodes
+from suite.bundle.node_records import read_nodes
 from suite.catalog.frameworks import known_frameworks
 from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, Rule, Violation

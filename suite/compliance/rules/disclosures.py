@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from suite.bundle.disclosures import Disclosure, disclosures
 from suite.bundle.layout import RUN
-from suite.bundle.nodes import NODES, read_nodes
+from suite.bundle.node_records import NODES, read_nodes
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.wording import shown
 from suite.files.redaction import DATA, OUTPUT, ROOTS

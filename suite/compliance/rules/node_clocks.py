@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import Any
 
 from reference_impls.contract import SECONDS_PER_NS, log_name
-from suite.bundle.nodes import NODES, read_nodes
+from suite.bundle.node_records import NODES, read_nodes
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation

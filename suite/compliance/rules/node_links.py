@@ -6,7 +6,7 @@ from itertools import chain, combinations
 from typing import Any
 
 from reference_impls.contract import EXACT, FLOAT32, SECONDS_PER_NS
-from suite.bundle.nodes import NODES, read_nodes
+from suite.bundle.node_records import NODES, read_nodes
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.rules.node_clocks import is_offset
 from suite.compliance.updates import ends_update

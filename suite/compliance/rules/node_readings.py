@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.nodes import read_nodes
+from suite.bundle.node_records import read_nodes
 from suite.compliance.node_context import NodeContext
 from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, Rule, Violation

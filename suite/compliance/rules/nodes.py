@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from suite.bundle.nodes import NODES, read_nodes
+from suite.bundle.node_records import NODES, read_nodes
 from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.wording import listed, numbers, shown

@@ -42,7 +42,7 @@ def _power(context: BundleContext) -> Iterator[Violation]:
     """Check every node's mean power over the run against a minimum and against the limit of the
     board's supply."""
     from suite.metrics.energy_figures import energy_figures  # start-up: loads numpy
-    from suite.metrics.power import covers, power_totals  # start-up: loads numpy
+    from suite.metrics.power_totals import covers, power_totals  # start-up: loads numpy
 
     window, fix = context.window, "check the sensor, its unit and what else it measures; run again"
     if window is None or window[1] <= window[0]:

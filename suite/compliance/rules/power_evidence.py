@@ -62,7 +62,7 @@ def _units(context: BundleContext) -> Iterator[Violation]:
 def _plausible(context: BundleContext) -> Iterator[Violation]:
     """Check that a meter's power is rarely out of the range that its rule calls plausible: a glitch
     is rare."""
-    from suite.metrics.power import power_totals  # start-up: loads numpy
+    from suite.metrics.power_totals import power_totals  # start-up: loads numpy
 
     chosen = [
         (node, total)
@@ -91,7 +91,7 @@ def _plausible(context: BundleContext) -> Iterator[Violation]:
 def _varies(context: BundleContext) -> Iterator[Violation]:
     """Check each channel of the reported total; sensors with coarse steps may repeat a value while
     nothing changes on their rail."""
-    from suite.metrics.power import power_totals  # start-up: loads numpy
+    from suite.metrics.power_totals import power_totals  # start-up: loads numpy
 
     window = context.window
     if window is not None:
@@ -439,7 +439,7 @@ def _idle(context: BundleContext) -> Iterator[Violation]:
 
 
 def _idle_measured(context: BundleContext) -> Iterator[Violation]:
-    from suite.metrics.power import power_totals  # start-up: loads numpy
+    from suite.metrics.power_totals import power_totals  # start-up: loads numpy
 
     for node in context.nodes:
         totals = power_totals(node.channels, context.power_rules, context.window)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from reference_impls.contract import log_name
-from suite.bundle.nodes import read_nodes
+from suite.bundle.node_records import read_nodes
 from suite.compliance.remedies import READINGS_AS_READ, TRAINING_LOOP
 from suite.compliance.rule import BundleContext, Rule, Violation
 from suite.compliance.values import is_number

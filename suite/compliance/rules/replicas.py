@@ -9,7 +9,7 @@ from reference_impls.contract import LOCAL, log_name, normalisation_span
 from reference_impls.schedules import SCHEDULES
 from reference_impls.updates import learning_rates, steps_per_epoch
 from suite.bundle.log import LogEvent
-from suite.bundle.nodes import read_nodes
+from suite.bundle.node_records import read_nodes
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import CLOSED, BundleContext, RequestContext, Rule, Violation

@@ -165,7 +165,7 @@ def _no_pause(context: BundleContext) -> Iterator[Violation]:
     """Check that nothing takes time between an evaluation and the next epoch but what is not
     counted; events in between have their own rules."""
     # start-up: loads numpy
-    from suite.metrics.uncounted import START, STOP, counted_s, uncounted_intervals
+    from suite.metrics.counted_time import START, STOP, counted_s, uncounted_intervals
 
     epochs_s = [
         (steps.ends_s.max() - steps.start_ns.min() * SECONDS_PER_NS)

@@ -89,7 +89,7 @@ def _problem(event: LogEvent, begun: LogEvent | None, inside: str | None) -> tup
 def _lengths(log: Log, name: str) -> Iterator[Violation]:
     """Check number and length of the intervals, and what they take together."""
     from suite.bundle.log import run_window  # start-up: loads numpy
-    from suite.metrics.uncounted import uncounted_intervals  # start-up: loads numpy
+    from suite.metrics.counted_time import uncounted_intervals  # start-up: loads numpy
 
     limits, intervals, run = load_uncounted_limits(), uncounted_intervals(log), run_window(log)
     stops = [event.line for event in log.all("epoch_stop")]
@@ -124,7 +124,7 @@ def _lengths(log: Log, name: str) -> Iterator[Violation]:
 def _needed(context: BundleContext) -> Iterator[Violation]:
     """Check what all reasons take together, the reasons of the suite's own loop, and the time for
     states that were digested and not kept."""
-    from suite.metrics.uncounted import uncounted_intervals  # start-up: loads numpy
+    from suite.metrics.counted_time import uncounted_intervals  # start-up: loads numpy
 
     for rank, log in context.logs():
         intervals, name = uncounted_intervals(log), log_name(rank)

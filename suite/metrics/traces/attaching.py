@@ -29,7 +29,7 @@ from suite.catalog.power import Coverage, Tier, load_power_rules
 from suite.errors import SuiteError
 from suite.files.durable import publish
 from suite.files.json_file import write_json
-from suite.metrics.power import power_rules
+from suite.metrics.power_totals import power_rules
 from suite.metrics.summary import derive
 from suite.metrics.traces.clock_fit import ClockFit, fit_clock, given_clock
 from suite.metrics.traces.course import Course, course_of

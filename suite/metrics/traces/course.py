@@ -15,12 +15,12 @@ from suite.bundle.attached import SOURCE
 from suite.bundle.layout import RUN
 from suite.bundle.lifetime import read_lifetime
 from suite.bundle.log import Log, run_window
-from suite.bundle.nodes import read_nodes
+from suite.bundle.node_records import read_nodes
 from suite.bundle.reader import Bundle
 from suite.errors import SuiteError
 from suite.files.schema import Count, problem_of
+from suite.metrics.counted_time import uncounted_intervals
 from suite.metrics.load_figures import load_figures
-from suite.metrics.uncounted import uncounted_intervals
 
 MARGIN_S = 10.0
 """Of the time before and after the run's processes that is compared."""

@@ -23,7 +23,7 @@ from suite.experiments.before_runs import (
 )
 from suite.experiments.sweep import plan
 from suite.experiments.sweep_runs import run_sweep
-from suite.metrics.matrix import MATRIX
+from suite.metrics.matrix_record import MATRIX
 
 
 def refusing(sentence: str) -> Callable[[], None]:

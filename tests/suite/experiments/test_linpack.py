@@ -27,7 +27,7 @@ from suite.experiments.linpack import (
 from suite.experiments.linpack_power import power_of, power_of_nodes
 from suite.experiments.machine_load import MachineLoad
 from suite.launch.placement import Placement
-from suite.metrics.linpack import (
+from suite.metrics.linpack_record import (
     Power,
     Problem,
     find_linpacks,

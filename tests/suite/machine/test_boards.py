@@ -19,7 +19,7 @@ from suite.files.json_file import write_json
 from suite.machine.identify import identify, resolve_device
 from suite.machine.power_mode import read_power_settings
 from suite.machine.system import Software, describe
-from suite.metrics.power import power_totals
+from suite.metrics.power_totals import power_totals
 from tests.boards import SERIAL_NUMBER, planted, readings_of
 from tests.faults.edits.editable_bundle import EditableBundle
 

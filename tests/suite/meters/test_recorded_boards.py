@@ -16,7 +16,7 @@ from suite.files.generated import table
 from suite.files.paths import repository_root
 from suite.meters.sources.rpi5_pmic import parse_pmic
 from suite.meters.sources.tegrastats import parse_line
-from suite.metrics.power import MeasuredTotal, measure_totals
+from suite.metrics.power_totals import MeasuredTotal, measure_totals
 from tests.suite.meters.recorded import FOLDER, needs_recordings, tegrastats_lines, traces
 
 LINES, PMIC = "tegrastats.txt", "rpi5-pmic_read_adc.txt"

@@ -3,7 +3,7 @@ import pytest
 
 from suite.bundle.channels import Channels
 from suite.bundle.readings_table import channels_of_frame
-from suite.metrics.counters import count_phases
+from suite.metrics.event_counts import count_phases
 
 SECOND = 10**9
 

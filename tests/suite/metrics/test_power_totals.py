@@ -14,7 +14,7 @@ from suite.metrics.energy_figures import (
     measurement_level,
     window_energy,
 )
-from suite.metrics.power import covers, measure_totals, power_totals
+from suite.metrics.power_totals import covers, measure_totals, power_totals
 
 SECONDS = 100
 RUN = (0, SECONDS * 10**9)

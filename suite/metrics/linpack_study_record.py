@@ -12,7 +12,7 @@ from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import read_as
 from suite.metrics.figure import Figure, mean_figure, unknown
-from suite.metrics.linpack import RECORD, Linpack, Problem, read_linpack
+from suite.metrics.linpack_record import RECORD, Linpack, Problem, read_linpack
 from suite.metrics.sealed_record import SealedRecord
 
 STUDY = "linpack_study.json"
