@@ -79,19 +79,19 @@ class _Traced:
     rows: tuple[Operation, ...]
 
 
-def folder(root: Path | None = None) -> Path:
+def folder() -> Path:
     """The folder of the stored networks."""
-    return rules_folder(root) / "memory" / "models"
+    return rules_folder() / "memory" / "models"
 
 
-def stored_names(root: Path | None = None) -> list[str]:
+def stored_names() -> list[str]:
     """Names of the stored networks, sorted."""
-    return sorted(path.stem for path in folder(root).glob("*.json"))
+    return sorted(path.stem for path in folder().glob("*.json"))
 
 
-def load_network(name: str, root: Path | None = None) -> Network:
+def load_network(name: str) -> Network:
     """The stored network of this name. Raises SuiteError if its file is malformed."""
-    path = folder(root) / f"{name}.json"
+    path = folder() / f"{name}.json"
     stored = from_plain(read_json(path), _Stored, f"{path}: ")
     return Network(name, stored.title, stored.source, stored.image, stored.rows)
 

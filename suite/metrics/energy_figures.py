@@ -90,10 +90,8 @@ def energy_figures(
             name: unknown("J", READINGS, NOT_FINISHED if totals else NO_SENSOR)
             for name in ("energy_j", "energy_per_epoch_j")
         }
-    sensor, level = (
-        sensor_of(totals),
-        measurement_level(totals, energy.achieved_period_s, has_idle=has_idle),
-    )
+    sensor = sensor_of(totals)
+    level = measurement_level(totals, energy.achieved_period_s, has_idle=has_idle)
     whole = Figure(
         energy.energy_j,
         "J",
@@ -258,10 +256,8 @@ def idle_power(idle: Channels, totals: Sequence[PowerTotal]) -> Figure:
             "W", BASELOAD, f"{which} was not read on every channel of its total before the run"
         )
     # where every channel has readings
-    start_ns, stop_ns = (
-        max(int(one.t_ns.min()) for one in of_total),
-        min(int(one.t_ns.max()) for one in of_total),
-    )
+    start_ns = max(int(one.t_ns.min()) for one in of_total)
+    stop_ns = min(int(one.t_ns.max()) for one in of_total)
     measured = window_energy(idle, totals, start_ns, stop_ns)
     assert measured is not None
     if measured.energy_j is None or measured.uncertainty is None:

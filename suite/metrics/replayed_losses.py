@@ -80,11 +80,9 @@ def recorded_losses(steps: StepRecords, count: int, after: int = 0) -> tuple[flo
     Raises SuiteError when a step is missing or a loss is not a finite number.
     """
     chosen = (steps.step > after) & (steps.step <= after + count)
-    step, samples, loss = (
-        steps.step[chosen] - 1 - after,
-        steps.samples[chosen].astype(np.float64),
-        steps.loss[chosen],
-    )
+    step = steps.step[chosen] - 1 - after
+    samples = steps.samples[chosen].astype(np.float64)
+    loss = steps.loss[chosen]
     total = np.bincount(step, samples, minlength=count)
     if (total <= 0).any() or not np.isfinite(loss).all():
         raise SuiteError(

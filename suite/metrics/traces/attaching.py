@@ -257,10 +257,8 @@ def _record(
 def _write_rules(path: Path) -> None:
     """Add the rules of attached traces to those that the bundle carries, in the rulebook's
     order."""
-    rulebook, carried = (
-        load_power_rules(),
-        power_rules(Bundle(path)) if (path / layout.POWER).exists() else (),
-    )
+    rulebook = load_power_rules()
+    carried = power_rules(Bundle(path)) if (path / layout.POWER).exists() else ()
     own = [rule for rule in carried if rule not in rulebook]
     rules = [*own, *(rule for rule in rulebook if rule in carried or SOURCE in rule.sources)]
     write_json(
