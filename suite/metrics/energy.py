@@ -147,10 +147,10 @@ def _energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: in
 
 def _channel_energy(channel: Channel, rule: PowerRule, start_ns: int, stop_ns: int) -> Energy:
     t_ns, values, period_s = channel.in_time.t_ns, channel.in_time.values, channel.period_s or 0.0
-    least_w, most_w = rule.plausible_w
+    min_w, max_w = rule.plausible_w
     if rule.unit != "J":
-        return integrate_power(t_ns, values, start_ns, stop_ns, period_s, (least_w, most_w))
-    energy = difference_counter(t_ns, values, start_ns, stop_ns, period_s, most_w)
+        return integrate_power(t_ns, values, start_ns, stop_ns, period_s, (min_w, max_w))
+    energy = difference_counter(t_ns, values, start_ns, stop_ns, period_s, max_w)
     if energy.energy_j == 0.0 and values[0] == values[-1]:
         return replace(energy, energy_j=None, reason=f"the counter stood still at {values[0]:g} J")
     return energy
@@ -222,15 +222,13 @@ def _plausible_readings(
     readings in it and of the nearest on both sides; no time twice."""
     found = []
     for name in total.channels:
-        ordered, (least_w, most_w) = (
-            channels.get(total.source, name).in_time,
-            total.rule.plausible_w,
-        )
+        ordered = channels.get(total.source, name).in_time
+        min_w, max_w = total.rule.plausible_w
         t_ns, values = ordered.t_ns, ordered.values
         kept = (
-            growing(t_ns, values, most_w)
+            growing(t_ns, values, max_w)
             if total.rule.unit == "J"
-            else within(values, (least_w, most_w))
+            else within(values, (min_w, max_w))
         )
         t_ns, values = around(t_ns[kept], values[kept], *window)
         t_ns, first = np.unique(t_ns, return_index=True)
