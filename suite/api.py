@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from suite.experiments.study_plan import Sweep
     from suite.metrics.audit_record import AuditRecord
     from suite.metrics.convergence import Comparison
-    from suite.metrics.matrix import Matrix
+    from suite.metrics.matrix_record import Matrix
     from suite.metrics.replication_record import Replication
     from suite.metrics.stall_analysis import StallAnalysis
     from suite.metrics.study import Study
@@ -135,7 +135,7 @@ _LAZY = {
     "Draw": "suite.verify.kept_state",
     "FinishedRun": "suite.execution.finish",
     "Frames": "reporter.data.frames",
-    "Matrix": "suite.metrics.matrix",
+    "Matrix": "suite.metrics.matrix_record",
     "MatrixDefinition": "suite.experiments.matrix_plan",
     "PaperFile": "reporter.papers.make",
     "Replication": "suite.metrics.replication_record",
@@ -592,7 +592,7 @@ def make_reference_points(paths: Paths) -> "tuple[ReferencePoint, ...]":
     from suite.compliance.finding import Severity  # start-up: rules
 
     # start-up: numpy
-    from suite.metrics.reference_points import make_points, refuse_other_precisions
+    from suite.metrics.reference_runs import make_points, refuse_other_precisions
 
     bundles = [bundle for path in _paths(paths) for bundle in find_bundles(path)]
     for verdict in map(check_bundle, bundles):
@@ -615,7 +615,7 @@ def compare_with_reference(paths: Paths) -> ReferenceComparison:
     The runs at or below the paths must share workload, batch size and learning rate.
     """
     from suite.compliance.checker import find_bundles  # start-up: rules
-    from suite.metrics.reference_points import compare_runs  # start-up: numpy
+    from suite.metrics.reference_runs import compare_runs  # start-up: numpy
 
     point, epochs, test = compare_runs(
         [bundle for path in _paths(paths) for bundle in find_bundles(path)]

@@ -18,7 +18,7 @@ from reference_impls.turns.messages import COLUMNS, STEP_TIMES
 from suite import __version__
 from suite.bundle import frames, layout, manifest, replication_folder
 from suite.bundle.data_record import DataRecord, write_data_record
-from suite.bundle.nodes import NodeRecord, write_nodes
+from suite.bundle.node_records import NodeRecord, write_nodes
 from suite.bundle.reader import Bundle, RunRecord
 from suite.bundle.stall_folder import Source
 from suite.catalog.data_sets import load_data_set
@@ -40,8 +40,8 @@ from suite.files.json_file import write_json
 from suite.machine import system
 from suite.machine.identify import identify
 from suite.metrics import replication_record, stall_analysis
-from suite.metrics.counters import derive_counters
-from suite.metrics.power import write_power_rules
+from suite.metrics.event_counts import derive_counters
+from suite.metrics.power_totals import write_power_rules
 from suite.metrics.replication import REPLICATION, compare_runs
 from suite.metrics.summary import derive
 from tests.made_once import made_once
@@ -168,7 +168,7 @@ def make_analysis(path: Path) -> Path:
             seed=1,
         )
         make_bundle(path / source.value, replace(scenario, step_s=0.02 - 0.001 * number))
-    stall_analysis.STALLS.write(path, stall_analysis.analyse(path).to_dict())
+    stall_analysis.STALLS.write(path, stall_analysis.analyse(path))
     return path
 
 
@@ -202,7 +202,7 @@ def make_replication(
         (),
         compare_runs(originals, runs, ()),
     )
-    REPLICATION.write(path, found.to_dict())
+    REPLICATION.write(path, found)
     return path
 
 

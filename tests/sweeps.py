@@ -12,7 +12,7 @@ from suite.bundle.layout import RUN
 from suite.bundle.study_mark import StudyMark
 from suite.catalog.study_definitions import Variable
 from suite.files.json_file import read_json, write_json
-from suite.metrics.matrix import (
+from suite.metrics.matrix_record import (
     MATRICES,
     Matrix,
     MatrixPlan,
@@ -119,7 +119,7 @@ def make_sweep(
             )
     shutil.rmtree(template)
     study = analyse(folder, of_plan)
-    SWEEP.write(folder, study.to_dict())
+    SWEEP.write(folder, study)
     return study
 
 
@@ -161,5 +161,5 @@ def make_matrix(
             manifest.seal(path)
     shutil.rmtree(template)
     matrix = analyse_matrix(folder, of_plan)
-    MATRICES.write(folder, matrix.to_dict())
+    MATRICES.write(folder, matrix)
     return matrix

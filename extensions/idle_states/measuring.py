@@ -30,7 +30,7 @@ from suite.meters.meter import Meter
 from suite.meters.registry import chosen_meters
 from suite.metrics.energy_figures import idle_power
 from suite.metrics.figure import Figure, unknown
-from suite.metrics.power import power_totals
+from suite.metrics.power_totals import power_totals
 from suite.metrics.traces.reading import read_trace
 from suite.metrics.traces.sniffing import TraceOptions, understand
 

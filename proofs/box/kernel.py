@@ -22,7 +22,7 @@ from suite.bundle.readings_table import ReadingsMemory, read_raw_channels
 from suite.catalog.devices import load_device, load_devices
 from suite.catalog.power import load_power_rules
 from suite.extensions.bringup.record import SUFFIX, load_bringup
-from suite.metrics.power import measure_totals
+from suite.metrics.power_totals import measure_totals
 
 READ_S, STEP_S = 60.0, 10.0
 WRONG_GAIN = 1.07

@@ -15,11 +15,11 @@ import numpy.typing as npt
 import pandas
 
 from proofs.figures import hand_over
-from suite.bundle.channels import channels_of_frame
+from suite.bundle.readings_table import channels_of_frame
 from suite.catalog.power import PowerRule, load_power_rules
 from suite.errors import COULD_NOT
 from suite.metrics.energy import Energy
-from suite.metrics.power import MeasuredTotal, measure_totals
+from suite.metrics.power_totals import MeasuredTotal, measure_totals
 from tests.suite.meters.recorded import FOLDER, Trace, traces
 
 Array = npt.NDArray[np.float64]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from proofs.figures import hand_over
 from suite.files.paths import repository_root
-from suite.metrics.linpack_study import STUDY, read_linpack_study
+from suite.metrics.linpack_study_record import STUDY, read_linpack_study
 from tests.hosts.training import SUITE
 from tests.namespaces import entering_agent, joined_hosts
 

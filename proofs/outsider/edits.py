@@ -23,7 +23,7 @@ from reference_impls.schedules import SCHEDULES
 from suite.bundle.data_record import DATA
 from suite.catalog.meter_choice import POWER_SCHEDULES
 from suite.errors import SuiteError
-from suite.metrics.power import write_power_rules
+from suite.metrics.power_totals import write_power_rules
 from tests.faults.edits.editable_bundle import EditableBundle
 
 ERROR, EDITED, FABRICATED = "error", "edited record", "fabricated run"

@@ -34,7 +34,7 @@ from suite.files.paths import repository_root
 from suite.files.redaction import DATA as DATA_ROOT
 from suite.files.redaction import OUTPUT
 from suite.metrics import stall_analysis
-from suite.metrics.power import write_power_rules
+from suite.metrics.power_totals import write_power_rules
 from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package
 from suite.verify.verdict import SCHEMA

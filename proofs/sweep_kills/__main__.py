@@ -19,7 +19,7 @@ from suite.bundle.reader import Bundle
 from suite.errors import SuiteError
 from suite.experiments.one_run import FINISHED
 from suite.files.paths import repository_root
-from suite.metrics.matrix import read_matrix
+from suite.metrics.matrix_record import read_matrix
 from tests.conftest import interruptible
 
 KILLS = 3

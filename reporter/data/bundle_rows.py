@@ -22,8 +22,8 @@ from suite.catalog.seeds import nonce_kind
 from suite.compliance.checker import BundleVerdict, check_cached_bundle, round_of
 from suite.compliance.rules.preconditions import REQUEST_READABLE, RUN_COMPLETE
 from suite.errors import SuiteError
+from suite.metrics.counted_time import counted_s, uncounted_intervals
 from suite.metrics.summary import read_summary
-from suite.metrics.uncounted import counted_s, uncounted_intervals
 
 MOST_GPUS = 8
 

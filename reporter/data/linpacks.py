@@ -9,7 +9,7 @@ from reporter.data.folders import read_each
 from reporter.data.frames import Row
 from reporter.data.text import plain, plain_or_none
 from suite.errors import SuiteError
-from suite.metrics.linpack import (
+from suite.metrics.linpack_record import (
     LINPACK,
     RECORD,
     Linpack,

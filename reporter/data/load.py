@@ -40,8 +40,8 @@ from suite.bundle.layout import is_withdrawal
 from suite.catalog.extensions import extensions
 from suite.compliance.checker import BundleVerdict, find_bundles
 from suite.errors import SuiteError
-from suite.metrics.linpack import RECORD
-from suite.metrics.linpack_study import STUDY
+from suite.metrics.linpack_record import RECORD
+from suite.metrics.linpack_study_record import STUDY
 from suite.submission.declaration import NAME, Declaration, read_declaration
 from suite.submission.folders import withdrawal_beside
 

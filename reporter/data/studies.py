@@ -1,6 +1,5 @@
 """Finds and reads studies: sealed records above the bundles of several runs."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -27,7 +26,7 @@ from reporter.data.text import plain, plain_or_none, reason_of
 from reporter.data.values import label
 from suite.catalog.extensions import Part
 from suite.errors import SuiteError
-from suite.files.json_file import read_json
+from suite.files.json_file import plain_values, read_json
 from suite.metrics.json_diff import differences
 from suite.metrics.sealed_record import SealedRecord
 
@@ -185,7 +184,7 @@ def recompute(form: SealedRecord, folder: Path) -> dict[str, Any]:
         form.refuse_broken(folder)
         return written
     try:
-        computed: dict[str, Any] = json.loads(json.dumps(form.compute(folder)))
+        computed = plain_values(form.compute(folder))
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise SuiteError(
             f"its bundles do not hold what the suite writes ({type(error).__name__}:"

@@ -10,7 +10,7 @@ from suite.bundle.channels import Channel, Channels
 from suite.bundle.log import Log, run_window
 from suite.bundle.reader import Bundle
 from suite.catalog.power import PowerRule, PowerTotal
-from suite.metrics.power import describe_totals, power_rules, power_totals
+from suite.metrics.power_totals import describe_totals, power_rules, power_totals
 
 INTERVALS = 400
 LOADS = (

@@ -18,7 +18,7 @@ from reporter.figures.model import Estimate, Figure, Missing, PaperFigure, Row, 
 from reporter.figures.scales import linear
 from suite.catalog.rounds import judging_round
 from suite.errors import SuiteError
-from suite.metrics.linpack import TRAINING_PASSES, share_reached
+from suite.metrics.linpack_record import TRAINING_PASSES, share_reached
 
 RATE = "samples_per_s"
 MACHINE = ("device", "cpu_model", "nodes")

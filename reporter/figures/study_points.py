@@ -10,7 +10,7 @@ from reporter.figures.chart import Chart, Context, StudyCharts
 from reporter.figures.model import Estimate, Figure, Marks, Missing, Named, Row, Rows
 from reporter.figures.scales import UNITS, in_units, linear
 from suite.metrics.figure import Figure as Measured
-from suite.metrics.matrix import Matrix, MatrixFigures, read_matrix, words_of
+from suite.metrics.matrix_record import Matrix, MatrixFigures, read_matrix, words_of
 from suite.metrics.study import Study, read_study
 
 MAX_POINTS = 40

@@ -29,7 +29,7 @@ from suite.bundle.layout import (
     SYSTEM,
 )
 from suite.bundle.log import MAX_LOG_BYTES, Log, LogEvent
-from suite.bundle.nodes import NODES
+from suite.bundle.node_records import NODES
 from suite.bundle.reader import Bundle, CachedBundle, RunRecord
 from suite.bundle.resumption import known_resumption
 from suite.compliance.checker import BundleVerdict

@@ -6,19 +6,16 @@ to ``t_ns`` and ``values`` longer than a calculation needs them.
 """
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.arrays import Integers, Times, Values, Window, median
-
-if TYPE_CHECKING:
-    import pandas
+from suite.bundle.arrays import Times, Values, Window, median
 
 Result = TypeVar("Result")
 
@@ -27,14 +24,6 @@ MAX_CHANNELS = 10_000
 hostile."""
 HEAD_ROWS = 10_000
 """Number of readings of ``Channels.head_ns``."""
-
-
-@dataclass(frozen=True)
-class TextColumn:
-    """A column of text: the distinct texts, sorted, and each row's index into them."""
-
-    texts: tuple[str, ...]
-    index: Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,12 +120,8 @@ class Channel:
         """The readings from the window's start to its stop, both included."""
         t_ns = self.t_ns
         if self._is_in_time:
-            return self.select(
-                slice(
-                    int(np.searchsorted(t_ns, window[0])),
-                    int(np.searchsorted(t_ns, window[1], side="right")),
-                )
-            )
+            first, last = t_ns.searchsorted(window[0]), t_ns.searchsorted(window[1], side="right")
+            return self.select(slice(first, last))
         return self.select((t_ns >= window[0]) & (t_ns <= window[1]))
 
     def select(self, chosen: "npt.NDArray[Any] | slice") -> "Channel":
@@ -160,6 +145,7 @@ class Channels:
 
     channels: tuple[Channel, ...]
     head_ns: Times
+    _cache: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return sum(channel.count for channel in self.channels)
@@ -221,10 +207,6 @@ class Channels:
         return cast("Result", self._cache[what])
 
     @cached_property
-    def _cache(self) -> dict[Hashable, Any]:
-        return {}
-
-    @cached_property
     def _by_name(self) -> Mapping[tuple[str, str], Channel]:
         return {(channel.source, channel.name): channel for channel in self.channels}
 
@@ -238,69 +220,6 @@ class Channels:
 
 def _nothing() -> tuple[Times, Values]:
     return np.empty(0, np.int64), np.empty(0)
-
-
-def text_column(distinct: Sequence[Any], index: npt.NDArray[Any]) -> TextColumn:
-    """A column of text from its distinct texts in any order and each row's index into them; raises
-    ValueError for an empty cell.
-
-    Duplicates among ``distinct`` are merged: a file made by hand may contain some.
-    """
-    if len(distinct) > MAX_CHANNELS:
-        raise ValueError(f"more than {MAX_CHANNELS} different names")
-    if len(index) and (None in distinct or index.min() < 0):
-        raise ValueError("an empty cell where there must be a name")
-    ordered = sorted(set(distinct) - {None})
-    position = {text: place for place, text in enumerate(ordered)}
-    moved = np.array([position[text] for text in distinct if text is not None], np.int64)
-    return TextColumn(tuple(ordered), moved[index])
-
-
-def by_channel(
-    t_ns: Times, values: Values, sources: TextColumn, names: TextColumn, units: TextColumn
-) -> Channels:
-    """The columns of a table of readings as channels, all in memory; raises ValueError when there
-    are too many channels."""
-    keys = sources.index * len(names.texts) + names.index
-    order = np.argsort(keys, kind="stable")
-    found, starts = np.unique(keys[order], return_index=True)
-    if len(found) > MAX_CHANNELS:
-        raise ValueError(f"more than {MAX_CHANNELS} channels")
-    channels = []
-    for key, rows in zip(found.tolist(), np.split(order, starts[1:]), strict=False):
-        (source, name), unit = divmod(key, len(names.texts)), units.index[rows]
-        different = 1 if (unit == unit[0]).all() else len(np.unique(unit))
-        held = t_ns[rows], values[rows]
-        channels.append(
-            Channel(
-                sources.texts[source],
-                names.texts[name],
-                units.texts[unit[0]],
-                different,
-                int(rows[0]),
-                len(rows),
-                lambda held=held: held,  # type: ignore[misc]
-            )
-        )
-    return Channels(tuple(channels), t_ns[:HEAD_ROWS])
-
-
-def channels_of_frame(frame: "pandas.DataFrame") -> Channels:
-    """The channels of a frame with the columns of readings.parquet; raises ValueError as
-    :func:`by_channel`."""
-    import pandas  # start-up: only for frames
-
-    def column(name: str) -> TextColumn:
-        index, distinct = pandas.factorize(frame[name])
-        return text_column(list(distinct), index)
-
-    return by_channel(
-        frame["t_ns"].to_numpy(np.int64),
-        frame["value"].to_numpy(np.float64),
-        column("source"),
-        column("channel"),
-        column("unit"),
-    )
 
 
 def no_channels() -> Channels:

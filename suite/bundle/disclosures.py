@@ -61,7 +61,7 @@ def disclosures(
 
 def _of_file(path: Path, name: str, names: Sequence[str]) -> Iterator[Disclosure]:
     seen: set[tuple[str, str]] = set()
-    for where, line, text, has_versions in _texts(path, tuple(names)):
+    for where, line, text, has_versions in _texts(path):
         for found in _search(text, tuple(names), has_versions):
             if (where, found.text) not in seen:
                 seen.add((where, found.text))
@@ -69,27 +69,20 @@ def _of_file(path: Path, name: str, names: Sequence[str]) -> Iterator[Disclosure
 
 
 def _search(text: str, names: tuple[str, ...], has_versions: bool) -> tuple[Name, ...]:
-    return (_in_short if len(text) <= SHORT else _in_text)(text, names, has_versions)
+    return (_search_once if len(text) <= SHORT else _search_text)(text, names, has_versions)
 
 
-def _is_clean(text: str, names: tuple[str, ...]) -> bool:
-    """Whether a text names nobody, whatever it means: of versions with four numbers it is false."""
-    return not _search(text, names, False)
-
-
-@lru_cache(maxsize=16384)
-def _in_short(text: str, names: tuple[str, ...], has_versions: bool) -> tuple[Name, ...]:
-    """Keys, units and settings are the same in thousands of places: each is searched once."""
-    return _in_text(text, names, has_versions)
-
-
-def _in_text(text: str, names: tuple[str, ...], has_versions: bool) -> tuple[Name, ...]:
+def _search_text(text: str, names: tuple[str, ...], has_versions: bool) -> tuple[Name, ...]:
     return tuple(find_all(text, names, has_versions=has_versions))
 
 
-def _texts(path: Path, names: tuple[str, ...]) -> Iterator[tuple[str, int | None, str, bool]]:
+_search_once = lru_cache(maxsize=16384)(_search_text)
+"""Keys, units and settings are the same in thousands of places: each is searched once."""
+
+
+def _texts(path: Path) -> Iterator[tuple[str, int | None, str, bool]]:
     """The texts of a file: where each is, its line, the text, and whether its numbers with dots are
-    versions. None of JSON in which all are clean."""
+    versions."""
     if path.suffix == _TABLE:
         for where, text in _texts_of_table(path):
             yield where, None, text, False
@@ -100,9 +93,8 @@ def _texts(path: Path, names: tuple[str, ...]) -> Iterator[tuple[str, int | None
         except FileError:  # another rule reports it; its text is read as lines
             pass
         else:
-            if not all(_is_clean(text, names) for text in _distinct_texts(values)):
-                for key, text in _texts_of_json(values):
-                    yield key, None, text, VERSIONS in key.split(".")
+            for key, text in _texts_of_json(values):
+                yield key, None, text, VERSIONS in key.split(".")
             return
     for number, text in _lines(path):
         yield f"line {number}", number, text, False
@@ -115,46 +107,19 @@ def _texts_of_json(values: Any) -> Iterator[tuple[str, str]]:
     while waiting:
         key, value = waiting.pop()
         if isinstance(value, str):
-            yield key, _said(key, value)
+            word = key.rpartition(".")[2]
+            yield key, f"{word}: {value}" if word.lower() in SAID_BY_KEY else value
             continue
-        before = f"{key}." if key else ""
-        items = (
-            list(value.items())
-            if isinstance(value, dict)
-            else [(str(index), each) for index, each in enumerate(value)]
-        )
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        texts = [(str(name), each) for name, each in items if name != TOKEN]
         if isinstance(value, dict):
-            yield from ((key, name) for name, _ in items if name != TOKEN)
+            yield from ((key, name) for name, _ in texts)
+        before = f"{key}." if key else ""
         waiting += [
             (before + name, each)
-            for name, each in reversed(items)
-            if isinstance(each, str | dict | list) and name != TOKEN
+            for name, each in reversed(texts)
+            if isinstance(each, str | dict | list)
         ]
-
-
-def _distinct_texts(values: Any) -> set[str]:
-    """What :func:`_texts_of_json` yields, each text once and without its place: most files repeat
-    some dozens of texts a thousand times."""
-    texts: set[str] = set()
-    waiting = [values]
-    while waiting:
-        value = waiting.pop()
-        items = (
-            [(name, each) for name, each in value.items() if name != TOKEN]
-            if isinstance(value, dict)
-            else [("", each) for each in value]
-        )
-        if isinstance(value, dict):
-            texts.update(name for name, _ in items)
-        texts.update(_said(name, each) for name, each in items if isinstance(each, str))
-        waiting += [each for _, each in items if isinstance(each, dict | list)]
-    return texts
-
-
-def _said(key: str, text: str) -> str:
-    """The text, after the last word of its key where that says what it is."""
-    word = key.rpartition(".")[2]
-    return f"{word}: {text}" if word.lower() in SAID_BY_KEY else text
 
 
 def _texts_of_table(path: Path) -> Iterator[tuple[str, str]]:

@@ -5,8 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.log import Log
+from suite.files.schema import Positive
 
 MAX_STEP_ROWS = 1_500_000
 MAX_READING_ROWS = 25_000_000
@@ -16,6 +19,28 @@ BESIDE_LOG_S = 600.0
 """Readings begin before the log's first event and end after its last one."""
 MARGIN_ROWS = 10_000
 """A table with a few rows too many is for the rules, which say which rows they are."""
+OWN_LIMIT = "the limit of this version of the suite"
+
+
+@dataclass(frozen=True)
+class _Samples:
+    train_samples: Positive
+
+
+@dataclass(frozen=True)
+class _Ranks:
+    ranks: Positive
+
+
+@dataclass(frozen=True)
+class _Amounts:
+    """What a request says of the number of its steps."""
+
+    data: _Samples
+    parallel: _Ranks
+    epochs: Positive
+    global_batch_size: Positive
+    steps: Positive | None = None
 
 
 @dataclass(frozen=True)
@@ -29,29 +54,16 @@ class RowLimit:
 def possible_steps(request: Mapping[str, Any]) -> RowLimit:
     """Rows of step records that a run of this request can have written; MAX_STEP_ROWS at most, and
     for a malformed request."""
-    data, parallel = request.get("data"), request.get("parallel")
-    samples = data.get("train_samples") if isinstance(data, Mapping) else None
-    ranks = parallel.get("ranks") if isinstance(parallel, Mapping) else None
-    epochs, batch, steps = (
-        request.get("epochs"),
-        request.get("global_batch_size"),
-        request.get("steps"),
-    )
-    if not all(type(value) is int and value > 0 for value in (samples, ranks, epochs, batch)):
-        return RowLimit(MAX_STEP_ROWS, "the limit of this version of the suite")
-    assert (
-        isinstance(samples, int)
-        and isinstance(ranks, int)
-        and isinstance(epochs, int)
-        and isinstance(batch, int)
-    )
-    per_epoch = -(-samples // batch)
-    whole = (
-        min(epochs * per_epoch, steps) if type(steps) is int and steps > 0 else epochs * per_epoch
-    )
+    try:
+        read = msgspec.convert(request, _Amounts)
+    except msgspec.ValidationError:
+        return RowLimit(MAX_STEP_ROWS, OWN_LIMIT)
+    epochs, ranks = read.epochs, read.parallel.ranks
+    per_epoch = -(-read.data.train_samples // read.global_batch_size)
+    whole = min(epochs * per_epoch, read.steps or epochs * per_epoch)
     reason = (
         f"{epochs} epochs of {per_epoch} mini-batches"
-        + (f", {steps} of them" if whole < epochs * per_epoch else "")
+        + (f", {whole} of them" if whole < epochs * per_epoch else "")
         + f", on {ranks} ranks"
     )
     return _limit(2 * whole * ranks, MAX_STEP_ROWS, f"the request is for {reason}")
@@ -64,7 +76,7 @@ def possible_readings(log: Log | None) -> RowLimit:
         [] if log is None else [event.mono_ns for event in log.events if event.mono_ns is not None]
     )
     if not times_ns:
-        return RowLimit(MAX_READING_ROWS, "the limit of this version of the suite")
+        return RowLimit(MAX_READING_ROWS, OWN_LIMIT)
     seconds = (max(times_ns) - min(times_ns)) * SECONDS_PER_NS
     reason = (
         f"the log is {seconds:.0f} s long, and no machine has more than {MAX_READINGS_PER_S}"
@@ -75,5 +87,5 @@ def possible_readings(log: Log | None) -> RowLimit:
 
 def _limit(rows: int, most: int, reason: str) -> RowLimit:
     if rows + MARGIN_ROWS > most:
-        return RowLimit(most, "the limit of this version of the suite")
+        return RowLimit(most, OWN_LIMIT)
     return RowLimit(rows + MARGIN_ROWS, reason)

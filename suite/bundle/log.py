@@ -92,6 +92,14 @@ class Log:
         event = self.first(key)
         return None if event is None else event.value
 
+    def window(self, start_key: str, stop_key: str) -> tuple[int, int] | None:
+        """From the first event of one key to that of another on the monotonic clock, ns; None
+        without either."""
+        start, stop = self.first(start_key), self.first(stop_key)
+        if start is None or stop is None or start.mono_ns is None or stop.mono_ns is None:
+            return None
+        return start.mono_ns, stop.mono_ns
+
     def finished_epochs(self) -> tuple[int, ...]:
         """Epochs with a logged ``epoch_stop``: all their steps are on the storage medium."""
         return tuple(event.epoch for event in self.all("epoch_stop") if event.epoch is not None)
@@ -232,7 +240,4 @@ def _follow(chain: str | None, number: int, text: str, problems: list[LogProblem
 
 def run_window(log: Log) -> tuple[int, int] | None:
     """run_start and run_stop on the monotonic clock, ns; None for a run that was not finished."""
-    start, stop = log.first("run_start"), log.first("run_stop")
-    if start is None or stop is None or start.mono_ns is None or stop.mono_ns is None:
-        return None
-    return start.mono_ns, stop.mono_ns
+    return log.window("run_start", "run_stop")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from reference_impls import contract
 from suite.bundle.layout import (
@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from suite.bundle.channels import Channels
     from suite.bundle.steps import StepRecords
 
+Result = TypeVar("Result")
+
+MANY_READ = (RUN, SYSTEM, SUMMARY)
+"""JSON files that many rules read; the others may be large, and are read by one or two."""
 FIRST_ROUND = "v0.1"
 """The round of bundles of schema 1, which do not name theirs."""
 
@@ -125,7 +129,7 @@ class Bundle:
 
     def run(self) -> RunRecord:
         """The request and how the run ended."""
-        return _run_record(self.json(RUN), self.path / RUN)
+        return self.cached("run", lambda: _run_record(self.json(RUN), self.path / RUN))
 
     @property
     def is_first_schema(self) -> bool:
@@ -135,6 +139,8 @@ class Bundle:
 
     def json(self, name: str) -> dict[str, Any]:
         """One of the JSON files, as an object."""
+        if name in MANY_READ:
+            return self.cached(name, lambda: read_json(self.file(name)))
         return read_json(self.file(name))
 
     def manifest(self) -> list[str]:
@@ -146,19 +152,11 @@ class Bundle:
 
     def log(self, rank: int = 0) -> Log:
         """A rank's log."""
-        path = self.file(contract.log_name(rank))
-        try:
-            return read_log(path)
-        except OSError as error:
-            raise FileError(path, f"cannot be read: {error.strerror}") from error
+        return self.cached(f"log {rank}", lambda: self._read_log(rank))
 
     def steps(self) -> "StepRecords":
         """The step records of the finished epochs."""
-        from suite.bundle.tables import read_raw_steps, read_step_table  # start-up: pyarrow
-
-        if (self.path / STEPS).exists():
-            return read_step_table(self.file(STEPS), self._possible_steps())
-        return read_raw_steps(self.raw_steps(), self.log().finished_epochs())
+        return self.cached("steps", self._read_steps)
 
     def step_batches(self) -> "Iterator[StepRecords]":
         """The step records of the finished epochs, batch by batch: for records of any length in
@@ -220,6 +218,23 @@ class Bundle:
         return frames.no_readings()
 
     def _channels(self, table: str, raw: str) -> "Channels":
+        return self.cached(table, lambda: self._read_channels(table, raw))
+
+    def _read_log(self, rank: int) -> Log:
+        path = self.file(contract.log_name(rank))
+        try:
+            return read_log(path)
+        except OSError as error:
+            raise FileError(path, f"cannot be read: {error.strerror}") from error
+
+    def _read_steps(self) -> "StepRecords":
+        from suite.bundle.tables import read_raw_steps, read_step_table  # start-up: pyarrow
+
+        if (self.path / STEPS).exists():
+            return read_step_table(self.file(STEPS), self._possible_steps())
+        return read_raw_steps(self.raw_steps(), self.log().finished_epochs())
+
+    def _read_channels(self, table: str, raw: str) -> "Channels":
         from suite.bundle.channels import no_channels  # start-up: NumPy
 
         # start-up: pyarrow
@@ -244,14 +259,14 @@ class Bundle:
         except FileError:
             return possible_readings(None)
 
-    def cached(self, what: str, compute: Callable[[], Any]) -> Any:
+    def cached(self, what: str, compute: Callable[[], Result]) -> Result:
         """A value derived from the bundle's files; here computed each time, because the files may
         change."""
         return compute()
 
     def sha256(self, file: Path) -> str:
         """SHA-256 of one of the bundle's files."""
-        return cast("str", self.cached(f"sha256 of {file}", lambda: sha256(file)))
+        return self.cached(f"sha256 of {file}", lambda: sha256(file))
 
     def file(self, name: str) -> Path:
         """Path of a plain file of this bundle; raises FileError for a link, a missing or an
@@ -273,48 +288,7 @@ class CachedBundle(Bundle):
 
     _cache: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
-    def run(self) -> RunRecord:
-        """The request and how the run ended."""
-        return cast("RunRecord", self.cached("run", lambda: Bundle.run(self)))
-
-    def json(self, name: str) -> dict[str, Any]:
-        """One of the JSON files. Those that many rules read are kept; the others may be large, and
-        are read by one or two."""
-        if name not in (RUN, SYSTEM, SUMMARY):
-            return Bundle.json(self, name)
-        return cast("dict[str, Any]", self.cached(name, lambda: Bundle.json(self, name)))
-
-    def log(self, rank: int = 0) -> Log:
-        """A rank's log."""
-        return cast(Log, self.cached(f"log {rank}", lambda: Bundle.log(self, rank)))
-
-    def steps(self) -> "StepRecords":
-        """The step records."""
-        return cast("StepRecords", self.cached("steps", lambda: Bundle.steps(self)))
-
-    def channels(self) -> "Channels":
-        """The readings by channel."""
-        return cast("Channels", self.cached("channels", lambda: Bundle.channels(self)))
-
-    def channels_of_node(self, place: int) -> "Channels":
-        """The readings of another node."""
-        return cast(
-            "Channels",
-            self.cached(f"channels {place}", lambda: Bundle.channels_of_node(self, place)),
-        )
-
-    def baseload(self) -> "Channels":
-        """Readings before the run."""
-        return cast("Channels", self.cached("baseload", lambda: Bundle.baseload(self)))
-
-    def baseload_of_node(self, place: int) -> "Channels":
-        """Readings of another node before the run."""
-        return cast(
-            "Channels",
-            self.cached(f"baseload {place}", lambda: Bundle.baseload_of_node(self, place)),
-        )
-
-    def cached(self, what: str, compute: Callable[[], Any]) -> Any:
+    def cached(self, what: str, compute: Callable[[], Result]) -> Result:
         """A value derived from the bundle's files, computed the first time; so is the FileError of
         a file that cannot be read."""
         if what not in self._cache:
@@ -324,7 +298,7 @@ class CachedBundle(Bundle):
                 self._cache[what] = error
         if isinstance(self._cache[what], FileError):
             raise self._cache[what]
-        return self._cache[what]
+        return cast("Result", self._cache[what])
 
 
 def _run_record(values: Mapping[str, Any], path: Path) -> RunRecord:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,9 @@ from suite.bundle.limits import RowLimit
 from suite.bundle.raw_tables import read_batches
 from suite.bundle.schemas import READING_TYPES, UNREADABLE, unreadable_table
 from suite.bundle.tables import count_rows, numbers, table_batches
+
+if TYPE_CHECKING:
+    import pandas
 
 HELD_READINGS = 2_000_000
 """Readings in memory at one time, 16 bytes each. A calculation may still use those of the group
@@ -140,8 +144,6 @@ class _Found:
         for key, place, count in zip(keys.tolist(), places.tolist(), counts.tolist(), strict=True):
             self.first_rows.setdefault(key, self.rows + place)
             self.counts[key] = self.counts.get(key, 0) + count
-            if self.counts[key] > MAX_CHANNEL_READINGS:
-                raise ValueError(f"more than {MAX_CHANNEL_READINGS} readings of one channel")
         if len(self.counts) > MAX_CHANNELS:
             raise ValueError(f"more than {MAX_CHANNELS} channels")
         if self.rows < HEAD_ROWS:
@@ -160,6 +162,13 @@ def read_channels(path: Path, limit: RowLimit, memory: ReadingsMemory) -> Channe
 def read_raw_channels(path: Path, memory: ReadingsMemory) -> Channels:
     """Readings from the recorder's CSV file; raises FileError as :func:`read_channels`."""
     return channels_of_batches(path, lambda: read_batches(path, READING_TYPES), memory)
+
+
+def channels_of_frame(frame: "pandas.DataFrame") -> Channels:
+    """The channels of a frame with the columns of readings.parquet, all in memory; raises FileError
+    as :func:`channels_of_batches`."""
+    table = pyarrow.Table.from_pandas(frame[list(READING_TYPES)], preserve_index=False)
+    return channels_of_batches(Path("frame"), table.combine_chunks().to_batches, ReadingsMemory())
 
 
 def channels_of_batches(path: Path, batches: Batches, memory: ReadingsMemory) -> Channels:
@@ -211,18 +220,9 @@ def _channels(
                 ),
             )
         first = min(of_channel[key], key=table.first_rows.__getitem__)
-        unit, different = units[first & _MASK], len(of_channel[key])
-        channels.append(
-            Channel(
-                source,
-                name,
-                unit,
-                different,
-                table.first_rows[first],
-                size,
-                partial(rows.fetch, number),
-            )
-        )
+        unit, row = units[first & _MASK], table.first_rows[first]
+        readings = partial(rows.fetch, number)
+        channels.append(Channel(source, name, unit, len(of_channel[key]), row, size, readings))
     return tuple(channels)
 
 

@@ -2,7 +2,6 @@
 bundles are hostile input."""
 
 import re
-import sys
 from collections.abc import Mapping
 from operator import attrgetter
 from typing import Annotated, Any
@@ -23,7 +22,7 @@ from reference_impls.contract import (
 )
 from suite.bundle.reader import RunRecord
 from suite.errors import SuiteError
-from suite.files.schema import Count, Positive, problem_of
+from suite.files.schema import Count, Number, Positive, problem_of
 
 MAX_RANKS, MAX_NAME_LENGTH, MAX_ACTIONS = 4096, 200, 20_000
 
@@ -37,7 +36,6 @@ def one_of(*names: str) -> Any:
     return Annotated[str, Meta(pattern=f"^({'|'.join(map(re.escape, names))})$")]
 
 
-Number = Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max)]
 Name = Annotated[str, Meta(max_length=MAX_NAME_LENGTH)]
 Rows = Annotated[list[Any], Meta(max_length=MAX_ACTIONS)]
 Positions = Annotated[list[int], Meta(min_length=1, max_length=MAX_ACTIONS)]

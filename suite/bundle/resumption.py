@@ -46,10 +46,8 @@ class Resumption:
         if start.mono_ns is None:
             return None
         same_boot = self.boot is not None and start.metadata.get("boot") == self.boot
-        monotonic_s, wall_s = (
-            (start.mono_ns - self.began_mono_ns) * SECONDS_PER_NS,
-            (start.time_ms - self.began_time_ms) / MS_PER_S,
-        )
+        monotonic_s = (start.mono_ns - self.began_mono_ns) * SECONDS_PER_NS
+        wall_s = (start.time_ms - self.began_time_ms) / MS_PER_S
         return (monotonic_s if same_boot else wall_s) - self.uncounted_s
 
 

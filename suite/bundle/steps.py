@@ -4,7 +4,7 @@ rule."""
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +12,6 @@ import numpy.typing as npt
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Integers, Values
 from suite.bundle.layout import PARTS
-
-if TYPE_CHECKING:
-    import pandas
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,8 +112,3 @@ def _starts(ordered: Integers) -> Integers:
     return np.flatnonzero(
         np.concatenate(([True], ordered[1:] != ordered[:-1])) if len(ordered) else []
     )
-
-
-def steps_of_frame(frame: "pandas.DataFrame") -> StepRecords:
-    """The step records of a frame with the columns of steps.parquet."""
-    return StepRecords(*(frame[field.name].to_numpy() for field in fields(StepRecords)))

@@ -1,6 +1,7 @@
 """`suite audit BUNDLE` and `suite audit draw BUNDLE`."""
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -91,9 +92,9 @@ def audit(
         value=value,
         report=lambda line: print(line, file=sys.stderr),
     )
-    write_record(output, record.to_dict())
+    write_record(output, asdict(record))
     if json:
-        print_json("audit", record.to_dict())
+        print_json("audit", asdict(record))
     else:
         _show(record)
     if record.verdict is not AuditVerdict.AGREES:

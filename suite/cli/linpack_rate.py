@@ -18,8 +18,8 @@ from suite.errors import SuiteError
 from suite.experiments.linpack_run import MAX_FOREIGN_SHARE, LinpackRequest, measure
 from suite.experiments.linpack_sweep import LinpackSweep, planned_nodes, run_linpack_study
 from suite.launch.placement import Placement, place
-from suite.metrics.linpack import THRESHOLD, Linpack
-from suite.metrics.linpack_study import STUDY, LinpackStudy
+from suite.metrics.linpack_record import THRESHOLD, Linpack
+from suite.metrics.linpack_study_record import STUDY, LinpackStudy
 
 
 def linpack(

@@ -2,7 +2,7 @@
 TRACE`)."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -156,7 +156,7 @@ def _plain(bundle: Path, found: Attachment, energy: object) -> dict[str, object]
         "bundle": bundle,
         "understood": found.understood,
         "trace": counts,
-        "fit": found.fit.to_dict(),
+        "fit": asdict(found.fit),
         "energy_j": energy,
     }
 

@@ -1,7 +1,7 @@
 """`suite reproduce BUNDLE_OR_ENTRY`."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -82,7 +82,7 @@ def reproduce(
             report=lambda line: print(line, file=sys.stderr),
         )
     if json:
-        print_json("reproduce", {"folder": folder, **record.to_dict()})
+        print_json("reproduce", {"folder": folder, **asdict(record)})
     else:
         _show(record, folder)
     raise typer.Exit(EXIT_CODES[record.comparisons.verdict])

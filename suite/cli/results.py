@@ -1,6 +1,7 @@
 """Shows a finished run and a finished stall analysis."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -129,7 +130,7 @@ def show_stall_analysis(analysis: StallAnalysis, directory: Path, json: bool) ->
     """Print a stall analysis whose record is in ``directory``."""
     path = directory / RECORD
     if json:
-        print_json("stall-analysis", {"path": path, **analysis.to_dict()})
+        print_json("stall-analysis", {"path": path, **asdict(analysis)})
         return
     print("\n".join(stall_table(analysis)))
     print(f"\nThe record is {path}; the three runs are in the same folder.")

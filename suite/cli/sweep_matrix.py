@@ -28,7 +28,7 @@ from suite.experiments.matrix_plan import (
 from suite.experiments.planned_runs import resolve_planned, validate
 from suite.files.typed import typed
 from suite.launch.placement import Placement, read_hosts
-from suite.metrics.matrix import MATRIX, Matrix
+from suite.metrics.matrix_record import MATRIX, Matrix
 from suite.metrics.study import Study
 
 _DEFAULT = MatrixDefinition()
@@ -218,7 +218,7 @@ def show_record(
 ) -> None:
     """Print the record of a matrix or a study, as JSON or as the lines of its table."""
     if json:
-        print_json(format_name, {"path": path, **record.to_dict()})
+        print_json(format_name, {"path": path, **asdict(record)})
         return
     print("\n".join(lines))
     print(

@@ -14,9 +14,9 @@ from suite.compliance.rule import Rule
 from suite.compliance.rules import records, replications, stalls
 from suite.files.tree import files_below
 from suite.metrics import stall_analysis
-from suite.metrics.linpack import LINPACK
-from suite.metrics.linpack_study import LINPACK_STUDY
-from suite.metrics.matrix import MATRICES
+from suite.metrics.linpack_record import LINPACK
+from suite.metrics.linpack_study_record import LINPACK_STUDY
+from suite.metrics.matrix_record import MATRICES
 from suite.metrics.replication import REPLICATION
 from suite.metrics.sealed_record import SealedRecord
 from suite.metrics.study import SWEEP

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from suite.bundle.layout import BASELOAD, READINGS, RUN, SYSTEM, node_baseloads, node_tables
 from suite.bundle.log import Log
-from suite.bundle.nodes import NODES, read_nodes
+from suite.bundle.node_records import NODES, read_nodes
 from suite.bundle.reader import Bundle, RunRecord
 from suite.catalog.power import PowerRule
 from suite.compliance.evidence import rate

@@ -127,7 +127,7 @@ class BundleContext:
     @cached_property
     def power_rules(self) -> tuple[PowerRule, ...]:
         """The power rules that the bundle's energies are computed by."""
-        from suite.metrics.power import power_rules  # start-up: loads numpy
+        from suite.metrics.power_totals import power_rules  # start-up: loads numpy
 
         return power_rules(self.bundle)
 
@@ -184,7 +184,7 @@ class BundleContext:
     @cached_property
     def derived_counters(self) -> Mapping[str, Any]:
         """Every count, recomputed from the readings; raises FileError as :attr:`derived`."""
-        from suite.metrics.counters import derive_counters  # start-up: loads numpy
+        from suite.metrics.event_counts import derive_counters  # start-up: loads numpy
 
         return self._computed(COUNTERS, lambda: derive_counters(self.bundle))
 

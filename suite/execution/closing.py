@@ -15,7 +15,7 @@ from pathlib import Path
 
 from reference_impls import contract
 from suite.bundle import layout, manifest
-from suite.bundle.nodes import read_nodes
+from suite.bundle.node_records import read_nodes
 from suite.bundle.reader import Bundle, CachedBundle
 from suite.errors import FileError, SuiteError
 from suite.execution.meter_session import RECORDER
@@ -54,7 +54,7 @@ def write_tables(path: Path) -> None:
 def write_power(path: Path) -> None:
     """``power.json``: the power rules of the meters that read anything, on any node."""
     # memory: NumPy is loaded after the training only
-    from suite.metrics.power import write_power_rules
+    from suite.metrics.power_totals import write_power_rules
 
     meters = [
         *Bundle(path).run().meters,
@@ -73,7 +73,7 @@ def write_power(path: Path) -> None:
 def write_figures(path: Path) -> None:
     """``counters.json`` and ``summary.json``."""
     # memory: NumPy is loaded after the training only
-    from suite.metrics.counters import derive_counters
+    from suite.metrics.event_counts import derive_counters
     from suite.metrics.summary import derive  # memory: NumPy is loaded after the training only
 
     if has_records(path):

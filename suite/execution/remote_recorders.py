@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from reference_impls.node import link_towards
-from suite.bundle.nodes import NodeRecord
+from suite.bundle.node_records import NodeRecord
 from suite.execution.node_recorder import ATTACHED, RUNNING, STOP
 from suite.execution.remote_recorder import (
     START_TIMEOUT_S,

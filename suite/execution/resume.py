@@ -19,7 +19,7 @@ from suite.execution.request import Resume, RunRequest
 from suite.execution.run_directory import is_held
 from suite.execution.run_records import records_of
 from suite.files.json_file import flat
-from suite.metrics.uncounted import uncounted_intervals
+from suite.metrics.counted_time import uncounted_intervals
 
 FINISHED = "finished"
 MAY_DIFFER = (

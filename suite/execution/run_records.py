@@ -16,7 +16,7 @@ from typing import Any
 
 from reference_impls import contract
 from suite.bundle import layout
-from suite.bundle.nodes import NodeRecord, write_nodes
+from suite.bundle.node_records import NodeRecord, write_nodes
 from suite.bundle.reader import Bundle, RunRecord
 from suite.errors import SuiteError
 from suite.execution.request import RunRequest

@@ -14,7 +14,7 @@ from suite.execution.preflight import BUNDLE_SIZE_BYTES, preflight
 from suite.execution.request import RunRequest
 from suite.files.paths import nearest_existing
 from suite.launch.environments import find
-from suite.metrics.matrix import MATRIX, read_matrix
+from suite.metrics.matrix_record import MATRIX, read_matrix
 from suite.metrics.study import STUDY, read_study
 
 RUN_BYTES = 4 * 2**20

@@ -27,7 +27,7 @@ from suite.files.archive import unpack
 from suite.files.paths import repository_root
 from suite.files.tree import MAX_BYTES
 from suite.launch.remote_shell import NO_INTERPRETER, NO_SUITE, module_script, remote_command
-from suite.metrics.matrix import MATRICES, MATRIX, Matrix, analyse_matrix
+from suite.metrics.matrix_record import MATRICES, MATRIX, Matrix, analyse_matrix
 
 MAX_TRIES = 3
 """Runs that fail on boards that are there: then the reason is the run's."""
@@ -132,7 +132,7 @@ def run_on_boards(
             task = BoardTask(definition, options, None, command or tuple(sys.argv))
             asyncio.run(_Spread(matrix, boards, directory, task, progress).make(jobs))
     computed = analyse_matrix(directory, matrix.plan)
-    MATRICES.write(directory, computed.to_dict())
+    MATRICES.write(directory, computed)
     return computed
 
 

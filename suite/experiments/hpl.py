@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 from suite.errors import SuiteError
-from suite.metrics.linpack import THRESHOLD, Problem, Solution, Triad, refuse_wrong
+from suite.metrics.linpack_record import THRESHOLD, Problem, Solution, Triad, refuse_wrong
 
 BLOCK = 128
 MIN_ORDER = 4 * BLOCK

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle import frames, layout
-from suite.bundle.channels import Channels, channels_of_frame
+from suite.bundle.channels import Channels
+from suite.bundle.readings_table import channels_of_frame
 from suite.catalog.power import load_power_rules, power_sources
 from suite.execution.baseload import baseload_meters
 from suite.execution.node_recorder import ATTACHED, STOP
@@ -22,8 +23,8 @@ from suite.launch.placement import Placement
 from suite.meters.meter import MeteredProcess
 from suite.meters.registry import meter_classes, open_meters
 from suite.metrics.energy_figures import NO_SENSOR, window_energy
-from suite.metrics.linpack import Power
-from suite.metrics.power import describe_totals, power_totals
+from suite.metrics.linpack_record import Power
+from suite.metrics.power_totals import describe_totals, power_totals
 
 NO_PROCESS = 1
 """Power meters are attached to no process; a recorder on another node is told the first one."""

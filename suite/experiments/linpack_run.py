@@ -28,7 +28,7 @@ from suite.launch.process import terminate
 from suite.launch.remote_shell import remote_command
 from suite.machine.identify import identify
 from suite.machine.system import cpu_model
-from suite.metrics.linpack import (
+from suite.metrics.linpack_record import (
     FAST,
     LINPACK,
     SCHEMA,

@@ -12,8 +12,8 @@ from suite.errors import SuiteError
 from suite.experiments import hpl
 from suite.experiments.linpack_run import LinpackRequest, measure, smallest_available_bytes
 from suite.launch.placement import Placement
-from suite.metrics.linpack import Linpack, read_linpack
-from suite.metrics.linpack_study import LINPACK_STUDY, LinpackStudy, analyse, folder_name
+from suite.metrics.linpack_record import Linpack, read_linpack
+from suite.metrics.linpack_study_record import LINPACK_STUDY, LinpackStudy, analyse, folder_name
 
 Say = Callable[[str], None]
 

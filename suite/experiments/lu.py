@@ -10,7 +10,7 @@ import sys
 import time
 from dataclasses import asdict, dataclass
 
-from suite.metrics.linpack import Problem, Solution, operations
+from suite.metrics.linpack_record import Problem, Solution, operations
 
 SEED = 42
 

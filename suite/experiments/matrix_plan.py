@@ -27,7 +27,7 @@ from suite.files.redaction import Redactor
 from suite.files.schema import from_plain
 from suite.files.toml_file import read_table
 from suite.launch.isolation import Isolation
-from suite.metrics.matrix import MatrixPlan, MatrixPointPlan, Setting, words_of
+from suite.metrics.matrix_record import MatrixPlan, MatrixPointPlan, Setting, words_of
 
 MAX_RUNS = 100_000
 WARM_UP_STEPS = 5

@@ -11,7 +11,7 @@ from suite.catalog.timings import Timing
 from suite.execution.request import Accelerator, Collective, PageCache, RunOptions
 from suite.launch.isolation import Isolation
 from suite.machine.modes.wanted import WantedMode
-from suite.metrics.matrix import MatrixPlan
+from suite.metrics.matrix_record import MatrixPlan
 from suite.metrics.study import StudyPlan, folder_name
 
 Plan_co = TypeVar("Plan_co", bound=StudyPlan | MatrixPlan, covariant=True)

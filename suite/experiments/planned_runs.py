@@ -45,7 +45,7 @@ from suite.machine.modes.offer import Offer, read_offer
 from suite.machine.modes.places import SYSTEM
 from suite.machine.modes.wanted import WantedMode, cores_on_line
 from suite.meters.registry import chosen_meters, left_out_meters, refuse_absent_meters
-from suite.metrics.matrix import MATRICES, MATRIX, Matrix, analyse_matrix
+from suite.metrics.matrix_record import MATRICES, MATRIX, Matrix, analyse_matrix
 from suite.metrics.study import STUDY, SWEEP, Study, StudyPlan, analyse
 
 LIMIT_OF: Mapping[str, Callable[[float], Limit]] = {
@@ -76,7 +76,7 @@ def run_matrix(
         say_left_over(matrix, directory, progress)
         make_runs(matrix, requests, directory, command, progress, system_root)
         computed = analyse_matrix(directory, matrix.plan)
-        MATRICES.write(directory, computed.to_dict())
+        MATRICES.write(directory, computed)
     return computed
 
 
@@ -99,7 +99,7 @@ def run_sweep(
         labels = [run.label for run in sweep.runs]
         run_all(requests, labels, are_done(requests), command, progress)
         study = analyse(directory, sweep.plan)
-        SWEEP.write(directory, study.to_dict())
+        SWEEP.write(directory, study)
     return study
 
 

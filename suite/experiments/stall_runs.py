@@ -33,7 +33,7 @@ def run_stall_analysis(
         progress(StallRunStarted(source))
         run_one(variant, force=force, command=command, progress=progress)
     analysis = analyse(directory)
-    STALLS.write(directory, analysis.to_dict())
+    STALLS.write(directory, analysis)
     return analysis
 
 

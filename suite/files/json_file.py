@@ -7,6 +7,8 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
+
 from suite.errors import FileError
 from suite.files.durable import publish
 from suite.files.schema import SchemaError, from_plain
@@ -99,6 +101,11 @@ def flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
             yield from flat(value, f"{above}{key}.")
         else:
             yield f"{above}{key}", value
+
+
+def plain_values(value: Any) -> dict[str, Any]:
+    """A dataclass or a mapping as what its JSON has: enumerations by value, lists for tuples."""
+    return dict(msgspec.to_builtins(value if isinstance(value, Mapping) else asdict(value)))
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -4,10 +4,11 @@ are planned on."""
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import TypeVar
 
 from suite.memory.leaving_out import Choice, choices
 from suite.memory.network import Network
-from suite.memory.peaks import backward_peak, forward_peak, kept_of, lives
+from suite.memory.peaks import Span
 from suite.memory.shapes import Shaped, shapes
 from suite.memory.tensors import VIEWS, Tensors, tensors
 
@@ -62,6 +63,12 @@ class Block:
 
 
 Chain = tuple[Block, ...]
+Way = TypeVar("Way", Block, LeftOut)
+OF_A_PICTURE = (
+    *("input_bytes", "output_bytes", "kept_bytes", "forward_bytes", "forward_alone_bytes"),
+    *("backward_bytes", "forward_time", "backward_time", "time"),
+)
+"""Sizes and times that grow with the mini-batch; those of gradients do not."""
 
 
 @dataclass(frozen=True)
@@ -76,11 +83,9 @@ def estimated(table: Tensors) -> Times:
     """Times from multiply-adds and written elements, where none were measured."""
     forward: list[float] = []
     backward: list[float] = []
-    for entry in table.shaped:
+    for index, entry in enumerate(table.shaped):
         written = 0 if entry.operation.kind in VIEWS else MACS_PER_WORD * entry.words
-        is_first = any(
-            table.shaped[owner].operation.kind == "input" for owner in table.inputs(len(forward))
-        )
+        is_first = any(table.kind(owner) == "input" for owner in table.inputs(index))
         forward.append(float(entry.macs + written))
         backward.append(float(entry.macs * (1 if is_first else 2) + 2 * written))
     return Times(tuple(forward), tuple(backward))
@@ -95,37 +100,25 @@ def chain(
     ends = cuts(table)
     starts = [1, *(end + 1 for end in ends[:-1])]
     known = times or estimated(table)
-    return scaled(
-        tuple(_block(table, first, last, known) for first, last in zip(starts, ends, strict=True)),
-        batch,
-    )
+    spans = (Span(table, first, last) for first, last in zip(starts, ends, strict=True))
+    return scaled(tuple(_block(span, known) for span in spans), batch)
 
 
 def scaled(blocks: Chain, batch: int) -> Chain:
     """The chain of one picture for ``batch`` pictures."""
     return tuple(
         replace(
-            block,
-            input_bytes=block.input_bytes * batch,
-            output_bytes=block.output_bytes * batch,
-            kept_bytes=block.kept_bytes * batch,
-            forward_bytes=block.forward_bytes * batch,
-            forward_alone_bytes=block.forward_alone_bytes * batch,
-            backward_bytes=block.backward_bytes * batch,
-            forward_time=block.forward_time * batch,
-            backward_time=block.backward_time * batch,
-            options=tuple(_scaled_option(option, batch) for option in block.options),
+            _of_batch(block, batch),
+            options=tuple(_of_batch(option, batch) for option in block.options),
         )
         for block in blocks
     )
 
 
-def _scaled_option(option: LeftOut, batch: int) -> LeftOut:
-    sizes = {
-        name: getattr(option, name) * batch
-        for name in ("kept_bytes", "forward_bytes", "backward_bytes")
-    }
-    return replace(option, time=option.time * batch, **sizes)
+def _of_batch(way: Way, batch: int) -> Way:
+    """The sizes and times of a block, or of a way to keep it, for ``batch`` pictures."""
+    own = [name for name in OF_A_PICTURE if hasattr(way, name)]
+    return replace(way, **{name: getattr(way, name) * batch for name in own})
 
 
 def cuts(table: Tensors) -> list[int]:
@@ -136,67 +129,49 @@ def cuts(table: Tensors) -> list[int]:
     """
     count = len(table.shaped)
     last_reader = {owner: index for index in range(count) for owner in table.inputs(index)}
-    last_writer = {
-        table.owner[i]: i for i in range(count) if table.shaped[i].operation.kind not in VIEWS
-    }
+    last_writer = {table.owner[i]: i for i in range(count) if table.kind(i) not in VIEWS}
     crossing: set[int] = set()
     found = []
     for index in range(count - 1):
-        crossing.add(table.owner[index])
-        crossing = {owner for owner in crossing if last_reader.get(owner, -1) > index}
-        has_weights = table.shaped[index + 1].operation.kind in ("conv", "linear")
-        if (
-            index > 0
-            and has_weights
-            and crossing == {table.owner[index]}
-            and last_writer.get(table.owner[index], -1) <= index
-        ):
+        owner = table.owner[index]
+        crossing = {each for each in {*crossing, owner} if last_reader.get(each, -1) > index}
+        has_weights = table.kind(index + 1) in ("conv", "linear")
+        is_complete = crossing == {owner} and last_writer.get(owner, -1) <= index
+        if index > 0 and has_weights and is_complete:
             found.append(index)
     return [*found, count - 1]
 
 
-def _block(table: Tensors, first: int, last: int, times: Times) -> Block:
-    source = table.owner[table.position[table.shaped[first].operation.inputs[0]]]
-    result = table.owner[last]
-    parts = table.shaped[first : last + 1]
-    kept = kept_of(table, first, last, source)
-    kept_words = sum(({result: table.shaped[result].words} | kept).values())
-    is_first = table.shaped[source].operation.kind == "input"
-    found = choices(table, first, last, source, kept, times.forward)
+def _block(span: Span, times: Times) -> Block:
+    table, here = span.table, slice(span.first, span.last + 1)
+    parts = table.shaped[here]
+    parameters = [part.operation.parameters for part in parts]
+    whole, *others = (_left_out(span, choice, times) for choice in choices(span, times.forward))
     return Block(
         name=_common_name(parts),
-        first=first,
-        last=last,
-        input_bytes=table.shaped[source].words * WORD_BYTES,
-        output_bytes=table.shaped[result].words * WORD_BYTES,
-        kept_bytes=kept_words * WORD_BYTES,
-        forward_bytes=(forward_peak(table, first, last, source, kept) - kept_words) * WORD_BYTES,
-        forward_alone_bytes=forward_peak(table, first, last, source, {}) * WORD_BYTES,
-        backward_bytes=backward_peak(
-            table, first, last, source, lives(table, first, last, kept), is_first
-        )
-        * WORD_BYTES,
-        gradient_bytes=sum(part.operation.parameters for part in parts) * WORD_BYTES,
-        largest_gradient_bytes=max(part.operation.parameters for part in parts) * WORD_BYTES,
-        forward_time=sum(times.forward[first : last + 1]),
-        backward_time=sum(times.backward[first : last + 1]),
-        options=tuple(_option(table, first, last, source, choice, times) for choice in found),
+        first=span.first,
+        last=span.last,
+        input_bytes=table.words(span.source) * WORD_BYTES,
+        output_bytes=table.words(span.result) * WORD_BYTES,
+        kept_bytes=whole.kept_bytes,
+        forward_bytes=whole.forward_bytes,
+        forward_alone_bytes=span.forward_peak({}) * WORD_BYTES,
+        backward_bytes=whole.backward_bytes,
+        gradient_bytes=sum(parameters) * WORD_BYTES,
+        largest_gradient_bytes=max(parameters) * WORD_BYTES,
+        forward_time=sum(times.forward[here]),
+        backward_time=sum(times.backward[here]),
+        options=tuple(others),
     )
 
 
-def _option(
-    table: Tensors, first: int, last: int, source: int, choice: Choice, times: Times
-) -> LeftOut:
-    result = table.owner[last]
-    kept_words = sum(({result: table.shaped[result].words} | choice.kept).values())
-    is_first = table.shaped[source].operation.kind == "input"
+def _left_out(span: Span, choice: Choice, times: Times) -> LeftOut:
+    kept_words = sum(({span.result: span.table.words(span.result)} | choice.kept).values())
     return LeftOut(
         positions=choice.positions,
         kept_bytes=kept_words * WORD_BYTES,
-        forward_bytes=(forward_peak(table, first, last, source, choice.kept) - kept_words)
-        * WORD_BYTES,
-        backward_bytes=backward_peak(table, first, last, source, choice.there, is_first)
-        * WORD_BYTES,
+        forward_bytes=(span.forward_peak(choice.kept) - kept_words) * WORD_BYTES,
+        backward_bytes=span.backward_peak(choice.there) * WORD_BYTES,
         time=sum(times.forward[position] for position in choice.positions),
     )
 
@@ -206,22 +181,16 @@ def _common_name(parts: Sequence[Shaped]) -> str:
     paths = [part.operation.module.split(".") for part in parts if part.operation.module]
     if not paths:
         return parts[0].operation.name
-    common = list(paths[0])
+    common = paths[0]
     for path in paths[1:]:
-        common = (
-            [mine for mine, other in zip(common, path, strict=False) if mine == other]
-            if path[: len(common)] != common
-            else common
-        )
+        common = [mine for mine, other in zip(common, path, strict=False) if mine == other]
     return ".".join(common or paths[0])
 
 
 def kept_words(network: Network, height: int, width: int) -> int:
     """Words that one sample leaves for the backward pass, the picture itself included."""
     table = tensors(shapes(network, height, width))
-    return sum(
-        dict(item for index in range(1, len(table.shaped)) for item in table.keeps(index)).values()
-    )
+    return sum(Span(table, 1, len(table.shaped) - 1).all_kept().values())
 
 
 def gradients_after(blocks: Chain) -> list[int]:
@@ -236,17 +205,17 @@ def updated_at_once(blocks: Chain) -> Chain:
 
     The largest layer's gradient is counted in its block's backward pass.
     """
-    return tuple(_updated(block) for block in blocks)
+    return tuple(
+        replace(
+            _with_gradient(block, block.largest_gradient_bytes),
+            gradient_bytes=0,
+            options=tuple(
+                _with_gradient(option, block.largest_gradient_bytes) for option in block.options
+            ),
+        )
+        for block in blocks
+    )
 
 
-def _updated(block: Block) -> Block:
-    options = tuple(
-        replace(option, backward_bytes=option.backward_bytes + block.largest_gradient_bytes)
-        for option in block.options
-    )
-    return replace(
-        block,
-        backward_bytes=block.backward_bytes + block.largest_gradient_bytes,
-        gradient_bytes=0,
-        options=options,
-    )
+def _with_gradient(way: Way, gradient_bytes: int) -> Way:
+    return replace(way, backward_bytes=way.backward_bytes + gradient_bytes)

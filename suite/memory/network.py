@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from suite.errors import FileError
 from suite.files.json_file import read_json
 from suite.files.paths import rules_folder
+from suite.files.schema import from_plain
 
 Pair = tuple[int, int]
 ONE: Pair = (1, 1)
@@ -64,48 +64,41 @@ class Network:
         return sum(operation.buffers for operation in self.operations)
 
 
-def folder(root: Path | None = None) -> Path:
+@dataclass(frozen=True)
+class _Stored:
+    """The file of a network."""
+
+    title: str
+    source: str
+    image: tuple[int, int, int]
+    rows: tuple[Operation, ...]
+
+
+@dataclass(frozen=True)
+class _Traced:
+    rows: tuple[Operation, ...]
+
+
+def folder() -> Path:
     """The folder of the stored networks."""
-    return rules_folder(root) / "memory" / "models"
+    return rules_folder() / "memory" / "models"
 
 
-def stored_names(root: Path | None = None) -> list[str]:
+def stored_names() -> list[str]:
     """Names of the stored networks, sorted."""
-    return sorted(path.stem for path in folder(root).glob("*.json"))
+    return sorted(path.stem for path in folder().glob("*.json"))
 
 
-def load_network(name: str, root: Path | None = None) -> Network:
-    """The stored network of this name. Raises FileError if its file is malformed."""
-    path = folder(root) / f"{name}.json"
-    values = read_json(path)
-    try:
-        channels, height, width = values["image"]
-        return Network(
-            name,
-            values["title"],
-            values["source"],
-            (channels, height, width),
-            operations(values["rows"]),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise FileError(path, f"is no table of a network ({error!r})") from error
+def load_network(name: str) -> Network:
+    """The stored network of this name. Raises SuiteError if its file is malformed."""
+    path = folder() / f"{name}.json"
+    stored = from_plain(read_json(path), _Stored, f"{path}: ")
+    return Network(name, stored.title, stored.source, stored.image, stored.rows)
 
 
 def operations(rows: list[dict[str, Any]]) -> tuple[Operation, ...]:
-    """The operations of a trace's rows. Raises TypeError for an unknown key."""
-    return tuple(
-        _operation(
-            {
-                name: tuple(value) if isinstance(value, list) else value
-                for name, value in row.items()
-            }
-        )
-        for row in rows
-    )
-
-
-def _operation(values: dict[str, Any]) -> Operation:
-    return Operation(**values)
+    """The operations of a trace's rows. Raises SuiteError for an unknown key."""
+    return from_plain({"rows": rows}, _Traced, "the trace of a network: ").rows
 
 
 def as_json(network: Network, rows: list[dict[str, Any]]) -> str:

@@ -66,10 +66,9 @@ def least_bytes(blocks: Chain, solve: Solver | None = None) -> int:
 
 def uninformed(count: int) -> list[Schedule]:
     """Every schedule that needs no sizes: none, equal segments, Revolve."""
-    parts = [schedulers.segments(count, number) for number in range(2, count + 1)]
     return [
         schedulers.none(count),
-        *parts,
+        *(schedulers.segments(count, parts) for parts in range(2, count + 1)),
         *(schedulers.revolve(count, slots) for slots in range(1, count)),
     ]
 

@@ -1,11 +1,10 @@
 """Most memory at once while a block runs forward or backward, in words of one sample.
 
-A block is the operations from ``first`` to ``last``; ``source`` owns its input. ``kept`` are the
-owners and words of what stays for the backward pass. A convolution's library (oneDNN) works on
-copies of its input and output in its own layout, which are there while it runs.
+A convolution's library (oneDNN) works on copies of its input and output in its own layout, which
+are there while it runs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from suite.memory.tensors import SHARES_GRADIENT, Tensors
@@ -20,89 +19,105 @@ class Life:
     end: int
     begin: int | None = None
 
-    def at(self, index: int) -> bool:
+    def is_there(self, index: int) -> bool:
         """Whether it is there while the operation at ``index`` runs backward."""
         return self.end <= index and (self.begin is None or index <= self.begin)
 
 
-def first_keeper(table: Tensors, first: int, last: int, owner: int) -> int:
-    """The operation that reads what was kept of an owner last in the backward pass."""
-    return min(
-        index
-        for index in range(first, last + 1)
-        if any(owner == other for other, _ in table.keeps(index))
-    )
+@dataclass(frozen=True)
+class Span:
+    """The operations of a block, from ``first`` to ``last``. ``kept`` are always owners and words
+    of what stays for the backward pass."""
 
+    table: Tensors
+    first: int
+    last: int
 
-def lives(table: Tensors, first: int, last: int, kept: dict[int, int]) -> list[Life]:
-    """Of everything that is kept."""
-    return [Life(words, first_keeper(table, first, last, owner)) for owner, words in kept.items()]
+    @property
+    def operations(self) -> range:
+        """The operations in their order."""
+        return range(self.first, self.last + 1)
 
+    @property
+    def source(self) -> int:
+        """The owner of the block's input."""
+        return self.table.inputs(self.first)[0]
 
-def kept_of(table: Tensors, first: int, last: int, source: int) -> dict[int, int]:
-    """What a block keeps beside its input."""
-    kept = dict(item for index in range(first, last + 1) for item in table.keeps(index))
-    kept.pop(source, None)
-    return kept
+    @property
+    def result(self) -> int:
+        """The owner of the block's output."""
+        return self.table.owner[self.last]
 
+    def keepers(self, owner: int) -> list[int]:
+        """The operations whose backward run reads what is kept of an owner."""
+        return [
+            index
+            for index in self.operations
+            if any(owner == other for other, _ in self.table.keeps(index))
+        ]
 
-def copies(table: Tensors, index: int) -> int:
-    """Words of a convolution's copies of its input and its output, or of their gradients; 0 for
-    other operations."""
-    entry = table.shaped[index]
-    is_copied = entry.operation.kind == "conv"
-    return (
-        entry.words + sum(table.shaped[owner].words for owner in table.inputs(index))
-        if is_copied
-        else 0
-    )
+    def all_kept(self) -> dict[int, int]:
+        """What the block keeps, its input included."""
+        return dict(item for index in self.operations for item in self.table.keeps(index))
 
+    def forward_peak(self, kept: Mapping[int, int]) -> int:
+        """Most words alive at once while the block runs forward, its input not counted."""
+        table = self.table
+        last_use = {owner: index for index in self.operations for owner in table.inputs(index)}
+        last_use[self.result] = self.last + 1
+        alive: dict[int, int] = {}
+        peak = 0
+        for index in self.operations:
+            alive[table.owner[index]] = table.words(table.owner[index])
+            alive.update({owner: words for owner, words in table.keeps(index) if owner in kept})
+            alive.pop(self.source, None)
+            peak = max(peak, sum(alive.values()) + self._copied_words(index))
+            alive = {
+                owner: words
+                for owner, words in alive.items()
+                if owner in kept or last_use.get(owner, -1) > index
+            }
+        return peak
 
-def forward_peak(table: Tensors, first: int, last: int, source: int, kept: dict[int, int]) -> int:
-    """Most words alive at once while the block runs forward, its input not counted."""
-    last_use = {owner: index for index in range(first, last + 1) for owner in table.inputs(index)}
-    last_use[table.owner[last]] = last + 1
-    alive: dict[int, int] = {}
-    peak = 0
-    for index in range(first, last + 1):
-        alive[table.owner[index]] = table.shaped[table.owner[index]].words
-        alive.update({owner: words for owner, words in table.keeps(index) if owner in kept})
-        alive.pop(source, None)
-        peak = max(peak, sum(alive.values()) + copies(table, index))
-        alive = {
-            owner: words
-            for owner, words in alive.items()
-            if owner in kept or last_use.get(owner, -1) > index
+    def backward_peak(self, there: Sequence[Life]) -> int:
+        """Most words alive at once while the block runs backward: what is there for it, and the
+        gradients."""
+        gradients = {self.last: self.table.words(self.last)}
+        peak = 0
+        for index in reversed(self.operations):
+            mine = gradients.pop(index, 0)
+            held = sum(gradients.values()) + sum(
+                life.words for life in there if life.is_there(index)
+            )
+            made = self._gradients_made(index)
+            if self.table.kind(index) in SHARES_GRADIENT:
+                # an addition hands its gradient on without a copy
+                peak = max(peak, held + mine)
+                made = dict(list(made.items())[:1]) if mine else made
+                gradients |= {
+                    target: 0 for target in self._targets(index) if target not in gradients
+                }
+            else:
+                peak = max(peak, held + mine + sum(made.values()) + self._copied_words(index))
+            gradients |= made
+        return peak
+
+    def _targets(self, index: int) -> list[int]:
+        """The operations whose outputs the operation reads."""
+        names = self.table.shaped[index].operation.inputs
+        return [self.table.position[name] for name in names]
+
+    def _gradients_made(self, index: int) -> dict[int, int]:
+        """Words of the gradients of what the operation reads; the picture has none."""
+        return {
+            target: self.table.words(target)
+            for target in self._targets(index)
+            if self.table.kind(self.source) != "input" or self.table.owner[target] != self.source
         }
-    return peak
 
-
-def backward_peak(
-    table: Tensors, first: int, last: int, source: int, there: Sequence[Life], is_first: bool
-) -> int:
-    """Most words alive at once while the block runs backward: what is there for it, and the
-    gradients."""
-    gradients: dict[int, int] = {last: table.shaped[last].words}
-    peak = 0
-    for index in range(last, first - 1, -1):
-        mine = gradients.pop(index, 0)
-        alive = sum(life.words for life in there if life.at(index))
-        operation = table.shaped[index].operation
-        targets = [table.position[name] for name in operation.inputs]
-        made = {
-            t: table.shaped[t].words for t in targets if not (is_first and table.owner[t] == source)
-        }
-        if operation.kind in SHARES_GRADIENT:
-            # an addition hands its gradient on without a copy
-            made = dict(list(made.items())[:1]) if mine else made
-            shared, mine = mine, 0
-            peak = max(peak, alive + sum(gradients.values()) + shared)
-        else:
-            fresh = sum(words for target, words in made.items())
-            peak = max(peak, alive + sum(gradients.values()) + mine + fresh + copies(table, index))
-        for target in targets:
-            if target in made:
-                gradients[target] = made[target]
-            elif operation.kind in SHARES_GRADIENT:
-                gradients.setdefault(target, 0)
-    return peak
+    def _copied_words(self, index: int) -> int:
+        """Words of a convolution's copies of its input and its output, or of their gradients; 0 for
+        other operations."""
+        if self.table.kind(index) != "conv":
+            return 0
+        return self.table.words(index) + sum(map(self.table.words, self.table.inputs(index)))

@@ -104,11 +104,9 @@ class Plan:
     @property
     def planned_bytes(self) -> int | None:
         """Highest memory under the schedule, everything included."""
-        return (
-            None
-            if self.schedule is None
-            else self.workplace.fixed_bytes + self.schedule.cost.peak_bytes
-        )
+        if self.schedule is None:
+            return None
+        return self.workplace.fixed_bytes + self.schedule.cost.peak_bytes
 
 
 def plan(workplace: Workplace, batch: int, budget_bytes: int, options: Options = OF_PLAN) -> Plan:
@@ -177,19 +175,14 @@ def _refuse(
     workplace: Workplace, single: Chain, batch: int, budget_bytes: int, options: Options
 ) -> None:
     """Raise the sentence for a budget that no schedule fits."""
-    network, solve = (
-        workplace.network,
-        spilled if options.spills else partial(fastest, slots=SLOTS // 2),
-    )
+    solve = spilled if options.spills else partial(fastest, slots=SLOTS // 2)
     schedules = "all activations on storage" if options.spills else "any schedule"
-    fixed, least_one = (
-        workplace.fixed_bytes,
-        workplace.fixed_bytes + least_bytes(updated_at_once(single), solve),
-    )
+    title, fixed = workplace.network.title, workplace.fixed_bytes
+    least_one = fixed + least_bytes(updated_at_once(single), solve)
     image = f"{workplace.image}x{workplace.image}"
     if budget_bytes < least_one:
         raise SuiteError(
-            f"{network.title} does not train in {write_size(budget_bytes)} with {schedules}:"
+            f"{title} does not train in {write_size(budget_bytes)} with {schedules}:"
             f" framework, weights and optimizer state take {write_size(fixed)}, and one picture of"
             f" {image} needs {write_size(least_one)} in all",
             f"give at least {options.budget} {options.named(least_one)}, or a smaller picture or"
@@ -204,7 +197,7 @@ def _refuse(
     least = fixed + least_bytes(updated_at_once(scaled(single, batch)), solve)
     with_it = "all activations on storage" if options.spills else "the schedule that needs least"
     raise SuiteError(
-        f"{network.title} with a mini-batch of {batch} at {image} needs {write_size(least)} with"
+        f"{title} with a mini-batch of {batch} at {image} needs {write_size(least)} with"
         f" {with_it}, more than {write_size(budget_bytes)}",
         f"use {options.batch} {batch_fits}, or {options.budget} {options.named(least)}",
     )

@@ -5,7 +5,7 @@ import hashlib
 import json
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,33 +28,44 @@ def answers_of(
     in_budget: bool = True,
     timeout_s: float = TIMEOUT_S,
 ) -> list[dict[str, Any]]:
-    """What a program answers, a line of JSON each. Raises SuiteError, beginning with ``what``, if
-    it fails.
+    """What a program answers to a request and the ``lines`` of its input, a line of JSON each;
+    raises SuiteError as :func:`output_of`."""
+    with tempfile.TemporaryDirectory(prefix="memory-") as scratch:
+        path = Path(scratch) / "request.json"
+        path.write_text(json.dumps(request), encoding="utf-8")
+        output = output_of(module, [str(path)], what, lines, in_budget, timeout_s)
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def output_of(
+    module: str,
+    arguments: Sequence[str],
+    what: str,
+    lines: str = "",
+    in_budget: bool = False,
+    timeout_s: float = TIMEOUT_S,
+) -> str:
+    """What a program writes. Raises SuiteError, beginning with ``what``, if it fails.
 
     ``in_budget``: it returns freed memory to the kernel, which costs time.
     """
     environment = find(load_framework(FRAMEWORK))
-    with tempfile.TemporaryDirectory(prefix="memory-") as scratch:
-        path = Path(scratch) / "request.json"
-        path.write_text(json.dumps(request), encoding="utf-8")
-        command = [str(environment.interpreter), "-m", module, str(path)]
-        variables = child_environment(1, in_budget=in_budget)
-        done = subprocess.run(
-            command,
-            cwd=repository_root(),
-            env=variables,
-            input=lines,
-            capture_output=True,
-            text=True,
-            timeout=timeout_s,
-        )
+    done = subprocess.run(
+        [str(environment.interpreter), "-m", module, *arguments],
+        cwd=repository_root(),
+        env=child_environment(1, in_budget=in_budget),
+        input=lines,
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+    )
     if done.returncode != 0:
         last = (
             done.stderr.strip().splitlines()
             or [f"it was killed (exit code {done.returncode}): too little memory"]
         )[-1]
         raise SuiteError(f"{what} failed: {last}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return done.stdout
 
 
 def kept_place(folder: Path | None, prefix: str = "", *more: object) -> Path | None:

@@ -28,10 +28,10 @@ class Resident:
     source: str
 
 
-def resident(folder: Path | None = None) -> Resident:
+def resident() -> Resident:
     """The measured size of this machine's environment if there is one, else the shipped figure.
     Starts nothing."""
-    path = kept_place(folder)
+    path = kept_place(None)
     if path is None or not path.is_file():
         return Resident(SHIPPED, SHIPPED_SOURCE)
     return Resident(int(read_json(path)["size_bytes"]), HERE)

@@ -77,9 +77,7 @@ def recomputation(
     spills = spill is not None and found.cost.spilled_bytes > 0
     return contract.Recomputation(
         budget_bytes=budget_bytes,
-        planned_bytes=max(
-            where.fixed_bytes + found.cost.peak_bytes, where.fixed_bytes + copies_bytes(network)
-        ),
+        planned_bytes=where.fixed_bytes + max(found.cost.peak_bytes, copies_bytes(network)),
         planned_factor=found.cost.recompute_factor,
         schedule=found.schedule.name,
         blocks=[[block.first, block.last] for block in made.blocks],

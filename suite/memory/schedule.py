@@ -121,31 +121,25 @@ class _State:
 
     def take(self, step: Step) -> None:
         """Execute one step."""
+        number, block = step.block, self.blocks[step.block]
+        is_spilled, is_next = number in self.spilled, number == self.done - 1
         if step.action is Action.RESTORE:
-            self._demand(step.block in self.inputs, step)
-            self.current, self.loose_bytes = step.block, 0
+            self._demand(number in self.inputs, step)
+            self.current, self.loose_bytes = number, 0
         elif step.action is Action.BACKWARD:
-            self._demand(
-                step.block in self.kept
-                and step.block not in self.spilled
-                and step.block == self.done - 1,
-                step,
-            )
-            self._backward(step.block, self.blocks[step.block])
+            self._demand(number in self.kept and not is_spilled and is_next, step)
+            self._backward(number, block)
         elif step.action is Action.SPILL:
-            kept_whole = (
-                self.kept.get(step.block) is self.blocks[step.block]
-                and step.block not in self.spilled
-            )
-            self._demand(kept_whole and step.block == self.current - 1 < len(self.blocks) - 1, step)
-            self.spilled[step.block] = spill_bytes(self.blocks, step.block)
-            self.spilled_bytes += self.spilled[step.block]
+            kept_whole = self.kept.get(number) is block and not is_spilled
+            self._demand(kept_whole and number == self.current - 1 < len(self.blocks) - 1, step)
+            self.spilled[number] = spill_bytes(self.blocks, number)
+            self.spilled_bytes += self.spilled[number]
         elif step.action is Action.FETCH:
-            self._demand(step.block in self.spilled and step.block == self.done - 1, step)
-            del self.spilled[step.block]
+            self._demand(is_spilled and is_next, step)
+            del self.spilled[number]
         else:
-            self._demand(step.block == self.current, step)
-            self._forward(step, self.blocks[step.block])
+            self._demand(number == self.current, step)
+            self._forward(step, block)
 
     def _held(self) -> int:
         return (

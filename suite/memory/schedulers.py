@@ -34,11 +34,9 @@ def revolve(count: int, slots: int) -> Schedule:
     The input is one of them. With a slot per block nothing would be recomputed, which is
     :func:`none`.
     """
-    return (
-        none(count)
-        if slots >= count
-        else Schedule(f"Revolve, {slots} checkpoints", tuple(_revolve(0, count, slots)))
-    )
+    if slots >= count:
+        return none(count)
+    return Schedule(f"Revolve, {slots} checkpoints", tuple(_revolve(0, count, slots)))
 
 
 def revolve_forwards(count: int, slots: int) -> int:
@@ -62,10 +60,9 @@ def _revolve(first: int, end: int, slots: int) -> list[Step]:
     if count == 1:
         return [Step(Action.KEEP, first), Step(Action.BACKWARD, first)]
     far = end - 1 if slots == 1 else first + _first_checkpoint(count, slots)
-    far_steps = _revolve(far, end, max(slots - 1, 1))
     return [
         *_run(first, far),
-        *far_steps,
+        *_revolve(far, end, max(slots - 1, 1)),
         Step(Action.RESTORE, first),
         *_revolve(first, far, slots),
     ]

@@ -1,7 +1,7 @@
 """Activations on storage: the schedule that recomputes nothing and writes the fewest bytes that a
 budget of memory asks for."""
 
-from suite.memory.chain import Block, Chain, gradients_after
+from suite.memory.chain import Chain, gradients_after
 from suite.memory.optimal import Planned
 from suite.memory.schedule import Action, Schedule, Step, simulate, spill_bytes
 from suite.memory.schedulers import none
@@ -54,18 +54,14 @@ def spilled(blocks: Chain, budget_bytes: int) -> Planned | None:
 def _alone(blocks: Chain) -> list[int]:
     """The highest memory while each block runs, forward or backward, with all earlier ones on
     storage."""
-    weights = gradients_after(blocks)
     return [
-        _own(block, 0 if number == 0 else block.input_bytes, weights[number])
-        + blocks[0].input_bytes
-        for number, block in enumerate(blocks)
+        blocks[0].input_bytes
+        + (block.input_bytes if number else 0)
+        + max(block.kept_bytes + block.forward_bytes, block.backward_bytes + weight_bytes)
+        for number, (block, weight_bytes) in enumerate(
+            zip(blocks, gradients_after(blocks), strict=True)
+        )
     ]
-
-
-def _own(block: Block, input_bytes: int, weight_bytes: int) -> int:
-    return input_bytes + max(
-        block.kept_bytes + block.forward_bytes, block.backward_bytes + weight_bytes
-    )
 
 
 def _schedule(count: int, moved: frozenset[int]) -> Schedule:

@@ -27,6 +27,8 @@ KEEPS_INPUT = frozenset(
     }
 )
 KEEPS_OUTPUT = frozenset({"relu", "sigmoid", "tanh"})
+OWN_WORDS = {"max_pool": 2, "dropout": 1}
+"""Words of indices and masks for each element of the output."""
 SHARES_GRADIENT = frozenset({"add", "flatten", "identity"})
 
 
@@ -39,6 +41,14 @@ class Tensors:
     position: dict[str, int]
     owner: tuple[int, ...]
 
+    def kind(self, index: int) -> str:
+        """What the operation does."""
+        return self.shaped[index].operation.kind
+
+    def words(self, index: int) -> int:
+        """Elements of the operation's output."""
+        return self.shaped[index].words
+
     def inputs(self, index: int) -> list[int]:
         """Owners of the operation's inputs."""
         return [self.owner[self.position[name]] for name in self.shaped[index].operation.inputs]
@@ -46,19 +56,14 @@ class Tensors:
     def keeps(self, index: int) -> list[tuple[int, int]]:
         """What the operation keeps for its backward pass: (owner, words); an owner below 0 is a
         tensor of its own."""
-        entry = self.shaped[index]
-        kind = entry.operation.kind
-        kept = (
-            [(owner, self.shaped[owner].words) for owner in self.inputs(index)]
-            if kind in KEEPS_INPUT
-            else []
-        )
+        kind = self.kind(index)
+        kept = []
+        if kind in KEEPS_INPUT:
+            kept += [(owner, self.words(owner)) for owner in self.inputs(index)]
         if kind in KEEPS_OUTPUT:
-            kept.append((self.owner[index], entry.words))
-        if kind == "max_pool":
-            kept.append((-1 - index, 2 * entry.words))
-        if kind == "dropout":
-            kept.append((-1 - index, entry.words))
+            kept.append((self.owner[index], self.words(index)))
+        if kind in OWN_WORDS:
+            kept.append((-1 - index, OWN_WORDS[kind] * self.words(index)))
         return kept
 
 

@@ -2,19 +2,14 @@
 
 import difflib
 import json
-import subprocess
 from collections.abc import Sequence
 from typing import Any
 
-from suite.catalog.frameworks import load_framework
 from suite.errors import SuiteError
-from suite.files.paths import repository_root
-from suite.launch.child_environment import child_environment
-from suite.launch.environments import find
 from suite.memory.network import Network, load_network, operations, stored_names
+from suite.memory.programs import output_of
 
-FRAMEWORK = "pytorch"
-SECONDS = 300
+TIMEOUT_S = 300.0
 """More than a board needs to import the framework from an SD card."""
 
 
@@ -49,22 +44,14 @@ def network_named(name: str) -> Network:
 
 def rows_of(models: Sequence[str]) -> dict[str, Any]:
     """The tables of models, by model, from a process in PyTorch's environment."""
-    environment = find(load_framework(FRAMEWORK))
-    command = [str(environment.interpreter), "-m", "reference_impls.pytorch.trace", *models]
-    done = subprocess.run(
-        command,
-        cwd=repository_root(),
-        env=child_environment(1),
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-    )
-    if done.returncode != 0:
-        raise SuiteError(
-            f"Tracing {', '.join(models)} failed:"
-            f" {(done.stderr.strip().splitlines() or ['no message'])[-1]}"
+    answers: dict[str, Any] = json.loads(
+        output_of(
+            "reference_impls.pytorch.trace",
+            models,
+            f"Tracing {', '.join(models)}",
+            timeout_s=TIMEOUT_S,
         )
-    answers: dict[str, Any] = json.loads(done.stdout)
+    )
     return answers
 
 

@@ -1,16 +1,17 @@
 """The record of an audit, which a submission may hold: what was replayed where, both sides' losses,
 the tolerances and the verdict."""
 
-import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from msgspec import Meta
 
 from suite.catalog.audit_tolerances import FLOAT64, AuditTolerances
-from suite.errors import FileError, SuiteError
-from suite.files.json_file import read_record
-from suite.files.schema import from_plain
+from suite.errors import FileError
+from suite.files.json_file import read_as
+from suite.files.schema import Number
 from suite.metrics.replayed_losses import (
     MAX_STEPS,
     AuditVerdict,
@@ -96,11 +97,7 @@ def _joint(verdicts: Sequence[AuditVerdict]) -> AuditVerdict:
     """Of several comparisons."""
     if AuditVerdict.CONTRADICTS in verdicts:
         return AuditVerdict.CONTRADICTS
-    return (
-        AuditVerdict.AGREES
-        if verdicts and set(verdicts) == {AuditVerdict.AGREES}
-        else AuditVerdict.CANNOT_TELL
-    )
+    return verdicts[0] if len(set(verdicts)) == 1 else AuditVerdict.CANNOT_TELL
 
 
 @dataclass(frozen=True)
@@ -116,9 +113,9 @@ class AuditRecord:
     suite_version: str
     bundle: AuditedBundle
     replayer: Replayer
-    steps: int
+    steps: Annotated[int, Meta(ge=1, le=MAX_STEPS)]
     losses: ReplayedLosses
-    with_other_rate: tuple[float, ...] | None
+    with_other_rate: tuple[Number, ...] | None
     comparison: LossComparison
     rate_error_found: float | None
     reason: str | None
@@ -131,10 +128,6 @@ class AuditRecord:
         return _joint(
             [self.comparison.verdict, *([] if self.state is None else [self.state.verdict])]
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -163,11 +156,7 @@ class AuditBadge:
 
 def read_audit(path: Path) -> AuditRecord:
     """Read a record as untrusted input; raises FileError naming the file and what is wrong."""
-    values = read_record(path, SCHEMA)
-    try:
-        record = from_plain(values, AuditRecord, "")
-    except (SuiteError, TypeError, ValueError, RecursionError) as error:
-        raise FileError(path, f"is not the record of an audit ({str(error)[:200]})") from error
+    record = read_as(path, AuditRecord, SCHEMA)
     problem = _problem(record)
     if problem is not None:
         raise FileError(path, f"is not the record of an audit ({problem})")
@@ -175,53 +164,29 @@ def read_audit(path: Path) -> AuditRecord:
 
 
 def _problem(record: AuditRecord) -> str | None:
-    if not 1 <= record.steps <= MAX_STEPS:
-        return f"steps must be from 1 to {MAX_STEPS}"
-    if record.with_other_rate is not None and len(record.with_other_rate) != record.steps:
+    state, others = record.state, record.with_other_rate
+    if (
+        not record.losses.have(record.steps)
+        or len(others or record.losses.recorded) != record.steps
+    ):
         return "every list must have a value for each step"
-    problem = _problem_of_losses(record.losses, record.steps, record.with_other_rate or ())
-    if problem is not None or record.state is None:
-        return problem
-    state = record.state
-    if (state.comparison is None) is not (len(state.losses.recorded) == 0) or len(
-        state.losses.recorded
-    ) > MAX_STEPS:
+    if state is None:
+        return None
+    steps = len(state.losses.recorded)
+    if (state.comparison is None) is not (steps == 0) or steps > MAX_STEPS:
         return (
             "a comparison of the steps after the state belongs to the losses of up to a thousand"
             " steps"
         )
     counts = (state.correct, state.replayed_correct)
-    if not all(count is None or 0 <= count <= state.eval_samples for count in counts) or (
-        counts[0] is None
-    ) is not (counts[1] is None):
+    if counts.count(None) == 1 or not all(
+        0 <= count <= state.eval_samples for count in counts if count is not None
+    ):
         return (
             "both numbers of correct samples must be there or missing, and be those of an"
             " evaluation"
         )
-    return _problem_of_losses(state.losses, len(state.losses.recorded), ())
-
-
-def _problem_of_losses(losses: ReplayedLosses, steps: int, others: Sequence[float]) -> str | None:
-    rows = [
-        losses.recorded,
-        losses.plain,
-        losses.float64,
-        losses.tolerances,
-        losses.tolerances_float64,
-    ]
-    if any(row is not None and len(row) != steps for row in rows):
-        return "every list must have a value for each step"
-    if not all(
-        value is None or math.isfinite(value) for row in (*rows, others) for value in row or ()
-    ):
-        return "losses and tolerances must be finite numbers"
-    if any(
-        value is not None and value <= 0
-        for row in (losses.tolerances, losses.tolerances_float64)
-        for value in row
-    ):
-        return "tolerances must be above zero"
-    return None
+    return None if state.losses.have(steps) else "every list must have a value for each step"
 
 
 def contradictions(record: AuditRecord, tolerances: AuditTolerances) -> list[tuple[str, str, str]]:
@@ -234,40 +199,27 @@ def contradictions(record: AuditRecord, tolerances: AuditTolerances) -> list[tup
             (f"{what}, after the state of epoch {record.state.epoch}", expected, observed)
             for what, expected, observed in of_state
         ]
-    if rate_error_found(record.losses, record.with_other_rate) != record.rate_error_found:
-        found.append(
-            (
-                "rate_error_found",
-                f"{rate_error_found(record.losses, record.with_other_rate)}",
-                f"{record.rate_error_found}",
-            )
-        )
+    rate_error = rate_error_found(record.losses, record.with_other_rate)
+    if rate_error != record.rate_error_found:
+        found.append(("rate_error_found", f"{rate_error}", f"{record.rate_error_found}"))
     return found
 
 
 def _contradictions(
     losses: ReplayedLosses, stated: LossComparison, record: AuditRecord, tolerances: AuditTolerances
 ) -> list[tuple[str, str, str]]:
-    found, run, other, steps = (
-        [],
-        record.bundle.framework,
-        record.replayer.framework,
-        len(losses.recorded),
-    )
-    for name, partner in (("tolerances", other), ("tolerances_float64", FLOAT64)):
-        expected, observed = tolerances.of(run, partner, steps), getattr(losses, name)
-        step = next(
-            (
-                at
-                for at, pair in enumerate(zip(expected, observed, strict=True), start=1)
-                if pair[0] != pair[1]
-            ),
-            None,
-        )
-        if step is not None:
-            found.append(
-                (f"{name} of step {step}", f"{expected[step - 1]}", f"{observed[step - 1]}")
-            )
+    found, steps = [], len(losses.recorded)
+    for name, partner in (
+        ("tolerances", record.replayer.framework),
+        ("tolerances_float64", FLOAT64),
+    ):
+        expected = tolerances.of(record.bundle.framework, partner, steps)
+        for step, (right, observed) in enumerate(
+            zip(expected, getattr(losses, name), strict=True), start=1
+        ):
+            if right != observed:
+                found.append((f"{name} of step {step}", f"{right}", f"{observed}"))
+                break
     computed = compare_losses(losses)
     if computed != stated:
         found.append(

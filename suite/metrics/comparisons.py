@@ -59,6 +59,11 @@ class Interval:
     high: float | None
 
 
+def interval_around(value: float, margin: float) -> Interval:
+    """The value, give or take a margin of its logarithm."""
+    return Interval(value, value * math.exp(-margin), value * math.exp(margin))
+
+
 @dataclass(frozen=True)
 class Ratio:
     """The ratio of two scores with its interval; ``is_different`` where the interval does not hold
@@ -164,29 +169,18 @@ def pair_bounds(
         )
         own_margins = _quantiles(freedom, 1 - 2 * level * epochs_level) * np.sqrt(total + fixed)
         difference = ones.log_mean - others.log_mean
-        lows = np.where(
-            one_own | other_own,
-            np.where(
-                other_own, difference - own_margins, np.maximum(lows, difference - own_margins)
-            ),
-            lows,
-        )
+        own_lows, own_highs = difference - own_margins, difference + own_margins
+        lows = np.where(other_own, own_lows, np.where(one_own, np.maximum(lows, own_lows), lows))
         highs = np.where(
-            one_own | other_own,
-            np.where(
-                one_own, difference + own_margins, np.minimum(highs, difference + own_margins)
-            ),
-            highs,
+            one_own, own_highs, np.where(other_own, np.minimum(highs, own_highs), highs)
         )
     return lows, highs
 
 
 def _quantiles(freedom: Values, confidence: float) -> Values:
     distinct, inverse = np.unique(freedom, return_inverse=True)
-    of_each: Values = np.array([quantile(int(one), confidence) for one in distinct])[
-        inverse
-    ].reshape(freedom.shape)
-    return of_each
+    quantiles = np.array([quantile(int(one), confidence) for one in distinct])
+    return quantiles[inverse].reshape(freedom.shape)
 
 
 @functools.cache

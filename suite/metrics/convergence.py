@@ -59,10 +59,8 @@ def compare(reference: Sequence[float], runs: Sequence[float]) -> Comparison:
     observed = float(pooled[: len(runs)].sum())
     sums = pooled[_partitions(len(pooled), len(runs))].sum(axis=1)
     rounding = 1e-9 * max(1.0, abs(observed))  # sums of the same numbers in another order
-    p_faster, p_slower = (
-        float(np.mean(sums <= observed + rounding)),
-        float(np.mean(sums >= observed - rounding)),
-    )
+    p_faster = float(np.mean(sums <= observed + rounding))
+    p_slower = float(np.mean(sums >= observed - rounding))
     return Comparison(p_faster, p_slower, min(1.0, 2 * min(p_faster, p_slower)), 1 / len(sums))
 
 
@@ -82,9 +80,7 @@ def _partitions(count: int, chosen: int) -> "np.ndarray[Any, Any]":
     return np.vstack([np.arange(chosen), drawn])
 
 
-def expected_interval(
-    trained: Sequence[int], reached: Sequence[bool], level: float = INTERVAL_LEVEL
-) -> tuple[float, float]:
+def expected_interval(trained: Sequence[int], reached: Sequence[bool]) -> tuple[float, float]:
     """The interval of a reference point's expected epochs, all epochs trained over the runs that
     reached the target; at least one reached it.
 
@@ -93,18 +89,14 @@ def expected_interval(
     the resamples have no run that reached the target.
     """
     drawn = np.random.default_rng(1).integers(0, len(trained), (RESAMPLES, len(trained)))
-    epochs, runs = (
-        np.asarray(trained, float)[drawn].sum(axis=1),
-        np.asarray(reached, bool)[drawn].sum(axis=1),
-    )
+    epochs = np.asarray(trained, float)[drawn].sum(axis=1)
+    runs = np.asarray(reached, bool)[drawn].sum(axis=1)
     expected = np.sort(np.divide(epochs, runs, out=np.full(RESAMPLES, np.inf), where=runs > 0))
-    outside = math.floor(RESAMPLES * level / 2)
+    outside = math.floor(RESAMPLES * INTERVAL_LEVEL / 2)
     return float(expected[outside]), float(expected[-1 - outside])
 
 
-def power(
-    reference: Sequence[float], runs: int, factor: float, interval: int = 1, level: float = LEVEL
-) -> float:
+def power(reference: Sequence[float], runs: int, factor: float, interval: int = 1) -> float:
     """Power of the one-sided test for ``runs`` runs that need ``factor`` times the reference's
     epochs; by simulation with a fixed seed.
 
@@ -114,24 +106,20 @@ def power(
     stream = np.random.default_rng(1)
     detected = 0
     for _ in range(SIMULATIONS):
-        epochs = (
-            np.ceil(stream.choice(np.asarray(reference, float), runs) * factor / interval)
-            * interval
-        )
-        detected += compare(reference, list(epochs)).p_faster <= level
+        drawn = stream.choice(np.asarray(reference, float), runs) * factor
+        epochs = np.ceil(drawn / interval) * interval
+        detected += compare(reference, list(epochs)).p_faster <= LEVEL
     return detected / SIMULATIONS
 
 
-def detectable(
-    reference: Sequence[float], runs: int, interval: int = 1, level: float = LEVEL
-) -> float | None:
+def detectable(reference: Sequence[float], runs: int, interval: int = 1) -> float | None:
     """Smallest speed-up that ``runs`` runs detect with 80 % power, as a factor of the epochs, in
     steps of 0.05; None if 0.1 is not detected."""
     return next(
         (
             step / 20
             for step in range(19, 1, -1)
-            if power(reference, runs, step / 20, interval, level) >= WANTED_POWER
+            if power(reference, runs, step / 20, interval) >= WANTED_POWER
         ),
         None,
     )

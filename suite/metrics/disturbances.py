@@ -1,4 +1,5 @@
-"""Disturbances of a run, from its readings: throttling, low voltage, wall clock steps."""
+"""Disturbances of a run, from its readings: throttling, low voltage, wall clock steps, and changes
+of the power mode and of limits on clocks and power."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.channels import Channel, Channels
 from suite.catalog.throttling import is_throttling_channel
 
+POWER_MODE, CHANGED, MODE_ID = "power-mode", "changed", "nvpmodel"
+"""The meter of the power mode and of limits on clocks and power, and two of its channels."""
 MIN_STEP_S = 0.05  # slewing moves both clocks; smaller differences are noise of reading them
 SINCE_BOOT = ".since_boot"
 # nvmlClocksThrottleReasons of NVML: hardware slowdown, temperature limits of driver and chip,
@@ -40,6 +43,18 @@ class ClockStep:
     step_s: float
 
 
+@dataclass(frozen=True)
+class SettingChange:
+    """A setting that was read with another value than before: ``t_ns`` is the first reading of the
+    new value, at most a period late."""
+
+    channel: str
+    t_ns: int
+    before: float
+    after: float
+    unit: str
+
+
 def is_watched(channels: Channels) -> bool:
     """Whether any throttling channel was read; without one, the absence of events is no
     evidence."""
@@ -53,13 +68,8 @@ def find_throttling(channels: Channels, start_ns: int, stop_ns: int) -> tuple[Th
     for channel in _throttling_channels(channels):
         found += _events(channel.in_time.during((start_ns, stop_ns)), stop_ns)
     # if a flag was read as set, its since-boot copy adds nothing
-    seen = {event.channel for event in found}
-    kept = [
-        event
-        for event in found
-        if event.channel.removesuffix(SINCE_BOOT) == event.channel
-        or event.channel.removesuffix(SINCE_BOOT) not in seen
-    ]
+    copies = {event.channel + SINCE_BOOT for event in found}
+    kept = [event for event in found if event.channel not in copies]
     return tuple(sorted(kept, key=lambda event: (event.t_ns, event.channel)))
 
 
@@ -77,39 +87,42 @@ def find_clock_steps(channels: Channels, start_ns: int, stop_ns: int) -> tuple[C
     return tuple(found)
 
 
+def find_setting_changes(
+    channels: Channels, start_ns: int, stop_ns: int
+) -> tuple[SettingChange, ...]:
+    """All changes of a setting between two readings, the second of them in the window; sorted by
+    time. Empty where the meter read nothing."""
+    found = []
+    for channel in channels.of(POWER_MODE):
+        if channel.name == CHANGED:
+            continue
+        t_ns, values = channel.in_time.t_ns, channel.in_time.values
+        for index in np.flatnonzero(np.diff(values) != 0):
+            if start_ns <= t_ns[index + 1] <= stop_ns:
+                before, after = float(values[index]), float(values[index + 1])
+                found.append(
+                    SettingChange(channel.name, int(t_ns[index + 1]), before, after, channel.unit)
+                )
+    return tuple(sorted(found, key=lambda change: (change.t_ns, change.channel)))
+
+
 def _events(channel: Channel, stop_ns: int) -> Iterator[ThrottlingEvent]:
     """Events of one channel, whose readings are sorted by time."""
     name, t_ns, values = channel.name, channel.t_ns, channel.values
-    if channel.unit == "events":
+    # set between two readings of the flag itself: since-boot flags grow as counters do
+    if channel.unit == "events" or name.endswith(SINCE_BOOT):
         for index in np.flatnonzero(np.diff(values) > 0):
-            yield ThrottlingEvent(
-                name, int(t_ns[index + 1]), None, int(values[index + 1] - values[index])
-            )
-    elif name.endswith(SINCE_BOOT):
-        # set between two readings of the flag itself
-        for index in np.flatnonzero(np.diff(values) > 0):
-            yield ThrottlingEvent(name, int(t_ns[index + 1]), None, 1)
-    else:
-        is_set = np.concatenate(
-            (
-                [False],
-                (
-                    values > 0
-                    if channel.unit != "bits"
-                    else (values.astype(np.int64) & GPU_THROTTLE_BITS) > 0
-                ),
-                [False],
-            )
-        )
-        ends_ns = np.append(t_ns, stop_ns)
-        for begin, end in zip(
-            np.flatnonzero(~is_set[:-1] & is_set[1:]),
-            np.flatnonzero(is_set[:-1] & ~is_set[1:]),
-            strict=True,
-        ):
-            yield ThrottlingEvent(
-                name, int(t_ns[begin]), float(ends_ns[end] - t_ns[begin]) * SECONDS_PER_NS, 1
-            )
+            grown = int(values[index + 1] - values[index]) if channel.unit == "events" else 1
+            yield ThrottlingEvent(name, int(t_ns[index + 1]), None, grown)
+        return
+    is_set = values > 0
+    if channel.unit == "bits":
+        is_set = (values.astype(np.int64) & GPU_THROTTLE_BITS) > 0
+    edges = np.diff(np.concatenate(([0], is_set.astype(int), [0])))
+    ends_ns = np.append(t_ns, stop_ns)
+    for begin, end in zip(np.flatnonzero(edges > 0), np.flatnonzero(edges < 0), strict=True):
+        held_s = float(ends_ns[end] - t_ns[begin]) * SECONDS_PER_NS
+        yield ThrottlingEvent(name, int(t_ns[begin]), held_s, 1)
 
 
 def _throttling_channels(channels: Channels) -> tuple[Channel, ...]:

@@ -1,7 +1,8 @@
 """Energy of a window of time from power readings or an energy counter, with its quality and its
 uncertainty.
 
-:func:`energy_of` measures one total; :mod:`suite.metrics.power` chooses among all that were read.
+:func:`energy_of` measures one total; :mod:`suite.metrics.power_totals` chooses among all that were
+read.
 """
 
 import math
@@ -19,11 +20,20 @@ from suite.metrics.uncertainty import (
     at_random_moments,
     edges_half_width,
     gaps_half_width,
+    of_ends,
     quantisation_half_width,
     sampling_half_width,
     shift_half_width,
 )
-from suite.metrics.window import GAP_PERIODS, Measured, around, growing, increase, integral
+from suite.metrics.window import (
+    GAP_PERIODS,
+    Measured,
+    around,
+    growing,
+    increase,
+    integral,
+    within,
+)
 
 
 @dataclass(frozen=True)
@@ -49,11 +59,9 @@ class Energy:
     def interval_j(self) -> tuple[float, float] | None:
         """The 95 % interval, J; None where there is none."""
         half_j = None if self.uncertainty is None else self.uncertainty.half_width
-        return (
-            None
-            if self.energy_j is None or half_j is None
-            else (self.energy_j - half_j, self.energy_j + half_j)
-        )
+        if self.energy_j is None or half_j is None:
+            return None
+        return self.energy_j - half_j, self.energy_j + half_j
 
 
 def integrate_power(
@@ -111,55 +119,41 @@ def energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: int
 
 
 def _energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: int) -> Energy:
+    rule = total.rule
     parts = [
-        _channel_energy(channels.get(total.source, name), total.rule, start_ns, stop_ns)
+        _channel_energy(channels.get(total.source, name), rule, start_ns, stop_ns)
         for name in total.channels
     ]
     whole = _sum(total, parts)
     if whole.energy_j is None:
         return whole
-    window_s = (stop_ns - start_ns) * SECONDS_PER_NS
-    energy_j = whole.energy_j * total.rule.scale + total.rule.offset_w * window_s
-    if whole.coverage < total.rule.min_coverage:
+    if whole.coverage < rule.min_coverage:
         reason = (
             f"its readings cover {whole.coverage:.0%} of the time, less than"
-            f" {total.rule.min_coverage:.0%}"
+            f" {rule.min_coverage:.0%}"
         )
         return replace(whole, energy_j=None, reason=reason)
     if whole.energy_j == 0.0:
         return replace(whole, energy_j=None, reason="it read 0 all the time")
-    of_total = _counter_uncertainty if total.rule.unit == "J" else _power_uncertainty
+    energy_j = whole.energy_j * rule.scale + rule.offset_w * (stop_ns - start_ns) * SECONDS_PER_NS
+    parts_of_total = _counter_uncertainty if rule.unit == "J" else _power_uncertainty
+    uncertainty = parts_of_total(channels, total, (start_ns, stop_ns)).times(rule.scale)
     return replace(
         whole,
         energy_j=energy_j,
-        uncertainty=of_total(channels, total, energy_j, (start_ns, stop_ns)),
+        uncertainty=replace(uncertainty, gain=rule.gain_error * abs(energy_j)),
     )
 
 
 def _channel_energy(channel: Channel, rule: PowerRule, start_ns: int, stop_ns: int) -> Energy:
-    ordered, period_s = channel.in_time, channel.period_s or 0.0
-    if rule.unit == "J":
-        energy = difference_counter(
-            ordered.t_ns, ordered.values, start_ns, stop_ns, period_s, rule.plausible_w[1]
-        )
-        is_stuck = (
-            energy.energy_j == 0.0 and len(channel) > 1 and ordered.values[0] == ordered.values[-1]
-        )
-        return (
-            replace(
-                energy, energy_j=None, reason=f"the counter stood still at {ordered.values[0]:g} J"
-            )
-            if is_stuck
-            else energy
-        )
-    return integrate_power(
-        ordered.t_ns,
-        ordered.values,
-        start_ns,
-        stop_ns,
-        period_s,
-        (rule.plausible_w[0], rule.plausible_w[1]),
-    )
+    t_ns, values, period_s = channel.in_time.t_ns, channel.in_time.values, channel.period_s or 0.0
+    min_w, max_w = rule.plausible_w
+    if rule.unit != "J":
+        return integrate_power(t_ns, values, start_ns, stop_ns, period_s, (min_w, max_w))
+    energy = difference_counter(t_ns, values, start_ns, stop_ns, period_s, max_w)
+    if energy.energy_j == 0.0 and values[0] == values[-1]:
+        return replace(energy, energy_j=None, reason=f"the counter stood still at {values[0]:g} J")
+    return energy
 
 
 def _sum(total: PowerTotal, parts: list[Energy]) -> Energy:
@@ -179,30 +173,21 @@ def _sum(total: PowerTotal, parts: list[Energy]) -> Energy:
     )
 
 
-def _power_uncertainty(
-    channels: Channels, total: PowerTotal, energy_j: float, window: Window
-) -> Uncertainty:
+def _power_uncertainty(channels: Channels, total: PowerTotal, window: Window) -> Uncertainty:
     """The uncertainty of an integral of power; what varies between readings is judged on the sum of
     the channels."""
-    rule, window_s = total.rule, (window[1] - window[0]) * SECONDS_PER_NS
+    window_s = (window[1] - window[0]) * SECONDS_PER_NS
     longest_s = GAP_PERIODS * (channels.get(total.source, total.channels[0]).period_s or 0.0)
-    series = [_plausible(channels.get(total.source, name), rule, window) for name in total.channels]
-    steps = [total.step(name) for name in total.channels]
-    t_s = series[0][0]
-    power_w = np.sum(
-        [
-            values if place == 0 else np.interp(t_s, times_s, values)
-            for place, (times_s, values) in enumerate(series)
-        ],
-        axis=0,
-    )
+    series = _plausible_readings(channels, total, window)
+    (t_s, first_w), *others = series
+    power_w = np.sum([first_w, *(np.interp(t_s, *other) for other in others)], axis=0)
     is_random = at_random_moments(t_s)
-    parts = Uncertainty(
+    return Uncertainty(
         sampling=sampling_half_width(t_s, power_w, window_s, longest_s) if is_random else None,
         quantisation=math.hypot(
             *(
-                quantisation_half_width(*one, window_s, step)
-                for one, step in zip(series, steps, strict=True)
+                quantisation_half_width(*one, window_s, total.step(name))
+                for one, name in zip(series, total.channels, strict=True)
             )
         ),
         gain=0.0,
@@ -214,45 +199,41 @@ def _power_uncertainty(
         ),
         possibly_aliased=not is_random,
     )
-    return replace(parts.times(rule.scale), gain=rule.gain_error * abs(energy_j))
 
 
-def _counter_uncertainty(
-    channels: Channels, total: PowerTotal, energy_j: float, window: Window
-) -> Uncertainty:
+def _counter_uncertainty(channels: Channels, total: PowerTotal, window: Window) -> Uncertainty:
     """The uncertainty of an energy counter's increase: it misses nothing between readings; its ends
     are interpolated."""
-    rule, window_s = total.rule, (window[1] - window[0]) * SECONDS_PER_NS
-    series = [_plausible(channels.get(total.source, name), rule, window) for name in total.channels]
-    steps = [total.step(name) or 0.0 for name in total.channels]
+    window_s = (window[1] - window[0]) * SECONDS_PER_NS
     ends = [
-        math.hypot(
-            _end_half_width(*one, 0.0, total.delay_s),
-            _end_half_width(*one, window_s, total.delay_s),
-        )
-        for one in series
+        math.hypot(*(_end_half_width(*one, end_s, total.delay_s) for end_s in (0.0, window_s)))
+        for one in _plausible_readings(channels, total, window)
     ]
     # at each end by half a step, evenly distributed
+    steps = [total.step(name) or 0.0 for name in total.channels]
     quantisation = math.hypot(*(step / math.sqrt(3) for step in steps))
-    parts = Uncertainty(0.0, quantisation, 0.0, 0.0, math.hypot(*ends), possibly_aliased=False)
-    return replace(parts.times(rule.scale), gain=rule.gain_error * abs(energy_j))
+    return replace(of_ends(math.hypot(*ends)), quantisation=quantisation)
 
 
-def _plausible(channel: Channel, rule: PowerRule, window: Window) -> tuple[Values, Values]:
-    """Times since the window's start, s, and values of the plausible readings in it and of the
-    nearest on both sides; no time twice."""
-    ordered = channel.in_time
-    if rule.unit == "J":
-        kept = growing(ordered.t_ns, ordered.values, rule.plausible_w[1])
-    else:
+def _plausible_readings(
+    channels: Channels, total: PowerTotal, window: Window
+) -> list[tuple[Values, Values]]:
+    """Of each channel of a total, times since the window's start, s, and values of the plausible
+    readings in it and of the nearest on both sides; no time twice."""
+    found = []
+    for name in total.channels:
+        ordered = channels.get(total.source, name).in_time
+        min_w, max_w = total.rule.plausible_w
+        t_ns, values = ordered.t_ns, ordered.values
         kept = (
-            np.isfinite(ordered.values)
-            & (ordered.values >= rule.plausible_w[0])
-            & (ordered.values <= rule.plausible_w[1])
+            growing(t_ns, values, max_w)
+            if total.rule.unit == "J"
+            else within(values, (min_w, max_w))
         )
-    t_ns, values = around(ordered.t_ns[kept], ordered.values[kept], *window)
-    t_ns, first = np.unique(t_ns, return_index=True)
-    return (t_ns - window[0]).astype(np.float64) * SECONDS_PER_NS, values[first]
+        t_ns, values = around(t_ns[kept], values[kept], *window)
+        t_ns, first = np.unique(t_ns, return_index=True)
+        found.append(((t_ns - window[0]).astype(np.float64) * SECONDS_PER_NS, values[first]))
+    return found
 
 
 def _delay_half_width(t_s: Values, power_w: Values, window_s: float, delay_s: float) -> float:
@@ -275,8 +256,7 @@ def _end_half_width(t_s: Values, energy_j: Values, moment_s: float, delay_s: flo
     if len(t_s) < 2:
         return 0.0
     after = int(np.clip(np.searchsorted(t_s, moment_s), 1, len(t_s) - 1))
-    power_w = np.diff(energy_j[max(0, after - 2) : after + 2]) / np.diff(
-        t_s[max(0, after - 2) : after + 2]
-    )
+    near = slice(max(0, after - 2), after + 2)
+    power_w = np.diff(energy_j[near]) / np.diff(t_s[near])
     lengths_s = abs(moment_s - t_s[after - 1]), abs(t_s[after] - moment_s)
     return float((power_w.max() - power_w.min()) * (min(lengths_s) + delay_s))

@@ -10,17 +10,16 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Window
 from suite.bundle.channels import Channels
 from suite.bundle.layout import BASELOAD, READINGS
-from suite.catalog.power import PowerRule, PowerTotal
+from suite.catalog.power import Coverage, PowerRule, PowerTotal, Tier
+from suite.metrics.counted_time import UncountedInterval, counted_energy, counted_s
 from suite.metrics.energy import Energy, energy_of
-from suite.metrics.figure import Figure, mean_figure, sensor_of, unknown
-from suite.metrics.power import MeasuredTotal, counting, covers, measure_totals
-from suite.metrics.power_level import measurement_level
+from suite.metrics.figure import NOT_FINISHED, Figure, mean_figure, sensor_of, unknown
+from suite.metrics.power_totals import MeasuredTotal, counting, covers, measure_totals, worst_tier
 from suite.metrics.uncertainty import of_sum
-from suite.metrics.uncounted import UncountedInterval, counted_energy, counted_s
 
 NO_SENSOR = "no power sensor was read"
 MIN_READINGS = 2
-NOT_FINISHED = "the run was not finished"
+MAX_PERIOD_S = 1.05  # one reading per second, of a measurement of level 1
 
 
 def window_energy(
@@ -91,10 +90,8 @@ def energy_figures(
             name: unknown("J", READINGS, NOT_FINISHED if totals else NO_SENSOR)
             for name in ("energy_j", "energy_per_epoch_j")
         }
-    sensor, level = (
-        sensor_of(totals),
-        measurement_level(totals, energy.achieved_period_s, has_idle=has_idle),
-    )
+    sensor = sensor_of(totals)
+    level = measurement_level(totals, energy.achieved_period_s, has_idle=has_idle)
     whole = Figure(
         energy.energy_j,
         "J",
@@ -117,6 +114,32 @@ def energy_figures(
         ),
         "energy_per_epoch_j": replace(per_epoch, sensor=sensor),
     }
+
+
+def measurement_level(
+    totals: Sequence[PowerTotal], period_s: float | None, *, has_idle: bool
+) -> str:
+    """The level of the EE HPC WG's methodology: "Level 1" to "Level 3", or "below Level 1" with
+    what is missing. ``has_idle``: the idle machine was measured before the run.
+
+    Source: Scogland et al., A Power-Measurement Methodology for Large-Scale, High-Performance
+    Computing (ICPE 2014), table 1. The suite always measures the whole machine over the whole run
+    (aspects 1b, 2), so granularity (1a), idle power (1c), subsystems (3) and the point of
+    measurement (4) decide.
+
+    Level 1: upstream of power conversion, one reading per second. Level 2: idle power as well.
+    Level 3: an energy counter that integrates continuously. A board's own supply is upstream of
+    nothing: its adapter's loss is neither measured nor modelled.
+    """
+    if worst_tier(totals) is Tier.ESTIMATE:
+        return "below Level 1: an estimate"
+    if covers(totals) is not Coverage.WALL:
+        return f"below Level 1: {covers(totals).value}, behind the power conversion"
+    if all(total.rule.unit == "J" for total in totals):
+        return "Level 3" if has_idle else "Level 1"
+    if period_s is None or period_s > MAX_PERIOD_S:
+        return "below Level 1: fewer than one reading per second"
+    return "Level 2" if has_idle else "Level 1"
 
 
 def mean_energy(epochs: Sequence[Energy], reason_if_empty: str, period_s: float | None) -> Figure:
@@ -233,10 +256,8 @@ def idle_power(idle: Channels, totals: Sequence[PowerTotal]) -> Figure:
             "W", BASELOAD, f"{which} was not read on every channel of its total before the run"
         )
     # where every channel has readings
-    start_ns, stop_ns = (
-        max(int(one.t_ns.min()) for one in of_total),
-        min(int(one.t_ns.max()) for one in of_total),
-    )
+    start_ns = max(int(one.t_ns.min()) for one in of_total)
+    stop_ns = min(int(one.t_ns.max()) for one in of_total)
     measured = window_energy(idle, totals, start_ns, stop_ns)
     assert measured is not None
     if measured.energy_j is None or measured.uncertainty is None:

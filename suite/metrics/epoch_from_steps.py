@@ -17,7 +17,7 @@ from suite.bundle.arrays import Values
 from suite.bundle.steps import StepRecords
 from suite.catalog.scoring import Scoring
 from suite.errors import SuiteError
-from suite.metrics.comparisons import Interval, quantile
+from suite.metrics.comparisons import Interval, interval_around, quantile
 from suite.metrics.uncertainty import NORMAL
 
 BATCHES = 10
@@ -56,7 +56,4 @@ def epoch_from_steps(steps: StepRecords, steps_of_epoch: int, scoring: Scoring) 
     margin = math.hypot(
         float(quantile(len(batches) - 1, 1 - scoring.level)) * scatter, NORMAL * scoring.noise_floor
     )
-    return EpochFromSteps(
-        Interval(epoch_s, epoch_s * math.exp(-margin), epoch_s * math.exp(margin)),
-        len(steps.first_rank),
-    )
+    return EpochFromSteps(interval_around(epoch_s, margin), len(steps.first_rank))

@@ -7,9 +7,11 @@ from typing import Any
 
 from suite.bundle.arrays import Values
 from suite.catalog.power import Coverage, PowerTotal, Tier
-from suite.metrics.power import covers, worst_tier
+from suite.metrics.power_totals import covers, worst_tier
 from suite.metrics.uncertainty import Uncertainty
 
+NOT_FINISHED = "the run was not finished"
+"""Why figures of a whole run are unknown."""
 OPTIONAL = ("sensor", "is_significant", "uncertainty", "level", "low", "high")
 
 
@@ -103,7 +105,6 @@ def mean_figure(
     source: str,
     reason_if_empty: str,
     period_s: float | None = None,
-    coverage: float | None = None,
 ) -> Figure:
     """Mean of the values with their sample standard deviation; unknown if there are none or one of
     them is not finite."""
@@ -117,7 +118,7 @@ def mean_figure(
         if len(values) > 1
         else None
     )
-    return Figure(mean, unit, source, len(values), period_s, coverage, spread)
+    return Figure(mean, unit, source, len(values), period_s, spread=spread)
 
 
 def sensor_of(totals: Sequence[PowerTotal], coverage: Coverage | None = None) -> Sensor:

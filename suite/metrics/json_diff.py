@@ -31,18 +31,9 @@ def _differences(
     computed: Any, written: Any, where: str, tolerance: float
 ) -> Iterator[tuple[str, tuple[Any, Any]]]:
     if isinstance(computed, Mapping) and isinstance(written, Mapping):
-        keys = [
-            key
-            for key in {*computed, *written}
-            if not _identical(computed.get(key), written.get(key))
-        ]
-        for key in sorted(keys, key=str):
-            yield from _differences(
-                computed.get(key),
-                written.get(key),
-                f"{where}.{key}" if where else str(key),
-                tolerance,
-            )
+        for key in sorted({*computed, *written}, key=str):
+            place = f"{where}.{key}" if where else str(key)
+            yield from _differences(computed.get(key), written.get(key), place, tolerance)
     elif (
         isinstance(computed, list | tuple)
         and isinstance(written, list)
@@ -52,15 +43,6 @@ def _differences(
             yield from _differences(one, other, f"{where}[{index}]", tolerance)
     elif not _agree(computed, written, tolerance):
         yield where, (computed, written)
-
-
-def _identical(computed: Any, written: Any) -> bool:
-    """Whether two scalars have the same type and value: a fast path, which most values take."""
-    return (
-        type(computed) is type(written)
-        and not isinstance(computed, Mapping | list | tuple)
-        and bool(computed == written)
-    )
 
 
 def _agree(computed: Any, written: Any, tolerance: float) -> bool:
@@ -75,14 +57,3 @@ def _agree(computed: Any, written: Any, tolerance: float) -> bool:
         except OverflowError:
             return False
     return type(computed) is type(written) and bool(computed == written)
-
-
-def json_values(value: Any) -> Any:
-    """Dataclasses, tuples and enumerations as JSON has them."""
-    if hasattr(value, "__dataclass_fields__"):
-        return {name: json_values(item) for name, item in vars(value).items()}
-    if isinstance(value, dict):
-        return {name: json_values(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [json_values(item) for item in value]
-    return getattr(value, "value", value)

@@ -1,16 +1,18 @@
 """What other programs took from a run: CPU time, the hypervisor's share, waiting (PSI); and the
 bytes that the implementation moved itself."""
 
+from dataclasses import replace
+
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Window
 from suite.bundle.channels import Channels
 from suite.bundle.layout import READINGS
-from suite.metrics.figure import Figure, unknown
+from suite.metrics.figure import NOT_FINISHED, Figure, unknown
 from suite.metrics.window import Counter, Measured
 
 SOURCE = "load"
 MIN_PERIODS = 5  # up to one period is interpolated at each end
-NOT_FINISHED, NOT_READ = "the run was not finished", "the meter load did not read {}"
+NOT_READ = "the meter load did not read {}"
 PRESSURES = {
     "cpu_pressure_ratio": "cpu.some",
     "io_pressure_ratio": "io.some",
@@ -59,7 +61,7 @@ def _cpu_figures(channels: Channels, window: Window | None) -> dict[str, Figure]
     if window is None:
         return {name: unknown(unit, READINGS, NOT_FINISHED) for name, unit in CPU_UNITS.items()}
     busy, own, steal = (_increase(channels, name, window) for name in ("busy", "own", "steal"))
-    stolen = _of(steal, channels, "steal", "CPU time that the hypervisor gave to others")
+    stolen = _figure(steal, channels, "steal", "CPU time that the hypervisor gave to others")
     if busy.value is None or own.value is None:
         reason = str(busy.reason or own.reason)
         return {
@@ -81,28 +83,12 @@ def _cpu_figures(channels: Channels, window: Window | None) -> dict[str, Figure]
         min(busy.coverage, own.coverage),
         method=method,
     )
-    return {
-        "foreign_cpu_s": foreign,
-        "foreign_cpu_share": _share(foreign, channels, window),
-        "steal_cpu_s": stolen,
-    }
-
-
-def _share(foreign: Figure, channels: Channels, window: Window) -> Figure:
-    """The foreign CPU time over what all cores have in the run."""
-    cores, run_s = cores_of(channels), (window[1] - window[0]) * SECONDS_PER_NS
-    if not cores or not run_s > 0 or foreign.value is None:
-        return unknown("ratio", READINGS, "the number of cores was not read")
-    share = foreign.value / (cores * run_s)
-    return Figure(
-        share,
-        "ratio",
-        READINGS,
-        foreign.count,
-        foreign.period_s,
-        foreign.coverage,
-        method=f"of {cores} cores over the run",
-    )
+    cores = cores_of(channels)
+    share = unknown("ratio", READINGS, "the number of cores was not read")
+    if cores and window[1] > window[0]:
+        method = f"of {cores} cores over the run"
+        share = replace(_over(foreign, cores * _length_s(window), "ratio"), method=method)
+    return {"foreign_cpu_s": foreign, "foreign_cpu_share": share, "steal_cpu_s": stolen}
 
 
 def _per_second(
@@ -110,32 +96,26 @@ def _per_second(
 ) -> Figure:
     if window is None:
         return unknown(unit, READINGS, NOT_FINISHED)
-    figure = _of(_increase(channels, name, window), channels, name, method)
-    if figure.value is None:
-        return unknown(unit, READINGS, str(figure.reason))
-    run_s = (window[1] - window[0]) * SECONDS_PER_NS
-    return Figure(
-        figure.value / run_s,
-        unit,
-        READINGS,
-        figure.count,
-        figure.period_s,
-        figure.coverage,
-        method=method,
-    )
+    increase = _figure(_increase(channels, name, window), channels, name, method)
+    return _over(increase, _length_s(window), unit)
 
 
-def _of(measured: Measured, channels: Channels, name: str, method: str) -> Figure:
+def _length_s(window: Window) -> float:
+    return (window[1] - window[0]) * SECONDS_PER_NS
+
+
+def _over(figure: Figure, divisor: float, unit: str) -> Figure:
+    """The figure divided, in another unit."""
+    value = None if figure.value is None else figure.value / divisor
+    return replace(figure, value=value, unit=unit)
+
+
+def _figure(measured: Measured, channels: Channels, name: str, method: str) -> Figure:
     if measured.value is None:
         return unknown("s", READINGS, str(measured.reason))
+    period_s = channels.get(SOURCE, name).period_s
     return Figure(
-        measured.value,
-        "s",
-        READINGS,
-        measured.count,
-        channels.get(SOURCE, name).period_s,
-        measured.coverage,
-        method=method,
+        measured.value, "s", READINGS, measured.count, period_s, measured.coverage, method=method
     )
 
 

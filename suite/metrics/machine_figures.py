@@ -13,19 +13,25 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Window, median
 from suite.bundle.channels import Channel, Channels
 from suite.bundle.layout import READINGS
-from suite.metrics import power_mode
-from suite.metrics.disturbances import find_clock_steps, find_throttling, is_watched
-from suite.metrics.figure import Figure, mean_figure, unknown
+from suite.metrics.disturbances import (
+    POWER_MODE,
+    find_clock_steps,
+    find_setting_changes,
+    find_throttling,
+    is_watched,
+)
+from suite.metrics.figure import NOT_FINISHED, Figure, mean_figure, unknown
 from suite.metrics.load_figures import load_figures
 from suite.metrics.window import Counter
 
 # maximum distance of a page cache reading from its moment; the harness takes one at each end of an
 # epoch
 MAX_DISTANCE_S = 2.0
+NOT_RESIDENT = f"the page cache was not read within {MAX_DISTANCE_S:g} s of this moment"
 MIN_PERIODS = 5  # shortest window of a counter: up to one period is interpolated at each end
 COUNTER_UNITS = ("operations", "events", "J", "s", "ns", "bits")
 # The power mode's settings are written when they change: a mean over such readings has no meaning.
-COUNTER_SOURCES = ("counters", "disk", "load", "network", "wall-clock", power_mode.SOURCE)
+COUNTER_SOURCES = ("counters", "disk", "load", "network", "wall-clock", POWER_MODE)
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,15 @@ OF_GPU = ("nvml", "gpu*.memory_used")
 GPU_METHOD = "highest reading of the memory that all programs have on the busiest GPU"
 ONE_PROCESS = Gauge("B", "max", (("memory", "largest_process_peak_rss"),))
 PROPORTIONAL = Gauge("B", "max", (("memory", "process_tree_pss"),))
+PROPORTIONAL_METHOD = (
+    "sum of the processes' proportional set sizes (PSS): a page that n processes share counts 1/n"
+    " in each"
+)
+NO_ROLLUP = "the kernel has no smaps_rollup (Linux 4.14), or another user's process may not be read"
+NO_MEMORY = (
+    "memory was not read during the run: it was shorter than the meter's period, or the meter"
+    " failed"
+)
 DISK_RATES = {
     "disk_read_ops_per_s": ("read_operations", "operations/s"),
     "disk_read_bytes_per_s": ("read_bytes", "B/s"),
@@ -88,13 +103,9 @@ def machine_figures(channels: Channels, window: Window | None) -> dict[str, Figu
     figures = {name: _gauge_figure(channels, window, gauge) for name, gauge in GAUGES.items()}
     for name, (channel, unit) in DISK_RATES.items():
         figures[name] = _rate(channels, channel, unit, window)
-    for name, at in (("page_cache_start_ratio", 0), ("page_cache_end_ratio", 1)):
-        value = None if window is None else resident_ratio(channels, window[at])
-        reason = (
-            "the run was not finished"
-            if window is None
-            else f"the page cache was not read within {MAX_DISTANCE_S:g} s of this moment"
-        )
+    for name, end in (("page_cache_start_ratio", 0), ("page_cache_end_ratio", 1)):
+        value = None if window is None else resident_ratio(channels, window[end])
+        reason = NOT_FINISHED if window is None else NOT_RESIDENT
         figures[name] = (
             unknown("ratio", READINGS, reason)
             if value is None
@@ -121,11 +132,9 @@ def resident_ratio(channels: Channels, moment_ns: int, window_s: float = math.in
         return None
     distances_ns = np.abs(resident.t_ns - moment_ns)
     nearest = int(distances_ns.argmin())
-    return (
-        None
-        if distances_ns[nearest] * SECONDS_PER_NS > min(MAX_DISTANCE_S, window_s / 20)
-        else float(resident.values[nearest])
-    )
+    if distances_ns[nearest] * SECONDS_PER_NS > min(MAX_DISTANCE_S, window_s / 20):
+        return None
+    return float(resident.values[nearest])
 
 
 def disk_increase(
@@ -148,10 +157,7 @@ def disturbances(channels: Channels, window: Window | None) -> dict[str, list[di
     """
     if window is None:
         return {"throttling": [], "clock_steps": []}
-    changes = (
-        {"settings": _setting_changes(channels, window)} if channels.of(power_mode.SOURCE) else {}
-    )
-    return {
+    found: dict[str, list[dict[str, Any]]] = {
         "throttling": [
             {
                 "channel": event.channel,
@@ -165,21 +171,19 @@ def disturbances(channels: Channels, window: Window | None) -> dict[str, list[di
             {"at_s": (step.t_ns - window[0]) / 1e9, "step_s": step.step_s}
             for step in find_clock_steps(channels, *window)
         ],
-        **changes,
     }
-
-
-def _setting_changes(channels: Channels, window: Window) -> list[dict[str, Any]]:
-    return [
-        {
-            "channel": change.channel,
-            "at_s": (change.t_ns - window[0]) / 1e9,
-            "before": change.before,
-            "after": change.after,
-            "unit": change.unit,
-        }
-        for change in power_mode.find_setting_changes(channels, *window)
-    ]
+    if channels.of(POWER_MODE):
+        found["settings"] = [
+            {
+                "channel": change.channel,
+                "at_s": (change.t_ns - window[0]) / 1e9,
+                "before": change.before,
+                "after": change.after,
+                "unit": change.unit,
+            }
+            for change in find_setting_changes(channels, *window)
+        ]
+    return found
 
 
 def channel_statistics(channels: Channels, window: Window | None) -> list[dict[str, Any]]:
@@ -236,29 +240,9 @@ def _peak_memory(channels: Channels, window: Window | None) -> Figure:
             method="the only process's peak resident set (VmHWM)",
         )
     figure = _gauge_figure(channels, window, PROPORTIONAL)
-    if figure.value is None and not processes:
-        return replace(
-            figure,
-            reason=(
-                "memory was not read during the run: it was shorter than the meter's period, or the"
-                " meter failed"
-            ),
-        )
-    if figure.value is None:
-        return replace(
-            figure,
-            reason=(
-                f"{figure.reason}: the kernel has no smaps_rollup (Linux 4.14), or another user's"
-                " process may not be read"
-            ),
-        )
-    return replace(
-        figure,
-        method=(
-            "sum of the processes' proportional set sizes (PSS): a page that n processes share"
-            " counts 1/n in each"
-        ),
-    )
+    if figure.value is not None:
+        return replace(figure, method=PROPORTIONAL_METHOD)
+    return replace(figure, reason=f"{figure.reason}: {NO_ROLLUP}" if processes else NO_MEMORY)
 
 
 def _of_values(chosen: Sequence[Channel], gauge: Gauge, method: str) -> Figure:
@@ -275,7 +259,7 @@ def _of_values(chosen: Sequence[Channel], gauge: Gauge, method: str) -> Figure:
 
 def _rate(channels: Channels, name: str, unit: str, window: Window | None) -> Figure:
     if window is None:
-        return unknown(unit, READINGS, "the run was not finished")
+        return unknown(unit, READINGS, NOT_FINISHED)
     amount, reason, period_s = disk_increase(channels, name, window)
     if amount is None:
         return unknown(unit, READINGS, str(reason))
@@ -292,7 +276,7 @@ def _rate(channels: Channels, name: str, unit: str, window: Window | None) -> Fi
 def _disturbance_figures(channels: Channels, window: Window | None) -> dict[str, Figure]:
     if window is None:
         return {
-            name: unknown("events", READINGS, "the run was not finished")
+            name: unknown("events", READINGS, NOT_FINISHED)
             for name in ("throttled_events", "clock_steps")
         }
     throttled = unknown("events", READINGS, "no source on this machine reports throttling")

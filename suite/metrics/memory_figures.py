@@ -1,12 +1,14 @@
 """Figures of a run's memory: its peak by part, and what was planned and measured in a memory
 budget."""
 
+from dataclasses import replace
 from typing import Any, TypeGuard
 
-from reference_impls.contract import ContractError, Recomputation
+from reference_impls.contract import Recomputation
 from suite.bundle.layout import RUN
 from suite.bundle.log import Log
 from suite.bundle.reader import Bundle
+from suite.bundle.request import Unreadable, read_request
 from suite.metrics.figure import Figure, unknown
 
 LOG = "log.txt"
@@ -24,13 +26,11 @@ def memory_figures(bundle: Bundle, log: Log) -> dict[str, Figure]:
         return {}
     counted = log.value("recomputation")
     counted = counted if isinstance(counted, dict) else {}
-    peaks = log.value("peak_rss_of_ranks")
-    measured = peaks[0] if isinstance(peaks, list) and peaks else None
     return {
         "memory_budget_bytes": Figure(planned.budget_bytes, "B", RUN, 1),
         "planned_memory_bytes": Figure(planned.planned_bytes, "B", RUN, 1),
         "measured_memory_bytes": _logged(
-            measured, "B", "highest resident set (VmHWM) of the training process"
+            _peak_of_rank_0(log), "B", "highest resident set (VmHWM) of the training process"
         ),
         "planned_recompute_factor": Figure(planned.planned_factor, "ratio", RUN, 1),
         "recompute_factor": _factor(counted),
@@ -95,12 +95,12 @@ def part_figures(log: Log) -> dict[str, Figure]:
     figures = {name: _logged(logged.get(part), "B", method) for name, part, method in PARTS}
     if isinstance(log.value("recomputation"), dict):
         figures["memory_gradients_bytes"] = Figure(0, "B", LOG, 1, method=UPDATED_IMMEDIATELY)
-    peaks, known = log.value("peak_rss_of_ranks"), [figure.value for figure in figures.values()]
-    peak = peaks[0] if isinstance(peaks, list) and peaks and _is_number(peaks[0]) else None
-    parts = [value for value in known if value is not None]
-    rest = unknown("B", LOG, NOT_LOGGED)
-    if peak is not None and len(parts) == len(known):
-        rest = Figure(float(peak) - sum(parts), "B", LOG, 1, method=REST)
+    rest = _logged(_peak_of_rank_0(log), "B", REST)
+    parts = [figure.value for figure in figures.values() if figure.value is not None]
+    if len(parts) < len(figures):
+        rest = unknown("B", LOG, NOT_LOGGED)
+    elif rest.value is not None:
+        rest = replace(rest, value=float(rest.value) - sum(parts))
     return {**figures, "memory_rest_bytes": rest, **group}
 
 
@@ -108,14 +108,10 @@ def _cgroup_peak(logged: dict[str, Any]) -> dict[str, Figure]:
     """Nothing for logs of earlier versions, which do not say it."""
     if "cgroup_peak" not in logged:
         return {}
-    value = logged["cgroup_peak"]
-    return {
-        "memory_cgroup_peak_bytes": (
-            Figure(value, "B", LOG, 1, method=OF_CGROUP)
-            if _is_number(value)
-            else unknown("B", LOG, NO_CGROUP)
-        )
-    }
+    figure = _logged(logged["cgroup_peak"], "B", OF_CGROUP)
+    if figure.value is None:
+        figure = replace(figure, reason=NO_CGROUP)
+    return {"memory_cgroup_peak_bytes": figure}
 
 
 def planned_recomputation(bundle: Bundle) -> Recomputation | None:
@@ -123,29 +119,27 @@ def planned_recomputation(bundle: Bundle) -> Recomputation | None:
     read."""
     if not (bundle.path / RUN).is_file():
         return None  # an implementation without the harness
-    values = bundle.run().request.get("recomputation")
     try:
-        planned = Recomputation(**values) if isinstance(values, dict) else None
-    except (TypeError, ContractError):
+        return read_request(bundle.run(), RUN).recomputation
+    except Unreadable:
         return None
-    numbers = (
-        ()
-        if planned is None
-        else (planned.budget_bytes, planned.planned_bytes, planned.planned_factor)
-    )
-    return planned if planned is not None and all(_is_number(value) for value in numbers) else None
+
+
+def _peak_of_rank_0(log: Log) -> object:
+    """The highest resident set of the training process; None where none was logged."""
+    peaks = log.value("peak_rss_of_ranks")
+    return peaks[0] if isinstance(peaks, list) and peaks else None
 
 
 def _factor(counted: dict[str, Any]) -> Figure:
     """Time of the passes over that without the blocks that had run before, and without storage."""
-    passes_s, again_s, storage_s = (
-        counted.get("passes_s"),
-        counted.get("again_s"),
-        counted.get("storage_s", 0),
-    )
-    if not (_is_number(passes_s) and _is_number(again_s) and _is_number(storage_s)):
-        return unknown("ratio", LOG, NOT_LOGGED)
-    if min(again_s, storage_s) < 0 or again_s + storage_s >= passes_s:
+    passes_s, again_s = counted.get("passes_s"), counted.get("again_s")
+    storage_s = counted.get("storage_s", 0)
+    if (
+        not (_is_number(passes_s) and _is_number(again_s) and _is_number(storage_s))
+        or min(again_s, storage_s) < 0
+        or again_s + storage_s >= passes_s
+    ):
         return unknown("ratio", LOG, NOT_LOGGED)
     method = (
         "time of all forward and backward passes over the same without the blocks that had run in"
@@ -156,11 +150,9 @@ def _factor(counted: dict[str, Any]) -> Figure:
 
 
 def _logged(value: object, unit: str, method: str) -> Figure:
-    return (
-        Figure(value, unit, LOG, 1, method=method)
-        if _is_number(value)
-        else unknown(unit, LOG, NOT_LOGGED)
-    )
+    if not _is_number(value):
+        return unknown(unit, LOG, NOT_LOGGED)
+    return Figure(value, unit, LOG, 1, method=method)
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:

@@ -10,7 +10,7 @@ import numpy as np
 from suite.bundle.arrays import Window
 from suite.bundle.layout import BASELOAD, READINGS
 from suite.catalog.power import PowerRule
-from suite.metrics.edges import edge_uncertainty
+from suite.metrics.counted_time import UncountedInterval
 from suite.metrics.energy import Energy
 from suite.metrics.energy_figures import (
     baseload_figures,
@@ -20,15 +20,13 @@ from suite.metrics.energy_figures import (
     idle_power,
     mean_energy,
 )
-from suite.metrics.figure import Figure, sensor_of, unknown
+from suite.metrics.figure import NOT_FINISHED, Figure, sensor_of, unknown
 from suite.metrics.machine_figures import disturbances, machine_figures
 from suite.metrics.node_readings import NodeReadings
-from suite.metrics.power import covers
+from suite.metrics.power_totals import covers
 from suite.metrics.uncertainty import of_ends, of_sum
-from suite.metrics.uncounted import UncountedInterval
 from suite.metrics.window import Counter
 
-NOT_FINISHED = "the run was not finished"
 # up to one period is interpolated at each end of the run, where traffic begins and ends
 MIN_PERIODS = 10
 
@@ -68,26 +66,22 @@ def node_rows(
     ]
 
 
-def joint_figures(nodes: Sequence[NodeReadings], times: RunTimes, steps: int) -> dict[str, Figure]:
-    """Energy and baseload summed over all nodes (unknown unless every node has them), and the bytes
-    that all nodes sent per step."""
+def joint_figures(nodes: Sequence[NodeReadings], times: RunTimes) -> dict[str, Figure]:
+    """Energy and baseload summed over all nodes; unknown unless every node has them."""
     whole = _summed(
-        {node.node: _node_energy(node, times)["energy_j"] for node in nodes}, nodes, "an energy"
+        {node.node: _energies(node, times)["energy_j"] for node in nodes}, nodes, "an energy"
     )
-    idle = _summed({node.node: _node_idle_power(node) for node in nodes}, nodes, "a baseload")
-    sums = [
-        energy
-        for window in times.epochs
-        if (energy := joint_epoch_energy(nodes, *window)) is not None
-    ]
+    idle = _summed({node.node: _idle_power(node) for node in nodes}, nodes, "a baseload")
+    sums = [joint_epoch_energy(nodes, *window) for window in times.epochs]
     per_epoch = mean_energy(
-        sums, whole.reason or "no epoch after the first has an energy of every node", whole.period_s
+        [energy for energy in sums if energy is not None],
+        whole.reason or "no epoch after the first has an energy of every node",
+        whole.period_s,
     )
     return {
         "energy_j": whole,
         "energy_per_epoch_j": replace(per_epoch, method=whole.method, sensor=whole.sensor),
         **baseload_figures(idle, times.run, whole, times.epoch, times.uncounted),
-        "wire_bytes_per_step": _wire(nodes, times.run, steps),
     }
 
 
@@ -105,41 +99,44 @@ def joint_epoch_energy(nodes: Sequence[NodeReadings], start_ns: int, stop_ns: in
     )
 
 
+def energy_and_baseload(node: NodeReadings, times: RunTimes) -> dict[str, Figure]:
+    """Energies of a node, and what it draws when it is idle."""
+    energies = _energies(node, times)
+    return energies | baseload_figures(
+        _idle_power(node), times.run, energies["energy_j"], times.epoch, times.uncounted
+    )
+
+
 def _node_figures(node: NodeReadings, times: RunTimes, steps: int) -> dict[str, Figure]:
     wire = {
         f"{direction}_bytes_per_step": _per_step(node, direction, times.run, steps)
         for direction in ("sent", "received")
     }
-    energies = _node_energy(node, times)
-    baseload = baseload_figures(
-        _node_idle_power(node), times.run, energies["energy_j"], times.epoch, times.uncounted
-    )
-    return {**energies, **baseload, **machine_figures(node.channels, times.run), **wire}
+    return {
+        **energy_and_baseload(node, times),
+        **machine_figures(node.channels, times.run),
+        **wire,
+    }
 
 
-def _node_energy(node: NodeReadings, times: RunTimes) -> dict[str, Figure]:
-    values = (
-        [epoch_energy(node.channels, node.totals, *window) for window in times.epochs]
-        if node.totals
-        else []
-    )
-    has_idle = _node_idle_power(node).value is not None
+def _energies(node: NodeReadings, times: RunTimes) -> dict[str, Figure]:
     figures = energy_figures(
-        node.channels, node.totals, times.run, values, has_idle=has_idle, uncounted=times.uncounted
+        node.channels,
+        node.totals,
+        times.run,
+        [epoch_energy(node.channels, node.totals, *window) for window in times.epochs],
+        has_idle=_idle_power(node).value is not None,
+        uncounted=times.uncounted,
     )
-    return (
-        figures
-        if node.reason is None
-        else {name: unknown("J", READINGS, node.reason) for name in figures}
-    )
+    if node.reason is None:
+        return figures
+    return {name: unknown("J", READINGS, node.reason) for name in figures}
 
 
-def _node_idle_power(node: NodeReadings) -> Figure:
-    return (
-        idle_power(node.idle, node.totals)
-        if node.reason is None
-        else unknown("W", BASELOAD, node.reason)
-    )
+def _idle_power(node: NodeReadings) -> Figure:
+    if node.reason is not None:
+        return unknown("W", BASELOAD, node.reason)
+    return idle_power(node.idle, node.totals)
 
 
 def _summed(figures: Mapping[str, Figure], nodes: Sequence[NodeReadings], what: str) -> Figure:
@@ -148,51 +145,48 @@ def _summed(figures: Mapping[str, Figure], nodes: Sequence[NodeReadings], what: 
     found = list(figures.values())
     unit, source = found[0].unit, found[0].source
     missing = {node: figure.reason for node, figure in figures.items() if figure.value is None}
-    with_sensor = [node for node in figures if node not in missing]
     if missing:
         which = "; ".join(f"{node}: {reason}" for node, reason in missing.items())
-        return unknown(
-            unit,
-            source,
-            (
-                f"not every node has {what} ({which}); measured on:"
-                f" {', '.join(with_sensor) or 'none'}"
-            )[:1000],
-        )
+        measured = ", ".join(node for node in figures if node not in missing) or "none"
+        reason = f"not every node has {what} ({which}); measured on: {measured}"
+        return unknown(unit, source, reason[:1000])
     if not _one_coverage(nodes):
         which = ", ".join(f"{node.node}: {covers(node.totals).value}" for node in nodes)
         return unknown(unit, source, f"the nodes' sensors do not cover the same ({which})"[:1000])
-    uncertainties, levels = (
-        [figure.uncertainty for figure in found if figure.uncertainty is not None],
-        {figure.level for figure in found},
-    )
+    uncertainties = _of_all(found, "uncertainty")
+    levels = {figure.level for figure in found}
     return Figure(
         value=float(np.sum([figure.value for figure in found])),
         unit=unit,
         source=source,
         count=sum(figure.count for figure in found),
-        period_s=max(
-            (figure.period_s for figure in found if figure.period_s is not None), default=None
-        ),
-        coverage=min(
-            (figure.coverage for figure in found if figure.coverage is not None), default=None
-        ),
+        period_s=max(_known(found, "period_s"), default=None),
+        coverage=min(_known(found, "coverage"), default=None),
         method=f"sum over {len(found)} nodes",
         sensor=sensor_of(
             [total for node in nodes for total in node.totals], covers(nodes[0].totals)
         ),
-        uncertainty=(
-            of_sum(uncertainties, of_one_sensor=True) if len(uncertainties) == len(found) else None
-        ),
+        uncertainty=(None if uncertainties is None else of_sum(uncertainties, of_one_sensor=True)),
         level=levels.pop() if len(levels) == 1 else None,
     )
+
+
+def _known(figures: Sequence[Figure], name: str) -> list[Any]:
+    """What the figures have under a name."""
+    return [value for figure in figures if (value := getattr(figure, name)) is not None]
+
+
+def _of_all(figures: Sequence[Figure], name: str) -> list[Any] | None:
+    """The same; None unless every figure has it."""
+    known = _known(figures, name)
+    return known if len(known) == len(figures) else None
 
 
 def _one_coverage(nodes: Sequence[NodeReadings]) -> bool:
     return len({covers(node.totals) for node in nodes if node.totals}) == 1
 
 
-def _wire(nodes: Sequence[NodeReadings], run: Window | None, steps: int) -> Figure:
+def bytes_sent_per_step(nodes: Sequence[NodeReadings], run: Window | None, steps: int) -> Figure:
     """Bytes per step sent by all nodes, as their interfaces count them: including headers and the
     harness's messages.
 
@@ -202,23 +196,19 @@ def _wire(nodes: Sequence[NodeReadings], run: Window | None, steps: int) -> Figu
     sent = {
         f"{node.interface} of {node.node}": _per_step(node, "sent", run, steps) for node in nodes
     }
-    missing = next(
-        ((name, figure.reason) for name, figure in sent.items() if figure.value is None), None
-    )
-    if missing is not None:
-        return unknown("B", READINGS, f"{missing[0]}: {missing[1]}"[:1000])
-    periods = [figure.period_s for figure in sent.values() if figure.period_s is not None]
-    widths = [figure.uncertainty for figure in sent.values() if figure.uncertainty is not None]
+    for name, figure in sent.items():
+        if figure.value is None:
+            return unknown("B", READINGS, f"{name}: {figure.reason}"[:1000])
+    figures = list(sent.values())
+    widths = _of_all(figures, "uncertainty")
     return Figure(
-        value=float(np.sum([figure.value for figure in sent.values()])),
+        value=float(np.sum([figure.value for figure in figures])),
         unit="B",
         source=READINGS,
         count=steps,
-        period_s=max(periods, default=None),
+        period_s=max(_known(figures, "period_s"), default=None),
         method=f"sent by {', '.join(sent)}"[:1000],
-        uncertainty=(
-            of_ends(sum(each.time for each in widths)) if len(widths) == len(sent) else None
-        ),
+        uncertainty=None if widths is None else of_ends(sum(each.time for each in widths)),
     )
 
 
@@ -236,7 +226,7 @@ def _per_step(node: NodeReadings, direction: str, run: Window | None, steps: int
     measured = counter.increase(run, MIN_PERIODS)
     if measured.value is None:
         return unknown("B", READINGS, str(measured.reason))
-    ends = edge_uncertainty(counter.t_ns, counter.counts, run).uncertainty
+    ends = counter.edge(run).uncertainty
     return Figure(
         value=measured.value / steps,
         unit="B",

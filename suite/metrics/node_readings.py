@@ -9,10 +9,10 @@ import numpy as np
 from suite.bundle.arrays import Times
 from suite.bundle.channels import Channels, no_channels
 from suite.bundle.log import Log, run_window
-from suite.bundle.nodes import NodeRecord, read_nodes
+from suite.bundle.node_records import NodeRecord, read_nodes
 from suite.bundle.reader import Bundle
 from suite.catalog.power import PowerRule, PowerTotal
-from suite.metrics.power import names_of, power_totals
+from suite.metrics.power_totals import names_of, power_totals
 
 NO_READINGS = "the node has no readings"
 UNKNOWN_CLOCK = "the log has no clock offset between this node and rank 0"
@@ -35,9 +35,10 @@ class NodeReadings:
     totals: tuple[PowerTotal, ...]
     reason: str | None
 
-    def with_totals_kept(self) -> "NodeReadings":
-        """The same readings; those of the totals' channels stay in memory."""
-        return replace(self, channels=self.channels.kept(names_of(self.totals)))
+    def with_totals_kept(self, *others: tuple[str, str]) -> "NodeReadings":
+        """The same readings; those of the totals' channels, and of ``others`` by source and name,
+        stay in memory."""
+        return replace(self, channels=self.channels.kept((*others, *names_of(self.totals))))
 
 
 def node_readings(bundle: Bundle, log: Log, rules: Sequence[PowerRule]) -> tuple[NodeReadings, ...]:
@@ -81,31 +82,28 @@ def clock_conversion(log: Log, rank: int) -> Callable[[Times], Times] | None:
     return convert
 
 
+def machine_readings(
+    bundle: Bundle, name: str, ranks: tuple[int, ...], totals: tuple[PowerTotal, ...] = ()
+) -> NodeReadings:
+    """Readings of this bundle's first machine, on its own clock, as those of a node."""
+    return NodeReadings(name, ranks, None, bundle.channels(), bundle.baseload(), totals, None)
+
+
 def _readings(
     bundle: Bundle, log: Log, place: int, record: NodeRecord, rules: Sequence[PowerRule]
 ) -> NodeReadings:
-    interface = (record.link or {}).get("interface")
-    nothing = NodeReadings(
-        record.host,
-        record.ranks,
-        interface,
-        no_channels(),
-        no_channels(),
-        (),
-        record.problem or NO_READINGS,
-    )
+    interface, nothing = (record.link or {}).get("interface"), no_channels()
+    without = NodeReadings(record.host, record.ranks, interface, nothing, nothing, (), None)
     channels = bundle.channels_of_node(place) if place else bundle.channels()
     if not channels:
-        return nothing
-    idle = bundle.baseload_of_node(place) if place else bundle.baseload()
+        return replace(without, reason=record.problem or NO_READINGS)
     to_rank0 = clock_conversion(log, min(record.ranks))
     if to_rank0 is None:
-        return replace(nothing, reason=UNKNOWN_CLOCK)
-    on_rank0 = channels.on_clock(to_rank0)
-    totals = power_totals(on_rank0, rules, run_window(log))
-    return replace(
-        nothing, channels=on_rank0, idle=idle.on_clock(to_rank0), totals=totals, reason=None
-    )
+        return replace(without, reason=UNKNOWN_CLOCK)
+    idle = bundle.baseload_of_node(place) if place else bundle.baseload()
+    channels = channels.on_clock(to_rank0)
+    totals = power_totals(channels, rules, run_window(log))
+    return replace(without, channels=channels, idle=idle.on_clock(to_rank0), totals=totals)
 
 
 def _offset(value: Any, rank: int) -> int | None:

@@ -24,12 +24,12 @@ from suite.catalog.reference_points import frozen_points, setting_of
 from suite.catalog.rounds import judging_round
 from suite.catalog.scoring import Scoring
 from suite.errors import SuiteError
-from suite.metrics.comparisons import Interval, quantile
+from suite.metrics.comparisons import Interval, interval_around, quantile
 from suite.metrics.costs import TrainingCost
+from suite.metrics.counted_time import counted_s, uncounted_intervals
 from suite.metrics.expected_epochs import ExpectedEpochs, expected_epochs
 from suite.metrics.loss_band import why_other
 from suite.metrics.uncertainty import NORMAL
-from suite.metrics.uncounted import counted_s, uncounted_intervals
 
 MIN_LATER_EPOCHS = 2
 STEADY_WITHIN = 0.05
@@ -135,7 +135,7 @@ def projection(
     by_scatter = float(quantile(len(later_s) - 1, 1 - scoring.level)) * scatter_s / time_s
     margin = math.hypot(by_scatter, NORMAL * error_s / time_s, NORMAL * scoring.noise_floor)
     is_steady = abs(later_s[-1] / later_s[0] - 1) <= STEADY_WITHIN
-    interval = Interval(time_s, time_s * math.exp(-margin), time_s * math.exp(margin))
+    interval = interval_around(time_s, margin)
     return Projection(
         workload, interval, len(times.epochs_s), epochs, len(expected.runs), is_steady
     )

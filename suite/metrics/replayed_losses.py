@@ -10,6 +10,7 @@ import numpy as np
 
 from suite.bundle.steps import StepRecords
 from suite.errors import SuiteError
+from suite.files.schema import AboveZero, Number
 
 DRIFT_FACTOR = 10.0
 """A run may be this many times as far from the float64 replay as the plain replay is: both round,
@@ -61,11 +62,15 @@ class ReplayedLosses:
     ``tolerances_float64`` are the rulebook's for each step; None where none was measured.
     """
 
-    recorded: tuple[float, ...]
-    plain: tuple[float, ...] | None
-    float64: tuple[float, ...] | None
-    tolerances: tuple[float | None, ...]
-    tolerances_float64: tuple[float | None, ...]
+    recorded: tuple[Number, ...]
+    plain: tuple[Number, ...] | None
+    float64: tuple[Number, ...] | None
+    tolerances: tuple[AboveZero | None, ...]
+    tolerances_float64: tuple[AboveZero | None, ...]
+
+    def have(self, steps: int) -> bool:
+        """Whether each has a value for every one of ``steps`` steps."""
+        return all(row is None or len(row) == steps for row in vars(self).values())
 
 
 def recorded_losses(steps: StepRecords, count: int, after: int = 0) -> tuple[float, ...]:
@@ -75,11 +80,9 @@ def recorded_losses(steps: StepRecords, count: int, after: int = 0) -> tuple[flo
     Raises SuiteError when a step is missing or a loss is not a finite number.
     """
     chosen = (steps.step > after) & (steps.step <= after + count)
-    step, samples, loss = (
-        steps.step[chosen] - 1 - after,
-        steps.samples[chosen].astype(np.float64),
-        steps.loss[chosen],
-    )
+    step = steps.step[chosen] - 1 - after
+    samples = steps.samples[chosen].astype(np.float64)
+    loss = steps.loss[chosen]
     total = np.bincount(step, samples, minlength=count)
     if (total <= 0).any() or not np.isfinite(loss).all():
         raise SuiteError(
@@ -123,11 +126,9 @@ def _agreed(steps: Sequence[StepDifference]) -> LossComparison:
     """Agrees, if enough of the steps could have shown a lie."""
     nearest = max(steps, key=lambda one: one.difference / one.tolerance, default=None)
     decisive = sum(_is_decisive(one) for one in steps)
-    return LossComparison(
-        AuditVerdict.AGREES if decisive >= MIN_DECISIVE_STEPS else AuditVerdict.CANNOT_TELL,
-        nearest,
-        decisive,
-    )
+    agrees = decisive >= MIN_DECISIVE_STEPS
+    verdict = AuditVerdict.AGREES if agrees else AuditVerdict.CANNOT_TELL
+    return LossComparison(verdict, nearest, decisive)
 
 
 def _is_decisive(step: StepDifference | None) -> bool:

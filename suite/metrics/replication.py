@@ -10,10 +10,9 @@ beyond the margin, and confirmed where all of it is within.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 from suite.bundle.machines import OF_KIND, different_fields
 from suite.bundle.reader import Bundle
@@ -22,7 +21,7 @@ from suite.catalog.audit_tolerances import load_audit_tolerances
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE, MAX_STOLEN_SHARE
 from suite.catalog.reproduction import Reproduction, load_reproduction
 from suite.errors import SuiteError
-from suite.metrics.comparisons import Ratio, quantile
+from suite.metrics.comparisons import Ratio, measured, quantile
 from suite.metrics.replayed_losses import AuditVerdict, ReplayedLosses, compare_losses
 from suite.metrics.replication_record import (
     AccuraciesCompared,
@@ -30,6 +29,7 @@ from suite.metrics.replication_record import (
     LossesCompared,
     MeasuredRun,
     ReplayedOriginal,
+    Replication,
     ReplicationVerdict,
     TimesCompared,
     measure,
@@ -55,14 +55,10 @@ def compare_runs(
     """Judge the originals by the fresh runs; raises SuiteError where they are not runs of the same
     settings and seeds."""
     _refuse_others(originals, fresh)
-    losses, accuracies, times = (
-        _losses(originals, fresh, replays),
-        _accuracies(originals, fresh),
-        _times(originals, fresh),
-    )
-    return Comparisons(
-        losses, accuracies, times, _joint(losses.verdict, accuracies.verdict, times.verdict)
-    )
+    losses, times = _losses(originals, fresh, replays), _times(originals, fresh)
+    accuracies = _accuracies(originals, fresh)
+    verdict = _joint(losses.verdict, accuracies.verdict, times.verdict)
+    return Comparisons(losses, accuracies, times, verdict)
 
 
 def _joint(*verdicts: ReplicationVerdict) -> ReplicationVerdict:
@@ -144,15 +140,9 @@ def _accuracies(
     """A z test of two proportions, one-sided: only an original that is better than the fresh runs
     can be refuted."""
     runs, level = (*originals, *fresh), load_reproduction().accuracy_level
-    shared = min(len(run.accuracies) for run in runs)
-    epoch = next(
-        (
-            epoch
-            for epoch in range(shared, 0, -1)
-            if all(run.accuracies[epoch - 1] is not None for run in runs)
-        ),
-        None,
-    )
+    shared = zip(*(run.accuracies for run in runs), strict=False)
+    evaluated = [epoch for epoch, each in enumerate(shared, start=1) if None not in each]
+    epoch = evaluated[-1] if evaluated else None
     if epoch is None:
         return AccuraciesCompared(
             UNDECIDED, "no epoch was evaluated in all runs", None, None, None, None
@@ -187,7 +177,7 @@ def _times(originals: Sequence[MeasuredRun], fresh: Sequence[MeasuredRun]) -> Ti
         LATER if all(run.time_to_epoch_s is not None for run in (*originals, *fresh)) else FIRST
     )
     one, other = ([getattr(run, figure) for run in side] for side in (originals, fresh))
-    same_board, differences = _same_board(originals, fresh), _differences(originals, fresh)
+    differences = _differences(originals, fresh)
     is_known = None not in one and None not in other and len(other) > 1
     ratio = time_ratio(one, other, constants.level) if is_known else None
     verdict, reason = UNDECIDED, _why_incomparable(originals, fresh)
@@ -199,16 +189,14 @@ def _times(originals: Sequence[MeasuredRun], fresh: Sequence[MeasuredRun]) -> Ti
     if verdict is REFUTED and excuse is not None:
         verdict, reason = UNDECIDED, f"the original is faster, but {excuse}"
     return TimesCompared(
-        verdict,
-        reason,
-        figure,
-        None if ratio is None else ratio.ratio,
-        None if ratio is None else ratio.low,
-        None if ratio is None else ratio.high,
-        constants.level,
-        constants.false_alarm,
-        same_board,
-        differences,
+        verdict=verdict,
+        reason=reason,
+        figure=figure,
+        **(dict.fromkeys(("ratio", "low", "high")) if ratio is None else vars(ratio)),
+        level=constants.level,
+        false_alarm=constants.false_alarm,
+        same_board=_same_board(originals, fresh),
+        differences=differences,
     )
 
 
@@ -253,11 +241,9 @@ def _judged(
             UNDECIDED,
             "the original is slower than the fresh runs: something slowed it, or is different here",
         )
-    return (
-        (CONFIRMED, None)
-        if 1 / limit <= ratio.low and ratio.high <= limit
-        else (UNDECIDED, _too_wide(ratio, originals, fresh, constants))
-    )
+    if 1 / limit <= ratio.low and ratio.high <= limit:
+        return CONFIRMED, None
+    return UNDECIDED, _too_wide(ratio, originals, fresh, constants)
 
 
 def _too_wide(
@@ -308,13 +294,8 @@ def advised_runs(
 def _difference(originals: Sequence[float], fresh: Sequence[float]) -> tuple[float, float]:
     """The difference of the means in logarithms, and the sample standard deviation of the fresh
     runs."""
-    ones, others = (
-        [math.log(time_s) for time_s in originals],
-        [math.log(time_s) for time_s in fresh],
-    )
-    mean = math.fsum(others) / len(others)
-    scatter = math.sqrt(math.fsum((value - mean) ** 2 for value in others) / (len(others) - 1))
-    return math.fsum(ones) / len(ones) - mean, scatter
+    ones, others = measured(originals), measured(fresh)
+    return ones.log_mean - others.log_mean, math.sqrt(others.log_variance)
 
 
 def _why_incomparable(originals: Sequence[MeasuredRun], fresh: Sequence[MeasuredRun]) -> str | None:
@@ -355,12 +336,12 @@ def _differences(originals: Sequence[MeasuredRun], fresh: Sequence[MeasuredRun])
     )
 
 
-def _again(folder: Path) -> Mapping[str, Any]:
+def _again(folder: Path) -> Replication:
     """The record with the fresh runs measured again, and compared with its originals."""
     record = read_replication(folder / RECORD)
     runs = tuple(measure(Bundle(path)) for path in fresh_runs(folder)[:MAX_RUNS])
     compared = compare_runs(record.originals, runs, record.replays)
-    return replace(record, runs=runs, comparisons=compared).to_dict()
+    return replace(record, runs=runs, comparisons=compared)
 
 
 REPLICATION = SealedRecord(

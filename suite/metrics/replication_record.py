@@ -4,21 +4,21 @@ what follows from both."""
 import enum
 import hashlib
 import json
-import math
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 
 from reference_impls.contract import ContractError, request_from_dict, request_to_dict
 from suite.bundle.layout import MANIFEST, SYSTEM
 from suite.bundle.reader import Bundle
 from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
-from suite.files.json_file import flat, read_record
-from suite.files.schema import from_plain
+from suite.files.json_file import flat, read_as
+from suite.files.schema import AboveZero, Number, Positive, Share, from_plain
 from suite.metrics.figure import Figure
 from suite.metrics.replayed_losses import recorded_losses
 from suite.metrics.summary import derive
@@ -28,6 +28,7 @@ COMPARED_STEPS = 10
 """Losses that are compared with tolerances: as many as `suite audit` compares, for the same reason
 (docs/auditing.md)."""
 MAX_LISTED = 10_000
+UNFIT = "is not the record of a replication"
 OF_PLACE = (
     "seed",
     "output_directory",
@@ -95,14 +96,14 @@ class MeasuredRun:
     started_time_ms: int
     machine: Machine
     steps: int
-    losses: tuple[float, ...]
+    losses: Annotated[tuple[Number, ...], Meta(min_length=1, max_length=COMPARED_STEPS)]
     losses_sha256: str
-    eval_samples: int
-    accuracies: tuple[float | None, ...]
-    first_epoch_s: float | None
-    time_to_epoch_s: float | None
-    foreign_cpu_share: float | None
-    stolen_cpu_share: float | None
+    eval_samples: Positive
+    accuracies: tuple[Share | None, ...]
+    first_epoch_s: AboveZero | None
+    time_to_epoch_s: AboveZero | None
+    foreign_cpu_share: Number | None
+    stolen_cpu_share: Number | None
 
 
 @dataclass(frozen=True)
@@ -190,10 +191,6 @@ class Replication:
         say of themselves."""
         return all(self.organization not in ("none", run.organization) for run in self.originals)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
-
 
 def measure(bundle: Bundle) -> MeasuredRun:
     """What a sealed bundle says of its run; raises SuiteError for one that cannot be read."""
@@ -268,41 +265,10 @@ def _text(value: object) -> str | None:
 
 def read_replication(path: Path) -> Replication:
     """Read a record as untrusted input; raises FileError naming the file and what is wrong."""
-    values = read_record(path, SCHEMA)
-    try:
-        record = from_plain(values, Replication, "")
-    except (SuiteError, TypeError, ValueError, RecursionError) as error:
-        raise FileError(path, f"is not the record of a replication ({str(error)[:200]})") from error
-    problem = next(_problems(record), None)
-    if problem is not None:
-        raise FileError(path, f"is not the record of a replication ({problem})")
-    return record
-
-
-def _problems(record: Replication) -> Iterator[str]:
+    record = read_as(path, Replication, SCHEMA)
+    runs = len(record.originals) + len(record.runs)
     if not record.originals or not record.runs:
-        yield "it needs an original and a fresh run at least"
-    if len(record.originals) + len(record.runs) > MAX_LISTED or len(record.replays) > MAX_LISTED:
-        yield f"it lists more than {MAX_LISTED} runs"
-    for run in (*record.originals, *record.runs):
-        known = (
-            run.first_epoch_s,
-            run.time_to_epoch_s,
-            run.foreign_cpu_share,
-            run.stolen_cpu_share,
-            *run.accuracies,
-            *run.losses,
-        )
-        if not all(value is None or math.isfinite(value) for value in known):
-            yield "its numbers must be finite"
-        if not all(
-            time_s is None or time_s > 0 for time_s in (run.first_epoch_s, run.time_to_epoch_s)
-        ):
-            yield "times must be above zero"
-        if (
-            not all(accuracy is None or 0 <= accuracy <= 1 for accuracy in run.accuracies)
-            or run.eval_samples < 1
-        ):
-            yield "accuracies must be from 0 to 1, of one sample at least"
-        if not 1 <= len(run.losses) <= COMPARED_STEPS:
-            yield f"a run has the losses of 1 to {COMPARED_STEPS} steps"
+        raise FileError(path, f"{UNFIT} (it needs an original and a fresh run at least)")
+    if runs > MAX_LISTED or len(record.replays) > MAX_LISTED:
+        raise FileError(path, f"{UNFIT} (it lists more than {MAX_LISTED} runs)")
+    return record

@@ -105,9 +105,7 @@ class ScalingModel:
     notes: tuple[str, ...]
 
 
-def fit_scaling(
-    observations: Sequence[Observation], scaling: Scaling, max_ranks: int = MAX_RANKS
-) -> ScalingModel:
+def fit_scaling(observations: Sequence[Observation], scaling: Scaling) -> ScalingModel:
     """Fit both models; raises SuiteError if there are too few points or too few different
     settings."""
     several = [one for one in observations if one.ranks > 1]
@@ -130,7 +128,7 @@ def fit_scaling(
         _Fitted(algorithm, scaling, compute, exchanges[algorithm], samples, one.gradient_bytes)
         for algorithm in Algorithm
     )
-    fits, largest = tuple(each.model(measured, max_ranks) for each in fitted), max(measured)
+    fits, largest = tuple(each.model(measured) for each in fitted), max(measured)
     return ScalingModel(
         scaling,
         len(observations),
@@ -202,11 +200,7 @@ class _Fitted:
     def step_s(self, ranks: int, confidence: float) -> Interval:
         """Sum of the compute and the exchange interval; its error probability is at most twice that
         of each (Bonferroni)."""
-        samples = (
-            self.single_rank_samples / ranks
-            if self.scaling is Scaling.STRONG
-            else self.single_rank_samples
-        )
+        samples = self.single_rank_samples / (ranks if self.scaling is Scaling.STRONG else 1)
         compute, exchange = self.compute.at(samples, confidence), self.exchange_s(ranks, confidence)
         return Interval(
             compute.value + exchange.value, compute.low + exchange.low, compute.high + exchange.high
@@ -221,39 +215,25 @@ class _Fitted:
         """The step time combines two intervals, the efficiency three; each is widened so that
         together they reach 95 % (Bonferroni)."""
         step, third = self.step_s(ranks, 1 - (1 - CONFIDENCE) / 2), 1 - (1 - CONFIDENCE) / 3
-        single, several = (
-            self.compute.at(self.single_rank_samples, third),
-            self.step_s(ranks, third),
-        )
+        single = self.compute.at(self.single_rank_samples, third)
+        several = self.step_s(ranks, third)
         shares = ranks if self.scaling is Scaling.STRONG else 1
-        low, high = (
+        efficiency = Interval(
+            _quotient(single.value, shares * several.value),
             _quotient(single.low, shares * several.high),
             _quotient(single.high, shares * several.low),
         )
-        efficiency = (
-            Interval(1.0, 1.0, 1.0)
-            if ranks == 1
-            else Interval(_quotient(single.value, shares * several.value), low, high)
-        )
-        return Projection(
-            ranks,
-            is_measured,
-            step,
-            efficiency,
-            _quotient(self.exchange_s(ranks, CONFIDENCE).value, step.value),
-        )
+        if ranks == 1:
+            efficiency = Interval(1.0, 1.0, 1.0)
+        exchange_share = _quotient(self.exchange_s(ranks, CONFIDENCE).value, step.value)
+        return Projection(ranks, is_measured, step, efficiency, exchange_share)
 
-    def model(self, measured: Sequence[int], max_ranks: int) -> AllreduceModel:
+    def model(self, measured: Sequence[int]) -> AllreduceModel:
         """The fit with projections at the measured numbers of ranks and at every power of two up to
-        ``max_ranks``."""
-        most_measured, largest = (
-            max(measured),
-            (
-                max_ranks
-                if self.scaling is Scaling.WEAK
-                else min(max_ranks, int(self.single_rank_samples))
-            ),
-        )
+        MAX_RANKS."""
+        most_measured, largest = max(measured), MAX_RANKS
+        if self.scaling is Scaling.STRONG:
+            largest = min(MAX_RANKS, int(self.single_rank_samples))
         powers = [2**power for power in range(largest.bit_length()) if 2**power <= largest]
         projections = tuple(
             self.project(ranks, ranks <= most_measured) for ranks in sorted({*powers, *measured})
@@ -283,10 +263,8 @@ def _is_precise(projection: Projection) -> bool:
 def _parameters(names: Sequence[str], fitted: LinearFit) -> list[Parameter]:
     parameters = []
     for index, name in enumerate(names):
-        interval = fitted.interval(
-            [float(index == place) for place in range(len(names))], CONFIDENCE
-        )
-        parameters.append(Parameter(name, interval.value, interval.low, interval.high))
+        row = [float(index == place) for place in range(len(names))]
+        parameters.append(Parameter(name, **vars(fitted.interval(row, CONFIDENCE))))
     return parameters
 
 

@@ -8,7 +8,7 @@ the files, number by number. Explanatory text (``method``, ``reason``) is not co
 from collections.abc import Mapping
 from typing import Any
 
-from suite.metrics.counters import EPOCH_COUNTS, EVALUATION
+from suite.metrics.event_counts import EPOCH_COUNTS, EVALUATION
 from suite.metrics.figure import OPTIONAL
 from suite.metrics.load_figures import LOAD_FIGURES
 

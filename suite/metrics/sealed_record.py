@@ -10,8 +10,8 @@ from suite.bundle.layout import MANIFEST, MAX_MANIFEST_BYTES
 from suite.bundle.manifest import digests, seal, seal_files
 from suite.errors import SuiteError
 from suite.files.digest import sha256
-from suite.files.json_file import read_json, write_json
-from suite.metrics.json_diff import differences, json_values
+from suite.files.json_file import plain_values, read_json, write_json
+from suite.metrics.json_diff import differences
 
 
 class Broken(NamedTuple):
@@ -34,10 +34,10 @@ class SealedRecord:
     file: str
     again: str
     parts: Callable[[Path], Sequence[Path]] | None = None
-    compute: Callable[[Path], Mapping[str, Any]] | None = None
+    compute: Callable[[Path], object] | None = None
 
-    def write(self, folder: Path, values: Mapping[str, Any]) -> Path:
-        """Write the file and the manifest; returns the file."""
+    def write(self, folder: Path, values: object) -> Path:
+        """Write the file, of a dataclass or plain values, and the manifest; returns the file."""
         path = folder / self.file
         write_json(path, values)
         self.seal(folder)
@@ -89,9 +89,8 @@ class SealedRecord:
         file says. Raises SuiteError where they cannot be read."""
         assert self.compute is not None, self.file
         written = read_json(folder / self.file)
-        return differences(
-            json_values(self.compute(folder)), json_values(written), tolerance=tolerance
-        )
+        computed = plain_values(self.compute(folder))
+        return differences(computed, written, tolerance=tolerance)
 
     def refuse_broken(self, folder: Path) -> None:
         """Raise SuiteError, a sentence for a page, where the seal does not hold."""

@@ -10,9 +10,8 @@ epoch likewise.
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from suite.bundle.layout import MANIFEST, SCHEMA, SUMMARY
 from suite.bundle.reader import Bundle
@@ -64,10 +63,6 @@ class StallAnalysis:
     runs: Mapping[str, SourceRun]
     figures: Mapping[str, Figure]
     notes: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
 
 
 def analyse(directory: Path) -> StallAnalysis:
@@ -213,5 +208,5 @@ STALLS = SealedRecord(
     RECORD,
     "run the analysis again (`suite run --stall-analysis`); its records are never edited",
     sealed_files,
-    lambda folder: analyse(folder).to_dict(),
+    analyse,
 )

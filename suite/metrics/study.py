@@ -2,24 +2,19 @@
 bundles in its folder."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from suite.bundle.layout import MANIFEST, PARTS, SCHEMA, STEPS
 from suite.bundle.reader import Bundle
 from suite.catalog.study_definitions import Variable
 from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
-from suite.files.json_file import read_record
-from suite.files.schema import from_plain
+from suite.files.json_file import read_as
 from suite.metrics.figure import Figure, mean_figure, unknown
 from suite.metrics.scaling_model import Observation, Scaling, ScalingModel, fit_scaling
 from suite.metrics.sealed_record import SealedRecord
-
-if TYPE_CHECKING:
-    import pandas
 
 STUDY = "study.json"
 VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -30,6 +25,9 @@ GRADIENT_BYTES = 4
 
 NO_MODEL = "only studies of nodes have a model"
 TOO_SHORT = "the run has no steps after the warm-up steps"
+NO_PARAMETERS = (
+    "a log does not state the number of parameters, so the size of the gradients is unknown"
+)
 ONE_MACHINE = (
     "All ranks shared one machine's cores and memory: the efficiency describes this sharing, and"
     " the projections do not apply to a cluster."
@@ -121,10 +119,6 @@ class Study:
     model_reason: str | None
     notes: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class RunTimes:
@@ -150,32 +144,38 @@ def folder_name(value: str, repetition: int) -> str:
 def analyse(directory: Path, plan: StudyPlan) -> Study:
     """Compute the study from its sealed bundles; raises SuiteError if one is missing or not
     finished."""
-    bundles = {
-        value: [Bundle(directory / folder_name(value, k)) for k in range(1, plan.repetitions + 1)]
-        for value in plan.values
-    }
+    bundles = {value: repetitions(directory, value, plan.repetitions) for value in plan.values}
     times = {
-        value: [run_times(bundle, plan.warm_up_steps) for bundle in of_value]
-        for value, of_value in bundles.items()
+        value: [run_times(bundle, plan.warm_up_steps) for bundle in runs]
+        for value, runs in bundles.items()
     }
-    single_rank_s = [run.step_s for runs in times.values() for run in runs if run.ranks == 1]
-    points = []
-    for value, of_value in bundles.items():
-        runs = tuple(
-            StudyRun(bundle.path.name, bundle.run().run_id, sha256(bundle.path / MANIFEST))
-            for bundle in of_value
-        )
-        points.append(
-            StudyPoint(
-                value,
-                times[value][0].ranks,
-                runs,
-                _figures(times[value], plan.scaling, single_rank_s),
-            )
-        )
     every = [run for runs in times.values() for run in runs]
+    single_rank_s = [run.step_s for run in every if run.ranks == 1]
+    points = tuple(
+        StudyPoint(
+            value,
+            times[value][0].ranks,
+            study_runs(runs),
+            _figures(times[value], plan.scaling, single_rank_s),
+        )
+        for value, runs in bundles.items()
+    )
     model, reason = _model(every, plan.scaling)
-    return Study(SCHEMA, plan, tuple(points), model, reason, _notes(every, plan))
+    on_one_machine = plan.hosts == 0 and max(run.ranks for run in every) > 1
+    return Study(SCHEMA, plan, points, model, reason, (ONE_MACHINE,) if on_one_machine else ())
+
+
+def repetitions(directory: Path, point: str, count: int) -> list[Bundle]:
+    """The bundles of a point."""
+    return [Bundle(directory / folder_name(point, number)) for number in range(1, count + 1)]
+
+
+def study_runs(bundles: Sequence[Bundle]) -> tuple[StudyRun, ...]:
+    """What the record names of these bundles."""
+    return tuple(
+        StudyRun(bundle.path.name, bundle.run().run_id, sha256(bundle.path / MANIFEST))
+        for bundle in bundles
+    )
 
 
 def run_times(bundle: Bundle, warm_up_steps: int) -> RunTimes:
@@ -195,16 +195,12 @@ def run_times(bundle: Bundle, warm_up_steps: int) -> RunTimes:
         counted_steps=len(first),
         samples_per_step=float(counted.groupby("step")["samples"].sum().mean()),
         gradient_bytes=GRADIENT_BYTES * parameters if isinstance(parameters, int) else None,
-        step_s=_mean_step_s(first),
+        step_s=float(first[list(PARTS)].sum(axis=1).mean()),
         fetch_stall_s=float(first["fetch_stall_s"].mean()),
         compute_s=float(first["compute_s"].mean()),
         exchange_s=float(exchange["min"].mean()),
         waiting_s=float((exchange["mean"] - exchange["min"]).mean()),
     )
-
-
-def _mean_step_s(first: "pandas.DataFrame") -> float:
-    return float(first[list(PARTS)].sum(axis=1).mean())
 
 
 def _figures(
@@ -217,10 +213,8 @@ def _figures(
         "ratio", STEPS, NO_MODEL if scaling is None else "the study has no run on one rank"
     )
     if scaling is not None and single_rank_s:
-        base_s, shares = (
-            sum(single_rank_s) / len(single_rank_s),
-            runs[0].ranks if scaling is Scaling.STRONG else 1,
-        )
+        base_s = sum(single_rank_s) / len(single_rank_s)
+        shares = runs[0].ranks if scaling is Scaling.STRONG else 1
         of_runs = mean([base_s / (shares * run.step_s) for run in runs], "ratio")
         efficiency = replace(
             of_runs, value=base_s * len(runs) / (shares * sum(run.step_s for run in runs))
@@ -253,52 +247,54 @@ def _model(
         if run.gradient_bytes is not None
     ]
     if len(observations) < len(runs):
-        return (
-            None,
-            (
-                "a log does not state the number of parameters, so the size of the gradients is"
-                " unknown"
-            ),
-        )
+        return None, NO_PARAMETERS
     try:
         return fit_scaling(observations, scaling), None
     except SuiteError as error:
         return None, str(error)
 
 
-def _notes(runs: Sequence[RunTimes], plan: StudyPlan) -> tuple[str, ...]:
-    return (ONE_MACHINE,) if plan.hosts == 0 and max(run.ranks for run in runs) > 1 else ()
-
-
 def read_study(directory: Path) -> Study:
-    """Read ``study.json``; raises FileError if it is missing or malformed."""
+    """Read ``study.json``, an untrusted file; raises FileError if it is missing or malformed."""
     path = directory / STUDY
-    return _validated(from_plain(read_record(path, SCHEMA), Study, f"{path}: "), path)
-
-
-def _validated(study: Study, path: Path) -> Study:
-    """The study, if its values are safe folder names and its points match its plan: the file is
-    untrusted. Raises FileError otherwise."""
-    invalid = [value for value in study.plan.values if not VALUE.fullmatch(value)]
-    if invalid:
-        raise FileError(
-            path,
-            f"has the value {invalid[0]!r}, which is not allowed (letters, digits, - and _ only)",
-        )
-    named = [(point.value, len(point.runs)) for point in study.points]
-    if not named or named != [(value, study.plan.repetitions) for value in study.plan.values]:
-        raise FileError(path, "does not name the runs of its plan")
+    study = read_as(path, Study, SCHEMA)
+    refuse_unplanned(
+        path,
+        [(value, study.plan.repetitions) for value in study.plan.values],
+        [(point.value, len(point.runs)) for point in study.points],
+    )
     return study
 
 
+def refuse_unplanned(
+    path: Path, planned: Sequence[tuple[str, int]], there: Sequence[tuple[str, int]]
+) -> None:
+    """Raise FileError for points (name and number of runs) that are not those planned, or whose
+    names are no safe names of folders."""
+    for name, _ in planned:
+        if not VALUE.fullmatch(name):
+            raise FileError(
+                path,
+                f"has the point {name!r}, which is not allowed (letters, digits, - and _ only)",
+            )
+    if not there or list(there) != list(planned):
+        raise FileError(path, "does not name the runs of its plan")
+
+
+def sealed_runs(folder: Path, record: str, runs: Iterable[StudyRun]) -> list[Path]:
+    """What the manifest of a study lists: its record, and the manifests of its runs."""
+    return [folder / record, *(folder / run.folder / MANIFEST for run in runs)]
+
+
 def _sealed_files(folder: Path) -> list[Path]:
-    runs = (run.folder for point in read_study(folder).points for run in point.runs)
-    return [folder / STUDY, *(folder / name / MANIFEST for name in runs)]
+    return sealed_runs(
+        folder, STUDY, (run for point in read_study(folder).points for run in point.runs)
+    )
 
 
 SWEEP = SealedRecord(
     STUDY,
     "run the sweep again (`suite sweep`)",
     _sealed_files,
-    lambda folder: analyse(folder, read_study(folder).plan).to_dict(),
+    lambda folder: analyse(folder, read_study(folder).plan),
 )

@@ -5,7 +5,7 @@ Definitions: docs/measuring.md. The stalls follow Prashanthi et al. (POMACS 2022
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,17 +19,10 @@ from suite.bundle.log import Log, run_window
 from suite.bundle.reader import Bundle
 from suite.bundle.resumption import Resumption, known_resumption
 from suite.bundle.steps import StepRecords
-from suite.catalog.power import PowerTotal
-from suite.metrics import counters
-from suite.metrics.energy_figures import (
-    NOT_FINISHED,
-    baseload_figures,
-    energy_figures,
-    energy_rows,
-    epoch_energy,
-    idle_power,
-)
-from suite.metrics.figure import Figure, mean_figure, unknown
+from suite.metrics import event_counts
+from suite.metrics.counted_time import UncountedInterval, counted_s, uncounted_intervals
+from suite.metrics.energy_figures import energy_rows
+from suite.metrics.figure import NOT_FINISHED, Figure, mean_figure, unknown
 from suite.metrics.machine_figures import (
     channel_statistics,
     disk_increase,
@@ -38,11 +31,17 @@ from suite.metrics.machine_figures import (
     resident_ratio,
 )
 from suite.metrics.memory_figures import memory_figures, part_figures
-from suite.metrics.node_figures import RunTimes, joint_epoch_energy, joint_figures, node_rows
-from suite.metrics.node_readings import NodeReadings, node_readings
-from suite.metrics.power import names_of, power_rules, power_totals
+from suite.metrics.node_figures import (
+    RunTimes,
+    bytes_sent_per_step,
+    energy_and_baseload,
+    joint_epoch_energy,
+    joint_figures,
+    node_rows,
+)
+from suite.metrics.node_readings import NodeReadings, machine_readings, node_readings
+from suite.metrics.power_totals import power_rules, power_totals
 from suite.metrics.rank_figures import rank_figures, rank_rows
-from suite.metrics.uncounted import UncountedInterval, counted_s, uncounted_intervals
 from suite.metrics.wire_figures import wire_figures
 
 LOG = "log.txt"
@@ -121,95 +120,50 @@ class Summary:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {
-            "schema": self.schema,
+        plain = {
+            **vars(self),
             "epochs": [dict(vars(epoch)) for epoch in self.epochs],
             "figures": {name: figure.to_dict() for name, figure in self.figures.items()},
-            "disturbances": dict(self.disturbances),
-            "channels": self.channels,
-            **{
-                name: rows
-                for name, rows in (
-                    ("energies", self.energies),
-                    ("ranks", self.ranks),
-                    ("nodes", self.nodes),
-                )
-                if rows
-            },
         }
+        optional = ("energies", "ranks", "nodes")
+        return {name: value for name, value in plain.items() if value or name not in optional}
 
 
 def derive(bundle: Bundle) -> Summary:
     """Compute every figure of a bundle, finished or not, from its log, step records and
     readings."""
-    log, steps = bundle.log(), bundle.steps()
-    rules, channels, run = power_rules(bundle), bundle.channels(), run_window(log)
-    nodes, totals = node_readings(bundle, log, rules), power_totals(channels, rules, run)
-    held, held_nodes = (
-        channels.kept(EVERY_EPOCH + names_of(totals)),
-        [node.with_totals_kept() for node in nodes],
-    )
-    epochs = derive_epochs(log, steps, held, totals, held_nodes, workers_of(bundle))
+    log, steps, rules = bundle.log(), bundle.steps(), power_rules(bundle)
+    run, uncounted = run_window(log), uncounted_intervals(log)
+    channels, nodes = bundle.channels(), node_readings(bundle, log, rules)
+    machine = machine_readings(bundle, "", (), power_totals(channels, rules, run))
+    machine = machine.with_totals_kept(*EVERY_EPOCH)
+    held = [node.with_totals_kept() for node in nodes] or [machine]
+    epochs = derive_epochs(log, steps, machine.channels, held, workers_of(bundle))
     resumed = resumption_of(bundle)
-    begun_before = resumed.epoch if resumed is not None else 0
-    whole = [epoch for epoch in epochs if epoch.epoch > begun_before + 1 and epoch.is_whole]
-    phases = counters.count(bundle)
-    later_phases = [phases[f"{counters.EPOCH} {epoch.epoch}"] for epoch in whole]
-    later = [(phase.start_ns, phase.stop_ns) for phase in later_phases]
-    times, uncounted = time_figures(epochs, log, begun_before), uncounted_intervals(log)
-    run_times = RunTimes(run, later, times["time_to_epoch_s"], uncounted)
-    shares = [
-        epoch.communication_s / epoch.end_to_end_s
-        for epoch in whole
-        if epoch.communication_s is not None
-    ]
-    idle = idle_power(bundle.baseload(), totals)
-    of_epochs = [epoch_energy(held, totals, *window) for window in later] if not nodes else []
-    energies = energy_figures(
-        channels, totals, run, of_epochs, has_idle=idle.value is not None, uncounted=uncounted
-    )
-    baseload = baseload_figures(
-        idle, run, energies["energy_j"], times["time_to_epoch_s"], uncounted
-    )
+    begun_before = 0 if resumed is None else resumed.epoch
+    later = [epoch for epoch in epochs if epoch.epoch > begun_before + 1 and epoch.is_whole]
+    phases = event_counts.count(bundle)
+    later_phases = [phases[f"{event_counts.EPOCH} {epoch.epoch}"] for epoch in later]
+    windows = [(phase.start_ns, phase.stop_ns) for phase in later_phases]
+    times = time_figures(epochs, log, begun_before)
+    run_times = RunTimes(run, windows, times["time_to_epoch_s"], uncounted)
+    trained = sum(epoch.steps for epoch in epochs)
     figures = {
         **times,
-        **rank_figures(log, steps, shares, TOO_FEW),
+        **rank_figures(log, steps, _communication_shares(later), TOO_FEW),
         **target_figures(log, resumed),
         **gross_figures(run, uncounted),
         "initialisation_s": initialisation(log),
-        **energies,
-        **baseload,
-        **counters.counter_figures(phases.get(counters.RUN)),
-        **counters.epoch_figures(later_phases),
+        **_energies(log, nodes, machine, run_times, resumed),
+        **event_counts.counter_figures(phases.get(event_counts.RUN)),
+        **event_counts.epoch_figures(later_phases),
         **machine_figures(channels, run),
         **part_figures(log),
         **memory_figures(bundle, log),
     }
-    trained = sum(epoch.steps for epoch in epochs)
     if nodes:
-        figures.update(joint_figures(nodes, run_times, trained))
-        others = [
-            bundle.log(rank)
-            for rank in steps.ranks
-            if rank and (bundle.path / log_name(rank)).is_file()
-        ]
-        figures.update(wire_figures([log, *others], wire_of(bundle)))
-    elif len(set(log.value("nodes_of_ranks") or [])) > 1:
-        figures.update(
-            {
-                name: unknown(figure.unit, figure.source, NOT_RECORDED)
-                for name, figure in {**energies, **baseload}.items()
-            }
-        )
-    if resumed is not None:
-        reason = RESUMED.format(resumed.epoch)
-        figures.update(
-            {
-                name: unknown(figures[name].unit, figures[name].source, reason)
-                for name in OF_THE_WHOLE_RUN
-            }
-        )
-    rows = node_rows(nodes, rules, run_times, trained)
+        figures["wire_bytes_per_step"] = bytes_sent_per_step(nodes, run, trained)
+        figures |= wire_figures(_logs_of_ranks(bundle, steps), wire_of(bundle))
     return Summary(
         schema=SCHEMA,
         epochs=epochs,
@@ -218,17 +172,51 @@ def derive(bundle: Bundle) -> Summary:
         channels=channel_statistics(channels, run),
         energies=[] if nodes else energy_rows(channels, rules, run, uncounted),
         ranks=rank_rows(log, steps),
-        nodes=rows,
+        nodes=node_rows(nodes, rules, run_times, trained),
     )
+
+
+def _energies(
+    log: Log,
+    nodes: Sequence[NodeReadings],
+    machine: NodeReadings,
+    times: RunTimes,
+    resumed: Resumption | None,
+) -> dict[str, Figure]:
+    """Energies and baseload of the run, of all its nodes."""
+    figures = joint_figures(nodes, times) if nodes else energy_and_baseload(machine, times)
+    if not nodes and len(set(log.value("nodes_of_ranks") or [])) > 1:
+        figures = _unknown(figures, figures, NOT_RECORDED)
+    if resumed is None:
+        return figures
+    return figures | _unknown(figures, OF_THE_WHOLE_RUN, RESUMED.format(resumed.epoch))
+
+
+def _unknown(figures: Mapping[str, Figure], names: Iterable[str], reason: str) -> dict[str, Figure]:
+    return {name: unknown(figures[name].unit, figures[name].source, reason) for name in names}
+
+
+def _communication_shares(epochs: Sequence[EpochFigures]) -> list[float]:
+    return [
+        epoch.communication_s / epoch.end_to_end_s
+        for epoch in epochs
+        if epoch.communication_s is not None
+    ]
+
+
+def _logs_of_ranks(bundle: Bundle, steps: StepRecords) -> list[Log]:
+    """The logs that are there, rank 0's first."""
+    others = [rank for rank in steps.ranks if rank and (bundle.path / log_name(rank)).is_file()]
+    return [bundle.log(rank) for rank in (0, *others)]
 
 
 def initialisation(log: Log) -> Figure:
     """The time from init_start to run_start: building, compiling and tuning, which belong to no
     other figure."""
-    begin, start = log.first("init_start"), log.first("run_start")
-    if begin is None or start is None or begin.mono_ns is None or start.mono_ns is None:
+    window = log.window("init_start", "run_start")
+    if window is None:
         return unknown("s", LOG, "init_start or run_start was not logged")
-    return Figure((start.mono_ns - begin.mono_ns) * SECONDS_PER_NS, "s", LOG, 1)
+    return Figure((window[1] - window[0]) * SECONDS_PER_NS, "s", LOG, 1)
 
 
 def read_summary(bundle: Bundle) -> dict[str, Any]:
@@ -241,59 +229,56 @@ def derive_epochs(
     log: Log,
     steps: StepRecords,
     channels: Channels,
-    totals: Sequence[PowerTotal],
-    nodes: Sequence[NodeReadings] = (),
+    nodes: Sequence[NodeReadings],
     workers: int = 0,
 ) -> tuple[EpochFigures, ...]:
     """One row per finished epoch with steps: times of rank 0, samples and loss over all ranks,
-    energy over all nodes.
+    energy over all nodes. ``channels`` are those of rank 0's machine.
 
     With ``workers``, the data-loading processes of a rank, an epoch's first fetch starts them.
     """
     stops = {event.epoch: event.mono_ns for event in log.all("epoch_stop")}
     accuracy = {event.epoch: event.value for event in log.all("eval_accuracy")}
-    of_all_ranks = {epoch: whole for epoch, whole in steps.by_epoch() if epoch in stops}
+    all_ranks = dict(steps.by_epoch())
     rows = []
-    for epoch, of_epoch in steps.first_rank.by_epoch():
+    for epoch, first_rank in steps.first_rank.by_epoch():
         stop_ns = stops.get(epoch)
         if stop_ns is None:
             continue
-        window = (int(of_epoch.start_ns[0]), stop_ns)
-        end_to_end_s = (window[1] - window[0]) * SECONDS_PER_NS
-        worker_start_s = float(of_epoch.fetch_stall_s[0]) if workers else 0.0
-        fetch_stall_s = of_epoch.sum_s("fetch_stall_s") - worker_start_s
-        others = [of_epoch.sum_s(name) for name in PARTS[1:]]
-        copy_s, compute_s, communication_s = others if of_epoch.is_split else (None, None, None)
-        whole = of_all_ranks[epoch]
-        energy = (
-            joint_epoch_energy(nodes, *window) if nodes else epoch_energy(channels, totals, *window)
-        )
+        window, whole = (int(first_rank.start_ns[0]), stop_ns), all_ranks[epoch]
+        times = _epoch_times(first_rank, window, workers)
+        energy, samples = joint_epoch_energy(nodes, *window), int(whole.samples.sum())
         rows.append(
             EpochFigures(
                 epoch=epoch,
-                steps=len(of_epoch),
-                samples=int(whole.samples.sum()),
-                is_whole=_is_whole(log, int(whole.samples.sum())),
-                end_to_end_s=end_to_end_s,
-                worker_start_s=worker_start_s,
-                fetch_stall_s=fetch_stall_s,
-                copy_s=copy_s,
-                compute_s=compute_s,
-                communication_s=communication_s,
-                overhead_s=(
-                    end_to_end_s - worker_start_s - fetch_stall_s - sum(others)
-                    if of_epoch.is_split
-                    else None
-                ),
+                steps=len(first_rank),
+                samples=samples,
+                is_whole=_is_whole(log, samples),
+                **times,
                 mean_loss=_mean_loss(whole),
                 eval_accuracy=accuracy.get(epoch),
                 energy_j=None if energy is None else energy.energy_j,
-                resident_start_ratio=resident_ratio(channels, window[0], end_to_end_s),
-                resident_end_ratio=resident_ratio(channels, window[1], end_to_end_s),
+                resident_start_ratio=resident_ratio(channels, window[0], times["end_to_end_s"]),
+                resident_end_ratio=resident_ratio(channels, window[1], times["end_to_end_s"]),
                 disk_read_bytes=disk_increase(channels, "read_bytes", window)[0],
             )
         )
     return tuple(rows)
+
+
+def _epoch_times(steps: StepRecords, window: Window, workers: int) -> dict[str, Any]:
+    """Times of an epoch's steps on rank 0."""
+    end_to_end_s = (window[1] - window[0]) * SECONDS_PER_NS
+    worker_start_s = float(steps.fetch_stall_s[0]) if workers else 0.0
+    fetch_stall_s = steps.sum_s("fetch_stall_s") - worker_start_s
+    others_s = {name: steps.sum_s(name) for name in PARTS[1:]}
+    others_s["overhead_s"] = end_to_end_s - worker_start_s - fetch_stall_s - sum(others_s.values())
+    return {
+        "end_to_end_s": end_to_end_s,
+        "worker_start_s": worker_start_s,
+        "fetch_stall_s": fetch_stall_s,
+        **(others_s if steps.is_split else dict.fromkeys(others_s)),
+    }
 
 
 def _mean_loss(steps: StepRecords) -> float | None:
@@ -347,31 +332,22 @@ def time_figures(epochs: Sequence[EpochFigures], log: Log, before: int = 0) -> d
     either.
     """
     later = [epoch for epoch in epochs if epoch.epoch > before + 1 and epoch.is_whole]
-    first = next((epoch for epoch in epochs if epoch.epoch == 1), None)
-    cut_short = (
-        None
-        if first is None or first.is_whole
-        else CUT_SHORT.format(first.samples, log.value("train_samples"))
-    )
+    first, reason = [], "epoch 1 was not finished"
+    for epoch in epochs:
+        if epoch.epoch == 1 and epoch.is_whole:
+            first = [epoch.end_to_end_s]
+        elif epoch.epoch == 1:
+            reason = CUT_SHORT.format(epoch.samples, log.value("train_samples"))
     figures = {
-        "first_epoch_s": mean_figure(
-            [first.end_to_end_s] if first and first.is_whole else [],
-            "s",
-            STEPS,
-            cut_short or "epoch 1 was not finished",
-        ),
+        "first_epoch_s": mean_figure(first, "s", STEPS, reason),
         "time_to_epoch_s": mean_figure(
             [epoch.end_to_end_s for epoch in later], "s", STEPS, TOO_FEW
         ),
     }
     why_not = NOT_SPLIT if any(epoch.compute_s is None for epoch in later) else TOO_FEW
     for name in ("worker_start_s", *PARTS, "overhead_s"):
-        figures[name] = mean_figure(
-            [value for epoch in later if (value := getattr(epoch, name)) is not None],
-            "s",
-            STEPS,
-            why_not,
-        )
+        known = [value for epoch in later if (value := getattr(epoch, name)) is not None]
+        figures[name] = mean_figure(known, "s", STEPS, why_not)
     shares = [
         epoch.compute_s / epoch.end_to_end_s for epoch in later if epoch.compute_s is not None
     ]
@@ -380,9 +356,8 @@ def time_figures(epochs: Sequence[EpochFigures], log: Log, before: int = 0) -> d
     figures["accelerator_utilisation"] = (
         figures["compute_share"] if on_accelerator else unknown("ratio", STEPS, NO_ACCELERATOR)
     )
-    figures["samples_per_s"] = mean_figure(
-        [epoch.samples / epoch.end_to_end_s for epoch in later], "samples/s", STEPS, TOO_FEW
-    )
+    rates = [epoch.samples / epoch.end_to_end_s for epoch in later]
+    figures["samples_per_s"] = mean_figure(rates, "samples/s", STEPS, TOO_FEW)
     return figures
 
 
@@ -407,37 +382,21 @@ def target_figures(log: Log, resumed: Resumption | None = None) -> dict[str, Fig
     accuracies = [
         event for event in log.all("eval_accuracy") if isinstance(event.value, int | float)
     ]
+    best = unknown("ratio", LOG, "no evaluation was finished")
+    if accuracies:
+        highest = max(float(event.value) for event in accuracies)
+        best = Figure(highest, "ratio", LOG, len(accuracies))
     target, start = log.value("target_accuracy"), log.first("run_start")
-    best = max((float(event.value) for event in accuracies), default=None)
-    reached = next(
-        (
-            event
-            for event in accuracies
-            if isinstance(target, int | float) and event.value >= target
-        ),
-        None,
-    )
+    reason = "the run had no target" if target is None else "the target was not reached"
     figures = {
-        "best_accuracy": (
-            unknown("ratio", LOG, "no evaluation was finished")
-            if best is None
-            else Figure(best, "ratio", LOG, len(accuracies))
-        ),
-        "time_to_target_s": unknown(
-            "s", LOG, "the run had no target" if target is None else "the target was not reached"
-        ),
-        "epochs_to_target": unknown(
-            "epochs",
-            LOG,
-            "the run had no target" if target is None else "the target was not reached",
-        ),
+        "best_accuracy": best,
+        "time_to_target_s": unknown("s", LOG, reason),
+        "epochs_to_target": unknown("epochs", LOG, reason),
     }
-    if (
-        reached is not None
-        and start is not None
-        and reached.mono_ns is not None
-        and start.mono_ns is not None
-    ):
+    if not isinstance(target, int | float) or start is None or start.mono_ns is None:
+        return figures
+    reached = next((event for event in accuracies if event.value >= target), None)
+    if reached is not None and reached.mono_ns is not None:
         taken_s = counted_s((start.mono_ns, reached.mono_ns), uncounted_intervals(log))
         taken_s += (resumed.before_s(start) or 0.0) if resumed is not None else 0.0
         figures["time_to_target_s"] = Figure(taken_s, "s", LOG, 1)

@@ -16,13 +16,19 @@ import numpy as np
 
 from reference_impls.contract import NS_PER_S, log_name
 from suite.bundle.arrays import Times
-from suite.bundle.channels import Channel, Channels
+from suite.bundle.channels import Channel
 from suite.bundle.log import Log, LogEvent
 from suite.bundle.reader import Bundle
 from suite.bundle.steps import StepRecords
 from suite.errors import FileError
-from suite.metrics.node_readings import UNKNOWN_CLOCK, clock_conversion, node_readings
-from suite.metrics.power import power_rules
+from suite.metrics.node_readings import (
+    UNKNOWN_CLOCK,
+    NodeReadings,
+    clock_conversion,
+    machine_readings,
+    node_readings,
+)
+from suite.metrics.power_totals import power_rules
 
 NS_PER_US = 1000
 MAX_RANKS = 10_000
@@ -56,18 +62,6 @@ class _Thread:
     pid: int
     tid: int
     convert: Callable[[Times], Times]
-
-
-@dataclass(frozen=True)
-class _Node:
-    """A node in the trace. ``reason`` says why its readings are left out; None where they are
-    not."""
-
-    name: str
-    ranks: tuple[int, ...]
-    channels: Channels
-    idle: Channels
-    reason: str | None
 
 
 class RunTrace:
@@ -113,7 +107,7 @@ class RunTrace:
         """The ranks whose clock is known, and a sentence for everything that is left out."""
         placed: dict[int, _Thread] = {}
         left_out = [
-            f"readings of {node.name}: {node.reason}"
+            f"readings of {node.node}: {node.reason}"
             for node in self._nodes
             if node.reason is not None
         ]
@@ -149,7 +143,7 @@ class RunTrace:
     def _names(self) -> Iterator[Event]:
         """The names of processes and threads, and their order."""
         for place, node in enumerate(self._nodes, start=1):
-            yield _named("process_name", place, 0, name=node.name)
+            yield _named("process_name", place, 0, name=node.node)
             yield _named("process_sort_index", place, 0, sort_index=place)
         for rank, thread in self._threads.items():
             yield _named("thread_name", thread.pid, thread.tid, name=f"rank {rank}")
@@ -264,18 +258,16 @@ def _bounds_ns(records: StepRecords, thread: _Thread) -> Times:
     return thread.convert(bounds_ns.ravel()).reshape(bounds_ns.shape)
 
 
-def _nodes(bundle: Bundle, log: Log) -> tuple[_Node, ...]:
+def _nodes(bundle: Bundle, log: Log) -> tuple[NodeReadings, ...]:
     """The run's nodes; a run on one machine has one, with all ranks."""
     found = node_readings(bundle, log, power_rules(bundle))
     if found:
-        return tuple(
-            _Node(node.node, node.ranks, node.channels, node.idle, node.reason) for node in found
-        )
+        return found
     parallel, names = bundle.run().request.get("parallel"), log.value("nodes_of_ranks")
     ranks = parallel.get("ranks") if isinstance(parallel, dict) else None
     ranks = ranks if isinstance(ranks, int) and 0 < ranks <= MAX_RANKS else 1
     name = str(names[0])[:100] if isinstance(names, list) and names else "this machine"
-    return (_Node(name, tuple(range(ranks)), bundle.channels(), bundle.baseload(), None),)
+    return (machine_readings(bundle, name, tuple(range(ranks))),)
 
 
 def _named(kind: str, pid: int, tid: int, **args: object) -> Event:

@@ -14,6 +14,8 @@ from suite.bundle.arrays import Mask, Times, Values, Window, median
 from suite.bundle.channels import Channel
 
 GAP_PERIODS = 3.0
+MIN_SPAN_NS = 100_000_000
+"""Over which a rate is taken: readings at two edges may be a fraction of a millisecond apart."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,9 @@ def integral(
     ``period_s`` is the meter's period. If the first or last reading is inside the window by up to
     three periods, its value is extended to the window's end; if by more, the value is None.
     """
-    kept = np.isfinite(rates) & (rates >= plausible[0]) & (rates <= plausible[1])
-    return _measure(t_ns, rates, kept, start_ns, stop_ns, period_s, is_counter=False)
+    return _measure(
+        t_ns, rates, within(rates, plausible), start_ns, stop_ns, period_s, is_counter=False
+    )
 
 
 def increase(
@@ -73,6 +76,15 @@ def increase(
     return _measure(
         t_ns, counts, growing(t_ns, counts, max_per_s), start_ns, stop_ns, period_s, is_counter=True
     )
+
+
+@dataclass(frozen=True)
+class Edge:
+    """``distance_s``: from the edge to the nearest reading. ``uncertainty``: of the counter at the
+    edge; None with fewer than two readings."""
+
+    distance_s: float
+    uncertainty: float | None
 
 
 class Counter:
@@ -107,6 +119,67 @@ class Counter:
         reason = _reason(t_s, window_s, GAP_PERIODS * (self.period_s or 0.0))
         return (None if reason else _increase(t_s, counts, window_s)), reason
 
+    def edge(self, window: Window) -> Edge:
+        """Both edges of a window: the larger distance, and the sum of the uncertainties.
+
+        Between two readings a counter is interpolated. It cannot be off by more than it grew
+        between them, nor, at the largest rate around the edge, by more than that rate times the
+        distance to the nearest reading.
+        """
+        distances_s = [edge_distance_s(self.t_ns, moment_ns) for moment_ns in window]
+        known_s = [abs(each) for each in distances_s if each is not None]
+        if len(self.t_ns) < 2:
+            return Edge(max(known_s, default=math.inf), None)
+        return Edge(max(known_s), sum(self._uncertainty(moment_ns) for moment_ns in window))
+
+    def _uncertainty(self, moment_ns: int) -> float:
+        after, nearest = _after(self.t_ns, moment_ns), _nearest(self.t_ns, moment_ns)
+        grown = float(self.counts[after] - self.counts[after - 1])
+        span_ns = float(self.t_ns[after] - self.t_ns[after - 1])
+        rate = max(self._rate_around(nearest), grown / span_ns if span_ns else 0.0)
+        distance_ns = abs(int(self.t_ns[nearest]) - moment_ns)
+        is_between = self.t_ns[0] <= moment_ns <= self.t_ns[-1]
+        return min(grown, rate * distance_ns) if is_between else grown
+
+    def _rate_around(self, place: int) -> float:
+        """The larger rate per nanosecond before and after a reading, each over a tenth of a second
+        or more."""
+        t_ns, counts = self.t_ns, self.counts
+        first = max(int(t_ns.searchsorted(t_ns[place] - MIN_SPAN_NS, side="right")) - 1, 0)
+        last = min(int(t_ns.searchsorted(t_ns[place] + MIN_SPAN_NS)), len(t_ns) - 1)
+        rates = [
+            float(counts[stop] - counts[start]) / float(t_ns[stop] - t_ns[start])
+            for start, stop in ((first, place), (place, last))
+            if stop > start
+        ]
+        return max(rates, default=0.0)
+
+
+def edge_distance_s(times_ns: Times, moment_ns: int) -> float | None:
+    """Seconds from a moment to the nearest of the sorted times, negative if that is earlier; None
+    without any."""
+    if not len(times_ns):
+        return None
+    return float(times_ns[_nearest(times_ns, moment_ns)] - moment_ns) * SECONDS_PER_NS
+
+
+def _after(times_ns: Times, moment_ns: int) -> int:
+    """The first time from the second one on that is not before a moment; the last one without
+    any."""
+    return min(max(int(times_ns.searchsorted(moment_ns)), 1), len(times_ns) - 1)
+
+
+def _nearest(times_ns: Times, moment_ns: int) -> int:
+    if len(times_ns) < 2:
+        return 0
+    after = _after(times_ns, moment_ns)
+    return after if times_ns[after] - moment_ns < moment_ns - times_ns[after - 1] else after - 1
+
+
+def within(rates: Values, plausible: tuple[float, float]) -> Mask:
+    """Mask of finite rates from the lower to the upper one of two."""
+    return np.isfinite(rates) & (rates >= plausible[0]) & (rates <= plausible[1])
+
 
 def growing(t_ns: Times, counts: Values, max_per_s: float = math.inf) -> Mask:
     """Mask of plausible counter readings, sorted by time (monotonic, bounded rate); the first
@@ -118,10 +191,8 @@ def growing(t_ns: Times, counts: Values, max_per_s: float = math.inf) -> Mask:
     last = None
     for index in np.flatnonzero(kept):
         if last is not None:
-            step, elapsed_s = (
-                counts[index] - counts[last],
-                (t_ns[index] - t_ns[last]) * SECONDS_PER_NS,
-            )
+            step = counts[index] - counts[last]
+            elapsed_s = (t_ns[index] - t_ns[last]) * SECONDS_PER_NS
             kept[index] = 0 <= step <= max_per_s * elapsed_s
         last = index if kept[index] else last
     return kept
@@ -187,10 +258,8 @@ def _in_seconds(
 def around(t_ns: Times, values: Values, start_ns: int, stop_ns: int) -> tuple[Times, Values]:
     """The readings in the window, and the nearest ones before and after it; at least two, if there
     are two."""
-    first, last = (
-        max(0, int(t_ns.searchsorted(start_ns)) - 1),
-        int(t_ns.searchsorted(stop_ns, side="right")) + 1,
-    )
+    first = max(0, int(t_ns.searchsorted(start_ns)) - 1)
+    last = int(t_ns.searchsorted(stop_ns, side="right")) + 1
     chosen = slice(max(0, min(first, len(t_ns) - 2)), max(last, first + 2))
     return t_ns[chosen], values[chosen]
 
@@ -242,10 +311,8 @@ def _increase(t_s: Values, counts: Values, window_s: float) -> float:
 
 def _count_at(t_s: Values, counts: Values, moment_s: float) -> float:
     """The counter at a moment; outside the readings, extrapolated at the adjacent rate."""
-    if moment_s < t_s[0] < t_s[1]:
-        return float(counts[0] + (counts[1] - counts[0]) / (t_s[1] - t_s[0]) * (moment_s - t_s[0]))
-    if moment_s > t_s[-1] > t_s[-2]:
-        return float(
-            counts[-1] + (counts[-1] - counts[-2]) / (t_s[-1] - t_s[-2]) * (moment_s - t_s[-1])
-        )
+    for end, beside in ((0, 1), (-1, -2)):
+        beyond_s, spacing_s = moment_s - t_s[end], t_s[beside] - t_s[end]
+        if beyond_s * spacing_s < 0:
+            return float(counts[end] + (counts[beside] - counts[end]) / spacing_s * beyond_s)
     return float(np.interp(moment_s, t_s, counts))

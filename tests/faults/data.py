@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from suite.bundle.data_record import DATA
-from suite.bundle.nodes import NODES
+from suite.bundle.node_records import NODES
 from suite.compliance.rules.data import IN_MEMORY
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import Fault, both, in_turn, recomputed, unsealed

@@ -1,6 +1,6 @@
 """Faults that the rules of suite.compliance.rules.disclosures find, by rule."""
 
-from suite.bundle.nodes import NODES
+from suite.bundle.node_records import NODES
 from tests.faults.edits.fault import Fault, both, sealed, unsealed
 from tests.faults.edits.file_edits import (
     append,

@@ -2,7 +2,7 @@
 
 from reference_impls.contract import log_name
 from suite.bundle.layout import node_baseloads, node_tables
-from suite.bundle.nodes import NODES
+from suite.bundle.node_records import NODES
 from tests.faults.edits.fault import Fault, recomputed, unsealed
 from tests.faults.edits.file_edits import append, change_file, copy_file, resealed
 from tests.faults.edits.log_edits import set_event, set_request

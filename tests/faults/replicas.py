@@ -1,7 +1,7 @@
 """Faults that the rules of suite.compliance.rules.replicas find, by rule."""
 
 from reference_impls.contract import SYNCHRONISED
-from suite.bundle.nodes import NODES
+from suite.bundle.node_records import NODES
 from suite.compliance.rules.ranks import COMPARED
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import Fault, both, in_turn, recomputed

@@ -12,7 +12,7 @@ import pytest
 from suite.bundle.layout import MANIFEST
 from suite.bundle.reader import Bundle
 from suite.files.paths import repository_root
-from suite.metrics.matrix import read_matrix
+from suite.metrics.matrix_record import read_matrix
 from tests.hosts.training import SUITE
 from tests.namespaces import Cluster
 

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from suite.bundle.layout import SUMMARY
-from suite.bundle.nodes import NODES
+from suite.bundle.node_records import NODES
 from suite.bundle.reader import Bundle
 from suite.catalog.workloads import load_workload
 from suite.compliance.rules.cpu_time import TASK_CLOCKS
 from suite.files.paths import repository_root
 from suite.metrics.node_readings import node_readings
-from suite.metrics.power import power_rules
+from suite.metrics.power_totals import power_rules
 from tests.conftest import Run, environment_of
 from tests.hosts.training import Trainer
 from tests.namespaces import OVER_THE_WIRE, Cluster, Host, joined_hosts

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.bundle.nodes import read_nodes
+from suite.bundle.node_records import read_nodes
 from suite.bundle.reader import Bundle
 from suite.catalog.frameworks import load_framework
 from suite.files.paths import repository_root

@@ -24,8 +24,8 @@ from reference_impls.state_file import Progress, StateFile, write_state
 from suite.bundle.channels import no_channels
 from suite.bundle.log import read_log
 from suite.bundle.reader import Bundle
+from suite.metrics.counted_time import uncounted_intervals
 from suite.metrics.summary import derive_epochs, target_figures, time_figures
-from suite.metrics.uncounted import uncounted_intervals
 from tests.builders import Scenario, make_request
 
 FETCH_NS, COPY_NS, STEP_NS, COMMUNICATION_S = 3_000_000, 1_000_000, 20_000_000, 0.005

@@ -20,7 +20,7 @@ from suite.files import json_file
 from suite.files.paths import HOME_VARIABLE
 from suite.machine.system import board_name, cpu_model
 from suite.metrics import stall_analysis
-from suite.metrics.linpack import RECORD, SCHEMA, Linpack, Power, Problem, Solution
+from suite.metrics.linpack_record import RECORD, SCHEMA, Linpack, Power, Problem, Solution
 from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package
 from tests.browser import Tab, browser
@@ -152,7 +152,7 @@ def make_study(folder: Path) -> Path:
             jitter=0.02,
         )
         make_bundle(folder / source, of_source)
-    stall_analysis.STALLS.write(folder, stall_analysis.analyse(folder).to_dict())
+    stall_analysis.STALLS.write(folder, stall_analysis.analyse(folder))
     return folder
 
 

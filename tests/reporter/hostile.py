@@ -122,7 +122,7 @@ def _study(folder: Path, text: str) -> None:
                 framework=text[:MAX_NAME_LENGTH], platform=text[:MAX_NAME_LENGTH]
             ),
         )  # type: ignore[attr-defined]
-    stall_analysis.STALLS.write(folder, stall_analysis.analyse(folder).to_dict())
+    stall_analysis.STALLS.write(folder, stall_analysis.analyse(folder))
 
 
 def _writable(text: str) -> str:

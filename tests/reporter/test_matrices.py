@@ -18,7 +18,7 @@ from suite.bundle.layout import RUN
 from suite.bundle.study_mark import MAX_LENGTH, READ_MB_S, StudyMark, read_mark
 from suite.errors import SuiteError
 from suite.files.json_file import read_json, write_json
-from suite.metrics.matrix import MATRIX, MatrixPointPlan, Setting, read_matrix
+from suite.metrics.matrix_record import MATRIX, MatrixPointPlan, Setting, read_matrix
 from tests.sweeps import make_matrix
 
 pytestmark = pytest.mark.usefixtures("builds_a_site")

@@ -368,7 +368,7 @@ def test_notes_are_those_of_this_version(own_copy: Path) -> None:
         notes=("It scales.",),
         model=replace(said.model, notes=("Worded by an older suite.",)),
     )
-    SWEEP.write(own_copy, worded.to_dict())
+    SWEEP.write(own_copy, worded)
     (study,), broken = find_studies([own_copy])
     assert not broken and study.notes == said.model.notes
 
@@ -382,6 +382,6 @@ def test_fits_may_differ_in_their_last_digits(own_copy: Path) -> None:
         parameters=tuple(replace(one, value=one.value * (1 + 1e-11)) for one in first.parameters),
     )
     changed = replace(said, model=replace(said.model, fits=(other, second)))
-    SWEEP.write(own_copy, changed.to_dict())
+    SWEEP.write(own_copy, changed)
     (study,), broken = find_studies([own_copy])
     assert study.kind == "sweep" and not broken

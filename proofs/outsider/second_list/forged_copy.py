@@ -13,7 +13,7 @@ from suite.bundle.frames import read_readings, read_steps, write_table
 from suite.bundle.manifest import seal
 from suite.bundle.reader import Bundle
 from suite.files.json_file import write_json
-from suite.metrics.counters import derive_counters
+from suite.metrics.event_counts import derive_counters
 from suite.metrics.summary import derive
 
 Event = dict[str, Any]

@@ -9,8 +9,8 @@ import pandas
 from reporter.data.machine_names import short_title
 from reporter.data.studies import ROWS, StudyKind, StudyRecord, figure_row, recompute
 from reporter.data.text import plain
-from suite.metrics.linpack import Problem
-from suite.metrics.linpack_study import LINPACK_STUDY, STUDY, read_linpack_study
+from suite.metrics.linpack_record import Problem
+from suite.metrics.linpack_study_record import LINPACK_STUDY, STUDY, read_linpack_study
 
 FIGURES = ("gflops", "efficiency", "peak_share", "energy_j", "gflops_per_watt", "triad_gb_s")
 

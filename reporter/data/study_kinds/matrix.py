@@ -13,7 +13,7 @@ from suite.bundle.reader import Bundle
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE
 from suite.catalog.scoring import load_scoring
 from suite.metrics.comparisons import Measured, measured, ratio
-from suite.metrics.matrix import (
+from suite.metrics.matrix_record import (
     MATRICES,
     MATRIX,
     Matrix,

@@ -14,7 +14,7 @@ from suite.catalog.power import Coverage, Tier
 from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.errors import FileError, SuiteError
-from suite.metrics.power import power_rules
+from suite.metrics.power_totals import power_rules
 from suite.metrics.traces.clock_fit import ClockFit, fit_clock, given_clock
 from suite.metrics.traces.course import course_of
 from suite.metrics.traces.trace_format import format_of

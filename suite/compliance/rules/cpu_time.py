@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.nodes import read_nodes
+from suite.bundle.node_records import read_nodes
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE, MAX_STOLEN_SHARE
 from suite.compliance.finding import Severity
 from suite.compliance.node_context import NodeContext

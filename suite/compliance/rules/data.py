@@ -9,7 +9,7 @@ from typing import Any
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.data_record import DATA, DataRecord, read_data_record
 from suite.bundle.layout import READINGS, RUN, SUMMARY, SYSTEM
-from suite.bundle.nodes import NODES, read_nodes
+from suite.bundle.node_records import NODES, read_nodes
 from suite.catalog.data_sets import DataSetDefinition, load_data_set, load_data_sets
 from suite.catalog.frameworks import is_own
 from suite.compliance.rule import (

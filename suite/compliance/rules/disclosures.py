@@ -5,7 +5,7 @@ import re
 
 from suite.bundle.disclosures import Disclosure, disclosures
 from suite.bundle.layout import RUN
-from suite.bundle.nodes import NODES, read_nodes
+from suite.bundle.node_records import NODES, read_nodes
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.submission_rule import OfSubmission, SubmissionContext
 from suite.compliance.wording import shown

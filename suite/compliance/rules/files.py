@@ -8,7 +8,7 @@ from reference_impls.contract import log_name
 from suite.bundle import layout
 from suite.bundle.attached import BEFORE, CHANGED, KEPT
 from suite.bundle.data_record import DATA
-from suite.bundle.nodes import NODES
+from suite.bundle.node_records import NODES
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.files.tree import below
 

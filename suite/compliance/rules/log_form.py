@@ -13,7 +13,7 @@ from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.values import elapsed_s, is_number
 from suite.compliance.wording import MAX_NAMES, shown
-from suite.metrics import uncounted
+from suite.metrics import counted_time
 
 ORDER = 35  # after the order of events
 
@@ -197,9 +197,11 @@ def _no_pause(context: BundleContext) -> Violations:
         for _, steps in context.steps.first_rank.by_epoch()
     ]
     longest_s = MAX_PAUSE_S + MAX_PAUSE_SHARE * float(max(epochs_s, default=0.0))
-    left_out = uncounted.uncounted_intervals(context.log)
+    left_out = counted_time.uncounted_intervals(context.log)
     for before, after in pairwise(
-        event for event in context.log.events if event.key not in (uncounted.START, uncounted.STOP)
+        event
+        for event in context.log.events
+        if event.key not in (counted_time.START, counted_time.STOP)
     ):
         if (
             (before.key, after.key) not in WITHOUT_PAUSE
@@ -207,7 +209,7 @@ def _no_pause(context: BundleContext) -> Violations:
             or after.mono_ns is None
         ):
             continue
-        pause_s = uncounted.counted_s((before.mono_ns, after.mono_ns), left_out)
+        pause_s = counted_time.counted_s((before.mono_ns, after.mono_ns), left_out)
         if pause_s > longest_s:
             yield Violation(
                 "log.txt",

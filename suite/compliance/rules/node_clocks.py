@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.nodes import read_nodes
+from suite.bundle.node_records import read_nodes
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.updates import ends_update

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from reference_impls.contract import EXACT, FLOAT32, SECONDS_PER_NS
-from suite.bundle.nodes import NODES, read_nodes
+from suite.bundle.node_records import NODES, read_nodes
 from suite.compliance.evidence import rate
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.rules.node_clocks import is_offset

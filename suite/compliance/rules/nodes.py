@@ -3,7 +3,7 @@
 from itertools import combinations
 
 from reference_impls.contract import log_name
-from suite.bundle.nodes import NODES, read_nodes
+from suite.bundle.node_records import NODES, read_nodes
 from suite.compliance.finding import Severity
 from suite.compliance.rule import (
     BundleContext,

@@ -12,7 +12,7 @@ from suite.catalog.power import Coverage, PowerTotal, Tier, totals
 from suite.compliance.node_context import NodeContext
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.metrics.energy_figures import energy_figures
-from suite.metrics.power import covers, power_totals
+from suite.metrics.power_totals import covers, power_totals
 
 ORDER = 90  # last: figures and readings are sound by now
 

@@ -18,7 +18,7 @@ from suite.compliance.node_context import NodeContext
 from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.wording import listed
-from suite.metrics.power import power_totals
+from suite.metrics.power_totals import power_totals
 
 ORDER = 86  # before plausibility, which sums power by these rules
 

@@ -8,7 +8,7 @@ from suite.bundle.layout import SYSTEM
 from suite.compliance.finding import Severity
 from suite.compliance.node_context import NodeContext
 from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
-from suite.metrics.power_mode import MODE_ID, SOURCE, find_setting_changes
+from suite.metrics.disturbances import MODE_ID, POWER_MODE, find_setting_changes
 
 ORDER = 95  # after the figures: the readings are sound by now
 
@@ -56,7 +56,7 @@ def _consistent(node: NodeContext, mode: str, settings: Mapping[str, Any]) -> Vi
             "the clocks of a power mode that is not the vendor's",
             "power_settings without clocks",
         )
-    read = node.channels.get(SOURCE, MODE_ID)
+    read = node.channels.get(POWER_MODE, MODE_ID)
     if len(read) and isinstance(number, int) and float(read.in_time.values[0]) != number:
         yield Violation(
             node.system_file,

@@ -9,7 +9,7 @@ from suite.catalog.frameworks import is_own
 from suite.catalog.uncounted_limits import load_uncounted_limits
 from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.wording import seconds
-from suite.metrics.uncounted import uncounted_intervals
+from suite.metrics.counted_time import uncounted_intervals
 
 ORDER = 36  # after the order of events and their form
 

@@ -50,13 +50,13 @@ def _time(context: BundleContext) -> Violations:
 
 
 def _record(context: BundleContext) -> WitnessRecord | None:
-    return context.bundle.cached("witness record", lambda: read_witness_record(context.bundle.path))  # type: ignore[no-any-return]
+    return context.bundle.cached("witness record", lambda: read_witness_record(context.bundle.path))
 
 
 def witness_verdict(context: BundleContext, record: WitnessRecord) -> WitnessVerdict:
     """The verdicts on the record's tokens, by the witnesses that the rulebook knows."""
     request = context.bundle.json(RUN)["request"]
-    return context.bundle.cached(  # type: ignore[no-any-return]
+    return context.bundle.cached(
         "witness",
         lambda: judge_tokens(record, context.run.run_id, request, context.run.nonce, trust_list()),
     )

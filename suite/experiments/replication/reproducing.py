@@ -138,7 +138,7 @@ def reproduce(
     run_all(planned.requests, labels, are_done(planned.requests), command, progress)
     _refuse_more_runs(directory, len(planned.requests))
     record = _record(planned, report)
-    REPLICATION.write(directory, record.to_dict())
+    REPLICATION.write(directory, record)
     return record
 
 

@@ -29,7 +29,7 @@ from suite.catalog.power import Coverage, Tier, load_power_rules
 from suite.errors import SuiteError
 from suite.files.durable import publish
 from suite.files.json_file import write_json
-from suite.metrics.power import power_rules
+from suite.metrics.power_totals import power_rules
 from suite.metrics.summary import derive
 from suite.metrics.traces.clock_fit import ClockFit, fit_clock, given_clock
 from suite.metrics.traces.course import Course, course_of
@@ -249,7 +249,7 @@ def _record(
             "is_kept_whole": found.is_kept_whole,
         },
         "format": asdict(found.how if found.is_kept_whole else KEPT_FORMAT),
-        "fit": found.fit.to_dict(),
+        "fit": asdict(found.fit),
         "replaces": None if earlier is None else earlier.get("trace", {}).get("sha256"),
     }
 
@@ -257,10 +257,8 @@ def _record(
 def _write_rules(path: Path) -> None:
     """Add the rules of attached traces to those that the bundle carries, in the rulebook's
     order."""
-    rulebook, carried = (
-        load_power_rules(),
-        power_rules(Bundle(path)) if (path / layout.POWER).exists() else (),
-    )
+    rulebook = load_power_rules()
+    carried = power_rules(Bundle(path)) if (path / layout.POWER).exists() else ()
     own = [rule for rule in carried if rule not in rulebook]
     rules = [*own, *(rule for rule in rulebook if rule in carried or SOURCE in rule.sources)]
     write_json(

@@ -13,7 +13,7 @@ jackknife: Shao and Wu, A General Theory for Jackknife Variance Estimation, Anna
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -98,10 +98,6 @@ class ClockFit:
         """Times of the trace in s since run_start."""
         return t_s + self.offset_s + self.rate * (t_s - self.centre_s)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
-
 
 class NoFit(SuiteError):
     """The trace's clock cannot be fitted; the message says why and what to do."""
@@ -125,15 +121,12 @@ def fit_clock(
             " not cover nine tenths of the run. Attach the trace of this run, from before its"
             " start to after its end."
         )
-    near = is_absolute and bool(
-        (np.abs(places.offsets_s - course_offset(course)) <= WALL_CLOCK_S).any()
-    )
+    # the offset of a trace whose times are seconds since 1970 is -wall_s, if both clocks are right
+    chosen = np.abs(places.offsets_s + course.wall_s) <= WALL_CLOCK_S
+    least = (MAX_SECOND_RATIO * MIN_CORRELATION) ** 2
+    near = is_absolute and bool(places.explained[chosen].max(initial=-1.0) >= least)
     if near:
-        chosen = np.abs(places.offsets_s - course_offset(course)) <= WALL_CLOCK_S
-        near = bool(places.explained[chosen].max() >= (MAX_SECOND_RATIO * MIN_CORRELATION) ** 2)
-        places = (
-            replace(places, explained=np.where(chosen, places.explained, 0.0)) if near else places
-        )
+        places = replace(places, explained=np.where(chosen, places.explained, 0.0))
     best, fine, fit = _refined(t_s, power_w, course, period_s, grid, places)
     fit = replace(fit, near_wall_clock=near)
     _refuse_unrelated(fit)
@@ -153,7 +146,8 @@ def fit_clock(
 def _with_second(fit: ClockFit, places: "_Places", best: int, apart_s: float) -> ClockFit:
     """The fit with the second-best place, further than ``apart_s`` away; raises NoFit where it fits
     nearly as well."""
-    second = _second(places, best, apart_s)
+    distances_s = np.abs(places.offsets_s - places.offsets_s[best])
+    second = next((peak for peak in _peaks(places) if distances_s[peak] > apart_s), None)
     if second is None:
         return fit
     ratio = math.sqrt(max(0.0, places.explained[second]) / places.explained[best])
@@ -291,9 +285,7 @@ def _with_ends(fit: ClockFit, fine: "_Fine", course: Course, period_s: float) ->
     )
 
 
-def given_clock(
-    t_s: Values, power_w: Values, course: Course, offset_s: float, error_s: float = 0.0
-) -> ClockFit:
+def given_clock(t_s: Values, power_w: Values, course: Course, offset_s: float) -> ClockFit:
     """The clock as somebody gave it, with the correlation at that offset; raises NoFit where the
     trace does not cover the run then."""
     period_s = _period_s(t_s)
@@ -307,15 +299,10 @@ def given_clock(
     return replace(
         fine.described(offset_s, 0.0),
         method="by hand",
-        offset_error_s=error_s,
+        offset_error_s=0.0,
         rate_error=0.0,
-        half_width_s=NORMAL * error_s,
+        half_width_s=0.0,
     )
-
-
-def course_offset(course: Course) -> float:
-    """The offset of a trace whose times are seconds since 1970, if both clocks are right."""
-    return -course.wall_s
 
 
 def _period_s(t_s: Values) -> float:
@@ -444,18 +431,6 @@ def _explained(grid: _Grid, course: Course, rate: float) -> Values:
     return explained
 
 
-def _second(places: _Places, best: int, apart_s: float) -> int | None:
-    """The best local maximum that is further than ``apart_s`` from the best place."""
-    return next(
-        (
-            peak
-            for peak in _peaks(places)
-            if abs(places.offsets_s[peak] - places.offsets_s[best]) > apart_s
-        ),
-        None,
-    )
-
-
 def _peaks(places: _Places) -> list[int]:
     """The local maxima, the highest first; the first place of all if there is none."""
     share = places.explained
@@ -508,10 +483,15 @@ class _Fine:
         run_s = self.t_s + offset_s + rate * (self.t_s - self.centre_s)
         return self.course.shares(run_s - self.period_s / 2, run_s + self.period_s / 2)
 
+    def _left_w(self, offset_s: float, rate: float) -> Values:
+        """The power less that of its phases."""
+        shares = self.shares(offset_s, rate)
+        left_w: Values = self.power_w - shares @ _levels(shares, self.power_w)
+        return left_w
+
     def unexplained(self, offset_s: float, rate: float) -> float:
         """The share of the power's variance that the course does not explain."""
-        shares = self.shares(offset_s, rate)
-        left = self.power_w - shares @ _levels(shares, self.power_w)
+        left = self._left_w(offset_s, rate)
         spread = self.power_w - self.power_w.mean()
         return float(left @ left) / max(float(spread @ spread), 1e-30)
 
@@ -561,10 +541,8 @@ class _Fine:
     def described(self, offset_s: float, rate: float, others_s: Sequence[float] = ()) -> ClockFit:
         """The fit at an offset and a rate, with its correlation and the bounds of its error."""
         explained = 1 - self.unexplained(offset_s, rate)
-        half_s, rate_error = (
-            self._bounds(offset_s, rate, others_s),
-            self._rate_error(offset_s, rate),
-        )
+        half_s = self._bounds(offset_s, rate, others_s)
+        rate_error = self._rate_error(offset_s, rate)
         drift_s = min(NORMAL * rate_error, QUARTZ) * self.course.run_s / 2
         return ClockFit(
             method="correlation",
@@ -586,7 +564,7 @@ class _Fine:
     def _bounds(self, offset_s: float, rate: float, others_s: Sequence[float] = ()) -> float:
         """Half-width of the offset's 95 % interval: residual block bootstrap, and the unknown
         moment of an edge between two readings."""
-        thin = self._thinned(MAX_RESAMPLED)
+        thin = self._thinned()
         shares = thin.shares(offset_s, rate)
         fitted = shares @ _levels(shares, thin.power_w)
         drawn = fitted[:, None] + _resampled(thin.power_w - fitted)
@@ -621,9 +599,7 @@ class _Fine:
     def _rate_error(self, offset_s: float, rate: float) -> float:
         """Standard error of the rate, by the curvature of the squared residuals; their
         autocorrelation leaves fewer independent ones."""
-        shares = self.shares(offset_s, rate)
-        left = self.power_w - shares @ _levels(shares, self.power_w)
-        moved = self._moved(offset_s, rate)
+        left, moved = self._left_w(offset_s, rate), self._moved(offset_s, rate)
         lever_s = self.t_s - float(moved**2 @ self.t_s) / max(float(moved @ moved), 1e-300)
         curvature = float((moved * lever_s) @ (moved * lever_s))
         variance = float(left @ left) / _independent(left)
@@ -633,16 +609,14 @@ class _Fine:
         """How probable it is that noise is explained as well at one offset (F test)."""
         from scipy.special import fdtrc  # type: ignore[import-untyped]  # start-up: loads SciPy
 
-        shares = self.shares(offset_s, rate)
-        left = self.power_w - shares @ _levels(shares, self.power_w)
-        used = shares.shape[1]
-        free = _independent(left) - used - 1
+        used = len(self.course.phases) + 1
+        free = _independent(self._left_w(offset_s, rate)) - used - 1
         if free < 1:
             return 1.0
         return float(fdtrc(used, free, (explained / used) / max((1 - explained) / free, 1e-300)))
 
-    def _thinned(self, most: int) -> "_Fine":
-        group = math.ceil(len(self.t_s) / most)
+    def _thinned(self) -> "_Fine":
+        group = math.ceil(len(self.t_s) / MAX_RESAMPLED)
         if group < 2:
             return self
         count = len(self.t_s) // group * group

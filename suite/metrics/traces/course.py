@@ -4,9 +4,10 @@ computing, waiting for data, evaluating, and when nothing of it ran.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 
 from reference_impls.contract import NS_PER_S, SECONDS_PER_NS
 from suite.bundle.arrays import Values, Window
@@ -14,11 +15,12 @@ from suite.bundle.attached import SOURCE
 from suite.bundle.layout import RUN
 from suite.bundle.lifetime import read_lifetime
 from suite.bundle.log import Log, run_window
-from suite.bundle.nodes import read_nodes
+from suite.bundle.node_records import read_nodes
 from suite.bundle.reader import Bundle
 from suite.errors import SuiteError
+from suite.files.schema import Count, problem_of
+from suite.metrics.counted_time import uncounted_intervals
 from suite.metrics.load_figures import load_figures
-from suite.metrics.uncounted import uncounted_intervals
 
 MARGIN_S = 10.0
 """Of the time before and after the run's processes that is compared."""
@@ -30,6 +32,7 @@ looked for."""
 MIN_UNCLEAR_S, MAX_UNCLEAR_S = 0.5, 60
 """Between the start of the harness's process and the moment from which it surely worked: less is
 work, more is not looked at."""
+Loads = Annotated[list[tuple[Count, Count]], Meta(max_length=100)]
 ENDING_SHARE = 1
 """Of the recorded closing (at least 0.5 s): as long as the sealing and the process's end may take.
 They took half of it on an idle machine."""
@@ -129,25 +132,10 @@ def course_of(bundle: Bundle) -> Course:
 def pulse_windows(pulse: Mapping[str, Any] | None) -> list[Window]:
     """The loads of a run's power pulse, ns; empty without one. Raises SuiteError for a malformed
     record."""
-    if pulse is None:
-        return []
-    loads = pulse.get("loads_ns")
-    if (
-        not isinstance(loads, list)
-        or len(loads) > 100
-        or not all(_is_window(load) for load in loads)
-    ):
+    loads: Any = [] if pulse is None else pulse.get("loads_ns")
+    if problem_of(loads, Loads) or any(first >= last for first, last in loads):
         raise SuiteError("power_pulse in run.json is not a list of loads in ns.")
     return [(first, last) for first, last in sorted(loads)]
-
-
-def _is_window(load: Any) -> bool:
-    return (
-        isinstance(load, list)
-        and len(load) == 2
-        and all(type(each) is int and 0 <= each < 2**63 for each in load)
-        and load[0] < load[1]
-    )
 
 
 @dataclass(frozen=True)

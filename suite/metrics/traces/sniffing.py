@@ -89,7 +89,7 @@ def understand(path: Path, options: TraceOptions) -> TraceFormat:
     times = _time_columns(head, options, decimal)
     rails = _rails(head, options, set(times))
     kind, unit = _time_kind(head, times, options, decimal)
-    how = TraceFormat(
+    return TraceFormat(
         encoding=head.encoding,
         delimiter=head.delimiter,
         decimal=decimal,
@@ -103,10 +103,6 @@ def understand(path: Path, options: TraceOptions) -> TraceFormat:
         rails=rails,
         names=head.names,
     )
-    problem = how.problem()
-    if problem is not None:
-        raise SuiteError(f"{path} cannot be read as a trace: {problem}.")
-    return how
 
 
 def sentence(how: TraceFormat) -> str:

@@ -3,7 +3,9 @@ it."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from suite.bundle.arrays import Values
 from suite.errors import FileError, SuiteError
@@ -32,8 +34,8 @@ UNITS = {
 """Units and their sizes in W, V, A or s."""
 MICRO = str.maketrans("µμ", "uu")
 """The micro sign and the Greek letter, to names of UNITS."""
-TIME_KINDS = ("number", "date", "time of day", "index")
 MAX_COLUMNS = 1000
+Unit = Annotated[str, Meta(pattern=rf"^({'|'.join(UNITS)})\Z")]
 
 
 @dataclass(frozen=True)
@@ -42,11 +44,11 @@ class Rail:
     ``volts``). Columns count from 0; units as in UNITS."""
 
     power: int | None = None
-    power_unit: str = "W"
+    power_unit: Unit = "W"
     current: int | None = None
-    current_unit: str = "A"
+    current_unit: Unit = "A"
     voltage: int | None = None
-    voltage_unit: str = "V"
+    voltage_unit: Unit = "V"
     volts: float | None = None
 
     @property
@@ -67,16 +69,16 @@ class TraceFormat:
     """
 
     encoding: str
-    delimiter: str
-    decimal: str
-    skip_lines: int
-    columns: int
+    delimiter: Annotated[str, Meta(min_length=1, max_length=1)]
+    decimal: Annotated[str, Meta(pattern=r"^[.,]\Z")]
+    skip_lines: Annotated[int, Meta(ge=0, lt=10_000)]
+    columns: Annotated[int, Meta(ge=1, le=MAX_COLUMNS)]
     comment: str | None
-    time_kind: str
-    time_unit: str
+    time_kind: Annotated[str, Meta(pattern=r"^(number|date|time of day|index)\Z")]
+    time_unit: Unit
     time_columns: tuple[int, ...]
     rate_hz: float
-    rails: tuple[Rail, ...]
+    rails: Annotated[tuple[Rail, ...], Meta(min_length=1, max_length=MAX_COLUMNS)]
     names: tuple[str, ...] = field(default=())
 
     @property
@@ -87,32 +89,14 @@ class TraceFormat:
         )
 
     def problem(self) -> str | None:
-        """Why this is no format that can be read; None if it is one."""
-        units = [
-            unit
-            for rail in self.rails
-            for unit in (rail.power_unit, rail.current_unit, rail.voltage_unit)
-        ] + [self.time_unit]
-        if self.time_kind not in TIME_KINDS or not all(unit in UNITS for unit in units):
-            return "it has an unknown kind of time or an unknown unit"
-        if (
-            not self.rails
-            or len(self.rails) > MAX_COLUMNS
-            or not 0 < self.columns <= MAX_COLUMNS
-            or not 0 <= self.skip_lines < 10_000
-        ):
-            return "it has no rails, or too many columns or lines before the first row"
+        """Why its parts do not belong together; None where they do."""
         if any(not 0 <= column < self.columns for column in self.used):
             return "it names a column that the file does not have"
-        if any((rail.power is None) == (rail.current is None) for rail in self.rails):
-            return "each rail is either a power, or a current with a voltage"
-        if any(
-            rail.current is not None and (rail.voltage is None) == (rail.volts is None)
-            for rail in self.rails
-        ):
-            return "each current has one voltage"
-        if len(self.delimiter) != 1 or self.decimal not in ".,":
-            return "its delimiter or its decimal sign is none"
+        for rail in self.rails:
+            if (rail.power is None) == (rail.current is None):
+                return "each rail is either a power, or a current with a voltage"
+            if rail.current is not None and (rail.voltage is None) == (rail.volts is None):
+                return "each current has one voltage"
         if self.time_kind == "index" and not self.rate_hz > 0:
             return "rows without a time need a rate above 0 Hz"
         return None

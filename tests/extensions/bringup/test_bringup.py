@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 
-from suite.bundle.channels import by_channel, text_column
+from suite.bundle.readings_table import channels_of_frame
 from suite.catalog.devices import Device, load_device, load_devices
 from suite.errors import FileError, SuiteError
 from suite.extensions.bringup.measuring import bringup, collecting, staircase, trials
@@ -231,14 +232,14 @@ def test_a_staircase_loads_the_cores_and_finds_a_wrong_gain() -> None:
     steps = tuple((place % 4, (place * 10**10, (place + 1) * 10**10)) for place in range(6))
     t_ns = np.arange(5 * 10**8, 6 * 10**10, 10**9)
     true_w = 3.0 + 2.5 * (t_ns // 10**10 % 4) + np.random.default_rng(1).normal(0, 0.02, len(t_ns))
-    names = np.repeat([0, 1], len(t_ns))
-    channels = by_channel(
-        np.concatenate([t_ns, t_ns + 10**8]),
-        np.concatenate([1.07 * true_w, true_w]),
-        text_column(["ina3221", "shelly"], names),
-        text_column(["VDD_IN", "power"], names),
-        text_column(["W"], np.zeros(2 * len(t_ns), np.int64)),
-    )
+    readings = {
+        "t_ns": np.concatenate([t_ns, t_ns + 10**8]),
+        "source": np.repeat(["ina3221", "shelly"], len(t_ns)),
+        "channel": np.repeat(["VDD_IN", "power"], len(t_ns)),
+        "value": np.concatenate([1.07 * true_w, true_w]),
+        "unit": "W",
+    }
+    channels = channels_of_frame(pandas.DataFrame(readings))
     climbed = staircase.Staircase(steps, channels, (), False)
     (found,) = staircase.calibrations(climbed)
     assert (

@@ -11,7 +11,7 @@ from pyarrow import parquet
 from suite.errors import FileError, SuiteError
 from suite.extensions.prediction.record.modes import Axis, Modes, grid, read_grid
 from suite.extensions.prediction.record.table import MIN_ERROR, read_modes, read_table
-from suite.metrics.matrix import MATRIX
+from suite.metrics.matrix_record import MATRIX
 from tests.sweeps import make_matrix
 
 HEAD = "cores,cpu_mhz,time_s,power_w,time_se_s,power_se_w\n"

@@ -73,7 +73,7 @@ class EditableBundle:
     def _recompute(self) -> None:
         import numpy as np  # start-up
 
-        from suite.metrics.counters import derive_counters  # start-up: loads numpy
+        from suite.metrics.event_counts import derive_counters  # start-up: loads numpy
         from suite.metrics.summary import derive  # start-up: loads numpy
 
         bundle = Bundle(self.path)

@@ -1,6 +1,6 @@
 """Edits of a bundle's board and power mode."""
 
-from suite.bundle.nodes import NODES
+from suite.bundle.node_records import NODES
 from suite.catalog.devices import load_device
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import Edit, edit

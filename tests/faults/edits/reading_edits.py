@@ -90,7 +90,7 @@ def add_channel(
 @edit
 def count_energy(bundle: EditableBundle, source: str, channel: str, power_w: float) -> None:
     """Read an energy counter that rises by the same power all the time."""
-    from suite.metrics.power import write_power_rules  # start-up: loads numpy
+    from suite.metrics.power_totals import write_power_rules  # start-up: loads numpy
 
     add_channel(source, channel, "J", lambda time_s: 100.0 + power_w * time_s)(bundle)
     write_power_rules(bundle.path, bundle.readings["source"].unique())
@@ -333,7 +333,7 @@ def clip_highest(bundle: EditableBundle, source: str, channel: str, share: float
 @edit
 def call_analyser(bundle: EditableBundle, source: str) -> None:
     """Call a power meter an analyser of the board, and let it read whole watts."""
-    from suite.metrics.power import write_power_rules  # start-up: loads numpy
+    from suite.metrics.power_totals import write_power_rules  # start-up: loads numpy
 
     rename_source(source, "meter-csv", "board.analyser")(bundle)
     rows = bundle.at("meter-csv")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from suite.bundle.layout import BASELOAD, PARTS, node_tables
-from suite.bundle.nodes import NODES
+from suite.bundle.node_records import NODES
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import edit
 from tests.faults.edits.file_edits import change_file
@@ -273,7 +273,7 @@ def add_channel(bundle: EditableBundle, source: str, channel: str, unit: str, va
     its record and its power rules."""
     import pandas  # start-up: slow to load
 
-    from suite.metrics.power import write_power_rules  # start-up: loads numpy
+    from suite.metrics.power_totals import write_power_rules  # start-up: loads numpy
 
     more = bundle.readings[bundle.at("cpu", "utilisation.total")].assign(
         source=source, channel=channel, unit=unit, value=value
@@ -326,7 +326,7 @@ def drop_power(bundle: EditableBundle) -> None:
     sources = set(bundle.readings.loc[bundle.readings["unit"] == "W", "source"])
     for source in sources:
         change_meter(source, available=False, reason="not connected")(bundle)
-    from suite.metrics.power import write_power_rules  # start-up: loads numpy
+    from suite.metrics.power_totals import write_power_rules  # start-up: loads numpy
 
     (bundle.path / BASELOAD).unlink(missing_ok=True)
     write_power_rules(bundle.path, bundle.readings["source"].unique())

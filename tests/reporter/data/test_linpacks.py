@@ -12,7 +12,7 @@ from reporter.figures.linpack import CHART
 from reporter.figures.model import Missing
 from reporter.site import build
 from suite.catalog.workloads import load_workload
-from suite.metrics.linpack import RECORD, Power
+from suite.metrics.linpack_record import RECORD, Power
 from tests.open_round import SLUG
 
 Make = Callable[..., Path]

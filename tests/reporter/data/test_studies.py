@@ -42,7 +42,7 @@ def analysed(tmp_path_factory: pytest.TempPathFactory) -> Path:
             seed=1,
         )
         make_bundle(folder / source, scenario)
-    stall_analysis.STALLS.write(folder, stall_analysis.analyse(folder).to_dict())
+    stall_analysis.STALLS.write(folder, stall_analysis.analyse(folder))
     return folder
 
 

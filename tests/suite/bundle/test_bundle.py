@@ -13,7 +13,7 @@ from suite.catalog.power import Coverage, Tier
 from suite.errors import FileError
 from suite.files.json_file import write_json
 from suite.metrics.figure import Sensor
-from suite.metrics.power import write_power_rules
+from suite.metrics.power_totals import write_power_rules
 from suite.metrics.summary import derive
 from tests.builders import Scenario, make_bundle
 

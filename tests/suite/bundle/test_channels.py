@@ -10,9 +10,9 @@ import pyarrow.parquet
 import pytest
 
 from suite.bundle import readings_table
-from suite.bundle.channels import Channels, channels_of_frame, text_column
+from suite.bundle.channels import Channels
 from suite.bundle.limits import RowLimit
-from suite.bundle.readings_table import ReadingsMemory
+from suite.bundle.readings_table import ReadingsMemory, channels_of_batches, channels_of_frame
 from suite.bundle.readings_table import read_channels as read_table
 from suite.bundle.schemas import READING_TYPES
 from suite.errors import FileError
@@ -148,8 +148,11 @@ def test_a_table_with_an_empty_cell_is_not_readable(column: str, tmp_path: Path)
 
 def test_a_name_that_a_file_lists_twice_is_one_channel() -> None:
     """Else half of its readings would be hidden from every rule."""
-    found = text_column(["power", "load", "power"], np.array([0, 1, 2]))
-    assert (found.texts, found.index.tolist()) == (("load", "power"), [1, 0, 1])
+    twice = pyarrow.DictionaryArray.from_arrays([0, 1, 2], ["power", "load", "power"])
+    rows = table([(place, "cpu", "", float(place), "") for place in range(3)])
+    (batch,) = rows.set_column(2, "channel", twice).to_batches()
+    found = channels_of_batches(Path("readings"), lambda: [batch], ReadingsMemory())
+    assert [(one.name, one.t_ns.tolist()) for one in found] == [("load", [1]), ("power", [0, 2])]
 
 
 def test_more_channels_than_any_machine_has_are_not_read(

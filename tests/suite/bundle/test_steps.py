@@ -4,7 +4,7 @@ import numpy as np
 import pandas
 import pytest
 
-from suite.bundle.steps import StepRecords, steps_of_frame
+from suite.bundle.steps import StepRecords
 from suite.bundle.tables import STEP_TYPES
 
 # epoch, step, rank, samples, start_ns, fetch_stall_s, copy_s, compute_s, communication_s, loss
@@ -18,10 +18,15 @@ ROWS = [
 ]
 
 
+def steps_of(rows: list[tuple[float, ...]]) -> StepRecords:
+    frame = pandas.DataFrame(rows, columns=list(STEP_TYPES)).astype(STEP_TYPES)
+    return StepRecords(**{name: frame[name].to_numpy() for name in STEP_TYPES})
+
+
 @pytest.fixture(params=["as written", "shuffled"])
 def steps(request: pytest.FixtureRequest) -> StepRecords:
     rows = ROWS if request.param == "as written" else [ROWS[place] for place in (3, 0, 4, 1, 5, 2)]
-    return steps_of_frame(pandas.DataFrame(rows, columns=list(STEP_TYPES)).astype(STEP_TYPES))
+    return steps_of(rows)
 
 
 def test_ranks_and_epochs_each_have_their_own_in_the_tables_order(steps: StepRecords) -> None:
@@ -49,7 +54,7 @@ def test_a_part_that_is_no_number_counts_for_nothing(steps: StepRecords) -> None
 
 
 def test_no_steps_are_no_ranks_and_no_epochs() -> None:
-    nothing = steps_of_frame(pandas.DataFrame([], columns=list(STEP_TYPES)).astype(STEP_TYPES))
+    nothing = steps_of([])
     assert (
         nothing.ranks,
         list(nothing.by_epoch()),

@@ -11,7 +11,7 @@ from suite.execution.baseload import baseload_meters, recorded_baseload
 from suite.meters.registry import open_meters
 from suite.metrics.energy_figures import baseload_figures, idle_power
 from suite.metrics.figure import Figure
-from suite.metrics.power import power_totals
+from suite.metrics.power_totals import power_totals
 from tests.suite.conftest import Eventually
 
 NANO_BOARD = {

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from suite.bundle.nodes import NodeRecord
+from suite.bundle.node_records import NodeRecord
 from suite.bundle.reader import Bundle
 from suite.execution.meter_session import MeterRecord
 from suite.execution.run_records import RunRecords, amend_system

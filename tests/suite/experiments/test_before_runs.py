@@ -23,7 +23,7 @@ from suite.experiments.before_runs import (
 )
 from suite.experiments.planned_runs import run_sweep
 from suite.experiments.study_plan import plan
-from suite.metrics.matrix import MATRIX
+from suite.metrics.matrix_record import MATRIX
 
 
 def refusing(sentence: str) -> Callable[[], None]:

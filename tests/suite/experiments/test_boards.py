@@ -13,7 +13,7 @@ from suite.execution.request import RunOptions
 from suite.experiments.board_task import BoardTask, read_task
 from suite.experiments.boards import keys_of_the_machine
 from suite.experiments.matrix_plan import MatrixDefinition, Values, Vary
-from suite.metrics.matrix import read_matrix
+from suite.metrics.matrix_record import read_matrix
 from tests.conftest import Run
 
 MATRIX = (

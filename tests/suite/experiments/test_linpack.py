@@ -9,8 +9,9 @@ from pathlib import Path
 import pandas
 import pytest
 
-from suite.bundle.channels import channels_of_frame, no_channels
+from suite.bundle.channels import no_channels
 from suite.bundle.manifest import seal
+from suite.bundle.readings_table import channels_of_frame
 from suite.bundle.schemas import READING_TYPES
 from suite.errors import SuiteError
 from suite.experiments import linpack_run as linpack
@@ -26,7 +27,7 @@ from suite.experiments.linpack_run import (
 )
 from suite.experiments.machine_load import MachineLoad
 from suite.launch.placement import Placement
-from suite.metrics.linpack import (
+from suite.metrics.linpack_record import (
     Power,
     Problem,
     find_linpacks,

@@ -41,7 +41,7 @@ from suite.files.paths import repository_root
 from suite.launch.isolation import Isolation
 from suite.machine.limits import read_limit
 from suite.machine.modes.wanted import WantedMode
-from suite.metrics.matrix import MatrixPointPlan, Setting, read_matrix
+from suite.metrics.matrix_record import MatrixPointPlan, Setting, read_matrix
 from tests.conftest import Run
 from tests.disks import simulated_disk
 from tests.simulated_board import settings_of, simulated_board

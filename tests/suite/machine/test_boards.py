@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas
 import pytest
 
-from suite.bundle.channels import channels_of_frame
+from suite.bundle.readings_table import channels_of_frame
 from suite.catalog.devices import Device, load_device, load_devices
 from suite.catalog.power import load_power_rules
 from suite.catalog.workloads import load_workload
@@ -19,7 +19,7 @@ from suite.files.json_file import write_json
 from suite.machine.identify import identify, resolve_device
 from suite.machine.power_settings import read_power_settings
 from suite.machine.system import Software, describe
-from suite.metrics.power import power_totals
+from suite.metrics.power_totals import power_totals
 from tests.boards import SERIAL_NUMBER, planted, readings_of
 from tests.faults.edits.editable_bundle import EditableBundle
 

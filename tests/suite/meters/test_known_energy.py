@@ -23,7 +23,7 @@ import pandas
 import pytest
 
 from suite.bundle.attached import SOURCE as ATTACHED
-from suite.bundle.channels import channels_of_frame
+from suite.bundle.readings_table import channels_of_frame
 from suite.catalog.power import Tier, load_power_rules, totals
 from suite.meters.meter import Meter, MeteredProcess, Reading
 from suite.meters.registry import meter_classes

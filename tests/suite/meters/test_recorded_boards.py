@@ -10,13 +10,13 @@ import numpy as np
 import pandas
 import pytest
 
-from suite.bundle.channels import channels_of_frame
+from suite.bundle.readings_table import channels_of_frame
 from suite.catalog.power import load_power_rules, totals
 from suite.files.generated import table
 from suite.files.paths import repository_root
 from suite.meters.sources.rpi5_pmic import parse_pmic
 from suite.meters.sources.tegrastats import parse_line
-from suite.metrics.power import MeasuredTotal, measure_totals
+from suite.metrics.power_totals import MeasuredTotal, measure_totals
 from tests.suite.meters.recorded import FOLDER, needs_recordings, tegrastats_lines, traces
 
 LINES, PMIC = "tegrastats.txt", "rpi5-pmic_read_adc.txt"

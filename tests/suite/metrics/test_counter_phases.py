@@ -1,8 +1,9 @@
 import pandas
 import pytest
 
-from suite.bundle.channels import Channels, channels_of_frame
-from suite.metrics.counters import count_phases
+from suite.bundle.channels import Channels
+from suite.bundle.readings_table import channels_of_frame
+from suite.metrics.event_counts import count_phases
 
 SECOND = 10**9
 

@@ -8,11 +8,11 @@ import pandas
 import pytest
 
 from suite.bundle import frames
-from suite.bundle.channels import channels_of_frame
 from suite.bundle.layout import COUNTERS, MANIFEST, READINGS
 from suite.bundle.reader import Bundle
+from suite.bundle.readings_table import channels_of_frame
 from suite.files.json_file import read_json
-from suite.metrics.counters import count_phases, counter_figures, derive_counters, phases
+from suite.metrics.event_counts import count_phases, counter_figures, derive_counters, phases
 from suite.metrics.summary import derive
 from tests.builders import START_NS, Scenario, make_bundle
 

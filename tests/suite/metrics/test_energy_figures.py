@@ -3,11 +3,11 @@
 import pandas
 import pytest
 
-from suite.bundle.channels import channels_of_frame
+from suite.bundle.readings_table import channels_of_frame
 from suite.catalog.power import Coverage, Tier, load_power_rules
 from suite.metrics.energy_figures import baseload_figures, energy_figures, epoch_energy, idle_power
 from suite.metrics.figure import Figure, Sensor
-from suite.metrics.power import power_totals
+from suite.metrics.power_totals import power_totals
 
 SECOND = 10**9
 RUN = (100 * SECOND, 120 * SECOND)

@@ -11,8 +11,8 @@ from suite.bundle import manifest
 from suite.catalog.devices import load_device
 from suite.errors import SuiteError
 from suite.files.json_file import write_json
-from suite.metrics.linpack import RECORD, SCHEMA, Linpack, Load, Power, Problem, Solution
-from suite.metrics.linpack_study import (
+from suite.metrics.linpack_record import RECORD, SCHEMA, Linpack, Load, Power, Problem, Solution
+from suite.metrics.linpack_study_record import (
     LINPACK_STUDY,
     STUDY,
     analyse,

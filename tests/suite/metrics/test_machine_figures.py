@@ -4,7 +4,8 @@ figures, missing ones a reason."""
 import pandas
 import pytest
 
-from suite.bundle.channels import Channels, channels_of_frame, no_channels
+from suite.bundle.channels import Channels, no_channels
+from suite.bundle.readings_table import channels_of_frame
 from suite.metrics.machine_figures import (
     channel_statistics,
     disturbances,

@@ -13,7 +13,7 @@ from reference_impls import contract
 from suite.bundle import frames
 from suite.bundle.layout import BASELOAD, READINGS, SUMMARY
 from suite.bundle.log import run_window
-from suite.bundle.nodes import NODES, read_nodes
+from suite.bundle.node_records import NODES, read_nodes
 from suite.bundle.reader import Bundle
 from suite.catalog.power import Coverage, Tier, load_power_rules
 from suite.cli.results import show_result
@@ -22,7 +22,7 @@ from suite.execution.run import RunResult
 from suite.files.json_file import write_json
 from suite.metrics.figure import Sensor
 from suite.metrics.node_readings import node_readings
-from suite.metrics.power import write_power_rules
+from suite.metrics.power_totals import write_power_rules
 from suite.metrics.summary import Summary, derive
 from tests.builders import AHEAD_NS, Scenario, make_bundle, wire_bytes_per_s
 

@@ -5,11 +5,16 @@ import numpy as np
 import pandas
 import pytest
 
-from suite.bundle.channels import Channels, channels_of_frame
+from suite.bundle.channels import Channels
+from suite.bundle.readings_table import channels_of_frame
 from suite.catalog.power import Coverage, Tier, load_power_rules
-from suite.metrics.energy_figures import energy_figures, energy_rows, window_energy
-from suite.metrics.power import covers, measure_totals, power_totals
-from suite.metrics.power_level import measurement_level
+from suite.metrics.energy_figures import (
+    energy_figures,
+    energy_rows,
+    measurement_level,
+    window_energy,
+)
+from suite.metrics.power_totals import covers, measure_totals, power_totals
 
 SECONDS = 100
 RUN = (0, SECONDS * 10**9)

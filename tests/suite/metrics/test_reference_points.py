@@ -21,7 +21,7 @@ from suite.catalog.reference_points import (
 from suite.catalog.rounds import load_rounds
 from suite.catalog.workloads import Workload, load_workload, load_workloads
 from suite.errors import SuiteError
-from suite.metrics.reference_points import compare_runs, make_points, refuse_other_precisions
+from suite.metrics.reference_runs import compare_runs, make_points, refuse_other_precisions
 from tests.builders import RICH, Scenario, make_bundle
 
 RESNET = load_workload("resnet18")

@@ -6,12 +6,13 @@ from pathlib import Path
 import pandas
 import pytest
 
-from suite.bundle.channels import Channels, channels_of_frame
+from suite.bundle.channels import Channels
+from suite.bundle.readings_table import channels_of_frame
 from suite.compliance.checker import check_bundle
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.setting_changes import PowerModeMeter
+from suite.metrics.disturbances import find_setting_changes
 from suite.metrics.machine_figures import channel_statistics, disturbances
-from suite.metrics.power_mode import find_setting_changes
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.power_mode_edits import claim_jetson, lower_limits_in_mid_run
 

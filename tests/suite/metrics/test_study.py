@@ -113,7 +113,7 @@ def test_a_study_reads_back_and_is_sealed_with_its_runs(template: Path, tmp_path
                 0.001 * n * repetition if n > 1 else 0.0,
             )
     study = analyse(tmp_path, plan(("1", "2", "4")))
-    SWEEP.write(tmp_path, study.to_dict())
+    SWEEP.write(tmp_path, study)
     assert study.model is not None
     assert read_study(tmp_path) == study
     assert (

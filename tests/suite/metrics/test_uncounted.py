@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from suite.bundle.log import Log, LogEvent
 from suite.bundle.reader import Bundle
-from suite.metrics.energy import integrate_power
-from suite.metrics.summary import derive
-from suite.metrics.uncertainty import Uncertainty
-from suite.metrics.uncounted import (
+from suite.metrics.counted_time import (
     UncountedInterval,
     counted_energy,
     counted_s,
     counted_windows,
     uncounted_intervals,
 )
+from suite.metrics.energy import integrate_power
+from suite.metrics.summary import derive
+from suite.metrics.uncertainty import Uncertainty
 from tests.builders import Scenario, make_bundle
 
 SECOND = 10**9

@@ -15,8 +15,8 @@ from suite.errors import SuiteError
 from suite.execution import preflight
 from suite.execution.kept_states import states_folder, states_size_bytes
 from suite.execution.preflight import refuse_full_disk
+from suite.metrics.counted_time import uncounted_intervals
 from suite.metrics.epoch_draw import drawn_epoch
-from suite.metrics.uncounted import uncounted_intervals
 from tests.conftest import Run, environment_of
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.log_edits import add_correct

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas
 import pytest
 
-from suite.bundle.channels import channels_of_frame
+from suite.bundle.readings_table import channels_of_frame
 from suite.catalog.power import Coverage, Tier, load_power_rules, totals
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.ina3221 import Ina3221Meter

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from suite.bundle.channels import channels_of_frame
+from suite.bundle.readings_table import channels_of_frame
 from suite.catalog.power import load_power_rules, totals
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.nvml import NvmlMeter

@@ -1,10 +1,10 @@
 import pytest
 
-from suite.bundle.channels import channels_of_frame
+from suite.bundle.readings_table import channels_of_frame
 from suite.catalog.power import Coverage, load_power_rules, totals
 from suite.meters.sources.rapl import RaplMeter
 from suite.metrics.energy import energy_of
-from suite.metrics.power import counting, measure_totals
+from suite.metrics.power_totals import counting, measure_totals
 
 RANGE_UJ = 262_143_328_850
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pandas
 import pytest
 
-from suite.bundle.channels import channels_of_frame
+from suite.bundle.readings_table import channels_of_frame
 from suite.catalog.throttling import slows_processor
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.throttling import ThrottlingMeter

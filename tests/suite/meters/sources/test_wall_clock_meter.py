@@ -5,7 +5,7 @@ from typing import Any
 import pandas
 import pytest
 
-from suite.bundle.channels import channels_of_frame
+from suite.bundle.readings_table import channels_of_frame
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources import wall_clock
 from suite.meters.sources.wall_clock import WallClockMeter

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.errors import SuiteError
-from suite.files.json_file import read_record
-from suite.files.schema import from_plain
+from suite.files.json_file import read_as
 from suite.metrics.sealed_record import SealedRecord
 
 RECORD = "linpack.json"
@@ -128,10 +127,9 @@ def refuse_wrong(solution: Solution) -> Solution:
 
 
 def read_linpack(directory: Path) -> Linpack:
-    """Read the record in a directory; raises FileError if it is missing, SuiteError if it is
-    malformed."""
+    """Read the record in a directory; raises FileError if it is missing or malformed."""
     path = directory / RECORD
-    return from_plain(read_record(path, *READABLE), Linpack, f"{path}: ")
+    return read_as(path, Linpack, *READABLE)
 
 
 def find_linpacks(path: Path) -> Iterator[Path]:

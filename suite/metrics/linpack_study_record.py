@@ -2,18 +2,17 @@
 sealed records in its folder."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from suite.bundle.layout import MANIFEST
 from suite.catalog.devices import load_device
 from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
-from suite.files.json_file import read_record
-from suite.files.schema import from_plain
+from suite.files.json_file import read_as
 from suite.metrics.figure import Figure, mean_figure, unknown
-from suite.metrics.linpack import RECORD, Linpack, Problem, read_linpack
+from suite.metrics.linpack_record import RECORD, Linpack, Problem, read_linpack
 from suite.metrics.sealed_record import SealedRecord
 
 STUDY = "linpack_study.json"
@@ -83,29 +82,20 @@ class LinpackStudy:
     def notes(self) -> tuple[str, ...]:
         """What a reader of the figures has to know: the load by other programs, and figures that
         are unknown, each with its reason."""
-        busy = max(
-            (point.foreign_cores for point in self.points if point.foreign_cores is not None),
-            default=0.0,
-        )
+        busy = max((point.foreign_cores or 0.0 for point in self.points), default=0.0)
         figures = (
             getattr(point, name)
             for point in self.points
             for name in ("efficiency", "peak_share", "energy_j", "triad_gb_s")
         )
-        unknown_for = dict.fromkeys(
-            f"Unknown: {figure.reason}." for figure in figures if figure.value is None
-        )
-        load = (
-            ()
-            if busy <= NOTED_CORES
-            else (
-                (
-                    f"Other programs used up to {busy:.2f} cores of the first node meanwhile: the"
-                    " rates are lower for it."
-                ),
+        notes = [f"Unknown: {figure.reason}." for figure in figures if figure.value is None]
+        if busy > NOTED_CORES:
+            notes.insert(
+                0,
+                f"Other programs used up to {busy:.2f} cores of the first node meanwhile: the"
+                " rates are lower for it.",
             )
-        )
-        return (*load, *unknown_for)
+        return tuple(dict.fromkeys(notes))
 
 
 def folder_name(nodes: int, repetition: int) -> str:
@@ -139,20 +129,13 @@ def analyse(directory: Path, title: str, nodes: Sequence[int], repetitions: int)
 def read_linpack_study(directory: Path) -> LinpackStudy:
     """Read ``linpack_study.json``; raises FileError where it is missing or malformed."""
     path = directory / STUDY
-    study = from_plain(read_record(path, SCHEMA), LinpackStudy, f"{path}: ")
-    counts, runs = (
-        [point.nodes for point in study.points],
-        {len(point.records) for point in study.points},
-    )
-    if (
-        not counts
-        or len(counts) > MAX_POINTS
-        or len(runs) != 1
-        or not 0 < min(runs) <= MAX_RUNS
-        or min(counts) < 1
-        or max(counts) > MAX_POINTS
-    ):
+    study = read_as(path, LinpackStudy, SCHEMA)
+    counts = {point.nodes for point in study.points}
+    runs = {len(point.records) for point in study.points}
+    if len(study.points) > MAX_POINTS or len(runs) != 1 or not runs <= set(range(1, MAX_RUNS + 1)):
         raise FileError(path, "names no runs, or not as many for each number of nodes")
+    if not counts <= set(range(1, MAX_POINTS + 1)):
+        raise FileError(path, f"has a number of nodes that is not from 1 to {MAX_POINTS}")
     return study
 
 
@@ -161,10 +144,10 @@ def _sealed_files(folder: Path) -> list[Path]:
     return [folder / STUDY, *(folder / name / MANIFEST for name in records)]
 
 
-def _computed(folder: Path) -> dict[str, Any]:
+def _computed(folder: Path) -> LinpackStudy:
     study = read_linpack_study(folder)
     counts = [point.nodes for point in study.points]
-    return asdict(analyse(folder, study.title, counts, len(study.points[0].records)))
+    return analyse(folder, study.title, counts, len(study.points[0].records))
 
 
 LINPACK_STUDY = SealedRecord(
@@ -199,11 +182,10 @@ def _point(
 
 def _peak_share(gflops: Figure, device: str, nodes: int) -> Figure:
     """The rate over the peak of the device's profile."""
-    try:
+    peak = None
+    with suppress(SuiteError):
         cpu = load_device(device).cpu
-    except SuiteError:
-        cpu = None
-    peak = None if cpu is None else cpu.peak_fp64_gflops
+        peak = None if cpu is None else cpu.peak_fp64_gflops
     if peak is None:
         return unknown(
             "ratio", RECORD, f"the double-precision peak of {device[:60]!r} is not known"

@@ -2,20 +2,26 @@
 bundles in its folder."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from suite.bundle.layout import MANIFEST, SCHEMA, STEPS, SUMMARY
+from suite.bundle.layout import SCHEMA, STEPS, SUMMARY
 from suite.bundle.reader import Bundle
 from suite.bundle.study_mark import READ_MB_S
 from suite.errors import FileError
-from suite.files.digest import sha256
-from suite.files.json_file import read_record
-from suite.files.schema import from_plain
+from suite.files.json_file import read_as
 from suite.metrics.figure import Figure, mean_figure, unknown
 from suite.metrics.sealed_record import SealedRecord
-from suite.metrics.study import TOO_SHORT, VALUE, StudyRun, folder_name, run_times
+from suite.metrics.study import (
+    TOO_SHORT,
+    StudyRun,
+    refuse_unplanned,
+    repetitions,
+    run_times,
+    sealed_runs,
+    study_runs,
+)
 from suite.metrics.summary import read_summary
 
 MATRIX = "matrix.json"
@@ -143,41 +149,37 @@ class Matrix:
     points: tuple[MatrixPoint, ...]
     notes: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
-
 
 def analyse_matrix(directory: Path, plan: MatrixPlan) -> Matrix:
     """Compute the matrix from its sealed bundles; raises SuiteError if one is missing or not
     finished."""
     points = []
     for point in plan.points:
-        bundles = [Bundle(directory / folder_name(point.name, k)) for k in range(1, plan.seeds + 1)]
-        runs = tuple(
-            StudyRun(bundle.path.name, bundle.run().run_id, sha256(bundle.path / MANIFEST))
-            for bundle in bundles
-        )
-        points.append(MatrixPoint(point.name, runs, _figures(bundles, plan.warm_up_steps)))
+        bundles = repetitions(directory, point.name, plan.seeds)
+        figures = _figures(bundles, plan.warm_up_steps)
+        points.append(MatrixPoint(point.name, study_runs(bundles), figures))
     return Matrix(SCHEMA, plan, tuple(points), ())
 
 
 def _figures(bundles: Sequence[Bundle], warm_up_steps: int) -> MatrixFigures:
     times = [run_times(bundle, warm_up_steps) for bundle in bundles]
     summaries = [read_summary(bundle)["figures"] for bundle in bundles]
-    means = {
-        name: _mean([summary[name] for summary in summaries], unit)
-        for name, unit in OF_SUMMARY.items()
-    }
+
+    def mean_of_steps(values: Sequence[float], unit: str = "s") -> Figure:
+        return mean_figure(values, unit, STEPS, TOO_SHORT)
+
     return MatrixFigures(
-        step_s=mean_figure([run.step_s for run in times], "s", STEPS, TOO_SHORT),
-        step_fetch_stall_s=mean_figure([run.fetch_stall_s for run in times], "s", STEPS, TOO_SHORT),
-        step_compute_s=mean_figure([run.compute_s for run in times], "s", STEPS, TOO_SHORT),
-        samples_per_s=mean_figure(
-            [run.samples_per_step / run.step_s for run in times], "samples/s", STEPS, TOO_SHORT
+        step_s=mean_of_steps([run.step_s for run in times]),
+        step_fetch_stall_s=mean_of_steps([run.fetch_stall_s for run in times]),
+        step_compute_s=mean_of_steps([run.compute_s for run in times]),
+        samples_per_s=mean_of_steps(
+            [run.samples_per_step / run.step_s for run in times], "samples/s"
         ),
         mean_power_w=_mean([_power(summary) for summary in summaries], "W"),
-        **means,
+        **{
+            name: _mean([summary[name] for summary in summaries], unit)
+            for name, unit in OF_SUMMARY.items()
+        },
     )
 
 
@@ -202,33 +204,27 @@ def _mean(figures: Sequence[Mapping[str, Any]], unit: str) -> Figure:
 def read_matrix(directory: Path) -> Matrix:
     """Read ``matrix.json``, an untrusted file; raises FileError if it is missing or malformed."""
     path = directory / MATRIX
-    matrix = from_plain(read_record(path, SCHEMA), Matrix, f"{path}: ")
-    invalid = [point.name for point in matrix.plan.points if not VALUE.fullmatch(point.name)]
-    if invalid:
-        raise FileError(
-            path,
-            f"has the point {invalid[0]!r}, which is not allowed (letters, digits, - and _ only)",
-        )
-    if not matrix.points or [(point.name, len(point.runs)) for point in matrix.points] != [
-        (one.name, matrix.plan.seeds) for one in matrix.plan.points
-    ]:
-        raise FileError(path, "does not name the runs of its plan")
-    if any(
-        tuple(setting.name for setting in point.settings) != matrix.plan.variables
-        for point in matrix.plan.points
-    ):
+    matrix = read_as(path, Matrix, SCHEMA)
+    plan = matrix.plan
+    refuse_unplanned(
+        path,
+        [(point.name, plan.seeds) for point in plan.points],
+        [(point.name, len(point.runs)) for point in matrix.points],
+    )
+    if any(tuple(each.name for each in point.settings) != plan.variables for point in plan.points):
         raise FileError(path, "has a point without a value of every varied setting")
     return matrix
 
 
 def _sealed_files(folder: Path) -> list[Path]:
-    runs = (run.folder for point in read_matrix(folder).points for run in point.runs)
-    return [folder / MATRIX, *(folder / name / MANIFEST for name in runs)]
+    return sealed_runs(
+        folder, MATRIX, (run for point in read_matrix(folder).points for run in point.runs)
+    )
 
 
 MATRICES = SealedRecord(
     MATRIX,
     "run the matrix again (`suite sweep`)",
     _sealed_files,
-    lambda folder: analyse_matrix(folder, read_matrix(folder).plan).to_dict(),
+    lambda folder: analyse_matrix(folder, read_matrix(folder).plan),
 )

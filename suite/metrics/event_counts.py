@@ -6,7 +6,7 @@ checker can recompute them.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Window
@@ -16,10 +16,9 @@ from suite.bundle.log import Log
 from suite.bundle.reader import Bundle
 from suite.bundle.steps import StepRecords
 from suite.catalog.counter_events import AT, HARDWARE_EVENTS, SOFTWARE_EVENTS
-from suite.metrics.edges import Edge, edge_of, edge_uncertainty
-from suite.metrics.figure import Figure, mean_figure, unknown
-from suite.metrics.uncertainty import Uncertainty, of_ends
-from suite.metrics.window import Counter
+from suite.metrics.figure import NOT_FINISHED, Figure, mean_figure, unknown
+from suite.metrics.uncertainty import of_ends
+from suite.metrics.window import Counter, edge_distance_s
 
 SOURCE = "counters"
 USER_ONLY = ":u"
@@ -35,7 +34,6 @@ RATIOS = {
     "branch_mispredict_ratio": ("branch_mispredicts", "branches"),
 }
 INIT, RUN, EPOCH, EVALUATION = "init", "run", "epoch", "evaluation"
-NO_RUN = "the run was not finished"
 # figure, event, unit, scale
 COUNTS = (
     ("instructions", "instructions", "instructions", 1.0),
@@ -112,16 +110,11 @@ def phases(log: Log, steps: StepRecords) -> dict[str, Window]:
     """Window of each finished phase on the monotonic clock: ``init``, ``run`` (the training region,
     evaluations included), ``epoch <n>`` (first fetch to last step) and ``evaluation <n>``, the
     evaluation after epoch n."""
-    found = {}
-    for name in (INIT, RUN):
-        start, stop = log.first(f"{name}_start"), log.first(f"{name}_stop")
-        if (
-            start is not None
-            and stop is not None
-            and start.mono_ns is not None
-            and stop.mono_ns is not None
-        ):
-            found[name] = (start.mono_ns, stop.mono_ns)
+    found = {
+        name: window
+        for name in (INIT, RUN)
+        if (window := log.window(f"{name}_start", f"{name}_stop")) is not None
+    }
     stops_ns = {event.epoch: event.mono_ns for event in log.all("epoch_stop")}
     for epoch, of_epoch in steps.first_rank.by_epoch():
         stop_ns = stops_ns.get(epoch)
@@ -145,7 +138,7 @@ def count(bundle: Bundle) -> dict[str, PhaseCounts]:
             at_edges=not bundle.is_first_schema,
         )
 
-    return cast("dict[str, PhaseCounts]", bundle.cached("counts", compute))
+    return bundle.cached("counts", compute)
 
 
 def count_phases(
@@ -183,7 +176,7 @@ def _edges(
         return {name: (None, None) for name in windows}
     times_ns = counts[0].in_time.t_ns
     return {
-        name: (edge_of(times_ns, window[0]), edge_of(times_ns, window[1]))
+        name: (edge_distance_s(times_ns, window[0]), edge_distance_s(times_ns, window[1]))
         for name, window in windows.items()
     }
 
@@ -205,25 +198,19 @@ def counter_figures(phase: PhaseCounts | None) -> dict[str, Figure]:
             | {name: "ratio" for name, _ in RATIO_FIGURES}
             | {"counter_running_ratio": "ratio"}
         )
-        return {name: unknown(unit, COUNTERS, NO_RUN) for name, unit in units.items()}
+        return {name: unknown(unit, COUNTERS, NOT_FINISHED) for name, unit in units.items()}
     figures = {
         name: _count_figure(phase.events[event], unit, scale) for name, event, unit, scale in COUNTS
     }
     for name, ratio in RATIO_FIGURES:
         figures[name] = _ratio_figure(phase, ratio)
-    running = [
-        share
-        for event in HARDWARE_EVENTS
-        if (share := phase.events[event].running_ratio) is not None
-    ]
-    figures["counter_running_ratio"] = (
-        Figure(
-            min(running), "ratio", COUNTERS, len(running), method="minimum over the hardware events"
-        )
-        if running
-        else unknown("ratio", COUNTERS, "no hardware event was counted on this machine")
-    )
-    return figures
+    shares = [phase.events[event].running_ratio for event in HARDWARE_EVENTS]
+    running = [share for share in shares if share is not None]
+    smallest = unknown("ratio", COUNTERS, "no hardware event was counted on this machine")
+    if running:
+        method = "minimum over the hardware events"
+        smallest = Figure(min(running), "ratio", COUNTERS, len(running), method=method)
+    return {**figures, "counter_running_ratio": smallest}
 
 
 def _phase_counts(
@@ -233,22 +220,43 @@ def _phase_counts(
     start_s: float | None,
     stop_s: float | None,
 ) -> PhaseCounts:
-    ratios = {
-        name: _quotient(events[upper].count, events[lower].count)
-        for name, (upper, lower) in RATIOS.items()
-    }
     by_unit = {
-        unit: {
-            name: _quotient(_of_unit(events[upper], unit), _of_unit(events[lower], unit))
-            for name, (upper, lower) in RATIOS.items()
-        }
+        unit: _ratios({name: (event.by_unit or {}).get(unit) for name, event in events.items()})
         for unit in units
     }
+    ratios = _ratios({name: event.count for name, event in events.items()})
     return PhaseCounts(*window, events, ratios, start_s, stop_s, by_unit or None)
 
 
-def _of_unit(event: EventCount, unit: str) -> float | None:
-    return None if event.by_unit is None else event.by_unit.get(unit)
+def _ratios(counts: Mapping[str, float | None]) -> dict[str, float | None]:
+    return {
+        name: _quotient(counts[upper], counts[lower]) for name, (upper, lower) in RATIOS.items()
+    }
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """An event's counters on one kind of core, or on all; ``enabled`` and ``running`` are times,
+    None for what is always counted. ``is_whole``: the kernel's work is counted, too."""
+
+    count: Counter
+    enabled: Counter | None
+    running: Counter | None
+    unit: str
+    is_whole: bool
+
+
+def _scope_of(channels: Mapping[str, Channel], event: str, core: str) -> _Scope | None:
+    named = f"{event}{AT}{core}" if core else event
+    for name, is_whole in ((named, True), (named + USER_ONLY, False)):
+        if f"{name}.count" in channels:
+            count = channels[f"{name}.count"]
+            enabled, running = (
+                Counter(channels[key]) if (key := f"{name}.{part}") in channels else None
+                for part in ("enabled", "running")
+            )
+            return _Scope(Counter(count), enabled, running, count.unit, is_whole)
+    return None
 
 
 def _count_event(
@@ -259,131 +267,75 @@ def _count_event(
     at_edges: bool,
 ) -> dict[str, EventCount]:
     """An event's counts in every window, by the window's name."""
-    scopes = {
-        unit: scope for unit in units if (scope := _scope_of(channels, event, unit)) is not None
-    }
-    of_any_core = None if scopes else _scope_of(channels, event, "")
-    if of_any_core is not None:
-        scopes = {"": of_any_core}
+    found = {unit: _scope_of(channels, event, unit) for unit in units}
+    if not any(found.values()):
+        found = {"": _scope_of(channels, event, "")}
+    scopes = {unit: scope for unit, scope in found.items() if scope is not None}
     if not scopes:
-        return {
-            name: EventCount(None, None, None, None, "it was not counted on this machine")
-            for name in windows
-        }
-    first = next(iter(scopes.values()))
-    unit, includes_kernel = (
-        channels[f"{first}.count"].unit,
-        not any(scope.endswith(USER_ONLY) for scope in scopes.values()),
-    )
-    lacking = [each for each in units if each not in scopes and "" not in scopes]
-    if lacking:
-        reason = f"{', '.join(lacking)} does not count it: the work of these cores is missing"
-        return {name: EventCount(None, unit, None, includes_kernel, reason) for name in windows}
-    parts = [
-        f"{scope}.{part}" for scope in scopes.values() for part in ("count", "enabled", "running")
-    ]
-    counters = {name: Counter(channels[name]) for name in parts if name in channels}
+        reason = "it was not counted on this machine"
+        return dict.fromkeys(windows, EventCount(None, None, None, None, reason))
+    is_whole = all(scope.is_whole for scope in scopes.values())
+    uncounted = EventCount(None, next(iter(scopes.values())).unit, None, is_whole)
+    if len(scopes) < len(found):
+        lacking = ", ".join(unit for unit in found if unit not in scopes)
+        reason = f"{lacking} does not count it: the work of these cores is missing"
+        return dict.fromkeys(windows, replace(uncounted, reason=reason))
     return {
-        name: _count_in(
-            counters, scopes, window, EventCount(None, unit, None, includes_kernel), at_edges
-        )
-        for name, window in windows.items()
+        name: _count_in(scopes, window, uncounted, at_edges) for name, window in windows.items()
     }
-
-
-def _scope_of(channels: Mapping[str, Channel], event: str, unit: str) -> str | None:
-    named = f"{event}{AT}{unit}" if unit else event
-    return next(
-        (scope for scope in (named, named + USER_ONLY) if f"{scope}.count" in channels), None
-    )
 
 
 def _count_in(
-    counters: Mapping[str, Counter],
-    scopes: Mapping[str, str],
-    window: Window,
-    unknown: EventCount,
-    at_edges: bool,
+    scopes: Mapping[str, _Scope], window: Window, uncounted: EventCount, at_edges: bool
 ) -> EventCount:
     """The count of a window, summed over the kinds of cores: a thread runs on one at a time, so
     that they share its enabled time.
 
-    ``unknown`` is returned, with a reason, where nothing was counted.
+    ``uncounted`` is returned, with a reason, where nothing was counted.
     """
-    measured = {
-        each: _increase(counters, f"{scope}.count", window) for each, scope in scopes.items()
-    }
+    measured = {unit: scope.count.increase_alone(window) for unit, scope in scopes.items()}
     reason = next((why for value, why in measured.values() if value is None), None)
-    running_ratio = _running_ratio(counters, scopes, window)
-    raw = {each: value for each, (value, _) in measured.items() if value is not None}
-    is_hardware = any(f"{scope}.enabled" in counters for scope in scopes.values())
+    running_ratio = _running_ratio(list(scopes.values()), window)
+    raw = {unit: value for unit, (value, _) in measured.items() if value is not None}
+    is_hardware = any(scope.enabled is not None for scope in scopes.values())
     if reason is None and running_ratio is not None and is_hardware and not any(raw.values()):
         reason = "it counted 0: the processor lacks it"
     if reason is not None or running_ratio is None:
-        return replace(unknown, reason=reason or "the processor never counted it in this phase")
-    edge = _edge(counters, scopes, window)
-    if (short := _too_short(counters, scopes, window, edge, at_edges)) is not None:
-        return replace(unknown, reason=short)
-    by_unit = (
-        {each: value / running_ratio for each, value in raw.items()} if "" not in scopes else None
-    )
-    uncertainty = None if edge.uncertainty is None else edge.uncertainty / running_ratio
-    count = sum(raw.values()) / running_ratio
-    return replace(
-        unknown, count=count, running_ratio=running_ratio, uncertainty=uncertainty, by_unit=by_unit
-    )
-
-
-def _edge(counters: Mapping[str, Counter], scopes: Mapping[str, str], window: Window) -> Edge:
-    """Distance of the readings from the window's edges, and what it makes uncertain, over all kinds
-    of cores."""
-    of_scopes = [counters[f"{scope}.count"] for scope in scopes.values()]
-    edges = [edge_uncertainty(counter.t_ns, counter.counts, window) for counter in of_scopes]
-    known = [edge.uncertainty for edge in edges if edge.uncertainty is not None]
-    return Edge(
-        max(edge.distance_s for edge in edges), sum(known) if len(known) == len(edges) else None
-    )
-
-
-def _too_short(
-    counters: Mapping[str, Counter],
-    scopes: Mapping[str, str],
-    window: Window,
-    edge: Edge,
-    at_edges: bool,
-) -> str | None:
-    """Why a window is too short for its readings; None where it is long, or where it was read at
-    its very edges."""
+        return replace(uncounted, reason=reason or "the processor never counted it in this phase")
+    edges = [scope.count.edge(window) for scope in scopes.values()]
+    period_s = max(scope.count.period_s or 0.0 for scope in scopes.values())
     length_s = (window[1] - window[0]) * SECONDS_PER_NS
-    period_s = max(counters[f"{scope}.count"].period_s or 0.0 for scope in scopes.values())
-    if length_s >= MIN_PERIODS * period_s or (
-        at_edges and edge.distance_s <= MAX_EDGE_SHARE * length_s
-    ):
-        return None
-    return f"the window is shorter than {MIN_PERIODS} periods of {period_s:.3g} s"
+    is_at_edges = max(edge.distance_s for edge in edges) <= MAX_EDGE_SHARE * length_s
+    if length_s < MIN_PERIODS * period_s and not (at_edges and is_at_edges):
+        reason = f"the window is shorter than {MIN_PERIODS} periods of {period_s:.3g} s"
+        return replace(uncounted, reason=reason)
+    widths = [edge.uncertainty for edge in edges if edge.uncertainty is not None]
+    return replace(
+        uncounted,
+        count=sum(raw.values()) / running_ratio,
+        running_ratio=running_ratio,
+        uncertainty=sum(widths) / running_ratio if len(widths) == len(edges) else None,
+        by_unit=(
+            {unit: value / running_ratio for unit, value in raw.items()}
+            if "" not in scopes
+            else None
+        ),
+    )
 
 
-def _running_ratio(
-    counters: Mapping[str, Counter], scopes: Mapping[str, str], window: Window
-) -> float | None:
+def _running_ratio(scopes: Sequence[_Scope], window: Window) -> float | None:
     """Fraction of the time in which a hardware event was counted; None when it never was. Software
     events are always counted."""
-    if not any(f"{scope}.enabled" in counters for scope in scopes.values()):
+    if all(scope.enabled is None for scope in scopes):
         return 1.0
-    enabled_s = [_increase(counters, f"{scope}.enabled", window)[0] for scope in scopes.values()]
-    running_s = [_increase(counters, f"{scope}.running", window)[0] for scope in scopes.values()]
-    longest_s, whole_s = (
-        max((each or 0.0 for each in enabled_s), default=0.0),
-        sum(each or 0.0 for each in running_s),
-    )
-    return min(whole_s / longest_s, 1.0) if longest_s and whole_s else None
+    longest_s = max(_increase(scope.enabled, window) for scope in scopes)
+    running_s = sum(_increase(scope.running, window) for scope in scopes)
+    return min(running_s / longest_s, 1.0) if longest_s and running_s else None
 
 
-def _increase(
-    counters: Mapping[str, Counter], name: str, window: Window
-) -> tuple[float | None, str | None]:
-    counter = counters.get(name)
-    return counter.increase_alone(window) if counter else (None, f"{name} was not read")
+def _increase(counter: Counter | None, window: Window) -> float:
+    """The increase; 0 where it is not known."""
+    return 0.0 if counter is None else counter.increase_alone(window)[0] or 0.0
 
 
 def _quotient(numerator: float | None, denominator: float | None) -> float | None:
@@ -393,7 +345,7 @@ def _quotient(numerator: float | None, denominator: float | None) -> float | Non
 def _count_figure(event: EventCount, unit: str, scale: float) -> Figure:
     if event.count is None:
         return unknown(unit, COUNTERS, str(event.reason))
-    uncertainty = _of_edges(event.uncertainty, scale)
+    uncertainty = None if event.uncertainty is None else of_ends(event.uncertainty * scale)
     return Figure(
         event.count * scale,
         unit,
@@ -405,37 +357,26 @@ def _count_figure(event: EventCount, unit: str, scale: float) -> Figure:
     )
 
 
-def _of_edges(uncertainty: float | None, scale: float) -> Uncertainty | None:
-    return None if uncertainty is None else of_ends(uncertainty * scale)
-
-
 def epoch_figures(later: Sequence[PhaseCounts]) -> dict[str, Figure]:
     """Counts of an epoch, from its first fetch to its last step, without the evaluation: means over
     ``later``, epochs 2 to last."""
     figures = {}
     for name, event, unit, scale in EPOCH_COUNTS:
-        known = [found for phase in later if (found := phase.events[event]).count is not None]
-        missing = next(
-            (
-                str(phase.events[event].reason)
-                for phase in later
-                if phase.events[event].count is None
-            ),
-            "fewer than two epochs were finished",
-        )
-        if not known or len(known) < len(later):
-            figures[name] = unknown(unit, COUNTERS, missing)
+        counts = [phase.events[event] for phase in later]
+        known = [scale * one.count for one in counts if one.count is not None]
+        if not known or len(known) < len(counts):
+            reasons = (str(one.reason) for one in counts if one.count is None)
+            reason = next(reasons, "fewer than two epochs were finished")
+            figures[name] = unknown(unit, COUNTERS, reason)
             continue
-        mean = mean_figure(
-            [scale * (found.count or 0.0) for found in known], unit, COUNTERS, missing
-        )
-        widths = [found.uncertainty for found in known if found.uncertainty is not None]
-        uncertainty = (
-            _of_edges(sum(widths) / len(widths), scale) if len(widths) == len(known) else None
-        )
-        coverage = min(found.running_ratio or 0.0 for found in known)
+        widths = [one.uncertainty for one in counts if one.uncertainty is not None]
         figures[name] = replace(
-            mean, coverage=coverage, uncertainty=uncertainty, method=_scope(known)
+            mean_figure(known, unit, COUNTERS, ""),
+            coverage=min(one.running_ratio or 0.0 for one in counts),
+            uncertainty=(
+                of_ends(sum(widths) / len(widths) * scale) if len(widths) == len(known) else None
+            ),
+            method=_scope(counts),
         )
     return figures
 
@@ -444,13 +385,9 @@ def _ratio_figure(phase: PhaseCounts, ratio: str) -> Figure:
     names, value = RATIOS[ratio], phase.ratios[ratio]
     events = [phase.events[name] for name in names]
     if value is None:
-        missing = {
-            name: event.reason
-            for name, event in zip(names, events, strict=True)
-            if event.count is None
-        }
-        reason = "; ".join(f"{name}: {why}" for name, why in missing.items()) or f"{names[1]} is 0"
-        return unknown("ratio", COUNTERS, reason)
+        named = zip(names, events, strict=True)
+        missing = [f"{name}: {event.reason}" for name, event in named if event.count is None]
+        return unknown("ratio", COUNTERS, "; ".join(missing) or f"{names[1]} is 0")
     return Figure(
         value,
         "ratio",
@@ -462,11 +399,8 @@ def _ratio_figure(phase: PhaseCounts, ratio: str) -> Figure:
 
 
 def _scope(events: list[EventCount]) -> str:
-    mode = (
-        "kernel and user mode"
-        if all(event.includes_kernel for event in events)
-        else "user mode only"
-    )
+    is_whole = all(event.includes_kernel for event in events)
+    mode = "kernel and user mode" if is_whole else "user mode only"
     units = sorted({unit for event in events for unit in event.by_unit or ()})
     kinds = f"; {' and '.join(units)} together, each by itself in counters.json" if units else ""
     return f"every thread and process of the implementation on this machine, {mode}{kinds}"
