@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from proofs.outsider.edits import PARTS
-from proofs.outsider.second_list.edits import replace_times
-from proofs.outsider.second_list.forged_copy import ForgedCopy
+from proofs.outsider.third_list.copy_edits import replace_times
+from proofs.outsider.third_list.forged_copy import ForgedCopy
 
 NS = 1e-9
 

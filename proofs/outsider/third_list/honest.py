@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pyarrow.parquet as parquet
 
-from proofs.outsider.second_list.forged_copy import ForgedCopy
-from proofs.outsider.second_list.trial import judged
+from proofs.outsider.third_list.forged_copy import ForgedCopy
+from proofs.outsider.third_list.judged import judged
 from proofs.outsider.third_list.trial import REFERENCE, of_framework
 from suite.bundle.manifest import seal
 from tests.open_round import OPEN

@@ -5,9 +5,14 @@ import json
 import numpy as np
 import pandas as pd
 
-from proofs.outsider.second_list.edits import end_after, remove_time, scale, set_accuracy, take_out
-from proofs.outsider.second_list.forged_copy import ForgedCopy
-from proofs.outsider.second_list.registry import EDITED, ERROR, FABRICATED
+from proofs.outsider.edits import EDITED, ERROR, FABRICATED
+from proofs.outsider.third_list.copy_edits import (
+    end_after,
+    remove_time,
+    scale,
+    set_accuracy,
+    take_out,
+)
 from proofs.outsider.third_list.edits import (
     NS,
     Edit,
@@ -18,6 +23,7 @@ from proofs.outsider.third_list.edits import (
     scale_growth,
     times,
 )
+from proofs.outsider.third_list.forged_copy import ForgedCopy
 
 RUNS: list[Edit] = []
 edit = listed(RUNS)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from proofs.outsider.second_list.forged_copy import ForgedCopy
-from proofs.outsider.second_list.registry import EDITED, FABRICATED
+from proofs.outsider.edits import EDITED, FABRICATED
 from proofs.outsider.third_list.edits import NS, Edit, listed, retimed, times
+from proofs.outsider.third_list.forged_copy import ForgedCopy
 
 SUBMISSIONS: list[Edit] = []
 edit = listed(SUBMISSIONS)

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from proofs.outsider.other_evidence import WITNESS_RULES, replayed
-from proofs.outsider.second_list.forged_copy import ForgedCopy
-from proofs.outsider.second_list.trial import judged
 from proofs.outsider.third_list.edits import Edit
+from proofs.outsider.third_list.forged_copy import ForgedCopy
+from proofs.outsider.third_list.judged import judged
 from proofs.outsider.third_list.runs import RUNS
 from proofs.outsider.third_list.submissions import SUBMISSIONS
 from suite import api

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from proofs.outsider.edits import PARTS
-from proofs.outsider.second_list.forged_copy import ForgedCopy
+from proofs.outsider.third_list.forged_copy import ForgedCopy
 
 Array = npt.NDArray[Any]
 CPU_CHANNELS = (("cpu", "process_tree"), ("counters", "task_clock.count"))
@@ -69,28 +69,6 @@ def remove_time(copy: ForgedCopy, part: str, saved: Array) -> None:
     copy.retime(moved, readings=False, steps=False)
     copy.steps["start_ns"] = moved(starts)
     copy.steps[PARTS] = kept
-
-
-def cut_steps(copy: ForgedCopy, keep: Callable[[Any], Any]) -> None:
-    """Take steps out of every epoch (``keep`` sees their numbers within it), with their time, and
-    make the log's numbers of steps fit."""
-    frame = copy.steps.copy()
-    frame["step"] = frame["step"] - frame.groupby("epoch")["step"].transform("min") + 1
-    mask = keep(frame).to_numpy()
-    starts, lengths = (
-        copy.steps["start_ns"].to_numpy(np.int64),
-        (copy.steps[PARTS].sum(axis=1).to_numpy() * 1e9).astype(np.int64),
-    )
-    gone = [
-        (int(s), int(s + n)) for s, n, kept in zip(starts, lengths, mask, strict=True) if not kept
-    ]
-    copy.steps = copy.steps[mask].reset_index(drop=True)
-    copy.steps["step"] = np.unique(copy.steps["step"], return_inverse=True)[1] + 1
-    take_out(copy, gone)
-    for event in copy.everywhere("epoch_stop"):
-        event["metadata"]["steps"] = int(
-            (copy.steps["epoch"] == event["metadata"]["epoch_num"]).sum()
-        ) // len(copy.logs)
 
 
 def resample(copy: ForgedCopy, moved: Callable[[Any], Any], cpu: bool = True) -> None:

@@ -149,12 +149,6 @@ class ForgedCopy:
                 meter["achieved_period_s"] = float(np.median(gaps)) if len(gaps) else None
                 meter["longest_gap_s"] = float(gaps.max()) if len(gaps) else None
 
-    def drop_witness(self) -> None:
-        """The vendor sends no witness record: it is optional."""
-        self.json.pop("witness", None)
-        (self.path / "witness.json").unlink(missing_ok=True)
-        self.option("--witness", None)
-
     def save(self, figures: bool = True) -> None:
         """Write everything; recompute figures unless told otherwise; seal."""
         for name, file in _JSON.items():

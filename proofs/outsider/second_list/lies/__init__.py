@@ -1,1 +1,0 @@
-"""The lies, one module per class."""
