@@ -34,7 +34,7 @@ verdicts."""
 CPU, GPU = "cpu", "cuda"
 
 
-class Verdict(NamedTuple):
+class ProbeVerdict(NamedTuple):
     """The verdict on the implementation of a workload: its file in the submission, what it says
     (None where there is none that can be read), and the last run of that implementation."""
 
@@ -58,7 +58,9 @@ class Verdict(NamedTuple):
         return found[0] if isinstance(found[0].get("differences"), list) else None
 
 
-def _verdicts_on(context: SubmissionContext, runs: Iterable[SubmittedRun]) -> Iterator[Verdict]:
+def _verdicts_on(
+    context: SubmissionContext, runs: Iterable[SubmittedRun]
+) -> Iterator[ProbeVerdict]:
     """The verdict on each implementation of these runs."""
     last = {(run.folder.workload, run.folder.framework): run for run in runs}
     for of, run in last.items():
@@ -66,9 +68,9 @@ def _verdicts_on(context: SubmissionContext, runs: Iterable[SubmittedRun]) -> It
         file = path.relative_to(context.path).as_posix()
         try:
             plain = read_json(path) if not path.is_symlink() and path.is_file() else None
-            yield Verdict(file, plain, run)
+            yield ProbeVerdict(file, plain, run)
         except FileError as error:
-            yield Verdict(file, None, run, error.what)
+            yield ProbeVerdict(file, None, run, error.what)
 
 
 def _closed(context: SubmissionContext) -> list[SubmittedRun]:
