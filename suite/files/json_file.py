@@ -7,8 +7,6 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-import msgspec
-
 from suite.errors import FileError
 from suite.files.durable import publish
 from suite.files.schema import SchemaError, from_plain
@@ -105,7 +103,9 @@ def flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
 
 def plain_values(value: Any) -> dict[str, Any]:
     """A dataclass or a mapping as what its JSON has: enumerations by value, lists for tuples."""
-    return dict(msgspec.to_builtins(value if isinstance(value, Mapping) else asdict(value)))
+    # msgspec.to_builtins leaves out what msgspec.convert left at its default
+    plain: dict[str, Any] = json.loads(json.dumps(value, default=asdict))
+    return plain
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -8,8 +8,7 @@ import pytest
 from suite.errors import SuiteError
 from suite.extensions.viewpoint.record.records import SETTING
 from suite.extensions.viewpoint.record.results import FIGURES, Results, as_dict, read_results
-from suite.files.json_file import read_json
-from suite.metrics.json_diff import json_values
+from suite.files.json_file import plain_values, read_json
 from tests.viewpoints import make_viewpoint
 
 
@@ -50,7 +49,7 @@ def test_time_is_that_of_the_training(found: Results) -> None:
 
 def test_the_written_figures_are_the_computed_ones(tmp_path: Path) -> None:
     folder = make_viewpoint(tmp_path / "good")
-    assert read_json(folder / FIGURES) == json_values(as_dict(read_results(folder)))
+    assert read_json(folder / FIGURES) == plain_values(as_dict(read_results(folder)))
 
 
 @pytest.mark.parametrize(
