@@ -14,7 +14,7 @@ from suite.catalog.seeds import implementation_sha256
 from suite.files.digest import sha256
 from suite.files.json_file import read_json, write_json
 from suite.submission.declaration import NAME
-from suite.submission.folders import AUDITS, PROBES
+from suite.submission.folder_names import AUDITS, PROBES
 from tests.open_round import OPEN
 
 

@@ -21,7 +21,7 @@ import yaml
 from suite.catalog.rounds import current_round
 from suite.files.paths import repository_root
 from suite.submission.declaration import SystemAvailability
-from suite.submission.folders import find_submissions
+from suite.submission.folder_names import find_submissions
 from suite.submission.package import PackageRequest, package
 from tests.suite.submission.conftest import make_probe, make_runs
 from tests.suite.submission.test_objections import GOOD

@@ -43,7 +43,7 @@ from suite.errors import SuiteError
 from suite.metrics.linpack_record import RECORD
 from suite.metrics.linpack_study_record import STUDY
 from suite.submission.declaration import NAME, Declaration, read_declaration
-from suite.submission.folders import withdrawal_beside
+from suite.submission.folder_names import withdrawal_beside
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from suite.compliance.checker import BundleVerdict
 from suite.compliance.finding import Finding
 from suite.compliance.submissions import SubmissionVerdict, check_submissions
 from suite.errors import SuiteError
-from suite.submission.folders import find_submissions
+from suite.submission.folder_names import find_submissions
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from suite.errors import SuiteError
 from suite.files.archive import unpack
 from suite.files.tree import folders_below
 from suite.submission.declaration import NAME
-from suite.submission.folders import RUN_FOLDER, find_submissions, undeclared_submission
+from suite.submission.folder_names import RUN_FOLDER, find_submissions, undeclared_submission
 
 REMAINS = (log_name(0), STEPS, SUMMARY)
 """Files that only a bundle has."""

@@ -17,7 +17,7 @@ from suite.compliance.paths import CheckResult
 from suite.compliance.submissions import SubmissionVerdict
 from suite.errors import SuiteError
 from suite.submission.declaration import Code, Declaration, SystemAvailability, read_declaration
-from suite.submission.folders import (
+from suite.submission.folder_names import (
     SIGNATURE,
     RunFolder,
     is_withdrawn,

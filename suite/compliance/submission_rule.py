@@ -12,7 +12,7 @@ from suite.catalog.rounds import Round
 from suite.compliance.rule import Check
 from suite.submission.declaration import Declaration
 from suite.submission.entry_keys import entry_key
-from suite.submission.folders import RunFolder
+from suite.submission.folder_names import RunFolder
 from suite.submission.signature import SubmissionSignature, allowed_signers, read_signature
 
 

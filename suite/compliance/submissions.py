@@ -36,7 +36,7 @@ from suite.files.tree import refuse_large
 from suite.metrics.audit_record import AuditBadge
 from suite.metrics.summary import target_figures
 from suite.submission.declaration import NAME, read_declaration
-from suite.submission.folders import RunFolder, is_withdrawn, read_folders
+from suite.submission.folder_names import RunFolder, is_withdrawn, read_folders
 
 NS_PER_MS = 10**6
 # fewer values may be equal by chance; a copy may be cut off or continued after them

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from suite.errors import FileError, SuiteError
 from suite.files.toml_file import read_toml
-from suite.submission.folders import RUN_FOLDER
+from suite.submission.folder_names import RUN_FOLDER
 
 FOLDER = "OBJECTIONS"
 """No organization has this name: names of organizations have no capital letters."""

@@ -29,7 +29,7 @@ from suite.submission.declaration import (
     DeclaredImplementation,
     SystemAvailability,
 )
-from suite.submission.folders import audit_path, probe_path
+from suite.submission.folder_names import audit_path, probe_path
 from suite.submission.launches import declare_entries
 from suite.submission.signature import sign_submission
 

@@ -21,7 +21,7 @@ from suite.files.signature import (
     verify,
 )
 from suite.files.tree import below
-from suite.submission.folders import AUDITS, LISTING, SIGNATURE
+from suite.submission.folder_names import AUDITS, LISTING, SIGNATURE
 
 NAMESPACE = "edge-training-submission"
 """Namespace of the signatures (PROTOCOL.sshsig): a signature made for something else is none of a

@@ -7,7 +7,7 @@ from suite.catalog.workloads import (
 )
 from suite.compliance.rules.submission_models import ROUNDED
 from suite.submission.declaration import NAME
-from suite.submission.folders import PROBES
+from suite.submission.folder_names import PROBES
 from tests.faults.edits.fault import Fault, of_submission
 from tests.faults.edits.submission_edits import (
     add_file,

@@ -1,7 +1,7 @@
 """Faults that the rules of suite.compliance.rules.submission_signatures find, by rule."""
 
 from suite.submission.declaration import NAME
-from suite.submission.folders import LISTING, SIGNATURE
+from suite.submission.folder_names import LISTING, SIGNATURE
 from tests.faults.edits.fault import Fault, of_submission
 from tests.faults.edits.signature_edits import replace_listing, signed
 from tests.faults.edits.submission_edits import add_file, add_link, set_value

@@ -22,7 +22,7 @@ from suite.metrics.audit_record import (
 )
 from suite.metrics.epoch_draw import drawn_epoch
 from suite.metrics.replayed_losses import recorded_losses
-from suite.submission.folders import AUDITS, audit_path
+from suite.submission.folder_names import AUDITS, audit_path
 
 ORDER = 109  # after the rules about the runs that are audited
 

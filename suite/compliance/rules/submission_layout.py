@@ -10,7 +10,7 @@ from suite.compliance.rule import Rule, Violation, Violations
 from suite.compliance.submission_rule import OfSubmission, SubmissionContext, SubmittedRun
 from suite.compliance.wording import shown
 from suite.submission.declaration import NAME
-from suite.submission.folders import AUDITS, PROBES
+from suite.submission.folder_names import AUDITS, PROBES
 
 ORDER = 103  # after the rules of bundles
 

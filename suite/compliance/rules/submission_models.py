@@ -23,7 +23,7 @@ from suite.compliance.submission_rule import OfSubmission, SubmissionContext, Su
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_json
 from suite.submission.declaration import NAME
-from suite.submission.folders import PROBES, probe_path
+from suite.submission.folder_names import PROBES, probe_path
 
 ORDER = 106  # after the comparison of the runs
 

@@ -4,7 +4,7 @@ from suite.compliance.finding import Severity
 from suite.compliance.rule import Rule, Violation, Violations
 from suite.compliance.submission_rule import OfSubmission, SubmissionContext
 from suite.files.signature import SignatureState
-from suite.submission.folders import LISTING, SIGNATURE
+from suite.submission.folder_names import LISTING, SIGNATURE
 from suite.submission.signature import allowed_signers
 
 ORDER = 110  # after what the files say: it says who, not what

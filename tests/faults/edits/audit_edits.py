@@ -15,7 +15,7 @@ from suite.catalog.audit_tolerances import FLOAT64, load_audit_tolerances
 from suite.files.digest import sha256
 from suite.files.schema import from_plain
 from suite.metrics.epoch_draw import drawn_epoch
-from suite.submission.folders import audit_path
+from suite.submission.folder_names import audit_path
 from tests.faults.edits.fault import first_run
 
 STEPS = 10

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from suite.submission.folders import LISTING, SIGNATURE
+from suite.submission.folder_names import LISTING, SIGNATURE
 from suite.submission.signature import sign_submission
 from tests.faults.edits.fault import edit
 from tests.faults.edits.keys import signing_key

@@ -8,7 +8,7 @@ import pytest
 import reporter
 from reporter.data.frames import LINPACKS, Frames
 from reporter.figures.chart import Context, Drawing
-from reporter.figures.linpack import CHART
+from reporter.figures.linpack_share import CHART
 from reporter.figures.model import Missing
 from reporter.site import build
 from suite.catalog.workloads import load_workload

@@ -7,7 +7,7 @@ import pytest
 from suite.compliance.paths import CheckResult, check_paths
 from suite.files.archive import pack
 from suite.files.paths import repository_root
-from suite.submission.folders import find_submissions
+from suite.submission.folder_names import find_submissions
 
 TREE = repository_root() / "submissions"
 

@@ -12,7 +12,7 @@ from suite.compliance import submission_rule
 from suite.compliance.submissions import check_submission
 from suite.errors import SuiteError
 from suite.files.signature import make_key, public_key
-from suite.submission.folders import LISTING, SIGNATURE, WITHDRAWN
+from suite.submission.folder_names import LISTING, SIGNATURE, WITHDRAWN
 from suite.submission.package import PackageRequest, package
 from suite.submission.signature import NAMESPACE
 from tests.open_round import OPEN
