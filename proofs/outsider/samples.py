@@ -208,7 +208,7 @@ def _stall_folder(folder: Path) -> Path:
         rebuild(bundle, parts=(stall_s, 0.001, 0.016, 0.0, 0.001), noise=0.02, seed=number)
         shift(bundle, 600.0 * number)
         bundle.save(recomputed=True)
-    stall_analysis.write(stall_analysis.analyse(folder), folder)
+    stall_analysis.STALLS.write(folder, stall_analysis.analyse(folder))
     return folder
 
 

@@ -98,7 +98,9 @@ def test_a_plug_that_is_out_of_reach_for_a_moment_leaves_a_gap_and_no_failure(
     meter = ShellyMeter(named(tree, f'shelly = {{ address = "{where}" }}\n'))
     meter.open(MeteredProcess(1, Path("/data")))
     eventually(meter.read)
-    meter._where = "127.0.0.1:1"
+    meter._address = "127.0.0.1:1"
+    eventually(lambda: meter._background._error)
+    meter.read()  # what came before
     assert meter.read() == []  # nothing new, and nothing raised
     meter.close()
 
