@@ -4,8 +4,9 @@ commit: `make prove unchanged`.
 ``python -m proofs.unchanged``. Two checkouts write the same outputs (``collect.py``): the commands
 of ``commands.txt`` and every help, the tables and panels of papers, the frames and figures of every
 bundle that the project holds, what the checker says of outsiders' lies, honest variations and the
-faults of the rules. ``wanted.toml`` has the earlier commit and the differences that are wanted,
-with their reasons.
+faults of the rules. Of pages and figures the texts, labels and links are compared, and of what the
+checker says the rules, by the ids that they have now. ``wanted.toml`` has the earlier commit and
+the differences that are wanted, with their reasons.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
 from proofs.figures import hand_over
+from suite.compliance.registry import all_rules
 from suite.errors import COULD_NOT
 from suite.files.paths import repository_root
 from suite.files.toml_file import read_table
@@ -32,13 +35,19 @@ WANTED = Path(__file__).with_name("wanted.toml")
 KEPT = repository_root() / "build" / "unchanged"
 SHOWN_LINES = 12
 RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
-WRAPPED = re.compile(r"\s*│?\s*\n\s*│?\s+")
+SHOWN = re.compile(
+    r"(?<=>)[^<]+(?=<)|(?<=aria-label=\")[^\"]*|(?<=title=\")[^\"]*|(?<=href=\")[^\"]*"
+)
+STYLE = re.compile(r"<style.*?</style>", re.DOTALL)
+JUDGED = re.compile(r"\b(refused|warned): ([a-z0-9 -]*);")
+NAMED, FIX = re.compile(r'"rule": "([^"]*)"'), re.compile(r'^ *"(fix|check)": .*\n', re.MULTILINE)
+BOX = re.compile("[─-╿]")
 
 
 @dataclass
 class Difference:
     """One that is wanted: ``old``, a regular expression, becomes ``new`` in the earlier output of
-    files that match ``file``."""
+    files that match ``file``. Without ``old`` these files are other ones, which somebody read."""
 
     file: str
     reason: str
@@ -46,10 +55,13 @@ class Difference:
     new: str = ""
     used: int = field(default=0, init=False)
 
-    def apply(self, name: str, text: str) -> str:
+    def apply(self, name: str, text: str, now: str) -> str:
         """The earlier output as it is wanted now."""
         if not fnmatch(name, self.file):
             return text
+        if not self.old:
+            self.used += text != now
+            return now
         text, times = re.subn(self.old, self.new, text, flags=re.MULTILINE)
         self.used += times
         return text
@@ -113,17 +125,36 @@ def collect(checkout: Path, folder: Path) -> int:
 
 
 def texts(folder: Path) -> dict[str, str]:
-    """Every output by its name, without what is different each time: ids of runs, and where a help
-    breaks its lines."""
+    """Every output by its name, without what may differ: ids of runs, where a help breaks its
+    lines, where a page and a figure put their texts, and by which former id a rule is named."""
     found = {
         path.relative_to(folder).as_posix(): RUN_ID.sub("RUN", path.read_text(encoding="utf-8"))
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
-    return {
-        name: "\n".join(WRAPPED.sub(" ", text).split("  ")) if name.startswith("help/") else text
-        for name, text in found.items()
-    }
+    return {name: _comparable(name, text) for name, text in found.items()}
+
+
+def _comparable(name: str, text: str) -> str:
+    if name.startswith("help/"):
+        return "\n".join(BOX.sub(" ", text).split())
+    if name.endswith((".svg", ".html")):
+        shown = (each.strip() for each in SHOWN.findall(STYLE.sub("", text)))
+        return "\n".join(sorted(filter(None, shown)))
+    if name.startswith("lies/"):
+        text = FIX.sub("", NAMED.sub(lambda found: f'"rule": "{_rule(found[1])}"', text))
+        return JUDGED.sub(lambda found: f"{found[1]}: {_rules(found[2])};", text)
+    return text
+
+
+def _rules(ids: str) -> str:
+    return " ".join(sorted({_rule(each) for each in ids.split()}))
+
+
+@cache
+def _rule(former: str) -> str:
+    """The rule that has this id, or whose check has or had it."""
+    return next((rule.id for rule in all_rules() if former in (rule.id, *rule.formerly)), former)
 
 
 def compare(
@@ -134,7 +165,7 @@ def compare(
     for name in sorted({*before, *now}):
         expected = before.get(name, "")
         for one in differences:
-            expected = one.apply(name, expected)
+            expected = one.apply(name, expected, now.get(name, ""))
         if expected != now.get(name, ""):
             unlike.append(name)
             lines = difflib.unified_diff(
