@@ -1,4 +1,4 @@
-"""Faults that the rules of suite.compliance.rules.data find, by rule."""
+"""Faults that the rules of suite.compliance.rules.data find, by check."""
 
 from collections.abc import Callable
 from typing import Any

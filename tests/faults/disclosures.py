@@ -1,7 +1,8 @@
-"""Faults that the rules of suite.compliance.rules.disclosures find, by rule."""
+"""Faults that the rules of suite.compliance.rules.disclosures find, by check."""
 
 from suite.bundle.node_records import NODES
-from tests.faults.edits.fault import Fault, both, sealed, unsealed
+from suite.submission.declaration import NAME
+from tests.faults.edits.fault import Fault, both, of_submission, sealed, unsealed
 from tests.faults.edits.file_edits import (
     append,
     change_file,
@@ -13,6 +14,7 @@ from tests.faults.edits.file_edits import (
     set_system,
 )
 from tests.faults.edits.log_edits import set_event, set_request
+from tests.faults.edits.submission_edits import set_value
 
 
 def _of_output(name: str, line: str) -> tuple[str, bytes]:
@@ -57,6 +59,16 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
                 "log.txt",
                 rechained(replace_in_line("framework_version", '"1.0"', '"1.0 of jane@janes-pi"')),
             ),
+        ),
+    ),
+    "submission-names-nobody": (
+        of_submission(
+            "an e-mail address in the notes",
+            set_value(NAME, "notes", "questions to jane.doe@example.org"),
+        ),
+        of_submission(
+            "a private repository",
+            set_value(NAME, "code.address", "ssh://jane@192.168.1.9/home/jane/suite.git"),
         ),
     ),
     "paths-relative": (

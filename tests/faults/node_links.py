@@ -1,4 +1,4 @@
-"""Faults that the rules of suite.compliance.rules.node_links find, by rule."""
+"""Faults that the rules of suite.compliance.rules.node_links find, by check."""
 
 from suite.bundle.node_records import NODES
 from tests.faults.edits.fault import Fault, recomputed
@@ -17,5 +17,11 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
             "half of the second node's bytes", change_second_node(scale_unit("B", 0.5)), ranks=2
         ),
         recomputed("half of the first node's bytes", scale_readings("network", "", 0.5), ranks=2),
+    ),
+    "network-fits": (
+        recomputed(
+            "five hundred times the bytes", scale_readings("network", "eth0", 500.0), ranks=2
+        ),
+        recomputed("no byte at all", scale_readings("network", "", 0.0), ranks=2),
     ),
 }

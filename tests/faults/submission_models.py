@@ -1,10 +1,8 @@
-"""Faults that the rules of suite.compliance.rules.submission_models find, by rule."""
+"""Faults that the rules of suite.compliance.rules.submission_models find, by check."""
 
 from pathlib import Path
 
-from suite.catalog.workloads import (
-    GOLDEN,
-)
+from suite.catalog.workloads import GOLDEN
 from suite.compliance.rules.submission_models import ROUNDED
 from suite.submission.declaration import NAME
 from suite.submission.folder_names import PROBES
@@ -112,6 +110,12 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
             "an implementation without its differences", rename_implementation("lenet-c")
         ),
     ),
+    "submission-batch-size": (
+        of_submission(
+            "a verdict on smaller mini-batches",
+            set_value(f"{PROBES}/*.json", "timed_batch_size", 4),
+        ),
+    ),
     "submission-implementation": (
         *(
             of_submission(
@@ -141,14 +145,5 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     ),
     "submission-own-files": (
         of_submission("runs by a changed implementation", train_by_other_files),
-    ),
-    "submission-batch-size": (
-        of_submission(
-            "a verdict on smaller mini-batches",
-            set_value(f"{PROBES}/*.json", "timed_batch_size", 4),
-        ),
-    ),
-    "submission-suite-version": (
-        of_submission("another version declared", set_value(NAME, "suite_version", "0.1.0")),
     ),
 }

@@ -3,8 +3,9 @@
 import math
 from typing import Any
 
+from reference_impls.contract import SYNCHRONISED
 from tests.faults.edits.editable_bundle import EditableBundle
-from tests.faults.edits.fault import edit
+from tests.faults.edits.fault import edit, in_turn
 from tests.faults.edits.file_edits import set_in
 
 HOUR_NS = 3600 * 10**9
@@ -458,3 +459,9 @@ def reach_target_after(bundle: EditableBundle, number: int) -> None:
     for epoch in range(number + 2, len(EPOCHS) + 1):
         remove_epoch(epoch)(bundle)
     set_accuracy(number, 0.9902)(bundle)
+
+
+SYNCHRONISED_RESNET = in_turn(
+    set_request("workload", "resnet18"), set_everywhere("parallel.normalisation", SYNCHRONISED)
+)
+"""Request ResNet-18 whose ranks synchronise the statistics of its batch normalisation."""

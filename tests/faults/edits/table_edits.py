@@ -254,7 +254,7 @@ def rename_source(bundle: EditableBundle, source: str, name: str, channel: str) 
 
 
 @edit
-def repeat_losses(bundle: EditableBundle, group: int, only_first: bool = False) -> None:
+def group_losses(bundle: EditableBundle, group: int, only_first: bool = False) -> None:
     """Give every group of steps the loss of its first step, or its second step alone."""
     place = bundle.steps.index % group
     repeated = bundle.steps["loss"].where(place == 0).ffill()
