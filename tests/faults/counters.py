@@ -1,6 +1,6 @@
 """Faults that the rules of suite.compliance.rules.counters find, by check."""
 
-from tests.faults.edits.fault import Fault, both, recomputed
+from tests.faults.edits.fault import Fault, both, in_turn, recomputed
 from tests.faults.edits.reading_edits import (
     add_channel,
     add_constant_channel,
@@ -91,12 +91,10 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     "memory-adds-up": (
         recomputed(
             "half of the used memory in the second half of the run",
-            lambda bundle: [
-                add_channel("memory", "used", "B", lambda time_s: 2e8 if time_s < 10 else 1e8)(
-                    bundle
-                ),
-                add_channel("memory", "available", "B", lambda time_s: 4e8)(bundle),
-            ],
+            in_turn(
+                add_channel("memory", "used", "B", lambda time_s: 2e8 if time_s < 10 else 1e8),
+                add_channel("memory", "available", "B", lambda time_s: 4e8),
+            ),
         ),
     ),
     "ranks-peaks": (

@@ -48,7 +48,10 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     "own-load": both("another program's time called the suite's own", add_load(busy=1.0, own=0.99)),
     "cpu-time-threads": (
         recomputed("one thread that uses two cores", use_two_cores()),
-        *both("CPU time of four cores", keep_busy(4.0)),
+        *both(
+            "CPU time of four cores",
+            keep_busy(4.0),
+        ),
     ),
     "processes-requested": (
         *both(

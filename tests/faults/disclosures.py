@@ -1,15 +1,15 @@
 """Faults that the rules of suite.compliance.rules.disclosures find, by check."""
 
-from suite.bundle.node_records import NODES
 from suite.submission.declaration import NAME
 from tests.faults.edits.fault import Fault, both, of_submission, sealed, unsealed
 from tests.faults.edits.file_edits import (
     append,
-    change_file,
     change_lines,
     rechained,
     replace_in_line,
     resealed,
+    set_link,
+    set_node,
     set_run,
     set_system,
 )
@@ -86,22 +86,17 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     "nodes-labelled": (
         sealed(
             "a host's name",
-            change_file(
-                NODES,
-                lambda values: values["nodes"][1].update(host="janes-pi", node="janes-pi"),
-            ),
+            set_node(1, host="janes-pi", node="janes-pi"),
             ranks=2,
         ),
         sealed(
             "the labels exchanged",
-            change_file(NODES, lambda values: values["nodes"][1].update(host="node0x")),
+            set_node(1, host="node0x"),
             ranks=2,
         ),
         sealed(
             "a link's address",
-            change_file(
-                NODES, lambda values: values["nodes"][0]["link"].update(address="10.0.0.1")
-            ),
+            set_link(0, address="10.0.0.1"),
             ranks=2,
         ),
         *both(

@@ -1,8 +1,9 @@
 """Faults that the rules of suite.compliance.rules.loop_times find, by check."""
 
-from tests.faults.edits.fault import Fault, both, recomputed
+from tests.faults.edits.fault import Fault, both, in_turn, recomputed
+from tests.faults.edits.log_edits import set_request
 from tests.faults.edits.rank_log_edits import shift_rank
-from tests.faults.edits.step_edits import close_gaps, evaluate_in, without_part
+from tests.faults.edits.step_edits import close_gaps, evaluate_in
 from tests.faults.edits.table_edits import scale_column, set_cell, set_column_of_rank
 
 FAULTS: dict[str, tuple[Fault, ...]] = {
@@ -11,10 +12,13 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         *both("no time for fetching", scale_column("fetch_stall_s", 0.0)),
         recomputed(
             "no communication without overlap",
-            without_part("parallel.overlap", False, "communication_s"),
+            in_turn(set_request("parallel.overlap", False), scale_column("communication_s", 0.0)),
             ranks=2,
         ),
-        recomputed("no copies to a GPU", without_part("accelerator", "cuda", "copy_s")),
+        recomputed(
+            "no copies to a GPU",
+            in_turn(set_request("accelerator", "cuda"), scale_column("copy_s", 0.0)),
+        ),
     ),
     "fetch-takes": (
         *both("every fetch a thousandth of what it was", scale_column("fetch_stall_s", 0.001)),

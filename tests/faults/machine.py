@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from tests.faults.edits.fault import Fault, both, recomputed, sealed
+from tests.faults.edits.fault import Fault, both, in_turn, recomputed, sealed
 from tests.faults.edits.file_edits import set_run, set_system, update_system
 from tests.faults.edits.log_edits import set_device
 from tests.faults.edits.power_mode_edits import claim_orin_on_raspberry_pi
-from tests.faults.edits.reading_edits import add_constant_channel, silence_clocks
-from tests.faults.edits.table_edits import rename_source, scale_counter, set_frequency, set_reading
+from tests.faults.edits.reading_edits import add_constant_channel, scale_readings, silence_clocks
+from tests.faults.edits.table_edits import rename_source, set_frequency, set_reading
 
 
 def _as_pytorch(**libraries: str) -> Any:
@@ -31,10 +31,9 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         ),
         *both(
             "a field without value and note",
-            lambda bundle: [
-                bundle.system["notes"].pop("boot", None),
-                set_system("boot", None)(bundle),
-            ],
+            in_turn(
+                lambda bundle: bundle.system["notes"].pop("boot", None), set_system("boot", None)
+            ),
         ),
         *both("a power mode that is noted as unknown", set_system("power_mode", "MAXN")),
     ),
@@ -85,27 +84,18 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     "device-evidence": (
         *both(
             "the evidence of an Orin for a Raspberry Pi 4",
-            lambda bundle: [
-                set_device("raspberry-pi-4")(bundle),
-                set_run("device_evidence", "p3701")(bundle),
-            ],
+            in_turn(set_device("raspberry-pi-4"), set_run("device_evidence", "p3701")),
         ),
         *both(
             "no evidence",
-            lambda bundle: [
-                set_device("raspberry-pi-4")(bundle),
-                set_run("device_evidence", "")(bundle),
-            ],
+            in_turn(set_device("raspberry-pi-4"), set_run("device_evidence", "")),
         ),
     ),
     "board-fits-profile": (
         *both("a power mode on a machine without any", set_system("power_mode", "15W")),
         *both(
             "a Xavier NX's rail on a Nano",
-            lambda bundle: [
-                set_device("nano")(bundle),
-                rename_source("um25c", "ina3221", "VDD_IN")(bundle),
-            ],
+            in_turn(set_device("nano"), rename_source("um25c", "ina3221", "VDD_IN")),
         ),
     ),
     "clocks-possible": (
@@ -118,13 +108,13 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
             "a core's measured clock at 9 GHz",
             add_constant_channel("cpu-clock", "frequency.core0", "Hz", 9e9),
         ),
-        *both("eight times the cycles", scale_counter("cycles", 8)),
+        *both("eight times the cycles", scale_readings("counters", "cycles", 8.0)),
         *both(
             "a Raspberry Pi 5 at its highest clock with the governor powersave",
-            lambda bundle: [
-                set_frequency("raspberry-pi-5", 2.4e9)(bundle),
-                bundle.system.update(architecture="aarch64", cpu_governor="powersave"),
-            ],
+            in_turn(
+                set_frequency("raspberry-pi-5", 2.4e9),
+                update_system({"architecture": "aarch64", "cpu_governor": "powersave"}),
+            ),
         ),
     ),
     "governor-read": both("a governor and no clock", silence_clocks("ondemand")),

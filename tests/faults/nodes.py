@@ -3,7 +3,7 @@
 from suite.bundle.node_records import NODES
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import Fault, in_turn, recomputed
-from tests.faults.edits.file_edits import change_file
+from tests.faults.edits.file_edits import change_file, set_link, set_node
 from tests.faults.edits.log_edits import set_request
 from tests.faults.edits.rank_log_edits import set_boot_of_rank, set_in_all_logs
 
@@ -25,12 +25,12 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         ),
         recomputed(
             "a rank left out",
-            change_file(NODES, lambda values: values["nodes"][1].update(ranks=[2])),
+            set_node(1, ranks=[2]),
             ranks=2,
         ),
         recomputed(
             "another node",
-            change_file(NODES, lambda values: values["nodes"][1].update(node="pi7")),
+            set_node(1, node="pi7"),
             ranks=2,
         ),
     ),
@@ -41,9 +41,7 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     "nodes-recorders": (
         recomputed(
             "a recorder that was lost",
-            change_file(
-                NODES, lambda values: values["nodes"][1].update(problem="its recorder ended")
-            ),
+            set_node(1, problem="its recorder ended"),
             ranks=2,
         ),
     ),
@@ -62,9 +60,7 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     "nodes-addresses": (
         recomputed(
             "the first node's address on both",
-            change_file(
-                NODES, lambda values: values["nodes"][1]["link"].update(address="address0")
-            ),
+            set_link(1, address="address0"),
             ranks=2,
         ),
     ),

@@ -1,21 +1,25 @@
 """Faults that the rules of suite.compliance.rules.plausibility find, by check."""
 
-from tests.faults.edits.fault import Fault, both, recomputed
-from tests.faults.edits.reading_edits import add_idle_utilisation, set_around_run, set_values
+from tests.faults.edits.fault import Fault, both, in_turn, recomputed
+from tests.faults.edits.log_edits import set_device
+from tests.faults.edits.reading_edits import (
+    add_constant_channel,
+    add_idle_utilisation,
+    set_around_run,
+    set_values,
+)
 from tests.faults.edits.table_edits import (
-    add_channel,
     change_second_node,
-    overload,
+    scale_column,
     scale_power,
     scale_unit,
-    speed_up,
 )
 
 FAULTS: dict[str, tuple[Fault, ...]] = {
     "power-possible": (
         *both("hardly any power", scale_power(0.001)),
         *both("power with the wrong sign", scale_power(-1)),
-        *both("90 W through a Jetson Nano", overload("nano", 15.0)),
+        *both("90 W through a Jetson Nano", in_turn(set_device("nano"), scale_power(15.0))),
         recomputed(
             "the second node's power with the wrong sign",
             change_second_node(scale_unit("W", -1)),
@@ -33,13 +37,13 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         ),
     ),
     "whole-above-part": both(
-        "a GPU of 40 W on a board of 6 W", add_channel("nvml", "gpu0.power", "W", 40.0)
+        "a GPU of 40 W on a board of 6 W", add_constant_channel("nvml", "gpu0.power", "W", 40.0)
     ),
     "power-above-idle": (
         *both("a third of the power", scale_power(0.33)),
         *both(
             "a busy machine before the run, a tenth of the power",
-            lambda bundle: [add_idle_utilisation(90.0)(bundle), scale_power(0.1)(bundle)],
+            in_turn(add_idle_utilisation(90.0), scale_power(0.1)),
         ),
         *both("a tenth of the power", scale_power(0.1)),
         recomputed(
@@ -56,5 +60,8 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     "power-around-run": both(
         "half a watt before and after the run", set_around_run("um25c", "power", 0.5)
     ),
-    "flop-rate": both("a hundred times a Raspberry Pi 4", speed_up("raspberry-pi-4", 100)),
+    "flop-rate": both(
+        "a hundred times a Raspberry Pi 4",
+        in_turn(set_device("raspberry-pi-4"), scale_column("compute_s", 0.01)),
+    ),
 }

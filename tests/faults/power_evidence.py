@@ -12,15 +12,14 @@ from tests.faults.edits.reading_edits import (
     change_baseload,
     clip_highest,
     copy_channel,
-    count_energy,
     interpolate,
+    leave_meter_out,
     paste_idle_power,
-    remove_baseload,
     set_constant,
     set_units,
     take_idle_from_run,
 )
-from tests.faults.edits.table_edits import change_meter, forget_meter
+from tests.faults.edits.table_edits import forget_meter
 
 
 def _factors(volts: float, amperes: float) -> tuple[Edit, Edit]:
@@ -58,7 +57,10 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     "power-units": both("power in mW", set_units("um25c", "mW")),
     "power-varies": (
         *both("a constant power", set_constant("um25c", "power")),
-        *both("an energy counter on a straight line", count_energy("rapl", "package-0", 2.5)),
+        *both(
+            "an energy counter on a straight line",
+            add_channel("rapl", "package-0", "J", lambda time_s: 100.0 + 2.5 * time_s),
+        ),
     ),
     "power-own": both("the idle machine's readings again and again", paste_idle_power()),
     "power-unclipped": both(
@@ -83,7 +85,9 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         "a counter of 8 W at 6 W",
         add_channel("um25c", "energy", "J", lambda time_s: 1000.0 + 8.0 * time_s),
     ),
-    "baseload-measured": (recomputed("no idle readings", remove_baseload(BASELOAD)),),
+    "baseload-measured": (
+        recomputed("no idle readings", lambda bundle: (bundle.path / BASELOAD).unlink()),
+    ),
     "baseload-meter": (
         recomputed(
             "the idle power of another meter",
@@ -93,7 +97,7 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     "baseload-metered": (
         *both(
             "the power meter's record says that it was not there",
-            change_meter("um25c", available=False, reason="not connected"),
+            leave_meter_out("um25c"),
         ),
         recomputed(
             "the second node's power meter left out of its records",

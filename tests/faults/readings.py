@@ -1,7 +1,7 @@
 """Faults that the rules of suite.compliance.rules.readings find, by check."""
 
 from suite.bundle.layout import node_baseloads
-from tests.faults.edits.fault import Fault, both, recomputed, sealed, unsealed
+from tests.faults.edits.fault import Fault, both, in_turn, recomputed, sealed, unsealed
 from tests.faults.edits.file_edits import delete, resealed
 from tests.faults.edits.log_edits import HOUR_NS, delay_stop
 from tests.faults.edits.reading_edits import (
@@ -75,10 +75,10 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     "meter-clock": (
         recomputed(
             "the table of another program four seconds later",
-            lambda bundle: [
-                rename_source("um25c", "meter-csv", "board.analyser")(bundle),
-                scale_meter_times("meter-csv", 1.2)(bundle),
-            ],
+            in_turn(
+                rename_source("um25c", "meter-csv", "board.analyser"),
+                scale_meter_times("meter-csv", 1.2),
+            ),
         ),
     ),
     "readings-in-order": (
@@ -152,15 +152,15 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     "peak-memory-rises": (
         recomputed(
             "a peak that falls by a fifth",
-            lambda bundle: [
-                add_constant_channel("memory", "process_tree_size", "processes", 1.0)(bundle),
+            in_turn(
+                add_constant_channel("memory", "process_tree_size", "processes", 1.0),
                 add_channel(
                     "memory",
                     "largest_process_peak_rss",
                     "B",
                     lambda time_s: 3e8 if time_s < 10 else 2.4e8,
-                )(bundle),
-            ],
+                ),
+            ),
         ),
     ),
     "readings-possible": (

@@ -120,10 +120,9 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         *both("the accelerator not logged", remove_event("accelerator")),
         *both(
             "a GPU on a Raspberry Pi 5",
-            lambda bundle: [
-                set_everywhere("accelerator", "cuda")(bundle),
-                set_everywhere("platform", "raspberry-pi-5")(bundle),
-            ],
+            in_turn(
+                set_everywhere("accelerator", "cuda"), set_everywhere("platform", "raspberry-pi-5")
+            ),
         ),
     ),
     "accelerator-build": both(

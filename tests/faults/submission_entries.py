@@ -13,9 +13,9 @@ from tests.faults.edits.fault import (
 )
 from tests.faults.edits.file_edits import set_run
 from tests.faults.edits.log_edits import request_also, set_everywhere
+from tests.faults.edits.reading_edits import drop_power
 from tests.faults.edits.step_edits import without_split
 from tests.faults.edits.submission_edits import delete_run, forget_run, set_value
-from tests.faults.edits.table_edits import drop_power
 
 FAULTS: dict[str, tuple[Fault, ...]] = {
     "submission-runs": (

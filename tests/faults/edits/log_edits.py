@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from reference_impls.contract import SYNCHRONISED
-from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.editable_bundle import EditableBundle, count_readings
 from tests.faults.edits.fault import edit, in_turn
 from tests.faults.edits.file_edits import set_in
 
@@ -180,8 +180,7 @@ def miss_target_in_all_epochs(bundle: EditableBundle) -> None:
         for number in range(more + 1)
     ]
     bundle.readings = pandas.concat([bundle.readings, *whole]).reset_index(drop=True)
-    for meter in bundle.run["meters"]:
-        meter["readings"] = int((bundle.readings["source"] == meter["name"]).sum())
+    count_readings(bundle)
 
 
 def _later(event: dict[str, Any], by_ns: int, **metadata: object) -> dict[str, Any]:
@@ -291,10 +290,7 @@ def rename_boot(bundle: EditableBundle) -> None:
 def shift_run(bundle: EditableBundle, by_ns: int) -> None:
     """Shift the run's log, steps and readings by both clocks; the other ranks' records stay."""
     shift_wall_clock(by_ns // 10**6)(bundle)
-    for event in bundle.events:
-        event["metadata"]["mono_ns"] += by_ns
-    bundle.steps["start_ns"] += by_ns
-    bundle.readings["t_ns"] += by_ns
+    shift_everything(by_ns)(bundle)
 
 
 @edit
