@@ -2,7 +2,8 @@
 
 ``tests/faults/<subject>.py`` has those of the rules in ``suite/compliance/rules/<subject>.py``, by
 the id of the check that must find them, ``tests/extensions/<kind>/faults.py`` those of an
-extension's; they are found by being there. ``edits`` has the changes that they are made of.
+extension's; they are found by being there. Those of the checks of ``records``, which judge several
+kinds of folders, stand with each kind. ``edits`` has the changes that they are made of.
 """
 
 import importlib

@@ -1,4 +1,4 @@
-"""Faults that the rules of suite.compliance.rules.attached find, by rule."""
+"""Faults that the rules of suite.compliance.rules.attached find, by check."""
 
 from tests.faults.edits.attached_edits import (
     another_trace,

@@ -1,4 +1,4 @@
-"""Faults that the rules of suite.compliance.rules.audits find, by rule."""
+"""Faults that the rules of suite.compliance.rules.audits find, by check."""
 
 from tests.faults.edits.audit_edits import add_audit
 from tests.faults.edits.fault import Fault, of_submission

@@ -1,33 +1,39 @@
-"""Faults that the rules of suite.compliance.rules.course find, by rule."""
+"""Faults that the rules of suite.compliance.rules.course find, by check."""
 
 from suite.compliance.rules.course import ONCE_IN_ORDER, PER_EPOCH
 from tests.faults.edits.fault import Fault, both, recomputed, sealed, unsealed
-from tests.faults.edits.file_edits import change_lines, drop_line, resealed, set_run
+from tests.faults.edits.file_edits import change_lines, drop_line, resealed
 from tests.faults.edits.log_edits import (
     EPOCHS,
     HOUR_NS,
+    add_steps_logged,
     remove_clock,
     remove_epoch,
     remove_epoch_events,
     remove_event,
     repeat_event,
+    repeat_event_before,
     repeat_event_first,
     scale_run_time,
     set_boot,
     set_metadata,
+    set_request,
     shift_event,
-    step_wall_clock,
     stop_early,
     stop_early_in_order,
     swap_events,
 )
+from tests.faults.edits.rank_log_edits import reboot_rank, shift_rank
 from tests.faults.edits.table_edits import (
     PARTS,
+    drop_rank,
     drop_step,
+    rename_rank,
     repeat_step,
     scale_column,
     set_cell,
     set_cell_of_rank,
+    shrink_share,
     swap_first_steps,
 )
 
@@ -80,6 +86,16 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
             stop_early_in_order(),
         ),
     ),
+    "evaluations-in-order": (
+        *(
+            fault
+            for number in EPOCHS
+            for key in ("eval_start", "eval_stop")
+            for fault in both(f"{key} {number + 1} taken out", remove_event(key, number))
+        ),
+        sealed("an accuracy twice", repeat_event("eval_accuracy")),
+        sealed("another accuracy at the end", repeat_event_before("eval_accuracy", "run_stop")),
+    ),
     "log-clock": (
         *both("run_stop one second after run_start", stop_early()),
         *(
@@ -95,21 +111,16 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         ),
         sealed("another boot from the second epoch on", set_boot("epoch_start", 1)),
     ),
-    "wall-clock": (
-        sealed("the wall clock steps by an hour", step_wall_clock(3_600_000)),
-        sealed("the wall clock steps back by a minute", step_wall_clock(-60_000)),
-        sealed("the wall clock runs twice as fast", scale_run_time(wall=2.0)),
-        sealed(
-            "closed before it began",
-            set_run(
-                "closed_later",
-                {
-                    "by": "suite finish",
-                    "time_ms": 1,
-                    "suite_version": "0.2.0",
-                    "reason": "cut off",
-                },
-            ),
+    "ranks-clock": (
+        recomputed(
+            "another boot of rank 1 from its second epoch on",
+            reboot_rank(1, "epoch_stop"),
+            ranks=2,
+        ),
+        recomputed(
+            "rank 1's run_stop an hour earlier",
+            shift_rank(1, "run_stop", -3600 * 10**9),
+            ranks=2,
         ),
     ),
     "steps-complete": (
@@ -125,6 +136,14 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
             for column, value in CELLS
             for fault in both(f"{column} = {value} in one step", set_cell(column, 20, value))
         ),
+    ),
+    "ranks-complete": (
+        *both("a step of rank 1 in a run of one rank", set_cell("rank", 20, 1)),
+        *both("rank 1 left out of the steps", drop_rank(1), ranks=2),
+        recomputed("rank 1's steps as rank 2's", rename_rank(1, 2), ranks=2),
+        *both("rank 1 took less than its share", shrink_share(1), ranks=2),
+        recomputed("1 rank requested", set_request("parallel.ranks", 1), ranks=2),
+        *both("3 ranks requested", set_request("parallel.ranks", 3), ranks=2),
     ),
     "steps-in-time": (
         *(
@@ -152,6 +171,23 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         ),
         recomputed(
             "an hour in a step of rank 1", set_cell_of_rank(1, "compute_s", 3600.0), ranks=2
+        ),
+    ),
+    "epoch-ends": (
+        *(
+            fault
+            for number in EPOCHS
+            for fault in both(f"epoch {number + 1} counts a step more", add_steps_logged(number, 1))
+        ),
+        sealed("epoch 2 counts a step less", add_steps_logged(1, -1)),
+        *(
+            fault
+            for number in EPOCHS
+            for late_ms in (50, -50)
+            for fault in both(
+                f"epoch {number + 1} ends {late_ms} ms later",
+                shift_event("epoch_stop", number, late_ms * 10**6),
+            )
         ),
     ),
 }

@@ -1,16 +1,16 @@
-"""Faults that the rules of suite.compliance.rules.data find, by rule."""
+"""Faults that the rules of suite.compliance.rules.data find, by check."""
 
 from collections.abc import Callable
 from typing import Any
 
 from suite.bundle.data_record import DATA
-from suite.bundle.node_records import NODES
 from suite.compliance.rules.data import IN_MEMORY
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import Fault, both, in_turn, recomputed, unsealed
-from tests.faults.edits.file_edits import change_file, delete, resealed
+from tests.faults.edits.file_edits import change_file, delete, resealed, set_node
 from tests.faults.edits.log_edits import set_everywhere
-from tests.faults.edits.table_edits import empty_cache, hold_channel, keep_cache_full
+from tests.faults.edits.reading_edits import scale_readings, set_constant
+from tests.faults.edits.table_edits import empty_cache
 
 SIZES = (
     ("data.train_samples", 30_000),
@@ -30,13 +30,6 @@ def _other_digest(content: Any) -> None:
 
 def _in_memory(bundle: EditableBundle) -> None:
     bundle.system["storage_medium"] = IN_MEMORY
-
-
-def _warm(bundle: EditableBundle) -> None:
-    change_file(
-        NODES,
-        lambda values: values["nodes"][1].update(page_cache={"asked": "cold", "is_cold": False}),
-    )(bundle)
 
 
 def _later(seconds: float) -> Callable[[Any], None]:
@@ -84,18 +77,27 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         for fault in both(f"digests {name}", change_file(DATA, _later(seconds)))
     ),
     "cache-as-recorded": (
-        recomputed("the cache said to be emptied, all data in memory", keep_cache_full()),
+        recomputed(
+            "the cache said to be emptied, all data in memory",
+            in_turn(
+                scale_readings("page-cache", "", 0.0, plus=1.0),
+                set_everywhere("cache_cleared", True),
+            ),
+        ),
         *both(
             "the cache said to be emptied of data in a file system in memory",
             in_turn(set_everywhere("cache_cleared", True), _in_memory),
         ),
         recomputed(
             "the cache said to be emptied, no byte read",
-            hold_channel("disk", "read_bytes", cache_cleared=True),
+            in_turn(set_constant("disk", "read_bytes"), set_everywhere("cache_cleared", True)),
         ),
         recomputed(
             "the cache said to be emptied, and that of the second node not",
-            in_turn(set_everywhere("cache_cleared", True), _warm),
+            in_turn(
+                set_everywhere("cache_cleared", True),
+                set_node(1, page_cache={"asked": "cold", "is_cold": False}),
+            ),
             ranks=2,
         ),
     ),

@@ -1,18 +1,20 @@
-"""Faults that the rules of suite.compliance.rules.disclosures find, by rule."""
+"""Faults that the rules of suite.compliance.rules.disclosures find, by check."""
 
-from suite.bundle.node_records import NODES
-from tests.faults.edits.fault import Fault, both, sealed, unsealed
+from suite.submission.declaration import NAME
+from tests.faults.edits.fault import Fault, both, of_submission, sealed, unsealed
 from tests.faults.edits.file_edits import (
     append,
-    change_file,
     change_lines,
     rechained,
     replace_in_line,
     resealed,
+    set_link,
+    set_node,
     set_run,
     set_system,
 )
 from tests.faults.edits.log_edits import set_event, set_request
+from tests.faults.edits.submission_edits import set_value
 
 
 def _of_output(name: str, line: str) -> tuple[str, bytes]:
@@ -59,6 +61,16 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
             ),
         ),
     ),
+    "submission-names-nobody": (
+        of_submission(
+            "an e-mail address in the notes",
+            set_value(NAME, "notes", "questions to jane.doe@example.org"),
+        ),
+        of_submission(
+            "a private repository",
+            set_value(NAME, "code.address", "ssh://jane@192.168.1.9/home/jane/suite.git"),
+        ),
+    ),
     "paths-relative": (
         *both("the output's own path", set_request("output_directory", "/mnt/runs/one")),
         *both("the data's own path", set_request("data.directory", "/data/mnist")),
@@ -74,22 +86,17 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     "nodes-labelled": (
         sealed(
             "a host's name",
-            change_file(
-                NODES,
-                lambda values: values["nodes"][1].update(host="janes-pi", node="janes-pi"),
-            ),
+            set_node(1, host="janes-pi", node="janes-pi"),
             ranks=2,
         ),
         sealed(
             "the labels exchanged",
-            change_file(NODES, lambda values: values["nodes"][1].update(host="node0x")),
+            set_node(1, host="node0x"),
             ranks=2,
         ),
         sealed(
             "a link's address",
-            change_file(
-                NODES, lambda values: values["nodes"][0]["link"].update(address="10.0.0.1")
-            ),
+            set_link(0, address="10.0.0.1"),
             ranks=2,
         ),
         *both(

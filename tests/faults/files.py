@@ -1,6 +1,8 @@
-"""Faults that the rules of suite.compliance.rules.files find, by rule."""
+"""Faults that the rules of suite.compliance.rules.files find, by check."""
 
+from reference_impls.contract import log_name
 from suite.bundle import layout
+from suite.bundle.layout import node_baseloads, node_tables
 from tests.faults.edits.fault import Fault, sealed, unsealed
 from tests.faults.edits.file_edits import append, copy_file, nest_folders, resealed
 
@@ -27,6 +29,18 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         sealed(
             "a file of an editor",
             lambda bundle: (bundle.path / "run.json~").write_text("{}", encoding="utf-8"),
+        ),
+    ),
+    "ranks-files": (
+        unsealed("a log of a third rank", resealed(copy_file(log_name(1), log_name(2))), ranks=2),
+        unsealed(
+            "readings of a third node",
+            resealed(copy_file(node_tables(1)[0], node_tables(2)[0])),
+            ranks=2,
+        ),
+        unsealed(
+            "a baseload of a second node in a run of one",
+            resealed(append(node_baseloads(1)[0], b"x")),
         ),
     ),
 }

@@ -1,7 +1,6 @@
-"""Faults that the rules of suite.compliance.rules.integrity find, by rule."""
+"""Faults that the rules of suite.compliance.rules.integrity find, by check."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from suite.bundle.layout import (
     BASELOAD,
@@ -32,7 +31,7 @@ from tests.faults.edits.file_edits import (
     scale,
     set_system,
 )
-from tests.faults.edits.log_edits import LOGGED, remove_event, set_boot, set_event, set_request
+from tests.faults.edits.log_edits import set_boot
 
 FIGURES = (
     "time_to_epoch_s",
@@ -62,36 +61,6 @@ EPOCH_FIGURES = ("end_to_end_s", "mean_loss", "eval_accuracy", "energy_j", "samp
 COUNTS = ("phases.run.stop_ns", "phases.run.events.page_faults.count", "phases.init.start_ns")
 
 
-OTHER_VALUES: dict[str, Any] = {
-    "workload": "resnet18",
-    "division": "open",
-    "organization": "globex",
-    "platform": "orin",
-    "framework": "tensorflow",
-    "model": "lenet4",
-    "data.name": "digits",
-    "seed": 77,
-    "global_batch_size": 64,
-    "optimizer.name": "adam",
-    "optimizer.base_learning_rate": 0.01,
-    "optimizer.momentum": 0.5,
-    "optimizer.weight_decay": 0.1,
-    "optimizer.schedule": "constant",
-    "initial_weights": "zeros",
-    "parallel.collective": "native",
-    "epochs": 5,
-    "target_accuracy": 0.5,
-    "data.train_samples": 50_000,
-    "data.eval_samples": 5_000,
-    "cache_cleared": True,
-}
-"""Another value for everything that the log repeats of the request."""
-
-
-CHOOSES_RULES = ("division", "workload")
-"""Changed in the request alone, these change which rules apply."""
-
-
 def _line_faults() -> Iterator[Fault]:
     """Edited and dropped lines of the log; the manifest is made to fit, the chain is not."""
     for key in ("seed", "run_start", "epoch_stop", "eval_accuracy", "run_stop"):
@@ -106,15 +75,6 @@ def _line_faults() -> Iterator[Fault]:
     yield unsealed(
         "a line's chain value taken out", resealed(change_lines("log.txt", remove_chain))
     )
-
-
-def _logged_value_faults() -> Iterator[Fault]:
-    """Every value that log and request share, changed in one of them, or not logged."""
-    for name, value in OTHER_VALUES.items():
-        if name not in CHOOSES_RULES:
-            yield sealed(f"{name} in the request only", set_request(name, value))
-        yield sealed(f"{LOGGED[name]} in the log only", set_event(LOGGED[name], value=value))
-        yield sealed(f"{LOGGED[name]} not in the log", remove_event(LOGGED[name]))
 
 
 def _figure_faults() -> Iterator[Fault]:
@@ -210,5 +170,4 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         ),
         sealed("another boot everywhere in the log", set_boot("submission_benchmark")),
     ),
-    "log-agrees-with-request": tuple(_logged_value_faults()),
 }

@@ -1,16 +1,15 @@
-"""Faults that the rules of suite.compliance.rules.log_form find, by rule."""
+"""Faults that the rules of suite.compliance.rules.log_form find, by check."""
 
 from reference_impls.definitions import POINT
 from tests.faults.edits.fault import Fault, both, recomputed, sealed
 from tests.faults.edits.log_edits import (
-    HOUR_NS,
     add_point,
+    build_at_once,
+    delay_epochs,
     delay_later_events,
     delay_start,
-    freeze_wall_clock,
     repeat_event,
     set_event,
-    shift_everything,
 )
 
 FAULTS: dict[str, tuple[Fault, ...]] = {
@@ -26,17 +25,14 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         *both("a line of another program", set_event("epoch_stop", namespace="mlperf")),
         sealed("a line without a namespace", set_event("seed", namespace=None)),
     ),
-    "log-keys-own": both("weights that were loaded", add_point("weights_loaded", "/data/lenet.pt")),
     "log-event-types": (
         *both("an epoch's start as a point in time", set_event("epoch_start", 1, event_type=POINT)),
         *both("the seed as the end of an interval", set_event("seed", event_type="INTERVAL_END")),
         sealed("run_stop without a type", set_event("run_stop", event_type=None)),
     ),
-    "log-clocks-run": (
-        *both("all events in the same second", freeze_wall_clock()),
-        *both("the run before the boot", shift_everything(-HOUR_NS)),
-    ),
+    "log-keys-own": both("weights that were loaded", add_point("weights_loaded", "/data/lenet.pt")),
     "initialisation-capped": both("40 minutes of initialisation", delay_start(2400)),
+    "initialisation-takes": both("init_start right before init_stop", build_at_once()),
     "time-accounted": (
         recomputed(
             "eight seconds before the second epoch", delay_later_events("epoch_start", 1, 8)
@@ -45,4 +41,5 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
             "eight seconds before the last evaluation", delay_later_events("eval_start", 2, 8)
         ),
     ),
+    "no-pause": both("a second before every epoch", delay_epochs(10**9)),
 }

@@ -1,6 +1,7 @@
-"""Faults that the rules of suite.compliance.rules.meters find, by rule."""
+"""Faults that the rules of suite.compliance.rules.meters find, by check."""
 
-from tests.faults.edits.fault import Edit, Fault, both, in_turn, recomputed
+from suite.catalog.meter_choice import LEFT_OUT
+from tests.faults.edits.fault import Edit, Fault, both, in_turn, recomputed, sealed
 from tests.faults.edits.file_edits import set_system
 from tests.faults.edits.log_edits import set_everywhere
 from tests.faults.edits.reading_edits import (
@@ -9,13 +10,11 @@ from tests.faults.edits.reading_edits import (
     hurry_meters,
     leave_meter_out,
     read_twice_as_often,
-    round_reading_times,
     scale_longest_gaps,
     scale_meter_times,
     set_meter,
-    shift_end,
 )
-from tests.faults.edits.table_edits import rename_source
+from tests.faults.edits.table_edits import change_second_node
 
 
 def _unread(name: str) -> Edit:
@@ -49,11 +48,6 @@ METERS = ("um25c", "cpu", "counters")
 
 
 FAULTS: dict[str, tuple[Fault, ...]] = {
-    "meter-available": tuple(
-        fault
-        for name in METERS
-        for fault in both(f"{name} said to be absent", set_meter(name, available=False))
-    ),
     "meter-periods": (
         *(
             fault
@@ -65,6 +59,13 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     "meter-jitter": (
         *both("a third of a second of jitter", set_meter("um25c", jitter_s=0.3)),
         *both("a second of jitter", set_meter("cpu", jitter_s=1.0)),
+    ),
+    "meter-schedule": (
+        recomputed("all times of the kernel's meters a tenth shorter", hurry_meters(0.9)),
+        *both(
+            "a clock of 400 MHz between the readings of 1.4 GHz",
+            read_twice_as_often("cpu", "frequency.core1", 0.4 / 1.4),
+        ),
     ),
     "meter-own-schedule": (
         *both("a plug's period of a USB meter", set_meter("um25c", period_s=1.0)),
@@ -79,24 +80,11 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     "meter-stated-gaps": (
         recomputed("longer gaps in all records than in the readings", scale_longest_gaps(1.01)),
     ),
-    "meter-failures": both(
-        "a hundred failures of a meter with all readings",
-        set_meter("cpu", failures=100, last_error="timed out"),
-    ),
-    "meter-schedule": (
-        recomputed("all times of the kernel's meters a tenth shorter", hurry_meters(0.9)),
-        *both(
-            "a clock of 400 MHz between the readings of 1.4 GHz",
-            read_twice_as_often("cpu", "frequency.core1", 0.4 / 1.4),
-        ),
-    ),
-    "meter-clock": (
+    "nodes-throughout": (
         recomputed(
-            "the table of another program four seconds later",
-            lambda bundle: [
-                rename_source("um25c", "meter-csv", "board.analyser")(bundle),
-                scale_meter_times("meter-csv", 1.2)(bundle),
-            ],
+            "the second node's readings end after ten seconds",
+            change_second_node(lambda rows: rows[rows["t_ns"] < rows["t_ns"].min() + 10**10]),
+            ranks=2,
         ),
     ),
     "meter-cost": both("meters that cost nothing", free_meters()),
@@ -128,11 +116,11 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
             in_turn(leave_meter_out("page-cache"), set_everywhere("cache_cleared", True)),
         ),
     ),
-    "readings-end": (
-        *both("power readings ten seconds later", shift_end(10.0, "um25c")),
-        *both("all readings ten seconds later", shift_end(10.0)),
-    ),
-    "readings-clock": (
-        recomputed("all readings at whole half seconds", round_reading_times(500_000_000)),
+    "meters-chosen": (
+        *both("the CPU meter left out", set_meter("cpu", reason=LEFT_OUT)),
+        sealed(
+            "the CPU meter left out, without readings",
+            set_meter("cpu", reason=LEFT_OUT, available=False, readings=0),
+        ),
     ),
 }

@@ -1,36 +1,49 @@
-"""Faults that the rules of suite.compliance.rules.plausibility find, by rule."""
+"""Faults that the rules of suite.compliance.rules.plausibility find, by check."""
 
-from tests.faults.edits.fault import Fault, both, recomputed, sealed
-from tests.faults.edits.file_edits import set_system
+from tests.faults.edits.fault import Fault, both, in_turn, recomputed
 from tests.faults.edits.log_edits import set_device
-from tests.faults.edits.power_mode_edits import claim_orin_on_raspberry_pi
-from tests.faults.edits.reading_edits import add_idle_utilisation
+from tests.faults.edits.reading_edits import (
+    add_constant_channel,
+    add_idle_utilisation,
+    set_around_run,
+    set_values,
+)
 from tests.faults.edits.table_edits import (
     change_second_node,
-    overload,
     scale_column,
     scale_power,
     scale_unit,
-    set_cell,
-    speed_up,
 )
 
 FAULTS: dict[str, tuple[Fault, ...]] = {
     "power-possible": (
         *both("hardly any power", scale_power(0.001)),
         *both("power with the wrong sign", scale_power(-1)),
-        *both("90 W through a Jetson Nano", overload("nano", 15.0)),
+        *both("90 W through a Jetson Nano", in_turn(set_device("nano"), scale_power(15.0))),
         recomputed(
             "the second node's power with the wrong sign",
             change_second_node(scale_unit("W", -1)),
             ranks=2,
         ),
     ),
+    "power-plausible": (
+        *both(
+            "every ninth reading negative",
+            set_values("um25c", "power", 9, lambda value: -value),
+        ),
+        *both(
+            "every ninth reading a thousandfold",
+            set_values("um25c", "power", 9, lambda value: 1000 * value),
+        ),
+    ),
+    "whole-above-part": both(
+        "a GPU of 40 W on a board of 6 W", add_constant_channel("nvml", "gpu0.power", "W", 40.0)
+    ),
     "power-above-idle": (
         *both("a third of the power", scale_power(0.33)),
         *both(
             "a busy machine before the run, a tenth of the power",
-            lambda bundle: [add_idle_utilisation(90.0)(bundle), scale_power(0.1)(bundle)],
+            in_turn(add_idle_utilisation(90.0), scale_power(0.1)),
         ),
         *both("a tenth of the power", scale_power(0.1)),
         recomputed(
@@ -44,26 +57,11 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
             ranks=2,
         ),
     ),
-    "flop-rate": both("a hundred times a Raspberry Pi 4", speed_up("raspberry-pi-4", 100)),
-    "losses-possible": (
-        *(
-            fault
-            for value in (float("nan"), float("inf"), -1.0)
-            for fault in both(f"a loss of {value}", set_cell("loss", 20, value))
-        ),
-        *both("one loss for all steps", scale_column("loss", 0, 2.3)),
-        *both("losses of a trained model", scale_column("loss", 0.1)),
-        *both("losses ten times as large", scale_column("loss", 10)),
+    "power-around-run": both(
+        "half a watt before and after the run", set_around_run("um25c", "power", 0.5)
     ),
-    "machine-fits-profile": (
-        sealed("a Raspberry Pi's device tree as an Orin", claim_orin_on_raspberry_pi),
-        *(
-            sealed(f"{name} = {value!r} in system.json", set_system(name, value))
-            for name, value in (("cpu_cores", 0), ("memory_size_bytes", "much"))
-        ),
-        *(
-            sealed(f"as the device {device}", set_device(device))
-            for device in ("orin", "raspberry-pi-5", "nano", "no-such-device")
-        ),
+    "flop-rate": both(
+        "a hundred times a Raspberry Pi 4",
+        in_turn(set_device("raspberry-pi-4"), scale_column("compute_s", 0.01)),
     ),
 }

@@ -1,4 +1,4 @@
-"""Faults that the rules of suite.compliance.rules.preconditions find, by rule."""
+"""Faults that the rules of suite.compliance.rules.preconditions find, by check."""
 
 from reference_impls.contract import log_name
 from suite.bundle.layout import COUNTERS, MANIFEST, RUN, STEPS, SUMMARY, SYSTEM

@@ -1,8 +1,9 @@
-"""Faults that the rules of suite.compliance.rules.ranks find, by rule."""
+"""Faults that the rules of suite.compliance.rules.ranks find, by check."""
 
 from collections.abc import Iterator
 
 from reference_impls.contract import log_name
+from suite.compliance.rules.ranks import COMPARED
 from tests.faults.edits.fault import Fault, both, of_first_run, recomputed, sealed, unsealed
 from tests.faults.edits.file_edits import (
     change_lines,
@@ -17,10 +18,9 @@ from tests.faults.edits.log_edits import (
     add_correct,
     reverse_chain_heads,
     set_metadata,
-    set_request,
     shift_clock_offset,
 )
-from tests.faults.edits.table_edits import drop_rank, rename_rank, set_cell, shrink_share
+from tests.faults.edits.rank_log_edits import remove_of_rank, set_in_all_logs, set_of_rank
 
 OTHER_LOG = log_name(1)
 
@@ -62,13 +62,40 @@ def _rewritten_faults() -> Iterator[Fault]:
 
 
 FAULTS: dict[str, tuple[Fault, ...]] = {
-    "ranks-complete": (
-        *both("a step of rank 1 in a run of one rank", set_cell("rank", 20, 1)),
-        *both("rank 1 left out of the steps", drop_rank(1), ranks=2),
-        recomputed("rank 1's steps as rank 2's", rename_rank(1, 2), ranks=2),
-        *both("rank 1 took less than its share", shrink_share(1), ranks=2),
-        recomputed("1 rank requested", set_request("parallel.ranks", 1), ranks=2),
-        *both("3 ranks requested", set_request("parallel.ranks", 3), ranks=2),
-    ),
     "ranks-agree": tuple(_rewritten_faults()),
+    "ranks-results": (
+        recomputed(
+            "rank 1's second accuracy lower",
+            set_of_rank(1, "eval_accuracy", 0.97, 1, correct=9700),
+            ranks=2,
+        ),
+        recomputed(
+            "rank 1's status 'aborted'",
+            set_of_rank(1, "run_stop", None, status="aborted"),
+            ranks=2,
+        ),
+        recomputed(
+            "rank 1 without its second evaluation",
+            remove_of_rank(1, "eval_accuracy", 1),
+            ranks=2,
+        ),
+        recomputed(
+            "rank 1 counts a step less in epoch 2",
+            set_of_rank(1, "epoch_stop", None, 1, steps=468),
+            ranks=2,
+        ),
+    ),
+    "ranks-admitted": (
+        *(
+            recomputed(
+                f"other {kind} on rank 1",
+                set_of_rank(1, "admission", {**dict.fromkeys(COMPARED, "0" * 64), kind: "1" * 64}),
+                ranks=2,
+            )
+            for kind in COMPARED
+        ),
+        recomputed("no admission of rank 1", remove_of_rank(1, "admission"), ranks=2),
+        recomputed("no admission of rank 0", remove_of_rank(0, "admission"), ranks=2),
+        recomputed("no digests admitted", set_in_all_logs("admission", None), ranks=2),
+    ),
 }

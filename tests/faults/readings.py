@@ -1,17 +1,28 @@
-"""Faults that the rules of suite.compliance.rules.readings find, by rule."""
+"""Faults that the rules of suite.compliance.rules.readings find, by check."""
 
 from suite.bundle.layout import node_baseloads
-from tests.faults.edits.fault import Fault, both, recomputed, sealed, unsealed
-from tests.faults.edits.file_edits import delete, resealed, set_system
+from tests.faults.edits.fault import Fault, both, in_turn, recomputed, sealed, unsealed
+from tests.faults.edits.file_edits import delete, resealed
 from tests.faults.edits.log_edits import HOUR_NS, delay_stop
-from tests.faults.edits.reading_edits import count_written
+from tests.faults.edits.reading_edits import (
+    add_channel,
+    add_constant_channel,
+    count_written,
+    round_reading_times,
+    scale_meter_times,
+    scale_readings,
+    set_meter,
+    shift_end,
+)
 from tests.faults.edits.table_edits import (
     SECOND_NODE,
     a_day_earlier,
     change_second_node,
+    copy_first_node,
     drop_reading,
     insert_reading,
     read_at_one_time,
+    rename_source,
     scale_unit,
     set_reading,
     set_unit,
@@ -57,6 +68,19 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
             ranks=2,
         ),
     ),
+    "readings-end": (
+        *both("power readings ten seconds later", shift_end(10.0, "um25c")),
+        *both("all readings ten seconds later", shift_end(10.0)),
+    ),
+    "meter-clock": (
+        recomputed(
+            "the table of another program four seconds later",
+            in_turn(
+                rename_source("um25c", "meter-csv", "board.analyser"),
+                scale_meter_times("meter-csv", 1.2),
+            ),
+        ),
+    ),
     "readings-in-order": (
         *(
             fault
@@ -66,6 +90,17 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         recomputed(
             "the second node's readings backwards",
             change_second_node(lambda rows: rows.iloc[::-1]),
+            ranks=2,
+        ),
+    ),
+    "readings-clock": (
+        recomputed("all readings at whole half seconds", round_reading_times(500_000_000)),
+    ),
+    "nodes-read-apart": (
+        recomputed("the first node's readings as the second's", copy_first_node(), ranks=2),
+        recomputed(
+            "the first node's baseload as the second's",
+            copy_first_node(node_baseloads(1)[0]),
             ranks=2,
         ),
     ),
@@ -88,6 +123,15 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         ),
         unsealed("all readings of the second node lost", resealed(delete(SECOND_NODE)), ranks=2),
     ),
+    "meter-available": tuple(
+        fault
+        for name in SOURCES
+        for fault in both(f"{name} said to be absent", set_meter(name, available=False))
+    ),
+    "meter-failures": both(
+        "a hundred failures of a meter with all readings",
+        set_meter("cpu", failures=100, last_error="timed out"),
+    ),
     "counters-never-fall": (
         *(
             fault
@@ -105,6 +149,20 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
             ranks=2,
         ),
     ),
+    "peak-memory-rises": (
+        recomputed(
+            "a peak that falls by a fifth",
+            in_turn(
+                add_constant_channel("memory", "process_tree_size", "processes", 1.0),
+                add_channel(
+                    "memory",
+                    "largest_process_peak_rss",
+                    "B",
+                    lambda time_s: 3e8 if time_s < 10 else 2.4e8,
+                ),
+            ),
+        ),
+    ),
     "readings-possible": (
         *(
             fault
@@ -118,15 +176,15 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
             ranks=2,
         ),
     ),
-    "readings-fit-machine": (
-        *(
-            sealed(f"{name} = {value} in system.json", set_system(name, value))
-            for name, value in (("cpu_cores", 64), ("memory_size_bytes", 10**6))
-        ),
-        *both(
-            "more memory in use than there is",
-            set_reading("memory", "process_tree_rss", 4, 1e15),
-        ),
+    "counts-whole": both(
+        "halves of page faults", scale_readings("counters", "page_faults", 1.0, plus=0.5)
+    ),
+    "silicon-possible": tuple(
+        recomputed(
+            f"{value:g} degrees",
+            add_constant_channel("temperature", "cpu-thermal", "degC", value),
+        )
+        for value in (-300.0, 51234.0)
     ),
     "readings-gaps": (
         *(

@@ -1,4 +1,4 @@
-"""Faults that the rules of suite.compliance.rules.recomputation find, by rule."""
+"""Faults that the rules of suite.compliance.rules.recomputation find, by check."""
 
 from suite.compliance.rules.recomputation import EVENT
 from tests.faults.edits.fault import Fault, both, in_turn, recomputed

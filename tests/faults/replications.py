@@ -1,4 +1,4 @@
-"""Faults that the rules of suite.compliance.rules.replications find, by rule."""
+"""Faults of replications, by check: those of suite.compliance.rules.replications and .records."""
 
 from typing import Any
 
@@ -38,6 +38,10 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         of_replication("a fresh run lost", lose_run(2)),
         of_replication("no manifest", lambda folder: (folder / MANIFEST).unlink()),
     ),
+    "replication-maker": (
+        resealed("another organization", change_replication(_other_maker)),
+        resealed("originals that began later", change_replication(_later_originals)),
+    ),
     "record-recomputes": (
         resealed("a verdict changed", change_replication(_confirm)),
         resealed("the fresh runs' times halved in the record", change_replication(_halve_fresh)),
@@ -47,9 +51,5 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         resealed("another schema", change_replication(lambda content: content.update(schema=9))),
         resealed("no original", change_replication(lambda content: content.update(originals=[]))),
         resealed("a fresh run with half the times", halve_fresh_times(2)),
-    ),
-    "replication-maker": (
-        resealed("another organization", change_replication(_other_maker)),
-        resealed("originals that began later", change_replication(_later_originals)),
     ),
 }

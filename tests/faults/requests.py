@@ -1,9 +1,15 @@
-"""Faults that the rules of suite.compliance.rules.requests find, by rule."""
+"""Faults that the rules of suite.compliance.rules.requests find, by check."""
 
 from typing import Any
 
+from reference_impls.contract import SYNCHRONISED
 from tests.faults.edits.fault import Fault, both, in_turn
-from tests.faults.edits.log_edits import request_also, set_everywhere
+from tests.faults.edits.log_edits import (
+    SYNCHRONISED_RESNET,
+    request_also,
+    set_everywhere,
+    set_request,
+)
 
 REFUSED: dict[str, dict[str, Any]] = {
     "closed-hyperparameters": {
@@ -41,6 +47,13 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     "data-read": _refused("data-read"),
     "closed-data": _refused("closed-data"),
     "closed-model": _refused("closed-model"),
+    "closed-length": _refused("closed-length"),
+    "closed-hyperparameters": _refused("closed-hyperparameters"),
+    "closed-tuning-range": _refused("closed-tuning-range"),
+    "closed-characterisation": both(
+        "another batch size without a target",
+        in_turn(set_everywhere("workload", "mobilenetv3"), set_everywhere("global_batch_size", 32)),
+    ),
     "closed-arithmetic": _refused("closed-arithmetic"),
     "closed-collective": (
         *_refused("closed-collective"),
@@ -56,11 +69,27 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         *both("gradients sent as bfloat16", set_everywhere("parallel.wire", "bfloat16"), ranks=2),
     ),
     "closed-accumulation": both("two mini-batches an update", request_also("accumulation", 2)),
-    "closed-length": _refused("closed-length"),
-    "closed-hyperparameters": _refused("closed-hyperparameters"),
-    "closed-tuning-range": _refused("closed-tuning-range"),
-    "closed-characterisation": both(
-        "another batch size without a target",
-        in_turn(set_everywhere("workload", "mobilenetv3"), set_everywhere("global_batch_size", 32)),
+    "normalisation-synchronisable": (
+        *both(
+            "LeNet-5, which has no batch normalisation, synchronised",
+            set_everywhere("parallel.normalisation", SYNCHRONISED),
+            ranks=2,
+        ),
+        *both(
+            "one rank that synchronises",
+            SYNCHRONISED_RESNET,
+        ),
+        *both(
+            "native sums, synchronised",
+            in_turn(SYNCHRONISED_RESNET, set_everywhere("parallel.collective", "native")),
+            ranks=2,
+        ),
+    ),
+    "closed-samples-per-rank": (
+        *both(
+            "ResNet-18 with 15 samples a rank",
+            in_turn(set_request("workload", "resnet18"), set_everywhere("global_batch_size", 31)),
+            ranks=2,
+        ),
     ),
 }

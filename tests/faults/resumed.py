@@ -1,4 +1,4 @@
-"""Faults that the rules of suite.compliance.rules.resumed find, by rule."""
+"""Faults that the rules of suite.compliance.rules.resumed find, by check."""
 
 from typing import Any
 

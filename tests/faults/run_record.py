@@ -1,25 +1,17 @@
-"""Faults that the rules of suite.compliance.rules.run_record find, by rule."""
+"""Faults that the rules of suite.compliance.rules.run_record find, by check."""
 
-from reference_impls.contract import (
-    ASYNCHRONOUS,
-    BF16_MIXED,
-    FLOAT16,
-    SYNCHRONISED,
-)
+from reference_impls.contract import ASYNCHRONOUS, BF16_MIXED, FLOAT16, SYNCHRONISED
 from suite.catalog.meter_choice import LEFT_OUT
-from tests.faults.edits.fault import Fault, both, in_turn, sealed
-from tests.faults.edits.file_edits import set_run, update_system
-from tests.faults.edits.log_edits import (
-    remove_event,
-    request_also,
-    set_event,
-    set_everywhere,
-    set_request,
-)
+from tests.faults.edits.fault import Fault, both, sealed
+from tests.faults.edits.file_edits import set_run, shift_start
+from tests.faults.edits.log_edits import request_also, set_everywhere, set_request
 from tests.faults.edits.reading_edits import set_meter
 from tests.faults.edits.recomputation_edits import claim_budget
 
 TYPED = ("suite", "run", "--division", "closed", "--workload", "lenet")
+
+
+DAY_MS = 86_400_000
 
 
 FAULTS: dict[str, tuple[Fault, ...]] = {
@@ -111,6 +103,12 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         ),
         *both("a command that trains nothing", set_run("command", [*TYPED, "--dry-run"])),
     ),
+    "run-record": (
+        sealed("exit code 137", set_run("exit_code", 137)),
+        sealed("a message of failure", set_run("message", "out of memory")),
+        *(sealed(f"started {days} days later", shift_start(days * DAY_MS)) for days in (-30, 30)),
+        sealed("started ten minutes earlier", shift_start(-600_000)),
+    ),
     "run-id": tuple(
         fault
         for name in (
@@ -123,25 +121,5 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     ),
     "no-findings-allowed": both(
         "closed-data allowed", set_run("findings_allowed", ["closed-data"])
-    ),
-    "processor-agrees": (
-        *both("one thread in the request only", set_request("threads", 1)),
-        *both("16 threads in the log only", set_event("framework_threads", value=16)),
-        *both("a GPU in the request only", set_request("accelerator", "cuda")),
-        *both("the accelerator not logged", remove_event("accelerator")),
-        *both(
-            "a GPU on a Raspberry Pi 5",
-            lambda bundle: [
-                set_everywhere("accelerator", "cuda")(bundle),
-                set_everywhere("platform", "raspberry-pi-5")(bundle),
-            ],
-        ),
-    ),
-    "accelerator-build": both(
-        "a GPU, with PyTorch for processors",
-        in_turn(
-            set_everywhere("accelerator", "cuda"),
-            update_system({"libraries": {"numpy": "2.0", "torch": "2.13.0+cpu"}}),
-        ),
     ),
 }

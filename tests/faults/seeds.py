@@ -1,9 +1,12 @@
-"""Faults that the rules of suite.compliance.rules.seeds find, by rule."""
+"""Faults that the rules of suite.compliance.rules.seeds find, by check."""
 
-from tests.faults.edits.fault import Fault, sealed
+from tests.faults.edits.fault import Fault, of_submission, sealed
 from tests.faults.edits.nonce_edits import (
+    IMPLEMENTATION,
+    NONCE,
     nonce_of_another_request,
     nonce_with,
+    number_runs,
     seed_after_nonce,
 )
 
@@ -26,6 +29,19 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
                 ("entry_sha256", "3" * 64),
                 ("more", "x"),
             )
+        ),
+    ),
+    "submission-nonce": (
+        of_submission("run number 2 missing", number_runs((0, 1, 3))),
+        of_submission("the first run missing", number_runs((1, 2, 3))),
+        of_submission("run number 1 twice", number_runs((0, 1, 1))),
+        of_submission("a run whose seed was chosen", number_runs((0, 1, None))),
+        of_submission(
+            "a run with another nonce", number_runs((0, 1, 2), nonces=(NONCE, NONCE, "another"))
+        ),
+        of_submission(
+            "a run of another implementation",
+            number_runs((0, 1, 2), implementations=(IMPLEMENTATION, IMPLEMENTATION, "4" * 64)),
         ),
     ),
 }

@@ -1,4 +1,4 @@
-"""Faults that the rules of suite.compliance.rules.stalls find, by rule."""
+"""Faults of stall analyses, by check: those of suite.compliance.rules.stalls and .records."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,13 +7,7 @@ from typing import Any
 from suite.bundle.layout import MANIFEST
 from suite.bundle.stall_folder import Source
 from tests.faults.edits.fault import Fault, of_analysis
-from tests.faults.edits.stall_edits import (
-    change_record,
-    copy_run,
-    exchange,
-    reseal,
-    set_requested,
-)
+from tests.faults.edits.stall_edits import change_record, copy_run, exchange, reseal, set_requested
 from tests.faults.edits.submission_edits import delete_folder
 
 
@@ -33,6 +27,14 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         of_analysis("the synthetic run lost", delete_folder(Source.SYNTHETIC.value)),
         of_analysis("no manifest", lambda folder: (folder / MANIFEST).unlink()),
     ),
+    "stalls-sources": (
+        of_analysis("cold and warm run exchanged", exchange(Source.COLD, Source.WARM)),
+        _resealed("the warm run is the cold one", copy_run(Source.COLD, Source.WARM)),
+        _resealed(
+            "the synthetic run said to have read",
+            set_requested(Source.SYNTHETIC, batches="read"),
+        ),
+    ),
     "record-recomputes": (
         _resealed("a stall halved", change_record(_halve_stall)),
         _resealed(
@@ -42,14 +44,6 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         _resealed(
             "another device in the record",
             change_record(lambda content: content.update(device="orin")),
-        ),
-    ),
-    "stalls-sources": (
-        of_analysis("cold and warm run exchanged", exchange(Source.COLD, Source.WARM)),
-        _resealed("the warm run is the cold one", copy_run(Source.COLD, Source.WARM)),
-        _resealed(
-            "the synthetic run said to have read",
-            set_requested(Source.SYNTHETIC, batches="read"),
         ),
     ),
 }

@@ -1,4 +1,4 @@
-"""Faults that the rules of suite.compliance.rules.states find, by rule."""
+"""Faults that the rules of suite.compliance.rules.states find, by check."""
 
 from collections.abc import Iterator
 
@@ -6,13 +6,7 @@ from reference_impls.contract import log_name
 from reference_impls.training_state import KINDS
 from suite.compliance.rules.states import NOTHING, SHARED
 from tests.faults.edits.fault import Fault, both, recomputed, unsealed
-from tests.faults.edits.file_edits import (
-    Lines,
-    change_lines,
-    rechained,
-    replace_in_line,
-    resealed,
-)
+from tests.faults.edits.file_edits import Lines, change_lines, rechained, replace_in_line, resealed
 from tests.faults.edits.log_edits import (
     copy_value,
     remove_event,

@@ -1,17 +1,15 @@
-"""Faults that the rules of suite.compliance.rules.step_times find, by rule."""
+"""Faults that the rules of suite.compliance.rules.step_times find, by check."""
 
 from tests.faults.edits.editable_bundle import EditableBundle
-from tests.faults.edits.fault import Fault, both, recomputed
-from tests.faults.edits.log_edits import delay_epochs
+from tests.faults.edits.fault import Fault, both, edit
 from tests.faults.edits.step_edits import (
     average_steps,
     copy_rank,
     cut_slowest,
     repeat_step_times,
     round_steps,
-    without_part,
 )
-from tests.faults.edits.table_edits import scale_column, set_cell
+from tests.faults.edits.table_edits import scale_column
 
 PAIR = ("fetch_stall_s", "compute_s")
 
@@ -22,22 +20,25 @@ def _shuffle_epoch(bundle: EditableBundle) -> None:
     bundle.steps.loc[first, list(PAIR)] = bundle.steps.loc[second, list(PAIR)].to_numpy()[::-1]
 
 
+@edit
+def _shuffled_times(bundle: EditableBundle, source: int, target: int) -> None:
+    """Give epoch ``target`` the compute times of epoch ``source``, in another order; its other
+    times stay."""
+    import numpy as np  # start-up
+
+    times_s = bundle.steps.loc[bundle.steps["epoch"] == source, "compute_s"].to_numpy()
+    bundle.steps.loc[bundle.steps["epoch"] == target, "compute_s"] = np.random.default_rng(
+        3
+    ).permutation(times_s)
+
+
 FAULTS: dict[str, tuple[Fault, ...]] = {
-    "parts-taken": (
-        *both("one step without compute time", set_cell("compute_s", 20, 0.0)),
-        *both("no time for fetching", scale_column("fetch_stall_s", 0.0)),
-        recomputed(
-            "no communication without overlap",
-            without_part("parallel.overlap", False, "communication_s"),
-            ranks=2,
-        ),
-        recomputed("no copies to a GPU", without_part("accelerator", "cuda", "copy_s")),
-    ),
     "step-times-scatter": (
         *both("every step the mean of its epoch", average_steps()),
         *both("the slowest fiftieth of the steps cut to the median", cut_slowest(0.02)),
         *both("times rounded to a tenth of a millisecond", round_steps(4)),
     ),
+    "step-times-whole": both("compute times 1.3 % shorter", scale_column("compute_s", 0.987)),
     "step-times-own": (
         *both("epoch 1 with the times of epoch 2", repeat_step_times(2, 1)),
         *both(
@@ -45,10 +46,11 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
             repeat_step_times(2, 3, 0.99),
         ),
     ),
-    "step-times-whole": both("compute times 1.3 % shorter", scale_column("compute_s", 0.987)),
     "step-times-pairs": (
         *both("epoch 1 with the times of epoch 2 in another order", _shuffle_epoch),
         *both("rank 1 with the times of rank 0", copy_rank(PAIR), ranks=2),
     ),
-    "no-pause": both("a second before every epoch", delay_epochs(10**9)),
+    "epoch-times-own": both(
+        "epoch 1 with the compute times of epoch 2 in another order", _shuffled_times(2, 1)
+    ),
 }

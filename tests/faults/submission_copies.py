@@ -1,7 +1,7 @@
-"""Faults that the rules of suite.compliance.rules.submission_copies find, by rule."""
+"""Faults that the rules of suite.compliance.rules.submission_copies find, by check."""
 
 from tests.faults.edits.fault import Fault, of_first_run, of_submission, sealed
-from tests.faults.edits.log_edits import rename_boot, shift_wall_clock
+from tests.faults.edits.log_edits import rename_boot
 from tests.faults.edits.submission_edits import (
     copy_data_record,
     copy_digests,
@@ -34,18 +34,6 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         of_submission("run 1 with run 2's readings", copy_from_second(copy_readings)),
         of_submission("run 1 with run 2's digests of the data", copy_from_second(copy_data_record)),
     ),
-    "submission-losses": (
-        of_submission(
-            "run 1 with run 2's losses and seed, as an entry of its own",
-            repeat_seed_in_own_entry(),
-        ),
-    ),
-    "submission-seed-losses": (
-        of_submission("run 1 with run 2's losses", copy_from_second(copy_losses)),
-        of_submission(
-            "run 1 with run 2's losses from step 101 on", copy_from_second(copy_later_losses)
-        ),
-    ),
     "submission-near-copies": (
         of_submission("run 1 as run 4, with noise", copy_with_noise(0.01)),
         of_submission(
@@ -61,6 +49,18 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         of_submission("run 1 with run 2's power", copy_from_second(copy_power)),
         of_submission("run 1 with run 2's memory", copy_from_second(copy_memory)),
     ),
+    "submission-losses": (
+        of_submission(
+            "run 1 with run 2's losses and seed, as an entry of its own",
+            repeat_seed_in_own_entry(),
+        ),
+    ),
+    "submission-seed-losses": (
+        of_submission("run 1 with run 2's losses", copy_from_second(copy_losses)),
+        of_submission(
+            "run 1 with run 2's losses from step 101 on", copy_from_second(copy_later_losses)
+        ),
+    ),
     "submission-states": (
         of_submission("run 1 with run 2's digests", copy_from_second(copy_digests)),
     ),
@@ -69,12 +69,4 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         of_submission("run 2 six seconds after run 1", move_to_first(6.0)),
     ),
     "submission-boots": (of_first_run(sealed("another boot id of run 1", rename_boot())),),
-    "submission-dates": (
-        of_first_run(
-            sealed("run 1 three days later by the wall clock", shift_wall_clock(3 * 86_400_000))
-        ),
-    ),
-    "submission-clock-order": (
-        of_first_run(sealed("run 1 an hour later by the wall clock", shift_wall_clock(3_600_000))),
-    ),
 }

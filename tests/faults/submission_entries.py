@@ -1,11 +1,21 @@
-"""Faults that the rules of suite.compliance.rules.submission_entries find, by rule."""
+"""Faults that the rules of suite.compliance.rules.submission_entries find, by check."""
 
+from reference_impls.contract import ASYNCHRONOUS
 from suite.submission.declaration import NAME
-from tests.faults.edits.fault import Fault, of_first_run, of_submission, recomputed, sealed
-from tests.faults.edits.file_edits import set_system
-from tests.faults.edits.log_edits import set_everywhere
+from tests.faults.edits.fault import (
+    Fault,
+    in_turn,
+    of_every_run,
+    of_first_run,
+    of_submission,
+    recomputed,
+    sealed,
+)
+from tests.faults.edits.file_edits import set_run
+from tests.faults.edits.log_edits import request_also, set_everywhere
+from tests.faults.edits.reading_edits import drop_power
+from tests.faults.edits.step_edits import without_split
 from tests.faults.edits.submission_edits import delete_run, forget_run, set_value
-from tests.faults.edits.table_edits import drop_power
 
 FAULTS: dict[str, tuple[Fault, ...]] = {
     "submission-runs": (
@@ -26,18 +36,6 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
             sealed("one run with another number of threads", set_everywhere("threads", 1))
         ),
         of_first_run(sealed("one run of the open division", set_everywhere("division", "open"))),
-    ),
-    "submission-software": (
-        of_first_run(sealed("one run with another Python", set_system("python", "3.12.1"))),
-        of_first_run(
-            sealed("one run with another NumPy", set_system("libraries", {"numpy": "1.26.0"}))
-        ),
-        of_first_run(
-            sealed(
-                "one run with another version of the framework",
-                set_system("framework_version", "2.0.0"),
-            )
-        ),
     ),
     "submission-launches": (
         of_submission("no launches declared", set_value(NAME, "entries", [])),
@@ -61,5 +59,35 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     "submission-numbers": (of_submission("run 2 taken out", delete_run(2)),),
     "submission-power-meters": (
         of_first_run(recomputed("one run without its power readings", drop_power())),
+    ),
+    "submission-split": (
+        of_every_run(
+            recomputed(
+                "asynchronous timing on a GPU, and no run that splits a step",
+                in_turn(
+                    set_everywhere("accelerator", "cuda"),
+                    request_also("timing", ASYNCHRONOUS),
+                    without_split(),
+                ),
+            )
+        ),
+    ),
+    "submission-studies": (
+        of_first_run(
+            sealed(
+                "a run of a study",
+                set_run(
+                    "study",
+                    {"title": "Batches", "settings": {"batch_size": "16"}, "warm_up_steps": 5},
+                ),
+            )
+        ),
+        of_first_run(sealed("a run whose mark cannot be read", set_run("study", {}))),
+        of_first_run(
+            sealed(
+                "a run of a sweep without its mark",
+                set_run("command", ["suite", "sweep", "--vary", "batch_size=16,32"]),
+            )
+        ),
     ),
 }

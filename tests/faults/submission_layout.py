@@ -1,4 +1,4 @@
-"""Faults that the rules of suite.compliance.rules.submission_layout find, by rule."""
+"""Faults that the rules of suite.compliance.rules.submission_layout find, by check."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from suite.bundle.layout import SYSTEM
 from suite.bundle.machines import MACHINE
 from suite.submission.declaration import NAME
 from tests.faults.edits.fault import Fault, of_first_run, of_submission, sealed
-from tests.faults.edits.file_edits import set_system
+from tests.faults.edits.file_edits import set_run, set_system
 from tests.faults.edits.log_edits import set_everywhere
 from tests.faults.edits.submission_edits import (
     add_file,
@@ -36,6 +36,16 @@ def _layout_faults() -> Iterator[Fault]:
 
 
 FAULTS: dict[str, tuple[Fault, ...]] = {
+    "submission-round": (
+        *(
+            of_submission(f"round {value!r} declared", set_value(NAME, "round", value))
+            for value in ("banana", "v0.1")
+        ),
+        of_first_run(sealed("one run of another round", set_run("round", "v0.1"))),
+    ),
+    "submission-suite-version": (
+        of_submission("another version declared", set_value(NAME, "suite_version", "0.1.0")),
+    ),
     "submission-layout": tuple(_layout_faults()),
     "submission-organization": (
         of_first_run(
@@ -55,6 +65,18 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
                 set_value(SYSTEM, name, "another"),
             )
             for name in ("cpu_model", "memory_size_bytes", "kernel")
+        ),
+    ),
+    "submission-software": (
+        of_first_run(sealed("one run with another Python", set_system("python", "3.12.1"))),
+        of_first_run(
+            sealed("one run with another NumPy", set_system("libraries", {"numpy": "1.26.0"}))
+        ),
+        of_first_run(
+            sealed(
+                "one run with another version of the framework",
+                set_system("framework_version", "2.0.0"),
+            )
         ),
     ),
 }

@@ -1,10 +1,9 @@
-"""Faults that the rules of suite.compliance.rules.submission_models find, by rule."""
+"""Faults that the rules of suite.compliance.rules.submission_models find, by check."""
 
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from suite.catalog.workloads import (
-    GOLDEN,
-)
+from suite.catalog.workloads import GOLDEN
 from suite.compliance.rules.submission_models import ROUNDED
 from suite.submission.declaration import NAME
 from suite.submission.folder_names import PROBES
@@ -26,10 +25,19 @@ OTHER_PROBES = (
 )
 
 
+def _set_in_verdict(name: str, value: object) -> Callable[[Path], None]:
+    return set_value(f"{PROBES}/*.json", name, value)
+
+
+def _verdicts_with(values: Sequence[tuple[str, object]]) -> Iterator[Fault]:
+    for name, value in values:
+        yield of_submission(f"a verdict with {name} = {value!r}", _set_in_verdict(name, value))
+
+
 def _without_rounding(submission: Path) -> None:
     """Set the error of every timed quantity to 0."""
     for number in range(FIRST_TIMED, FIRST_TIMED + len(ROUNDED)):
-        set_value(f"{PROBES}/*.json", f"subjects.0.differences.{number}.error", 0.0)(submission)
+        _set_in_verdict(f"subjects.0.differences.{number}.error", 0.0)(submission)
 
 
 def train_by_other_files(submission: Path) -> None:
@@ -37,7 +45,7 @@ def train_by_other_files(submission: Path) -> None:
     digest = "1" * 64
     for number in range(1, 4):
         set_run_value(number, "implementation.sha256", digest)(submission)
-    set_value(f"{PROBES}/*.json", "subjects.0.implementation_sha256", digest)(submission)
+    _set_in_verdict("subjects.0.implementation_sha256", digest)(submission)
     set_value(NAME, "implementations.0.sha256", digest)(submission)
 
 
@@ -81,42 +89,33 @@ OTHER_RESULTS: tuple[tuple[str, object], ...] = (
 FAULTS: dict[str, tuple[Fault, ...]] = {
     "submission-equivalence": (
         of_submission("no verdict on the model", delete_folder(PROBES)),
-        *(
-            of_submission(
-                f"a verdict with {name} = {value!r}", set_value(f"{PROBES}/*.json", name, value)
-            )
-            for name, value in OTHER_PROBES
-        ),
+        *_verdicts_with(OTHER_PROBES),
     ),
     "submission-verdicts": (
-        *(
-            of_submission(
-                f"a verdict with {name} = {value!r}", set_value(f"{PROBES}/*.json", name, value)
-            )
-            for name, value in OTHER_RESULTS
-        ),
+        *_verdicts_with(OTHER_RESULTS),
         of_submission(
             "a verdict on an implementation without runs",
             add_file(f"{PROBES}/lenet-chainer.json"),
         ),
     ),
     "submission-tolerances": (
-        *(
-            of_submission(
-                f"a verdict with {name} = {value!r}", set_value(f"{PROBES}/*.json", name, value)
-            )
-            for name, value in OTHER_TOLERANCES
-        ),
+        *_verdicts_with(OTHER_TOLERANCES),
         of_submission("a verdict without rounding", _without_rounding),
         of_submission(
             "an implementation without its differences", rename_implementation("lenet-c")
+        ),
+    ),
+    "submission-batch-size": (
+        of_submission(
+            "a verdict on smaller mini-batches",
+            _set_in_verdict("timed_batch_size", 4),
         ),
     ),
     "submission-implementation": (
         *(
             of_submission(
                 f"a verdict on the files {value!r}",
-                set_value(f"{PROBES}/*.json", "subjects.0.implementation_sha256", value),
+                _set_in_verdict("subjects.0.implementation_sha256", value),
             )
             for value in OTHER_IMPLEMENTATIONS
         ),
@@ -141,14 +140,5 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     ),
     "submission-own-files": (
         of_submission("runs by a changed implementation", train_by_other_files),
-    ),
-    "submission-batch-size": (
-        of_submission(
-            "a verdict on smaller mini-batches",
-            set_value(f"{PROBES}/*.json", "timed_batch_size", 4),
-        ),
-    ),
-    "submission-suite-version": (
-        of_submission("another version declared", set_value(NAME, "suite_version", "0.1.0")),
     ),
 }

@@ -1,4 +1,4 @@
-"""Faults that the rules of suite.compliance.rules.timings find, by rule."""
+"""Faults that the rules of suite.compliance.rules.timings find, by check."""
 
 from reference_impls.contract import ASYNCHRONOUS
 from tests.faults.edits.fault import Fault, both, in_turn, recomputed

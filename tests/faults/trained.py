@@ -1,9 +1,13 @@
-"""Faults that the rules of suite.compliance.rules.trained find, by rule."""
+"""Faults that the rules of suite.compliance.rules.trained find, by check."""
 
 from collections.abc import Iterator
+from typing import Any
 
+from reference_impls.contract import BF16_MIXED, TF32
+from reference_impls.structure import STRUCTURES
 from suite.catalog.divisions import Division
 from suite.compliance.rules.trained import (
+    ARITHMETIC,
     BY_FIRST_RANK,
     DECLARED,
     EVERY_EPOCH,
@@ -14,9 +18,9 @@ from suite.compliance.rules.trained import (
 )
 from suite.compliance.wording import shown
 from tests.faults.edits.editable_bundle import EditableBundle
-from tests.faults.edits.fault import Fault, both, edit, in_turn, recomputed
-from tests.faults.edits.log_edits import remove_event, set_event, set_everywhere
-from tests.faults.edits.rank_log_edits import remove_of_all, remove_of_rank
+from tests.faults.edits.fault import Edit, Fault, both, edit, in_turn, recomputed, sealed
+from tests.faults.edits.log_edits import remove_event, request_also, set_event, set_everywhere
+from tests.faults.edits.rank_log_edits import remove_of_all, remove_of_rank, set_of_rank
 
 
 @edit
@@ -41,16 +45,21 @@ def _open_faults() -> Iterator[Fault]:
         )
 
 
+def _value(product: object, convolution: object, overflows: object = False) -> dict[str, Any]:
+    return {
+        "product_bits": product,
+        "convolution_bits": convolution,
+        "overflows": overflows,
+        "settings": {},
+    }
+
+
+def _claims(precision: str) -> Edit:
+    return in_turn(request_also("precision", precision), set_event("precision", value=precision))
+
+
 FAULTS: dict[str, tuple[Fault, ...]] = {
     "open-declares": tuple(_open_faults()),
-    "closed-trained": (
-        *both(
-            "a softmax regression in the closed division",
-            set_event("model_trained", value="softmax_regression"),
-        ),
-        *both("Adam in the closed division", set_event("optimizer_used", value="adam")),
-        *both("bfloat16 where float32 was requested", set_event("precision", value="bf16-mixed")),
-    ),
     "own-loop-logged": (
         *(
             fault
@@ -72,5 +81,70 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
             recomputed(f"no {key} of two ranks", remove_of_all(key), ranks=2)
             for key in (*OF_RANKS, *OF_RANKS_EVERY_EPOCH)
         ),
+    ),
+    "closed-trained": (
+        *both(
+            "a softmax regression in the closed division",
+            set_event("model_trained", value="softmax_regression"),
+        ),
+        *both("Adam in the closed division", set_event("optimizer_used", value="adam")),
+        *both("bfloat16 where float32 was requested", set_event("precision", value="bf16-mixed")),
+    ),
+    "parameter-count": (
+        *(
+            sealed(f"parameters {value!r}", set_event("parameters", value=value))
+            for value in (61_705, 500, None, "61706")
+        ),
+        sealed("parameters not logged", remove_event("parameters")),
+    ),
+    "layers-as-built": (
+        *both(
+            "a dropout of 0.2",
+            set_event(
+                "model_layers",
+                value={"layers": 5, "sha256": STRUCTURES["lenet5"], "dropout": 0.2},
+            ),
+        ),
+        *both(
+            "another model's layers",
+            set_event(
+                "model_layers",
+                value={"layers": 9, "sha256": STRUCTURES["vgg11"], "dropout": 0.0},
+            ),
+        ),
+        recomputed("layers without a digest", set_event("model_layers", value="LeNet-5")),
+    ),
+    "arithmetic-as-requested": (
+        *both("TF32 in a run that requests float32", set_event(ARITHMETIC, value=_value(10, 10))),
+        *both(
+            "convolutions in bfloat16 in a run that requests float32",
+            set_event(ARITHMETIC, value=_value(23, 7)),
+        ),
+        *both(
+            "products that overflow as float16 does",
+            set_event(ARITHMETIC, value=_value(23, 23, True)),
+        ),
+        *both(
+            "float32 in a run that requests TF32",
+            in_turn(_claims(TF32), set_event(ARITHMETIC, value=_value(23, 23))),
+        ),
+        *both(
+            "float16 in a run that requests TF32",
+            in_turn(_claims(TF32), set_event(ARITHMETIC, value=_value(10, 10, True))),
+        ),
+        *both(
+            "TF32 in a run that requests bfloat16",
+            in_turn(_claims(BF16_MIXED), set_event(ARITHMETIC, value=_value(10, 10))),
+        ),
+        *both("bits as text", set_event(ARITHMETIC, value=_value("23", 23))),
+        *both(
+            "bits of one kind only",
+            set_event(ARITHMETIC, value={"product_bits": 23, "overflows": False}),
+        ),
+        *both(
+            "a GPU's run without the event",
+            in_turn(remove_event(ARITHMETIC), set_everywhere("accelerator", "cuda")),
+        ),
+        recomputed("TF32 on rank 1", set_of_rank(1, ARITHMETIC, _value(10, 10)), ranks=2),
     ),
 }

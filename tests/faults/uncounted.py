@@ -1,4 +1,4 @@
-"""Faults that the rules of suite.compliance.rules.uncounted find, by rule."""
+"""Faults that the rules of suite.compliance.rules.uncounted find, by check."""
 
 from suite.compliance.rules.uncounted import START, STOP
 from tests.faults.edits.fault import Edit, Fault, both, in_turn, recomputed

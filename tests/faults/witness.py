@@ -1,4 +1,4 @@
-"""Faults that the rules of suite.compliance.rules.witness find, by rule."""
+"""Faults that the rules of suite.compliance.rules.witness find, by check."""
 
 from suite.bundle.data_record import DATA
 from suite.bundle.layout import COUNTERS, OUTPUT, POWER, RUN, SUMMARY, SYSTEM

@@ -114,7 +114,7 @@ def resample(copy: ForgedCopy, moved: Callable[[Any], Any], cpu: bool = True) ->
 def scale(copy: ForgedCopy, factor: float, cpu: bool = True) -> None:
     """All times from the log's first event on, shorter by a factor; readings keep their
     schedule."""
-    first = int(copy.logs[0][0]["metadata"]["mono_ns"])
+    first = int(copy.events[0]["metadata"]["mono_ns"])
 
     def moved(times: Any) -> Any:
         times = np.asarray(times, dtype=np.int64)
@@ -127,24 +127,22 @@ def scale(copy: ForgedCopy, factor: float, cpu: bool = True) -> None:
 def end_after(copy: ForgedCopy, epoch: int, status: str = "success") -> None:
     """Cut everything after an epoch's evaluation off; the run ends there."""
     stop = next(
-        event for event in copy.events("eval_stop") if event["metadata"]["epoch_num"] == epoch
+        event for event in copy.all("eval_stop") if event["metadata"]["epoch_num"] == epoch
     )["metadata"]["mono_ns"]
     old_stop = copy.window()[1]
     copy.steps = copy.steps[copy.steps["epoch"] <= epoch].reset_index(drop=True)
-    for log in copy.logs:
-        keys = [(event["key"], event["metadata"].get("epoch_num")) for event in log]
-        after, end = keys.index(("eval_stop", epoch)) + 1, keys.index(("run_stop", None))
-        log[after:end] = [
-            event for event in log[after:end] if event["metadata"].get("epoch_num") == epoch
-        ]
-    for event in copy.everywhere("run_stop"):
-        event["metadata"]["status"] = status
+    keys = [(event["key"], event["metadata"].get("epoch_num")) for event in copy.events]
+    after, end = keys.index(("eval_stop", epoch)) + 1, keys.index(("run_stop", None))
+    copy.events[after:end] = [
+        event for event in copy.events[after:end] if event["metadata"].get("epoch_num") == epoch
+    ]
+    copy.event("run_stop")["metadata"]["status"] = status
     take_out(copy, [(stop + 50_000, old_stop)])
 
 
 def set_accuracy(copy: ForgedCopy, epoch: int, correct: int) -> None:
-    """Another count of correct samples after an epoch, in every rank's log."""
-    for event in copy.everywhere("eval_accuracy"):
+    """Another count of correct samples after an epoch."""
+    for event in copy.all("eval_accuracy"):
         if event["metadata"]["epoch_num"] == epoch:
             event["metadata"]["correct"] = correct
             event["value"] = correct / copy.request["data"]["eval_samples"]

@@ -86,7 +86,7 @@ def scale_growth(
     copy: ForgedCopy, source: str, channel: str, factor: float, whole: bool = True
 ) -> None:
     """Make a counter grow by a part of what it grew by."""
-    mask = copy.of(source, channel)
+    mask = copy.at(source, channel)
     values = copy.readings.loc[mask, "value"].to_numpy()
     scaled = values[0] + (values - values[0]) * factor
     copy.readings.loc[mask, "value"] = np.round(scaled) if whole else scaled.round(2)

@@ -66,15 +66,15 @@ def a_clock_that_was_set(submission: Path) -> Path:
     it."""
     copy = ForgedCopy(of_framework(submission, "chainer"))
     step_ns = (
-        next(event for event in copy.events("epoch_start") if event["metadata"]["epoch_num"] == 3)[
+        next(event for event in copy.all("epoch_start") if event["metadata"]["epoch_num"] == 3)[
             "metadata"
         ]["mono_ns"]
         + 10**9
     )
-    for event in copy.logs[0]:
+    for event in copy.events:
         if event["metadata"]["mono_ns"] > step_ns:
             event["time_ms"] += 3000
-    copy.readings.loc[copy.of("wall-clock") & (copy.readings["t_ns"] > step_ns), "value"] += 3.0
+    copy.readings.loc[copy.at("wall-clock") & (copy.readings["t_ns"] > step_ns), "value"] += 3.0
     copy.save()
     return copy.path
 

@@ -36,7 +36,7 @@ edit = listed(RUNS)
 @edit(ERROR, "", "the published size of the file", "pytorch")
 def sizes_without_headers(copy: ForgedCopy) -> None:
     """data.json has the sizes of the pixels, without the 16 bytes of the files' headers."""
-    for file in copy.json["data"]["files"]:
+    for file in copy.data["files"]:
         if "images" in file["name"]:
             file["size_bytes"] -= 16
 
@@ -49,7 +49,7 @@ def sizes_without_headers(copy: ForgedCopy) -> None:
 )
 def cache_that_stayed_cold(copy: ForgedCopy) -> None:
     """The page cache holds nothing of the data, from the first reading to the last."""
-    copy.readings.loc[copy.of("page-cache", "resident"), "value"] = 0.0
+    copy.readings.loc[copy.at("page-cache", "resident"), "value"] = 0.0
 
 
 @edit(
@@ -75,8 +75,8 @@ def another_rate_throughout(copy: ForgedCopy) -> None:
     old = copy.request["optimizer"]["base_learning_rate"]
     copy.request["optimizer"]["base_learning_rate"] = old * 1.25
     copy.option("--learning-rate", str(old * 1.25))
-    copy.set_logged("opt_base_learning_rate", old * 1.25)
-    for event in copy.everywhere("learning_rates"):
+    copy.event("opt_base_learning_rate")["value"] = old * 1.25
+    for event in copy.all("learning_rates"):
         event["value"] = [rate * 1.25 for rate in event["value"]]
 
 
@@ -85,20 +85,20 @@ def another_seed_throughout(copy: ForgedCopy) -> None:
     """The run of seed 1 is said to be of seed 4, in command, request and log."""
     copy.request["seed"] = 4
     copy.option("--seed", "4")
-    copy.set_logged("seed", 4)
+    copy.event("seed")["value"] = 4
 
 
 @edit(ERROR, "", "run.json's start, the run's id", "pytorch")
 def summer_time_in_the_log(copy: ForgedCopy) -> None:
     """All times of day in the log are an hour ahead."""
-    for event in copy.logs[0]:
+    for event in copy.events:
         event["time_ms"] += 3_600_000
 
 
 @edit(ERROR, "", "the number of evaluated samples", "tensorflow")
 def last_batch_dropped(copy: ForgedCopy) -> None:
     """Accuracies are of 9,984 samples: an evaluation that leaves out the last, smaller batch."""
-    for event in copy.everywhere("eval_accuracy"):
+    for event in copy.all("eval_accuracy"):
         event["metadata"]["correct"] = round(event["value"] * 9984)
         event["value"] = event["metadata"]["correct"] / 9984
 
@@ -112,7 +112,7 @@ def accuracies_exchanged(copy: ForgedCopy) -> None:
     """The accuracies after the first and the fourth epoch are exchanged."""
     first, fourth = (
         event["metadata"]["correct"]
-        for event in copy.events("eval_accuracy")
+        for event in copy.all("eval_accuracy")
         if event["metadata"]["epoch_num"] in (1, 4)
     )
     set_accuracy(copy, 1, fourth)
@@ -127,7 +127,7 @@ def accuracies_exchanged(copy: ForgedCopy) -> None:
 )
 def target_two_epochs_early(copy: ForgedCopy) -> None:
     """The run ends two epochs earlier, with an accuracy that reaches the target there."""
-    last = max(event["metadata"]["epoch_num"] for event in copy.events("eval_accuracy"))
+    last = max(event["metadata"]["epoch_num"] for event in copy.all("eval_accuracy"))
     set_accuracy(copy, last - 2, 9901)
     end_after(copy, last - 2)
     restate(copy)
@@ -230,11 +230,11 @@ def evaluations_a_fifth(copy: ForgedCopy) -> None:
     """Evaluations take a fifth of their time; later records move."""
     starts = {
         event["metadata"]["epoch_num"]: event["metadata"]["mono_ns"]
-        for event in copy.events("eval_start")
+        for event in copy.all("eval_start")
     }
     ends = {
         event["metadata"]["epoch_num"]: event["metadata"]["mono_ns"]
-        for event in copy.events("eval_accuracy")
+        for event in copy.all("eval_accuracy")
     }
     take_out(
         copy,
@@ -316,9 +316,9 @@ def used_and_available_exchanged(copy: ForgedCopy) -> None:
 )
 def utilisation_in_another_order(copy: ForgedCopy) -> None:
     """The cores' utilisation is shuffled in time, all channels in the same order."""
-    order = np.random.default_rng(19).permutation(int(copy.of("cpu", "utilisation.total").sum()))
+    order = np.random.default_rng(19).permutation(int(copy.at("cpu", "utilisation.total").sum()))
     for channel in ("utilisation.core0", "utilisation.core1", "utilisation.total"):
-        mask = copy.of("cpu", channel)
+        mask = copy.at("cpu", channel)
         copy.readings.loc[mask, "value"] = copy.readings.loc[mask, "value"].to_numpy()[order]
 
 
@@ -331,9 +331,9 @@ def utilisation_in_another_order(copy: ForgedCopy) -> None:
 def memory_a_third(copy: ForgedCopy) -> None:
     """The process's memory is a third of what it was, in the meter and in the log's peak."""
     for channel in ("process_tree_rss", "largest_process_peak_rss"):
-        mask = copy.of("memory", channel)
+        mask = copy.at("memory", channel)
         copy.readings.loc[mask, "value"] = (copy.readings.loc[mask, "value"] // 3 // 4096) * 4096
-    for event in copy.everywhere("peak_rss_of_ranks"):
+    for event in copy.all("peak_rss_of_ranks"):
         event["value"] = [int(peak // 3 // 4096 * 4096) for peak in event["value"]]
 
 
@@ -346,10 +346,10 @@ def two_cores_called_four(copy: ForgedCopy) -> None:
     """The machine has four cores, two of them idle."""
     copy.system["cpu_cores"] = 4
     copy.system["power_settings"]["cores_online"] = [0, 1, 2, 3]
-    mask = copy.of("cpu", "utilisation.total")
+    mask = copy.at("cpu", "utilisation.total")
     copy.readings.loc[mask, "value"] /= 2
     idle = [
-        copy.readings[copy.of("cpu", "utilisation.core1")].assign(
+        copy.readings[copy.at("cpu", "utilisation.core1")].assign(
             channel=f"utilisation.core{core}", value=0.0
         )
         for core in (2, 3)
@@ -370,7 +370,7 @@ def another_interpreter(copy: ForgedCopy) -> None:
 def record_of_another_framework(copy: ForgedCopy) -> None:
     """run.json is that of the same seed's run in TensorFlow."""
     other = copy.path.parent / "others" / "tensorflow" / "run.json"
-    copy.json["run"] = json.loads(other.read_text("utf-8"))
+    copy.run = json.loads(other.read_text("utf-8"))
 
 
 @edit(EDITED, "steadier meters", "the times of the readings", "tensorflow")

@@ -54,12 +54,12 @@ def a_boot_of_its_own(path: Path) -> None:
     copy = _run(path, "tensorflow", 2)
     boot = "5f0c6b0e-53a2-4a0f-8df2-0a6f6cf1f7a3"
     copy.system["boot"] = boot
-    for event in copy.logs[0]:
+    for event in copy.events:
         event["metadata"]["boot"] = boot
         event["metadata"]["mono_ns"] -= 2_000_000_000
     copy.steps["start_ns"] -= 2_000_000_000
     copy.readings["t_ns"] -= 2_000_000_000
-    copy.json["data"]["taken_ns"] -= 2_000_000_000
+    copy.data["taken_ns"] -= 2_000_000_000
     _save(path, copy)
 
 
@@ -74,8 +74,8 @@ def readings_of_another_run(path: Path) -> None:
     its own moments and from its own start."""
     third, first = _run(path, "tensorflow", 3), _run(path, "tensorflow", 1)
     for source in ("cpu", "load", "memory"):
-        for channel in third.readings.loc[third.of(source), "channel"].unique():
-            mask, other = third.of(source, channel), first.of(source, channel)
+        for channel in third.readings.loc[third.at(source), "channel"].unique():
+            mask, other = third.at(source, channel), first.at(source, channel)
             values, given = (
                 third.readings.loc[mask, "value"].to_numpy().copy(),
                 first.readings.loc[other, "value"].to_numpy(),

@@ -1,6 +1,5 @@
 """Edits of an experiment's folder (suite.extensions.concurrent.record.layout)."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from suite.bundle.manifest import seal
 from suite.extensions.concurrent.record.layout import FIGURES, MEASUREMENT
 from tests.faults.edits.fault import Fault, edit, of_experiment
+from tests.faults.edits.file_edits import change_json
 
 MEASURED = "beside-b4"
 """The measurement of both sides in the good experiment."""
@@ -16,13 +16,13 @@ MEASURED = "beside-b4"
 @edit
 def change_figures(folder: Path, change: Callable[[Any], object]) -> None:
     """Change the content of beside.json in place."""
-    _change(folder / FIGURES, change)
+    change_json(folder / FIGURES, change)
 
 
 @edit
 def change_setting(folder: Path, /, name: str, **values: Any) -> None:
     """Set values of one measurement's setting."""
-    _change(folder / name / MEASUREMENT, lambda content: content.update(values))
+    change_json(folder / name / MEASUREMENT, lambda content: content.update(values))
 
 
 @edit
@@ -64,9 +64,3 @@ def resealed(name: str, change: Callable[[Path], object]) -> Fault:
         seal(folder)
 
     return of_experiment(f"{name} [manifest fits]", apply)
-
-
-def _change(path: Path, change: Callable[[Any], object]) -> None:
-    content = json.loads(path.read_text(encoding="utf-8"))
-    change(content)
-    path.write_text(json.dumps(content), encoding="utf-8")

@@ -1,6 +1,5 @@
 """Edits of the folder of a student and its teacher (suite.extensions.viewpoint.record.records)."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,14 +7,13 @@ from typing import Any
 from suite.bundle.manifest import seal
 from suite.extensions.viewpoint.record.results import close
 from tests.faults.edits.fault import Fault, edit, of_viewpoint
+from tests.faults.edits.file_edits import change_json
 
 
 @edit
 def change_record(folder: Path, name: str, change: Callable[[Any], object]) -> None:
     """Change the content of a JSON file in place."""
-    content = json.loads((folder / name).read_text(encoding="utf-8"))
-    change(content)
-    (folder / name).write_text(json.dumps(content), encoding="utf-8")
+    change_json(folder / name, change)
 
 
 @edit

@@ -81,3 +81,11 @@ class EditableBundle:
             derived = {SUMMARY: derive(bundle).to_dict(), COUNTERS: derive_counters(bundle)}
         for name, value in derived.items():
             (self.path / name).write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+
+
+def count_readings(bundle: EditableBundle) -> None:
+    """Let the meters' records count the readings that there are."""
+    counts = bundle.readings.groupby("source").size()
+    for meter in bundle.run["meters"]:
+        if meter["name"] != "recorder":
+            meter["readings"] = int(counts.get(meter["name"], 0))

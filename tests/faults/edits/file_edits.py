@@ -8,9 +8,10 @@ from typing import Any
 from reference_impls.contract import FIRST_LINK, TOKEN, chained, unchained
 from suite.bundle.layout import COUNTERS, MANIFEST
 from suite.bundle.manifest import seal
+from suite.bundle.node_records import NODES
 from suite.catalog.rounds import load_rounds
 from tests.faults.edits.editable_bundle import EditableBundle
-from tests.faults.edits.fault import edit
+from tests.faults.edits.fault import Edit, edit
 
 Lines = Sequence[str]
 
@@ -23,11 +24,16 @@ def set_in(values: Any, path: str, change: Callable[[Any], Any]) -> None:
     values[last] = change(values[last])
 
 
+def change_json(path: Path, change: Callable[[Any], object]) -> None:
+    """Change the content of a JSON file in place."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    change(content)
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
 def edit_json(path: Path, where: str, change: Callable[[Any], Any]) -> None:
     """Change one value of a JSON file."""
-    values = json.loads(path.read_text(encoding="utf-8"))
-    set_in(values, where, change)
-    path.write_text(json.dumps(values), encoding="utf-8")
+    change_json(path, lambda values: set_in(values, where, change))
 
 
 @edit
@@ -86,10 +92,17 @@ def put(value: object) -> Callable[[Any], Any]:
 @edit
 def change_file(bundle: EditableBundle, name: str, change: Callable[[Any], object]) -> None:
     """Change the content of one of the bundle's JSON files in place."""
-    path = bundle.path / name
-    content = json.loads(path.read_text(encoding="utf-8"))
-    change(content)
-    path.write_text(json.dumps(content), encoding="utf-8")
+    change_json(bundle.path / name, change)
+
+
+def set_node(number: int, /, **values: object) -> Edit:
+    """Set values of a node's record in nodes.json."""
+    return change_file(NODES, lambda content: content["nodes"][number].update(values))
+
+
+def set_link(number: int, /, **values: object) -> Edit:
+    """Set values of a node's link in nodes.json."""
+    return change_file(NODES, lambda content: content["nodes"][number]["link"].update(values))
 
 
 @edit

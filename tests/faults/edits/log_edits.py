@@ -3,8 +3,9 @@
 import math
 from typing import Any
 
-from tests.faults.edits.editable_bundle import EditableBundle
-from tests.faults.edits.fault import edit
+from reference_impls.contract import SYNCHRONISED
+from tests.faults.edits.editable_bundle import EditableBundle, count_readings
+from tests.faults.edits.fault import edit, in_turn
 from tests.faults.edits.file_edits import set_in
 
 HOUR_NS = 3600 * 10**9
@@ -179,8 +180,7 @@ def miss_target_in_all_epochs(bundle: EditableBundle) -> None:
         for number in range(more + 1)
     ]
     bundle.readings = pandas.concat([bundle.readings, *whole]).reset_index(drop=True)
-    for meter in bundle.run["meters"]:
-        meter["readings"] = int((bundle.readings["source"] == meter["name"]).sum())
+    count_readings(bundle)
 
 
 def _later(event: dict[str, Any], by_ns: int, **metadata: object) -> dict[str, Any]:
@@ -290,10 +290,7 @@ def rename_boot(bundle: EditableBundle) -> None:
 def shift_run(bundle: EditableBundle, by_ns: int) -> None:
     """Shift the run's log, steps and readings by both clocks; the other ranks' records stay."""
     shift_wall_clock(by_ns // 10**6)(bundle)
-    for event in bundle.events:
-        event["metadata"]["mono_ns"] += by_ns
-    bundle.steps["start_ns"] += by_ns
-    bundle.readings["t_ns"] += by_ns
+    shift_everything(by_ns)(bundle)
 
 
 @edit
@@ -458,3 +455,9 @@ def reach_target_after(bundle: EditableBundle, number: int) -> None:
     for epoch in range(number + 2, len(EPOCHS) + 1):
         remove_epoch(epoch)(bundle)
     set_accuracy(number, 0.9902)(bundle)
+
+
+SYNCHRONISED_RESNET = in_turn(
+    set_request("workload", "resnet18"), set_everywhere("parallel.normalisation", SYNCHRONISED)
+)
+"""Request ResNet-18 whose ranks synchronise the statistics of its batch normalisation."""

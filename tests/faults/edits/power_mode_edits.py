@@ -1,10 +1,9 @@
 """Edits of a bundle's board and power mode."""
 
-from suite.bundle.node_records import NODES
 from suite.catalog.devices import load_device
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import Edit, edit
-from tests.faults.edits.file_edits import change_file
+from tests.faults.edits.file_edits import set_node
 from tests.faults.edits.log_edits import set_device
 
 SOURCE = "power-mode"
@@ -97,8 +96,6 @@ def without_mode_on_second_node(edit_first: Edit) -> Edit:
 
     def change(bundle: EditableBundle) -> None:
         edit_first(bundle)
-        change_file(NODES, lambda values: values["nodes"][1].update(system={"power_mode": None}))(
-            bundle
-        )
+        set_node(1, system={"power_mode": None})(bundle)
 
     return change

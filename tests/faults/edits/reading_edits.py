@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from suite.bundle.layout import BASELOAD
-from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.editable_bundle import EditableBundle, count_readings
 from tests.faults.edits.fault import edit
 from tests.faults.edits.log_edits import set_everywhere, set_request
-from tests.faults.edits.table_edits import count_readings, rename_source
+from tests.faults.edits.table_edits import rename_source
 
 if TYPE_CHECKING:
     import pandas
@@ -60,8 +60,10 @@ def add_channel(
     period_s: float = 1.0,
 ) -> None:
     """Read another channel during the run, once a period: ``value`` of the seconds since run_start.
-    A meter that was not there gets a record."""
+    A meter that was not there gets a record and its power rules."""
     import pandas  # start-up: slow to load
+
+    from suite.metrics.power_totals import write_power_rules  # start-up: loads numpy
 
     start_ns, stop_ns = (
         bundle.event(key)["metadata"]["mono_ns"] for key in ("run_start", "run_stop")
@@ -84,16 +86,8 @@ def add_channel(
                 "achieved_period_s": period_s,
             }
         )
+        write_power_rules(bundle.path, bundle.readings["source"].unique())
     count_readings(bundle)
-
-
-@edit
-def count_energy(bundle: EditableBundle, source: str, channel: str, power_w: float) -> None:
-    """Read an energy counter that rises by the same power all the time."""
-    from suite.metrics.power_totals import write_power_rules  # start-up: loads numpy
-
-    add_channel(source, channel, "J", lambda time_s: 100.0 + power_w * time_s)(bundle)
-    write_power_rules(bundle.path, bundle.readings["source"].unique())
 
 
 @edit
@@ -263,6 +257,18 @@ def leave_meter_out(bundle: EditableBundle, name: str) -> None:
         achieved_period_s=None,
         longest_gap_s=None,
     )(bundle)
+
+
+@edit
+def drop_power(bundle: EditableBundle) -> None:
+    """Leave out the power readings, before and during the run; the meters' records say that none
+    was there."""
+    from suite.metrics.power_totals import write_power_rules  # start-up: loads numpy
+
+    for source in set(bundle.readings.loc[bundle.readings["unit"] == "W", "source"]):
+        leave_meter_out(source)(bundle)
+    (bundle.path / BASELOAD).unlink(missing_ok=True)
+    write_power_rules(bundle.path, bundle.readings["source"].unique())
 
 
 @edit
@@ -441,12 +447,6 @@ def add_idle_utilisation(bundle: EditableBundle, percent: float) -> None:
         )
 
     change_baseload(with_utilisation)(bundle)
-
-
-@edit
-def remove_baseload(bundle: EditableBundle, name: str) -> None:
-    """Leave out a table of idle readings."""
-    (bundle.path / name).unlink()
 
 
 def _rows(bundle: EditableBundle, source: str, channel: str = "") -> "pandas.Series":

@@ -1,6 +1,5 @@
 """Edits of a replication's folder (suite.bundle.replication_folder)."""
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,16 +9,14 @@ from suite.bundle.replication_folder import RECORD, run_folder
 from suite.metrics.replication import REPLICATION
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import Fault, edit, of_replication
+from tests.faults.edits.file_edits import change_json
 from tests.faults.edits.table_edits import halve_all_times
 
 
 @edit
 def change_replication(folder: Path, change: Callable[[Any], object]) -> None:
     """Change the content of replication.json in place."""
-    path = folder / RECORD
-    content = json.loads(path.read_text(encoding="utf-8"))
-    change(content)
-    path.write_text(json.dumps(content), encoding="utf-8")
+    change_json(folder / RECORD, change)
 
 
 @edit

@@ -1,6 +1,5 @@
 """Edits of a stall analysis's folder."""
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,15 +11,13 @@ from suite.files.digest import sha256
 from suite.metrics.stall_analysis import STALLS
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import edit
+from tests.faults.edits.file_edits import change_json
 
 
 @edit
 def change_record(folder: Path, change: Callable[[Any], object]) -> None:
     """Change the content of stalls.json in place."""
-    path = folder / RECORD
-    content = json.loads(path.read_text(encoding="utf-8"))
-    change(content)
-    path.write_text(json.dumps(content), encoding="utf-8")
+    change_json(folder / RECORD, change)
 
 
 @edit

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import edit
-from tests.faults.edits.log_edits import set_request
 from tests.faults.edits.table_edits import PARTS
 
 if TYPE_CHECKING:
@@ -121,13 +120,6 @@ def close_gaps(bundle: EditableBundle) -> None:
     ).fillna(0)
     bundle.steps["start_ns"] -= gaps_ns.astype("int64")
     bundle.steps["fetch_stall_s"] += gaps_ns * 1e-9
-
-
-@edit
-def without_part(bundle: EditableBundle, name: str, value: object, part: str) -> None:
-    """Set a value of the request, and a part of every step to zero."""
-    set_request(name, value)(bundle)
-    bundle.steps[part] = 0.0
 
 
 @edit

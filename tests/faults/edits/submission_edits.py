@@ -13,7 +13,7 @@ from suite.bundle.reader import Bundle
 from suite.catalog.reference_points import newest_points
 from suite.submission.declaration import NAME
 from suite.submission.launches import declare_entries
-from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.editable_bundle import EditableBundle, count_readings
 from tests.faults.edits.fault import edit, first_run
 from tests.faults.edits.file_edits import edit_json
 from tests.faults.edits.log_edits import set_everywhere, shift_run
@@ -223,7 +223,7 @@ def delete_run(submission: Path, number: int) -> None:
 @edit
 def forget_run(submission: Path, number: int) -> None:
     """Delete a run, and declare the others only."""
-    shutil.rmtree(run(submission, number))
+    delete_run(number)(submission)
     _declare(submission)
 
 
@@ -282,12 +282,6 @@ def add_file(submission: Path, name: str) -> None:
     path = submission / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("x", encoding="utf-8")
-
-
-@edit
-def write_file(submission: Path, name: str, text: str) -> None:
-    """Write a text file into an existing folder of the submission."""
-    (submission / name).write_text(text, encoding="utf-8")
 
 
 @edit
@@ -355,6 +349,4 @@ def _keep_first_epoch(bundle: EditableBundle) -> None:
     bundle.readings = bundle.readings[
         bundle.readings["t_ns"] <= stop["metadata"]["mono_ns"] + 10**9
     ].reset_index(drop=True)
-    counts = bundle.readings.groupby("source").size()
-    for meter in bundle.run["meters"]:
-        meter["readings"] = int(counts[meter["name"]])
+    count_readings(bundle)

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 from suite.bundle.layout import BASELOAD, PARTS, node_tables
 from suite.bundle.node_records import NODES
-from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.editable_bundle import EditableBundle, count_readings
 from tests.faults.edits.fault import edit
 from tests.faults.edits.file_edits import change_file
-from tests.faults.edits.log_edits import HOUR_NS, scale_run_time, set_device, set_everywhere
+from tests.faults.edits.log_edits import HOUR_NS, scale_run_time, set_device
 
 if TYPE_CHECKING:
     import pandas
@@ -92,21 +92,6 @@ def set_column_of_rank(
     if every is not None:
         chosen &= bundle.steps["step"] % every != 0
     bundle.steps.loc[chosen, column] = value
-
-
-@edit
-def speed_up(bundle: EditableBundle, device: str, factor: float) -> None:
-    """Claim another device, and divide the compute times by ``factor``."""
-    set_device(device)(bundle)
-    scale_column("compute_s", 1 / factor)(bundle)
-
-
-def count_readings(bundle: EditableBundle) -> None:
-    """Let the meters' records count the readings that there are."""
-    counts = bundle.readings.groupby("source").size()
-    for meter in bundle.run["meters"]:
-        if meter["name"] != "recorder":
-            meter["readings"] = int(counts.get(meter["name"], 0))
 
 
 @edit
@@ -198,29 +183,6 @@ def scale_power(bundle: EditableBundle, factor: float) -> None:
 
 
 @edit
-def overload(bundle: EditableBundle, device: str, factor: float) -> None:
-    """Claim another device, and scale every power reading."""
-    set_device(device)(bundle)
-    scale_power(factor)(bundle)
-
-
-@edit
-def hold_channel(bundle: EditableBundle, source: str, channel: str, cache_cleared: bool) -> None:
-    """Keep a channel at its first reading, and record that the page cache was emptied, or not."""
-    rows = bundle.at(source, channel)
-    bundle.readings.loc[rows, "value"] = bundle.readings.loc[rows, "value"].iloc[0]
-    set_everywhere("cache_cleared", cache_cleared)(bundle)
-
-
-@edit
-def keep_cache_full(bundle: EditableBundle) -> None:
-    """Have the whole data set in memory at every reading, and record that the page cache was
-    emptied."""
-    bundle.readings.loc[bundle.at("page-cache"), "value"] = 1.0
-    set_everywhere("cache_cleared", True)(bundle)
-
-
-@edit
 def empty_cache(bundle: EditableBundle) -> None:
     """Have nothing of the data set in memory at any reading, and read the same counts of bytes from
     the disk."""
@@ -239,12 +201,6 @@ def set_frequency(bundle: EditableBundle, device: str, frequency_hz: float) -> N
 
 
 @edit
-def scale_counter(bundle: EditableBundle, name: str, factor: float) -> None:
-    """Scale a hardware counter."""
-    bundle.readings.loc[bundle.at("counters", f"{name}.count"), "value"] *= factor
-
-
-@edit
 def rename_source(bundle: EditableBundle, source: str, name: str, channel: str) -> None:
     """Claim that another meter read a power meter's values, as this channel."""
     rows = bundle.at(source)
@@ -254,7 +210,7 @@ def rename_source(bundle: EditableBundle, source: str, name: str, channel: str) 
 
 
 @edit
-def repeat_losses(bundle: EditableBundle, group: int, only_first: bool = False) -> None:
+def group_losses(bundle: EditableBundle, group: int, only_first: bool = False) -> None:
     """Give every group of steps the loss of its first step, or its second step alone."""
     place = bundle.steps.index % group
     repeated = bundle.steps["loss"].where(place == 0).ffill()
@@ -268,22 +224,6 @@ def drop_losses(bundle: EditableBundle, row: int, factor: float) -> None:
 
 
 @edit
-def add_channel(bundle: EditableBundle, source: str, channel: str, unit: str, value: float) -> None:
-    """Add a meter with one channel that always reads ``value``, at the times of the cpu meter, with
-    its record and its power rules."""
-    import pandas  # start-up: slow to load
-
-    from suite.metrics.power_totals import write_power_rules  # start-up: loads numpy
-
-    more = bundle.readings[bundle.at("cpu", "utilisation.total")].assign(
-        source=source, channel=channel, unit=unit, value=value
-    )
-    bundle.readings = pandas.concat([bundle.readings, more]).reset_index(drop=True)
-    bundle.run["meters"].append({**bundle.run["meters"][0], "name": source, "readings": len(more)})
-    write_power_rules(bundle.path, bundle.readings["source"].unique())
-
-
-@edit
 def keep_busy(bundle: EditableBundle, cores: float) -> None:
     """Add readings of the implementation's CPU time that rises by this number of seconds a second,
     and count them."""
@@ -294,8 +234,7 @@ def keep_busy(bundle: EditableBundle, cores: float) -> None:
         channel="process_tree", unit="s", value=(rows["t_ns"] - rows["t_ns"].iloc[0]) * 1e-9 * cores
     )
     bundle.readings = pandas.concat([bundle.readings, more]).reset_index(drop=True)
-    for meter in bundle.run["meters"]:
-        meter["readings"] += len(more) if meter["name"] == "cpu" else 0
+    count_readings(bundle)
 
 
 @edit
@@ -308,28 +247,6 @@ def change_second_node(
     from suite.bundle.frames import read_readings, write_table  # start-up: loads pyarrow
 
     write_table(change(read_readings(bundle.path / name)), bundle.path / name)
-
-
-@edit
-def change_meter(bundle: EditableBundle, /, name: str, **values: Any) -> None:
-    """Change a meter's record, and leave out its readings."""
-    bundle.readings = bundle.readings[bundle.readings["source"] != name].reset_index(drop=True)
-    next(meter for meter in bundle.run["meters"] if meter["name"] == name).update(
-        values, readings=0
-    )
-
-
-@edit
-def drop_power(bundle: EditableBundle) -> None:
-    """Leave out the power readings, before and during the run; the meters' records say that none
-    was there."""
-    sources = set(bundle.readings.loc[bundle.readings["unit"] == "W", "source"])
-    for source in sources:
-        change_meter(source, available=False, reason="not connected")(bundle)
-    from suite.metrics.power_totals import write_power_rules  # start-up: loads numpy
-
-    (bundle.path / BASELOAD).unlink(missing_ok=True)
-    write_power_rules(bundle.path, bundle.readings["source"].unique())
 
 
 @edit

@@ -38,9 +38,11 @@ FAULTS = one_of_each(
     lambda pair: (pair[0].id, pair[1].scope),
 )
 """Of each check one fault of each kind of folder; `make prove rules` tries all of them."""
-OF_BUNDLES, OF_SUBMISSIONS, OF_ANALYSES, OF_EXPERIMENTS, OF_REPLICATIONS, OF_VIEWPOINTS = (
-    [(check, fault) for check, fault in FAULTS if fault.scope is scope] for scope in Scope
+OF_BUNDLES, OF_SUBMISSIONS = (
+    [(check, fault) for check, fault in FAULTS if fault.scope is scope]
+    for scope in (Scope.BUNDLE, Scope.SUBMISSION)
 )
+OF_FOLDERS = [pair for pair in FAULTS if pair not in (*OF_BUNDLES, *OF_SUBMISSIONS)]
 
 
 def names(faults: list[tuple[Check[Any], Fault]]) -> list[str]:
@@ -72,86 +74,44 @@ def test_a_rule_finds_its_fault_in_a_submission(
     assert_found(check, all_findings(verdict), verdict.complies)
 
 
-@pytest.fixture(scope="session")
-def _good_analysis(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_analysis(tmp_path_factory.mktemp("analyses") / "good")
-
-
-def test_a_good_analysis_has_no_finding(_good_analysis: Path) -> None:
-    result = check_paths([_good_analysis])
-    assert (result.complies, list(result.all_findings()), len(result.bundles)) == (True, [], 3)
-
-
-@pytest.mark.parametrize(("check", "fault"), OF_ANALYSES, ids=names(OF_ANALYSES))
-def test_a_rule_finds_its_fault_in_an_analysis(
-    check: Check[Any], fault: Fault, _good_analysis: Path, tmp_path: Path
-) -> None:
-    folder = Path(shutil.copytree(_good_analysis, tmp_path / "analysis"))
-    fault.change(folder)
-    result = check_paths([folder])
-    assert_found(check, tuple(finding for _, finding in result.all_findings()), result.complies)
+MAKERS = {
+    Scope.ANALYSIS: make_analysis,
+    Scope.EXPERIMENT: make_experiment,
+    Scope.REPLICATION: make_replication,
+    Scope.VIEWPOINT: make_viewpoint,
+}
+"""Folders of several runs or of raw measurements."""
 
 
 @pytest.fixture(scope="session")
-def _good_experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_experiment(tmp_path_factory.mktemp("experiments") / "good")
+def _good_folders(tmp_path_factory: pytest.TempPathFactory) -> dict[Scope, Path]:
+    return {
+        scope: make(tmp_path_factory.mktemp(scope.value) / "good") for scope, make in MAKERS.items()
+    }
 
 
-def test_a_good_experiment_has_no_finding(_good_experiment: Path) -> None:
-    result = check_paths([_good_experiment])
-    assert (result.complies, list(result.all_findings()), len(result.analyses)) == (True, [], 1)
-
-
-@pytest.mark.parametrize(("check", "fault"), OF_EXPERIMENTS, ids=names(OF_EXPERIMENTS))
-def test_a_rule_finds_its_fault_in_an_experiment(
-    check: Check[Any], fault: Fault, _good_experiment: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("scope", "bundles", "analyses"),
+    [
+        (Scope.ANALYSIS, 3, 1),
+        (Scope.EXPERIMENT, 0, 1),
+        (Scope.REPLICATION, 3, 1),
+        (Scope.VIEWPOINT, 0, 1),
+    ],
+)
+def test_a_good_folder_has_no_finding(
+    scope: Scope, bundles: int, analyses: int, _good_folders: dict[Scope, Path]
 ) -> None:
-    folder = Path(shutil.copytree(_good_experiment, tmp_path / "experiment"))
-    fault.change(folder)
-    result = check_paths([folder])
-    assert_found(check, tuple(finding for _, finding in result.all_findings()), result.complies)
+    result = check_paths([_good_folders[scope]])
+    assert result.complies and not list(result.all_findings())
+    assert (len(result.bundles), len(result.analyses)) == (bundles, analyses)
 
 
-@pytest.fixture(scope="session")
-def _good_replication(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_replication(tmp_path_factory.mktemp("replications") / "good")
-
-
-def test_a_good_replication_has_no_finding(_good_replication: Path) -> None:
-    result = check_paths([_good_replication])
-    assert (
-        result.complies,
-        list(result.all_findings()),
-        len(result.bundles),
-        len(result.analyses),
-    ) == (True, [], 3, 1)
-
-
-@pytest.mark.parametrize(("check", "fault"), OF_REPLICATIONS, ids=names(OF_REPLICATIONS))
-def test_a_rule_finds_its_fault_in_a_replication(
-    check: Check[Any], fault: Fault, _good_replication: Path, tmp_path: Path
+@pytest.mark.parametrize(("check", "fault"), OF_FOLDERS, ids=names(OF_FOLDERS))
+def test_a_rule_finds_its_fault_in_a_folder(
+    check: Check[Any], fault: Fault, _good_folders: dict[Scope, Path], tmp_path: Path
 ) -> None:
-    folder = Path(shutil.copytree(_good_replication, tmp_path / "replication"))
-    fault.change(folder)
-    result = check_paths([folder])
-    assert_found(check, tuple(finding for _, finding in result.all_findings()), result.complies)
-
-
-@pytest.fixture(scope="session")
-def _good_viewpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_viewpoint(tmp_path_factory.mktemp("viewpoints") / "good")
-
-
-def test_a_good_student_and_teacher_have_no_finding(_good_viewpoint: Path) -> None:
-    result = check_paths([_good_viewpoint])
-    assert (result.complies, list(result.all_findings()), len(result.analyses)) == (True, [], 1)
-
-
-@pytest.mark.parametrize(("check", "fault"), OF_VIEWPOINTS, ids=names(OF_VIEWPOINTS))
-def test_a_rule_finds_its_fault_in_a_student_and_teacher(
-    check: Check[Any], fault: Fault, _good_viewpoint: Path, tmp_path: Path
-) -> None:
-    folder = Path(shutil.copytree(_good_viewpoint, tmp_path / "viewpoint"))
+    folder = Path(shutil.copytree(_good_folders[fault.scope], tmp_path / fault.scope.value))
     fault.change(folder)
     result = check_paths([folder])
     assert_found(check, tuple(finding for _, finding in result.all_findings()), result.complies)
