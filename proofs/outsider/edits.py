@@ -25,11 +25,10 @@ from suite.catalog.meter_choice import POWER_SCHEDULES
 from suite.errors import SuiteError
 from suite.metrics.power_totals import write_power_rules
 from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.rank_log_edits import read_logs, write_logs
 
 ERROR, EDITED, FABRICATED = "error", "edited record", "fabricated run"
 NOTHING = "nothing in the bundle"
-TOKEN = ":::MLLOG "
-FIRST_CHAIN = "0" * 64
 PARTS = ["fetch_stall_s", "copy_s", "compute_s", "communication_s"]
 
 
@@ -68,74 +67,11 @@ def register(lies: list[Lie]):
 # --------------------------------------------------------------------------------------------------
 
 
-def read_log(path: Path) -> list[dict]:
-    events = [
-        json.loads(line[len(TOKEN) :])
-        for line in path.read_text().splitlines()
-        if line.startswith(TOKEN)
-    ]
-    for event in events:
-        event["metadata"].pop("chain", None)
-    return events
-
-
-def chain_of(event: dict, before: str) -> str:
-    return hashlib.sha256((before + TOKEN + json.dumps(event)).encode()).hexdigest()
-
-
-def write_log(path: Path, events: list[dict]) -> None:
-    lines, chain = [], FIRST_CHAIN
-    for event in events:
-        chain = chain_of(event, chain)
-        lines.append(
-            TOKEN + json.dumps({**event, "metadata": {**event["metadata"], "chain": chain}})
-        )
-    path.write_text("\n".join(lines) + "\n")
-
-
-def all_logs(b: EditableBundle) -> dict[int, list[dict]]:
-    """Every rank's events, without their chain values; rank 0's list is the bundle's own."""
-    for event in b.events:
-        event["metadata"].pop("chain", None)
-    logs = {0: b.events}
-    for path in sorted(b.path.glob("log.rank*.txt")):
-        logs[int(path.name.split(".")[1].removeprefix("rank"))] = read_log(path)
-    return logs
-
-
-def exchange_heads(logs: dict[int, list[dict]]) -> None:
-    """Fill in all chain values that the ranks exchange, so that every log agrees with every
-    other."""
-    at, chains = dict.fromkeys(logs, 0), dict.fromkeys(logs, FIRST_CHAIN)
-    while True:
-        for rank, events in logs.items():
-            while at[rank] < len(events) and events[at[rank]]["key"] != "chain_heads":
-                chains[rank] = chain_of(events[at[rank]], chains[rank])
-                at[rank] += 1
-        waiting = [rank for rank in logs if at[rank] < len(logs[rank])]
-        if not waiting:
-            return
-        heads = [chains[rank] for rank in sorted(logs)]
-        for rank in waiting:
-            logs[rank][at[rank]]["value"] = list(heads)
-            chains[rank] = chain_of(logs[rank][at[rank]], chains[rank])
-            at[rank] += 1
-
-
-def put_logs(b: EditableBundle, logs: dict[int, list[dict]]) -> None:
-    if len(logs) > 1:
-        exchange_heads(logs)
-    for rank, events in logs.items():
-        if rank:
-            write_log(b.path / f"log.rank{rank}.txt", events)
-    b.events[:] = logs[0]
-
-
 def in_every_log(b: EditableBundle, edit: Callable[[list[dict]], None]) -> None:
-    logs = all_logs(b)
+    logs = read_logs(b)
     for events in logs.values():
         edit(events)
-    put_logs(b, logs)
+    write_logs(b, logs)
 
 
 def log_value(b: EditableBundle, key: str, value) -> None:
@@ -584,7 +520,7 @@ def rebuild(
     start, old_stop = window(b)
     size = np.array([batch] * (train // batch) + ([train % batch] if train % batch else []))
     losses = losses or (lambda seen: falling_loss(seen, rng, noise))
-    logs = all_logs(b)
+    logs = read_logs(b)
     ahead_ns = {rank: mono(find(events, "run_start")[0]) - start for rank, events in logs.items()}
     ends, tables, number = {}, [], 0
     cursor = start + 1000
@@ -636,7 +572,7 @@ def rebuild(
     for events in logs.values():
         for event in find(events, "global_batch_size"):
             event["value"] = batch
-    put_logs(b, logs)
+    write_logs(b, logs)
     new_stop = window(b)[1]
     lengthen = (new_stop - start) / (old_stop - start)
     resample(b, ratio=lengthen, longer_ns=new_stop - old_stop)
@@ -675,7 +611,7 @@ def of_another_process(steps: pd.DataFrame, rng) -> pd.DataFrame:
 def fit_steps(b: EditableBundle, fill: float = 0.999) -> None:
     """Lay each epoch's steps one after another between its start and stop, filling this share of
     it."""
-    logs = all_logs(b)
+    logs = read_logs(b)
     for (rank, epoch), one in b.steps.groupby(["rank", "epoch"]):
         begin = int(one["start_ns"].iloc[0])
         room = mono(of_epoch(logs[rank], "epoch_stop", epoch)) - begin - 2000

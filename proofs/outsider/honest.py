@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 
 from proofs.outsider.edits import (
-    all_logs,
     another_run,
     as_machine,
     ask,
@@ -33,9 +32,7 @@ from proofs.outsider.edits import (
     mono,
     of_epoch,
     other_meter,
-    put_logs,
     read_json,
-    read_log,
     rebuild,
     rows,
     scale_power,
@@ -49,6 +46,7 @@ from proofs.outsider.edits import (
     write_json,
 )
 from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.rank_log_edits import read_log, read_logs, write_logs
 
 
 @dataclass(frozen=True)
@@ -578,12 +576,12 @@ def _(b):
 )
 def _(b):
     move = -7_000_900_000_000_000
-    logs = all_logs(b)
+    logs = read_logs(b)
     for e in find(logs[0], "clock_offsets_ns"):
         e["value"][1][0] += move
     for e in logs[1]:
         e["metadata"]["mono_ns"] += move
-    put_logs(b, logs)
+    write_logs(b, logs)
     b.steps.loc[b.steps["rank"] == 1, "start_ns"] += move
     for name in ("readings.node1.parquet", "baseload.node1.parquet"):
         table = pd.read_parquet(b.path / name)
@@ -643,7 +641,7 @@ def _(b):
     log_value(b, "collective", "mpi")
     log_value(b, "ranks", 2)
     log_value(b, "peak_rss_of_ranks", [200_000_000, 200_000_000])
-    steps = [*all_logs(b)[0]]
+    steps = [*read_logs(b)[0]]
     second = json.loads(json.dumps(steps))
     for e in second:
         e["metadata"]["rank"] = 1
@@ -667,7 +665,7 @@ def _(b):
                 "metadata": {"mono_ns": stop_at, "rank": rank, "boot": last["metadata"]["boot"]},
             }
         )
-    put_logs(b, logs)
+    write_logs(b, logs)
     rebuild(b, noise=0.03)
 
 
@@ -681,7 +679,7 @@ def _(b):
     nodes = read_json(b, "nodes.json")
     template = nodes["nodes"][1]
     offsets = {2: 9_000_000_000_000_000, 3: 5_000_000_000}
-    logs = all_logs(b)
+    logs = read_logs(b)
     for k, offset in offsets.items():
         link = {**template["link"], "address": f"address{k}"}
         nodes["nodes"].append(
@@ -712,7 +710,7 @@ def _(b):
                 e["value"] = ["node0", "node1", "node2", "node3"]
     for e in find(logs[0], "clock_offsets_ns"):
         e["value"] += [[offsets[2], 60000], [offsets[3], 40000]]
-    put_logs(b, logs)
+    write_logs(b, logs)
     rebuild(b, noise=0.03)
 
 

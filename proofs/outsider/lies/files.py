@@ -17,9 +17,7 @@ from proofs.outsider.edits import (
     EDITED,
     ERROR,
     FABRICATED,
-    FIRST_CHAIN,
     NOTHING,
-    TOKEN,
     Lie,
     read_json,
     rebuild,
@@ -29,6 +27,7 @@ from proofs.outsider.edits import (
     write_json,
 )
 from proofs.outsider.samples import sample
+from reference_impls.contract import FIRST_LINK, TOKEN
 from tests.faults.edits.editable_bundle import EditableBundle
 
 LIES: list[Lie] = []
@@ -339,7 +338,7 @@ def _(b):
     "the two values of one name in a line",
 )
 def _(b):
-    lines, out, chain = (b.path / "log.txt").read_text().splitlines(), [], FIRST_CHAIN
+    lines, out, chain = (b.path / "log.txt").read_text().splitlines(), [], FIRST_LINK
     for line in lines:
         event = json.loads(line[len(TOKEN) :])
         event["metadata"].pop("chain")

@@ -13,18 +13,15 @@ from proofs.outsider.edits import (
     FABRICATED,
     NOTHING,
     Lie,
-    all_logs,
     find,
     of_epoch,
-    put_logs,
     read_json,
-    read_log,
     rebuild,
     recount,
     register,
     write_json,
-    write_log,
 )
+from tests.faults.edits.rank_log_edits import read_log, read_logs, write_log, write_logs
 
 LIES: list[Lie] = []
 _lie = register(LIES)
@@ -88,10 +85,10 @@ def _(b):
     "accuracies of the two ranks",
 )
 def _(b):
-    logs = all_logs(b)
+    logs = read_logs(b)
     event = of_epoch(logs[1], "eval_accuracy", 2)
     event["value"], event["metadata"]["correct"] = 0.97, 9700
-    put_logs(b, logs)
+    write_logs(b, logs)
 
 
 @lie(
@@ -101,9 +98,9 @@ def _(b):
     "seed in rank 1's log against the request",
 )
 def _(b):
-    logs = all_logs(b)
+    logs = read_logs(b)
     find(logs[1], "seed")[0]["value"] = 2
-    put_logs(b, logs)
+    write_logs(b, logs)
 
 
 @lie(
@@ -195,11 +192,11 @@ def _(b):
     "events that only rank 0 logs; both ranks log at the same nanoseconds",
 )
 def _(b):
-    logs = all_logs(b)
+    logs = read_logs(b)
     logs[1] = copy.deepcopy(logs[0])
     for e in logs[1]:
         e["metadata"]["rank"] = 1
-    put_logs(b, logs)
+    write_logs(b, logs)
 
 
 @lie(
@@ -237,12 +234,12 @@ def _(b):
     "chain values after every epoch",
 )
 def _(b):
-    logs = all_logs(b)
+    logs = read_logs(b)
     for events in logs.values():
         events.remove(
             next(e for e in find(events, "chain_heads") if e["metadata"].get("epoch_num") == 2)
         )
-    put_logs(b, logs)
+    write_logs(b, logs)
 
 
 @lie(
@@ -326,10 +323,10 @@ def _(b):
     for name in ("nodes.json", "readings.node1.parquet", "baseload.node1.parquet"):
         (b.path / name).unlink()
     b.request["parallel"]["nodes"] = 1
-    logs = all_logs(b)
+    logs = read_logs(b)
     for e in find(logs[0], "nodes_of_ranks"):
         e["value"] = ["node0", "node0"]
-    put_logs(b, logs)
+    write_logs(b, logs)
 
 
 @lie(
@@ -361,10 +358,10 @@ def _(b):
     "nodes_of_ranks in the log against nodes.json",
 )
 def _(b):
-    logs = all_logs(b)
+    logs = read_logs(b)
     for e in find(logs[0], "nodes_of_ranks"):
         e["value"] = ["node0", "node2"]
-    put_logs(b, logs)
+    write_logs(b, logs)
 
 
 @lie(
@@ -374,9 +371,9 @@ def _(b):
     "nodes_of_ranks at the start against the end",
 )
 def _(b):
-    logs = all_logs(b)
+    logs = read_logs(b)
     find(logs[0], "nodes_of_ranks")[-1]["value"] = ["node1", "node0"]
-    put_logs(b, logs)
+    write_logs(b, logs)
 
 
 @lie(
@@ -386,10 +383,10 @@ def _(b):
     "clock offset against the times of the node's other readings",
 )
 def _(b):
-    logs = all_logs(b)
+    logs = read_logs(b)
     for e in find(logs[0], "clock_offsets_ns"):
         e["value"][1][0] -= 28_000_000_000
-    put_logs(b, logs)
+    write_logs(b, logs)
 
 
 @lie(
@@ -399,9 +396,9 @@ def _(b):
     "clock offsets against what two clocks can drift in the time",
 )
 def _(b):
-    logs = all_logs(b)
+    logs = read_logs(b)
     find(logs[0], "clock_offsets_ns")[-1]["value"][1][0] += 300_000_000_000
-    put_logs(b, logs)
+    write_logs(b, logs)
 
 
 @lie(
@@ -411,10 +408,10 @@ def _(b):
     "clock offset's uncertainty against the run's length",
 )
 def _(b):
-    logs = all_logs(b)
+    logs = read_logs(b)
     for e in find(logs[0], "clock_offsets_ns"):
         e["value"][1][1] = 60_000_000_000
-    put_logs(b, logs)
+    write_logs(b, logs)
 
 
 @lie(
@@ -513,10 +510,10 @@ def _(b):
 
 @lie("The ranks' boots were exchanged", ERROR, "", "boot in rank 1's log: it changes in the middle")
 def _(b):
-    logs = all_logs(b)
+    logs = read_logs(b)
     for e in logs[1][40:]:
         e["metadata"]["boot"] = "44444444-4444-4444-8444-444444444444"
-    put_logs(b, logs)
+    write_logs(b, logs)
 
 
 @lie(

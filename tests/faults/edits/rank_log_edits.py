@@ -12,20 +12,41 @@ from tests.faults.edits.fault import edit
 Events = list[dict[str, Any]]
 
 
+def read_log(path: Path) -> Events:
+    """A log's events, without their chain values."""
+    events: Events = [
+        json.loads(line[len(TOKEN) :]) for line in path.read_text(encoding="utf-8").splitlines()
+    ]
+    return _unchained(events)
+
+
+def read_logs(bundle: EditableBundle) -> dict[int, Events]:
+    """Every rank's events, without their chain values; rank 0's are the bundle's own list."""
+    ranks = 1 + len(list(bundle.path.glob("log.rank*.txt")))
+    others = {rank: read_log(bundle.path / log_name(rank)) for rank in range(1, ranks)}
+    return {0: _unchained(bundle.events), **others}
+
+
+def write_logs(bundle: EditableBundle, logs: dict[int, Events]) -> None:
+    """Make the chain values that the ranks exchange fit, and write the logs of all ranks but 0,
+    whose log the bundle writes."""
+    _exchange(logs)
+    for rank in range(1, len(logs)):
+        write_log(bundle.path / log_name(rank), logs[rank])
+
+
 @edit
 def change_logs(bundle: EditableBundle, change: Callable[[dict[int, Events]], object]) -> None:
     """Change the events of any rank; the chain values that the ranks exchange are made to fit."""
-    logs = {
-        0: bundle.events,
-        **{rank: _read(bundle.path / log_name(rank)) for rank in range(1, _ranks(bundle.path))},
-    }
-    for events in logs.values():
-        for event in events:
-            event["metadata"].pop("chain", None)
+    logs = read_logs(bundle)
     change(logs)
-    _exchange(logs)
-    for rank in range(1, len(logs)):
-        _write(bundle.path / log_name(rank), logs[rank])
+    write_logs(bundle, logs)
+
+
+def _unchained(events: Events) -> Events:
+    for event in events:
+        event["metadata"].pop("chain", None)
+    return events
 
 
 def set_of_rank(
@@ -165,17 +186,8 @@ def remove_of_all(key: str) -> Callable[[EditableBundle], None]:
     return change_logs(change)
 
 
-def _ranks(folder: Path) -> int:
-    return 1 + len(list(folder.glob("log.rank*.txt")))
-
-
-def _read(path: Path) -> Events:
-    return [
-        json.loads(line[len(TOKEN) :]) for line in path.read_text(encoding="utf-8").splitlines()
-    ]
-
-
-def _write(path: Path, events: Events) -> None:
+def write_log(path: Path, events: Events) -> None:
+    """Write events, whose chain values were taken out, with a chain that fits."""
     chain, lines = FIRST_LINK, []
     for event in events:
         line, chain = chained(chain, TOKEN + json.dumps(event))
