@@ -392,7 +392,7 @@ PRESETS = (
         "Training and LINPACK",
         "a LINPACK record of the same machine",
         "suite linpack --output runs/linpack",
-        "linpack:for_paper",
+        "linpack_share:for_paper",
     ),
     Preset(
         "accuracy",
