@@ -29,7 +29,7 @@ class PowerModeMeter(ChannelMeter):
     ``<zone>.<n>`` (RAPL's limits, W), ``cores`` (online), ``turbo.off`` or ``turbo`` (``active``).
 
     Upper limits of clocks also fall when the kernel cools the processor by them. Sources:
-    suite.machine.clock_domains, nvpmodel and power_limits.
+    suite.machine.clock_domains, nvpmodel and power_settings.
     """
 
     name = "power-mode"
