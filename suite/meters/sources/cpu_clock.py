@@ -1,12 +1,12 @@
 """Clock of every core where the kernel offers none, as in virtual machines: measured with a chain
 of additions."""
 
-from collections.abc import Mapping
+import time
 
 from suite.catalog.core_clocks import CORE_CLOCK
 from suite.machine.core_clock import CoreClock, can_measure, clocks_hz
 from suite.meters.background import BackgroundMeter
-from suite.meters.meter import AVAILABLE, NO_PROC, MeterAvailability, MeteredProcess
+from suite.meters.meter import AVAILABLE, NO_PROC, MeterAvailability, MeteredProcess, Reading
 
 
 class CpuClockMeter(BackgroundMeter):
@@ -52,12 +52,14 @@ class CpuClockMeter(BackgroundMeter):
         self._clock = CoreClock()
         super().open(process)
 
-    def measure(self) -> Mapping[str, tuple[float, str]]:
-        """The clock of each core that this process may use."""
+    def _produce(self) -> list[Reading]:
+        """The clock of each core that this process may use, at its own moment: a busy core is
+        waited for."""
         assert self._clock is not None
-        return {
-            f"{CORE_CLOCK}{core}": (clock_hz, "Hz") for core, clock_hz in clocks_hz(self._clock)
-        }
+        return [
+            Reading(time.monotonic_ns(), self.name, f"{CORE_CLOCK}{core}", clock_hz, "Hz")
+            for core, clock_hz in clocks_hz(self._clock)
+        ]
 
 
 METER = CpuClockMeter

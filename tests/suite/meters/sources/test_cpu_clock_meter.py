@@ -1,6 +1,6 @@
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -102,6 +102,26 @@ def test_every_core_has_a_clock_where_the_kernel_offers_none(tmp_path: Path) -> 
         for reading in readings
     )
     assert all(reading.t_ns <= time.monotonic_ns() for reading in readings)
+
+
+@needs_code
+def test_each_cores_clock_has_the_moment_of_its_own_measurement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured_ns: list[int] = []
+
+    def measured(_: CoreClock) -> Iterator[tuple[int, float]]:
+        for core in (0, 1):
+            measured_ns.append(time.monotonic_ns())
+            yield core, 1.5e9
+            time.sleep(0.01)  # until the next core is free
+
+    monkeypatch.setattr(cpu_clock, "clocks_hz", measured)
+    meter = CpuClockMeter(tmp_path)
+    meter.open(MeteredProcess(os.getpid(), tmp_path))
+    first, second = read_once(meter)[:2]
+    meter.close()
+    assert measured_ns[0] <= first.t_ns < measured_ns[1] <= second.t_ns
 
 
 def test_a_kernel_that_offers_clocks_is_left_to_the_meter_cpu(tmp_path: Path) -> None:
