@@ -11,16 +11,18 @@ from suite.errors import SuiteError
 
 
 @contextmanager
-def publish(path: Path) -> Iterator[Path]:
+def publish(path: Path, *, has_rivals: bool = False) -> Iterator[Path]:
     """A temporary file to write in the block; after it, the file replaces ``path`` at once. When
     the block raises, ``path`` stays as it was.
 
-    The temporary file has one name, so that a killed writer's is replaced by the next one's. Raises
-    OSError where ``path`` is a device or a pipe, before anything is written: root would replace
-    /dev/null by a file.
+    The temporary file has one name, so that a killed writer's is replaced by the next one's. Where
+    a file ``has_rivals``, processes that may write it at the same time, each has a name of its own.
+    Raises OSError where ``path`` is a device or a pipe, before anything is written: root would
+    replace /dev/null by a file.
     """
     refuse_special(path)
-    temporary = path.with_name(f".{path.name}")
+    own = f".{os.urandom(4).hex()}" if has_rivals else ""
+    temporary = path.with_name(f".{path.name}{own}")
     try:
         yield temporary
         sync(temporary)

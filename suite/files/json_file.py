@@ -112,7 +112,7 @@ def write_json(path: Path, value: Any) -> None:
     """Write a dataclass or plain value as JSON, atomically (temporary file, fsync, rename). Raises
     OSError as `durable.publish`."""
     plain = value if isinstance(value, Mapping) else asdict(value)
-    with publish(path) as temporary:
+    with publish(path, has_rivals=True) as temporary:
         with temporary.open("w", encoding="utf-8") as stream:
             json.dump(plain, stream, indent=1, allow_nan=False)
             stream.write("\n")

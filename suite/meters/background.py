@@ -23,7 +23,7 @@ class Background:
     (:class:`suite.meters.schedule.Schedule`).
 
     ``produce`` may raise: a plug that cannot be reached for a moment only leaves a gap. After
-    ten seconds without a reading, :meth:`take` raises the last exception, so that the
+    SOURCE_TIMEOUT_S without a reading, :meth:`take` raises the last exception, so that the
     recorder counts a failure.
     """
 
@@ -57,7 +57,7 @@ class Background:
         self._thread.start()
 
     def take(self) -> list[Reading]:
-        """The readings since the last call; raises the last exception after ten seconds
+        """The readings since the last call; raises the last exception after SOURCE_TIMEOUT_S
         without one."""
         taken = [self._readings.popleft() for _ in range(len(self._readings))]
         if (

@@ -4,11 +4,12 @@ the device."""
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from suite.files.durable import publish, refuse_no_place
-from suite.files.json_file import write_json
+from suite.files.json_file import read_json, write_json
 
 
 def published(path: Path) -> None:
@@ -29,6 +30,24 @@ def test_a_pipe_and_a_folder_stay_what_they_were(
             write(tmp_path / name)
     assert (tmp_path / "pipe").is_fifo() and (tmp_path / "folder").is_dir()
     assert len(list(tmp_path.iterdir())) == 2
+
+
+class WrittenMeanwhile(dict[str, int]):
+    """Values, and another process that writes the same file while they are written."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(mine=1)
+        self._path = path
+
+    def items(self) -> Any:
+        write_json(self._path, {"others": 2})
+        return super().items()
+
+
+def test_two_processes_write_one_record_and_the_last_ones_stays(tmp_path: Path) -> None:
+    path = tmp_path / "record.json"
+    write_json(path, WrittenMeanwhile(path))
+    assert read_json(path) == {"mine": 1} and list(tmp_path.iterdir()) == [path]
 
 
 def test_bytes_are_on_the_storage_medium_before_the_file_has_its_name(
