@@ -14,7 +14,6 @@ import pandas
 from reference_impls import contract
 from reference_impls.schedules import SCHEDULES
 from reference_impls.structure import STRUCTURES
-from reference_impls.turns.messages import COLUMNS, STEP_TIMES
 from suite import __version__
 from suite.bundle import frames, layout, manifest, replication_folder
 from suite.bundle.data_record import DataRecord, write_data_record
@@ -30,11 +29,6 @@ from suite.catalog.seeds import describe_implementation
 from suite.catalog.workloads import GOLDEN, NARROW, WIDE, Workload, golden_name, load_workload
 from suite.execution.meter_session import MeterRecord
 from suite.execution.run_records import recorded_request
-from suite.extensions.concurrent.measuring.simulation import simulate
-from suite.extensions.concurrent.record import records as concurrent_records
-from suite.extensions.concurrent.record.arrivals import ArrivalKind, Arrivals, intended_ns
-from suite.extensions.concurrent.record.layout import beside, inference_alone, training_alone
-from suite.extensions.concurrent.record.results import close as close_experiment
 from suite.files.digest import FileDigest
 from suite.files.json_file import write_json
 from suite.machine import system
@@ -204,65 +198,6 @@ def make_replication(
     )
     REPLICATION.write(path, found)
     return path
-
-
-def make_experiment(path: Path) -> Path:
-    """Write an experiment with training beside inference that complies: batches of four of 40
-    images/s, managed interleaving, ten seconds."""
-    setting = concurrent_records.Setting(
-        "lenet",
-        "lenet",
-        "poisson",
-        40.0,
-        10.0,
-        1,
-        4,
-        None,
-        "managed",
-        1,
-        1,
-        START_NS,
-        10 * 10**9,
-        10 * 10**9 + 5 * 10**7,
-        -10,
-    )
-    arrivals = Arrivals(ArrivalKind.POISSON, setting.rate_per_s, setting.duration_s, setting.seed)
-    rows, noticed = simulate(intended_ns(arrivals), setting.rule, lambda count: 20 * 10**6)
-    _write_measurement(
-        training_alone(path), replace(setting, infers=None, batch=1, schedule="alone"), (), ()
-    )
-    _write_measurement(
-        inference_alone(path, 4), replace(setting, trains=None, schedule="alone"), rows, noticed
-    )
-    _write_measurement(beside(path, 4), setting, rows, noticed)
-    close_experiment(path)
-    return path
-
-
-def _write_measurement(
-    folder: Path,
-    setting: concurrent_records.Setting,
-    rows: tuple[concurrent_records.BatchRow, ...],
-    noticed: tuple[int, ...],
-) -> None:
-    """A measurement; training steps of 10 ms fill the time between the batches."""
-    concurrent_records.write_recording(folder, setting, rows, noticed)
-    if setting.trains is None:
-        return
-    free = zip(
-        [0, *(row.end_ns for row in rows)],
-        [*(row.start_ns for row in rows), setting.window_ns],
-        strict=True,
-    )
-    starts = [start for begin, end in free for start in range(begin, end - 10**7, 10**7)]
-    (folder / concurrent_records.TRAINING).mkdir()
-    lines = [
-        ",".join(COLUMNS),
-        *(f"{setting.start_ns + start},{setting.start_ns + start + 10**7},16" for start in starts),
-    ]
-    (folder / concurrent_records.TRAINING / STEP_TIMES).write_text(
-        "".join(f"{line}\n" for line in lines)
-    )
 
 
 def _describe(path: Path, scenario: Scenario) -> system.SystemDescription:

@@ -15,19 +15,11 @@ from suite.compliance.finding import Finding
 from suite.compliance.paths import check_paths
 from suite.compliance.registry import all_checks, all_rules
 from suite.compliance.submissions import SubmissionVerdict, check_submission
-from tests.builders import make_analysis, make_experiment, make_replication
-from tests.faults.edits.fault import Scope, first_run
+from tests.faults.edits.fault import SUBMISSION, first_run
 from tests.good_submissions import good_submission
-from tests.viewpoints import make_viewpoint
 
 MIN_SCORE = 0.95
 RANKS = (1, 2)
-WHOLES = {
-    Scope.ANALYSIS: make_analysis,
-    Scope.EXPERIMENT: make_experiment,
-    Scope.REPLICATION: make_replication,
-    Scope.VIEWPOINT: make_viewpoint,
-}
 
 
 @dataclass(frozen=True)
@@ -56,13 +48,13 @@ def try_out(
     copy."""
     outcomes = []
     for mutation in mutations:
-        if mutation.fault.scope in WHOLES:
-            outcomes.append(_of_whole(mutation, folder))
+        if make := mutation.fault.scope.make:
+            outcomes.append(_of_whole(mutation, make(folder / "mutated" / "whole")))
             continue
         submission = submissions[mutation.fault.ranks]
         copy = folder / "mutated" / submission.parent.name / submission.name
         shutil.copytree(submission, copy, symlinks=True)
-        mutation.fault.change(copy if mutation.fault.scope is Scope.SUBMISSION else first_run(copy))
+        mutation.fault.change(copy if mutation.fault.scope is SUBMISSION else first_run(copy))
         verdict = check_submission(copy)
         checks = frozenset(finding.check for finding in findings_of(verdict))
         outcomes.append(Outcome(mutation, checks, not verdict.complies))
@@ -70,12 +62,11 @@ def try_out(
     return outcomes
 
 
-def _of_whole(mutation: Mutation, folder: Path) -> Outcome:
-    """The outcome for a stall analysis or an experiment, made anew."""
-    whole = WHOLES[mutation.fault.scope](folder / "mutated" / "whole")
+def _of_whole(mutation: Mutation, whole: Path) -> Outcome:
+    """The outcome for a folder with a record of its own, made anew."""
     mutation.fault.change(whole)
     result = check_paths([whole])
-    shutil.rmtree(folder / "mutated")
+    shutil.rmtree(whole.parent)
     return Outcome(
         mutation,
         frozenset(finding.check for _, finding in result.all_findings()),

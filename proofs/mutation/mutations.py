@@ -29,7 +29,7 @@ class Mutation:
     @property
     def name(self) -> str:
         """The check, what was changed, and the fault."""
-        return f"{self.check or 'survivor'}: {self.fault.scope.value}: {self.fault.name}"
+        return f"{self.check or 'survivor'}: {self.fault.scope.name}: {self.fault.name}"
 
 
 def survivors() -> tuple[Mutation, ...]:

@@ -9,19 +9,18 @@ kinds of folders, stand with each kind. ``edits`` has the changes that they are 
 import importlib
 import pkgutil
 from functools import cache
-from pathlib import Path
 
 from tests.faults.edits.fault import Fault
+from tests.in_extensions import modules_named
 
 
 @cache
 def all_faults() -> dict[str, tuple[Fault, ...]]:
     """The faults of every check, by its id. Imports every rule: an edit alone needs none."""
     found: dict[str, tuple[Fault, ...]] = {}
-    own = [f"{__name__}.{each.name}" for each in pkgutil.iter_modules(__path__) if not each.ispkg]
-    beside = Path(__file__).parent.parent / "extensions"
-    kinds = [f"tests.extensions.{file.parent.name}.faults" for file in beside.glob("*/faults.py")]
-    for name in sorted((*own, *kinds)):
-        for check, faults in importlib.import_module(name).FAULTS.items():
+    own = [each.name for each in pkgutil.iter_modules(__path__) if not each.ispkg]
+    modules = [importlib.import_module(f"{__name__}.{name}") for name in sorted(own)]
+    for module in (*modules_named("faults").values(), *modules):
+        for check, faults in module.FAULTS.items():
             found[check] = (*found.get(check, ()), *faults)
     return found

@@ -3,12 +3,13 @@
 from typing import Any
 
 from suite.bundle.layout import MANIFEST
-from tests.faults.edits.fault import Fault, of_replication
+from tests.faults.edits.fault import Fault
 from tests.faults.edits.replication_edits import (
     change_replication,
     copy_first_run,
     halve_fresh_times,
     lose_run,
+    of_replication,
     resealed,
 )
 

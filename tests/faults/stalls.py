@@ -6,8 +6,15 @@ from typing import Any
 
 from suite.bundle.layout import MANIFEST
 from suite.bundle.stall_folder import Source
-from tests.faults.edits.fault import Fault, of_analysis
-from tests.faults.edits.stall_edits import change_record, copy_run, exchange, reseal, set_requested
+from tests.faults.edits.fault import Fault
+from tests.faults.edits.stall_edits import (
+    change_record,
+    copy_run,
+    exchange,
+    of_analysis,
+    reseal,
+    set_requested,
+)
 from tests.faults.edits.submission_edits import delete_folder
 
 

@@ -32,13 +32,7 @@ from suite.files.json_file import read_json, read_record
 from suite.files.schema import from_plain
 
 SETTING, SCHEMA = "setting.json", 1
-MAX_TRACKS, MAX_FRAMES, MAX_VIEWS, MAX_STEPS, MAX_PICTURES = (
-    100_000,
-    100,
-    16,
-    1_500_000,
-    100_000_000,
-)
+MAX_TRACKS, MAX_FRAMES, MAX_VIEWS, MAX_STEPS = 100_000, 100, 16, 1_500_000
 MAX_ROW_BYTES = 120
 
 

@@ -6,9 +6,11 @@ from typing import Any
 
 from suite.bundle.manifest import seal
 from suite.extensions.concurrent.record.layout import FIGURES, MEASUREMENT
-from tests.faults.edits.fault import Fault, edit, of_experiment
+from tests.extensions.concurrent.good_folder import make_experiment
+from tests.faults.edits.fault import Fault, Scope, edit
 from tests.faults.edits.file_edits import change_json
 
+EXPERIMENT = Scope("experiment", make_experiment)
 MEASURED = "beside-b4"
 """The measurement of both sides in the good experiment."""
 
@@ -54,6 +56,11 @@ def move_steps(folder: Path, by_ns: int) -> None:
         heading + "\n" + "".join(f"{start},{end},{samples}\n" for start, end, samples in moved),
         encoding="ascii",
     )
+
+
+def of_experiment(name: str, change: Callable[[Path], object]) -> Fault:
+    """A change of an experiment's folder."""
+    return Fault(name, change, EXPERIMENT)
 
 
 def resealed(name: str, change: Callable[[Path], object]) -> Fault:

@@ -9,9 +9,10 @@ from tests.extensions.concurrent.edits import (
     lose,
     move_batch,
     move_steps,
+    of_experiment,
     resealed,
 )
-from tests.faults.edits.fault import Fault, of_experiment
+from tests.faults.edits.fault import Fault
 
 
 def _halve_latency(content: Any) -> None:

@@ -16,7 +16,7 @@ from suite.extensions.concurrent.record.calculated import latencies_s, training_
 from suite.extensions.concurrent.record.layout import beside, training_alone
 from suite.extensions.concurrent.record.records import read_recording
 from suite.extensions.concurrent.record.series import INTERVALS
-from tests.builders import make_experiment
+from tests.extensions.concurrent.good_folder import make_experiment
 
 
 @pytest.fixture(scope="module")

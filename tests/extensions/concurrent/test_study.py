@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from reporter.data.load import load
 from reporter.data.studies import find_studies
 from reporter.figures import study_charts
 from reporter.figures.chart import Context, Drawing
 from suite.bundle.manifest import seal
 from suite.extensions.concurrent.record.layout import FIGURES
-from tests.builders import make_experiment
+from tests.extensions.concurrent.good_folder import make_experiment
 
 
 @pytest.fixture(scope="module")
@@ -49,3 +50,7 @@ def test_an_edited_record_is_not_shown(tmp_path: Path) -> None:
         studies == ()
         and "disagrees with its runs in batches[0].beside.latency_s.value" in problem["reason"]
     )
+
+
+def test_it_may_be_given_beside_runs(experiment: Path, good_bundle: Path) -> None:
+    assert len(load([good_bundle, experiment]).runs) == 1

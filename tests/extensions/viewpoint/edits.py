@@ -6,8 +6,11 @@ from typing import Any
 
 from suite.bundle.manifest import seal
 from suite.extensions.viewpoint.record.results import close
-from tests.faults.edits.fault import Fault, edit, of_viewpoint
+from tests.extensions.viewpoint.good_folder import make_viewpoint
+from tests.faults.edits.fault import Fault, Scope, edit
 from tests.faults.edits.file_edits import change_json
+
+VIEWPOINT = Scope("viewpoint", make_viewpoint)
 
 
 @edit
@@ -29,6 +32,11 @@ def lose_rows(folder: Path, name: str, first: int) -> None:
     """Remove the rows of a table from ``first`` on."""
     lines = (folder / name).read_text(encoding="ascii").splitlines(keepends=True)
     (folder / name).write_text("".join(lines[: first + 1]), encoding="ascii")
+
+
+def of_viewpoint(name: str, change: Callable[[Path], object]) -> Fault:
+    """A change of the folder of a student and its teacher."""
+    return Fault(name, change, VIEWPOINT)
 
 
 def resealed(name: str, change: Callable[[Path], object]) -> Fault:

@@ -9,10 +9,11 @@ from tests.extensions.viewpoint.edits import (
     change_record,
     change_row,
     lose_rows,
+    of_viewpoint,
     recomputed,
     resealed,
 )
-from tests.faults.edits.fault import Fault, of_viewpoint
+from tests.faults.edits.fault import Fault
 
 
 def _more_correct(content: Any) -> None:

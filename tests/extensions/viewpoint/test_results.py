@@ -9,7 +9,7 @@ from suite.errors import SuiteError
 from suite.extensions.viewpoint.record.records import SETTING
 from suite.extensions.viewpoint.record.results import FIGURES, Results, as_dict, read_results
 from suite.files.json_file import plain_values, read_json
-from tests.viewpoints import make_viewpoint
+from tests.extensions.viewpoint.good_folder import make_viewpoint
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,7 @@ from reporter.figures import study_charts
 from reporter.figures.chart import Context, Drawing
 from suite.bundle.manifest import seal
 from suite.extensions.viewpoint.record.results import FIGURES
-from tests.builders import make_experiment
-from tests.viewpoints import VIEWS, make_viewpoint
+from tests.extensions.viewpoint.good_folder import VIEWS, make_viewpoint
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +61,4 @@ def test_an_edited_record_is_not_shown(tmp_path: Path) -> None:
 
 
 def test_it_may_be_given_beside_runs(folder: Path, good_bundle: Path) -> None:
-    assert (
-        len(load([good_bundle, folder, make_experiment(good_bundle.with_name("beside"))]).runs) == 1
-    )
+    assert len(load([good_bundle, folder]).runs) == 1

@@ -1,6 +1,5 @@
 """A fault: one change of a good bundle or submission that a rule must find."""
 
-import enum
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,17 +13,20 @@ Target = TypeVar("Target")
 Options = ParamSpec("Options")
 
 
-class Scope(enum.Enum):
-    """What a fault changes: the folder of one bundle, of a submission with three runs, of a stall
-    analysis, of an experiment with training beside inference, of a replication, or of a student and
-    its teacher."""
+@dataclass(frozen=True)
+class Scope:
+    """What a fault changes: the folder of one bundle, of a submission with three runs, or of
+    another record.
 
-    BUNDLE = "bundle"
-    SUBMISSION = "submission"
-    ANALYSIS = "analysis"
-    EXPERIMENT = "experiment"
-    REPLICATION = "replication"
-    VIEWPOINT = "viewpoint"
+    ``make`` writes a good folder of another record, which holds ``bundles`` runs.
+    """
+
+    name: str
+    make: Callable[[Path], Path] | None = None
+    bundles: int = 0
+
+
+BUNDLE, SUBMISSION = Scope("bundle"), Scope("submission")
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Fault:
 
     name: str
     change: Callable[[Path], object]
-    scope: Scope = Scope.BUNDLE
+    scope: Scope = BUNDLE
     ranks: int = 1
 
 
@@ -65,27 +67,7 @@ def both(name: str, edit: Edit, ranks: int = 1) -> tuple[Fault, Fault]:
 
 def of_submission(name: str, change: Callable[[Path], object], ranks: int = 1) -> Fault:
     """A change of a submission's folder."""
-    return Fault(name, change, Scope.SUBMISSION, ranks)
-
-
-def of_analysis(name: str, change: Callable[[Path], object]) -> Fault:
-    """A change of a stall analysis's folder."""
-    return Fault(name, change, Scope.ANALYSIS)
-
-
-def of_experiment(name: str, change: Callable[[Path], object]) -> Fault:
-    """A change of an experiment's folder."""
-    return Fault(name, change, Scope.EXPERIMENT)
-
-
-def of_replication(name: str, change: Callable[[Path], object]) -> Fault:
-    """A change of a replication's folder."""
-    return Fault(name, change, Scope.REPLICATION)
-
-
-def of_viewpoint(name: str, change: Callable[[Path], object]) -> Fault:
-    """A change of the folder of a student and its teacher."""
-    return Fault(name, change, Scope.VIEWPOINT)
+    return Fault(name, change, SUBMISSION, ranks)
 
 
 def of_first_run(fault: Fault) -> Fault:
@@ -93,7 +75,7 @@ def of_first_run(fault: Fault) -> Fault:
     return Fault(
         fault.name,
         lambda submission: fault.change(first_run(submission)),
-        Scope.SUBMISSION,
+        SUBMISSION,
         fault.ranks,
     )
 
@@ -105,7 +87,7 @@ def of_every_run(fault: Fault) -> Fault:
         for run in sorted(submission.glob("*/*/run_*")):
             fault.change(run)
 
-    return Fault(fault.name, change, Scope.SUBMISSION, fault.ranks)
+    return Fault(fault.name, change, SUBMISSION, fault.ranks)
 
 
 def first_run(submission: Path) -> Path:

@@ -7,10 +7,18 @@ from typing import Any
 
 from suite.bundle.replication_folder import RECORD, run_folder
 from suite.metrics.replication import REPLICATION
+from tests.builders import make_replication
 from tests.faults.edits.editable_bundle import EditableBundle
-from tests.faults.edits.fault import Fault, edit, of_replication
+from tests.faults.edits.fault import Fault, Scope, edit
 from tests.faults.edits.file_edits import change_json
 from tests.faults.edits.table_edits import halve_all_times
+
+REPLICATION_SCOPE = Scope("replication", make_replication, bundles=3)
+
+
+def of_replication(name: str, change: Callable[[Path], object]) -> Fault:
+    """A change of a replication's folder."""
+    return Fault(name, change, REPLICATION_SCOPE)
 
 
 @edit

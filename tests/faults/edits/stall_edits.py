@@ -9,9 +9,17 @@ from suite.bundle.layout import MANIFEST
 from suite.bundle.stall_folder import RECORD, Source
 from suite.files.digest import sha256
 from suite.metrics.stall_analysis import STALLS
+from tests.builders import make_analysis
 from tests.faults.edits.editable_bundle import EditableBundle
-from tests.faults.edits.fault import edit
+from tests.faults.edits.fault import Fault, Scope, edit
 from tests.faults.edits.file_edits import change_json
+
+ANALYSIS = Scope("analysis", make_analysis, bundles=3)
+
+
+def of_analysis(name: str, change: Callable[[Path], object]) -> Fault:
+    """A change of a stall analysis's folder."""
+    return Fault(name, change, ANALYSIS)
 
 
 @edit

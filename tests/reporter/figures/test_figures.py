@@ -36,6 +36,8 @@ from reporter.figures.labels import width_of
 from reporter.figures.model import Figure, Missing
 from reporter.figures.radar import AXES, MIN_AXES, Axis, share
 from suite.bundle.reader import Bundle
+from suite.catalog import extensions
+from suite.catalog.extensions import Part
 from suite.catalog.power import Coverage, PowerRule, Tier
 from tests.builders import Scenario, make_bundle, run_id
 from tests.reporter.conftest import MACHINE
@@ -183,8 +185,11 @@ def test_names_and_positions_are_unique() -> None:
 
 def test_every_chart_of_a_module_is_found_and_shown_in_the_order_of_positions() -> None:
     modules = [
-        importlib.import_module(f"reporter.figures.{one.name}")
-        for one in pkgutil.iter_modules(reporter.figures.__path__)
+        *(
+            importlib.import_module(f"reporter.figures.{one.name}")
+            for one in pkgutil.iter_modules(reporter.figures.__path__)
+        ),
+        *(module for _, module in extensions.modules(Part.FIGURES)),
     ]
     written = {
         chart.name

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import patch
 
+from tests.in_extensions import modules_named
+
 FAKE = "--framework fake --data digits"
 LENET = f"--workload lenet {FAKE}"
 RUN = f"suite run --division open {LENET}"
-BESIDE = f"suite concurrent --train lenet --infer lenet {FAKE} --infer-data digits"
 OF_CHAINER = "suite run --division open --workload lenet --framework chainer"
-TUNE = BESIDE.replace("concurrent", "concurrent tune")
-MISTAKES = {
+OF_THE_SUITE = {
     "suite repotr runs": "Did you mean 'report'",
     "suite run --workload lenet": "Missing option '--division'",
     "suite run --division close --workload lenet": "'closed', 'open'",
@@ -110,21 +110,11 @@ MISTAKES = {
     "suite env create pytorch --interpreter /bin/true": "does not answer as a Python does",
     "suite env create pytorch --interpreter nowhere": "nowhere is not an interpreter",
     "suite env create pytorch --interpreter nowhere --dry-run": "nowhere is not an interpreter",
-    "suite predict nowhere.csv": "nowhere.csv cannot be read",
     "suite witness serve --port 99999": "65535",
     "suite cluster doctor": "--hostfile FILE",
     "suite figure throughput": "suite figure --list",
     "suite new meter Meter!": "Meter!",
     "suite nonce lock --division open --workload lenett": "did you mean 'lenet'",
-    "suite memory plan lenet --budget 2GB": "did you mean 'workload-lenet'",
-    "suite memory plan resnet18 --budget 2GB --batch 0": "the smallest is 1",
-    "suite memory plan resnet18 --budget orinn": "did you mean 'orin'",
-    "suite memory plan resnet18 --budget 2G": "write a number and a unit",
-    "suite memory plan resnet18 --budget 300MB": "give at least",
-    "suite memory plan resnet18 --budget 2GB --image 0": "has no pixels",
-    "suite memory plan resnet18 --budget 2GB --optimizer adamw": "sgd-momentum",
-    "suite memory study --networks '' --output twice.txt": "twice.txt exists",
-    "suite memory study --networks resnet19": "choose of resnet18",
     "suite run --division open --workload lenet --memory-budget 100MB --dry-run": (
         "use --memory-budget"
     ),
@@ -149,41 +139,6 @@ MISTAKES = {
     f"suite sweep {LENET} --vary memory_mb=1": ("name 4 million bytes"),
     f"suite sweep {LENET} --vary neighbours=0,-1": ("name 0 to 64"),
     "suite env create pytorch=2.9.1": "as pytorch==2.9.1",
-    "suite viewpoint": "Missing argument 'run'",
-    "suite viewpoint nowhere": "nowhere does not exist",
-    "suite viewpoint empty": "train one with `suite run",
-    "suite viewpoint empty --views 0..60": "with commas",
-    "suite viewpoint empty --sure 90": "0.95 is one",
-    "suite viewpoint empty --storage lots": "write a number and a unit",
-    "suite viewpoint empty --seed 5000000000": "less than or equal to 4294967295",
-    "suite concurrent --train lenet": "give --train and --infer",
-    f"{BESIDE} --rate 0": "--rate a number above 0",
-    f"{BESIDE} --rate 1000 --duration 1h": "the longest --duration at this rate",
-    f"{BESIDE} --infer-batch '1;4'": "write them with commas",
-    f"{BESIDE} --infer-batch 4000": "fewer than a batch of 4000; use a smaller batch",
-    f"{BESIDE} --duration 10": "30s or 10m",
-    f"{BESIDE} --arrivals bursty": "neither uniform nor poisson nor a file",
-    f"{BESIDE} --schedule interleaved": "'managed'",
-    f"{BESIDE} --cpus 99999": "usable are",
-    f"{BESIDE} --nice -30": "--nice",
-    f"{BESIDE} --output twice.txt": "twice.txt exists",
-    f"{BESIDE} --infer-batch 0": "the smallest --infer-batch is 1",
-    f"{BESIDE} --schedule sliced --share 1": "--share 1 leaves one side no time",
-    f"{BESIDE} --schedule sliced --slice 1h --duration 2s": "--slice 1h is longer than a",
-    f"{BESIDE} --output /proc/records": "/proc/records cannot be made",
-    f"{BESIDE} --threads 5000": "--threads 5000 is not possible on",
-    f"{BESIDE} --infer-threads 0": "--infer-threads 0 is not possible on",
-    "suite concurrent --train lenet tune --p99 300ms": "Options come after the subcommand",
-    "suite concurrent turne --p99 300ms": "Did you mean 'tune'",
-    "suite concurrent show empty": "make one with `suite concurrent",
-    "suite concurrent show nowhere": "nowhere holds no measurement of training beside inference",
-    f"{TUNE} --p99 300": "--p99 '300' is not a duration",
-    f"{TUNE} --p99 0ms": "give a limit above 0",
-    f"{TUNE} --p99 300ms --max-watts -20": "give a power above 0",
-    f"{TUNE} --p99 1s --threads 0": "--threads 0 is not possible on",
-    f"{TUNE} --p99 1s --threads 1,5000": "--threads 5000 is not possible on",
-    f"{TUNE} --p99 1s --minimise joules": "is not one of 'time', 'energy'",
-    f"{TUNE} --p99 1s --power-modes MAXM": "There is no power mode 'MAXM'",
     "suite paper make f1": "suite paper list",
     "suite paper make jetson-2A": "did you mean 'jetson-2a'",
     "suite paper make jetson-7": "a power sensor",
@@ -192,7 +147,11 @@ MISTAKES = {
     "suite paper make jetson-3a --with third=/media/ssd": "second=PATH",
     "suite paper check jetson-7": "states no value",
 }
-
+MISTAKES = OF_THE_SUITE | {
+    command: said
+    for module in modules_named("mistakes").values()
+    for command, said in module.MISTAKES.items()
+}
 """What was typed, and words that must be said; the exit code is 2."""
 
 INVALID = {RUN.replace("open", "closed"): "--allow-invalid"}

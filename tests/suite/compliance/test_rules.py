@@ -23,14 +23,13 @@ from suite.compliance.registry import (
 from suite.compliance.rule import Check, OfBundle
 from suite.compliance.submission_rule import OfSubmission
 from suite.compliance.submissions import SubmissionVerdict, check_submission
-from tests.builders import RICH, make_analysis, make_bundle, make_experiment, make_replication
+from tests.builders import RICH, make_bundle
 from tests.every_case import one_of_each, some
 from tests.faults import all_faults
 from tests.faults.edits.editable_bundle import EditableBundle
-from tests.faults.edits.fault import Fault, Scope, sealed
+from tests.faults.edits.fault import BUNDLE, SUBMISSION, Fault, Scope, sealed
 from tests.faults.edits.log_edits import remove_event
 from tests.good_submissions import good_submission
-from tests.viewpoints import make_viewpoint
 
 MISSED = "target-missed"
 FAULTS = one_of_each(
@@ -40,7 +39,7 @@ FAULTS = one_of_each(
 """Of each check one fault of each kind of folder; `make prove rules` tries all of them."""
 OF_BUNDLES, OF_SUBMISSIONS = (
     [(check, fault) for check, fault in FAULTS if fault.scope is scope]
-    for scope in (Scope.BUNDLE, Scope.SUBMISSION)
+    for scope in (BUNDLE, SUBMISSION)
 )
 OF_FOLDERS = [pair for pair in FAULTS if pair not in (*OF_BUNDLES, *OF_SUBMISSIONS)]
 
@@ -74,44 +73,31 @@ def test_a_rule_finds_its_fault_in_a_submission(
     assert_found(check, all_findings(verdict), verdict.complies)
 
 
-MAKERS = {
-    Scope.ANALYSIS: make_analysis,
-    Scope.EXPERIMENT: make_experiment,
-    Scope.REPLICATION: make_replication,
-    Scope.VIEWPOINT: make_viewpoint,
-}
+FOLDERS = tuple(dict.fromkeys(fault.scope for _, fault in OF_FOLDERS))
 """Folders of several runs or of raw measurements."""
 
 
 @pytest.fixture(scope="session")
 def _good_folders(tmp_path_factory: pytest.TempPathFactory) -> dict[Scope, Path]:
     return {
-        scope: make(tmp_path_factory.mktemp(scope.value) / "good") for scope, make in MAKERS.items()
+        scope: scope.make(tmp_path_factory.mktemp(scope.name) / "good")
+        for scope in FOLDERS
+        if scope.make is not None
     }
 
 
-@pytest.mark.parametrize(
-    ("scope", "bundles", "analyses"),
-    [
-        (Scope.ANALYSIS, 3, 1),
-        (Scope.EXPERIMENT, 0, 1),
-        (Scope.REPLICATION, 3, 1),
-        (Scope.VIEWPOINT, 0, 1),
-    ],
-)
-def test_a_good_folder_has_no_finding(
-    scope: Scope, bundles: int, analyses: int, _good_folders: dict[Scope, Path]
-) -> None:
+@pytest.mark.parametrize("scope", FOLDERS, ids=lambda scope: scope.name)
+def test_a_good_folder_has_no_finding(scope: Scope, _good_folders: dict[Scope, Path]) -> None:
     result = check_paths([_good_folders[scope]])
     assert result.complies and not list(result.all_findings())
-    assert (len(result.bundles), len(result.analyses)) == (bundles, analyses)
+    assert (len(result.bundles), len(result.analyses)) == (scope.bundles, 1)
 
 
 @pytest.mark.parametrize(("check", "fault"), OF_FOLDERS, ids=names(OF_FOLDERS))
 def test_a_rule_finds_its_fault_in_a_folder(
     check: Check[Any], fault: Fault, _good_folders: dict[Scope, Path], tmp_path: Path
 ) -> None:
-    folder = Path(shutil.copytree(_good_folders[fault.scope], tmp_path / fault.scope.value))
+    folder = Path(shutil.copytree(_good_folders[fault.scope], tmp_path / fault.scope.name))
     fault.change(folder)
     result = check_paths([folder])
     assert_found(check, tuple(finding for _, finding in result.all_findings()), result.complies)
@@ -187,7 +173,7 @@ def test_a_closed_run_that_trained_all_its_epochs_and_missed_its_target_complies
 def complies_with(
     fault: Fault, good_bundle_of: Callable[[int], Path], good_submission_of: Callable[[int], Path]
 ) -> bool:
-    is_bundle = fault.scope is Scope.BUNDLE
+    is_bundle = fault.scope is BUNDLE
     path = (good_bundle_of if is_bundle else good_submission_of)(fault.ranks)
     fault.change(path)
     complies = check_bundle(path).complies if is_bundle else check_submission(path).complies
