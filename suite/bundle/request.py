@@ -33,7 +33,7 @@ class Unreadable(SuiteError):
 
 def one_of(*names: str) -> Any:
     """The type of one of these names."""
-    return Annotated[str, Meta(pattern=f"^({'|'.join(map(re.escape, names))})$")]
+    return Annotated[str, Meta(pattern=rf"^({'|'.join(map(re.escape, names))})\Z")]
 
 
 Name = Annotated[str, Meta(max_length=MAX_NAME_LENGTH)]

@@ -167,12 +167,6 @@ class BundleContext:
                 if name != "recorder":
                     yield node, name, record, node.channels.of(name)
 
-    def ranks_recorded(self) -> "Iterator[tuple[int, StepRecords, Log]]":
-        """Every requested rank that has step records, with them and its log."""
-        for rank, steps in self.steps.by_rank():
-            if 0 <= rank < self.request.parallel.ranks:
-                yield rank, steps, self.bundle.log(rank)
-
     @cached_property
     def derived(self) -> "Summary":
         """Every figure, recomputed from the raw records; raises FileError when their values cannot

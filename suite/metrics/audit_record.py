@@ -165,10 +165,7 @@ def read_audit(path: Path) -> AuditRecord:
 
 def _problem(record: AuditRecord) -> str | None:
     state, others = record.state, record.with_other_rate
-    if (
-        not record.losses.have(record.steps)
-        or len(others or record.losses.recorded) != record.steps
-    ):
+    if not record.losses.have(record.steps) or (others is not None and len(others) != record.steps):
         return "every list must have a value for each step"
     if state is None:
         return None

@@ -19,7 +19,7 @@ READABLE_SCHEMAS = (1, 2, SCHEMA)
 ADDED = {"entries": 2, "implementations": 3}
 """Keys by the schema that added them."""
 
-Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 Title = Annotated[str, Meta(max_length=200)]
 Notes = Annotated[str, Meta(max_length=4000)]
 

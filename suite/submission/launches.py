@@ -16,7 +16,7 @@ from suite.submission.entry_keys import entry_key
 FINISHED = "finished"
 MAX_LAUNCHES = 10_000
 ShortName = Annotated[str, Meta(min_length=1, max_length=200)]
-Status = Annotated[str, Meta(pattern=f"^({FINISHED}|failed|interrupted|running)$")]
+Status = Annotated[str, Meta(pattern=rf"^({FINISHED}|failed|interrupted|running)\Z")]
 
 
 @dataclass(frozen=True)

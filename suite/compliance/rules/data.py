@@ -43,7 +43,6 @@ MAX_PICTURE_S = 0.1  # to open and read one of many small files
 # a file system that compresses reads a fifth of MNIST
 MAPPED, MIN_MAPPED_RATIO, MIN_READ_RATIO = ("idx", "cifar10"), 0.5, 0.1
 GENERATED, IN_MEMORY = "synthetic", "memory"
-READ_AGAIN = "run `suite data verify`, then run again: the run directory is never edited"
 
 
 @lru_cache(maxsize=16)

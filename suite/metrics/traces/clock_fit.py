@@ -168,9 +168,7 @@ def _refined(
     """The best of the grid's best places, refined on the readings."""
     refined = []
     for place in _peaks(places)[:MAX_REFINED]:
-        fine = _Fine.at(
-            t_s, power_w, course, period_s, places.offsets_s[place], places.rates[place]
-        )
+        fine = _Fine.at(t_s, power_w, course, period_s, places.offsets_s[place])
         refined.append(
             (place, fine, *fine.refine(places.offsets_s[place], places.rates[place], grid.step_s))
         )
@@ -289,7 +287,7 @@ def given_clock(t_s: Values, power_w: Values, course: Course, offset_s: float) -
     """The clock as somebody gave it, with the correlation at that offset; raises NoFit where the
     trace does not cover the run then."""
     period_s = _period_s(t_s)
-    fine = _Fine.at(t_s, power_w, course, period_s, offset_s, 0.0)
+    fine = _Fine.at(t_s, power_w, course, period_s, offset_s)
     inside = (t_s + offset_s >= -3 * period_s) & (t_s + offset_s <= course.run_s + 3 * period_s)
     if np.count_nonzero(inside) < 2:
         raise NoFit(
@@ -458,7 +456,6 @@ class _Fine:
         course: Course,
         period_s: float,
         offset_s: float,
-        rate: float,
     ) -> "_Fine":
         run_s = t_s + offset_s
         near = (run_s >= course.begin_s - period_s) & (run_s <= course.end_s + period_s)

@@ -83,6 +83,7 @@ def test_links_are_not_followed(good_bundle: Path, tmp_path: Path) -> None:
         {"global_batch_size": 0},
         {"global_batch_size": 1e300},
         {"division": "secret"},
+        {"division": "closed\n"},
         {"workload": "../../etc"},
         {"optimizer": None},
         {"data": []},

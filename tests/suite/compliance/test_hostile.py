@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from suite.bundle.layout import MANIFEST, MAX_MANIFEST_BYTES
+from suite.bundle.layout import MANIFEST, MAX_MANIFEST_BYTES, WITNESS
 from suite.bundle.manifest import seal
 from suite.compliance.applying import MAX_VIOLATIONS
 from suite.compliance.checker import check_bundle
@@ -18,6 +18,7 @@ from suite.compliance.finding import MAX_TEXT_LENGTH, Finding, escaped
 from suite.errors import SuiteError
 from suite.files.archive import pack, unpack
 from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.witness_edits import witnessed
 from tests.open_round import OPEN
 
 Run = Callable[..., Any]
@@ -173,3 +174,13 @@ def test_a_huge_number_of_samples_is_not_counted_to(good_bundle: Path) -> None:
         bundle.request["data"]["train_samples"], bundle.request["global_batch_size"] = 2**62, 1
 
     assert findings_of(edited(good_bundle, change), "ranks-complete")
+
+
+@pytest.mark.parametrize("key", ["heads", "files", "files_stamp", "asked_again"])
+def test_a_witness_record_without_a_key_is_not_read(key: str, good_bundle: Path) -> None:
+    witnessed()(good_bundle)
+    values = json.loads((good_bundle / WITNESS).read_text())
+    del values[key]
+    (good_bundle / WITNESS).write_text(json.dumps(values))
+    (finding,) = findings_of(good_bundle, "bundle-readable")
+    assert finding.file == WITNESS and key in finding.observed

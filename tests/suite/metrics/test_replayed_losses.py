@@ -186,6 +186,7 @@ def test_an_honest_record_contradicts_nothing_and_reads_back(
         ("time_s", None),
         ("comparison", {"verdict": "maybe"}),
         ("with_other_rate", [1.0]),
+        ("with_other_rate", []),
     ],
 )
 def test_a_malformed_record_is_one_sentence(

@@ -109,6 +109,14 @@ def test_a_folder_for_launches_that_does_not_exist_is_an_error(
                 "workload": "lenet",
                 "framework": "pytorch",
                 "planned_runs": 1,
+                "launches": [{"run_id": "a", "status": "failed\n"}],
+            }
+        ],
+        [
+            {
+                "workload": "lenet",
+                "framework": "pytorch",
+                "planned_runs": 1,
                 "launches": [{"run_id": 1, "status": "failed"}],
             }
         ],
@@ -117,6 +125,13 @@ def test_a_folder_for_launches_that_does_not_exist_is_an_error(
 def test_entries_of_another_form_are_no_declaration(entries: object, submission: Path) -> None:
     values = json.loads((submission / NAME).read_text())
     (submission / NAME).write_text(json.dumps({**values, "entries": entries}))
+    assert "is not a declaration" in check_submission(submission).broken[0]
+
+
+def test_a_digest_with_a_line_break_is_no_declaration(submission: Path) -> None:
+    values = json.loads((submission / NAME).read_text())
+    values["implementations"][0]["sha256"] += "\n"
+    (submission / NAME).write_text(json.dumps(values))
     assert "is not a declaration" in check_submission(submission).broken[0]
 
 
