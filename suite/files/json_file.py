@@ -2,7 +2,7 @@
 twice)."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,6 +12,7 @@ from suite.files.durable import publish
 from suite.files.schema import SchemaError, from_plain
 
 Kind = TypeVar("Kind")
+NOTHING_ADDED: Mapping[int, Sequence[str]] = {}
 
 MAX_JSON_BYTES = 16 * 2**20
 MAX_JSON_VALUES = 500_000
@@ -56,14 +57,19 @@ def read_record(path: Path, *schemas: int) -> dict[str, Any]:
     return values
 
 
-def read_as(path: Path, kind: type[Kind], *schemas: int) -> Kind:
-    """A record as an instance of the class ``kind``, which may have its ``schema`` as a field;
-    raises FileError as :func:`read_record`, and for values that are not those of the class."""
+def read_as(
+    path: Path, kind: type[Kind], *schemas: int, added: Mapping[int, Sequence[str]] = NOTHING_ADDED
+) -> Kind:
+    """A record as an instance of the class ``kind``, which may have its ``schema`` as a field; a
+    record has the keys that its schema ``added``, although the class has defaults for earlier ones.
+
+    Raises FileError as :func:`read_record`, and for values that are not those of the class."""
     values = read_record(path, *schemas)
+    needed = added.get(values["schema"], ())
     if "schema" not in {each.name for each in fields(kind)}:  # type: ignore[arg-type]
         del values["schema"]
     try:
-        return from_plain(values, kind, "")
+        return from_plain(values, kind, "", needed)
     except (SchemaError, RecursionError) as error:
         raise FileError(path, f"is not as the suite writes it ({str(error)[:200]})") from error
 

@@ -7,7 +7,7 @@ import re
 import sys
 import types
 import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
 from typing import Annotated, Any, TypeVar
 
@@ -42,12 +42,18 @@ _PROBLEM = re.compile(r"(.*?)(?: - at `\$([^`]*)`)?", re.DOTALL)
 _STEP = re.compile(r"\.?([^.\[\]]+)")
 
 
-def from_plain(values: Mapping[str, Any], kind: type[Kind], where: str) -> Kind:
-    """Values as an instance of the class ``kind``; ``where`` begins the error's sentence.
+def from_plain(
+    values: Mapping[str, Any], kind: type[Kind], where: str, needed: Iterable[str] = ()
+) -> Kind:
+    """Values as an instance of the class ``kind``; ``where`` begins the error's sentence. The keys
+    ``needed`` may not be missing, although the class has a default.
 
     Raises SchemaError for values of the wrong type or beyond a limit, and for keys that are missing
     or unknown.
     """
+    for key in needed:
+        if key not in values:
+            raise SchemaError(f"{where}the key {key!r} is missing.")
     for place, key, known in _unknown(values, kind, ""):
         nearest = difflib.get_close_matches(key, known, n=1)
         hint = f"did you mean {nearest[0]!r}" if nearest else f"known keys are {', '.join(known)}"

@@ -147,7 +147,7 @@ def _energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: in
 
 def _channel_energy(channel: Channel, rule: PowerRule, start_ns: int, stop_ns: int) -> Energy:
     t_ns, values, period_s = channel.in_time.t_ns, channel.in_time.values, channel.period_s or 0.0
-    min_w, max_w = rule.plausible_w
+    min_w, max_w = rule.plausible_w[:2]
     if rule.unit != "J":
         return integrate_power(t_ns, values, start_ns, stop_ns, period_s, (min_w, max_w))
     energy = difference_counter(t_ns, values, start_ns, stop_ns, period_s, max_w)
@@ -223,7 +223,7 @@ def _plausible_readings(
     found = []
     for name in total.channels:
         ordered = channels.get(total.source, name).in_time
-        min_w, max_w = total.rule.plausible_w
+        min_w, max_w = total.rule.plausible_w[:2]
         t_ns, values = ordered.t_ns, ordered.values
         kept = (
             growing(t_ns, values, max_w)

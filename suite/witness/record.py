@@ -9,15 +9,13 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from suite.bundle.layout import WITNESS
-from suite.errors import FileError
 from suite.files.canonical import canonical_json, sha256_of_text
-from suite.files.json_file import read_as, read_json, write_json
+from suite.files.json_file import read_as, write_json
 
 SCHEMA = 2
 FIRST_SCHEMA = 1
 """Of records without a stamp over the files."""
-ADDED = ("files", "files_stamp", "asked_again")
-"""Keys that schema 2 added."""
+ADDED = {SCHEMA: ("files", "files_stamp", "asked_again")}
 
 MAX_HEADS = 4096
 MAX_FILES = 4096
@@ -99,8 +97,4 @@ def read_witness_record(directory: Path) -> WitnessRecord | None:
     path = directory / WITNESS
     if not path.exists() and not path.is_symlink():
         return None
-    record = read_as(path, WitnessRecord, FIRST_SCHEMA, SCHEMA)
-    missing = set(ADDED) - set(read_json(path))
-    if missing and record.schema == SCHEMA:
-        raise FileError(path, f"is no record of a witness ({', '.join(sorted(missing))} missing)")
-    return record
+    return read_as(path, WitnessRecord, FIRST_SCHEMA, SCHEMA, added=ADDED)

@@ -45,3 +45,9 @@ def test_bundles_of_earlier_versions_have_none() -> None:
 def test_what_the_suite_does_not_write_is_refused(changed: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="lifetime"):
         read_lifetime({**WRITTEN.to_dict(), **changed})
+
+
+def test_a_lifetime_without_its_idle_windows_is_refused() -> None:
+    values = {name: value for name, value in WRITTEN.to_dict().items() if name != "idle_ns"}
+    with pytest.raises(ValueError, match="the key 'idle_ns' is missing"):
+        read_lifetime(values)
