@@ -25,7 +25,7 @@ def test_cheap():
     pass
 
 def test_dear():
-    assert sum(range(300_000)) > 0
+    assert sum(range(5_000_000)) > 0
 """
 
 
@@ -35,7 +35,7 @@ def small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.budget.IN_PROCESS", 0.01)
 
 
-def test_in_ci_a_test_beyond_its_budget_fails_and_says_what_to_do(
+def test_in_ci_a_test_beyond_three_budgets_fails_and_says_what_to_do(
     small_budget: None, pytester: pytest.Pytester
 ) -> None:
     pytester.makeconftest(CONFTEST.format(fails=True))
@@ -44,10 +44,21 @@ def test_in_ci_a_test_beyond_its_budget_fails_and_says_what_to_do(
     ran.assert_outcomes(passed=1, failed=1)
     ran.stdout.fnmatch_lines(
         [
-            "*test_dear took * calibration loops of CPU time, alone; its budget is 0.01. Make it"
-            " cheaper*"
+            "*test_dear took * calibration loops of CPU time, alone: more than 3 times its budget"
+            " of 0.01. Make it cheaper*"
         ]
     )
+
+
+def test_between_one_budget_and_three_it_is_named_and_passes(
+    small_budget: None, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.budget.FAILS_AT", 1e9)
+    pytester.makeconftest(CONFTEST.format(fails=True))
+    pytester.makepyfile(CHEAP_AND_DEAR)
+    ran = pytester.runpytest_inprocess()
+    ran.assert_outcomes(passed=2)
+    ran.stdout.fnmatch_lines(["warning: *test_dear took * loops; its budget is 0.01*"])
 
 
 def test_elsewhere_it_is_named_in_a_warning(small_budget: None, pytester: pytest.Pytester) -> None:
