@@ -168,5 +168,6 @@ def _fail(item: pytest.Item, reports: list[pytest.TestReport], loops: float) -> 
             report.longrepr = (
                 f"{item.nodeid} took {loops:.1f} calibration loops of CPU time, alone: more than"
                 f" {FAILS_AT} times its budget of {budget}. Make it cheaper, give it the fixture"
-                " of what it starts (tests/budget.py), or make it a case of a proof (tests/every_case.py)."
+                " of what it starts (tests/budget.py), or make it a case of a proof"
+                " (tests/every_case.py)."
             )
