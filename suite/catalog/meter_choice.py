@@ -21,8 +21,8 @@ REQUIRED = (
     "throttling",
     "wall-clock",
 )
-"""Meters that a closed run reads wherever they are available: rules and figures need them. The
-others read power."""
+"""Meters that a closed run reads wherever they are available: rules and figures need them. A run
+may leave out any other."""
 
 POWER_SCHEDULES = {
     "ina238": (0.2, "random"),
