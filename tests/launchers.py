@@ -35,7 +35,7 @@ class InterruptedLauncher:
         except psutil.NoSuchProcess:
             return
         assert (
-            not psutil.wait_procs([process], timeout=10)[1]
+            not psutil.wait_procs([process], timeout=120)[1]
             or process.status() == psutil.STATUS_ZOMBIE
         )
 

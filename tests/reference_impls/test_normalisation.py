@@ -27,11 +27,11 @@ class ThreadWorld(MpiWorld):
     def separate_sum(self) -> Callable[[Any], None]:
         def add(values: Any) -> None:
             self._offered.append(values.copy())
-            self._barrier.wait(20)
+            self._barrier.wait(120)
             values[...] = np.sum(self._offered, axis=0)
-            if self._barrier.wait(20) == 0:
+            if self._barrier.wait(120) == 0:
                 self._offered.clear()
-            self._barrier.wait(20)
+            self._barrier.wait(120)
 
         return add
 

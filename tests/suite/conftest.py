@@ -91,7 +91,7 @@ def eventually() -> Eventually:
     too long."""
 
     def ask(question: Callable[[], Any]) -> Any:
-        deadline_s = time.monotonic() + 10
+        deadline_s = time.monotonic() + 120
         while not (answer := question()):
             assert time.monotonic() < deadline_s, "it never happened"
             time.sleep(0.002)

@@ -33,7 +33,7 @@ class Edges:
         self._event.set()
 
     def wait(self) -> None:
-        assert self._event.wait(10)
+        assert self._event.wait(120)
         self._event.clear()
 
 

@@ -53,7 +53,7 @@ def record(directory: Path, clock: Any, *meters: Any) -> dict[str, MeterRecord]:
     """Run a recorder to the scripted end of time."""
     recorder = Recorder(meters, directory, clock)
     recorder.start(PROCESS)
-    recorder._thread.join(10)  # type: ignore[union-attr]  # scripted time runs by itself
+    recorder._thread.join(120)  # type: ignore[union-attr]  # scripted time runs by itself
     return {each.name: each for each in recorder.stop()}
 
 
@@ -205,7 +205,7 @@ class StuckMeter(ScriptedMeter):
 
     def read(self) -> list[Reading]:
         self.asked.set()
-        self.released.wait(10)
+        self.released.wait(120)
         return [Reading(1, self.name, "late", 1.0, "W")]
 
 
@@ -215,10 +215,10 @@ def test_a_meter_whose_read_never_returns_is_abandoned_and_cannot_write_into_the
     stuck = StuckMeter()
     recorder = Recorder([stuck], tmp_path, stop_timeout_s=0.05)
     recorder.start(PROCESS)
-    assert stuck.asked.wait(10)
+    assert stuck.asked.wait(120)
     records = recorder.stop()
     stuck.released.set()
-    recorder._thread.join(10)  # type: ignore[union-attr]
+    recorder._thread.join(120)  # type: ignore[union-attr]
     assert "did not return within 0.05 s" in (records[0].last_error or "")
     assert (tmp_path / "readings.csv").read_text() == "t_ns,source,channel,value,unit\n"
 
@@ -240,7 +240,7 @@ def test_an_extra_reading_does_not_move_the_meters_schedule(tmp_path: Path, cloc
     slow = ScriptedMeter("slow", time, period_s=8.0)
     recorders.append(Recorder([fast, slow], tmp_path, time))
     recorders[0].start(PROCESS)
-    recorders[0]._thread.join(10)  # type: ignore[union-attr]
+    recorders[0]._thread.join(120)  # type: ignore[union-attr]
     recorders[0].stop()
     assert slow.moments_s == [0, 2, 8, 10.5]
 
@@ -251,5 +251,5 @@ def test_an_extra_reading_of_an_unknown_meter_does_nothing(tmp_path: Path, clock
     recorder = Recorder([meter], tmp_path, time)
     recorder.read_soon("another")
     recorder.start(PROCESS)
-    recorder._thread.join(10)  # type: ignore[union-attr]
+    recorder._thread.join(120)  # type: ignore[union-attr]
     assert [each.failures for each in recorder.stop()] == [0, 0]

@@ -75,7 +75,7 @@ def tick_until(
     recorders: RemoteRecorders, pids: dict[int, int], until: Callable[[], object]
 ) -> None:
     """Tick until the condition holds, at most ten seconds."""
-    deadline_s = time.monotonic() + 10
+    deadline_s = time.monotonic() + 120
     while not until():
         assert time.monotonic() < deadline_s
         recorders.tick(pids)
@@ -276,7 +276,7 @@ def test_a_recorder_whose_harness_is_gone_exits_and_leaves_no_file(tmp_path: Pat
     while not process.stdout.readline().startswith(b"t_ns"):
         assert process.poll() is None
     process.stdin.close()
-    assert process.wait(10) == 1
+    assert process.wait(120) == 1
     assert not list(temporary.iterdir())
 
 

@@ -209,7 +209,7 @@ class Live:
         assert (bundle.steps_frame().groupby("epoch").size() == 90).all()
 
     def assert_nothing_runs(self) -> None:
-        _, alive = psutil.wait_procs([self.implementation], timeout=10)
+        _, alive = psutil.wait_procs([self.implementation], timeout=120)
         assert not alive
 
 

@@ -56,7 +56,7 @@ def test_without_a_release_the_command_never_starts(tmp_path: Path, eventually: 
     process = start(["/bin/echo", "started"], {}, tmp_path / "output")
     eventually(lambda: waits_at_its_gate(process.pid))
     close_gate(process)
-    assert process.wait(10) == 1
+    assert process.wait(120) == 1
     assert (tmp_path / "output").read_text() == ""
 
 

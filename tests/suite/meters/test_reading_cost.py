@@ -8,6 +8,7 @@ ATTEMPTS = 10
 LIMIT = 0.01
 
 
+@pytest.mark.proof
 def test_every_meter_that_can_be_read_takes_less_than_a_hundredth_of_a_core() -> None:
     """Of several measurements the least counts: other programs only add to the CPU time of a
     reading."""

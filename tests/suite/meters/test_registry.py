@@ -18,7 +18,7 @@ from tests.suite.meters.meter_samples import FOLDER, board, load_sample, path_of
 FILES = sorted(
     path for path in Path(sources.__file__).parent.glob("*.py") if path.name != "__init__.py"
 )
-TIMEOUT_S = 10.0
+TIMEOUT_S = 120.0
 meters = pytest.mark.parametrize("make", meter_classes(), ids=lambda make: make.name)
 
 

@@ -136,7 +136,7 @@ BAD_BODIES = (
 
 @pytest.mark.parametrize("body", BAD_BODIES)
 def test_a_bad_request_is_answered_and_not_signed(body: bytes, lab: Lab) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", lab.server.server_port, timeout=5)
+    connection = http.client.HTTPConnection("127.0.0.1", lab.server.server_port, timeout=120)
     connection.request("POST", "/statements", body)
     assert connection.getresponse().status == 400
     connection.close()
@@ -145,7 +145,7 @@ def test_a_bad_request_is_answered_and_not_signed(body: bytes, lab: Lab) -> None
 
 
 def test_the_witness_names_itself(lab: Lab) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", lab.server.server_port, timeout=5)
+    connection = http.client.HTTPConnection("127.0.0.1", lab.server.server_port, timeout=120)
     connection.request("GET", "/")
     assert json.loads(connection.getresponse().read()) == {
         "witness": "lab",

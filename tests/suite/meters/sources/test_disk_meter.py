@@ -71,7 +71,7 @@ def test_it_agrees_with_iostat_on_a_known_number_of_reads(
             os.preadv(handle, [_ALIGNED], block * BLOCK_BYTES)
         os.close(handle)
         after = {reading.channel: reading.value for reading in meter.read()}
-        (found,) = json.loads(watched.communicate(timeout=10)[0])["sysstat"]["hosts"][0][
+        (found,) = json.loads(watched.communicate(timeout=120)[0])["sysstat"]["hosts"][0][
             "statistics"
         ][0]["disk"]
     reads, size_bytes = (after[name] - before[name] for name in ("read_operations", "read_bytes"))
