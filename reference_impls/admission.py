@@ -2,10 +2,10 @@
 ends the run. Python 3.6 grammar.
 
 Every rank collects facts of its own process: the digests of the sources that it loaded, the
-versions of the packages that it imported, the digests of the data files that its pipeline reads,
-the request, the weights that it starts from, and the identity of its machine. Rank 0's facts are
-broadcast, every rank compares its own with them, and the differences are gathered by all: every
-rank ends with the same sentence.
+versions and the files of the packages that it imported, the digests of the data files that its
+pipeline reads, the request, the weights that it starts from, and the identity of its machine. Rank
+0's facts are broadcast, every rank compares its own with them, and the differences are gathered by
+all: every rank ends with the same sentence.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ import sys
 import sysconfig
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
-from reference_impls.communication import World
+from reference_impls.communication import Machine, World, node_names
 from reference_impls.contract import (
     ContractError,
     Implementation,
@@ -25,12 +25,22 @@ from reference_impls.contract import (
     Request,
     request_to_dict,
 )
+from reference_impls.data_stalls import drop_files
 from reference_impls.machine_identity import machine_identity
-from reference_impls.node import ROOT, file_digest, source_files
+from reference_impls.node import (
+    OF_THIS_MACHINE,
+    ROOT,
+    SITE,
+    code_digest,
+    file_digest,
+    is_code,
+    source_files,
+)
 
-KINDS = ("sources", "packages", "data", "request", "weights")
+KINDS = ("sources", "packages", "files", "data", "request", "weights")
 """What is compared, in the order in which a difference is reported."""
 
+IMPORTED = ("packages", "files")
 MAX_NAMED = 3
 REMEDIES = {
     "sources": "put the same files on every node: rsync -a --delete {root}/ {node}:{root}/",
@@ -39,6 +49,7 @@ REMEDIES = {
         " it there"
     ),
     "packages": "create the environment on {node} again: suite env create {framework} --force",
+    "files": "create the environment on {node} again: suite env create {framework} --force",
     "data": "put the same data there: rsync -a --delete {data}/ {node}:{data}/",
     "request": "start the run again; every rank must get the request that rank 0 read",
     "weights": (
@@ -48,6 +59,7 @@ REMEDIES = {
 WHAT = {
     "sources": "another source",
     "packages": "another version of",
+    "files": "another file",
     "data": "other data in",
     "request": "another value of",
     "weights": "other initial weights in",
@@ -75,11 +87,16 @@ def compare_processes(request: Request, world: World) -> Dict[str, str]:
     """
     if world.size == 1:
         return {}
-    refuse_one_machine(_machines(world), request.parallel.nodes)
+    refuse_one_machine(world.machines, request.parallel.nodes)
     values = {
         key: json.dumps(value, sort_keys=True) for key, value in _flat(request_to_dict(request))
     }
-    facts = {"sources": loaded_sources(), "packages": imported_packages(), "request": values}
+    facts = {
+        "sources": loaded_sources(),
+        "packages": imported_packages(),
+        "files": imported_files(),
+        "request": values,
+    }
     return dict(_agreed(request, world, facts), machine=machine_identity())
 
 
@@ -144,11 +161,11 @@ def _agreed(request: Request, world: World, facts: Facts) -> Dict[str, str]:
 
 
 def difference(own: Facts, first: Facts) -> Optional[Difference]:
-    """The first kind of facts in which two ranks differ; None where they agree. Only packages that
-    both have imported are compared."""
+    """The first kind of facts in which two ranks differ; None where they agree. Only packages and
+    files that both have imported are compared."""
     for kind in sorted(own, key=KINDS.index):
         mine, theirs = own[kind], first[kind]
-        names = set(mine) & set(theirs) if kind == "packages" else set(mine) | set(theirs)
+        names = set(mine) & set(theirs) if kind in IMPORTED else set(mine) | set(theirs)
         others = sorted(name for name in names if mine.get(name) != theirs.get(name))
         if others:
             return Difference(kind, others, theirs.get(others[0]), mine.get(others[0]))
@@ -213,17 +230,17 @@ def refuse_differences(request: Request, world: World, own: Optional[Difference]
     )
 
 
-def refuse_one_machine(machines: List[Tuple[str, str]], nodes: int) -> None:
+def refuse_one_machine(machines: List[Machine], nodes: int) -> None:
     """Raise ContractError where two names are one machine, or where the ranks run on another number
     of machines than requested."""
     names = {}  # type: Dict[str, List[str]]
-    for name, identity in machines:
-        if name not in names.setdefault(identity, []):
-            names[identity].append(name)
+    for machine in machines:
+        if machine.name not in names.setdefault(machine.identity, []):
+            names[machine.identity].append(machine.name)
     if len(names) == nodes:
         return
     twice = next((each for each in names.values() if len(each) > 1), next(iter(names.values())))
-    ranks = [name for name, _ in machines]
+    ranks = node_names(machines)
     raise ContractError(
         "{} nodes were requested and the ranks run on {} machine{} ({}): {}; name every machine"
         " once in the hostfile and start several ranks on it with --ranks-per-node.".format(
@@ -240,15 +257,10 @@ def refuse_one_machine(machines: List[Tuple[str, str]], nodes: int) -> None:
     )
 
 
-def _machines(world: World) -> List[Tuple[str, str]]:
-    """Host name and identity of all ranks' machines, by rank."""
-    return world.allgather((world.node, machine_identity()))
-
-
 def _files_to_compare(world: World, pipeline: Pipeline) -> List[str]:
     """On several machines the files that the pipeline reads; the ranks of a single one have the
     same."""
-    return pipeline.files() if len(set(_machines(world))) > 1 else []
+    return pipeline.files() if len(set(world.nodes)) > 1 else []
 
 
 def loaded_sources(root: str = ROOT) -> Dict[str, str]:
@@ -297,6 +309,20 @@ def imported_packages() -> Dict[str, str]:
     return versions
 
 
+def imported_files(root: str = "/") -> Dict[str, str]:
+    """The digest of every file of a package that this process has imported or mapped, by its path
+    in site-packages."""
+    paths = {getattr(module, "__file__", None) or "" for module in list(sys.modules.values())}
+    with open(os.path.join(root, "proc/self/maps"), encoding="utf-8", errors="replace") as stream:
+        paths.update(line[line.index("/") :].strip() for line in stream if "/" in line)
+    digests = {}
+    for path in paths:
+        found = SITE.match(path) if is_code(path) and os.path.isfile(path) else None
+        if found is not None and found.group(1).split("/")[0] not in OF_THIS_MACHINE:
+            digests[found.group(1)] = code_digest(path)
+    return digests
+
+
 def _version_of_metadata(name: str) -> Optional[str]:
     try:
         from importlib import metadata  # Python 3.8 and later
@@ -314,11 +340,7 @@ def _read(path: str, drops: bool) -> str:
     try:
         digest = file_digest(path)
         if drops:
-            descriptor = os.open(path, os.O_RDONLY)
-            try:
-                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-            finally:
-                os.close(descriptor)
+            drop_files([path])
     except OSError as error:
         return "unreadable: {}".format(error.strerror)
     return digest

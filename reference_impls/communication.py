@@ -11,9 +11,13 @@ import os
 import socket
 import threading
 import time
+from collections import Counter
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from reference_impls.contract import EXACT, SECONDS_PER_NS, ContractError, Parallel, monotonic_ns
+from reference_impls.machine_identity import machine_identity
+from reference_impls.node import route_to
+from reference_impls.rank import ADDRESS_VARIABLE
 
 PING_PONGS = 30
 PING_TAG, STOP_TAG = 71, 72
@@ -23,20 +27,58 @@ PAUSE_S = 5e-4
 PROBE_S = 1e-4
 
 
+class Machine(NamedTuple):
+    """A rank's machine; only the identity (reference_impls.machine_identity) says whether two are
+    one. ``address`` is the one at which it reaches the harness; None: unknown."""
+
+    identity: str
+    name: str
+    address: Optional[str]
+
+
+def this_machine() -> Machine:
+    """The machine of this process."""
+    harness = os.environ.get(ADDRESS_VARIABLE, "").rpartition(":")[0]
+    address = route_to(harness).address if harness else None
+    return Machine(machine_identity(), socket.gethostname(), address)
+
+
+def node_names(machines: Sequence[Machine]) -> List[str]:
+    """A name for the machine of each rank, equal for equal identities only: its host name; where
+    several machines have that, as those that were copied from one card, its address."""
+    first = {}  # type: Dict[str, Machine]
+    for machine in machines:
+        first.setdefault(machine.identity, machine)
+    owners = Counter(machine.name for machine in first.values())
+    names = {
+        identity: machine.name if owners[machine.name] == 1 else machine.address
+        for identity, machine in first.items()
+    }
+    return [
+        names[machine.identity] or "{} ({})".format(machine.name, machine.identity)
+        for machine in machines
+    ]
+
+
 class World:
     """The ranks of a run: a single rank, and the interface of :class:`MpiWorld`."""
 
     rank, size = 0, 1
 
     @property
-    def node(self) -> str:
-        """This rank's host name."""
-        return socket.gethostname()
+    def machines(self) -> List[Machine]:
+        """The machines of all ranks, by rank."""
+        return [this_machine()]
 
     @property
     def nodes(self) -> List[str]:
-        """The host names of all ranks, by rank."""
-        return [self.node]
+        """The names of all ranks' machines, by rank: different ones for different machines."""
+        return node_names(self.machines)
+
+    @property
+    def node(self) -> str:
+        """The name of this rank's machine."""
+        return self.nodes[self.rank]
 
     def sum(self, values: "array.array[float]") -> None:
         """Overwrite the values by their sums over all ranks (MPI_Allreduce)."""
@@ -86,12 +128,12 @@ class MpiWorld(World):
                 "MPI started {} ranks instead of {}: `mpirun` and mpi4py belong to different MPIs;"
                 " use the environment's mpirun.".format(self.size, size)
             )
-        self._nodes = self.communicator.allgather(self.node)  # type: List[str]
+        self._machines = self.communicator.allgather(this_machine())  # type: List[Machine]
 
     @property
-    def nodes(self) -> List[str]:
-        """The host names of all ranks, by rank."""
-        return self._nodes
+    def machines(self) -> List[Machine]:
+        """The machines of all ranks, by rank."""
+        return self._machines
 
     def sum(self, values: "array.array[float]") -> None:
         """Overwrite the values by their sums over all ranks."""

@@ -391,6 +391,15 @@ class Implementation(abc.ABC):
             "this implementation cannot continue from a training state; it has no method restore."
         )
 
+    def gradients(self, device_batch: Any) -> Dict[str, Any]:
+        """This rank's own gradients of a mini-batch's mean loss, by parameter, as arrays on the
+        host: parameters and velocities stay as they are, and no other rank is asked.
+
+        Called before the first step and after epochs of several ranks, which compare them
+        (reference_impls.agreement); those of an implementation without this method are not.
+        """
+        return {}
+
     def average_statistics(self, mean: Callable[[List[Any]], None]) -> None:
         """Replace the statistics of batch normalisation by their means over all ranks: call
         ``mean`` with them as contiguous float32 arrays, which it overwrites, and write them back.

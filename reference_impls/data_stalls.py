@@ -8,7 +8,7 @@ DS-Analyzer. Standard library only.
 """
 
 import os
-from typing import Iterator
+from typing import Iterable, Iterator
 
 from reference_impls.contract import Batch, ContractError, Pipeline, Request
 
@@ -91,9 +91,14 @@ def drop_from_page_cache(directory: str) -> None:
     """Drop every file below the folder from the page cache: posix_fadvise(2), which needs only read
     permission."""
     for folder, _, names in os.walk(directory):
-        for name in names:
-            handle = os.open(os.path.join(folder, name), os.O_RDONLY)
-            try:
-                os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
-            finally:
-                os.close(handle)
+        drop_files(os.path.join(folder, name) for name in names)
+
+
+def drop_files(paths: Iterable[str]) -> None:
+    """The same for these files."""
+    for path in paths:
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(handle)

@@ -204,6 +204,16 @@ EVENTS = (
         " `weights`, and the `machine`'s identity",
     ),
     Event(
+        "gradient_agreement",
+        POINT,
+        SEVERAL_RANKS,
+        "before init_stop, and after an epoch where it costs at most 0.5 % of it",
+        "how far the ranks' gradients of the same mini-batches are apart: the largest `distance`,"
+        " relative to the norm of its `parameter`'s gradient, the `tolerance` and `cost_s`, of one"
+        " mini-batch; null: the implementation has no method gradients",
+        ("epoch_num",),
+    ),
+    Event(
         "model_bn_span",
         POINT,
         SEVERAL_RANKS,

@@ -111,7 +111,11 @@ def run(
         log.point("gradient_accumulation_steps", request.accumulation)
     _log_world(log, world)
     stamps = data_stamps(world, built.pipeline)
+    agreement = None  # type: Any
     if world.size > 1:
+        from reference_impls.agreement import Agreement  # one rank needs no NumPy
+
+        agreement = Agreement(request, world, built.implementation)
         log.point(
             "admission",
             dict(
@@ -119,9 +123,11 @@ def run(
             ),
         )
         _log_span(request, world, log, built.implementation)
+        drops = request.cache_cleared is not False
+        log.point("gradient_agreement", agreement.before_training(built.pipeline, drops))
     log.stop("init_stop")
     log.start("run_start")
-    training = _Training(request, world, built, pipeline, records, states.folder)
+    training = _Training(request, world, built, pipeline, records, states.folder, agreement)
     status = training.status(progress)
     refuse_changed_data(world, stamps)
     log.stop("run_stop", status=status)
@@ -239,7 +245,9 @@ class _Training:
         pipeline: Pipeline,
         records: Records,
         folder: Optional[str],
+        agreement: Any,
     ) -> None:
+        self._agreement = agreement
         self._request, self._world, self._pipeline, self._records = (
             request,
             world,
@@ -294,6 +302,8 @@ class _Training:
             if self._request.parallel.normalisation == contract.LOCAL:
                 self._implementation.average_statistics(self._world.mean)
         self._log_state(Progress(epoch, done + len(records)), len(records))
+        if self._agreement is not None:
+            self._compare_gradients(epoch, (stopped_ns - records[0].start_ns) * SECONDS_PER_NS)
         self._records.gather()
         return len(records)
 
@@ -315,6 +325,12 @@ class _Training:
             if self._folder is not None:
                 self._keep(self._folder, state, progress)
         self._log.stop("uncounted_stop", reason="state", epoch_num=progress.epoch)
+
+    def _compare_gradients(self, epoch: int, took_s: float) -> None:
+        """Log how far the ranks' gradients are apart, where the comparison costs little."""
+        found = self._agreement.after_epoch(took_s)
+        if found is not None:
+            self._log.point("gradient_agreement", found, epoch_num=epoch)
 
     def _keep(self, folder: str, state: State, progress: Progress) -> None:
         """Write rank 0's state, and the other ranks' statistics under their names, which the format

@@ -19,6 +19,7 @@ import socket
 import struct
 import subprocess
 import sys
+import sysconfig
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional
 
 from reference_impls.machine_identity import machine_identity
@@ -32,10 +33,13 @@ MAC_NAME = re.compile("(enx|wlx|wwx)[0-9a-f]{12}")
 
 
 def facts(
-    data_folders: List[str], peer: Optional[str], port: Optional[int] = None
+    data_folders: List[str],
+    peer: Optional[str],
+    port: Optional[int] = None,
+    reads_packages: bool = False,
 ) -> Dict[str, Any]:
     """All facts; ``peer`` is a host, and the link described is the interface that leads to it.
-    Something listens on its ``port``, unless None."""
+    Something listens on its ``port``, unless None. ``reads_packages``: digest their files, too."""
     sources = source_files(ROOT)
     return {
         "node": socket.gethostname(),
@@ -46,6 +50,7 @@ def facts(
         "sources": sources,
         "git": git_state(ROOT),
         "packages": packages(),
+        "package_files": package_files() if reads_packages else {},
         "data": {folder: data_digest(folder) for folder in data_folders},
         "link": link_towards(peer),
         "unreached": None if port is None or peer is None else connection_problem(peer, port),
@@ -138,6 +143,42 @@ def _packages_by_setuptools() -> Optional[Dict[str, str]]:
     except ImportError:
         return None
     return {each.project_name: each.version for each in pkg_resources.working_set}
+
+
+SITE = re.compile(r".*/(?:site|dist)-packages/(.+)")
+ENDS_BYTES = 2**20
+OF_THIS_MACHINE = ("mpi4py",)
+"""Packages that may be compiled on each node for the MPI that is there."""
+
+
+def package_files() -> Dict[str, str]:
+    """A digest of the code of each installed package, by its name in site-packages."""
+    digests = {}  # type: Dict[str, Dict[str, str]]
+    for folder in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
+        for name in _files(folder):
+            package = name.split(os.sep)[0]
+            if is_code(name) and package not in OF_THIS_MACHINE:
+                digests.setdefault(package, {})[name] = code_digest(os.path.join(folder, name))
+    return {package: _digest(files) for package, files in digests.items()}
+
+
+def is_code(name: str) -> bool:
+    """Whether a file is a module or a shared library."""
+    return re.search(r"\.py$|\.so(\.|$)", name) is not None
+
+
+def code_digest(path: str) -> str:
+    """SHA-256 of a file of code; of a large library, its size and both ends, where the linker's
+    build id and the tables of sections and symbols are."""
+    size = os.path.getsize(path)
+    if size <= 4 * ENDS_BYTES:
+        return file_digest(path)
+    content = hashlib.sha256(str(size).encode("utf-8"))
+    with open(path, "rb") as stream:
+        content.update(stream.read(ENDS_BYTES))
+        stream.seek(-ENDS_BYTES, os.SEEK_END)
+        content.update(stream.read())
+    return content.hexdigest()
 
 
 def data_digest(folder: str) -> Optional[str]:
@@ -279,7 +320,12 @@ def main() -> None:
             server.bind(("", 0))
             server.listen(1)
             _print({"port": server.getsockname()[1]})
-        found = facts(settings["data"], settings["peer"], settings.get("port"))
+        found = facts(
+            settings["data"],
+            settings["peer"],
+            settings.get("port"),
+            settings.get("reads_packages", False),
+        )
         if settings.get("listens"):
             _await_connection(server)
         _print(found)

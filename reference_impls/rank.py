@@ -20,6 +20,9 @@ import time
 from contextlib import suppress
 from typing import List, Optional
 
+from reference_impls.machine_identity import machine_identity
+from reference_impls.node import route_to
+
 HEARTBEAT_PERIOD_S = 2.0
 HEARTBEAT_TIMEOUT_S = 10.0
 ADDRESS_VARIABLE, TOKEN_VARIABLE, SILENCE_VARIABLE = (
@@ -65,6 +68,7 @@ def _run_heartbeat_process(rank_pid: int, launcher_pid: int, release: int) -> No
     os.dup2(null, 0)
     os.dup2(null, 1)
     host, _, port = os.environ[ADDRESS_VARIABLE].rpartition(":")
+    name = route_to(host).address or socket.gethostname()
     silence_s = float(os.environ.get(SILENCE_VARIABLE, HEARTBEAT_TIMEOUT_S))
     try:
         _send_heartbeats(
@@ -74,8 +78,8 @@ def _run_heartbeat_process(rank_pid: int, launcher_pid: int, release: int) -> No
         _kill_rank(
             rank_pid,
             launcher_pid,
-            "lost the connection to the harness at {}:{} ({}); it is killed".format(
-                host, port, error
+            "rank {} on {} lost the connection to the harness at {}:{} ({}); it is killed".format(
+                mpi_rank(), name, host, port, error
             ),
         )
     os._exit(0)
@@ -83,9 +87,7 @@ def _run_heartbeat_process(rank_pid: int, launcher_pid: int, release: int) -> No
 
 def _kill_rank(rank_pid: int, launcher_pid: int, reason: str) -> None:
     with suppress(OSError):  # the reader of the rank's output may be gone too
-        sys.stderr.write(
-            "error: rank {} on {} {}.\n".format(mpi_rank(), socket.gethostname(), reason)
-        )
+        sys.stderr.write("error: {}.\n".format(reason))
         sys.stderr.flush()
     # it would wait for mpirun until TCP times out, a quarter of an hour later
     if name_of(launcher_pid) in LAUNCHERS:
@@ -110,7 +112,7 @@ def _send_heartbeats(connection: socket.socket, rank_pid: int, launcher_pid: int
         line = {
             "token": os.environ[TOKEN_VARIABLE],
             "rank": mpi_rank(),
-            "node": socket.gethostname(),
+            "machine": machine_identity(),
             "pid": rank_pid,
             "state": state_of(rank_pid),
         }

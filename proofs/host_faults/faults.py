@@ -227,6 +227,44 @@ def other_optimizer(scene: Scene) -> None:
     scene.replace(optimizer, scene.folder / "sgd.py")
 
 
+SMALLER = {
+    "chainer": """
+from chainer.functions.connection.convolution_2d import Convolution2DFunction as Convolution
+backward = Convolution.backward
+def smaller(self, indexes, gradients):
+    first, *others = backward(self, indexes, gradients)
+    return (None if first is None else first * 0.1, *others)
+Convolution.backward = smaller
+""",
+    "pytorch": """
+import torch
+convolve = torch.nn.functional.conv2d
+def smaller(images, *others, **options):
+    if images.requires_grad:
+        images.register_hook(lambda gradient: gradient * 0.1)
+    return convolve(images, *others, **options)
+torch.nn.functional.conv2d = smaller
+""",
+    "tensorflow": """
+import keras, tensorflow
+call = keras.layers.Conv2D.call
+@tensorflow.custom_gradient
+def tenth(images):
+    return tensorflow.identity(images), lambda gradient: gradient * 0.1
+keras.layers.Conv2D.call = lambda self, images, *others, **options: call(
+    self, tenth(images), *others, **options
+)
+""",
+}
+
+
+def other_gradients(scene: Scene, framework: str) -> None:
+    """A framework on the second host whose convolutions hand back a tenth of the gradient."""
+    (mpi,) = scene.interpreter.parent.parent.glob("lib/python3*/site-packages/mpi4py/__init__.py")
+    (scene.folder / "mpi.py").write_text(mpi.read_text() + SMALLER[framework])
+    scene.replace(mpi, scene.folder / "mpi.py")
+
+
 def torch_of(scene: Scene) -> Path:
     """The folder of PyTorch."""
     (packages,) = scene.interpreter.parent.parent.glob("lib/python3*/site-packages")

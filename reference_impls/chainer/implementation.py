@@ -156,6 +156,17 @@ class ChainerImplementation(Implementation):
         self._synchronize()
         return self._number(loss.array)
 
+    def gradients(self, device_batch: DeviceBatch) -> Dict[str, np.ndarray]:
+        """By a backward pass whose gradients are taken off the parameters again."""
+        self._model.cleargrads()
+        self._loss(*device_batch).backward()
+        found = {
+            name: _on_host(parameter.grad)
+            for name, parameter in weights.parameters(self._model).items()
+        }
+        self._model.cleargrads()
+        return found
+
     def defer(self) -> None:
         """CuPy's kernels are submitted to a stream."""
         self._is_deferred = True

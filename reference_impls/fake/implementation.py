@@ -204,6 +204,10 @@ class SoftmaxRegression(Implementation):
                 row[:] = [g + error * x for g, x in zip(row, features)] + [row[-1] + error]
         return loss / samples, gradient
 
+    def gradients(self, device_batch: Any) -> Dict[str, Any]:
+        """Of all classes, row after row."""
+        return {"weights": [value for row in self._gradient(device_batch)[1] for value in row]}
+
     def _sum(self, gradient: List[List[float]], share: float) -> float:
         """Replace the gradient by the mean over the global mini-batch; returns the seconds that the
         ranks' exchange took."""

@@ -236,14 +236,30 @@ class PyTorchImplementation(Implementation):
                 " --accumulate out."
             )
         self._begin()
-        with ExitStack() as stack:
-            if isinstance(self._model, nn.parallel.DistributedDataParallel):
-                stack.enter_context(self._model.no_sync())
+        with self._alone():
             loss = self._loss(*device_batch)
             self._scaled(loss, share * self._ranks).backward()
         self._has_accumulated = True
         self._synchronize()
         return self._number(loss)
+
+    def gradients(self, device_batch: DeviceBatch) -> Dict[str, np.ndarray]:
+        """By autograd.grad, which changes no parameter's ``grad`` and calls no hook of it."""
+        self._model.train()
+        parameters = dict(self._own_model().named_parameters())
+        with self._alone():
+            loss = self._scaled(self._loss(*device_batch), 1.0)
+            found = torch.autograd.grad(loss, list(parameters.values()))
+        scale = self._loss_scale or 1.0
+        return {name: _on_host(value) / scale for name, value in zip(parameters, found)}
+
+    def _alone(self) -> Any:
+        """Within this context DistributedDataParallel sums no gradients over the ranks."""
+        return (
+            self._model.no_sync()
+            if isinstance(self._model, nn.parallel.DistributedDataParallel)
+            else ExitStack()
+        )
 
     def _begin(self) -> None:
         """Training mode, and no gradients but those that were accumulated for this update."""

@@ -178,6 +178,19 @@ class TensorFlowImplementation(Implementation):
         """Reading the loss waits for the additions."""
         return self._number(self._keep(*device_batch, tf.constant(share, self._model.dtype)))
 
+    def gradients(self, device_batch: DeviceBatch) -> Dict[str, np.ndarray]:
+        """By the graph that trains; eagerly where the framework's own all-reduce is in it."""
+        if isinstance(self._exchange, GradientExchange):
+            packed = self._differentiate(*device_batch, tf.constant(1.0, self._model.dtype))[1]
+            found = self._exchange.unpack(packed)
+        else:
+            with tf.device(self._device):
+                found = self._gradients(*device_batch)[1]
+        return {
+            variable.path: np.asarray(value)
+            for variable, value in zip(self._model.trainable_variables, found)
+        }
+
     def defer(self) -> None:
         """A call of a compiled graph returns when its kernels are submitted."""
         self._is_deferred = True

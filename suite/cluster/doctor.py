@@ -65,7 +65,7 @@ def examine(placement: Placement, environment: Environment, data: tuple[Path, ..
     """Query the nodes, measure the links between those that can start a rank, and check both."""
     answers = ask_nodes(
         placement.hosts,
-        Question(environment.interpreter, data, placement.agent, environment.framework),
+        Question(environment.interpreter, data, placement.agent, environment.framework, True),
     )
     fit = tuple(answer.host for answer in answers if answer.is_fit)
     links = (
@@ -199,6 +199,7 @@ def _about_nodes(answers: tuple[Answer, ...], expected: Expected) -> Iterator[Cl
                 )
             else:
                 yield from _about_packages(answer.host, answer.facts, expected)
+                yield from _about_files(answer, answers[0], expected)
 
 
 def _about_suite(host: str, facts: NodeFacts, expected: Expected) -> Iterator[ClusterProblem]:
@@ -265,6 +266,26 @@ def _about_packages(host: str, facts: NodeFacts, expected: Expected) -> Iterator
             host,
             "packages",
             f"{host} has other packages: {_first_names(others)}",
+            expected.again,
+        )
+
+
+def _about_files(answer: Answer, first: Answer, expected: Expected) -> Iterator[ClusterProblem]:
+    """Packages of one version may have other files, by an edit, a damaged card or another build."""
+    if answer.facts is None or first.facts is None:
+        return
+    here = first.facts.package_files
+    others = sorted(
+        name
+        for name, digest in answer.facts.package_files.items()
+        if here.get(name, digest) != digest
+    )
+    if others:
+        yield ClusterProblem(
+            answer.host,
+            "packages",
+            f"{answer.host} has other files than {first.host} in the packages"
+            f" {_first_names(others)}",
             expected.again,
         )
 

@@ -16,7 +16,7 @@ from reference_impls.node import connection_problem
 from suite import __version__
 from suite.files.paths import checkout, repository_root
 from suite.launch.command import last_line
-from suite.launch.placement import is_this_machine
+from suite.launch.placement import address_of, is_this_machine
 from suite.launch.remote_shell import (
     NO_INTERPRETER,
     NO_SUITE,
@@ -47,7 +47,8 @@ class NodeFacts:
     """A node's versions, packages, data sets and link; ``data`` has a digest of every folder, None
     for a missing one.
 
-    ``sources`` are the digests of the single files, by path, and ``machine`` is
+    ``sources`` are the digests of the single files, by path, ``package_files`` those of each
+    package's code (empty: not asked for), and ``machine`` is
     reference_impls.machine_identity's. ``unreached`` is why the node cannot connect to the first
     one, None where it can.
     """
@@ -63,6 +64,7 @@ class NodeFacts:
     machine: str | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
     unreached: str | None = None
+    package_files: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -86,12 +88,13 @@ class Answer:
 @dataclass(frozen=True)
 class Question:
     """A query to every host: ``data`` are the folders to digest, ``agent`` starts commands there
-    (None: ssh)."""
+    (None: ssh); ``reads_packages``: digest the packages' code."""
 
     interpreter: Path
     data: tuple[Path, ...]
     agent: str | None
     framework: str
+    reads_packages: bool = False
 
 
 def ask_nodes(hosts: Sequence[str], question: Question) -> tuple[Answer, ...]:
@@ -129,12 +132,13 @@ def _ask(host: str, peer: str | None, port: int | None, question: Question) -> A
     here = is_this_machine(host)
     if not here and (unreached := _unreached(host, question.agent)) is not None:
         return unreached
-    listens = not here and port is not None and _has_address(host)
+    listens = not here and port is not None and address_of(host) is not None
     settings = {
         "data": [str(folder) for folder in question.data],
         "peer": peer,
         "port": None if here else port,
         "listens": listens,
+        "reads_packages": question.reads_packages,
     }
     script = module_script((question.interpreter,), "reference_impls.node", json.dumps(settings))
     closed: list[str] = []
@@ -152,14 +156,6 @@ def _ask(host: str, peer: str | None, port: int | None, question: Question) -> A
             "check its disk, from which the data are read",
         )
     return replace(_parse(host, ran, question), closed=closed[0] if closed else None)
-
-
-def _has_address(host: str) -> bool:
-    """Whether this machine has an address for the name; some are ssh's only."""
-    try:
-        return bool(socket.gethostbyname(host))
-    except OSError:
-        return False
 
 
 def _closed(host: str, line: str) -> Iterator[str]:

@@ -35,7 +35,7 @@ def end(training: Training, remote: RemoteRecorders) -> RunRecord:
         ask_stamp(request, run.witness, records)
     meters = tuple(asdict(meter) for meter in training.recorder.stop())
     remote.stop()
-    nodes = remote.records(monitor.nodes() if monitor else {})
+    nodes = remote.records(monitor.machines() if monitor else {})
     if nodes:
         records.write_nodes(nodes)
     if record.isolation is not None and training.released_ns is not None:

@@ -33,7 +33,8 @@ STOPPED = ("T", "t")
 
 @dataclass(frozen=True)
 class Heartbeat:
-    """A rank's last heartbeat: ``pid`` on its node, and times on the monotonic clock, s.
+    """A rank's last heartbeat: ``pid`` on its ``node``, as the hostfile names it, the identity of
+    its ``machine``, and times on the monotonic clock, s.
 
     ``stopped_s`` is the time since which the process is stopped; None while it is not.
     ``is_orphaned``: it runs on, and the launcher that started it on its node was ended.
@@ -45,6 +46,7 @@ class Heartbeat:
     received_s: float
     stopped_s: float | None
     is_orphaned: bool = False
+    machine: str = ""
 
     def __str__(self) -> str:
         """The rank and its node, for a sentence."""
@@ -195,10 +197,10 @@ class HeartbeatMonitor:
         with self._lock:
             return {rank: beat.pid for rank, beat in self._last.items()}
 
-    def nodes(self) -> dict[int, str]:
-        """Host name by rank of every rank that has sent a heartbeat."""
+    def machines(self) -> dict[int, str]:
+        """Machine's identity by rank of every rank that has sent a heartbeat."""
         with self._lock:
-            return {rank: beat.node for rank, beat in self._last.items()}
+            return {rank: beat.machine for rank, beat in self._last.items()}
 
     def first_missing_rank(self) -> str | None:
         """The lowest rank that has sent no heartbeat, with its host ("rank 2 on pi3"); None when
@@ -253,17 +255,18 @@ class HeartbeatMonitor:
         try:
             values = json.loads(line)
             is_ours = secrets.compare_digest(str(values["token"]), self._token)
-            rank, node, pid = int(values["rank"]), str(values["node"])[:100], int(values["pid"])
+            rank, machine, pid = int(values["rank"]), str(values["machine"]), int(values["pid"])
         except (ValueError, KeyError, TypeError):
             return None
         if not is_ours or not 0 <= rank < self._ranks:
             return None
+        node = self.host_of(rank) or socket.gethostname()
         is_stopped, is_orphaned = values.get("state") in STOPPED, values.get("orphaned") is True
         with self._lock:
             now_s, before = self._clock(), self._last.get(rank)
             since_s = now_s if before is None or before.stopped_s is None else before.stopped_s
             stopped_s = since_s if is_stopped else None
-            beat = Heartbeat(rank, node, pid, now_s, stopped_s, is_orphaned)
+            beat = Heartbeat(rank, node, pid, now_s, stopped_s, is_orphaned, machine)
             self._last[rank] = beat
             return beat
 

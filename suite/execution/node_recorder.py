@@ -9,7 +9,7 @@ recorder that replaces a lost one: it prepares nothing, and reads no counter tha
 It needs no package that a framework's environment lacks. It writes to standard output, line by
 line:
 
-1. the node's description: ``{"node", "link", "system"}``,
+1. the node's description: ``{"machine", "link", "system"}``,
 2. where power can be read, the readings of ``baseload_s``, as in baseload.csv,
 3. ``{"page_cache"}``, once it is emptied or filled,
 4. after it received ``record PID``, ``{"attached": true}``, once the meters are attached to the
@@ -35,6 +35,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from reference_impls.machine_identity import machine_identity
 from reference_impls.node import link_towards
 from suite.bundle.layout import BASELOAD_RAW, READINGS_RAW
 from suite.execution.baseload import baseload_meters, recorded_baseload
@@ -64,7 +65,7 @@ def main() -> int:
     try:
         if not goes_on:
             described = {"link": link_towards(settings["peer"]), "system": _machine(settings, data)}
-            _send({"node": os.uname().nodename, **described})
+            _send({"machine": machine_identity(), **described})
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             if not goes_on:

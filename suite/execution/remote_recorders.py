@@ -1,7 +1,6 @@
 """The recorders on the remote nodes of a run, and what nodes.json says of its nodes. A node that
 cannot be measured has no readings, or fewer, and nodes.json gives the reason."""
 
-import os
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
@@ -9,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from reference_impls.machine_identity import machine_identity
 from reference_impls.node import link_towards
 from suite.bundle.node_records import NodeRecord
 from suite.execution.node_recorder import ATTACHED, RUNNING, STOP
@@ -79,7 +79,7 @@ class RemoteRecorders:
             if is_this_machine(host):
                 recorder.fail("it is the first host's machine under another name")
         self._wait_for(
-            "node", START_TIMEOUT_S, f"its recorder did not answer within {START_TIMEOUT_S:g} s"
+            "machine", START_TIMEOUT_S, f"its recorder did not answer within {START_TIMEOUT_S:g} s"
         )
         self._wait_for(
             "page_cache",
@@ -142,7 +142,7 @@ class RemoteRecorders:
             (
                 (each.host, each.problem)
                 for each in recorders
-                if each.problem and "node" not in each.facts
+                if each.problem and "machine" not in each.facts
             ),
             None,
         )
@@ -164,18 +164,18 @@ class RemoteRecorders:
             "its recorder did not stop when the run ended; its last readings may be lost",
         )
 
-    def records(self, nodes_of_ranks: Mapping[int, str]) -> tuple[NodeRecord, ...]:
+    def records(self, machines_of_ranks: Mapping[int, str]) -> tuple[NodeRecord, ...]:
         """The content of nodes.json in the hostfile's order, the harness's node first; empty for a
         run on this machine alone.
 
-        ``nodes_of_ranks`` are host names by rank. They are labelled as rank 0 labels them in its
+        ``machines_of_ranks`` are identities by rank. They are labelled as rank 0 labels them in its
         log, so that ranks on another host than was planned contradict it.
         """
         if not self._recorders:
             return ()
-        here, facts = os.uname().nodename, [each.facts for each in self._recorders.values()]
-        of_ranks = (nodes_of_ranks[rank] for rank in sorted(nodes_of_ranks))
-        nodes = _labels("node", (*of_ranks, here, *(each.get("node") for each in facts)))
+        here, facts = machine_identity(), [each.facts for each in self._recorders.values()]
+        of_ranks = (machines_of_ranks[rank] for rank in sorted(machines_of_ranks))
+        nodes = _labels("node", (*of_ranks, here, *(each.get("machine") for each in facts)))
         links = [
             link_towards(self._placement.hosts[1]),
             *(each.get("link") for each in facts),
@@ -192,7 +192,7 @@ class RemoteRecorders:
             *(
                 NodeRecord(
                     f"node{place}",
-                    nodes.get(each.facts.get("node")),
+                    nodes.get(each.facts.get("machine")),
                     self._ranks(place),
                     each.problem
                     or (

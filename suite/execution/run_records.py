@@ -33,6 +33,7 @@ from suite.files.redaction import (
     machine_redactor,
     read_redactor,
 )
+from suite.launch.placement import address_of
 from suite.machine.system import SystemDescription
 from suite.meters.settings import MeterSettings, load_settings
 from suite.witness.record import WitnessRecord
@@ -84,13 +85,14 @@ class RunRecords:
 
 
 def records_of(request: RunRequest) -> RunRecords:
-    """The records of a run: its redactor knows its folders, hosts (node0, node1, … in the
-    hostfile's order), witness and external meters, and this machine's names."""
+    """The records of a run: its redactor knows its folders, hosts and their addresses (node0,
+    node1, … in the hostfile's order), witness and external meters, and this machine's names."""
     data, outside = request.data_directory, request.framework.outside
     hosts, here = request.placement.hosts, os.uname().nodename
     folders = [(request.directory, OUTPUT), (data, f"{DATA}/{data.name}")]
     folders += [(Path(outside), IMPLEMENTATION)] if outside else []
     names = [(host, f"node{place}") for place, host in enumerate(hosts) if host != "localhost"]
+    names += [(found, f"node{k}") for k, host in enumerate(hosts) if (found := address_of(host))]
     names += [] if here in hosts or here == "localhost" else [(here, "node0")]
     names += [] if request.witness is None else [(request.witness, WITNESS)]
     return RunRecords(request.directory, local_redactor(folders, names))

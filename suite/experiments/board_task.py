@@ -18,6 +18,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -189,8 +190,9 @@ def _alone() -> Iterator[None]:
 
 
 def _boards_home() -> Path:
-    """The folder of what this board makes for others; boards may share a home on a file server."""
-    return home() / "boards" / os.uname().nodename
+    """The folder of what this board makes for others; boards may share a home on a file server, and
+    a host name: the network address of hardware is each one's own."""
+    return home() / "boards" / f"{os.uname().nodename}-{uuid.getnode():x}"
 
 
 if __name__ == "__main__":

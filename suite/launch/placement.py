@@ -102,6 +102,7 @@ def place(
 ) -> Placement:
     """The first ``nodes`` hosts of the file, or of the Slurm allocation where ``agent`` is srun
     (default: all); without either, this machine."""
+    agent = agent_program(agent)
     if ranks_per_node < 1 or (nodes is not None and nodes < 1):
         raise SuiteError("--nodes and --ranks-per-node must be at least 1.")
     if hostfile is None and agent == SRUN:
@@ -126,6 +127,21 @@ def place(
             f"{named_by} names {len(hosts)} hosts; --nodes {nodes} needs {nodes - len(hosts)} more."
         )
     return Placement(hosts[:nodes], ranks_per_node, agent)
+
+
+def agent_program(typed: str | None) -> str | None:
+    """A launch agent as it is called from any folder: a name is searched for in PATH, a path is
+    absolute."""
+    return str(Path(typed).expanduser().absolute()) if typed and "/" in typed else typed
+
+
+def address_of(host: str) -> str | None:
+    """The address of IPv4 that this machine has for a host; None for a name that it does not know:
+    some are ssh's only."""
+    try:
+        return socket.gethostbyname(host)
+    except OSError:
+        return None
 
 
 def is_this_machine(host: str) -> bool:

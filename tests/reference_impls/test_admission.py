@@ -17,7 +17,7 @@ from reference_impls.admission import (
     refuse_one_machine,
     stamp,
 )
-from reference_impls.communication import World
+from reference_impls.communication import Machine, World
 from reference_impls.contract import ContractError
 from reference_impls.machine_identity import machine_identity
 from tests.builders import Scenario, make_request
@@ -136,14 +136,22 @@ def test_ranks_that_came_apart_end_the_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("machines", "nodes", "words"),
     [
-        ([("pi1", "x"), ("pi1", "x")], 1, None),
-        ([("pi1", "x"), ("pi2", "y")], 2, None),
-        ([("pi1", "x"), ("pi1.local", "x")], 2, "pi1 and pi1.local are one machine"),
-        ([("pi1", "x"), ("pi1", "x")], 2, "run on 1 machine (pi1): pi1 was named more than once"),
+        ([Machine("x", "pi1", None), Machine("x", "pi1", None)], 1, None),
+        ([Machine("x", "pi1", None), Machine("y", "pi2", None)], 2, None),
+        (
+            [Machine("x", "pi1", None), Machine("x", "pi1.local", None)],
+            2,
+            "pi1 and pi1.local are one machine",
+        ),
+        (
+            [Machine("x", "pi1", None), Machine("x", "pi1", None)],
+            2,
+            "run on 1 machine (pi1): pi1 was named more than once",
+        ),
     ],
 )
 def test_two_names_of_one_machine_are_one_node(
-    machines: list[tuple[str, str]], nodes: int, words: str | None
+    machines: list[Machine], nodes: int, words: str | None
 ) -> None:
     if words is None:
         refuse_one_machine(machines, nodes)
@@ -204,6 +212,19 @@ def test_a_source_that_is_loaded_from_elsewhere_is_compared(
     assert str(tmp_path / "vendor_model.py") in digests
     assert "reference_impls/schedules.py" in digests
     assert not [name for name in digests if "site-packages" in name]
+
+
+def test_files_are_those_of_imported_packages_with_what_they_mapped(tmp_path: Path) -> None:
+    files = admission.imported_files()
+    assert "pytest/__init__.py" in files and "psutil/__init__.py" in files
+    assert any(name.startswith("psutil/_psutil") for name in files), "a shared library"
+    assert not [name for name in files if name.startswith("mpi4py")]
+
+
+def test_a_line_more_in_one_file_of_a_package_is_named() -> None:
+    one, other = ({"files": {"torch/optim/sgd.py": digest * 64}} for digest in "12")
+    assert difference(other, one) == Difference("files", ["torch/optim/sgd.py"], "1" * 64, "2" * 64)
+    assert difference({"files": {}}, one) is None, "not every rank imports every file"
 
 
 def test_packages_are_those_that_were_imported() -> None:

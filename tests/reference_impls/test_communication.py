@@ -8,9 +8,11 @@ import pytest
 
 from reference_impls.communication import (
     ClockOffset,
+    Machine,
     Plan,
     World,
     join,
+    node_names,
     plan_buckets,
     whole_offsets,
 )
@@ -63,3 +65,24 @@ def test_clock_offsets_add_up_along_the_tree() -> None:
     assert whole[4] == edges[4]
     assert whole[6] == ClockOffset(10**6 + 10**4, 10)
     assert whole[7] == ClockOffset(10**7 + 10**6 + 10**4, 17)
+
+
+@pytest.mark.parametrize(
+    ("machines", "names"),
+    [
+        ([("a", "pi1", "10.0.0.1"), ("b", "pi2", "10.0.0.2")], ["pi1", "pi2"]),
+        (
+            [("a", "raspberrypi", "10.0.0.1"), ("b", "raspberrypi", "10.0.0.2")],
+            ["10.0.0.1", "10.0.0.2"],
+        ),
+        (
+            [("a", "raspberrypi", None), ("b", "raspberrypi", None)],
+            ["raspberrypi (a)", "raspberrypi (b)"],
+        ),
+        ([("a", "pi1", None), ("a", "pi1", None), ("b", "pi2", None)], ["pi1", "pi1", "pi2"]),
+    ],
+)
+def test_machines_of_one_name_are_named_by_their_addresses(
+    machines: list[tuple[str, str, str | None]], names: list[str]
+) -> None:
+    assert node_names([Machine(*each) for each in machines]) == names

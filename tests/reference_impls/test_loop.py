@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from reference_impls import contract, loop
-from reference_impls.communication import ClockOffset, World
+from reference_impls.communication import ClockOffset, Machine, World, this_machine
 from reference_impls.contract import (
     Batch,
     ContractError,
@@ -165,8 +165,8 @@ class Twins(World):
     size = 2
 
     @property
-    def nodes(self) -> list[str]:
-        return [self.node, self.node]
+    def machines(self) -> list[Machine]:
+        return [this_machine(), this_machine()]
 
     def allgather(self, value: Any) -> list[Any]:
         return [value, value]

@@ -66,7 +66,7 @@ def monitor() -> Iterator[HeartbeatMonitor]:
     monitor = HeartbeatMonitor(2, ("127.0.0.1", "127.0.0.2"))
     for rank in range(2):
         monitor.receive(line(monitor, rank))
-    monitor.disconnected(Heartbeat(1, "node2", 1001, 0.0, None))
+    monitor.disconnected(Heartbeat(1, "127.0.0.2", 1001, 0.0, None))
     yield monitor
     monitor.close()
 
@@ -97,7 +97,7 @@ def test_what_a_rank_wrote_before_it_was_ended_by_a_signal_is_not_its_cause(
 ) -> None:
     said = cause(monitor, *WARNS, status=number.value)
     assert said.startswith(
-        f"rank 1 on node node2 was ended by signal {number.value} ({number.name}), "
+        f"rank 1 on node 127.0.0.2 was ended by signal {number.value} ({number.name}), "
     )
     assert "float(value)" not in said and "output" not in said
 
@@ -132,7 +132,7 @@ def test_a_rank_that_the_kernel_killed_for_memory_is_that_alone(monitor: Heartbe
 def test_a_rank_that_exits_by_itself_is_reported_with_its_last_words(
     monitor: HeartbeatMonitor,
 ) -> None:
-    assert "rank 1 on node node2 exited before the others: KeyError: 7" in cause(
+    assert "rank 1 on node 127.0.0.2 exited before the others: KeyError: 7" in cause(
         monitor, "KeyError: 7", status=256
     )
 
@@ -145,7 +145,7 @@ def test_a_host_that_closes_its_connection_was_switched_off_or_emptied(
 ) -> None:
     sentence = cause(monitor, *WARNS, *said, status=None)
     assert (
-        "rank 1 on node node2 ended when 127.0.0.2 closed its SSH connection: 127.0.0.2 was"
+        "rank 1 on node 127.0.0.2 ended when 127.0.0.2 closed its SSH connection: 127.0.0.2 was"
         " switched off or restarted, or everything" in sentence
     )
     assert "`uptime` on 127.0.0.2" in sentence

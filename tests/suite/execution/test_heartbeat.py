@@ -31,6 +31,8 @@ from suite.execution.recorder import ATTACH_TIMEOUT_S
 from suite.files.paths import repository_root
 from suite.launch.mpirun import FailedProcess
 
+HOSTS = ("127.0.0.1", "127.0.0.2")
+
 
 class Clock:
     """A clock that a test sets."""
@@ -48,8 +50,8 @@ def clock() -> Clock:
 
 @pytest.fixture
 def monitor(clock: Clock) -> Iterator[HeartbeatMonitor]:
-    """A monitor of two ranks of this machine, which both have just sent a heartbeat."""
-    monitor = HeartbeatMonitor(2, (), clock)
+    """A monitor of two ranks, each on a name of this machine; both have just sent a heartbeat."""
+    monitor = HeartbeatMonitor(2, HOSTS, clock)
     for rank in range(2):
         assert monitor.receive(line(monitor, rank)) is not None
     yield monitor
@@ -63,11 +65,11 @@ def line(
     token: str | None = None,
     pid: int | None = None,
 ) -> bytes:
-    node, number = (f"node{rank + 1}", 1000 + rank) if isinstance(rank, int) else ("", 0)
+    number = 1000 + rank if isinstance(rank, int) else 0
     said = {
         "token": token or monitor.variables[TOKEN_VARIABLE],
         "rank": rank,
-        "node": node,
+        "machine": "same",
         "pid": pid or number,
         "state": state,
     }
@@ -89,18 +91,18 @@ def test_a_rank_without_heartbeats_is_named_with_its_node(
 ) -> None:
     clock.now_s += HEARTBEAT_TIMEOUT_S + 1
     monitor.receive(line(monitor, 0))
-    assert str(monitor.failure()).startswith("no heartbeat from rank 1 on node node2 for 10 s")
+    assert str(monitor.failure()).startswith("no heartbeat from rank 1 on node 127.0.0.2 for 10 s")
 
 
 def test_how_long_a_rank_may_be_silent_is_a_setting(clock: Clock) -> None:
-    patient = HeartbeatMonitor(2, (), clock, silence_s=60)
+    patient = HeartbeatMonitor(2, HOSTS, clock, silence_s=60)
     assert patient.variables[SILENCE_VARIABLE] == "60"
     patient.receive(line(patient, 0))
     clock.now_s += 59
     patient.receive(line(patient, 1))
     assert patient.failure() is None
     clock.now_s += 2
-    assert str(patient.failure()).startswith("no heartbeat from rank 0 on node node1 for 60 s")
+    assert str(patient.failure()).startswith("no heartbeat from rank 0 on node 127.0.0.1 for 60 s")
     patient.close()
 
 
@@ -109,7 +111,7 @@ def test_a_rank_whose_launcher_was_ended_is_named(monitor: HeartbeatMonitor) -> 
     monitor.receive(json.dumps({**said, "orphaned": False}).encode())
     assert monitor.failure() is None
     monitor.receive(json.dumps({**said, "orphaned": True}).encode())
-    assert "the launcher of rank 1 on node node2" in str(monitor.failure())
+    assert "the launcher of rank 1 on node 127.0.0.2" in str(monitor.failure())
 
 
 def test_a_process_has_a_parent() -> None:
@@ -126,7 +128,7 @@ def test_a_rank_that_stays_stopped_has_failed(monitor: HeartbeatMonitor, clock: 
         monitor.receive(line(monitor, 0))
         monitor.receive(line(monitor, 1, state="T"))
     clock.now_s += 1
-    assert "rank 1 on node node2 was stopped" in str(monitor.failure())
+    assert "rank 1 on node 127.0.0.2 was stopped" in str(monitor.failure())
     monitor.receive(line(monitor, 1))
     assert monitor.failure() is None
 
@@ -134,14 +136,16 @@ def test_a_rank_that_stays_stopped_has_failed(monitor: HeartbeatMonitor, clock: 
 def test_a_rank_that_exits_while_others_run_has_failed(
     monitor: HeartbeatMonitor, clock: Clock
 ) -> None:
-    monitor.disconnected(Heartbeat(1, "node2", 1001, clock.now_s, None))
+    monitor.disconnected(Heartbeat(1, "127.0.0.2", 1001, clock.now_s, None))
     assert monitor.failure() is None
-    assert monitor.first_exited() == Heartbeat(1, "node2", 1001, clock.now_s, None)
+    assert monitor.first_exited() == Heartbeat(1, "127.0.0.2", 1001, clock.now_s, None)
     for _ in range(3):
         clock.now_s += HEARTBEAT_TIMEOUT_S / 2
         monitor.receive(line(monitor, 0))
-    assert "rank 1 on node node2 exited while other ranks kept running" in str(monitor.failure())
-    monitor.disconnected(Heartbeat(0, "node1", 1000, clock.now_s, None))
+    assert "rank 1 on node 127.0.0.2 exited while other ranks kept running" in str(
+        monitor.failure()
+    )
+    monitor.disconnected(Heartbeat(0, "127.0.0.1", 1000, clock.now_s, None))
     assert monitor.failure() is None
 
 
@@ -152,7 +156,7 @@ def test_the_rank_that_mpirun_reports_exited_first(clock: Clock, hosts: tuple[st
     monitor = HeartbeatMonitor(2, hosts, clock)
     for rank in range(2):
         monitor.receive(line(monitor, rank, pid=7 if hosts else 7 + rank))
-    monitor.disconnected(Heartbeat(1, "node2", 8, clock.now_s, None))
+    monitor.disconnected(Heartbeat(1, "127.0.0.2", 8, clock.now_s, None))
     reported = FailedProcess(None, "127.0.0.1" if hosts else "pi", signal.SIGBUS, 7)
     for each, rank in (
         (None, 1),
@@ -169,8 +173,8 @@ def test_of_ranks_that_mpirun_killed_itself_the_first_closed_connection_failed_f
     monitor: HeartbeatMonitor, clock: Clock
 ) -> None:
     """MPICH names the first rank of the host, whichever failed."""
-    monitor.disconnected(Heartbeat(1, "node2", 1001, clock.now_s, None))
-    monitor.disconnected(Heartbeat(0, "node1", 1000, clock.now_s, None))
+    monitor.disconnected(Heartbeat(1, "127.0.0.2", 1001, clock.now_s, None))
+    monitor.disconnected(Heartbeat(0, "127.0.0.1", 1000, clock.now_s, None))
     reported = FailedProcess(None, "pi", signal.SIGKILL, 1000)
     exited = monitor.first_exited(reported)
     assert exited is not None and exited.rank == 1
@@ -195,14 +199,14 @@ def test_no_rank_is_blamed_for_the_time_in_which_the_harness_was_stopped(
 def test_a_lost_heartbeat_process_is_not_an_ended_rank(
     monitor: HeartbeatMonitor, clock: Clock
 ) -> None:
-    monitor.disconnected(Heartbeat(1, "node2", 1001, clock.now_s, None))
+    monitor.disconnected(Heartbeat(1, "127.0.0.2", 1001, clock.now_s, None))
     for _ in range(3):
         clock.now_s += HEARTBEAT_TIMEOUT_S / 2
         monitor.receive(line(monitor, 0))
-    assert "the heartbeat process of rank 1 on node node2 was ended" in str(
+    assert "the heartbeat process of rank 1 on node 127.0.0.2 was ended" in str(
         monitor.failure(lambda rank, pid: pid == 1001)
     )
-    assert "rank 1 on node node2 exited" in str(monitor.failure(lambda rank, pid: False))
+    assert "rank 1 on node 127.0.0.2 exited" in str(monitor.failure(lambda rank, pid: False))
 
 
 def test_a_rank_that_never_starts_has_failed_after_a_minute(clock: Clock) -> None:

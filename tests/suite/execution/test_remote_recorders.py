@@ -175,7 +175,7 @@ def test_readings_before_the_page_cache_is_ready_are_the_baseload(
     request_of: Callable[..., RunRequest], tmp_path: Path
 ) -> None:
     output = r"""
-echo '{"node": "pi2", "link": null, "system": {}}'
+echo '{"machine": "pi2", "link": null, "system": {}}'
 printf 't_ns,source,channel,value,unit\n12,shelly,power,2.0,W\n'
 echo '{"page_cache": {"is_cold": true}}'
 printf 't_ns,source,channel,value,unit\n13,shelly,power,5.0,W\n'
@@ -191,7 +191,7 @@ def test_lines_that_are_no_readings_are_ignored(
     request_of: Callable[..., RunRequest], tmp_path: Path
 ) -> None:
     output = r"""
-echo '{"node": "pi2", "link": null, "system": {}}'
+echo '{"machine": "pi2", "link": null, "system": {}}'
 echo '{"page_cache": {"is_cold": true}}'
 echo Welcome to Raspberry Pi OS
 printf 't_ns,source,channel,value,unit\n12,cpu,utilisation.total,5.0,%%\n13,cpu,utilisation.total,\n14,cpu,utili'
