@@ -22,9 +22,9 @@ from suite.experiments.lu import Solved
 from suite.experiments.machine_load import LoadWatch, MachineLoad, measure_load
 from suite.files.paths import checkout, home
 from suite.files.schema import from_plain
-from suite.launch.mpirun import allow_root, find_mpirun, mpirun_command
+from suite.launch.mpirun import allow_root, find_mpirun, last_output_line, mpirun_command
 from suite.launch.placement import Placement
-from suite.launch.process import terminate
+from suite.launch.process import output_lines, terminate
 from suite.launch.remote_shell import remote_command
 from suite.machine.identify import identify
 from suite.machine.system import cpu_model
@@ -355,18 +355,26 @@ def _run(
             with power.recording(process.pid):
                 watch, began_ns = LoadWatch(), time.monotonic_ns()
                 blas = _loaded_blas(process)
+                _refuse_failed(process, command[0], directory)
                 if needs_blas or blas is not None:
                     refuse_slow(blas)
                 window_ns = _follow(process, sections, began_ns, power)
                 during = watch.foreign_cores()
         finally:
             terminate(process)
-    if process.returncode != 0:
-        raise SuiteError(
-            f"{Path(command[0]).name} ended with exit code {process.returncode}; its output is in"
-            f" {directory / layout.OUTPUT}."
-        )
+    _refuse_failed(process, command[0], directory)
     return _Ran(blas, window_ns, Load(before.cores, before.foreign + before.stolen, during))
+
+
+def _refuse_failed(process: "subprocess.Popen[bytes]", program: str, directory: Path) -> None:
+    """Raise SuiteError where the program has ended with an error, before anything is missed in what
+    it left."""
+    if process.poll():
+        output = directory / layout.OUTPUT
+        raise SuiteError(
+            f"{Path(program).name} ended with exit code {process.returncode}:"
+            f" {last_output_line(output_lines(output)) or 'no output'}; its output is in {output}."
+        )
 
 
 def _follow(

@@ -49,6 +49,6 @@ def home(environment: Mapping[str, str] = os.environ) -> Path:
     ``~/.cache/edge-training-suite``.
     """
     if environment.get(HOME_VARIABLE):
-        return Path(environment[HOME_VARIABLE]).expanduser()
-    cache = environment.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
-    return Path(cache) / "edge-training-suite"
+        return Path(environment[HOME_VARIABLE]).expanduser().absolute()
+    cache = environment.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(cache).expanduser().absolute() / "edge-training-suite"

@@ -125,7 +125,7 @@ def find_mpirun(interpreter: Path) -> Mpirun:
         raise SuiteError("There is no mpirun; `sudo apt-get install openmpi-bin` installs one.")
     version = answer_of(found, "--version")
     return Mpirun(
-        Path(found),
+        Path(found).absolute(),
         Flavour.OPEN_MPI if "Open MPI" in version or "OpenRTE" in version else Flavour.MPICH,
     )
 
@@ -249,8 +249,8 @@ def mpirun_command(
     variables: Mapping[str, str],
     directory: Path,
 ) -> list[str]:
-    """The command that starts ``program`` on every rank; writes the hosts, in the launcher's own
-    format, into ``directory``.
+    """The command that starts ``program`` on every rank, from any folder; writes the hosts, in the
+    launcher's own format, into ``directory``.
 
     Where the placement's agent is srun, Slurm starts the ranks of the same MPI.
     """
@@ -263,7 +263,7 @@ def mpirun_command(
         str(mpirun.path),
         "-n",
         str(placement.ranks),
-        *build(placement, _forwarded(variables), directory / HOSTS_NAME),
+        *build(placement, _forwarded(variables), directory.absolute() / HOSTS_NAME),
         *program,
     ]
 

@@ -174,6 +174,20 @@ def test_where_hpcc_is_missing_one_node_falls_back_to_scipy(
         )
 
 
+def test_what_mpirun_said_is_the_cause_and_not_the_blas_that_never_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = {"mpirun": "echo 'unable to open the hostfile: x' >&2; exit 255", "hpcc": "exit 0"}
+    for name, script in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(
+        SuiteError, match="mpirun ended with exit code 255: unable to open the hostfile: x; its"
+    ):
+        measure(tmp_path / "record", LinpackRequest(Placement((), 2), size=512, allow_busy=True))
+
+
 def test_ctrl_c_ends_the_processes_that_mpirun_started_in_a_new_session(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -103,6 +103,20 @@ def test_mpich_gets_the_hosts_the_agent_and_the_forwarded_variables(tmp_path: Pa
     ) - {"HOME"}
 
 
+@pytest.mark.parametrize("launcher", [MPICH, OPEN_MPI])
+def test_paths_typed_in_one_folder_hold_in_every_folder(
+    launcher: Mpirun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LINPACK runs in its record's folder, a training in the suite's."""
+    monkeypatch.chdir(tmp_path)
+    Path("hosts").write_text("pi1\npi2\n")
+    Path("record").mkdir()
+    placement = place(None, Path("hosts"), 1, "./agent")
+    words = mpirun_command(launcher, placement, ["python"], {}, Path("record"))
+    assert {str(tmp_path / "record" / HOSTS_NAME), str(tmp_path / "agent")} <= set(words)
+    assert place(None, Path("hosts"), 1, "srun").agent == "srun"
+
+
 def test_open_mpi_gets_the_same_by_its_options(tmp_path: Path) -> None:
     words = mpirun_command(OPEN_MPI, PI, ["python"], VARIABLES, tmp_path)
     assert words[words.index("plm_rsh_agent") + 1] == "/usr/bin/agent"
