@@ -1,25 +1,26 @@
-"""A node's facts: ``python -m reference_impls.node '{"data": [FOLDER, …], "peer": HOST, "port":
-PORT}'`` prints them as one line of JSON.
+"""A node's facts: ``python -m reference_impls.node '{"data": [FOLDER, …], "peer": HOST}'`` prints
+them as one line of JSON.
 
-With ``"listens": true``, a line ``{"port": PORT}`` comes first: the harness connects to it, as MPI
-would.
+With ``"listens": true``, the nodes first connect to each other, as MPI would (:func:`meet`).
 
 Standard library only, Python 3.6 grammar: it runs on every node of a cluster, in a framework's
 environment. Unknown values are None, with the reason.
 """
 
-import contextlib
 import fcntl
 import hashlib
 import json
 import os
 import platform
 import re
+import select
 import socket
 import struct
 import subprocess
 import sys
 import sysconfig
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional
 
 from reference_impls.machine_identity import machine_identity
@@ -28,6 +29,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SOURCE_ENDS = (".py", ".toml", ".txt")
 SIOCGIFADDR = 0x8915
 CONNECT_TIMEOUT_S = 5.0
+MEETING_S, BACKLOG, MAX_CONNECTIONS = 40.0, 1024, 64
 MAC_NAME = re.compile("(enx|wlx|wwx)[0-9a-f]{12}")
 """Names that systemd makes for USB adapters."""
 
@@ -35,11 +37,10 @@ MAC_NAME = re.compile("(enx|wlx|wwx)[0-9a-f]{12}")
 def facts(
     data_folders: List[str],
     peer: Optional[str],
-    port: Optional[int] = None,
     reads_packages: bool = False,
 ) -> Dict[str, Any]:
     """All facts; ``peer`` is a host, and the link described is the interface that leads to it.
-    Something listens on its ``port``, unless None. ``reads_packages``: digest their files, too."""
+    ``reads_packages``: digest their files, too."""
     sources = source_files(ROOT)
     return {
         "node": socket.gethostname(),
@@ -53,17 +54,16 @@ def facts(
         "package_files": package_files() if reads_packages else {},
         "data": {folder: data_digest(folder) for folder in data_folders},
         "link": link_towards(peer),
-        "unreached": None if port is None or peer is None else connection_problem(peer, port),
     }
 
 
-def connection_problem(host: str, port: int) -> Optional[str]:
-    """Why this host cannot connect to a port of another; None where it can, and for a name that
-    only others know: MPI has names of its own."""
+def connection_problem(host: str, address: Optional[str], port: int) -> Optional[str]:
+    """Why this host cannot connect to a port of another, by its name, or by its address where only
+    the first host knows the name; None where it can, or knows neither: MPI has names of its own."""
     try:
         socket.create_connection((host, port), CONNECT_TIMEOUT_S).close()
     except socket.gaierror:
-        return None
+        return None if address is None else connection_problem(address, None, port)
     except OSError as error:
         return (
             "no answer within {:g} s".format(CONNECT_TIMEOUT_S)
@@ -315,27 +315,36 @@ def _address_of(interface: str) -> Optional[str]:
 def main() -> None:
     """Print what is asked for."""
     settings = json.loads(sys.argv[1])
-    with socket.socket() as server:
-        if settings.get("listens"):
-            server.bind(("", 0))
-            server.listen(1)
-            _print({"port": server.getsockname()[1]})
-        found = facts(
-            settings["data"],
-            settings["peer"],
-            settings.get("port"),
-            settings.get("reads_packages", False),
-        )
-        if settings.get("listens"):
-            _await_connection(server)
-        _print(found)
+    unreached = meet() if settings.get("listens") else {}
+    found = facts(settings["data"], settings["peer"], settings.get("reads_packages", False))
+    _print(dict(found, unreached=unreached))
+    if settings.get("listens"):
+        _next_line()  # the others may still connect
 
 
-def _await_connection(server: socket.socket) -> None:
-    """Return when somebody has connected, or has had the time to: an earlier end would look like a
-    refusal."""
-    server.settimeout(CONNECT_TIMEOUT_S + 1)
-    with contextlib.suppress(socket.timeout):
+def meet() -> Dict[str, str]:
+    """Listen, and connect to all others at once, whose names, addresses and ports come as a line on
+    standard input. Returns, and prints, why others cannot be reached, by name."""
+    server = socket.socket()
+    server.bind(("", 0))
+    server.listen(BACKLOG)
+    threading.Thread(target=_accept, args=(server,), daemon=True).start()
+    _print({"port": server.getsockname()[1]})
+    others = json.loads(_next_line() or "[]")
+    with ThreadPoolExecutor(MAX_CONNECTIONS) as pool:
+        problems = pool.map(lambda other: connection_problem(*other), others)
+        unreached = {other[0]: said for other, said in zip(others, problems) if said}
+    _print({"unreached": unreached})
+    return unreached
+
+
+def _next_line() -> str:
+    """The next line of standard input; empty at its end, and where none comes within MEETING_S."""
+    return sys.stdin.readline() if select.select([sys.stdin], [], [], MEETING_S)[0] else ""
+
+
+def _accept(server: socket.socket) -> None:
+    while True:
         server.accept()[0].close()
 
 

@@ -115,6 +115,7 @@ def _send_heartbeats(connection: socket.socket, rank_pid: int, launcher_pid: int
             "machine": machine_identity(),
             "pid": rank_pid,
             "state": state_of(rank_pid),
+            "cpu_ticks": cpu_ticks_of(rank_pid),
         }
         has_launcher = parent_of(rank_pid) in (launcher_pid, None)
         line["orphaned"] = not (has_launcher or had_launcher)
@@ -143,6 +144,12 @@ def state_of(pid: int, root: str = "/") -> Optional[str]:
     there is no such process."""
     fields = _stat_of(pid, root)
     return fields[0] if fields else None
+
+
+def cpu_ticks_of(pid: int, root: str = "/") -> Optional[int]:
+    """The CPU time that a process has used, in clock ticks; None when there is no such process."""
+    fields = _stat_of(pid, root)
+    return int(fields[11]) + int(fields[12]) if len(fields) > 12 else None
 
 
 def parent_of(pid: int, root: str = "/") -> Optional[int]:

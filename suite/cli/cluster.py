@@ -12,6 +12,7 @@ from suite.cli.json_output import print_json
 from suite.cli.options import AGENT_HELP, Json
 from suite.cluster.doctor import Examination, examine
 from suite.cluster.links import LinkMeasure
+from suite.cluster.node_answers import fit_hosts
 from suite.datasets import locate
 from suite.errors import SuiteError
 from suite.launch.environments import find
@@ -81,7 +82,7 @@ def _folders(data: str | None) -> tuple[Path, ...]:
 
 def _show(found: Examination) -> None:
     measured = {measure.rank: measure for measure in found.links.measures} if found.links else {}
-    fit = [answer.host for answer in found.answers if answer.is_fit]
+    fit = fit_hosts(found.answers)
     for answer in found.answers:
         if answer.facts is None:
             print(
@@ -92,7 +93,7 @@ def _show(found: Examination) -> None:
             continue
         link, measure = (
             answer.facts.link,
-            measured.get(fit.index(answer.host)) if answer.is_fit else None,
+            measured.get(fit.index(answer.host)) if answer.host in fit else None,
         )
         speed = (
             f"{link.speed_mbit_s} Mbit/s stated"

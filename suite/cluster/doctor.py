@@ -1,55 +1,25 @@
-"""Checks a cluster: compares its nodes' facts and link measures, and reports one problem, with a
-remedy, per failed check."""
+"""Checks a cluster: asks its nodes, measures its links, and reports what suite.cluster.problems
+finds."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 from reference_impls import node as this_node
-from reference_impls.contract import SECONDS_PER_NS
-from suite.cluster.links import LinkMeasure, LinkMeasures, measure_links
-from suite.cluster.node_answers import Answer, NodeFacts, Question, ask_nodes, same_suite
+from suite.cluster.links import LinkMeasures, measure_links
+from suite.cluster.node_answers import Answer, Question, ask_nodes, fit_hosts
+from suite.cluster.problems import (
+    WITHOUT_TRAINING,
+    ClusterProblem,
+    Expected,
+    about_hosts,
+    first_names,
+    judge,
+)
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.launch.environments import Environment
-from suite.launch.placement import Placement, is_this_machine
-
-MAX_CLOCK_OFFSET_S = 1.0
-MIN_SHARE_OF_SPEED, MIN_SHARE_OF_PEERS = 0.5, 0.25
-MAX_NAMED = 3
-WITHOUT_TRAINING = ("reach", "first", "machine", "suite", "python", "connect", "mpi")
-"""The points whose problems end a run before it starts. Packages and data are compared by the
-ranks, which know what they use (reference_impls.admission); a slow link or a wrong clock makes no
-result wrong."""
-
-
-@dataclass(frozen=True)
-class ClusterProblem:
-    """A problem of a node, and its remedy; ``point`` is the check: of WITHOUT_TRAINING, or
-    packages, data, clock, link."""
-
-    node: str
-    point: str
-    sentence: str
-    remedy: str
-
-
-@dataclass(frozen=True)
-class Expected:
-    """The versions and packages of this machine, which every node should have."""
-
-    version: str | None
-    source_sha256: str
-    git: str | None
-    packages: Mapping[str, str]
-    sources: Mapping[str, str] = field(default_factory=dict)
-    framework: str = "…"
-
-    @property
-    def again(self) -> str:
-        """What makes a node's environment as it should be."""
-        return f"create the environment there again: suite env create {self.framework} --force"
+from suite.launch.placement import Placement
 
 
 @dataclass(frozen=True)
@@ -63,32 +33,32 @@ class Examination:
 
 def examine(placement: Placement, environment: Environment, data: tuple[Path, ...]) -> Examination:
     """Query the nodes, measure the links between those that can start a rank, and check both."""
+    of_hosts = tuple(about_hosts(placement.hosts))
     answers = ask_nodes(
         placement.hosts,
         Question(environment.interpreter, data, placement.agent, environment.framework, True),
     )
-    fit = tuple(answer.host for answer in answers if answer.is_fit)
+    fit = fit_hosts(answers)
     links = (
         measure_links(Placement(fit, 1, placement.agent), environment.interpreter)
-        if len(fit) > 1
+        if len(fit) > 1 and not of_hosts
         else None
     )
-    return Examination(
-        answers,
-        links,
-        (*_about_first(placement.hosts[0]), *judge(answers, links, _expected(environment))),
-    )
+    return Examination(answers, links, (*of_hosts, *judge(answers, links, _expected(environment))))
 
 
 def admit(placement: Placement, environment: Environment) -> tuple[ClusterProblem, ...]:
-    """The doctor's questions before a run on several hosts: raises SuiteError for the first problem
+    """The doctor's questions before a run of several ranks: raises SuiteError for the first problem
     with which no run can be right.
 
     Returns the other problems. The data are left to the ranks; reading them here would warm the
     page cache.
     """
+    if placement.ranks > 1:
+        _refuse_without_mpi(environment)
     if placement.nodes == 1:
         return ()
+    _refuse(tuple(about_hosts(placement.hosts)))
     answers, expected = (
         ask_nodes(
             placement.hosts,
@@ -96,7 +66,7 @@ def admit(placement: Placement, environment: Environment) -> tuple[ClusterProble
         ),
         _expected(environment),
     )
-    _refuse((*_about_first(placement.hosts[0]), *judge(answers, None, expected)))
+    _refuse(judge(answers, None, expected))
     links = measure_links(
         Placement(placement.hosts, 1, placement.agent), environment.interpreter, quick=True
     )
@@ -112,7 +82,7 @@ def _refuse(problems: tuple[ClusterProblem, ...]) -> None:
             dict.fromkeys(problem.node for problem in fatal if problem.node != fatal[0].node)
         )
         more = (
-            f" Other nodes have problems, too: {_first_names(others)}; `suite cluster doctor` names"
+            f" Other nodes have problems, too: {first_names(others)}; `suite cluster doctor` names"
             " them."
             if others
             else ""
@@ -120,16 +90,19 @@ def _refuse(problems: tuple[ClusterProblem, ...]) -> None:
         raise SuiteError(f"{fatal[0].sentence}; {fatal[0].remedy}.{more}")
 
 
-def judge(
-    answers: tuple[Answer, ...], links: LinkMeasures | None, expected: Expected
-) -> tuple[ClusterProblem, ...]:
-    """All problems: of machines, nodes, data sets and links, in this order."""
-    return (
-        *_about_machines(answers),
-        *_about_nodes(answers, expected),
-        *_about_data(answers),
-        *_about_links(answers, links),
-    )
+def _refuse_without_mpi(environment: Environment) -> None:
+    """Raise SuiteError where the ranks would not find mpi4py, before any is started."""
+    finds = "import importlib.util as u, sys; sys.exit(u.find_spec('mpi4py') is None)"
+    if subprocess.run([environment.interpreter, "-c", finds], cwd=repository_root()).returncode:
+        name = environment.framework
+        raise SuiteError(
+            f"Several ranks need mpi4py, and {environment.interpreter}, which runs {name}, has"
+            " none",
+            f"create the environment again with `suite env create {name} --force`"
+            if environment.packages
+            else f"choose an interpreter that has it with `suite env create {name} --interpreter"
+            " PYTHON`, such as that of another framework's environment (`suite env list`)",
+        )
 
 
 def _expected(environment: Environment) -> Expected:
@@ -143,265 +116,3 @@ def _expected(environment: Environment) -> Expected:
         sources,
         environment.framework,
     )
-
-
-def _about_first(host: str) -> Iterator[ClusterProblem]:
-    if not is_this_machine(host):
-        remedy = f"write this machine's name first in the hostfile, or work on {host}"
-        yield ClusterProblem(
-            host,
-            "first",
-            f"{host}, the first host, is not this machine, where the run directory is written",
-            remedy,
-        )
-
-
-def _about_machines(answers: tuple[Answer, ...]) -> Iterator[ClusterProblem]:
-    """Two names of one machine are one node."""
-    first: dict[str, str] = {}
-    for answer in answers:
-        if answer.facts is None or answer.facts.machine is None:
-            continue
-        other = first.setdefault(answer.facts.machine, answer.host)
-        if other != answer.host:
-            remedy = (
-                "name every machine once in the hostfile, and start several ranks on it with"
-                " --ranks-per-node"
-            )
-            yield ClusterProblem(
-                answer.host, "machine", f"{answer.host} and {other} are one machine", remedy
-            )
-
-
-def _about_nodes(answers: tuple[Answer, ...], expected: Expected) -> Iterator[ClusterProblem]:
-    python = next((answer.facts.python for answer in answers if answer.facts is not None), "")
-    for answer in answers:
-        if answer.facts is None:
-            yield ClusterProblem(
-                answer.host,
-                "suite" if answer.reached else "reach",
-                str(answer.problem),
-                str(answer.remedy),
-            )
-        else:
-            yield from _about_suite(answer.host, answer.facts, expected)
-            yield from _about_connection(answer.host, answers[0].host, answer.facts, answer.closed)
-            if _minor(answer.facts.python) != _minor(python):  # its packages are others, too
-                sentence = (
-                    f"{answer.host} has Python {answer.facts.python} in the environment, and"
-                    f" {answers[0].host} Python {python}"
-                )
-                yield ClusterProblem(
-                    answer.host,
-                    "python",
-                    sentence,
-                    f"install the same Python there, and {expected.again}",
-                )
-            else:
-                yield from _about_packages(answer.host, answer.facts, expected)
-                yield from _about_files(answer, answers[0], expected)
-
-
-def _about_suite(host: str, facts: NodeFacts, expected: Expected) -> Iterator[ClusterProblem]:
-    remedy = same_suite(host)
-    if facts.version != expected.version:
-        yield ClusterProblem(
-            host,
-            "suite",
-            f"{host} has version {facts.version} of the suite and this machine {expected.version}",
-            remedy,
-        )
-    elif facts.source_sha256 != expected.source_sha256:
-        states = f"{_short_digest(facts.git)} there, {_short_digest(expected.git)} here"
-        names = set(facts.sources) | set(expected.sources)
-        others = sorted(
-            name for name in names if facts.sources.get(name) != expected.sources.get(name)
-        )
-        which = f": {_first_names(others)}" if others else ""
-        yield ClusterProblem(
-            host,
-            "suite",
-            f"{host} has other sources in reference_impls than this machine, with the same version"
-            f" (git: {states}){which}",
-            remedy,
-        )
-
-
-def _about_connection(
-    host: str, first: str, facts: NodeFacts, closed: str | None
-) -> Iterator[ClusterProblem]:
-    if facts.unreached is not None:
-        sentence = (
-            f"{host} cannot connect to {first} ({facts.unreached}), on ports that MPI and the ranks"
-            " choose"
-        )
-        yield ClusterProblem(
-            host,
-            "connect",
-            sentence,
-            f"let the firewall of {first} pass connections from {host}, and see that it has"
-            f" {first}'s address",
-        )
-    if closed is not None:
-        sentence = (
-            f"{first} cannot connect to {host} {closed}, as MPI would on ports that it chooses"
-        )
-        remedy = (
-            f"let the firewall of {host} pass connections from {first} to every port, and see that"
-            f" {first} has {host}'s address"
-        )
-        yield ClusterProblem(host, "connect", sentence, remedy)
-
-
-def _about_packages(host: str, facts: NodeFacts, expected: Expected) -> Iterator[ClusterProblem]:
-    if facts.packages is None:
-        return
-    others = [
-        f"{name} {facts.packages.get(name, 'missing')} for {version}"
-        for name, version in expected.packages.items()
-        if facts.packages.get(name) != version
-    ]
-    if others:
-        yield ClusterProblem(
-            host,
-            "packages",
-            f"{host} has other packages: {_first_names(others)}",
-            expected.again,
-        )
-
-
-def _about_files(answer: Answer, first: Answer, expected: Expected) -> Iterator[ClusterProblem]:
-    """Packages of one version may have other files, by an edit, a damaged card or another build."""
-    if answer.facts is None or first.facts is None:
-        return
-    here = first.facts.package_files
-    others = sorted(
-        name
-        for name, digest in answer.facts.package_files.items()
-        if here.get(name, digest) != digest
-    )
-    if others:
-        yield ClusterProblem(
-            answer.host,
-            "packages",
-            f"{answer.host} has other files than {first.host} in the packages"
-            f" {_first_names(others)}",
-            expected.again,
-        )
-
-
-def _about_data(answers: tuple[Answer, ...]) -> Iterator[ClusterProblem]:
-    """Every folder must be the same on all nodes; the expected content is that of most nodes (of
-    several equally frequent ones, the first)."""
-    known = [answer for answer in answers if answer.facts is not None]
-    for folder in known[0].facts.data if known and known[0].facts else ():
-        digests = {answer.host: answer.facts.data[folder] for answer in known if answer.facts}
-        there = Counter(digest for digest in digests.values() if digest is not None)
-        usual = there.most_common(1)[0][0] if there else None
-        for host, digest in digests.items():
-            remedy = f"put the same data there: rsync -a --delete {folder}/ {host}:{folder}/"
-            if digest is None:
-                yield ClusterProblem(host, "data", f"{host} has no data in {folder}", remedy)
-            elif digest != usual:
-                yield ClusterProblem(
-                    host,
-                    "data",
-                    f"{host} has other data in {folder} (SHA-256 {_short_digest(digest)} and not"
-                    f" {_short_digest(usual)})",
-                    remedy,
-                )
-
-
-def _about_links(
-    answers: tuple[Answer, ...], links: LinkMeasures | None
-) -> Iterator[ClusterProblem]:
-    facts = {answer.host: answer.facts for answer in answers if answer.facts is not None}
-    for host, found in facts.items():
-        if found.link.kind == "wireless":
-            yield ClusterProblem(
-                host,
-                "link",
-                f"{host} is on a wireless network ({found.link.interface}), whose speed changes",
-                "use a cable",
-            )
-    if links is None:
-        return
-    fit = tuple(answer.host for answer in answers if answer.is_fit)
-    if links.problem is not None:
-        where = fit[len(links.measures) + 1] if len(links.measures) + 1 < len(fit) else fit[-1]
-        yield ClusterProblem(
-            where,
-            "mpi",
-            f"MPI cannot send from {fit[0]} to {where}: {links.problem}",
-            "check that no firewall is between them, that both have the same MPI, and that memory"
-            " and /dev/shm are free there",
-        )
-    best = max((measure.bandwidth_mbit_s for measure in links.measures), default=0.0)
-    for measure in links.measures:
-        yield from _about_clock(fit[measure.rank], fit[0], measure)
-        yield from _about_bandwidth(
-            fit[measure.rank], measure, facts[fit[measure.rank]], facts[fit[0]], best
-        )
-
-
-def _about_clock(host: str, first: str, measure: LinkMeasure) -> Iterator[ClusterProblem]:
-    offset_s = measure.wall_offset_ns * SECONDS_PER_NS
-    if abs(offset_s) > MAX_CLOCK_OFFSET_S:
-        apart, course = (
-            f"{abs(offset_s):.0f}" if abs(offset_s) >= 10 else f"{abs(offset_s):.3g}",
-            "ahead of" if offset_s > 0 else "behind",
-        )
-        sentence = (
-            f"The clock of {host} is {apart} s {course} {first}'s: logs disagree about the time of"
-            " day (durations and energy use other clocks)"
-        )
-        yield ClusterProblem(
-            host,
-            "clock",
-            sentence,
-            "synchronise the clocks: sudo timedatectl set-ntp true, on all nodes",
-        )
-
-
-def _about_bandwidth(
-    host: str, measure: LinkMeasure, node: NodeFacts, first: NodeFacts, best_mbit_s: float
-) -> Iterator[ClusterProblem]:
-    """Compare with the slower interface of both ends, where both are hardware, and with the fastest
-    link of the cluster."""
-    found = measure.bandwidth_mbit_s
-    speeds = [
-        facts.link.speed_mbit_s
-        for facts in (node, first)
-        if facts.link.kind == "wired" and facts.link.speed_mbit_s
-    ]
-    remedy = "check its cable, its port and its other traffic"
-    if speeds and found < MIN_SHARE_OF_SPEED * min(speeds):
-        yield ClusterProblem(
-            host,
-            "link",
-            f"The link to {host} carries {found:.3g} Mbit/s of the {min(speeds)} Mbit/s that its"
-            " interfaces state",
-            remedy,
-        )
-    elif found < MIN_SHARE_OF_PEERS * best_mbit_s:
-        yield ClusterProblem(
-            host,
-            "link",
-            f"The link to {host} carries {found:.3g} Mbit/s and the fastest one {best_mbit_s:.0f}:"
-            " every step waits for it",
-            remedy,
-        )
-
-
-def _minor(version: str) -> list[str]:
-    return version.split(".")[:2]
-
-
-def _first_names(names: list[str]) -> str:
-    return ", ".join(names[:MAX_NAMED]) + (
-        f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
-    )
-
-
-def _short_digest(digest: str | None) -> str:
-    return "unknown" if digest is None else digest[:12] + ("+" if digest.endswith("+") else "")

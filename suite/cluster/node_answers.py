@@ -2,17 +2,17 @@
 there)."""
 
 import json
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO, Generic, TypeVar
 
-from reference_impls.node import connection_problem
 from suite import __version__
 from suite.files.paths import checkout, repository_root
 from suite.launch.command import last_line
@@ -25,7 +25,7 @@ from suite.launch.remote_shell import (
     typed_command,
 )
 
-CONNECT_TIMEOUT_S, FACTS_TIMEOUT_S = 15.0, 900.0
+CONNECT_TIMEOUT_S, MEETING_S, FACTS_TIMEOUT_S = 15.0, 30.0, 900.0
 UNKNOWN_KEY = "Host key verification failed"
 """What ssh says of a host whose key is unknown or another than before."""
 
@@ -49,8 +49,8 @@ class NodeFacts:
 
     ``sources`` are the digests of the single files, by path, ``package_files`` those of each
     package's code (empty: not asked for), and ``machine`` is
-    reference_impls.machine_identity's. ``unreached`` is why the node cannot connect to the first
-    one, None where it can.
+    reference_impls.machine_identity's. ``unreached`` is why the node cannot connect to others, by
+    their names.
     """
 
     node: str
@@ -63,26 +63,19 @@ class NodeFacts:
     link: Link
     machine: str | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
-    unreached: str | None = None
+    unreached: Mapping[str, str] = field(default_factory=dict)
     package_files: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A host's reply: its facts, or the problem and the remedy; ``closed`` is why the first host
-    cannot connect to it, with the port."""
+    """A host's reply: its facts, or the problem and the remedy."""
 
     host: str
     reached: bool
     facts: NodeFacts | None
     problem: str | None = None
     remedy: str | None = None
-    closed: str | None = None
-
-    @property
-    def is_fit(self) -> bool:
-        """Whether MPI can start a rank there: it and the first host connect to each other."""
-        return self.facts is not None and self.facts.unreached is None and self.closed is None
 
 
 @dataclass(frozen=True)
@@ -98,22 +91,61 @@ class Question:
 
 
 def ask_nodes(hosts: Sequence[str], question: Question) -> tuple[Answer, ...]:
-    """Every host's answer, in the order of the hosts, which are queried in parallel. Each reads its
-    data sets completely, which takes a while."""
-    # the kernel accepts connections
-    with (
-        ThreadPoolExecutor(len(hosts)) as pool,
-        socket.create_server(("", 0), backlog=len(hosts)) as server,
-    ):
-        port = server.getsockname()[1] if is_this_machine(hosts[0]) else None
-        return tuple(
-            pool.map(
-                lambda host: _ask(
-                    host, next((other for other in hosts if other != host), None), port, question
-                ),
-                hosts,
-            )
-        )
+    """Every host's answer, in the order of the hosts, which are queried in parallel and connect to
+    each other. Each reads its data sets completely, which takes a while."""
+    ports, unreached = _Gathering[int](hosts), _Gathering[bool](hosts)
+
+    def ask(host: str) -> Answer:
+        try:
+            return _ask(host, hosts, question, (ports, unreached))
+        finally:
+            ports.leave(host)
+            unreached.leave(host)
+
+    with ThreadPoolExecutor(len(hosts)) as pool:
+        return tuple(pool.map(ask, hosts))
+
+
+def fit_hosts(answers: Sequence[Answer]) -> tuple[str, ...]:
+    """The hosts on which MPI can start a rank, and that all others can connect to; of a pair that
+    cannot, the later one is left out."""
+    fit: list[str] = []
+    facts = {answer.host: answer.facts for answer in answers}
+    for host, found in facts.items():
+        if found is not None and not any(
+            other in found.unreached or host in (facts[other] or found).unreached for other in fit
+        ):
+            fit.append(host)
+    return tuple(fit)
+
+
+Told = TypeVar("Told")
+
+
+class _Gathering(Generic[Told]):
+    """What every host tells, for all of them, as soon as each has told it or has left."""
+
+    def __init__(self, hosts: Sequence[str]) -> None:
+        self._missing, self._told = set(hosts), dict[str, Told]()
+        self._changed = threading.Condition()
+
+    def tell(self, host: str, value: Told) -> Mapping[str, Told]:
+        """Tell something, and return what all others told within MEETING_S."""
+        with self._changed:
+            self._told[host] = value
+            self.leave(host)
+            self._changed.wait_for(lambda: not self._missing, MEETING_S)
+            return dict(self._told)
+
+    def leave(self, host: str) -> None:
+        """Nobody waits for this host any longer."""
+        with self._changed:
+            self._missing.discard(host)
+            self._changed.notify_all()
+
+
+Meeting = tuple[_Gathering[int], _Gathering[bool]]
+"""The ports on which hosts listen, and who has tried to connect to all of them."""
 
 
 def same_suite(host: str) -> str:
@@ -128,24 +160,21 @@ def same_suite(host: str) -> str:
     return f"put the same checkout there: rsync -a {root}/ {host}:{root}/"
 
 
-def _ask(host: str, peer: str | None, port: int | None, question: Question) -> Answer:
-    here = is_this_machine(host)
+def _ask(host: str, hosts: Sequence[str], question: Question, meeting: Meeting) -> Answer:
+    here, peer = is_this_machine(host), next((other for other in hosts if other != host), None)
     if not here and (unreached := _unreached(host, question.agent)) is not None:
         return unreached
-    listens = not here and port is not None and address_of(host) is not None
     settings = {
         "data": [str(folder) for folder in question.data],
         "peer": peer,
-        "port": None if here else port,
-        "listens": listens,
+        "listens": peer is not None,
         "reads_packages": question.reads_packages,
     }
     script = module_script((question.interpreter,), "reference_impls.node", json.dumps(settings))
-    closed: list[str] = []
     try:
         ran = _run_listening(
             ["sh", "-c", script] if here else remote_command(host, question.agent, script),
-            lambda line: closed.extend(_closed(host, line)),
+            lambda line, stream: _introduce(host, line, stream, meeting),
         )
     except subprocess.TimeoutExpired:
         return Answer(
@@ -155,29 +184,38 @@ def _ask(host: str, peer: str | None, port: int | None, question: Question) -> A
             f"{host} sent no facts within {FACTS_TIMEOUT_S:g} s",
             "check its disk, from which the data are read",
         )
-    return replace(_parse(host, ran, question), closed=closed[0] if closed else None)
+    return _parse(host, ran, question)
 
 
-def _closed(host: str, line: str) -> Iterator[str]:
-    """Why this machine cannot connect to the port on which a node says that it listens; nothing
-    where it can, and for other lines."""
+def _introduce(host: str, line: str, stream: IO[str], meeting: Meeting) -> None:
+    """Send a node that listens the others' ports, and let it go when all have tried to connect."""
+    ports, unreached = meeting
     try:
-        port = int(json.loads(line)["port"])
-    except (ValueError, KeyError, TypeError):
+        said = json.loads(line)
+        port = said.get("port")
+    except (ValueError, AttributeError):
         return
-    problem = connection_problem(host, port)
-    if problem is not None:
-        yield f"at port {port} ({problem})"
+    if isinstance(port, int):
+        told = ports.tell(host, port)
+        others = [[name, address_of(name), there] for name, there in told.items() if name != host]
+        with suppress(OSError):
+            stream.write(json.dumps(others) + "\n")
+            stream.flush()
+    elif said.keys() == {"unreached"}:
+        unreached.tell(host, True)
+        with suppress(OSError):
+            stream.close()
 
 
 def _run_listening(
-    command: list[str], hear: Callable[[str], None]
+    command: list[str], hear: Callable[[str, IO[str]], None]
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a command to its end; ``hear`` gets every line as it is printed."""
+    """Run a command to its end; ``hear`` gets every line as it is printed, and the command's
+    standard input."""
     with tempfile.TemporaryFile("w+", errors="replace") as errors:
         process = subprocess.Popen(
             command,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
@@ -187,10 +225,10 @@ def _run_listening(
         timer.start()
         lines = []
         try:
-            assert process.stdout is not None
+            assert process.stdin is not None and process.stdout is not None
             for line in process.stdout:
                 lines.append(line)
-                hear(line)
+                hear(line, process.stdin)
             process.wait()
         finally:
             late = timer.finished.is_set()

@@ -36,7 +36,8 @@ class Heartbeat:
     """A rank's last heartbeat: ``pid`` on its ``node``, as the hostfile names it, the identity of
     its ``machine``, and times on the monotonic clock, s.
 
-    ``stopped_s`` is the time since which the process is stopped; None while it is not.
+    ``stopped_s`` is the time since which the process is stopped; None while it is not, or where it
+    has used CPU time since the last heartbeat: a limiter stops and continues it many times.
     ``is_orphaned``: it runs on, and the launcher that started it on its node was ended.
     """
 
@@ -47,6 +48,7 @@ class Heartbeat:
     stopped_s: float | None
     is_orphaned: bool = False
     machine: str = ""
+    cpu_ticks: int | None = None
 
     def __str__(self) -> str:
         """The rank and its node, for a sentence."""
@@ -261,12 +263,14 @@ class HeartbeatMonitor:
         if not is_ours or not 0 <= rank < self._ranks:
             return None
         node = self.host_of(rank) or socket.gethostname()
+        ticks = values.get("cpu_ticks")
         is_stopped, is_orphaned = values.get("state") in STOPPED, values.get("orphaned") is True
         with self._lock:
             now_s, before = self._clock(), self._last.get(rank)
-            since_s = now_s if before is None or before.stopped_s is None else before.stopped_s
+            went_on = before is None or before.stopped_s is None or ticks != before.cpu_ticks
+            since_s = now_s if went_on or before is None else before.stopped_s
             stopped_s = since_s if is_stopped else None
-            beat = Heartbeat(rank, node, pid, now_s, stopped_s, is_orphaned, machine)
+            beat = Heartbeat(rank, node, pid, now_s, stopped_s, is_orphaned, machine, ticks)
             self._last[rank] = beat
             return beat
 

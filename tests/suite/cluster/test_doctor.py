@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from suite.cluster.doctor import WITHOUT_TRAINING, ClusterProblem, Expected, judge
 from suite.cluster.links import LinkMeasure, LinkMeasures
 from suite.cluster.node_answers import Answer, Link, NodeFacts
+from suite.cluster.problems import WITHOUT_TRAINING, ClusterProblem, Expected, about_hosts, judge
 
 EXPECTED = Expected("0.1.0", "a" * 64, "c" * 40, {"numpy": "2.1.0", "torch": "2.13.0"})
 WIRED = Link("eth0", "10.0.0.1", "wired", 1000, None)
@@ -83,29 +83,26 @@ def test_a_node_that_differs_is_named(change: dict[str, object], point: str, wor
     assert found.remedy
 
 
-def test_a_node_that_cannot_connect_to_the_first_is_named_and_its_link_is_not_measured() -> None:
-    found = problem(
-        answers(FACTS, replace(FACTS, unreached="no answer within 5 s"), FACTS), links(MEASURE)
-    )
-    assert (found.node, found.point) == ("pi2", "connect")
-    assert (
-        "pi2 cannot connect to pi1 (no answer within 5 s)" in found.sentence
-        and "firewall of pi1" in found.remedy
-    )
+UNREACHED = replace(FACTS, unreached={"pi3": "no answer within 5 s"})
 
 
-def test_a_node_to_which_the_first_cannot_connect_is_named_with_the_port_and_its_link_is_not_measured() -> (  # noqa: E501
-    None
-):
-    first, second, third = answers(FACTS, FACTS, FACTS)
-    found = problem(
-        (first, replace(second, closed="at port 40123 (Connection refused)"), third), links(MEASURE)
-    )
+def test_a_firewall_between_two_others_is_named_and_the_later_one_is_not_measured() -> None:
+    found = problem(answers(FACTS, UNREACHED, FACTS), links(MEASURE))
     assert (found.node, found.point) == ("pi2", "connect")
-    assert (
-        "pi1 cannot connect to pi2 at port 40123 (Connection refused)" in found.sentence
-        and "firewall of pi2" in found.remedy
-    )
+    assert "pi2 cannot connect to pi3 (no answer within 5 s)" in found.sentence
+    assert "firewall of pi3" in found.remedy
+
+
+def test_a_host_that_nobody_can_connect_to_is_one_problem() -> None:
+    found = problem(answers(UNREACHED, UNREACHED, FACTS), links(MEASURE))
+    assert (found.node, found.point) == ("pi3", "connect")
+    assert found.sentence.startswith("pi1, pi2 cannot connect to pi3 (no answer within 5 s)")
+
+
+def test_names_of_one_address_are_found_before_any_host_is_asked() -> None:
+    (found,) = about_hosts(["127.0.0.1", "localhost"])
+    assert (found.node, found.point) == ("localhost", "machine")
+    assert found.sentence == "127.0.0.1 and localhost have one address here, 127.0.0.1"
 
 
 def test_packages_that_an_old_python_cannot_list_are_no_problem() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reference_impls.node import connection_problem
-from suite.cluster.node_answers import Answer, Question, ask_nodes
+from suite.cluster.node_answers import Answer, Question, ask_nodes, fit_hosts
 
 HOST = "pi2.invalid"  # RFC 2606: no such name
 
@@ -74,24 +74,28 @@ def test_an_agent_that_is_no_program_is_blamed_and_not_the_host(program: str) ->
 def test_a_node_tells_why_it_cannot_connect_to_a_port_of_another() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        assert connection_problem("127.0.0.1", port) is None
-    assert connection_problem("127.0.0.1", port) == "Connection refused"
+        assert connection_problem("127.0.0.1", None, port) is None
+        assert connection_problem(HOST, "127.0.0.1", port) is None, "a name of the first host's"
+    assert connection_problem("127.0.0.1", None, port) == "Connection refused"
+    assert connection_problem(HOST, "127.0.0.1", port) == "Connection refused"
+    assert connection_problem(HOST, None, port) is None, "MPI may know it"
 
 
-def test_the_first_host_connects_to_the_port_on_which_a_node_says_that_it_listens(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As MPI will; a firewall there would make it wait."""
-    here, there = "node1", "127.0.0.2"
-    monkeypatch.setattr("suite.cluster.node_answers.is_this_machine", lambda host: host == here)
+def test_every_host_connects_to_every_other_and_says_whom_it_cannot_reach(tmp_path: Path) -> None:
+    """As MPI will, whose ports a firewall may drop. The third host says a port on which nobody
+    listens."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         shut = server.getsockname()[1]
-    question = Question(
-        Path("/usr/bin/python3"), (), str(agent(tmp_path, 'shift; exec sh -c "$*"')), "pytorch"
-    )
-    assert [answer.closed for answer in ask_nodes((here, there), question)] == [None, None]
+    hosts = ("127.0.0.1", "127.0.0.2", "127.0.0.3")
     lying = agent(
-        tmp_path, f'test "$2" = true || echo \'{{"port": {shut}}}\'; shift; exec sh -c "$*"'
+        tmp_path,
+        f'host=$1; shift; test $host = {hosts[2]} -a "$*" != true || exec sh -c "$*"\n'
+        f'sh -c "$*" | sed -u \'s/.port.: [0-9]*/"port": {shut}/\'',
     )
-    _, answer = ask_nodes((here, there), Question(question.interpreter, (), str(lying), "pytorch"))
-    assert answer.closed == f"at port {shut} (Connection refused)" and not answer.is_fit
+    asked = Question(Path("/usr/bin/python3"), (), str(lying), "pytorch")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("suite.cluster.node_answers.is_this_machine", lambda host: host == hosts[0])
+        answers = ask_nodes(hosts, asked)
+    refused = {hosts[2]: "Connection refused"}
+    assert [answer.facts and answer.facts.unreached for answer in answers] == [refused, refused, {}]
+    assert fit_hosts(answers) == hosts[:2]

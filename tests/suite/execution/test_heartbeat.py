@@ -133,6 +133,18 @@ def test_a_rank_that_stays_stopped_has_failed(monitor: HeartbeatMonitor, clock: 
     assert monitor.failure() is None
 
 
+def test_a_rank_that_a_limiter_stops_and_continues_has_not_failed(
+    monitor: HeartbeatMonitor, clock: Clock
+) -> None:
+    """Stopped at every heartbeat, it has used CPU time since the last one."""
+    for second in range(4 * int(HEARTBEAT_TIMEOUT_S)):
+        clock.now_s += 1
+        for rank, state in enumerate("RT"):
+            said = json.loads(line(monitor, rank, state=state))
+            monitor.receive(json.dumps({**said, "cpu_ticks": second}).encode())
+        assert monitor.failure() is None, second
+
+
 def test_a_rank_that_exits_while_others_run_has_failed(
     monitor: HeartbeatMonitor, clock: Clock
 ) -> None:

@@ -1,0 +1,325 @@
+"""What makes a cluster unfit: one problem, with a remedy, per failed check of its nodes' facts and
+link measures."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from reference_impls.contract import SECONDS_PER_NS
+from suite.cluster.links import LinkMeasure, LinkMeasures
+from suite.cluster.node_answers import Answer, NodeFacts, fit_hosts, same_suite
+from suite.launch.placement import address_of, is_this_machine
+
+MAX_CLOCK_OFFSET_S = 1.0
+MIN_SHARE_OF_SPEED, MIN_SHARE_OF_PEERS = 0.5, 0.25
+MAX_NAMED = 3
+WITHOUT_TRAINING = ("reach", "first", "machine", "suite", "python", "connect", "mpi")
+"""The points whose problems end a run before it starts. Packages and data are compared by the
+ranks, which know what they use (reference_impls.admission); a slow link or a wrong clock makes no
+result wrong."""
+
+
+@dataclass(frozen=True)
+class ClusterProblem:
+    """A problem of a node, and its remedy; ``point`` is the check: of WITHOUT_TRAINING, or
+    packages, data, clock, link."""
+
+    node: str
+    point: str
+    sentence: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The versions and packages of this machine, which every node should have."""
+
+    version: str | None
+    source_sha256: str
+    git: str | None
+    packages: Mapping[str, str]
+    sources: Mapping[str, str] = field(default_factory=dict)
+    framework: str = "…"
+
+    @property
+    def again(self) -> str:
+        """What makes a node's environment as it should be."""
+        return f"create the environment there again: suite env create {self.framework} --force"
+
+
+def judge(
+    answers: tuple[Answer, ...], links: LinkMeasures | None, expected: Expected
+) -> tuple[ClusterProblem, ...]:
+    """All problems: of machines, nodes, data sets and links, in this order."""
+    return (
+        *_about_machines(answers),
+        *_about_nodes(answers, expected),
+        *_about_connections(answers),
+        *_about_data(answers),
+        *_about_links(answers, links),
+    )
+
+
+def about_hosts(hosts: Sequence[str]) -> Iterator[ClusterProblem]:
+    """What their names say, before any is asked."""
+    if not is_this_machine(hosts[0]):
+        remedy = f"write this machine's name first in the hostfile, or work on {hosts[0]}"
+        yield ClusterProblem(
+            hosts[0],
+            "first",
+            f"{hosts[0]}, the first host, is not this machine, where the run directory is written",
+            remedy,
+        )
+    first: dict[str, str] = {}
+    for host in hosts:
+        address = address_of(host)
+        if address is not None and (other := first.setdefault(address, host)) != host:
+            yield ClusterProblem(
+                host,
+                "machine",
+                f"{other} and {host} have one address here, {address}",
+                "give each machine its own address, in /etc/hosts or on the name server, and name"
+                " it once in the hostfile",
+            )
+
+
+def _about_machines(answers: tuple[Answer, ...]) -> Iterator[ClusterProblem]:
+    """Two names of one machine are one node."""
+    first: dict[str, str] = {}
+    for answer in answers:
+        if answer.facts is None or answer.facts.machine is None:
+            continue
+        other = first.setdefault(answer.facts.machine, answer.host)
+        if other != answer.host:
+            remedy = (
+                "name every machine once in the hostfile, and start several ranks on it with"
+                " --ranks-per-node"
+            )
+            yield ClusterProblem(
+                answer.host, "machine", f"{answer.host} and {other} are one machine", remedy
+            )
+
+
+def _about_nodes(answers: tuple[Answer, ...], expected: Expected) -> Iterator[ClusterProblem]:
+    python = next((answer.facts.python for answer in answers if answer.facts is not None), "")
+    for answer in answers:
+        if answer.facts is None:
+            yield ClusterProblem(
+                answer.host,
+                "suite" if answer.reached else "reach",
+                str(answer.problem),
+                str(answer.remedy),
+            )
+        else:
+            yield from _about_suite(answer.host, answer.facts, expected)
+            if _minor(answer.facts.python) != _minor(python):  # its packages are others, too
+                sentence = (
+                    f"{answer.host} has Python {answer.facts.python} in the environment, and"
+                    f" {answers[0].host} Python {python}"
+                )
+                yield ClusterProblem(
+                    answer.host,
+                    "python",
+                    sentence,
+                    f"install the same Python there, and {expected.again}",
+                )
+            else:
+                yield from _about_packages(answer.host, answer.facts, expected)
+                yield from _about_files(answer, answers[0], expected)
+
+
+def _about_suite(host: str, facts: NodeFacts, expected: Expected) -> Iterator[ClusterProblem]:
+    remedy = same_suite(host)
+    if facts.version != expected.version:
+        yield ClusterProblem(
+            host,
+            "suite",
+            f"{host} has version {facts.version} of the suite and this machine {expected.version}",
+            remedy,
+        )
+    elif facts.source_sha256 != expected.source_sha256:
+        states = f"{_short_digest(facts.git)} there, {_short_digest(expected.git)} here"
+        names = set(facts.sources) | set(expected.sources)
+        others = sorted(
+            name for name in names if facts.sources.get(name) != expected.sources.get(name)
+        )
+        which = f": {first_names(others)}" if others else ""
+        yield ClusterProblem(
+            host,
+            "suite",
+            f"{host} has other sources in reference_impls than this machine, with the same version"
+            f" (git: {states}){which}",
+            remedy,
+        )
+
+
+def _about_connections(answers: tuple[Answer, ...]) -> Iterator[ClusterProblem]:
+    """One problem for all hosts that cannot connect to another for the same reason."""
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for answer in answers:
+        for host, why in (answer.facts.unreached if answer.facts else {}).items():
+            found[host, why].append(answer.host)
+    for (host, why), others in found.items():
+        whose = first_names(others)
+        yield ClusterProblem(
+            host if len(others) > 1 else others[0],
+            "connect",
+            f"{whose} cannot connect to {host} ({why}), on ports that MPI and the ranks choose",
+            f"let the firewall of {host} pass connections from {whose} to every port, and see that"
+            f" {host}'s address is right there",
+        )
+
+
+def _about_packages(host: str, facts: NodeFacts, expected: Expected) -> Iterator[ClusterProblem]:
+    if facts.packages is None:
+        return
+    others = [
+        f"{name} {facts.packages.get(name, 'missing')} for {version}"
+        for name, version in expected.packages.items()
+        if facts.packages.get(name) != version
+    ]
+    if others:
+        yield ClusterProblem(
+            host,
+            "packages",
+            f"{host} has other packages: {first_names(others)}",
+            expected.again,
+        )
+
+
+def _about_files(answer: Answer, first: Answer, expected: Expected) -> Iterator[ClusterProblem]:
+    """Packages of one version may have other files, by an edit, a damaged card or another build."""
+    if answer.facts is None or first.facts is None:
+        return
+    here = first.facts.package_files
+    others = sorted(
+        name
+        for name, digest in answer.facts.package_files.items()
+        if here.get(name, digest) != digest
+    )
+    if others:
+        yield ClusterProblem(
+            answer.host,
+            "packages",
+            f"{answer.host} has other files than {first.host} in the packages"
+            f" {first_names(others)}",
+            expected.again,
+        )
+
+
+def _about_data(answers: tuple[Answer, ...]) -> Iterator[ClusterProblem]:
+    """Every folder must be the same on all nodes; the expected content is that of most nodes (of
+    several equally frequent ones, the first)."""
+    known = [answer for answer in answers if answer.facts is not None]
+    for folder in known[0].facts.data if known and known[0].facts else ():
+        digests = {answer.host: answer.facts.data[folder] for answer in known if answer.facts}
+        there = Counter(digest for digest in digests.values() if digest is not None)
+        usual = there.most_common(1)[0][0] if there else None
+        for host, digest in digests.items():
+            remedy = f"put the same data there: rsync -a --delete {folder}/ {host}:{folder}/"
+            if digest is None:
+                yield ClusterProblem(host, "data", f"{host} has no data in {folder}", remedy)
+            elif digest != usual:
+                yield ClusterProblem(
+                    host,
+                    "data",
+                    f"{host} has other data in {folder} (SHA-256 {_short_digest(digest)} and not"
+                    f" {_short_digest(usual)})",
+                    remedy,
+                )
+
+
+def _about_links(
+    answers: tuple[Answer, ...], links: LinkMeasures | None
+) -> Iterator[ClusterProblem]:
+    facts = {answer.host: answer.facts for answer in answers if answer.facts is not None}
+    for host, found in facts.items():
+        if found.link.kind == "wireless":
+            yield ClusterProblem(
+                host,
+                "link",
+                f"{host} is on a wireless network ({found.link.interface}), whose speed changes",
+                "use a cable",
+            )
+    if links is None:
+        return
+    fit = fit_hosts(answers)
+    if links.problem is not None:
+        where = fit[min(len(links.measures) + 1, len(fit) - 1)]
+        whom = f"from {fit[0]} to {where}" if links.measures else f"between {', '.join(fit)}"
+        yield ClusterProblem(
+            where,
+            "mpi",
+            f"MPI cannot send {whom}: {links.problem}",
+            "check that no firewall is between them, that both have the same MPI, and that memory"
+            " and /dev/shm are free there",
+        )
+    best = max((measure.bandwidth_mbit_s for measure in links.measures), default=0.0)
+    for measure in links.measures:
+        yield from _about_clock(fit[measure.rank], fit[0], measure)
+        yield from _about_bandwidth(
+            fit[measure.rank], measure, facts[fit[measure.rank]], facts[fit[0]], best
+        )
+
+
+def _about_clock(host: str, first: str, measure: LinkMeasure) -> Iterator[ClusterProblem]:
+    offset_s = measure.wall_offset_ns * SECONDS_PER_NS
+    if abs(offset_s) > MAX_CLOCK_OFFSET_S:
+        apart, course = (
+            f"{abs(offset_s):.0f}" if abs(offset_s) >= 10 else f"{abs(offset_s):.3g}",
+            "ahead of" if offset_s > 0 else "behind",
+        )
+        sentence = (
+            f"The clock of {host} is {apart} s {course} {first}'s: logs disagree about the time of"
+            " day (durations and energy use other clocks)"
+        )
+        yield ClusterProblem(
+            host,
+            "clock",
+            sentence,
+            "synchronise the clocks: sudo timedatectl set-ntp true, on all nodes",
+        )
+
+
+def _about_bandwidth(
+    host: str, measure: LinkMeasure, node: NodeFacts, first: NodeFacts, best_mbit_s: float
+) -> Iterator[ClusterProblem]:
+    """Compare with the slower interface of both ends, where both are hardware, and with the fastest
+    link of the cluster."""
+    found = measure.bandwidth_mbit_s
+    speeds = [
+        facts.link.speed_mbit_s
+        for facts in (node, first)
+        if facts.link.kind == "wired" and facts.link.speed_mbit_s
+    ]
+    remedy = "check its cable, its port and its other traffic"
+    if speeds and found < MIN_SHARE_OF_SPEED * min(speeds):
+        yield ClusterProblem(
+            host,
+            "link",
+            f"The link to {host} carries {found:.3g} Mbit/s of the {min(speeds)} Mbit/s that its"
+            " interfaces state",
+            remedy,
+        )
+    elif found < MIN_SHARE_OF_PEERS * best_mbit_s:
+        yield ClusterProblem(
+            host,
+            "link",
+            f"The link to {host} carries {found:.3g} Mbit/s and the fastest one {best_mbit_s:.0f}:"
+            " every step waits for it",
+            remedy,
+        )
+
+
+def _minor(version: str) -> list[str]:
+    return version.split(".")[:2]
+
+
+def first_names(names: list[str]) -> str:
+    return ", ".join(names[:MAX_NAMED]) + (
+        f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    )
+
+
+def _short_digest(digest: str | None) -> str:
+    return "unknown" if digest is None else digest[:12] + ("+" if digest.endswith("+") else "")
