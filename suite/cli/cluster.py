@@ -1,12 +1,13 @@
 """`suite cluster doctor`: checks whether hosts can train together."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from suite.catalog.data_sets import load_data_sets
-from suite.catalog.frameworks import load_framework
+from suite.catalog.frameworks import load_framework, load_frameworks
 from suite.cli.completion import framework_names
 from suite.cli.json_output import print_json
 from suite.cli.options import AGENT_HELP, Json
@@ -15,7 +16,7 @@ from suite.cluster.links import LinkMeasure
 from suite.cluster.node_answers import fit_hosts
 from suite.datasets import locate
 from suite.errors import SuiteError
-from suite.launch.environments import find
+from suite.launch.environments import Environment, find
 from suite.launch.placement import place
 from suite.launch.slurm import SRUN
 
@@ -27,12 +28,12 @@ app = typer.Typer(no_args_is_help=True)
 @app.command()
 def doctor(
     framework: Annotated[
-        str,
+        str | None,
         typer.Option(
             autocompletion=framework_names,
-            help="Framework whose environment runs MPI (`suite list frameworks`).",
+            help="Framework whose environment is checked (default: the first one that is there).",
         ),
-    ] = "pytorch",
+    ] = None,
     data: Annotated[
         str | None,
         typer.Option(help="Data set name or folder to compare (default: every prepared data set)."),
@@ -57,13 +58,24 @@ def doctor(
             " srun within a Slurm allocation."
         )
     placement = place(nodes, hostfile, 1, launch_agent)
-    found = examine(placement, find(load_framework(framework)), _folders(data))
+    found = examine(placement, _environment(framework), _folders(data))
     if json:
         print_json("cluster-doctor", vars(found))
     else:
         _show(found)
     if found.problems:
         raise typer.Exit(NOT_FIT)
+
+
+def _environment(framework: str | None) -> Environment:
+    """The environment of a framework, or the first that has been created."""
+    if framework is not None:
+        return find(load_framework(framework))
+    for each in load_frameworks():
+        with suppress(SuiteError):
+            if (found := find(each)).packages:
+                return found
+    raise SuiteError("There is no environment", "create one with `suite env create FRAMEWORK`")
 
 
 def _folders(data: str | None) -> tuple[Path, ...]:

@@ -78,9 +78,8 @@ def linpack(
 def _placement(
     nodes: int | None, hostfile: Path | None, ranks: int | None, launch_agent: str | None
 ) -> Placement:
-    """The hosts, with a rank per core unless another number is asked for."""
-    ranks_per_node = psutil.cpu_count(logical=False) or 1 if ranks is None else ranks
-    return place(nodes, hostfile, ranks_per_node, launch_agent)
+    """The hosts, with a rank per core unless another number is asked for, or stated as slots."""
+    return place(nodes, hostfile, ranks, launch_agent, psutil.cpu_count(logical=False) or 1)
 
 
 def _lines(record: Linpack) -> Iterator[str]:

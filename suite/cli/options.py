@@ -221,15 +221,10 @@ class TrainingOptions:
     ] = False
     json: Json = False
 
-    @property
-    def ranks_of_node(self) -> int:
-        """Ranks of a training on each host."""
-        return 1 if self.ranks_per_node is None else self.ranks_per_node
-
     def place(self, nodes: int | None) -> Placement:
         """The first ``nodes`` hosts (default: all of them), or this machine."""
         return replace(
-            place(nodes, self.hostfile, self.ranks_of_node, self.launch_agent),
+            place(nodes, self.hostfile, self.ranks_per_node, self.launch_agent),
             silence_s=self.silence,
         )
 

@@ -114,7 +114,7 @@ def sweep(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOpti
     whole = training.place(None)
     hosts, placement = (
         whole.hosts,
-        replace(whole, hosts=(), ranks_per_node=training.ranks_of_node if whole.hosts else 1),
+        replace(whole, hosts=(), ranks_per_node=whole.ranks_per_node if whole.hosts else 1),
     )
     options = training.run_options(settings.division, settings.workload, placement)
     planned = plan(definition, options, hosts, scaling_of(definition, settings.weak))

@@ -151,12 +151,9 @@ def sweep_matrix(
     if boards is not None:
         _on_boards(boards, definition, training, output)
         return
-    hosts = training.place(None).hosts
-    placement = Placement(
-        hosts=() if definition.vary.nodes else hosts,
-        ranks_per_node=training.ranks_of_node,
-        agent=training.launch_agent,
-    )
+    whole = training.place(None)
+    hosts = whole.hosts
+    placement = replace(whole, hosts=() if definition.vary.nodes else hosts)
     planned = plan_matrix(definition, _options(definition, training, placement), hosts)
     directory = _directory(output, planned)
     if training.dry_run:
@@ -175,14 +172,14 @@ def _on_boards(
     """Spread the matrix over the boards of a file, and show its points."""
     from suite.experiments.boards import Boards, plan_for_boards  # start-up: asyncio
 
-    if training.hostfile is not None or training.ranks_of_node != 1:
+    if training.hostfile is not None or training.ranks_per_node not in (None, 1):
         raise SuiteError(
             "--boards makes each run on one board alone; leave --hostfile and --ranks-per-node out."
         )
     options = _options(definition, training, Placement())
     planned = plan_for_boards(definition, options)
     directory = _directory(output, planned)
-    boards = Boards(read_hosts(file), training.launch_agent)
+    boards = Boards(tuple(read_hosts(file)), training.launch_agent)
     if training.dry_run:
         _print_plan(planned, resolve_planned(planned, directory, to_show=True))
         return

@@ -12,6 +12,10 @@ from suite.errors import SuiteError
 from suite.launch.slurm import SRUN, allocated_hosts
 
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}(:\d{1,5})?")
+_LIST = re.compile(
+    r"([A-Za-z0-9._-]+)\[(\d{1,4}(?:-\d{1,4})?(?:,\d{1,4}(?:-\d{1,4})?)*)\]([\w.:-]*)"
+)
+_SLOTS = re.compile(r"^[^\s:]+:(\d{1,4})\b|\bslots=(\d{1,4})\b")
 _LOOPBACK = re.compile(r"localhost(\..*)?|127\.\d+\.\d+\.\d+")
 _IPV6 = re.compile(r"\[?[0-9A-Fa-f]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]?(%\w+)?")
 
@@ -42,9 +46,12 @@ class Placement:
         return self.nodes * self.ranks_per_node
 
 
-def read_hosts(path: Path) -> tuple[str, ...]:
-    """The hosts of a file, one per line; settings after a name (slots=4) and comments are ignored.
-    Raises SuiteError naming an invalid line."""
+def read_hosts(path: Path) -> dict[str, int | None]:
+    """The hosts of a file, one per line, and the slots that each states (``pi1 slots=4``,
+    ``pi1:4``), None: none; ``pi[1-4]`` is four hosts. Comments and other settings are ignored.
+
+    Raises SuiteError naming an invalid line.
+    """
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -53,21 +60,35 @@ def read_hosts(path: Path) -> tuple[str, ...]:
             f"The hostfile {path} cannot be read: {cause}; it is a text with one host per line,"
             " this machine first."
         ) from error
-    hosts: list[str] = []
+    hosts: dict[str, int | None] = {}
     for number, line in enumerate(lines, start=1):
-        words = line.partition("#")[0].split()
-        if not words:
-            continue
-        host = _host(words, f"{path}:{number}")
-        if host in hosts:
-            raise SuiteError(
-                f"{path}:{number}: {host} is named twice; name each host once, and give"
-                " --ranks-per-node for several ranks on each."
-            )
-        hosts.append(host)
+        words, where = line.partition("#")[0].split(), f"{path}:{number}"
+        for name in expanded(words[0]) if words else ():
+            host = _host([name, *words[1:]], where)
+            if host in hosts:
+                raise SuiteError(
+                    f"{where}: {host} is named twice; name each host once, and give"
+                    " --ranks-per-node for several ranks on each."
+                )
+            stated = _SLOTS.search(" ".join([name, *words[1:]]))
+            hosts[host] = int(stated[1] or stated[2]) if stated else None
     if not hosts:
         raise SuiteError(f"The hostfile {path} names no host; write one host per line.")
-    return tuple(hosts)
+    return hosts
+
+
+def expanded(word: str) -> list[str]:
+    """The names of a list as Slurm writes it: pi[1-3,5] is pi1, pi2, pi3 and pi5, and zeros before
+    a number stay. Another word is itself."""
+    found = _LIST.fullmatch(word)
+    if found is None:
+        return [word]
+    names = []
+    for part in found[2].split(","):
+        first, _, last = part.partition("-")
+        numbers = range(int(first), int(last or first) + 1)
+        names += [f"{found[1]}{number:0{len(first)}}{found[3]}" for number in numbers]
+    return names
 
 
 def _host(words: Sequence[str], where: str) -> str:
@@ -98,12 +119,19 @@ def _host(words: Sequence[str], where: str) -> str:
 
 
 def place(
-    nodes: int | None, hostfile: Path | None, ranks_per_node: int, agent: str | None
+    nodes: int | None,
+    hostfile: Path | None,
+    ranks_per_node: int | None,
+    agent: str | None,
+    otherwise: int = 1,
 ) -> Placement:
     """The first ``nodes`` hosts of the file, or of the Slurm allocation where ``agent`` is srun
-    (default: all); without either, this machine."""
-    agent = agent_program(agent)
-    if ranks_per_node < 1 or (nodes is not None and nodes < 1):
+    (default: all); without either, this machine.
+
+    ``ranks_per_node`` None: the hostfile's slots, or ``otherwise``.
+    """
+    agent, slots = agent_program(agent), set[int | None]()
+    if (ranks_per_node is not None and ranks_per_node < 1) or (nodes is not None and nodes < 1):
         raise SuiteError("--nodes and --ranks-per-node must be at least 1.")
     if hostfile is None and agent == SRUN:
         hosts, named_by = allocated_hosts(), "the allocation"
@@ -113,9 +141,10 @@ def place(
                 f"--nodes {nodes} needs --hostfile FILE with one host per line; for several ranks"
                 " on this machine use --ranks-per-node."
             )
-        return Placement((), ranks_per_node, agent)
+        return Placement((), ranks_per_node or otherwise, agent)
     else:
-        hosts, named_by = read_hosts(hostfile), str(hostfile)
+        stated, named_by = read_hosts(hostfile), str(hostfile)
+        hosts, slots = tuple(stated), set(list(stated.values())[:nodes])
     own = next((host for host in hosts if _LOOPBACK.fullmatch(host)), None)
     if own is not None and len(hosts) > 1:
         raise SuiteError(
@@ -126,7 +155,13 @@ def place(
         raise SuiteError(
             f"{named_by} names {len(hosts)} hosts; --nodes {nodes} needs {nodes - len(hosts)} more."
         )
-    return Placement(hosts[:nodes], ranks_per_node, agent)
+    if ranks_per_node is None and len(slots) > 1:
+        shown = ", ".join(sorted("none" if each is None else str(each) for each in slots))
+        raise SuiteError(
+            f"{named_by} states different slots ({shown}), and as many ranks are started on every"
+            " host; write the same for all of them, or give --ranks-per-node."
+        )
+    return Placement(hosts[:nodes], ranks_per_node or next(iter(slots), None) or otherwise, agent)
 
 
 def agent_program(typed: str | None) -> str | None:

@@ -19,7 +19,7 @@ from suite.launch.mpirun import (
     rank_output,
     refused_host,
 )
-from suite.launch.placement import Placement, is_this_machine, place, read_hosts
+from suite.launch.placement import Placement, expanded, is_this_machine, place, read_hosts
 
 MPICH, OPEN_MPI = (
     Mpirun(Path("/env/bin/mpirun"), Flavour.MPICH),
@@ -42,8 +42,42 @@ def hostfile(tmp_path: Path) -> Path:
     return path
 
 
-def test_hosts_are_the_first_words_of_lines(hostfile: Path) -> None:
-    assert read_hosts(hostfile) == ("pi1", "pi2")
+def test_hosts_are_the_first_words_of_lines_with_the_slots_that_they_state(hostfile: Path) -> None:
+    assert read_hosts(hostfile) == {"pi1": 4, "pi2": 4}
+
+
+@pytest.mark.parametrize(
+    ("word", "names"),
+    [
+        ("pi[1-3]", ["pi1", "pi2", "pi3"]),
+        ("rack2-pi[08-10,12].lan:2", [f"rack2-pi{n}.lan:2" for n in ("08", "09", "10", "12")]),
+        ("pi1", ["pi1"]),
+        ("pi[1-", ["pi[1-"]),
+    ],
+)
+def test_a_list_of_hosts_is_written_as_slurm_does(word: str, names: list[str]) -> None:
+    assert expanded(word) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "typed", "ranks"),
+    [
+        ("pi[1-2] slots=4", None, 4),
+        ("pi1:2\npi2 slots=2", None, 2),
+        ("pi1\npi2", None, 1),
+        ("pi1:2\npi2", 3, 3),
+        ("pi1:2\npi2", None, None),
+    ],
+)
+def test_slots_are_the_ranks_of_a_node_unless_they_were_typed(
+    tmp_path: Path, text: str, typed: int | None, ranks: int | None
+) -> None:
+    (tmp_path / "hosts").write_text(text)
+    if ranks is None:
+        with pytest.raises(SuiteError, match=r"states different slots \(2, none\)"):
+            place(None, tmp_path / "hosts", typed, None)
+    else:
+        assert place(None, tmp_path / "hosts", typed, None).ranks_per_node == ranks
 
 
 @pytest.mark.parametrize(
