@@ -18,6 +18,7 @@ import typer.main
 
 from suite import __version__
 from suite.catalog.extensions import Extension, ListedCommand, extensions, read_extension
+from suite.cli.panels import in_panels
 from suite.cli.streams import tolerant_streams
 from suite.compliance.finding import escaped
 from suite.errors import COULD_NOT, InterruptedAfterEnd, Reported, SuiteError
@@ -67,6 +68,19 @@ def listed_commands() -> dict[str, tuple[Extension, ListedCommand]]:
     return {each.name: (one, each) for one in described for each in one.commands}
 
 
+BEGIN = """\
+Benchmark DNN training on edge devices. A person begins with these:
+
+  suite doctor                          what this machine can measure, and how to get more
+  suite env create pytorch              the environment of a framework
+  suite data prepare mnist --download   the data set of LeNet-5
+  suite quick --within 10m              how long a training would take here
+  suite run --division closed           the workloads of this device, measured for the leaderboard
+
+All commands: suite --help
+"""
+
+
 def commands() -> dict[str, str]:
     """The first paragraph of every command's help, by name."""
     return {name: command.help for name, (_, command) in listed_commands().items()}
@@ -84,8 +98,9 @@ class LazyGroup(typer.core.TyperGroup):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        for name, text in commands().items():
-            self.add_command(typer.core.TyperCommand(name, help=text))
+        for name, (_, listed) in listed_commands().items():
+            text = listed.help.partition(" Exit code:")[0]  # said by its own help
+            self.add_command(typer.core.TyperCommand(name, help=text, rich_help_panel=listed.panel))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that was typed, loaded, in place of the stub that `suite --help` lists."""
@@ -134,8 +149,9 @@ def load_command(name: str) -> Any:
 
 
 def with_examples(path: str, command: Any) -> Any:
-    """The command, and those below it, with an example and the exit codes at the end of the
-    help."""
+    """The command, and those below it, with many options in panels, an example and the exit codes
+    at the end of the help."""
+    in_panels(command)
     example = examples().get(path)
     if example:
         codes = "" if "Exit code:" in (command.help or "") else CODES.get(path, USUAL_CODES)
@@ -147,7 +163,6 @@ def with_examples(path: str, command: Any) -> Any:
 
 app = typer.Typer(
     cls=LazyGroup,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Benchmark DNN training on edge devices.",
     epilog=(
@@ -158,10 +173,13 @@ app = typer.Typer(
 
 
 @app.callback(invoke_without_command=True)
-def version(show: bool = typer.Option(False, "--version", help="Print the version.")) -> None:
-    """Print the version on --version."""
-    if show:
-        print(__version__)
+def begin(
+    context: typer.Context,
+    version: bool = typer.Option(False, "--version", help="Print the version."),
+) -> None:
+    """Print the version on --version, and without a command those that a person begins with."""
+    if version or context.invoked_subcommand is None:
+        print(__version__ if version else BEGIN, end="\n" if version else "")
         raise typer.Exit()
 
 
