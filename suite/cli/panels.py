@@ -21,7 +21,7 @@ PANELS = {
         *("meters", "baseload", "timing", "power_pulse", "needs_power", "cool_to", "allow_busy"),
     ),
     "Evidence": ("org", "witness", "keep_states", "no_identity", "allow_invalid"),
-    "Output": ("output", "force", "dry_run", "json"),
+    "Output": ("output", "force", "dry_run", "verbose", "json"),
 }
 _PLACES = {
     name: (place, panel)
