@@ -107,7 +107,14 @@ def test_a_run_that_missed_its_target_or_was_never_evaluated_says_so(good_bundle
 
 @pytest.mark.parametrize(
     ("time_s", "said"),
-    [(2.54, "2.5 s"), (9.97, "10 s"), (59.96, "1 min"), (637.2, "10 min 37 s"), (9e4, "1 d 1 h")],
+    [
+        (2.54, "2.5 s"),
+        (9.97, "10 s"),
+        (59.96, "1 min"),
+        (637.2, "10 min 37 s"),
+        (7199, "2 h"),
+        (9e4, "1 d 1 h"),
+    ],
 )
 def test_a_duration_is_said_as_people_say_it(time_s: float, said: str) -> None:
     assert duration(time_s) == said
