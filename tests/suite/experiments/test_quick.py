@@ -117,7 +117,7 @@ def test_as_many_epochs_as_there_is_time_for(epochs: int, world: World, tmp_path
 def test_steps_where_there_is_no_time_for_three_epochs(
     seconds: float, steps: int, epochs: int, world: World, tmp_path: Path
 ) -> None:
-    """At least MIN_STEPS; the evaluations of whole epochs take their time: two epochs of 469 steps
+    """At least MIN_STEPS; the evaluations of whole epochs take their time: two epochs of 90 steps
     with theirs take 195.3 s."""
     found = world.look(seconds, tmp_path)
     assert (world.made[-1], found.epochs) == ((tmp_path / "run", steps), epochs)
@@ -170,7 +170,7 @@ def test_one_projected_workload_is_enough_and_missing_data_are_a_note(
     shown = capsys.readouterr()
     assert "3 s to the target" in shown.out and "left out: vgg11: There are no" in shown.err
     quick_command(["lenet", "vgg11"], within="8m", dry_run=True)
-    assert capsys.readouterr().out == "lenet: at most 8 min; up to 4 epochs of 90 steps\n"
+    assert capsys.readouterr().out == "lenet: at most 8 min; up to 4 epochs of 469 steps\n"
 
 
 def test_a_workload_whose_data_are_missing_is_said_and_the_others_are_tried(suite: Run) -> None:
