@@ -40,6 +40,7 @@ EXTRAS = {
     "jinja2": "report",
     "markdown_it": "report",
     "sklearn": "digits",
+    "tensorboard": "tensorboard",
 }
 """Modules that boards may do without, and the extra of this package that installs each."""
 

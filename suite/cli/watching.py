@@ -103,7 +103,7 @@ class LineWatcher:
         elif event.key == "eval_accuracy":
             self._accuracies.append(float(event.value))
             self.clear()
-            left = self._left(event.mono_ns)
+            left = self._left(event.mono_ns or time.monotonic_ns())
             _print(f"epoch {event.epoch}/{total}: accuracy {self._accuracies[-1]:.2%}{left}")
         elif event.key == "run_stop":
             self._phase = "closing the bundle"
