@@ -6,6 +6,7 @@ one sentence and an exit code.
 
 import functools
 import importlib
+import itertools
 import sys
 import time
 import traceback
@@ -117,23 +118,24 @@ class LazyGroup(typer.core.TyperGroup):
         except KeyboardInterrupt as interrupt:
             kept = str(interrupt)  # of a run: where its finished epochs are
             is_complete = isinstance(interrupt, InterruptedAfterEnd) and sys.argv[1:2] == ["run"]
-            again = (
-                ""
-                if is_complete
-                else f" To run again{_elsewhere(sys.argv[1:])}: {typed('suite', *sys.argv[1:])}"
-            )
+            again = "" if is_complete else f" To {_again(sys.argv[1:])}"
             raise SuiteError(f"Interrupted; {kept}.{again}" if kept else "Interrupted.") from None
 
 
-def _elsewhere(words: list[str]) -> str:
-    """What to change before an interrupted command is typed again: one that replaces nothing
-    refuses the folder where its epochs are kept."""
-    names = {word.partition("=")[0] for word in words}
-    return (
-        ", with another --output"
-        if words[0] in REPLACE_NOTHING and "--output" in names and "--force" not in names
-        else ""
-    )
+def _again(words: list[str]) -> str:
+    """What to type after an interrupt: into another folder where the command replaces nothing, and
+    from the last state where the run kept states (the closed division trains from the start)."""
+    flat = [part for word in words for part in word.split("=", 1 if word[:2] == "--" else 0)]
+    goes_on = {"run", "--keep-states", "--output", "open"} <= set(flat)
+    if flat[0] in REPLACE_NOTHING and "--output" in flat and (goes_on or "--force" not in flat):
+        place = flat.index("--output") + 1
+        taken, numbers = flat[place], itertools.count(2)
+        flat[place] = next(new for n in numbers if not Path(new := f"{taken}-{n}").exists())
+        if goes_on and "--resume" in flat:
+            flat[flat.index("--resume") + 1] = taken
+        elif goes_on:
+            flat += ["--resume", taken]
+    return f"{'continue' if goes_on else 'run again'}: {typed('suite', *flat)}"
 
 
 def load_command(name: str) -> Any:

@@ -14,7 +14,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from suite.cli.app import app, commands, examples, listed_commands, load_command, main
+from suite.cli.app import _again, app, commands, examples, listed_commands, load_command, main
 from suite.cli.options import with_options
 from suite.cli.panels import MANY, PANELS
 from suite.files.paths import repository_root
@@ -228,6 +228,36 @@ def test_a_trace_of_a_logger_that_is_not_there_is_named_once(suite: Run, good_bu
         2,
         "error: /nowhere.csv cannot be read: No such file or directory.\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("typed", "again"),
+    [
+        (
+            "run --division=open --output=o --seed 3",
+            "run again: suite run --division open --output o-2 --seed 3",
+        ),
+        (
+            "run --division closed --output o --keep-states",
+            "run again: suite run --division closed --output o-2 --keep-states",
+        ),
+        (
+            "run --division open --output o --keep-states",
+            "continue: suite run --division open --output o-2 --keep-states --resume o",
+        ),
+        (
+            "run --division open --output o-2 --keep-states --resume o",
+            "continue: suite run --division open --output o-2-2 --keep-states --resume o-2",
+        ),
+        ("sweep --vary a=1 --output o", "run again: suite sweep --vary a=1 --output o"),
+    ],
+)
+def test_what_is_typed_after_ctrl_c_works(
+    typed: str, again: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder of the interrupted run is taken; its states are there to go on from."""
+    monkeypatch.chdir(tmp_path)
+    assert _again(typed.split()) == again
 
 
 def test_ctrl_c_before_a_command_begins_is_a_sentence(
