@@ -6,7 +6,7 @@ import typer
 from rich.markup import escape
 from rich.table import Column, Table
 
-from reporter.papers.presets import PRESETS
+from reporter.papers.presets import PLAIN, PRESETS
 from suite.catalog.data_sets import load_data_sets
 from suite.catalog.devices import load_devices
 from suite.catalog.frameworks import load_frameworks
@@ -122,9 +122,9 @@ def figures(json: Json = False) -> None:
 def show_figures(json: bool) -> None:
     """Print the figures of `suite figure`."""
     columns = ("name", "study", "number", "title", "needs")
-    _show(
-        "figures", columns, [tuple(getattr(one, name) for name in columns) for one in PRESETS], json
-    )
+    plain = {name: also for also, name in PLAIN.items()}
+    rows = [(*(getattr(one, name) for name in columns), plain.get(one.name)) for one in PRESETS]
+    _show("figures", (*columns, "also"), rows, json)
 
 
 @app.command()

@@ -170,7 +170,10 @@ def test_one_projected_workload_is_enough_and_missing_data_are_a_note(
     shown = capsys.readouterr()
     assert "3 s to the target" in shown.out and "left out: vgg11: There are no" in shown.err
     quick_command(["lenet", "vgg11"], within="8m", dry_run=True)
-    assert capsys.readouterr().out == "lenet: at most 8 min; up to 4 epochs of 469 steps\n"
+    assert (
+        capsys.readouterr().out
+        == "lenet: at most 8 min; up to 4 epochs of 469 steps; its data set is not prepared\n"
+    )
 
 
 def test_a_workload_whose_data_are_missing_is_said_and_the_others_are_tried(suite: Run) -> None:
