@@ -3,7 +3,7 @@
 Every duration of the suite is taken here, on the monotonic clock, after the device has finished
 (the protocol promises it). In asynchronous timing the loop waits for the device at the end of an
 epoch or evaluation only, and splits no step. Nothing is written between an epoch's first fetch and
-its last step.
+its last step but the number of steps, to memory.
 """
 
 import math
@@ -32,6 +32,7 @@ from reference_impls.data_stalls import as_requested
 from reference_impls.definitions import log_facts
 from reference_impls.links import goodputs
 from reference_impls.records import Records
+from reference_impls.shown_steps import ShownSteps
 from reference_impls.state_file import Progress, broadcast_state, state_name, write_state
 from reference_impls.training_state import KINDS, State, digests, shapes, sizes
 from reference_impls.updates import learning_rate, learning_rates, places, steps_per_epoch
@@ -257,6 +258,7 @@ class _Training:
         self._implementation, self._log, self._folder = built.implementation, records.log, folder
         self._is_deferred = request.timing == contract.ASYNCHRONOUS
         self.state_bytes = {}  # type: Dict[str, int]
+        self._shown = ShownSteps()
 
     def status(self, progress: Progress) -> str:
         """Train on from ``progress`` until the target is reached, or to the request's last epoch or
@@ -401,6 +403,8 @@ class _Training:
                     loss,
                 )
             )
+            if rank == 0:
+                self._shown.show(index + 1)
             if len(records) == whole and not self._is_deferred:
                 self._records.steps.announce(records[0])
             # the device is not kept waiting while workers end

@@ -33,9 +33,10 @@ from reporter.pages.entry_page import (
 )
 from reporter.pages.run_page import RunEvidence, evidence_of_runs, run_pages
 from reporter.pages.shared import Page, SiteContents, make_contents
+from suite.bundle.reader import Bundle
 from suite.errors import SuiteError
+from suite.files.tree import SITE_MARK
 
-MARK = ".edge-training-site"
 STATIC = Path(__file__).resolve().parent / "static"
 REFERENCE = Path(__file__).resolve().parent / "demo"
 """Reference results of the demonstration's training, a submission."""
@@ -76,8 +77,10 @@ def build(
     A site that this function made is replaced if ``force`` is true; unchanged files keep their
     inode and time. Raises SuiteError for any other existing folder, and for paths without bundles.
     """
-    _refuse_foreign(output, force)
     given = [*paths, *([REFERENCE] if options.beside_reference else [])]
+    for path in given:
+        Bundle(path).expect_there()
+    _refuse_foreign(output, force)
     with Workers() as workers:
         frames, (studies, broken) = load_with(workers, given), find_studies(given)
         frames = frames.with_broken(broken)
@@ -109,7 +112,7 @@ def _write(contents: SiteContents, output: Path, workers: Workers) -> None:
 def _refuse_foreign(output: Path, force: bool) -> None:
     if not output.exists() or (output.is_dir() and not any(output.iterdir())):
         return
-    if not (output / MARK).is_file():
+    if not (output / SITE_MARK).is_file():
         raise SuiteError(
             f"{output} exists and is not a site that `suite report` made; choose another --output."
         )
@@ -129,7 +132,7 @@ def _fill(contents: SiteContents, folder: Path, old: Path, workers: Workers) -> 
         for _ in workers.map(_do, _tasks(contents, folder, old, keys)):
             pass
         of_many.result()
-    _place(folder, old, Page(MARK, json.dumps(keys, indent=1, sort_keys=True) + "\n"))
+    _place(folder, old, Page(SITE_MARK, json.dumps(keys, indent=1, sort_keys=True) + "\n"))
 
 
 def _pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
@@ -277,7 +280,7 @@ def _without_place(run: Row) -> Row:
 
 def _old_keys(old: Path) -> Mapping[str, Mapping[str, Any]]:
     try:
-        found = json.loads((old / MARK).read_text(encoding="utf-8"))
+        found = json.loads((old / SITE_MARK).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         found = None
     kinds = found if isinstance(found, Mapping) else {}

@@ -95,6 +95,9 @@ KEPT_FORMAT = JsonFormat(
     is_list=True,
 )
 
+BatchSize = Annotated[
+    int, typer.Option("--batch-size", "--batch", help="Mini-batch size, as of `suite run`.")
+]
 memory = typer.Typer(
     no_args_is_help=True,
     help="Plan the memory of training: does it fit, with which schedule, at which price.",
@@ -119,7 +122,7 @@ def plan_command(
         ),
     ],
     budget: Annotated[str, typer.Option(help=BUDGET_HELP)],
-    batch: Annotated[int, typer.Option(help="Mini-batch size.")] = 8,
+    batch: BatchSize = 8,
     image: Annotated[
         int | None,
         typer.Option(help="Width and height of the pictures (default: the network's usual ones)."),
@@ -184,7 +187,7 @@ def times(
             )
         ),
     ],
-    batch: Annotated[int, typer.Option(help="Mini-batch size.")] = 8,
+    batch: BatchSize = 8,
     image: Annotated[
         int | None,
         typer.Option(help="Width and height of the pictures (default: the network's usual ones)."),
@@ -213,7 +216,7 @@ def kept(
             )
         ),
     ],
-    batch: Annotated[int, typer.Option(help="Mini-batch size.")] = 8,
+    batch: BatchSize = 8,
     image: Annotated[
         int | None,
         typer.Option(help="Width and height of the pictures (default: the network's usual ones)."),

@@ -10,7 +10,7 @@ from reporter.data.frames import Frames
 from reporter.data.load import load
 from reporter.figures.model import Missing, PaperFigure
 from reporter.papers.captions import caption_of
-from reporter.papers.presets import PRESETS, Preset
+from reporter.papers.presets import PLAIN, PRESETS, Preset
 from reporter.papers.render import render
 from reporter.papers.short_labels import with_short_labels
 from reporter.papers.style import Look
@@ -45,9 +45,11 @@ def make(name: str, paths: Iterable[Path], look: Look, file_format: str) -> Pape
 
 def preset_of(name: str) -> Preset:
     """The preset of that name. Raises SuiteError, naming the nearest ones, if there is none."""
-    found = next((preset for preset in PRESETS if preset.name == name), None)
+    found = next((preset for preset in PRESETS if preset.name == PLAIN.get(name, name)), None)
     if found is None:
-        near = get_close_matches(name, [preset.name for preset in PRESETS], n=3, cutoff=0.4)
+        near = get_close_matches(
+            name, [*PLAIN, *(preset.name for preset in PRESETS)], n=3, cutoff=0.4
+        )
         raise SuiteError(
             f"There is no figure {name!r}{f'; did you mean {near[0]!r}?' if near else '.'} `suite"
             " list figures` lists them."

@@ -42,6 +42,17 @@ _LOCKED = f"{_run('')}; sudo jetson_clocks; {_run('--seed 2')}"
 _METER = "with a power sensor (docs/measuring.md)"
 _HARDWARE = "with hardware counters (suite doctor)"
 
+PLAIN = {
+    "frameworks": "pi-1d",
+    "stalls": "jetson-2b",
+    "energy": "jetson-8",
+    "batch-sizes": "jetson-4c",
+    "workers": "jetson-2a",
+    "power-modes": "jetson-9a",
+    "memory": "pi-1b",
+    "nodes": "pi-1c",
+}
+"""Further names, for those who do not have the papers at hand."""
 PRESETS = (
     Preset(
         "jetson-2a",

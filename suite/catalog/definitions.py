@@ -1,6 +1,7 @@
 """Loads folders of TOML files: one definition per file, the file named after the definition."""
 
 import difflib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -64,12 +65,17 @@ def load_all(folder: Path, kind: type[Definition]) -> tuple[Definition, ...]:
 
 def unknown_name(noun: str, name: str, names: list[str], command: str) -> str:
     """The error sentence for an unknown name, with the nearest known one."""
-    folded = {each.casefold(): each for each in names}
-    nearest = difflib.get_close_matches(name.casefold(), folded, n=1)
-    hint = f"did you mean {folded[nearest[0]]!r}? " if nearest else ""
+    hint = nearest(name, names)
     return (
         f"There is no {noun} {name!r}; {hint}{command} shows the known ones ({', '.join(names)})."
     )
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """The question whether the nearest known name was meant; empty without one."""
+    folded = {each.casefold(): each for each in names}
+    found = difflib.get_close_matches(name.casefold(), folded, n=1)
+    return f"did you mean {folded[found[0]]!r}? " if found else ""
 
 
 def _load(path: Path, kind: type[Definition]) -> Definition:

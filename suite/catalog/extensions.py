@@ -41,11 +41,13 @@ class Part:
 @dataclass(frozen=True)
 class ListedCommand:
     """A command: the attribute of the part ``module`` that has its name, a dash an underscore
-    there, or else the Typer ``app``. ``help`` is the first paragraph of its help."""
+    there, or else the Typer ``app``. ``help`` is the first paragraph of its help, ``panel`` where
+    `suite --help` lists it."""
 
     name: str
     help: str
     module: str = Part.COMMAND
+    panel: str = "Studies"
 
 
 @dataclass(frozen=True)

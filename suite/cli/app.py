@@ -6,6 +6,7 @@ one sentence and an exit code.
 
 import functools
 import importlib
+import itertools
 import sys
 import time
 import traceback
@@ -18,6 +19,7 @@ import typer.main
 
 from suite import __version__
 from suite.catalog.extensions import Extension, ListedCommand, extensions, read_extension
+from suite.cli.panels import in_panels
 from suite.cli.streams import tolerant_streams
 from suite.compliance.finding import escaped
 from suite.errors import COULD_NOT, InterruptedAfterEnd, Reported, SuiteError
@@ -39,6 +41,7 @@ EXTRAS = {
     "jinja2": "report",
     "markdown_it": "report",
     "sklearn": "digits",
+    "tensorboard": "tensorboard",
 }
 """Modules that boards may do without, and the extra of this package that installs each."""
 
@@ -67,6 +70,19 @@ def listed_commands() -> dict[str, tuple[Extension, ListedCommand]]:
     return {each.name: (one, each) for one in described for each in one.commands}
 
 
+BEGIN = """\
+Benchmark DNN training on edge devices. A person begins with these:
+
+  suite doctor                          what this machine can measure, and how to get more
+  suite env create pytorch              the environment of a framework
+  suite data prepare mnist --download   the data set of LeNet-5
+  suite quick --within 10m              how long a training would take here
+  suite run --division closed           the workloads of this device, measured for the leaderboard
+
+All commands: suite --help
+"""
+
+
 def commands() -> dict[str, str]:
     """The first paragraph of every command's help, by name."""
     return {name: command.help for name, (_, command) in listed_commands().items()}
@@ -84,8 +100,9 @@ class LazyGroup(typer.core.TyperGroup):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        for name, text in commands().items():
-            self.add_command(typer.core.TyperCommand(name, help=text))
+        for name, (_, listed) in listed_commands().items():
+            text = listed.help.partition(" Exit code:")[0]  # said by its own help
+            self.add_command(typer.core.TyperCommand(name, help=text, rich_help_panel=listed.panel))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that was typed, loaded, in place of the stub that `suite --help` lists."""
@@ -101,23 +118,24 @@ class LazyGroup(typer.core.TyperGroup):
         except KeyboardInterrupt as interrupt:
             kept = str(interrupt)  # of a run: where its finished epochs are
             is_complete = isinstance(interrupt, InterruptedAfterEnd) and sys.argv[1:2] == ["run"]
-            again = (
-                ""
-                if is_complete
-                else f" To run again{_elsewhere(sys.argv[1:])}: {typed('suite', *sys.argv[1:])}"
-            )
+            again = "" if is_complete else f" To {_again(sys.argv[1:])}"
             raise SuiteError(f"Interrupted; {kept}.{again}" if kept else "Interrupted.") from None
 
 
-def _elsewhere(words: list[str]) -> str:
-    """What to change before an interrupted command is typed again: one that replaces nothing
-    refuses the folder where its epochs are kept."""
-    names = {word.partition("=")[0] for word in words}
-    return (
-        ", with another --output"
-        if words[0] in REPLACE_NOTHING and "--output" in names and "--force" not in names
-        else ""
-    )
+def _again(words: list[str]) -> str:
+    """What to type after an interrupt: into another folder where the command replaces nothing, and
+    from the last state where the run kept states (the closed division trains from the start)."""
+    flat = [part for word in words for part in word.split("=", 1 if word[:2] == "--" else 0)]
+    goes_on = {"run", "--keep-states", "--output", "open"} <= set(flat)
+    if flat[0] in REPLACE_NOTHING and "--output" in flat and (goes_on or "--force" not in flat):
+        place = flat.index("--output") + 1
+        taken, numbers = flat[place], itertools.count(2)
+        flat[place] = next(new for n in numbers if not Path(new := f"{taken}-{n}").exists())
+        if goes_on and "--resume" in flat:
+            flat[flat.index("--resume") + 1] = taken
+        elif goes_on:
+            flat += ["--resume", taken]
+    return f"{'continue' if goes_on else 'run again'}: {typed('suite', *flat)}"
 
 
 def load_command(name: str) -> Any:
@@ -134,8 +152,9 @@ def load_command(name: str) -> Any:
 
 
 def with_examples(path: str, command: Any) -> Any:
-    """The command, and those below it, with an example and the exit codes at the end of the
-    help."""
+    """The command, and those below it, with many options in panels, an example and the exit codes
+    at the end of the help."""
+    in_panels(command)
     example = examples().get(path)
     if example:
         codes = "" if "Exit code:" in (command.help or "") else CODES.get(path, USUAL_CODES)
@@ -147,7 +166,6 @@ def with_examples(path: str, command: Any) -> Any:
 
 app = typer.Typer(
     cls=LazyGroup,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Benchmark DNN training on edge devices.",
     epilog=(
@@ -158,10 +176,13 @@ app = typer.Typer(
 
 
 @app.callback(invoke_without_command=True)
-def version(show: bool = typer.Option(False, "--version", help="Print the version.")) -> None:
-    """Print the version on --version."""
-    if show:
-        print(__version__)
+def begin(
+    context: typer.Context,
+    version: bool = typer.Option(False, "--version", help="Print the version."),
+) -> None:
+    """Print the version on --version, and without a command those that a person begins with."""
+    if version or context.invoked_subcommand is None:
+        print(__version__ if version else BEGIN, end="\n" if version else "")
         raise typer.Exit()
 
 

@@ -2,13 +2,13 @@
 
 import platform
 import shutil
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import psutil
-from rich.console import Console
+import typer
 from rich.markup import escape
 from rich.table import Column, Table
 
@@ -18,6 +18,7 @@ from suite.catalog.load_limits import MAX_FOREIGN_SHARE, MAX_STOLEN_SHARE
 from suite.catalog.power import load_power_rules, power_sources
 from suite.cli.json_output import print_rows
 from suite.cli.options import Json
+from suite.cli.tables import show_table
 from suite.datasets import locate
 from suite.errors import SuiteError
 from suite.experiments.machine_load import MachineLoad, measure_load
@@ -29,6 +30,7 @@ from suite.meters.meter import Meter
 from suite.meters.registry import open_meters
 
 LOAD_S = 1.0
+METER = "meter: "
 
 
 @dataclass(frozen=True)
@@ -41,31 +43,40 @@ class Diagnosis:
     remedy: str = ""
 
 
-def doctor(json: Json = False) -> None:
+def doctor(
+    show_all: Annotated[
+        bool, typer.Option("--all", help="Each meter that is not here, and how to get it.")
+    ] = False,
+    json: Json = False,
+) -> None:
     """List what this machine can measure and run, and how to get each missing thing."""
     diagnoses = [*_machine(), *_meters(), *_environments(), *_data_sets()]
     if json:
         print_rows("doctor", map(vars, diagnoses))
-    elif sys.stdout.isatty():
-        show(diagnoses)
     else:
-        print("there\twhat\tfound\tremedy")
-        for diagnosis in diagnoses:
-            print(
-                f"{'yes' if diagnosis.there else 'no '}\t{diagnosis.what}\t{diagnosis.found}"
-                f"\t{diagnosis.remedy}"
-            )
+        show(diagnoses if show_all else folded(diagnoses))
+
+
+def folded(diagnoses: list[Diagnosis]) -> list[Diagnosis]:
+    """The diagnoses with one line for all meters that are not here: most are other boards'."""
+    missing = [each for each in diagnoses if each.what.startswith(METER) and not each.there]
+    kept = [each for each in diagnoses if each not in missing]
+    if missing:
+        names = ", ".join(each.what.removeprefix(METER) for each in missing)
+        line = Diagnosis(f"{len(missing)} meters", False, names, "suite doctor --all")
+        kept.insert(next(n for n, each in enumerate(kept) if each.what == "energy"), line)
+    return kept
 
 
 def show(diagnoses: list[Diagnosis]) -> None:
-    """Print a table for a terminal."""
+    """Print a table."""
     table = Table(Column("what", no_wrap=True), "there", "found", "what to do")
     for diagnosis in diagnoses:
         there = "[green]yes[/]" if diagnosis.there else "[yellow]no[/]"
         table.add_row(
             escape(diagnosis.what), there, escape(diagnosis.found), escape(diagnosis.remedy)
         )
-    Console().print(table)
+    show_table(table)
 
 
 def _machine() -> Iterator[Diagnosis]:
@@ -128,14 +139,14 @@ def diagnose_meters(meters: Iterable[Meter]) -> Iterator[Diagnosis]:
             availability = meter.availability()
         except Exception as error:  # noqa: BLE001 - one broken driver must not hide the other sources
             yield Diagnosis(
-                f"meter: {meter.name}",
+                f"{METER}{meter.name}",
                 False,
                 f"the availability check failed: {type(error).__name__}: {error}",
                 "please report this",
             )
         else:
             yield Diagnosis(
-                f"meter: {meter.name}",
+                f"{METER}{meter.name}",
                 availability.available,
                 availability.reason or meter.description,
                 availability.remedy,
@@ -145,9 +156,9 @@ def diagnose_meters(meters: Iterable[Meter]) -> Iterator[Diagnosis]:
 def _meters() -> Iterator[Diagnosis]:
     diagnoses = list(diagnose_meters(open_meters()))
     yield from diagnoses
-    power_meters = {f"meter: {source}" for source in power_sources(load_power_rules())}
+    power_meters = {f"{METER}{source}" for source in power_sources(load_power_rules())}
     found = [
-        diagnosis.what.removeprefix("meter: ")
+        diagnosis.what.removeprefix(METER)
         for diagnosis in diagnoses
         if diagnosis.there and diagnosis.what in power_meters
     ]
@@ -158,7 +169,7 @@ def _meters() -> Iterator[Diagnosis]:
             "energy",
             False,
             "no power meter is available: energy will be reported as unknown",
-            "make one of the power meters above available",
+            "make a power meter available (suite doctor --all; docs/measuring.md)",
         )
 
 

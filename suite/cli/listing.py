@@ -1,14 +1,12 @@
 """`suite list workloads|devices|frameworks|data-sets|studies|figures|rounds|rules`."""
 
-import sys
 from collections.abc import Iterable, Sequence
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
-from reporter.papers.presets import PRESETS
+from reporter.papers.presets import PLAIN, PRESETS
 from suite.catalog.data_sets import load_data_sets
 from suite.catalog.devices import load_devices
 from suite.catalog.frameworks import load_frameworks
@@ -19,6 +17,7 @@ from suite.catalog.study_definitions import load_studies
 from suite.catalog.workloads import load_workloads
 from suite.cli.json_output import print_rows
 from suite.cli.options import Json
+from suite.cli.tables import show_table
 from suite.compliance.registry import all_rules, rules_of
 from suite.errors import SuiteError
 from suite.launch.environments import find
@@ -123,9 +122,9 @@ def figures(json: Json = False) -> None:
 def show_figures(json: bool) -> None:
     """Print the figures of `suite figure`."""
     columns = ("name", "study", "number", "title", "needs")
-    _show(
-        "figures", columns, [tuple(getattr(one, name) for name in columns) for one in PRESETS], json
-    )
+    plain = {name: also for also, name in PLAIN.items()}
+    rows = [(*(getattr(one, name) for name in columns), plain.get(one.name)) for one in PRESETS]
+    _show("figures", (*columns, "also"), rows, json)
 
 
 @app.command()
@@ -161,23 +160,19 @@ def rules(json: Json = False) -> None:
 
 
 def _show(what: str, columns: Sequence[str], rows: Iterable[Sequence[object]], json: bool) -> None:
-    """Print rows of plain values: as JSON objects, as a table, or as tab-separated lines below
-    their headers where the output is no terminal."""
+    """Print rows of plain values: as JSON objects, or as a table."""
     if json:
         print_rows(f"list-{what}", [dict(zip(columns, row, strict=True)) for row in rows])
         return
     cells = [
         [_as_text(name, value) for name, value in zip(columns, row, strict=True)] for row in rows
     ]
-    if not sys.stdout.isatty():
-        print("\n".join("\t".join(row) for row in [columns, *cells]))
-        return
     first, *others = (name.replace("_", " ") for name in columns)
     # what is typed is whole, however narrow the terminal
     table = Table(Column(first, no_wrap=True), *others)
     for row in cells:
         table.add_row(*map(escape, row))
-    Console().print(table)
+    show_table(table)
 
 
 def _as_text(column: str, value: object) -> str:

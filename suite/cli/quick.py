@@ -13,13 +13,20 @@ from suite import api
 from suite.api import Accelerator, Division, RunOptions, RunRequest
 from suite.catalog.workloads import load_workload
 from suite.cli.completion import workload_names
-from suite.cli.durations import seconds
+from suite.cli.durations import duration, seconds
 from suite.cli.json_output import print_rows
 from suite.cli.options import FrameworkName, Json, OfArithmetic, WhereTrained
 from suite.cli.watching import watcher
 from suite.errors import Reported, SuiteError
 from suite.execution.run_directory import is_taken
-from suite.experiments.quick import MIN_EPOCHS, QuickLook, look, look_within, trial_of
+from suite.experiments.quick import (
+    MIN_EPOCHS,
+    QuickLook,
+    look,
+    look_within,
+    steps_of_epoch,
+    trial_of,
+)
 from suite.machine.identify import resolve_device
 from suite.metrics.comparisons import Interval
 from suite.metrics.projection import Projection
@@ -61,14 +68,16 @@ def quick(
     output: Annotated[
         Path | None, typer.Option(help="Folder of the run directories (default: runs).")
     ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would be trained, and stop.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Train a few epochs of workloads and project times to the target. Exit code: 0 done, 2 one
-    could not be."""
+    """Train a few epochs of workloads and project times to the target. Exit code: 0 one or more
+    projected, 2 none."""
     ends_s = None if within is None else time.monotonic() + seconds(within, "--within")
     looks: list[QuickLook] = []
-    chosen = workloads or list(resolve_device("auto").device.closed_workloads)
-    _refuse_mistyped(chosen, epochs)
+    chosen = chosen_workloads(workloads, epochs)
     _refuse_taken(
         () if output is None else [output / workload for workload in chosen], within is not None
     )
@@ -82,9 +91,12 @@ def quick(
         precision=precision,
         timing=None,
     )
-    requests, problems = _resolved(
-        [replace(settings, workload=workload) for workload in chosen], output
+    requests, problems = resolved(
+        [replace(settings, workload=workload) for workload in chosen], output, dry_run
     )
+    if dry_run:
+        show_plan(requests, epochs, ends_s, json)
+        requests = []
     for place, request in enumerate(requests):
         try:
             if ends_s is None:
@@ -102,22 +114,52 @@ def quick(
                 )
         except SuiteError as error:
             problems.append(f"{request.workload.name}: {error}")
+            print(f"not projected: {problems[-1]}", file=sys.stderr)
         else:
             if not json:
                 print(sentence(looks[-1]))
-    if json:
+    if json and not dry_run:
         print_rows("quick", map(vars, looks))
-    if problems:
+    if problems and not (looks or dry_run):
         raise Reported("\n".join(problems))
 
 
-def _refuse_mistyped(workloads: Sequence[str], epochs: int) -> None:
-    """Raise SuiteError for an unknown workload, one that is named twice, and more epochs than its
-    schedule has: before the first one is trained.
+def show_plan(
+    requests: Sequence[RunRequest], epochs: int, ends_s: float | None, json: bool
+) -> None:
+    """Print how many epochs each workload would be trained, and in what time."""
+    share_s = None if ends_s is None else (ends_s - time.monotonic()) / max(1, len(requests))
+    plan = [
+        {
+            "workload": each.workload.name,
+            "epochs": min(epochs, each.workload.epochs),
+            "steps_per_epoch": steps_of_epoch(each),
+            "time_s": share_s,
+            "is_prepared": each.data_directory.is_dir(),
+        }
+        for each in requests
+    ]
+    if json:
+        print_rows("quick-plan", plan)
+        return
+    for row in plan:
+        most = "" if share_s is None else f"at most {duration(share_s)}; up to "
+        missing = "" if row["is_prepared"] else "; its data set is not prepared"
+        steps = f"{row['epochs']} epochs of {row['steps_per_epoch']} steps"
+        print(f"{row['workload']}: {most}{steps}{missing}")
+    if share_s is None:
+        print("What they take is known after the first steps; --within 30m sets a limit.")
+
+
+def chosen_workloads(named: Sequence[str] | None, epochs: int) -> list[str]:
+    """The workloads that were named, or every closed one of this device. Raises SuiteError for an
+    unknown workload, one that is named twice, and more epochs than its schedule has: before the
+    first one is trained.
 
     A workload that is named twice is refused, not trained once: a user who wants two projections
     would wait for the second.
     """
+    workloads = list(named or resolve_device("auto").device.closed_workloads)
     for one in sorted(map(load_workload, workloads), key=lambda workload: workload.epochs):
         if workloads.count(one.name) > 1:
             raise SuiteError(f"The workload {one.name!r} is named twice; name each once.")
@@ -126,6 +168,7 @@ def _refuse_mistyped(workloads: Sequence[str], epochs: int) -> None:
                 f"--epochs {epochs} is more than the {one.epochs} that {one.name} trains at most;"
                 f" type --epochs {one.epochs} or fewer."
             )
+    return workloads
 
 
 def _refuse_taken(runs: Sequence[Path], have_trials: bool) -> None:
@@ -138,15 +181,16 @@ def _refuse_taken(runs: Sequence[Path], have_trials: bool) -> None:
             )
 
 
-def _resolved(
-    options: Sequence[RunOptions], output: Path | None
+def resolved(
+    options: Sequence[RunOptions], output: Path | None, to_show: bool = False
 ) -> tuple[list[RunRequest], list[str]]:
     """The requests of the workloads that this machine can train, which share the time, and why it
-    cannot train the others: said before hours pass."""
+    cannot train the others: said before hours pass, and no error unless it can train none."""
     requests, problems = [], []
     for one in options:
         try:
-            requests.append(api.resolve(one, output and output / one.workload, baseload_s=0.0))
+            place = output and output / one.workload
+            requests.append(api.resolve(one, place, baseload_s=0.0, to_show=to_show))
         except SuiteError as error:
             problems.append(f"{one.workload}: {error}")
     if requests:

@@ -1,13 +1,15 @@
 """Shows a finished run and a finished stall analysis."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reporter.data.quantities import quantity, quantity_with_spread
 from suite.bundle.layout import SUMMARY
 from suite.bundle.reader import Bundle
 from suite.bundle.stall_folder import RECORD
+from suite.cli.durations import duration
 from suite.cli.json_output import print_json
 from suite.files.typed import typed
 from suite.metrics.figure import Figure
@@ -16,40 +18,33 @@ from suite.metrics.stall_analysis import StallAnalysis
 if TYPE_CHECKING:
     from suite.execution.run import RunResult
 
-SHOWN = (
-    "best_accuracy",
-    "time_to_target_s",
-    "time_to_epoch_s",
-    "first_epoch_s",
-    "fetch_stall_s",
-    "worker_start_s",
-    "compute_s",
-    "overhead_s",
-    "initialisation_s",
-    "energy_j",
-    "foreign_cpu_s",
-)
+ROWS = {
+    "time_to_epoch_s": "an epoch",
+    "first_epoch_s": "the first epoch",
+    "fetch_stall_s": "of an epoch: waiting for data",
+    "copy_s": "copying to the device",
+    "compute_s": "computing",
+    "communication_s": "communicating",
+    "overhead_s": "overhead",
+}
+SHOWN_SHARE = 0.01
+"""Of an epoch: a part that takes less is not shown."""
 PARTS = (
     ("reading", "read_stall_s", "read_epoch_s"),
     ("preprocessing", "preprocessing_stall_s", "preprocessing_epoch_s"),
 )
 
 
-def show_result(result: "RunResult", json: bool) -> None:
-    """Print a run's main figures, its disturbances, and the commands to use next."""
-    summary = Bundle(result.path).json(SUMMARY)
+def show_result(result: "RunResult", json: bool, verbose: bool = False) -> None:
+    """Print a run's sentence, its main figures (``verbose``: all), its disturbances, and the
+    commands to use next."""
+    bundle = Bundle(result.path)
+    summary = bundle.json(SUMMARY)
     if json:
         print_json("run", {"path": result.path, "status": result.status, **summary})
         return
-    for name in SHOWN:
-        figure = summary["figures"][name]
-        spread = f" ± {figure['spread']:.4g}" if figure["spread"] is not None else ""
-        value = (
-            f"{figure['value']:.4g}{spread} {figure['unit']}"
-            if figure["value"] is not None
-            else f"unknown: {figure['reason']}"
-        )
-        print(f"{name:18} {value}{_interval(figure)}")
+    print(f"{ending_of(bundle)}\n")
+    print("\n".join(_rows(summary["figures"], verbose)))
     _show_cross_checks(summary.get("energies", []))
     _show_disturbances(summary["disturbances"], "")
     _show_ranks_and_nodes(summary)
@@ -57,10 +52,51 @@ def show_result(result: "RunResult", json: bool) -> None:
     print(f"\nThe run is in {result.path}\nCheck it:  {check}\nDraw it:   {report} --output site")
 
 
+def ending_of(bundle: Bundle) -> str:
+    """What a finished run reached, when, and with how much energy."""
+    summary = bundle.json(SUMMARY)
+    figures, target = summary["figures"], bundle.run().request.get("target_accuracy")
+    accuracy, reached_s, energy = (
+        figures[name] for name in ("best_accuracy", "time_to_target_s", "energy_j")
+    )
+    epochs, gross_s = len(summary["epochs"]), figures["gross_time_s"]["value"]
+    time_s = gross_s if reached_s["value"] is None else reached_s["value"]
+    after = f"{epochs} epoch{'' if epochs == 1 else 's'}"
+    when = "" if time_s is None else f", in {duration(time_s)}"
+    if accuracy["value"] is None:
+        said = f"{after}{when}; accuracy unknown: {accuracy['reason']}."
+    else:
+        outcome = "target reached" if reached_s["value"] is not None else reached_s["reason"]
+        said = f"{100 * accuracy['value']:.2f} % after {after}{when}: {outcome}."
+        if reached_s["value"] is None and target is not None:
+            said = f"{said[:-1]} ({100 * target:.3g} %)."
+    if energy["value"] is None:
+        return f"{said} Energy unknown: {energy['reason']}."
+    return f"{said} Energy: {quantity(energy['value'], 'J')[0]}{_interval(energy)}."
+
+
+def _rows(figures: Mapping[str, Any], all_of_them: bool) -> Iterator[str]:
+    """A line for each known figure, then one for each reason with those that are unknown for
+    it."""
+    epoch_s = figures["time_to_epoch_s"]["value"] or 0.0
+    unknown: dict[str, list[str]] = {}
+    for name in figures if all_of_them else ROWS:
+        figure, label = figures[name], name if all_of_them else ROWS[name]
+        if figure["value"] is None:
+            unknown.setdefault(figure["reason"], []).append(label)
+        elif all_of_them or figure["value"] > SHOWN_SHARE * epoch_s:
+            unit = "" if figure["unit"] == "ratio" else figure["unit"]
+            value, spread = quantity_with_spread(figure["value"], unit, figure["spread"])
+            yield f"{label:30} {value} {spread}{_interval(figure)}".rstrip()
+    for reason, names in unknown.items():
+        yield f"unknown: {', '.join(names)}: {reason}"
+
+
 def _interval(figure: dict[str, Any]) -> str:
     """An energy's 95 % interval, or why it has none."""
     if figure.get("low") is not None:
-        return f" (95 %: {figure['low']:.4g} to {figure['high']:.4g} {figure['unit']})"
+        ends = quantity(figure["value"], figure["unit"], (figure["low"], figure["high"]))[1]
+        return f" (95 %: {ends})"
     is_aliased = figure["value"] is not None and (figure.get("uncertainty") or {}).get(
         "possibly_aliased"
     )
@@ -80,7 +116,7 @@ def _show_cross_checks(energies: list[dict[str, Any]]) -> None:
                 if row["energy_j"] is not None
                 else f"unknown: {row['reason']}"
             )
-            print(f"cross-check        {row['source']}, {row['rule']} ({row['covers']}): {value}")
+            print(f"{'cross-check':30} {row['source']}, {row['rule']} ({row['covers']}): {value}")
 
 
 def _show_disturbances(disturbances: dict[str, Any], where: str) -> None:
@@ -107,7 +143,7 @@ def _show_ranks_and_nodes(summary: dict[str, Any]) -> None:
         slowest = max(busy, key=lambda rank: rank["busy_ratio"])
         where = f" on {slowest['node']}" if slowest["node"] else ""
         print(
-            f"slowest rank       {slowest['rank']}{where}: busy {slowest['busy_ratio']:.3f} times"
+            f"{'slowest rank':30} {slowest['rank']}{where}: busy {slowest['busy_ratio']:.3f} times"
             f" as long as the mean of {len(busy)}"
         )
     exchange, limit, share = (
@@ -116,7 +152,7 @@ def _show_ranks_and_nodes(summary: dict[str, Any]) -> None:
     )
     if share is not None:
         print(
-            f"exchange           {exchange:.4g} s an update; the nodes' links allow {limit:.4g} s,"
+            f"{'exchange':30} {exchange:.4g} s an update; the nodes' links allow {limit:.4g} s,"
             f" {share:.0%} of it"
         )
     for node in summary.get("nodes", []):

@@ -172,6 +172,7 @@ class RunSettings:
     allow_invalid: Annotated[
         bool, typer.Option("--allow-invalid", help="Run although the result can never comply.")
     ] = False
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show all figures of the run.")] = False
     stall_analysis: Annotated[
         bool,
         typer.Option(
@@ -222,7 +223,7 @@ def run(settings: RunSettings, training: TrainingOptions) -> None:
         if settings.stall_analysis:
             show_stall_analysis(analysis, request.directory, training.json)
         else:
-            show_result(result, training.json)
+            show_result(result, training.json, settings.verbose)
 
 
 def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[RunRequest]:

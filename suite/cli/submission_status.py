@@ -73,8 +73,8 @@ def _lines(state: SubmissionStatus) -> Iterator[str]:
 def _round(state: SubmissionStatus) -> str:
     if state.round is None:
         return ""
-    return f" with round {state.round.name}, " + (
-        f"closed {state.round.closed}" if state.round.closed else "open"
+    return f" with round {state.round.name}, which " + (
+        f"closed {state.round.closed}" if state.round.closed else "takes more submissions"
     )
 
 

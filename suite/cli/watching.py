@@ -3,88 +3,151 @@ epoch."""
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from pathlib import Path
+from shutil import get_terminal_size
 
-from reference_impls.contract import DataSet
+from reference_impls.contract import DataSet, Request
+from reference_impls.updates import steps_per_epoch
 from suite.bundle.log import LogEvent
 from suite.catalog.data_sets import load_data_set
+from suite.catalog.frameworks import load_framework
+from suite.catalog.timings import EVALUATION_OF_STEP
+from suite.cli.durations import duration
 from suite.execution import events
 from suite.execution.kept_states import mebibytes
-from suite.execution.request import RunRequest
+from suite.execution.shown_steps import find_counter, steps_done
 
 REFRESH_S = 0.5
+FIRST_STEPS = 3
+"""Fewer say nothing of the time that is left."""
+BAR, LEVELS, SHOWN_EPOCHS = 16, "▁▂▃▄▅▆▇█", 12
 
 
-@dataclass
-class EpochEstimate:
-    """Estimates the longest time that is left; the run ends earlier when the target is reached."""
+class Pace:
+    """Estimates the longest time that is left, from the steps so far; the run ends earlier when the
+    target is reached."""
 
-    epochs: int
-    started_ns: int | None = None
-    done: int = 0
-    last_ns: int | None = None
+    def __init__(self, training: Request) -> None:
+        self.whole = steps_per_epoch(training)
+        self._evaluation = (
+            EVALUATION_OF_STEP * training.data.eval_samples / training.global_batch_size
+        )
+        self._most = self._work(training.epochs * self.whole, training.epochs)
+        if training.steps is not None:
+            self._most = self._work(training.steps, training.steps // self.whole)
+        self.started_ns: int | None = None
+        self.steps = self._evaluations = self._before = 0
+        self._begun: float | None = None
+
+    def _work(self, steps: int, evaluations: int) -> float:
+        return steps + evaluations * self._evaluation
 
     def event(self, event: LogEvent) -> None:
-        """Update the estimate at the run's start and after every epoch or evaluation."""
+        """Update the estimate at the run's start and at both ends of epochs and evaluations."""
+        epoch = event.epoch
         if event.key == "run_start":
             self.started_ns = event.mono_ns
-        if event.key in ("epoch_stop", "eval_stop") and event.epoch is not None:
-            self.done, self.last_ns = event.epoch, event.mono_ns
+        elif event.key == "epoch_start" and epoch is not None:
+            self._before = (epoch - 1) * self.whole
+            self.steps = max(self.steps, self._before)
+            if self._begun is None:
+                self._evaluations = epoch - 1  # more than none where the run was resumed
+                self._begun = self._work(self._before, epoch - 1)
+        elif event.key == "epoch_stop" and epoch is not None:
+            self.steps = max(self.steps, epoch * self.whole)
+        elif event.key == "eval_stop" and epoch is not None:
+            self._evaluations = epoch
 
-    def left_s(self) -> float | None:
-        """Seconds left at most, from the mean of the epochs so far; None before the first one."""
-        if not self.done or self.started_ns is None or self.last_ns is None:
+    @property
+    def step(self) -> int:
+        """Of the epoch that goes on, the steps that are done."""
+        return self.steps - self._before
+
+    @property
+    def share(self) -> float:
+        """Of the longest run: what is done."""
+        return min(1.0, self._work(self.steps, self._evaluations) / self._most)
+
+    def left_s(self, now_ns: int) -> float | None:
+        """Seconds left at most; None before the first steps."""
+        begun = self._begun or 0.0
+        done = self._work(self.steps, self._evaluations) - begun
+        if self.started_ns is None or done < FIRST_STEPS:
             return None
-        return (self.last_ns - self.started_ns) * 1e-9 / self.done * (self.epochs - self.done)
+        left = max(0.0, self._most - begun - done)
+        return (now_ns - self.started_ns) * 1e-9 / done * left
 
 
 class LineWatcher:
     """One line per finished evaluation of a run; on a terminal also a line that is rewritten at
     most twice a second."""
 
-    def __init__(self, request: RunRequest, moving: bool) -> None:
-        self._request, self._moving = request, moving
-        self._estimate = EpochEstimate(request.training.epochs)
+    def __init__(self, training: Request, directory: Path, moving: bool) -> None:
+        self._training, self._directory, self._moving = training, directory, moving
+        self._pace, self._counter = Pace(training), find_counter(directory)
         self._began_s, self._shown_s, self._phase = time.monotonic(), 0.0, "starting"
+        self._accuracies: list[float] = []
 
     def event(self, event: LogEvent) -> None:
         """Show a line of the log."""
-        self._estimate.event(event)
-        total = self._request.training.epochs
+        self._pace.event(event)
+        total = self._training.epochs
         if event.key == "init_start":
-            self._phase = f"loading {self._request.framework.title}"
+            self._phase = f"loading {load_framework(self._training.framework).title}"
         elif event.key == "epoch_start":
             self._phase = f"epoch {event.epoch} of at most {total}"
         elif event.key == "eval_start":
             self._phase = f"evaluating after epoch {event.epoch}"
         elif event.key == "eval_accuracy":
+            self._accuracies.append(float(event.value))
             self.clear()
-            _print(f"epoch {event.epoch}/{total}: accuracy {float(event.value):.2%}{self._left()}")
+            left = self._left(event.mono_ns or time.monotonic_ns())
+            _print(f"epoch {event.epoch}/{total}: accuracy {self._accuracies[-1]:.2%}{left}")
         elif event.key == "run_stop":
             self._phase = "closing the bundle"
 
     def tick(self) -> None:
         """Rewrite the moving line."""
-        now_s = time.monotonic()
-        if self._moving and now_s - self._shown_s >= REFRESH_S:
-            self._shown_s = now_s
-            print(
-                f"\r\x1b[K{self._request.workload.name}: {self._phase}, {now_s - self._began_s:.0f}"
-                f" s{self._left()}",
-                end="",
-                file=sys.stderr,
-            )
+        if self._moving and time.monotonic() - self._shown_s >= REFRESH_S:
+            self._shown_s = time.monotonic()
+            self._counter = self._counter or find_counter(self._directory)
+            self._pace.steps = max(self._pace.steps, steps_done(self._counter) or 0)
+            line = self.line(time.monotonic_ns())[: get_terminal_size().columns - 1]
+            print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+
+    def line(self, now_ns: int) -> str:
+        """The bar, the step of the epoch, the accuracies of the last epochs, and the times."""
+        pace, since_s = self._pace, time.monotonic() - self._began_s
+        parts = [f"{self._training.workload}: {self._phase}"]
+        if pace.started_ns is not None:
+            since_s = (now_ns - pace.started_ns) * 1e-9
+            full = int(pace.share * BAR)
+            bar = f"[{'#' * full}{'.' * (BAR - full)}] {pace.share:.0%}"
+            parts = [f"{self._training.workload} {bar}, {self._phase}"]
+        if self._phase.startswith("epoch") and pace.step:
+            parts.append(f"step {pace.step} of {pace.whole}")
+        if self._accuracies:
+            shown = sparkline(self._accuracies[-SHOWN_EPOCHS:])
+            parts.append(f"accuracy {shown} {self._accuracies[-1]:.1%}")
+        return f"{', '.join(parts)}, {duration(since_s)}{self._left(now_ns)}"
 
     def clear(self) -> None:
         """Remove the moving line."""
         if self._moving:
             print("\r\x1b[K", end="", file=sys.stderr)
 
-    def _left(self) -> str:
-        left_s = self._estimate.left_s()
-        return "" if left_s is None else f", at most {left_s:.0f} s to go"
+    def _left(self, now_ns: int) -> str:
+        left_s = self._pace.left_s(now_ns)
+        return "" if left_s is None else f", at most {duration(left_s)} to go"
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """A character for each value, from the lowest to the highest."""
+    low, high = min(values), max(values)
+    top = len(LEVELS) - 1
+    return "".join(LEVELS[round((each - low) / (high - low or 1.0) * top)] for each in values)
 
 
 class ProgressLines:
@@ -96,7 +159,8 @@ class ProgressLines:
 
     def __call__(self, event: events.ProgressEvent) -> None:
         if isinstance(event, events.RunStarted):
-            self._run = LineWatcher(event.request, self._moving)
+            training = event.request.training
+            self._run = LineWatcher(training, event.request.directory, self._moving)
         if isinstance(event, events.LogLine) and self._run:
             self._run.event(event.event)
         elif isinstance(event, events.Waiting) and self._run:
@@ -162,7 +226,7 @@ def _sentence(event: events.ProgressEvent) -> str | None:
     if isinstance(event, events.CostEstimated):
         return _cost(event)
     if isinstance(event, events.SweepRunStarted):
-        left = "" if event.left_s is None else f", about {event.left_s:.0f} s to go"
+        left = "" if event.left_s is None else f", about {duration(event.left_s)} to go"
         return f"[{event.number}/{event.total}] {event.label}{left}"
     return None
 
@@ -173,9 +237,7 @@ def _cost(event: events.CostEstimated) -> str:
     if event.time_s is None:
         return f"{event.runs} runs to make; what they take is unknown: {event.source}"
     energy = "" if event.energy_j is None else f" and {event.energy_j / 1000:.3g} kJ"
-    return (
-        f"{event.runs} runs to make: about {event.time_s / 60:.3g} minutes{energy} ({event.source})"
-    )
+    return f"{event.runs} runs to make: about {duration(event.time_s)}{energy} ({event.source})"
 
 
 def _print(line: str | None) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reference_impls import contract
+from suite.catalog.definitions import nearest
 from suite.catalog.devices import Device
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import (
@@ -129,9 +130,10 @@ def choose_data(workload: Workload, data: str | None) -> DataChoice:
         return replace(others[name], directory=Path(folder).resolve())
     if Path(data).is_dir():
         return replace(own, directory=Path(data).resolve())
+    hint = nearest(name or data, known)
     raise SuiteError(
         f"--data {data!r} is neither a data set of the workload {workload.name!r}"
-        f" ({', '.join(known)}) nor a folder that exists."
+        f" ({', '.join(known)}) nor a folder that exists" + (f"; {hint.rstrip()}" if hint else ".")
     )
 
 

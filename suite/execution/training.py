@@ -20,6 +20,7 @@ from suite.execution.interrupts import deferred
 from suite.execution.preparation import Preparation
 from suite.execution.recorder import Recorder
 from suite.execution.remote_recorders import RemoteRecorders
+from suite.execution.shown_steps import step_counter
 from suite.files.appended import lines_after
 from suite.launch.process import release, terminate
 from suite.machine.limits import limited
@@ -118,7 +119,10 @@ def at_gate(run: Preparation, recorder: Recorder, lock: int) -> Iterator[Trainin
                 request.ranks, placement.hosts, silence_s=placement.silence_s
             )
             beside.callback(monitor.close)
-        variables = monitor.variables if monitor else {}
+        variables = {
+            **beside.enter_context(step_counter()),
+            **(monitor.variables if monitor else {}),
+        }
         process = start_implementation(
             request, run.environment, path / layout.OUTPUT, variables, (lock,)
         )

@@ -6,7 +6,9 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from reference_impls.contract import Request
 from suite.catalog.divisions import Division
+from suite.catalog.workloads import Workload
 from suite.cluster.doctor import admit
 from suite.compliance.checker import check_request
 from suite.compliance.finding import Finding, Severity
@@ -65,8 +67,26 @@ def broken_rules(request: RunRequest, allow_invalid: bool = True) -> tuple[str, 
     )
     broken = tuple(finding.rule for finding in findings if finding.severity is Severity.INVALID)
     if broken and not allow_invalid:
-        raise CannotComply(request, findings)
+        caused = set(findings) - set(check_request(request.training, request.workload))
+        own = check_request(_with_own_data(request.training, request.workload), request.workload)
+        raise CannotComply(request, (*own, *caused))
     return broken
+
+
+def _with_own_data(training: Request, workload: Workload) -> Request:
+    """The request without what another data set brought with it: epochs, target and model are no
+    mistakes of their own."""
+    brought = next((each for each in workload.other_data if each.data == training.data.name), None)
+    if brought is None:
+        return training
+    values = {**vars(brought), "model": brought.model or workload.model}
+    return training._replace(
+        **{
+            name: getattr(workload, name)
+            for name in ("epochs", "target_accuracy", "model")
+            if getattr(training, name) == values[name]
+        }
+    )
 
 
 def run_one(

@@ -14,15 +14,13 @@ from pathlib import Path
 from suite.bundle.layout import SUMMARY
 from suite.bundle.reader import Bundle
 from suite.catalog.scoring import load_scoring
-from suite.catalog.timings import Timing
+from suite.catalog.timings import EVALUATION_OF_STEP, Timing
 from suite.errors import SuiteError
 from suite.execution.request import RunRequest
 from suite.metrics.epoch_from_steps import MIN_STEPS, EpochFromSteps, epoch_from_steps, intervals_s
 from suite.metrics.projection import MIN_LATER_EPOCHS, Projection, project
 
 MIN_EPOCHS = MIN_LATER_EPOCHS + 1
-EVALUATION_OF_STEP = 1 / 3
-"""Of the time of a step on as many samples: a forward pass costs about a third."""
 TRIAL_SHARE = 0.1
 """Of the time that is left after the first trial: what a second one may take."""
 

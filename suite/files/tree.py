@@ -9,6 +9,8 @@ from pathlib import Path
 
 from suite.errors import SuiteError
 
+SITE_MARK = ".edge-training-site"
+"""In the folder of a site that `suite report` made; its copies of records are no runs."""
 MAX_DEPTH = 64
 MAX_FILES = 20_000
 MAX_BYTES = 2 * 2**30
@@ -21,15 +23,23 @@ def below(folder: Path) -> list[Path]:
 
 
 def files_below(folder: Path, name: str) -> Iterator[Path]:
-    """The plain files of this name at or below ``folder``, sorted."""
+    """The plain files of this name at or below ``folder``, sorted; not those in sites below."""
     return (
-        path for path in below(folder) if path.name == name and stat.S_ISREG(_state(path).st_mode)
+        path
+        for path in _outside_sites(folder)
+        if path.name == name and stat.S_ISREG(_state(path).st_mode)
     )
 
 
 def folders_below(folder: Path) -> Iterator[Path]:
-    """The folders below ``folder``, sorted."""
-    return (path for path in below(folder) if stat.S_ISDIR(_state(path).st_mode))
+    """The folders below ``folder``, sorted; not those in sites."""
+    return (path for path in _outside_sites(folder) if stat.S_ISDIR(_state(path).st_mode))
+
+
+def _outside_sites(folder: Path) -> Iterator[Path]:
+    found = below(folder)
+    sites = {path.parent for path in found if path.name == SITE_MARK} - {folder}
+    return (path for path in found if not sites or sites.isdisjoint((path, *path.parents)))
 
 
 def refuse_large(folder: Path) -> None:

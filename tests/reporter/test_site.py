@@ -15,12 +15,13 @@ import pytest
 
 from reporter.pages.entry_page import EntryEvidence, entry_page
 from reporter.pages.shared import Page
-from reporter.site import MARK, build
+from reporter.site import build
 from suite.bundle.layout import WITHDRAWN as WITHDRAWAL
 from suite.bundle.log import MAX_LOG_BYTES
 from suite.compliance.registry import all_rules
 from suite.errors import SuiteError
 from suite.files.paths import HOME_VARIABLE, repository_root
+from suite.files.tree import SITE_MARK
 from tests.builders import Scenario, make_bundle, run_id
 from tests.open_round import SLUG
 from tests.reporter.conftest import SCENARIOS
@@ -294,6 +295,8 @@ def test_an_old_site_is_replaced_only_with_force(runs: Path, tmp_path: Path) -> 
     build([runs], tmp_path / "site")
     with pytest.raises(SuiteError, match="--force"):
         build([runs], tmp_path / "site")
+    with pytest.raises(SuiteError, match="nope does not exist"):
+        build([tmp_path / "nope"], tmp_path / "site")
     build([runs / "lenet-pytorch-1"], tmp_path / "site", force=True)
     assert len(list((tmp_path / "site" / "runs").iterdir())) == 1
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".site")]
@@ -321,7 +324,7 @@ def test_unchanged_files_are_not_written_again(runs: Path, tmp_path: Path) -> No
         path for path in touched if "/runs/" in path and f"/runs/{run_id('new')}/" not in path
     }
     assert not {path for path in touched if "closed-mnist" in path}
-    assert "site/index.html" in touched and f"site/{MARK}" in touched
+    assert "site/index.html" in touched and f"site/{SITE_MARK}" in touched
 
 
 @pytest.mark.proof

@@ -12,8 +12,9 @@ import pytest
 import reporter
 from reporter.data import bundle_rows, cache
 from reporter.data.cache import digest_of_bundle
-from reporter.site import MARK, build
+from reporter.site import build
 from suite.files.paths import HOME_VARIABLE
+from suite.files.tree import SITE_MARK
 from tests.builders import run_id
 from tests.reporter.test_site import files
 
@@ -154,9 +155,9 @@ def test_the_page_of_a_bundle_that_changed_while_read_is_rendered_again(
     with monkeypatch.context() as patch:
         patch.setattr(loading, "read_rows", meddle)
         site = build([given], tmp_path / "site").parent
-    assert set(json.loads((site / MARK).read_text())["runs"].values()) == {None}
+    assert set(json.loads((site / SITE_MARK).read_text())["runs"].values()) == {None}
     build([given], site, force=True)
-    assert None not in json.loads((site / MARK).read_text())["runs"].values()
+    assert None not in json.loads((site / SITE_MARK).read_text())["runs"].values()
     assert (
         "does not comply" in (site / "runs" / run_id("lenet-pytorch-1") / "index.html").read_text()
     )

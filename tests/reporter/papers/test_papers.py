@@ -33,7 +33,7 @@ from reporter.figures.model import (
 from reporter.figures.scales import doubling, fitting_closely
 from reporter.papers.captions import caption_of
 from reporter.papers.make import draw, make, preset_of
-from reporter.papers.presets import PRESETS, Preset
+from reporter.papers.presets import PLAIN, PRESETS, Preset
 from reporter.papers.render import paint, render
 from reporter.papers.short_labels import with_short_labels
 from reporter.papers.style import COLOURS, FORMATS, Look, font_of, length_in
@@ -369,6 +369,10 @@ def test_lengths_and_fonts_are_read() -> None:
 
 
 def test_an_unknown_figure_or_font_is_one_sentence(paper_runs: Path) -> None:
+    assert preset_of("frameworks").name == "pi-1d"
+    assert set(PLAIN.values()) <= {preset.name for preset in PRESETS}
+    with pytest.raises(SuiteError, match="did you mean 'stalls'"):
+        preset_of("stall")
     with pytest.raises(SuiteError, match="did you mean 'jetson-2a'"):
         make("jetson2a", [paper_runs], Look(), "pdf")
     with pytest.raises(SuiteError, match="There is no font 'No Such Font'"):

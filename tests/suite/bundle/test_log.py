@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from suite.bundle.log import read_log
-from suite.cli.watching import EpochEstimate
 from suite.execution.training import LogFollower
 
 EVENT = {
@@ -69,19 +68,6 @@ def test_a_follower_sees_each_whole_line_once(tmp_path: Path) -> None:
         stream.flush()
         assert [(event.value, event.line) for event in follower.new_events()] == [(2, 2)]
     assert follower.new_events() == []
-
-
-def test_the_estimate_is_the_mean_of_the_epochs_so_far(tmp_path: Path) -> None:
-    estimate = EpochEstimate(epochs=5)
-    texts = [
-        line(key="run_start", metadata={"mono_ns": 0}),
-        line(key="epoch_stop", metadata={"mono_ns": 4 * 10**9, "epoch_num": 1}),
-        line(key="eval_stop", metadata={"mono_ns": 6 * 10**9, "epoch_num": 1}),
-    ]
-    assert estimate.left_s() is None
-    for event in read_log(log_of(tmp_path, *texts)).events:
-        estimate.event(event)
-    assert estimate.left_s() == pytest.approx(24)
 
 
 def test_a_name_twice_and_a_number_that_json_lacks_are_problems(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import errno
 import inspect
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,8 +14,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from suite.cli.app import app, commands, examples, load_command, main
+from suite.cli.app import _again, app, commands, examples, listed_commands, load_command, main
 from suite.cli.options import with_options
+from suite.cli.panels import MANY, PANELS
 from suite.files.paths import repository_root
 from tests.conftest import Run
 from tests.every_case import some
@@ -67,9 +69,31 @@ def test_the_help_of_a_command_ends_with_an_example_that_can_be_typed_and_its_ex
     command.make_context(path, words[len(names) :])
 
 
-def test_every_command_is_listed() -> None:
+def test_every_command_is_listed_in_the_panel_of_its_stage() -> None:
     shown = CliRunner().invoke(app, ["--help"]).output
-    assert all(f" {name} " in shown for name in commands())
+    stages = {title: text.split() for title, text in re.findall(r"╭─ ([^─]+) ─(.*?)╰", shown, re.S)}
+    assert list(stages) == [
+        *("Options", "Start", "Train", "Understand", "Submit", "Boards", "Studies")
+    ]
+    assert all(name in stages[each.panel] for name, (_, each) in listed_commands().items())
+
+
+def test_suite_alone_prints_the_five_commands_that_a_person_begins_with() -> None:
+    answer = CliRunner().invoke(app, [])
+    typed = [line.split("   ")[0] for line in answer.output.splitlines() if line.startswith("  ")]
+    assert answer.exit_code == 0 and len(typed) == 5 and "suite --help" in answer.output
+    for program, *words in map(str.split, typed):
+        path = next(path for path in (" ".join(words[:2]), words[0]) if path in LEAVES)
+        LEAVES[path].make_context(path, words[len(path.split()) :])
+        assert program == "suite"
+
+
+@pytest.mark.parametrize("path", ["run", "sweep", "nonce lock"])
+def test_many_options_are_in_panels_in_the_order_of_a_persons_work(path: str) -> None:
+    panels = [each.rich_help_panel for each in LEAVES[path].params if hasattr(each, "opts")]
+    options = [each for each in panels if each is not None]
+    assert len(options) >= MANY and len(options) >= len(panels) - 1  # an argument has none
+    assert list(dict.fromkeys(options)) == [each for each in PANELS if each in options]
 
 
 def test_a_path_that_this_user_may_not_open_is_a_sentence(
@@ -204,6 +228,36 @@ def test_a_trace_of_a_logger_that_is_not_there_is_named_once(suite: Run, good_bu
         2,
         "error: /nowhere.csv cannot be read: No such file or directory.\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("typed", "again"),
+    [
+        (
+            "run --division=open --output=o --seed 3",
+            "run again: suite run --division open --output o-2 --seed 3",
+        ),
+        (
+            "run --division closed --output o --keep-states",
+            "run again: suite run --division closed --output o-2 --keep-states",
+        ),
+        (
+            "run --division open --output o --keep-states",
+            "continue: suite run --division open --output o-2 --keep-states --resume o",
+        ),
+        (
+            "run --division open --output o-2 --keep-states --resume o",
+            "continue: suite run --division open --output o-2-2 --keep-states --resume o-2",
+        ),
+        ("sweep --vary a=1 --output o", "run again: suite sweep --vary a=1 --output o"),
+    ],
+)
+def test_what_is_typed_after_ctrl_c_works(
+    typed: str, again: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder of the interrupted run is taken; its states are there to go on from."""
+    monkeypatch.chdir(tmp_path)
+    assert _again(typed.split()) == again
 
 
 def test_ctrl_c_before_a_command_begins_is_a_sentence(

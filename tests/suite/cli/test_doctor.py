@@ -39,10 +39,11 @@ def test_every_meter_is_listed_with_the_rest_of_what_a_run_needs(run: Any) -> No
     }
 
 
-def test_without_a_terminal_each_thing_is_a_line_with_tabs(run: Any) -> None:
-    result = run()
-    assert result.exit_code == 0
-    assert all(line.count("\t") == 3 for line in result.output.splitlines())
+def test_meters_that_are_not_here_are_one_line_unless_all_are_asked_for(run: Any) -> None:
+    short, whole = run().output, run("--all").output
+    assert " meters " in short and "suite doctor --all" in short
+    assert len(short.splitlines()) + 5 < len(whole.splitlines())
+    assert all(f"meter: {meter.name}" in whole for meter in meter_classes())
 
 
 def test_on_a_bare_machine_every_missing_source_has_a_reason_and_a_remedy(tmp_path: Path) -> None:

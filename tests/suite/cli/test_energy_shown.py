@@ -1,5 +1,5 @@
-"""What `suite run` prints of energies: the interval, why there is none, and the totals that do not
-count."""
+"""What `suite run` prints of a run: one sentence, its times, and of energies the interval, why
+there is none, and the totals that do not count."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from suite.cli.results import show_result
+from suite.bundle.reader import Bundle
+from suite.cli.durations import duration
+from suite.cli.results import ending_of, show_result
 
 
 def show(path: Path, low: float | None, energies: list[dict[str, object]]) -> None:
@@ -53,10 +55,69 @@ def test_an_energy_is_shown_with_its_interval_and_the_totals_beside_it(
     }
     show(good_bundle, 190.0, [counts, other, silent])
     printed = capsys.readouterr().out
-    assert "200 J (95 %: 190 to 210 J)" in printed
-    assert "cross-check        tegrastats, VDD_IN (module): 206 J (+3.0%)" in printed
-    assert "cross-check        jtop, VDD_IN (module): unknown: 2 plausible readings" in printed
+    assert "Energy: 200 J (95 %: 190 to 210)." in printed
+    assert "cross-check                    tegrastats, VDD_IN (module): 206 J (+3.0%)" in printed
+    assert (
+        "cross-check                    jtop, VDD_IN (module): unknown: 2 plausible readings"
+        in printed
+    )
     assert "ina3221" not in printed
+
+
+def summarise(path: Path, **figures: dict[str, object]) -> None:
+    """Change figures of a bundle's summary."""
+    summary = json.loads((path / "summary.json").read_text())
+    for name, change in figures.items():
+        summary["figures"][name] |= change
+    (path / "summary.json").write_text(json.dumps(summary))
+
+
+def test_a_run_ends_with_a_sentence_and_units_that_people_read(
+    good_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    summarise(
+        good_bundle,
+        best_accuracy={"value": 0.9749},
+        time_to_target_s={"value": 637.2, "reason": None},
+        energy_j={"value": None, "reason": "no power sensor was read"},
+        compute_s={"value": None, "reason": "asynchronous"},
+        fetch_stall_s={"value": None, "reason": "asynchronous"},
+        time_to_epoch_s={"value": 310.0, "spread": 2.0, "reason": None},
+    )
+    show_result(SimpleNamespace(path=good_bundle, status="finished"), json=False)  # type: ignore[arg-type]
+    sentence, _, *rows = capsys.readouterr().out.splitlines()
+    assert sentence == (
+        "97.49 % after 3 epochs, in 10 min 37 s: target reached."
+        " Energy unknown: no power sensor was read."
+    )
+    assert "an epoch                       5.17 min ± 0.03" in rows
+    assert [row for row in rows if "asynchronous" in row] == [
+        "unknown: of an epoch: waiting for data, computing: asynchronous"
+    ]
+
+
+def test_a_run_that_missed_its_target_or_was_never_evaluated_says_so(good_bundle: Path) -> None:
+    missed = {"value": None, "reason": "the target was not reached"}
+    summarise(good_bundle, time_to_target_s=missed, gross_time_s={"value": 2.14, "reason": None})
+    said = ending_of(Bundle(good_bundle))
+    assert "after 3 epochs, in 2.1 s: the target was not reached (99 %)." in said
+    summarise(good_bundle, best_accuracy={"value": None, "reason": "no evaluation"})
+    assert "3 epochs, in 2.1 s; accuracy unknown: no evaluation." in ending_of(Bundle(good_bundle))
+
+
+@pytest.mark.parametrize(
+    ("time_s", "said"),
+    [
+        (2.54, "2.5 s"),
+        (9.97, "10 s"),
+        (59.96, "1 min"),
+        (637.2, "10 min 37 s"),
+        (7199, "2 h"),
+        (9e4, "1 d 1 h"),
+    ],
+)
+def test_a_duration_is_said_as_people_say_it(time_s: float, said: str) -> None:
+    assert duration(time_s) == said
 
 
 def test_an_energy_read_on_a_fixed_clock_says_why_it_has_no_interval(

@@ -1,6 +1,7 @@
 """Folders that are given to the checker: leftovers of bundles, withdrawn runs, stall analyses."""
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from suite.bundle.layout import WITHDRAWN
 from suite.compliance.paths import check_paths
 from suite.errors import SuiteError
+from suite.files.tree import SITE_MARK
 from tests.every_case import some
 from tests.good_submissions import good_submission
 
@@ -96,3 +98,12 @@ def test_a_checker_without_memory_could_not_judge(
         "cannot be read for lack of memory (malloc of size 210048 failed); end other programs"
         in sentence
     )
+
+
+def test_copies_in_a_site_are_no_runs(good_bundle: Path) -> None:
+    """A site that `suite report` made shows parts of a run's records."""
+    page = good_bundle.parent / "site" / "runs" / "1"
+    page.mkdir(parents=True)
+    shutil.copy(good_bundle / "run.json", page)
+    (good_bundle.parent / "site" / SITE_MARK).write_text("{}")
+    assert [each.path for each in check_paths([good_bundle.parent]).bundles] == [good_bundle]

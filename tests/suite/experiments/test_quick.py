@@ -151,6 +151,29 @@ def test_a_second_trial_where_it_costs_little_because_first_steps_are_slow(
 def test_the_time_of_all_workloads_is_a_duration(suite: Run) -> None:
     answer = suite.refused("quick lenet --within 'ten minutes'")
     assert "--within 'ten minutes' is not a duration" in answer.stderr
+    answer = suite.refused("quick lenet --within 8")
+    assert "write its unit: 8h for hours, 8m for minutes, 8s for seconds." in answer.stderr
+
+
+def test_one_projected_workload_is_enough_and_missing_data_are_a_note(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def resolve(options: RunOptions, *_: object, **__: object) -> RunRequest:
+        if options.workload != "lenet":
+            raise SuiteError(f"There are no pictures for {options.workload}.")
+        return request(tmp_path)
+
+    found = quick.QuickLook("lenet", tmp_path, 3, 1.0, 3.0, None, "it was reached", 10)
+    monkeypatch.setattr(api, "resolve", resolve)
+    monkeypatch.setattr("suite.cli.quick.look", lambda *_: found)
+    quick_command(["lenet", "vgg11"])
+    shown = capsys.readouterr()
+    assert "3 s to the target" in shown.out and "left out: vgg11: There are no" in shown.err
+    quick_command(["lenet", "vgg11"], within="8m", dry_run=True)
+    assert (
+        capsys.readouterr().out
+        == "lenet: at most 8 min; up to 4 epochs of 469 steps; its data set is not prepared\n"
+    )
 
 
 def test_a_workload_whose_data_are_missing_is_said_and_the_others_are_tried(suite: Run) -> None:

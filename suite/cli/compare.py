@@ -1,0 +1,194 @@
+"""`suite compare A B …`: figures of runs side by side, their ratios, and what differs."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reporter.data.quantities import quantity
+from suite import api
+from suite.cli.json_output import print_json
+from suite.cli.options import Json
+from suite.errors import SuiteError
+
+if TYPE_CHECKING:
+    from reporter.data.frames import Frames
+
+FIGURES = {
+    "time_to_target_s": "time to target",
+    "time_to_epoch_s": "an epoch",
+    "fetch_stall_s": "of it: waiting for data",
+    "compute_s": "computing",
+    "communication_s": "communicating",
+    "energy_j": "energy",
+    "best_accuracy": "best accuracy",
+    "peak_memory_bytes": "peak memory",
+}
+SAME = ("workload", "data", "model_trained")
+"""Where these differ, times have no ratio; nor have they between frameworks on two accelerators."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A figure of ``group`` over that of ``base``: means of their runs. ``low`` and ``high`` bound
+    the ratio's 95 % interval, ``differs`` where it does not hold 1; what is None is so for the
+    ``reason``."""
+
+    figure: str
+    unit: str
+    base: str
+    group: str
+    base_value: float | None
+    value: float | None
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    differs: bool | None = None
+    reason: str | None = None
+
+
+def compare(
+    paths: Annotated[
+        list[Path], typer.Argument(help="Runs, or folders with the runs of a configuration each.")
+    ],
+    json: Json = False,
+) -> None:
+    """Compare runs with the first: ratios with intervals and verdicts, and what differs."""
+    if len(paths) < 2:
+        raise SuiteError(
+            f"One path ({paths[0]}) has nothing to be compared with; give two runs or more, or"
+            " folders with the runs of a configuration each."
+        )
+    groups = {str(path): _loaded(path) for path in paths}
+    base, *others = groups
+    differences = _differences(groups)
+    rows = [
+        _compared(figure, (base, groups[base]), (name, groups[name]), differences)
+        for name in others
+        for figure in FIGURES
+    ]
+    if json:
+        runs = {name: len(frames.runs) for name, frames in groups.items()}
+        compared = [asdict(row) for row in rows]
+        print_json("compare", {"runs": runs, "differences": differences, "compared": compared})
+    else:
+        print("\n".join(_lines(groups, differences, rows)))
+
+
+def _loaded(path: Path) -> "Frames":
+    frames = api.load([path])
+    if not len(frames.runs):
+        raise SuiteError(
+            f"{path} has no run that can be read: {frames.broken['reason'].iloc[0]}"
+            if len(frames.broken)
+            else f"{path} has no finished run; close it with `suite finish`."
+        )
+    return frames
+
+
+def _differences(groups: "dict[str, Frames]") -> dict[str, list[str]]:
+    """The properties of entries that are not the same in all groups, with their values."""
+    from reporter.data.frames import IDENTITY  # start-up: pandas
+
+    found = {}
+    for name in IDENTITY:
+        values = [
+            " or ".join(sorted({"none" if _is_none(each) else str(each) for each in of.runs[name]}))
+            for of in groups.values()
+        ]
+        if len(set(values)) > 1:
+            found[name] = values
+    return found
+
+
+def _is_none(value: object) -> bool:
+    return value is None or value != value  # NaN
+
+
+def _compared(
+    figure: str,
+    base: "tuple[str, Frames]",
+    group: "tuple[str, Frames]",
+    differences: dict[str, list[str]],
+) -> Compared:
+    from suite.catalog.scoring import load_scoring  # start-up: SciPy
+    from suite.metrics.comparisons import measured, ratio  # likewise
+
+    scoring = load_scoring()
+    (ours, unit, by, why), (others, _, of_other, why_not) = (
+        _values(frames, figure) for _, frames in (group, base)
+    )
+    means = [sum(each) / len(each) if each else None for each in (others, ours)]
+    row = Compared(figure, unit, base[0], group[0], means[0], means[1])
+    reason = why or why_not or _incomparable(differences)
+    if reason is None and by != of_other:
+        reason = "energies of different instruments or coverages do not compare"
+    if reason is None and min(*ours, *others) <= 0:
+        reason = "a run has the value 0, and ratios need positive values"
+    if reason is not None or means[0] is None or means[1] is None:
+        return Compared(**{**asdict(row), "reason": reason})
+    fewest = min(len(ours), len(others))
+    if fewest < scoring.min_runs:
+        few = f"{fewest} of the {scoring.min_runs} runs that an interval needs"
+        return Compared(**{**asdict(row), "ratio": means[1] / means[0], "reason": few})
+    one, other = (measured(values, scoring.noise_floor**2) for values in (ours, others))
+    found = ratio(one, other, scoring.level, scoring.epochs_level)
+    return Compared(**{**asdict(row), **asdict(found), "differs": found.is_different})
+
+
+def _values(frames: "Frames", figure: str) -> tuple[list[float], str, set[Any], str | None]:
+    """A figure of the runs, its unit, what measured it (of an energy), and why it is unknown."""
+    rows = frames.figures[frames.figures["figure"] == figure]
+    unknown = rows[rows["value"].isna()]
+    if not len(rows) or len(unknown):
+        return [], "", set(), unknown["reason"].iloc[0] if len(unknown) else "no run has it"
+    by = set(zip(rows["source"], rows["covers"], strict=True)) if figure == "energy_j" else set()
+    return list(map(float, rows["value"])), str(rows["unit"].iloc[0]), by, None
+
+
+def _incomparable(differences: dict[str, list[str]]) -> str | None:
+    for name in SAME:
+        if name in differences:
+            return f"another {name.replace('_', ' ')}"
+    if "framework" in differences and "accelerator" in differences:
+        return "frameworks on different accelerators"
+    return None
+
+
+def _lines(
+    groups: "dict[str, Frames]", differences: dict[str, list[str]], rows: Sequence[Compared]
+) -> Iterator[str]:
+    """For a person: the groups, what differs, and a table for each comparison; a reason that
+    several figures share is said once."""
+    from reporter.data.words import property_name  # start-up: pandas
+
+    for name, frames in groups.items():
+        others = (frames.runs["state"] != "accepted").sum()
+        refused = f", {others} of them not accepted (`suite check` says why)" if others else ""
+        yield f"{name}: {len(frames.runs)} run{'' if len(frames.runs) == 1 else 's'}{refused}"
+    for name, values in differences.items():
+        yield f"differs: {property_name(name)}: {' | '.join(values)}"
+    for group in list(groups)[1:]:
+        yield f"\n{group} / {rows[0].base}"
+        reasons: dict[str, list[str]] = {}
+        for row in (each for each in rows if each.group == group):
+            if row.reason is not None:
+                reasons.setdefault(row.reason, []).append(FIGURES[row.figure])
+            if row.base_value is not None and row.value is not None:
+                yield _line(row)
+        for reason, names in reasons.items():
+            yield f"  no verdict: {', '.join(names)}: {reason}"
+
+
+def _line(row: Compared) -> str:
+    unit, size = {"ratio": ("", 1), "B": ("MiB", 2**20)}.get(row.unit, (row.unit, 1))
+    means = (quantity((each or 0.0) / size, unit)[0] for each in (row.value, row.base_value))
+    said = f"  {FIGURES[row.figure]:24} {' / '.join(means):28}"
+    if row.ratio is not None:
+        said += f" = {row.ratio:.3f}"
+    if row.differs is not None:
+        verdict = "differs" if row.differs else "no significant difference"
+        said += f", 95 %: {row.low:.3f} to {row.high:.3f}: {verdict}"
+    return said.rstrip()

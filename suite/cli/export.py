@@ -1,0 +1,117 @@
+"""`suite export PATH… --output FILE`."""
+
+import json as json_format
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from suite import api
+from suite.bundle.manifest import refuse_inside_run
+from suite.cli.json_output import print_json
+from suite.cli.options import Json, Runs
+from suite.errors import SuiteError
+
+if TYPE_CHECKING:
+    import pandas
+
+    from reporter.data.frames import Frames
+
+TABLES = ("runs", "figures", "epochs", "entries")
+FORMATS = (".csv", ".parquet", ".json")
+
+
+def export(
+    paths: Runs,
+    output: Annotated[
+        Path,
+        typer.Option(
+            help=(
+                f"File ({', '.join(FORMATS)}), or a folder for TensorBoard's event files (a name"
+                " without an ending)."
+            )
+        ),
+    ],
+    table: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join(TABLES),
+            help="runs: one row for each run, with its settings and figures; the others: long.",
+        ),
+    ] = "runs",
+    json: Json = False,
+) -> None:
+    """Write the figures of runs as CSV, Parquet or JSON, or as TensorBoard's event files."""
+    if table not in TABLES:
+        raise SuiteError(f"--table {table!r} is unknown; choose {', '.join(TABLES)}.")
+    if output.suffix not in (*FORMATS, ""):
+        raise SuiteError(f"{output} ends with none of {', '.join(FORMATS)}; choose one of them.")
+    refuse_inside_run(output)
+    frames = api.load(paths)
+    frame = _wide(frames) if table == "runs" else getattr(frames, table)
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        if output.suffix:
+            _write(frame, output)
+        else:
+            _write_events(frames, output)
+    except OSError as error:
+        raise SuiteError(
+            f"{output} cannot be written: {error.strerror or error}; choose another --output."
+        ) from error
+    if json:
+        print_json("export", {"path": output, "table": table, "rows": len(frame)})
+    else:
+        what = f"{len(frame)} rows of {table}" if output.suffix else f"{len(frames.runs)} runs"
+        print(f"{output} has {what}")
+
+
+def _wide(frames: "Frames") -> "pandas.DataFrame":
+    """The runs with a column for each figure; what is unknown is empty (`--table figures` has the
+    reasons)."""
+    wide = frames.figures.pivot(index="run_id", columns="figure", values="value")
+    return frames.runs.merge(wide, how="left", left_on="run_id", right_index=True)
+
+
+def _write(frame: "pandas.DataFrame", output: Path) -> None:
+    if output.suffix == ".csv":
+        frame.to_csv(output, index=False, lineterminator="\n")
+    elif output.suffix == ".parquet":
+        frame.to_parquet(output, index=False)
+    else:
+        rows = [
+            {str(key): _plain(value) for key, value in row.items()}
+            for row in frame.to_dict("records")
+        ]
+        output.write_text(json_format.dumps(rows, indent=1) + "\n", encoding="utf-8")
+
+
+def _plain(value: Any) -> Any:
+    """A value of a frame for JSON: null where it is unknown."""
+    if value is None or value != value:
+        return None
+    return value if isinstance(value, str | bool | int | float) else str(value)
+
+
+def _write_events(frames: "Frames", folder: Path) -> None:
+    """A folder for each run, with the scalars of its epochs, as TensorBoard reads them."""
+    # an extra
+    from tensorboard.compat.proto.event_pb2 import Event
+    from tensorboard.compat.proto.summary_pb2 import Summary
+    from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
+    for run in frames.runs.to_dict("records"):
+        writer = EventFileWriter(str(folder / str(run["run_id"])))
+        epochs = frames.epochs[frames.epochs["run_id"] == run["run_id"]]
+        for row in epochs.drop(columns="run_id").to_dict("records"):
+            known = {str(name): value for name, value in row.items() if value == value}
+            scalars = [
+                Summary.Value(tag=name, simple_value=float(value))
+                for name, value in known.items()
+                if name != "epoch" and isinstance(value, int | float)
+            ]
+            at_s = run["started_time_ms"] / 1000
+            writer.add_event(
+                Event(wall_time=at_s, step=int(row["epoch"]), summary=Summary(value=scalars))
+            )
+        writer.close()

@@ -1,0 +1,147 @@
+"""`suite night`: plans what fits into a night, trains it, and draws the page."""
+
+import os
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from suite import api
+from suite.api import Accelerator, Division, RunOptions
+from suite.bundle.reader import Bundle
+from suite.cli.completion import workload_names
+from suite.cli.durations import duration, seconds
+from suite.cli.json_output import print_json
+from suite.cli.options import DIVISION_HELP, FrameworkName, Json, WhereTrained
+from suite.cli.quick import EPOCHS, chosen_workloads, resolved, show_plan
+from suite.cli.results import ending_of
+from suite.cli.watching import watcher
+from suite.errors import Reported, SuiteError
+from suite.experiments import night as nights
+from suite.experiments.quick import look_within
+from suite.files.typed import typed
+
+KEPT_BY = ("TMUX", "STY", "INVOCATION_ID")
+"""Variables of tmux, screen and systemd, which keep a command when its terminal is closed."""
+
+
+def night(
+    workloads: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[WORKLOAD]…",
+            autocompletion=workload_names,
+            help="Workloads (default: every closed workload of this device).",
+        ),
+    ] = None,
+    within: Annotated[str, typer.Option(metavar="TIME", help="Time for all of it.")] = "8h",
+    division: Annotated[
+        Division, typer.Option(help=f"Division: {DIVISION_HELP}")
+    ] = Division.CLOSED,
+    framework: FrameworkName = "pytorch",
+    accelerator: WhereTrained = Accelerator.AUTO,
+    output: Annotated[Path, typer.Option(help="Folder of plan, runs and site.")] = Path("night"),
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would be looked at, and stop.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Plan what fits into a night, run it with three seeds, draw the page. Resumable: rerun the
+    same command to continue. Exit code: 0 every planned run is made, 2 one could not be."""
+    limit_s = seconds(within, "--within")
+    settings = RunOptions(division, "auto", "", framework, accelerator=accelerator, timing=None)
+    options = {"division": division.value, "framework": framework, "workloads": workloads or []}
+    begun = nights.saved(output)
+    if begun is not None and begun[0] != options:
+        raise SuiteError(
+            f"{output} has the night of {begun[0]}, and this one has {options}; choose another"
+            " --output, or type the same command to continue."
+        )
+    if dry_run:
+        chosen = chosen_workloads(workloads, EPOCHS)
+        options_of = [replace(settings, workload=each) for each in chosen]
+        requests, _ = resolved(options_of, None, to_show=True)
+        show_plan(requests, EPOCHS, time.monotonic() + limit_s * nights.LOOK_SHARE, json)
+        return
+    _say_what_keeps_it()
+    planned = _planned(settings, options, limit_s, output) if begun is None else begun[1]
+    problems = _make_runs(settings, planned, output)
+    made = [run for *_, run in nights.runs_of(output, planned) if Bundle(run).is_sealed]
+    index = api.report(made, output / nights.SITE, force=True) if made else None
+    if json:
+        sentences = {str(run): ending_of(Bundle(run)) for run in made}
+        print_json("night", {"index": index, "runs": sentences, "planned": planned})
+    else:
+        for run in made:
+            print(f"{run}: {ending_of(Bundle(run))}")
+        print(f"The page of the night is {index}" if index else "No run was made.")
+    if problems or not made:
+        raise Reported("\n".join(problems or ["Nothing fits; give more time with --within."]))
+
+
+def _say_what_keeps_it() -> None:
+    """Before the night: how the command survives a closed terminal."""
+    if sys.stdin.isatty() and not any(name in os.environ for name in KEPT_BY):
+        command = typed("suite", *sys.argv[1:])
+        print(
+            "A closed terminal ends this, and the same command continues it. What goes on without"
+            f" you:\n  tmux new -d '{command}'\n  systemd-run --user --same-dir --unit night"
+            f" {command}    # first, once: loginctl enable-linger",
+            file=sys.stderr,
+        )
+
+
+def _planned(
+    settings: RunOptions, options: dict[str, Any], limit_s: float, output: Path
+) -> tuple[nights.Planned, ...]:
+    """The plan, from a short look at each workload, and kept."""
+    ends_s = time.monotonic() + limit_s
+    chosen = chosen_workloads(options["workloads"], EPOCHS)
+    of_looks = replace(settings, division=Division.OPEN)
+    requests, problems = resolved(
+        [replace(of_looks, workload=each) for each in chosen], output / nights.LOOKS
+    )
+    if not requests:
+        raise Reported("\n".join(problems))
+    looks = []
+    for request in requests:
+        with watcher() as progress:
+            looks.append(
+                look_within(
+                    request,
+                    EPOCHS,
+                    limit_s * nights.LOOK_SHARE / len(requests),
+                    lambda one, progress=progress: api.run(one, force=True, progress=progress).path,  # type: ignore[misc]
+                )
+            )
+    planned = nights.plan(looks, ends_s - time.monotonic())
+    output.mkdir(parents=True, exist_ok=True)
+    nights.save(output, options, planned)
+    for each in planned:
+        said = (
+            f"{len(nights.SEEDS)} runs of about {duration(each.run_s or 0.0)}"
+            if each.is_made
+            else f"left out: {each.reason}"
+        )
+        print(f"{each.workload}: {said}", file=sys.stderr)
+    return planned
+
+
+def _make_runs(
+    settings: RunOptions, planned: tuple[nights.Planned, ...], output: Path
+) -> list[str]:
+    """Make every run that is not there; returns what went wrong: the other runs are made."""
+    problems = []
+    for workload, seed, run in nights.runs_of(output, planned):
+        try:
+            if not nights.is_made(run):
+                request = api.resolve(replace(settings, workload=workload, seed=seed), run)
+                with watcher() as progress:
+                    api.run(request, force=True, progress=progress)
+        except SuiteError as error:
+            problems.append(f"{run}: {error}")
+            print(f"not made: {problems[-1]}", file=sys.stderr)
+    return problems

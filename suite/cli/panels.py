@@ -1,0 +1,41 @@
+"""The panels that the help of a command with many options shows them in."""
+
+from typing import Any
+
+MANY = 20
+PANELS = {
+    "What": (
+        *("study", "vary", "file", "values", "workload", "division", "framework", "implementation"),
+        *("data", "seed", "seeds", "nonce", "run_number", "repetitions", "random", "order"),
+        *("epochs", "steps", "batch_size", "learning_rate", "stall_analysis", "resume"),
+    ),
+    "Where": (
+        *("device", "accelerator", "threads", "workers", "prefetch", "memory_budget", "spill"),
+        *("isolation", "boards", "size"),
+    ),
+    "Arithmetic": ("precision", "normalisation", "accumulate", "wire"),
+    "Several nodes": (
+        *("hostfile", "nodes", "ranks_per_node", "weak", "collective", "launch_agent", "silence"),
+    ),
+    "Measuring": (
+        *("meters", "baseload", "timing", "power_pulse", "needs_power", "cool_to", "allow_busy"),
+    ),
+    "Evidence": ("org", "witness", "keep_states", "no_identity", "allow_invalid"),
+    "Output": ("output", "force", "dry_run", "verbose", "json"),
+}
+_PLACES = {
+    name: (place, panel)
+    for place, (panel, name) in enumerate(
+        (panel, name) for panel, names in PANELS.items() for name in names
+    )
+}
+
+
+def in_panels(command: Any) -> None:
+    """Sort the options of a command that has MANY into the panels; arguments stay before them."""
+    if len(command.params) < MANY:
+        return
+    command.params.sort(key=lambda each: _PLACES.get(each.name, (-1, ""))[0])
+    for each in command.params:
+        if each.name in _PLACES:
+            each.rich_help_panel = _PLACES[each.name][1]

@@ -1,0 +1,84 @@
+"""One night on one board: which workloads fit into the hours, and three runs of each."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from suite.bundle.layout import RUN
+from suite.bundle.reader import Bundle
+from suite.execution.finish import finish
+from suite.experiments.quick import QuickLook
+from suite.files.json_file import read_json, write_json
+
+SEEDS = (1, 2, 3)
+LOOK_SHARE = 0.1
+"""Of the time: what first looks may take."""
+RECORD, LOOKS, RUNS, SITE = "night.json", "looks", "runs", "site"
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A workload of the night: the time that one run of it takes by its first look, s (None: not
+    known), and whether its runs are made; ``reason`` says why not."""
+
+    workload: str
+    run_s: float | None
+    is_made: bool
+    reason: str | None = None
+
+
+def plan(looks: Sequence[QuickLook], left_s: float) -> tuple[Planned, ...]:
+    """The cheapest workloads first, as many as have time for a run with every seed."""
+    costs = {look.workload: _run_s(look) for look in looks}
+    planned = []
+    for name, run_s in sorted(costs.items(), key=lambda each: (each[1] is None, each[1] or 0.0)):
+        if run_s is None:
+            planned.append(Planned(name, None, False, "its first look did not say what it takes"))
+        elif len(SEEDS) * run_s > left_s:
+            hours = len(SEEDS) * run_s / 3600
+            reason = f"{len(SEEDS)} runs take {hours:.1f} h, and {left_s / 3600:.1f} h are left"
+            planned.append(Planned(name, run_s, False, reason))
+        else:
+            left_s -= len(SEEDS) * run_s
+            planned.append(Planned(name, run_s, True))
+    return tuple(planned)
+
+
+def _run_s(look: QuickLook) -> float | None:
+    """What a run to the target takes; all its epochs where nothing projects it."""
+    if look.reached_s is not None:
+        return look.reached_s
+    if look.projection is not None:
+        return look.projection.time_s.value
+    epoch_s = look.estimate.epoch_s.value if look.estimate is not None else look.epoch_s
+    return None if epoch_s is None else epoch_s * look.most_epochs
+
+
+def save(folder: Path, settings: dict[str, Any], planned: Sequence[Planned]) -> None:
+    """Keep the plan, which the same command continues after a power cut."""
+    write_json(folder / RECORD, {**settings, "planned": [asdict(each) for each in planned]})
+
+
+def saved(folder: Path) -> tuple[dict[str, Any], tuple[Planned, ...]] | None:
+    """The settings and the plan of a night that was begun in this folder; None: there is none."""
+    if not (folder / RECORD).is_file():
+        return None
+    record = read_json(folder / RECORD)
+    return record, tuple(Planned(**each) for each in record.pop("planned"))
+
+
+def runs_of(folder: Path, planned: Sequence[Planned]) -> Iterator[tuple[str, int, Path]]:
+    """Workload, seed and directory of every run: each workload once before one has its second, so
+    that the runs of a workload lie hours apart."""
+    for seed in SEEDS:
+        for each in planned:
+            if each.is_made:
+                yield each.workload, seed, folder / RUNS / each.workload / f"seed-{seed}"
+
+
+def is_made(run: Path) -> bool:
+    """Whether the run was finished before; one that was cut off after its training is closed."""
+    if (run / RUN).is_file() and not Bundle(run).is_sealed:
+        finish(run)
+    return Bundle(run).is_sealed and Bundle(run).run().status == "finished"

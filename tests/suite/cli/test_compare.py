@@ -1,0 +1,73 @@
+"""`suite compare` and `suite export`: figures of runs side by side, and as files."""
+
+import csv
+import json
+from pathlib import Path
+
+import pandas
+import pytest
+from typer.testing import CliRunner
+
+from suite.cli.app import app
+from suite.errors import SuiteError
+from tests.builders import Scenario, make_bundle
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """Three runs with batches of 16 and three with 64, in a folder each."""
+
+    for batch_size in (16, 64):
+        for seed in (1, 2, 3):
+            name = f"lenet-pytorch-20270115T080000Z-{batch_size:05}{seed}"
+            scenario = Scenario(name=name, seed=seed, batch_size=batch_size)
+            make_bundle(tmp_path / "runs" / str(batch_size) / str(seed), scenario)
+    return tmp_path / "runs"
+
+
+def printed(*words: object) -> str:
+    answer = CliRunner().invoke(app, [str(word) for word in words])
+    if answer.exception:
+        raise answer.exception
+    return answer.output
+
+
+@pytest.mark.usefixtures("builds_a_site")
+def test_two_configurations_have_ratios_with_intervals_and_what_differs(runs: Path) -> None:
+    said = printed("compare", runs / "16", runs / "64")
+    assert f"{runs / '16'}: 3 runs" in said and "differs: batch size: 16 | 64" in said
+    assert "an epoch" in said and "95 %: " in said
+    found = json.loads(printed("compare", runs / "16", runs / "64", "--json"))
+    epoch = next(row for row in found["compared"] if row["figure"] == "time_to_epoch_s")
+    assert epoch["ratio"] == pytest.approx(epoch["value"] / epoch["base_value"], rel=0.05)
+    assert epoch["low"] <= epoch["ratio"] <= epoch["high"]
+
+
+@pytest.mark.usefixtures("builds_a_site")
+def test_single_runs_have_a_ratio_without_a_verdict_and_other_workloads_none(
+    runs: Path, tmp_path: Path
+) -> None:
+    said = printed("compare", runs / "16" / "1", runs / "64" / "1")
+    assert "1 of the 3 runs that an interval needs" in said and "95 %" not in said
+    digits = make_bundle(tmp_path / "digits", Scenario(division="open", data="digits"))
+    said = printed("compare", runs / "16" / "1", digits)
+    assert "another data" in said and " = " not in said
+    with pytest.raises(SuiteError, match="nothing to be compared with"):
+        printed("compare", runs)
+
+
+@pytest.mark.usefixtures("builds_a_site")
+def test_runs_are_exported_for_a_spreadsheet_and_unknown_is_empty(
+    runs: Path, tmp_path: Path
+) -> None:
+    for ending in ("csv", "parquet", "json"):
+        assert "6 rows of runs" in printed("export", runs, "--output", tmp_path / f"t.{ending}")
+    with (tmp_path / "t.csv").open(encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    objects = json.loads((tmp_path / "t.json").read_text())
+    read = pandas.read_parquet(tmp_path / "t.parquet")
+    assert [row["batch_size"] for row in rows] == [str(row["batch_size"]) for row in objects]
+    assert list(read["time_to_epoch_s"]) == [row["time_to_epoch_s"] for row in objects]
+    assert {row["gpu_utilisation"] for row in rows} == {""} and objects[0]["gpu"] is None
+    with pytest.raises(SuiteError, match=r"ends with none of \.csv, \.parquet, \.json"):
+        printed("export", runs, "--output", tmp_path / "t.xlsx")

@@ -1,0 +1,100 @@
+"""Progress of a run: the bar by steps, the time that is left, and `suite watch`."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from reference_impls.contract import Request
+from reference_impls.shown_steps import ShownSteps
+from suite.bundle.log import LogEvent, parse_line
+from suite.bundle.reader import Bundle
+from suite.cli.app import app
+from suite.cli.results import ending_of
+from suite.cli.watching import LineWatcher, Pace, sparkline
+from suite.execution.run_directory import RunLock
+from suite.execution.shown_steps import find_counter, step_counter, steps_done
+from tests.builders import Scenario, make_request
+
+S = 10**9
+
+
+def of_steps(steps: int, epochs: int, limit: int | None = None) -> Request:
+    """A training of epochs of so many steps, without evaluations."""
+    training = make_request(Path("run"), Scenario())
+    data = training.data._replace(train_samples=steps, eval_samples=0)
+    return training._replace(data=data, global_batch_size=1, epochs=epochs, steps=limit)
+
+
+def happened(key: str, at_s: float, epoch: int | None = None, value: object = None) -> LogEvent:
+    """An event of the log."""
+    numbered = "" if epoch is None else f', "epoch_num": {epoch}'
+    text = (
+        ':::MLLOG {"namespace": "edge", "time_ms": 0, "event_type": "POINT_IN_TIME", "key": '
+        f'"{key}", "value": {"null" if value is None else value}, "metadata": {{"mono_ns": '
+        f"{int(at_s * S)}{numbered}}}}}"
+    )
+    found = parse_line(1, text)
+    assert found is not None
+    return found
+
+
+def test_the_time_that_is_left_is_estimated_from_the_first_steps_on() -> None:
+    pace = Pace(of_steps(100, epochs=2))
+    pace.event(happened("run_start", 0))
+    pace.event(happened("epoch_start", 0, 1))
+    assert pace.left_s(S) is None
+    pace.steps = 10
+    assert (pace.left_s(20 * S), pace.share) == (pytest.approx(380), 0.05)
+    pace.event(happened("epoch_stop", 150, 1))
+    assert pace.left_s(150 * S) == pytest.approx(150)
+
+
+def test_a_resumed_run_is_estimated_from_its_own_steps_and_a_limited_one_to_its_limit() -> None:
+    resumed, limited = Pace(of_steps(100, epochs=4)), Pace(of_steps(100, epochs=4, limit=20))
+    for pace, epoch, steps in ((resumed, 4, 350), (limited, 1, 10)):
+        pace.event(happened("run_start", 0))
+        pace.event(happened("epoch_start", 0, epoch))
+        pace.steps = steps
+        assert pace.left_s(50 * S) == pytest.approx(50)
+
+
+def test_the_line_has_a_bar_the_step_and_the_accuracies(tmp_path: Path) -> None:
+    lines = LineWatcher(of_steps(100, epochs=2), tmp_path, moving=False)
+    for event in (
+        *(happened("run_start", 0), happened("epoch_start", 0, 1), happened("epoch_stop", 60, 1)),
+        *(happened("eval_accuracy", 60, 1, 0.2), happened("eval_accuracy", 60, 1, 0.75)),
+        happened("epoch_start", 60, 2),
+    ):
+        lines.event(event)
+    lines._pace.steps = 150
+    assert lines.line(90 * S) == (
+        "lenet [############....] 75%, epoch 2 of at most 2, step 50 of 100, accuracy ▁█ 75.0%,"
+        " 1 min 30 s, at most 30 s to go"
+    )
+    assert sparkline([0.5]) == "▁"
+
+
+def test_steps_are_counted_in_memory_that_a_watcher_finds_by_the_runs_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with RunLock(tmp_path), step_counter() as variables:
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        ShownSteps().show(37)
+        counter = find_counter(tmp_path)
+        assert steps_done(counter) == 37
+    assert steps_done(counter) is None and find_counter(tmp_path / "no run") is None
+    monkeypatch.setenv(next(iter(variables)), "/proc/self/exe")  # another machine's process
+    ShownSteps().show(1)
+
+
+def test_a_run_that_is_over_is_told_in_its_sentence(good_bundle: Path) -> None:
+    answer = CliRunner().invoke(app, ["watch", str(good_bundle)])
+    assert answer.exit_code == 0 and ending_of(Bundle(good_bundle)) in answer.output
+
+
+def test_a_run_that_nobody_makes_says_what_to_do(good_bundle: Path) -> None:
+    (good_bundle / "MANIFEST.sha256").unlink()
+    answer = CliRunner().invoke(app, ["watch", str(good_bundle)])
+    assert f"`suite finish {good_bundle}` closes it" in str(answer.exception)

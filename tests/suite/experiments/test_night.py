@@ -1,0 +1,68 @@
+"""A night on one board: what fits is planned, made with three seeds, and continued."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from typer.testing import CliRunner
+
+from suite import api
+from suite.cli.app import app
+from suite.experiments.night import Planned, plan
+from suite.experiments.quick import QuickLook
+from tests.builders import Scenario, make_bundle
+
+
+def look(workload: str, reached_s: float | None, epoch_s: float | None = None) -> QuickLook:
+    return QuickLook(workload, Path("looks"), 3, epoch_s, reached_s, None, None, most_epochs=10)
+
+
+def test_the_cheapest_workloads_are_planned_and_the_others_say_what_they_need() -> None:
+    looks = [look("vgg11", None, 3600.0), look("lenet", 60.0), look("resnet18", None)]
+    lenet, vgg11, resnet18 = plan(looks, 7200.0)
+    assert lenet == Planned("lenet", 60.0, True)
+    assert (vgg11.run_s, vgg11.reason) == (36000.0, "3 runs take 30.0 h, and 1.9 h are left")
+    assert (resnet18.is_made, resnet18.run_s) == (False, None)
+
+
+class Board:
+    """Runs are made up at once; the power fails before the run number ``fails_at``."""
+
+    fails_at: int | None = None
+
+    def __init__(self) -> None:
+        self.made: list[str] = []
+
+    def resolve(self, options: api.RunOptions, run: Path, **_: object) -> SimpleNamespace:
+        return SimpleNamespace(directory=Path(run), seed=options.seed)
+
+    def run(self, request: SimpleNamespace, **_: object) -> None:
+        if len(self.made) == self.fails_at:
+            raise KeyboardInterrupt("every finished epoch is kept")
+        self.made.append(request.directory.name)
+        name = f"lenet-pytorch-20270115T080000Z-{request.seed:06}"
+        make_bundle(request.directory, Scenario(name=name, seed=request.seed))
+
+
+@pytest.mark.usefixtures("builds_a_site")
+def test_a_night_goes_on_after_a_power_cut_and_ends_with_its_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board, night = Board(), str(tmp_path / "night")
+    monkeypatch.setattr(api, "run", board.run)
+    monkeypatch.setattr(api, "resolve", board.resolve)
+    monkeypatch.setattr("suite.cli.night.resolved", lambda *_: ([SimpleNamespace()], []))
+    monkeypatch.setattr("suite.cli.night.look_within", lambda *_: look("lenet", 60.0))
+    board.fails_at = 2
+    words = ["night", "lenet", "--within", "1h", "--output", night]
+    assert CliRunner().invoke(app, words).exit_code != 0
+    board.fails_at = None
+    monkeypatch.delattr("suite.cli.night.look_within")  # the plan is kept
+    answer = CliRunner().invoke(app, [*words, "--json"])
+    found = json.loads(answer.stdout)
+    assert board.made == ["seed-1", "seed-2", "seed-3"] and len(found["runs"]) == 3
+    assert all("target reached" in said for said in found["runs"].values())
+    assert Path(found["index"]).is_file()
+    other = CliRunner().invoke(app, ["night", "vgg11", "--output", night])
+    assert "choose another --output" in str(other.exception)
