@@ -58,6 +58,10 @@ class FileOptions:
     rate: Annotated[
         float | None, typer.Option(help="Rows per second, of a file without times.")
     ] = None
+    day_first: Annotated[
+        bool | None,
+        typer.Option("--day-first/--month-first", help="What comes first in dates such as 5/11."),
+    ] = None
 
     def options(self) -> TraceOptions:
         """The same for the library."""
@@ -70,6 +74,7 @@ class FileOptions:
             self.time_unit,
             self.unit,
             self.rate,
+            self.day_first,
         )
 
 

@@ -33,7 +33,7 @@ from suite.metrics.power_totals import power_rules
 from suite.metrics.summary import derive
 from suite.metrics.traces.clock_fit import ClockFit, fit_clock, given_clock
 from suite.metrics.traces.course import Course, course_of
-from suite.metrics.traces.reading import ReadTrace, opened, read_trace
+from suite.metrics.traces.reading import ReadTrace, opened, read_trace, stepped_text
 from suite.metrics.traces.sniffing import TraceOptions, sentence, understand
 from suite.metrics.traces.trace_format import Rail, Trace, TraceFormat
 
@@ -96,6 +96,8 @@ def prepare(
     how = understand(trace_path, options)
     read, course = read_trace(trace_path, how), course_of(bundle)
     trace = read.trace
+    if trace.stepped_s:
+        raise SuiteError(f"{trace_path} cannot be attached: {stepped_text(trace)}.")
     if float(np.median(trace.power_w)) < 0:
         raise SuiteError(
             f"{trace_path} has a power below zero in most of its readings: the meter was connected"

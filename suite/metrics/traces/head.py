@@ -13,6 +13,10 @@ from suite.metrics.traces.trace_format import MAX_COLUMNS
 HEAD_BYTES, HEAD_LINES = 2**16, 400
 DELIMITERS = ",;\t|"
 COMMENTS = "#%"
+STARTS_TIME = re.compile(
+    r"\d|(mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[ ,.]",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -142,4 +146,18 @@ def is_number(cell: str) -> bool:
 
 def looks_like_time(cell: str) -> bool:
     """Whether a cell has a time of day."""
-    return bool(re.search(r"\d:\d\d", cell)) and bool(re.match(r"\d", cell))
+    return bool(re.search(r"\d:\d\d", cell)) and bool(STARTS_TIME.match(cell))
+
+
+def last_rows(path: Path, head: Head) -> list[tuple[str, ...]]:
+    """The rows at the file's end."""
+    tail = b""
+    with opened(path) as stream:
+        if path.suffix != ".gz":
+            stream.seek(max(0, path.stat().st_size - HEAD_BYTES))
+        while data := stream.read(HEAD_BYTES):
+            tail = (tail + data)[-HEAD_BYTES:]
+    rows = (
+        _cells(line, head.delimiter) for line in tail.decode(head.encoding, "replace").splitlines()
+    )
+    return [row for row in rows if len(row) == len(head.names)]

@@ -16,6 +16,7 @@ import pandas
 
 from suite.bundle.arrays import Values
 from suite.errors import SuiteError
+from suite.metrics.traces.moments import DAY_S, FORMS, TIME_OF_DAY, form_of, seconds_of
 from suite.metrics.traces.trace_format import MICRO, UNITS, Rail, Trace, TraceFormat
 
 BLOCK_BYTES = 8 * 2**20
@@ -35,7 +36,6 @@ BLANKS = " \u00a0\u202f'’"
 """Other signs between groups of three digits."""
 ABSOLUTE_S = 3e8
 """Times above it are seconds since 1970."""
-DAY_S = 86_400.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,9 @@ def read_trace(path: Path, how: TraceFormat, max_bytes: int = MAX_FILE_BYTES) ->
         or trace.unreadable > MAX_UNREADABLE_SHARE * trace.rows
     ):
         remedy = "correct the columns with --time and --power, or export it again"
-        if points.repeated > MAX_LATE_SHARE * trace.rows:
+        if trace.stepped_s:
+            remedy = stepped_text(trace)
+        elif points.repeated > MAX_LATE_SHARE * trace.rows:
             remedy = (
                 "its times are too coarse for its rows: give --rate HZ if the rows are evenly"
                 " spaced, or export it with fractions of a second"
@@ -102,6 +104,15 @@ def read_trace(path: Path, how: TraceFormat, max_bytes: int = MAX_FILE_BYTES) ->
             f" numbers, {trace.late} with a time that is not after the one before); {remedy}."
         )
     return ReadTrace(trace, size, digest.hexdigest())
+
+
+def stepped_text(trace: Trace) -> str:
+    """How the logger's clock was set back, and what to do."""
+    half_day = " (hours from 1 to 12 without AM or PM?)" if trace.stepped_s > DAY_S / 3 else ""
+    return (
+        f"its times step back by {trace.stepped_s:.5g} s and go on from there{half_day}: attach the"
+        " part of it that holds the run"
+    )
 
 
 def _blocks(stream: IO[bytes], path: Path) -> Iterator[bytes]:
@@ -129,6 +140,7 @@ class _Rows:
     example: str = ""
     _day: tuple[float, float] = (0.0, -math.inf)
     _is_first: bool = True
+    _form: str = ""
 
     def parse(self, block: bytes) -> tuple[Values, Values]:
         """Times, s, and power, W, of the block's rows; NaN rows are left out."""
@@ -203,13 +215,12 @@ class _Rows:
         texts = columns[0].astype(str)
         for more in columns[1:]:
             texts = texts + " " + more.astype(str)
-        if self.how.decimal == ",":
-            texts = texts.str.replace(",", ".")
-        return (
-            self._days(seconds_of_day(texts))
-            if self.how.time_kind == "time of day"
-            else seconds_of_dates(texts)
+        # records of earlier versions do not name the form
+        self._form = (
+            self._form or self.how.time_form or form_of(texts, day_first=False) or next(iter(FORMS))
         )
+        times_s = seconds_of(texts, self._form)
+        return self._days(times_s) if self._form == TIME_OF_DAY else times_s
 
     def _days(self, day_s: Values) -> Values:
         """Times of day made to increase past midnight."""
@@ -248,27 +259,6 @@ def without_grouping(cells: Any, decimal: str) -> Any:
     return cells
 
 
-def seconds_of_dates(texts: Any) -> Values:
-    """Dates as seconds since 1970 (UTC unless they say otherwise); NaN for anything else."""
-    for options in (
-        {"format": "ISO8601"},
-        {"format": "mixed", "dayfirst": "." in str(texts.iloc[0])[:6]},
-    ):
-        moments = pandas.to_datetime(texts, errors="coerce", utc=True, **options)
-        if moments.notna().mean() > MAX_UNREADABLE_SHARE:
-            break
-    since = (moments - pandas.Timestamp(0, tz="UTC")) / pandas.Timedelta(seconds=1)
-    return np.asarray(since, np.float64)
-
-
-def seconds_of_day(texts: Any) -> Values:
-    """Times such as 10:15:00.5 as seconds; NaN for anything else."""
-    whole = texts.where(texts.str.count(":") != 1, "00:" + texts)  # minutes and seconds
-    return np.asarray(
-        pandas.to_timedelta(whole, errors="coerce") / pandas.Timedelta(seconds=1), np.float64
-    )
-
-
 @dataclass
 class _Points:
     """Readings so far; pairs of neighbours are averaged whenever there are too many, so that their
@@ -279,6 +269,7 @@ class _Points:
     late: int = 0
     repeated: int = 0
     averaged: int = 1
+    stepped_s: float = 0.0
     _last_s: float = -math.inf
     _rest: tuple[Values, Values] = field(default_factory=lambda: (np.empty(0), np.empty(0)))
 
@@ -288,6 +279,11 @@ class _Points:
         kept = t_s > highest[:-1]
         self.late += int(np.count_nonzero(~kept))
         self.repeated += int(np.count_nonzero(t_s == highest[:-1]))
+        goes_on = ~kept[:-1] & ~kept[1:] & (np.diff(t_s) > 0)
+        stepped = np.flatnonzero(goes_on[:-1] & goes_on[1:])
+        if len(stepped):
+            by_s = float((highest[:-1] - t_s)[stepped].max())
+            self.stepped_s = max(self.stepped_s, by_s)
         self._last_s = float(highest[-1])
         joined = tuple(
             np.concatenate((rest, values[kept]))
@@ -334,5 +330,12 @@ class _Points:
             and float(t_s[0]) > ABSOLUTE_S
         )
         return Trace(
-            t_s, power_w, rows.read, rows.unreadable, self.late, self.averaged, is_absolute
+            t_s,
+            power_w,
+            rows.read,
+            rows.unreadable,
+            self.late,
+            self.averaged,
+            is_absolute,
+            self.stepped_s,
         )

@@ -10,8 +10,8 @@ import numpy as np
 import pandas
 
 from suite.errors import SuiteError
-from suite.metrics.traces.head import Head, is_number, looks_like_time, read_head
-from suite.metrics.traces.reading import seconds_of_dates, seconds_of_day
+from suite.metrics.traces.head import Head, is_number, last_rows, looks_like_time, read_head
+from suite.metrics.traces.moments import TIME_OF_DAY, form_of
 from suite.metrics.traces.trace_format import MICRO, UNITS, Rail, TraceFormat
 
 POWER = re.compile(
@@ -26,6 +26,10 @@ TIME = re.compile(
     r"\b(time|timestamp|date|datetime|zeit|elapsed|seconds?|last changed|last"
     r" updated|datum|uhrzeit|temps|t)\b",
     re.IGNORECASE,
+)
+DATE = re.compile(
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/. ](?:\d{1,2}|[A-Za-z]{3,9})[-/. ]\d{2,4}"
+    r"|(?:19|20)\d{2}[01]\d[0-3]\d\Z"
 )
 NOT_POWER = re.compile(
     r"factor|energy|charge|capacity|reactive|apparent|mean time|\b[mk]?wh\b|\bm?ah\b", re.IGNORECASE
@@ -77,6 +81,7 @@ class TraceOptions:
     time_unit: str | None = None
     unit: str | None = None
     rate_hz: float | None = None
+    day_first: bool | None = None
 
 
 def understand(path: Path, options: TraceOptions) -> TraceFormat:
@@ -89,6 +94,7 @@ def understand(path: Path, options: TraceOptions) -> TraceFormat:
     times = _time_columns(head, options, decimal)
     rails = _rails(head, options, set(times))
     kind, unit = _time_kind(head, times, options, decimal)
+    form = _time_form(path, head, times, options) if kind == "text" else ""
     return TraceFormat(
         encoding=head.encoding,
         delimiter=head.delimiter,
@@ -96,12 +102,13 @@ def understand(path: Path, options: TraceOptions) -> TraceFormat:
         skip_lines=head.skip_lines,
         columns=len(head.names),
         comment=head.comment,
-        time_kind=kind,
+        time_kind=("time of day" if form == TIME_OF_DAY else "date") if form else kind,
         time_unit=unit,
         time_columns=times,
         rate_hz=options.rate_hz or 0.0,
         rails=rails,
         names=head.names,
+        time_form=form,
     )
 
 
@@ -113,7 +120,7 @@ def sentence(how: TraceFormat) -> str:
     else:
         names = " ".join(how.names[column] for column in how.time_columns)
         when = (
-            f"time from {names!r} ({how.time_unit if how.time_kind == 'number' else how.time_kind})"
+            f"time from {names!r} ({how.time_unit if how.time_kind == 'number' else how.time_form})"
         )
     delimiter = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars", " ": "blanks"}.get(
         how.delimiter, repr(how.delimiter)
@@ -222,8 +229,8 @@ def _time_columns(head: Head, options: TraceOptions, decimal: str) -> tuple[int,
             if _is_date(head.rows[0][place].replace("T", " ").split(" ")[0])
         ]
         if whole:
-            return (whole[0],)
-        return (days[0], clock[0]) if days and clock else tuple(clock[:1] or days[:1])
+            return _with_suffix(head, whole[0])
+        return (*days[:1], *(_with_suffix(head, clock[0]) if clock else ()))
     if named:
         return (named[0],)
     rising = [
@@ -239,8 +246,17 @@ def _time_columns(head: Head, options: TraceOptions, decimal: str) -> tuple[int,
     )
 
 
+def _with_suffix(head: Head, column: int) -> tuple[int, ...]:
+    """A column of times, and the one after it where that has AM, PM or the zone."""
+    after = column + 1
+    is_suffix = after < len(head.names) and all(
+        re.fullmatch(r"(?i)[ap]\.?m\.?|utc|gmt", row[after]) for row in head.rows
+    )
+    return (column, after) if is_suffix else (column,)
+
+
 def _is_date(cell: str) -> bool:
-    return bool(re.match(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}", cell))
+    return bool(DATE.match(cell))
 
 
 def _unit_is_electric(name: str) -> bool:
@@ -270,21 +286,35 @@ def _time_kind(
     """The kind of the times, and their unit."""
     if not times:
         return "index", "s"
-    cells = [" ".join(row[place] for place in times) for row in head.rows]
     numbers = _floats([row[times[0]] for row in head.rows], decimal)
     if len(times) == 1 and np.isfinite(numbers).mean() > 0.5:
         return "number", options.time_unit or _unit_of_numbers(
             head.names[times[0]], numbers[np.isfinite(numbers)]
         )
-    texts = pandas.Series([cell.replace(",", ".") for cell in cells] if decimal == "," else cells)
-    if np.isfinite(seconds_of_day(texts)).mean() > 0.5:
-        return "time of day", "s"
-    if np.isfinite(seconds_of_dates(texts)).mean() > 0.5:
-        return "date", "s"
-    raise SuiteError(
-        f"The times such as {cells[0][:60]!r} cannot be read; name another column with --time, or"
-        " give --rate HZ."
-    )
+    return "text", "s"
+
+
+def _time_form(path: Path, head: Head, times: tuple[int, ...], options: TraceOptions) -> str:
+    """How the times are written: one form for the whole file."""
+
+    def joined(rows: Sequence[Sequence[str]]) -> "pandas.Series[str]":
+        return pandas.Series([" ".join(row[place] for place in times) for row in rows], dtype=str)
+
+    texts = joined(head.rows)
+    form = form_of(texts, options.day_first)
+    if form == "":
+        form = form_of(joined((*head.rows, *last_rows(path, head))), options.day_first)
+    if form is None:
+        raise SuiteError(
+            f"The times such as {texts[0][:60]!r} cannot be read; name another column with --time,"
+            " or give --rate HZ."
+        )
+    if form == "":
+        raise SuiteError(
+            f"The date {texts[0][:60]!r} has its day or its month first: add --day-first or"
+            " --month-first."
+        )
+    return form
 
 
 def _unit_of_numbers(name: str, numbers: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> str:

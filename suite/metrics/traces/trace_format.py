@@ -65,7 +65,8 @@ class TraceFormat:
     sum is the power.
 
     ``time_kind`` is number (times ``time_unit``), date, time of day, or index (rows at
-    ``rate_hz``). ``time_columns`` are joined with a blank.
+    ``rate_hz``). ``time_columns`` are joined with a blank; ``time_form`` is how they are written
+    (:data:`suite.metrics.traces.moments.FORMS`).
     """
 
     encoding: str
@@ -80,6 +81,9 @@ class TraceFormat:
     rate_hz: float
     rails: Annotated[tuple[Rail, ...], Meta(min_length=1, max_length=MAX_COLUMNS)]
     names: tuple[str, ...] = field(default=())
+    time_form: Annotated[
+        str, Meta(pattern=r"^(|(year-month|day-month|month-day)[- ](day|year)|time of day)\Z")
+    ] = ""
 
     @property
     def used(self) -> list[int]:
@@ -109,7 +113,8 @@ class Trace:
 
     ``rows`` were in the file; ``unreadable`` had text where a number must be, ``late`` a time that
     is not after the one before. ``averaged`` is the number of rows in a reading: 1, or more where
-    the file has too many. ``is_absolute``: times are seconds since 1970.
+    the file has too many. ``is_absolute``: times are seconds since 1970. ``stepped_s`` is how far
+    the logger's clock was set back, and went on from there, within the file.
     """
 
     t_s: Values
@@ -119,6 +124,7 @@ class Trace:
     late: int
     averaged: int
     is_absolute: bool
+    stepped_s: float = 0.0
 
 
 def format_of(values: Any, path: Path) -> TraceFormat:

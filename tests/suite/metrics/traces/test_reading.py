@@ -394,7 +394,9 @@ def test_units_of_cells_and_signs_of_thousands_keep_every_reading(tmp_path: Path
 def test_three_decimals_are_not_taken_for_thousands(tmp_path: Path) -> None:
     """Where nothing in the column groups digits, the sign that is not the file's decimal sign stays
     what it was."""
-    text = "t [s];P [W]\n" + "".join(f"{n},5;{4 + n % 3}.125\n" for n in range(30))
+    text = "t [s];U [V];I [A];P [W]\n" + "".join(
+        f"{n},5;5,0;0,8;{4 + n % 3}.125\n" for n in range(30)
+    )
     assert trace_of(tmp_path / "trace.csv", text).power_w[0] == pytest.approx(4.125)
 
 
