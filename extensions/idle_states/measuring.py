@@ -31,8 +31,8 @@ from suite.meters.registry import chosen_meters
 from suite.metrics.energy_figures import idle_power
 from suite.metrics.figure import Figure, unknown
 from suite.metrics.power_totals import power_totals
+from suite.metrics.traces.columns import TraceOptions, understand
 from suite.metrics.traces.reading import read_trace
-from suite.metrics.traces.sniffing import TraceOptions, understand
 
 LOGGED, QUIET, FREE, SUSPENDED = "logged", "quiet", "free", "suspended"
 SETTLE_S = 5.0

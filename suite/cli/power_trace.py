@@ -13,7 +13,7 @@ from suite.cli.json_output import print_json
 from suite.cli.options import Json, with_options
 from suite.cli.power_modes import app
 from suite.metrics.traces.attaching import COVERAGES, Attachment
-from suite.metrics.traces.sniffing import TraceOptions
+from suite.metrics.traces.columns import TraceOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,8 @@ class FileOptions:
         str | None,
         typer.Option(
             help=(
-                "Unit of the power or current columns, where the header has none: W, mW, A, mA, uA."
+                "Unit of the columns of power, energy or current, where the header has none: W, mW,"
+                " kWh, J, A, mA."
             )
         ),
     ] = None
@@ -63,6 +64,16 @@ class FileOptions:
         typer.Option("--day-first/--month-first", help="What comes first in dates such as 5/11."),
     ] = None
 
+    series: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Entity, GPU or channel, of a file with several; repeat it for those to add up."
+        ),
+    ] = None
+    sum: Annotated[
+        bool, typer.Option("--sum", help="Add up all devices whose rows the file has in turn.")
+    ] = False
+
     def options(self) -> TraceOptions:
         """The same for the library."""
         return TraceOptions(
@@ -75,6 +86,8 @@ class FileOptions:
             self.unit,
             self.rate,
             self.day_first,
+            tuple(self.series or ()),
+            self.sum,
         )
 
 

@@ -9,8 +9,8 @@ import pandas
 import pytest
 
 from suite.errors import SuiteError
+from suite.metrics.traces.columns import TraceOptions
 from suite.metrics.traces.moments import form_of, seconds_of
-from suite.metrics.traces.sniffing import TraceOptions
 from tests.suite.metrics.traces.test_reading import trace_of
 
 NOON = 1_795_780_800  # 2026-11-27 12:00:00 UTC
