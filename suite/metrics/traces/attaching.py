@@ -95,11 +95,9 @@ def prepare(
             f"A logger covers {', '.join(each.value for each in COVERAGES)}, and is"
             f" {', '.join(each.value for each in TIERS)}."
         )
-    how, read = _read(trace_path, options)
+    how, read = read_logger(trace_path, options)
     course = course_of(bundle)
     trace = read.trace
-    if trace.stepped_s:
-        raise SuiteError(f"{trace_path} cannot be attached: {stepped_text(trace)}.")
     if float(np.median(trace.power_w)) < 0:
         raise SuiteError(
             f"{trace_path} has a power below zero in most of its readings: the meter was connected"
@@ -112,10 +110,13 @@ def prepare(
     return Attachment(trace_path, read, how, sentence(how), course, fit, covers, tier)
 
 
-def _read(path: Path, options: TraceOptions) -> tuple[TraceFormat, ReadTrace]:
-    """The format and the readings; rows in turn that name no series are asked for, or added up."""
+def read_logger(path: Path, options: TraceOptions) -> tuple[TraceFormat, ReadTrace]:
+    """The format and the readings; rows in turn that name no series are asked for, or added up.
+    Raises SuiteError for a clock that was set back within the file."""
     how = understand(path, options)
     read = read_trace(path, how)
+    if read.trace.stepped_s:
+        raise SuiteError(f"{path} cannot be attached: {stepped_text(read.trace)}.")
     turns = turns_of(read.trace.t_s, read.trace.power_w) if read.trace.averaged == 1 else 1
     if turns == 1 or options.series or how.series_columns:
         return how, read
