@@ -15,6 +15,9 @@ from suite.cli.power_modes import app
 from suite.metrics.traces.attaching import COVERAGES, Attachment
 from suite.metrics.traces.columns import TraceOptions
 
+LARGE_S = 2.0
+"""A difference of two clocks that are both set, which is worth a sentence."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class FileOptions:
@@ -196,7 +199,12 @@ def _fit_sentence(found: Attachment) -> str:
         if fit.second_ratio is None
         else f"the second-best offset has {fit.second_ratio:.2f} times that"
     )
-    return f"{rows}{left_out}; {clock}; correlation with the run {fit.correlation:.3f}, {second}."
+    apart_s = fit.offset_s + found.course.wall_s
+    said = ""
+    if trace.is_absolute and abs(apart_s) > max(LARGE_S, fit.half_width_s):
+        said = f"The logger's clock is {apart_s:+.1f} s from the machine's, by the fit. "
+    follows = f"correlation with the run {fit.correlation:.3f}, {second}"
+    return f"{said}{rows}{left_out}; {clock}; {follows}."
 
 
 def _energy_sentence(energy: object) -> str:

@@ -156,8 +156,13 @@ def _alive(channels: Channels, total: PowerTotal, name: str) -> Channel:
     measures."""
     rule, ordered = total.rule, channels.get(total.source, name).in_time
     kept = channels.cached(
-        ("alive", total.source, name, rule.unit, rule.still_factor),
-        lambda: alive(ordered.values, rule.still_factor, is_counter=rule.unit == "J"),
+        ("alive", name, total),
+        lambda: alive(
+            ordered.values,
+            rule.still_factor,
+            is_counter=rule.unit == "J",
+            is_whole=len(total.channels) == 1,
+        ),
     )
     return ordered if kept.all() else ordered.select(kept)
 

@@ -16,6 +16,7 @@ import pandas
 
 from suite.bundle.arrays import Values, median
 from suite.errors import SuiteError
+from suite.metrics.liveness import spikes
 from suite.metrics.traces.logs import table
 from suite.metrics.traces.moments import DAY_S, FORMS, TIME_OF_DAY, form_of, seconds_of
 from suite.metrics.traces.series import added, chosen_series
@@ -100,12 +101,14 @@ def _trace(rows: "_Rows", points: "dict[str, _Points]") -> tuple[Trace, int]:
     parts = [points[name] for name in chosen] or [_Points()]
     series = [part.readings(is_energy=rows.how.is_energy) for part in parts]
     t_s, power_w = added(series) if all(len(one[0]) for one in series) else series[0]
-    unreadable = sum(rows.unreadable[name] for name in chosen)
+    absurd = spikes(power_w) if rows.how.leaves_out_spikes else np.zeros(len(t_s), bool)
+    t_s, power_w = t_s[~absurd], power_w[~absurd]
+    unreadable = sum(rows.unreadable[name] for name in chosen) + int(absurd.sum())
     is_date = rows.how.time_kind in ("number", "date") and bool(len(t_s))
     trace = Trace(
         t_s,
         power_w,
-        sum(part.rows for part in parts) + unreadable,
+        sum(part.rows + rows.unreadable[name] for name, part in points.items() if name in chosen),
         unreadable,
         sum(part.late for part in parts),
         max(part.averaged for part in parts),

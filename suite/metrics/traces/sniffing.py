@@ -64,6 +64,7 @@ def understand(path: Path, options: TraceOptions) -> TraceFormat:
         rate_hz=options.rate_hz or 0.0,
         rails=rails,
         names=head.names,
+        leaves_out_spikes=True,
         log=head.log,
         series_columns=key_columns(head, used),
         series=options.series,

@@ -89,8 +89,9 @@ class TraceFormat:
     ``time_kind`` is number (times ``time_unit``), date, time of day, or index (rows at
     ``rate_hz``). ``time_columns`` are joined with a blank; ``time_form`` is how they are written
     (:data:`suite.metrics.traces.moments.FORMS`). ``log`` is the program whose lines are no table.
-    ``series_columns`` name the series of a row: those of ``series`` are added up, or all where
-    ``adds``; without such columns ``turns`` devices take turns.
+    ``leaves_out_spikes``: not in records of earlier versions. ``series_columns`` name the series of
+    a row: those of ``series`` are added up, or all where ``adds``; without such columns ``turns``
+    devices take turns.
     """
 
     encoding: str
@@ -105,6 +106,7 @@ class TraceFormat:
     rate_hz: float
     rails: Annotated[tuple[Rail, ...], Meta(min_length=1, max_length=MAX_COLUMNS)]
     names: tuple[str, ...] = field(default=())
+    leaves_out_spikes: bool = False
     log: Annotated[str, Meta(pattern=r"^(|tegrastats|Tasmota)\Z")] = ""
     series_columns: tuple[int, ...] = ()
     series: tuple[str, ...] = ()
@@ -151,7 +153,8 @@ class Trace:
     """A logger's readings: times on its own clock (s, increasing) and the power of all rails
     together, W.
 
-    ``rows`` were in the file; ``unreadable`` had text where a number must be, ``late`` a time that
+    ``rows`` were in the file; ``unreadable`` had text where a number must be, or a single absurd
+    value; ``late`` had a time that
     is not after the one before. ``averaged`` is the number of rows in a reading: 1, or more where
     the file has too many. ``is_absolute``: times are seconds since 1970. ``stepped_s`` is how far
     the logger's clock was set back, and went on from there, within the file.

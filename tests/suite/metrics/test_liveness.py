@@ -78,6 +78,13 @@ def test_a_short_stretch_is_a_gap_in_the_interval() -> None:
     assert stuck.energy_j == pytest.approx(alone.energy_j, rel=0.01) and stuck.gaps == 1
 
 
+def test_single_absurd_values_do_not_count() -> None:
+    """A plug whose log has a row of 1800 W now and then."""
+    alone = ina3221(lambda t_s, power_w: power_w)
+    spiked = ina3221(lambda t_s, power_w: np.where(np.arange(len(t_s)) % 97 < 2, 180.0, power_w))
+    assert spiked.energy_j == pytest.approx(alone.energy_j, rel=0.01)
+
+
 @needs_recordings
 def test_the_rails_of_real_boards_live() -> None:
     for _, rails in traces().values():
