@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from suite.metrics.study import Study
     from suite.metrics.trace_file import WrittenTrace
     from suite.metrics.traces.attaching import Attachment
-    from suite.metrics.traces.sniffing import TraceOptions
+    from suite.metrics.traces.columns import TraceOptions
     from suite.verify.kept_state import Draw
 
 __all__ = [
@@ -131,7 +131,7 @@ _LAZY = {
     "Boards": "suite.experiments.boards",
     "CannotComply": "suite.experiments.one_run",
     "CheckResult": "suite.compliance.paths",
-    "TraceOptions": "suite.metrics.traces.sniffing",
+    "TraceOptions": "suite.metrics.traces.columns",
     "Draw": "suite.verify.kept_state",
     "FinishedRun": "suite.execution.finish",
     "Frames": "reporter.data.frames",
@@ -324,7 +324,7 @@ def attach_power(
     """
     from suite.catalog.power import Coverage, Tier  # start-up: as below
     from suite.execution.attach import attach_trace  # start-up: pandas
-    from suite.metrics.traces.sniffing import TraceOptions  # start-up: pandas
+    from suite.metrics.traces.columns import TraceOptions  # start-up: pandas
 
     return attach_trace(
         Path(bundle),

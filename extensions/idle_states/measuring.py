@@ -31,8 +31,8 @@ from suite.meters.registry import chosen_meters
 from suite.metrics.energy_figures import idle_power
 from suite.metrics.figure import Figure, unknown
 from suite.metrics.power_totals import power_totals
-from suite.metrics.traces.reading import read_trace
-from suite.metrics.traces.sniffing import TraceOptions, understand
+from suite.metrics.traces.attaching import read_logger
+from suite.metrics.traces.columns import TraceOptions
 
 LOGGED, QUIET, FREE, SUSPENDED = "logged", "quiet", "free", "suspended"
 SETTLE_S = 5.0
@@ -158,7 +158,7 @@ def _suspended(trace: Path | None) -> IdleState:
             None,
             0.0,
         )
-    read = read_trace(trace, understand(trace, TraceOptions())).trace
+    read = read_logger(trace, TraceOptions())[1].trace
     method = "median of an external logger's readings"
     figure = Figure(
         float(np.median(read.power_w)), "W", trace.name, len(read.power_w), method=method

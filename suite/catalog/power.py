@@ -8,7 +8,7 @@ meters (``power.json``).
 import enum
 import fnmatch
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -60,6 +60,8 @@ class PowerRule:
     between readings counts. ``delay_s`` is the greatest age of a reading of each source.
     ``min_coverage`` is the share of a window that readings must cover for an energy. ``contains``
     are patterns of the same source's channels behind the total: it cannot read less than they.
+    ``still_factor``: how much longer than expected a value may repeat
+    (:func:`suite.metrics.liveness.alive`); 0 in bundles from before round v0.3.
     """
 
     name: str
@@ -78,6 +80,7 @@ class PowerRule:
     offset_w: float = 0.0
     min_coverage: float = 0.0
     contains: tuple[str, ...] = ()
+    still_factor: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,7 @@ class PowerTotal:
 @dataclass(frozen=True)
 class _PowerFile:
     min_coverage: float
+    still_factor: Mapping[str, float]
     total: tuple[PowerRule, ...]
 
 
@@ -115,9 +119,13 @@ def path(root: Path | None = None) -> Path:
 
 @functools.cache  # a checker of many bundles reads the file once
 def load_power_rules(root: Path | None = None) -> tuple[PowerRule, ...]:
-    """All rules, in order of preference, each with the file's ``min_coverage``."""
+    """All rules, in order of preference, each with the file's ``min_coverage`` and the
+    ``still_factor`` of its unit."""
     file = read_toml(path(root), _PowerFile)
-    return tuple(replace(rule, min_coverage=file.min_coverage) for rule in file.total)
+    return tuple(
+        replace(rule, min_coverage=file.min_coverage, still_factor=file.still_factor[rule.unit])
+        for rule in file.total
+    )
 
 
 def power_sources(rules: Iterable[PowerRule]) -> frozenset[str]:

@@ -13,7 +13,10 @@ from suite.cli.json_output import print_json
 from suite.cli.options import Json, with_options
 from suite.cli.power_modes import app
 from suite.metrics.traces.attaching import COVERAGES, Attachment
-from suite.metrics.traces.sniffing import TraceOptions
+from suite.metrics.traces.columns import TraceOptions
+
+LARGE_S = 2.0
+"""A difference of two clocks that are both set, which is worth a sentence."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +48,8 @@ class FileOptions:
         str | None,
         typer.Option(
             help=(
-                "Unit of the power or current columns, where the header has none: W, mW, A, mA, uA."
+                "Unit of the columns of power, energy or current, where the header has none: W, mW,"
+                " kWh, J, A, mA."
             )
         ),
     ] = None
@@ -58,6 +62,20 @@ class FileOptions:
     rate: Annotated[
         float | None, typer.Option(help="Rows per second, of a file without times.")
     ] = None
+    day_first: Annotated[
+        bool | None,
+        typer.Option("--day-first/--month-first", help="What comes first in dates such as 5/11."),
+    ] = None
+
+    series: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Entity, GPU or channel, of a file with several; repeat it for those to add up."
+        ),
+    ] = None
+    sum: Annotated[
+        bool, typer.Option("--sum", help="Add up all devices whose rows the file has in turn.")
+    ] = False
 
     def options(self) -> TraceOptions:
         """The same for the library."""
@@ -70,6 +88,9 @@ class FileOptions:
             self.time_unit,
             self.unit,
             self.rate,
+            self.day_first,
+            tuple(self.series or ()),
+            self.sum,
         )
 
 
@@ -178,7 +199,12 @@ def _fit_sentence(found: Attachment) -> str:
         if fit.second_ratio is None
         else f"the second-best offset has {fit.second_ratio:.2f} times that"
     )
-    return f"{rows}{left_out}; {clock}; correlation with the run {fit.correlation:.3f}, {second}."
+    apart_s = fit.offset_s + found.course.wall_s
+    said = ""
+    if trace.is_absolute and abs(apart_s) > max(LARGE_S, fit.half_width_s):
+        said = f"The logger's clock is {apart_s:+.1f} s from the machine's, by the fit. "
+    follows = f"correlation with the run {fit.correlation:.3f}, {second}"
+    return f"{said}{rows}{left_out}; {clock}; {follows}."
 
 
 def _energy_sentence(energy: object) -> str:

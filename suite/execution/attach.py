@@ -13,7 +13,7 @@ from suite.execution.run_directory import is_held
 from suite.execution.run_records import kept_records
 from suite.files.durable import sync
 from suite.metrics.traces.attaching import Attachment, attach, prepare
-from suite.metrics.traces.sniffing import TraceOptions
+from suite.metrics.traces.columns import TraceOptions
 
 
 def attach_trace(

@@ -10,7 +10,7 @@ from pathlib import Path
 from reference_impls.contract import OWN_CGROUP
 from suite.errors import SuiteError
 from suite.machine.clock_domains import online_cores
-from suite.machine.procfs import text
+from suite.machine.procfs import device_tree, text
 from suite.machine.storage import disk_of, mount_of
 
 PERIOD_US = 100_000
@@ -18,6 +18,10 @@ MIN_CORES, MAX_CORES = 0.01, 4096.0
 MIN_MEMORY_MB, MAX_MEMORY_MB = 4.0, 1e9
 MIN_READ_MB_S, MAX_READ_MB_S = 0.1, 100_000.0
 _CGROUPS = "sys/fs/cgroup"
+_PI_REMEDY = (
+    " Add cgroup_enable=memory to the line of /boot/firmware/cmdline.txt (before Debian 12:"
+    " /boot/cmdline.txt) and reboot."
+)
 _MB = 1_000_000
 
 
@@ -189,9 +193,11 @@ def _folder(limit: Limit, root: Path) -> Path:
         return v1
     if limit.v2 in (text(v2 / "cgroup.controllers") or "").split():
         return v2
+    compatible = device_tree(root, "compatible") or ""
     raise SuiteError(
         f"{limit.setting}: the kernel offers no cgroup with the controller for it"
         f" (/{_CGROUPS}/{limit.v1}, or {limit.v2} in /{_CGROUPS}/cgroup.controllers)."
+        + (_PI_REMEDY if limit.v2 == "memory" and "raspberrypi" in compatible else "")
     )
 
 

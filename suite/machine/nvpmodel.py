@@ -28,11 +28,12 @@ _TOLERANCE = 0.01
 @dataclass(frozen=True)
 class Model:
     """One mode of the configuration: its id, name, and settings as (parameter, argument, value);
-    Jetson Linux 28 has (path, "", value)."""
+    Jetson Linux 28 has (path, "", value). ``unread`` are its lines that are no setting."""
 
     id: int
     name: str
     settings: tuple[tuple[str, str, str], ...]
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,20 +97,19 @@ def read_status(root: Path) -> tuple[int, str | None] | None:
 
 
 def parse_configuration(content: str) -> Configuration:
-    """Parameters and modes of a configuration; lines that are neither are skipped."""
+    """Parameters and modes of a configuration. What follows a # in a line is a comment."""
     paths: dict[str, dict[str, str]] = {}
-    modes: list[tuple[int, str, list[tuple[str, str, str]]]] = []
+    modes: list[tuple[int, str, list[tuple[str, str, str]], list[str]]] = []
     kind, name = "", ""
-    for line in content.splitlines():
+    for written in content.splitlines():
+        line = written.partition("#")[0]
         section = _SECTION.match(line.strip())
         words = line.split()
         if section is not None:
             attributes = dict(_ATTRIBUTE.findall(section[2]))
             kind, name = section[1], attributes.get("NAME", "")
             if kind == "POWER_MODEL" and attributes.get("ID", "").isdigit() and name:
-                modes.append((int(attributes["ID"]), name, []))
-        elif line.lstrip().startswith("#"):
-            continue
+                modes.append((int(attributes["ID"]), name, [], []))
         elif kind == "PARAM" and len(words) == 2:
             paths.setdefault(name, {})[words[0]] = words[1]
         elif kind == "POWER_MODEL" and modes:
@@ -117,16 +117,20 @@ def parse_configuration(content: str) -> Configuration:
                 modes[-1][2].append((words[0], words[1], words[2]))
             elif len(words) == 2 and words[0].startswith("/"):
                 modes[-1][2].append((words[0], "", words[1]))
-    models = (Model(number, title, tuple(settings)) for number, title, settings in modes)
+            elif words:
+                modes[-1][3].append(line.strip())
+    models = (Model(*mode[:2], tuple(mode[2]), tuple(mode[3])) for mode in modes)
     return Configuration(paths, tuple(models))
 
 
 def _differences(root: Path, configuration: Configuration, model: Model) -> Iterator[str]:
-    """Cores online and upper clock limits that are not the mode's; settings whose files cannot be
-    read are skipped.
+    """Cores online and upper clock limits that are not the mode's, and lines that are not
+    understood; settings whose files cannot be read are skipped.
 
     Lower limits are not compared: jetson_clocks raises them, and ``clocks_locked`` tells that.
     """
+    for line in model.unread:
+        yield f"the line {line[:60]!r} of /{CONFIGURATION} is not understood"
     for parameter, argument, value in model.settings:
         paths = configuration.paths.get(parameter, {argument: parameter})
         found, name = _integer_at(root, paths, argument), f"{parameter} {argument}".strip()

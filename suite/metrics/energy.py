@@ -15,6 +15,7 @@ from suite.bundle.arrays import Times, Values, Window
 from suite.bundle.attached import CLOCK_ERROR
 from suite.bundle.channels import Channel, Channels
 from suite.catalog.power import PowerRule, PowerTotal
+from suite.metrics.liveness import alive
 from suite.metrics.uncertainty import (
     Uncertainty,
     at_random_moments,
@@ -121,16 +122,21 @@ def energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: int
 def _energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: int) -> Energy:
     rule = total.rule
     parts = [
-        _channel_energy(channels.get(total.source, name), rule, start_ns, stop_ns)
+        _channel_energy(_alive(channels, total, name), rule, start_ns, stop_ns)
         for name in total.channels
     ]
     whole = _sum(total, parts)
+    stuck = sum(
+        len(channels.get(total.source, name)) - len(_alive(channels, total, name))
+        for name in total.channels
+    )
+    left_out = f" ({stuck} readings of a stuck sensor are left out)" if stuck else ""
     if whole.energy_j is None:
-        return whole
+        return replace(whole, reason=f"{whole.reason}{left_out}")
     if whole.coverage < rule.min_coverage:
         reason = (
             f"its readings cover {whole.coverage:.0%} of the time, less than"
-            f" {rule.min_coverage:.0%}"
+            f" {rule.min_coverage:.0%}{left_out}"
         )
         return replace(whole, energy_j=None, reason=reason)
     if whole.energy_j == 0.0:
@@ -143,6 +149,22 @@ def _energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: in
         energy_j=energy_j,
         uncertainty=replace(uncertainty, gain=rule.gain_error * abs(energy_j)),
     )
+
+
+def _alive(channels: Channels, total: PowerTotal, name: str) -> Channel:
+    """The readings of a total's channel in time, without those of a meter that no longer
+    measures."""
+    rule, ordered = total.rule, channels.get(total.source, name).in_time
+    kept = channels.cached(
+        ("alive", name, total),
+        lambda: alive(
+            ordered.values,
+            rule.still_factor,
+            is_counter=rule.unit == "J",
+            is_whole=len(total.channels) == 1,
+        ),
+    )
+    return ordered if kept.all() else ordered.select(kept)
 
 
 def _channel_energy(channel: Channel, rule: PowerRule, start_ns: int, stop_ns: int) -> Energy:
@@ -222,7 +244,7 @@ def _plausible_readings(
     readings in it and of the nearest on both sides; no time twice."""
     found = []
     for name in total.channels:
-        ordered = channels.get(total.source, name).in_time
+        ordered = _alive(channels, total, name)
         min_w, max_w = total.rule.plausible_w[:2]
         t_ns, values = ordered.t_ns, ordered.values
         kept = (

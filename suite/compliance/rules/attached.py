@@ -133,7 +133,13 @@ def _compared(context: BundleContext, record: Mapping[str, Any]) -> Violations:
         )
     trace = read.trace
     if stated.method == "correlation":
-        fit = fit_clock(trace.t_s, trace.power_w, course, is_absolute=described["is_absolute"])
+        fit = fit_clock(
+            trace.t_s,
+            trace.power_w,
+            course,
+            is_absolute=described["is_absolute"],
+            is_robust=stated.is_robust or not context.round.closed,
+        )
     else:
         fit = given_clock(trace.t_s, trace.power_w, course, stated.offset_s)
     for name, tolerance in (

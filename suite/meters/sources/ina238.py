@@ -1,4 +1,5 @@
-"""INA238: the power monitor at the input of NVIDIA's Jetson AGX Thor."""
+"""INA238 and its kin: power monitors of one channel, such as at the input of NVIDIA's Jetson AGX
+Thor."""
 
 from collections.abc import Iterator
 
@@ -8,13 +9,14 @@ from suite.meters.meter import MeterAvailability, Moments
 
 HWMON = "sys/class/hwmon"
 CHIP = "ina238"
+KIN = ("ina219", "ina220", "ina226", "ina230", "ina231", "ina237", CHIP, "ina260")
 THOR = "nvidia,tegra264"
 INPUT_RAIL = "VIN"  # as tegrastats of JetPack 7 names it; the driver has no label
 
 
 class Ina238Meter(ChannelMeter):
     """Channel ``VIN`` (W), the input of an AGX Thor; on any other board a channel per chip,
-    ``ina238.<n>``, which no total names.
+    ``<chip>.<n>``, which no total names: nobody knows what an INA219 on a Raspberry Pi measures.
 
     Sources: Linux hwmon/ina238 (power in microwatts); jetson_stats 7.2, which takes Thor's INA238
     for its input rail.
@@ -23,10 +25,10 @@ class Ina238Meter(ChannelMeter):
     name = "ina238"
     period_s = 0.2
     moments = Moments.RANDOM
-    description = "power at the input of a Jetson AGX Thor"
+    description = "power monitors of one channel (INA219 to INA260): the input of a Jetson AGX Thor"
     absent = MeterAvailability(
         False,
-        "there is no INA238 (a Jetson AGX Thor has it at its input)",
+        "there is no INA219, INA226, INA238 or INA260 (a Jetson AGX Thor has one at its input)",
         "other Jetson boards have an INA3221",
     )
     unreadable = MeterAvailability(
@@ -38,13 +40,15 @@ class Ina238Meter(ChannelMeter):
     def find(self) -> Iterator[Channel]:
         """The chips' own products of voltage and current."""
         chips = [
-            folder
+            (folder, chip)
             for folder in in_order((self._root / HWMON).glob("hwmon*"))
-            if text(folder / "name") == CHIP
+            if (chip := text(folder / "name")) in KIN
         ]
-        is_input = len(chips) == 1 and THOR in (device_tree(self._root, "compatible") or "")
-        for number, folder in enumerate(chips):
-            name = INPUT_RAIL if is_input else f"{CHIP}.{number}"
+        is_input = [chip for _, chip in chips] == [CHIP] and THOR in (
+            device_tree(self._root, "compatible") or ""
+        )
+        for number, (folder, chip) in enumerate(chips):
+            name = INPUT_RAIL if is_input else f"{chip}.{number}"
             yield Channel(name, "W", reader(folder / "power1_input", 1e-6))
 
     def silence(self) -> str:

@@ -1,6 +1,7 @@
 """RAPL: the energy counters of Intel's and AMD's processors."""
 
 import re
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ POWERCAP = "sys/class/powercap"
 ZONE = re.compile(r"intel-rapl:(\d+)(?::\d+)?$")  # intel-rapl-mmio has the same packages again
 DIE = re.compile(r"(package-\d+)-die-\d+$")
 AMD = re.compile(r"^vendor_id\s*:\s*(AuthenticAMD|HygonGenuine)$", re.MULTILINE)
-MAX_STEP_UJ = 30e9  # 2 kW for 15 s: no counter grows more between two readings
+MAX_W, MIN_ELAPSED_S = 2000.0, 1.0  # no counter grows faster; it is bounded for a second at least
 
 
 @dataclass
@@ -26,20 +27,22 @@ class _Domain:
     folder: Path
     range_uj: int
     before_uj: int | None = None
+    before_s: float = 0.0
     wraps: int = 0
     is_lost: bool = False
 
     def energy_j(self) -> float | None:
         """Energy since the counter was last 0 before the run, J; None when it cannot be read."""
-        now_uj = integer(self.folder / "energy_uj")
+        now_uj, now_s = integer(self.folder / "energy_uj"), time.monotonic()
         if now_uj is None or self.is_lost:
             return None
         if self.before_uj is not None and now_uj < self.before_uj:
-            if not 0 <= self.range_uj - self.before_uj <= MAX_STEP_UJ:
+            longest_uj = MAX_W * max(MIN_ELAPSED_S, now_s - self.before_s) * 1e6
+            if not 0 <= self.range_uj - self.before_uj + now_uj <= longest_uj:
                 self.is_lost = True
                 return None
             self.wraps += 1
-        self.before_uj = now_uj
+        self.before_uj, self.before_s = now_uj, now_s
         return (now_uj + self.wraps * self.range_uj) * 1e-6
 
 

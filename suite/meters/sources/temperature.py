@@ -8,7 +8,10 @@ from suite.machine.procfs import in_order, integer, text
 from suite.meters.channels import Channel, ChannelMeter
 from suite.meters.meter import MeterAvailability
 
-ABSENT_MILLIDEGREES = -200_000  # a Jetson's zone reads -256 degrees while its part is switched off
+# a Jetson's zone reads -256 degrees while its part is switched off, an unset one 2**31 - 1
+POSSIBLE_MILLIDEGREES = range(-199_999, 250_000)
+# drivers of some boards write 31 for 31 degrees (pi-hole/web #129); no machine is at 0.2 degrees
+MAX_DEGREES = 200
 
 
 class TemperatureMeter(ChannelMeter):
@@ -58,9 +61,9 @@ class TemperatureMeter(ChannelMeter):
 def _celsius_reader(path: Path) -> Callable[[], float | None]:
     def read() -> float | None:
         millidegrees = integer(path)
-        if millidegrees is None or millidegrees <= ABSENT_MILLIDEGREES:
+        if millidegrees is None or millidegrees not in POSSIBLE_MILLIDEGREES:
             return None
-        return millidegrees / 1000
+        return float(millidegrees) if 0 < millidegrees < MAX_DEGREES else millidegrees / 1000
 
     return read
 

@@ -1,5 +1,7 @@
 """Throttling: whether heat, current or low voltage slowed the machine down."""
 
+import math
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -7,6 +9,7 @@ from suite.catalog.throttling import slows_processor
 from suite.machine.procfs import in_order, integer, text
 from suite.meters.channels import Channel, ChannelMeter, reader
 from suite.meters.meter import MeterAvailability
+from suite.meters.tool import find_tool, run_tool
 
 ACTIVE, EVENTS = "active", "events"  # units: 1 while active, and a counter
 RASPBERRY_PI = "sys/devices/platform/soc*/soc*:firmware/get_throttled"
@@ -58,7 +61,7 @@ class ThrottlingMeter(ChannelMeter):
         """What the firmware, the boards' chips, the cores and the cooling devices report."""
         firmware = list(self._root.glob(RASPBERRY_PI))
         for path in firmware:
-            yield from _firmware(path)
+            yield from _firmware(_Flags(path, self._root))
         for path in (
             () if firmware else in_order(self._root.glob("sys/class/hwmon/hwmon*/in0_lcrit_alarm"))
         ):
@@ -121,16 +124,47 @@ def _trip_points(root: Path) -> Iterator[tuple[str, str]]:
                 )
 
 
-def _firmware(path: Path) -> Iterator[Channel]:
-    def flag(bit: int) -> Callable[[], float | None]:
-        def read() -> float | None:
-            flags = text(path)
-            try:
-                return float(int(flags, 16) >> bit & 1) if flags else None
-            except ValueError:
-                return None
+class _Flags:
+    """The firmware's flags. Where the kernel's file lacks what vcgencmd tells (some kernels leave
+    it 0), vcgencmd is asked, once for all flags of a reading."""
 
-        return read
+    def __init__(self, path: Path, root: Path) -> None:
+        self._path, self._read_s = path, -math.inf
+        self._flags: int | None = None
+        self._tool = find_tool(root, "vcgencmd")
+        if self._tool is not None and ((self._told() or 0) & ~(self._filed() or 0)) == 0:
+            self._tool = None
+
+    def bit(self, bit: int) -> float | None:
+        """1 while the flag is set, else 0; None where it cannot be read."""
+        if self._tool is None:
+            flags = self._filed()
+        else:
+            if time.monotonic() - self._read_s > ThrottlingMeter.period_s / 2:
+                self._flags, self._read_s = self._told(), time.monotonic()
+            flags = self._flags
+        return None if flags is None else float(flags >> bit & 1)
+
+    def _filed(self) -> int | None:
+        return _hexadecimal(text(self._path))
+
+    def _told(self) -> int | None:
+        try:
+            return _hexadecimal(run_tool([str(self._tool), "get_throttled"])[0].partition("=")[2])
+        except OSError:
+            return None
+
+
+def _hexadecimal(written: str | None) -> int | None:
+    try:
+        return int(written, 16) if written else None
+    except ValueError:
+        return None
+
+
+def _firmware(flags: _Flags) -> Iterator[Channel]:
+    def flag(bit: int) -> Callable[[], float | None]:
+        return lambda: flags.bit(bit)
 
     for bit, name in FIRMWARE_BITS.items():
         yield Channel(name, ACTIVE, flag(bit))

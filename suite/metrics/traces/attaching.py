@@ -32,10 +32,12 @@ from suite.files.json_file import write_json
 from suite.metrics.power_totals import power_rules
 from suite.metrics.summary import derive
 from suite.metrics.traces.clock_fit import ClockFit, fit_clock, given_clock
+from suite.metrics.traces.columns import TraceOptions
 from suite.metrics.traces.course import Course, course_of
-from suite.metrics.traces.reading import ReadTrace, opened, read_trace
-from suite.metrics.traces.sniffing import TraceOptions, sentence, understand
-from suite.metrics.traces.trace_format import Rail, Trace, TraceFormat
+from suite.metrics.traces.reading import ReadTrace, read_trace, stepped_text
+from suite.metrics.traces.series import turns_of
+from suite.metrics.traces.sniffing import sentence, understand
+from suite.metrics.traces.trace_format import Rail, Trace, TraceFormat, opened
 
 COMMAND = "suite power attach"
 COVERAGES = (Coverage.BOARD, Coverage.MODULE, Coverage.WALL, Coverage.CHIP)
@@ -93,8 +95,8 @@ def prepare(
             f"A logger covers {', '.join(each.value for each in COVERAGES)}, and is"
             f" {', '.join(each.value for each in TIERS)}."
         )
-    how = understand(trace_path, options)
-    read, course = read_trace(trace_path, how), course_of(bundle)
+    how, read = read_logger(trace_path, options)
+    course = course_of(bundle)
     trace = read.trace
     if float(np.median(trace.power_w)) < 0:
         raise SuiteError(
@@ -106,6 +108,25 @@ def prepare(
     else:
         fit = given_clock(trace.t_s, trace.power_w, course, offset_s)
     return Attachment(trace_path, read, how, sentence(how), course, fit, covers, tier)
+
+
+def read_logger(path: Path, options: TraceOptions) -> tuple[TraceFormat, ReadTrace]:
+    """The format and the readings; rows in turn that name no series are asked for, or added up.
+    Raises SuiteError for a clock that was set back within the file."""
+    how = understand(path, options)
+    read = read_trace(path, how)
+    if read.trace.stepped_s:
+        raise SuiteError(f"{path} cannot be attached: {stepped_text(read.trace)}.")
+    turns = turns_of(read.trace.t_s, read.trace.power_w) if read.trace.averaged == 1 else 1
+    if turns == 1 or options.series or how.series_columns:
+        return how, read
+    if how.adds:
+        how = replace(how, turns=turns)
+        return how, read_trace(path, how)
+    raise SuiteError(
+        f"The rows of {path} take turns between {turns} levels or pauses: add --sum if they are of"
+        f" {turns} devices, --series 1 if they are of one."
+    )
 
 
 def attach(path: Path, found: Attachment, command: Sequence[str]) -> None:

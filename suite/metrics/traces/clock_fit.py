@@ -65,6 +65,10 @@ the sensor, a process that starts."""
 MAX_END_SHARE = 0.01
 RIDGE = 1e-9
 MIN_READINGS = 8
+MEDIAN_OF, BEYOND = 7, 0.25
+"""Readings of the running median, and how far beyond its range power may lie, in shares of it."""
+USUAL_PERIODS = 1.5
+"""A longer time between two readings is a pause."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,8 @@ class ClockFit:
     that of the trace with the course of the run, ``second_ratio`` that of the second-best place
     ``second_offset_s`` divided by it; None where there is no other place. ``near_wall_clock``: only
     places near the trace's own absolute times were compared. ``half_width_s`` bounds the error of a
-    moment in the run, with 95 % confidence.
+    moment in the run, with 95 % confidence. ``is_robust``: outliers were clipped, and a pause in
+    the trace counts as a possible step of the logger's clock; not so in earlier versions.
     """
 
     method: str
@@ -93,6 +98,7 @@ class ClockFit:
     near_wall_clock: bool
     readings: int
     half_width_s: float
+    is_robust: bool = False
 
     def to_run_s(self, t_s: Values) -> Values:
         """Times of the trace in s since run_start."""
@@ -104,7 +110,12 @@ class NoFit(SuiteError):
 
 
 def fit_clock(
-    t_s: Values, power_w: Values, course: Course, *, is_absolute: bool = False
+    t_s: Values,
+    power_w: Values,
+    course: Course,
+    *,
+    is_absolute: bool = False,
+    is_robust: bool = True,
 ) -> ClockFit:
     """Fit the clock of a trace (times increasing); raises NoFit where it does not follow the run,
     or follows it at several places.
@@ -113,6 +124,8 @@ def fit_clock(
     """
     period_s = _period_s(t_s)
     _refuse_slow(period_s, course)
+    if is_robust:
+        power_w = _clipped(power_w)
     grid = _Grid.of(t_s, power_w, course, period_s)
     places = _places(grid, course)
     if places is None:
@@ -128,19 +141,40 @@ def fit_clock(
     if near:
         places = replace(places, explained=np.where(chosen, places.explained, 0.0))
     best, fine, fit = _refined(t_s, power_w, course, period_s, grid, places)
-    fit = replace(fit, near_wall_clock=near)
+    fit = replace(fit, near_wall_clock=near, is_robust=is_robust)
     _refuse_unrelated(fit)
     _refuse_falling(fit, t_s, power_w, course)
     fit = _with_ends(fit, fine, course, period_s)
     # Where others took CPU time, power rises and falls within the run's phases: docs/measuring.md
     # has fits beyond the bound without it.
     fit = replace(fit, half_width_s=fit.half_width_s * (1 + course.foreign_share))
+    if is_robust:
+        step_s = _possible_step_s(fit, t_s, course, period_s)
+        fit = replace(fit, half_width_s=math.hypot(fit.half_width_s, step_s))
     _refuse_undetermined(fit, course, t_s)
     fit = _with_second(
         fit, places, best, max(SAME_S, SAME_PERIODS * period_s, REACH_SHARE * course.active_s)
     )
     _refuse_other_activity(fit, t_s, power_w, course, period_s)
     return fit
+
+
+def _clipped(power_w: Values) -> Values:
+    """Power without what lies far outside its running median: single readings move no fit."""
+    from scipy.ndimage import median_filter  # type: ignore[import-untyped]  # start-up: loads SciPy
+
+    smooth_w = median_filter(power_w, MEDIAN_OF, mode="nearest")
+    beyond_w = BEYOND * float(np.ptp(smooth_w))
+    clipped: Values = np.clip(power_w, smooth_w.min() - beyond_w, smooth_w.max() + beyond_w)
+    return clipped
+
+
+def _possible_step_s(fit: ClockFit, t_s: Values, course: Course, period_s: float) -> float:
+    """The longest pause of the trace around the run beyond the usual: rows were lost, or the
+    logger's clock was set forward."""
+    run_s = fit.to_run_s(t_s)
+    near = (run_s[1:] >= course.begin_s) & (run_s[:-1] <= course.end_s)
+    return max(0.0, float(np.diff(t_s)[near].max(initial=0.0)) - USUAL_PERIODS * period_s)
 
 
 def _with_second(fit: ClockFit, places: "_Places", best: int, apart_s: float) -> ClockFit:

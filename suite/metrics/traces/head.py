@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.errors import SuiteError
-from suite.metrics.traces.reading import opened
-from suite.metrics.traces.trace_format import MAX_COLUMNS
+from suite.metrics.traces import logs
+from suite.metrics.traces.trace_format import MAX_COLUMNS, opened
 
 HEAD_BYTES, HEAD_LINES = 2**16, 400
 DELIMITERS = ",;\t|"
 COMMENTS = "#%"
+STARTS_TIME = re.compile(
+    r"\d|(mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[ ,.]",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,7 @@ class Head:
     names: tuple[str, ...]
     has_header: bool
     rows: tuple[tuple[str, ...], ...]
+    log: str = ""
 
 
 def read_head(path: Path) -> Head:
@@ -50,6 +55,11 @@ def read_head(path: Path) -> Head:
     except UnicodeDecodeError:
         encoding, text = "latin-1", data.decode("latin-1")
     lines = text.splitlines()[: HEAD_LINES if not is_cut else -1][:HEAD_LINES]
+    if log := logs.kind_of(lines):
+        names = logs.names_of(log, lines)
+        lines = logs.table(log, text, names).splitlines()
+        found = tuple(tuple(line.split(logs.DELIMITER)) for line in lines)
+        return Head(encoding, logs.DELIMITER, None, 0, names, True, found, log)
     comment = next(
         (sign for sign in COMMENTS if any(line.startswith(sign) for line in lines)), None
     )
@@ -82,10 +92,10 @@ def read_head(path: Path) -> Head:
             f"{path} has no row with a number in its first {len(plain)} lines; export the logger's"
             " readings as CSV."
         )
-    names, has_header = _names(
-        body[first - 1][1] if first else None, lines, comment, delimiter, width
-    )
     rows = tuple(row for _, row in body[first:])
+    names, has_header = _names(
+        body[first - 1][1] if first else None, lines, comment, delimiter, rows
+    )
     return Head(encoding, delimiter, comment, body[first][0], names, has_header, rows)
 
 
@@ -94,10 +104,11 @@ def _names(
     lines: Sequence[str],
     comment: str | None,
     delimiter: str,
-    width: int,
+    rows: Sequence[tuple[str, ...]],
 ) -> tuple[tuple[str, ...], bool]:
     """The header's names: the line before the first row, or the last comment with as many columns;
     numbers from 1 without either."""
+    width = len(rows[0])
     if header is None and comment is not None:
         commented = [
             _cells(line.lstrip(comment).strip(), delimiter)
@@ -105,9 +116,22 @@ def _names(
             if line.startswith(comment)
         ]
         header = next((row for row in reversed(commented) if len(row) == width and width > 1), None)
+    if header is None and (pairs := _pair_names(rows)):
+        return pairs, True
     if header is None:
         return tuple(str(place + 1) for place in range(width)), False
     return tuple(name or str(place + 1) for place, name in enumerate(header)), True
+
+
+def _pair_names(rows: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """The names of rows with name and value in turn (PTDaemon: Time,…,Watts,…); none for others."""
+    width = len(rows[0])
+    if width < 4 or width % 2 or len(rows) < 2:
+        return ()
+    of_rows = {row[::2] for row in rows}
+    if len(of_rows) > 1 or any(is_number(name) or looks_like_time(name) for name in rows[0][::2]):
+        return ()
+    return tuple(rows[0][place - 1] if place % 2 else str(place + 1) for place in range(width))
 
 
 def _delimiter(lines: Sequence[str]) -> str:
@@ -142,4 +166,18 @@ def is_number(cell: str) -> bool:
 
 def looks_like_time(cell: str) -> bool:
     """Whether a cell has a time of day."""
-    return bool(re.search(r"\d:\d\d", cell)) and bool(re.match(r"\d", cell))
+    return bool(re.search(r"\d:\d\d", cell)) and bool(STARTS_TIME.match(cell))
+
+
+def last_rows(path: Path, head: Head) -> list[tuple[str, ...]]:
+    """The rows at the file's end."""
+    tail = b""
+    with opened(path) as stream:
+        if path.suffix != ".gz":
+            stream.seek(max(0, path.stat().st_size - HEAD_BYTES))
+        while data := stream.read(HEAD_BYTES):
+            tail = (tail + data)[-HEAD_BYTES:]
+    rows = (
+        _cells(line, head.delimiter) for line in tail.decode(head.encoding, "replace").splitlines()
+    )
+    return [row for row in rows if len(row) == len(head.names)]

@@ -1,22 +1,35 @@
 """Reads the file of a logger in a known format, block by block in bounded memory; pandas parses the
 rows."""
 
-import gzip
 import hashlib
 import io
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import numpy as np
 import pandas
 
-from suite.bundle.arrays import Values
+from suite.bundle.arrays import Values, median
 from suite.errors import SuiteError
-from suite.metrics.traces.trace_format import MICRO, UNITS, Rail, Trace, TraceFormat
+from suite.metrics.liveness import spikes
+from suite.metrics.traces.logs import table
+from suite.metrics.traces.moments import DAY_S, FORMS, TIME_OF_DAY, form_of, seconds_of
+from suite.metrics.traces.series import added, chosen_series
+from suite.metrics.traces.trace_format import (
+    MAX_COLUMNS,
+    MICRO,
+    UNITS,
+    Rail,
+    Trace,
+    TraceFormat,
+    opened,
+    quantity_of,
+)
 
 BLOCK_BYTES = 8 * 2**20
 MAX_FILE_BYTES = 16 * 2**30
@@ -33,9 +46,11 @@ GROUPING = {".": ",", ",": "."}
 """The sign between groups of three digits, by the decimal sign."""
 BLANKS = " \u00a0\u202f'’"
 """Other signs between groups of three digits."""
+MIN_RISES, MIN_COUNTED, MAX_PERIODS = 10, 3, 1.5
+"""An energy counter rises this often for each reset, or without one. Energies of a row are of one
+period, where one is missing, too."""
 ABSOLUTE_S = 3e8
 """Times above it are seconds since 1970."""
-DAY_S = 86_400.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +62,6 @@ class ReadTrace:
     sha256: str
 
 
-def opened(path: Path) -> IO[bytes]:
-    """The file's bytes, unpacked if its name ends in .gz."""
-    return cast(IO[bytes], gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
-
-
 def read_trace(path: Path, how: TraceFormat, max_bytes: int = MAX_FILE_BYTES) -> ReadTrace:
     """Read the whole file.
 
@@ -59,7 +69,7 @@ def read_trace(path: Path, how: TraceFormat, max_bytes: int = MAX_FILE_BYTES) ->
     times goes with the mean of the power, which keeps the energy. Raises SuiteError for a file that
     is too large, has no rows, or has lines that are mostly not rows of this format.
     """
-    rows, points = _Rows(how), _Points()
+    rows, points = _Rows(how), dict[str, _Points]()
     digest, size = hashlib.sha256(), 0
     try:
         with opened(path) as stream:
@@ -71,37 +81,79 @@ def read_trace(path: Path, how: TraceFormat, max_bytes: int = MAX_FILE_BYTES) ->
                         f"{path} holds more than {max_bytes} bytes; export less of it, or at a"
                         " lower rate."
                     )
-                points.add(*rows.parse(block))
+                for name, t_s, values in rows.parse(block):
+                    points.setdefault(name, _Points()).add(t_s, values)
     except (OSError, EOFError, UnicodeError, ValueError) as error:
         raise SuiteError(
             f"{path} cannot be read as a trace: {str(error)[:200]}. `--dry-run` shows what is"
             " understood of it."
         ) from error
-    trace = points.trace(rows)
+    trace, repeated = _trace(rows, points)
+    _refuse_misread(path, rows, trace, repeated)
+    return ReadTrace(trace, size, digest.hexdigest())
+
+
+def _trace(rows: "_Rows", points: "dict[str, _Points]") -> tuple[Trace, int]:
+    """The readings of the chosen series, added up; and how many had the time of the one before."""
+    chosen = chosen_series(
+        {name: one.rows for name, one in points.items()}, rows.how.series, adds=rows.how.adds
+    )
+    parts = [points[name] for name in chosen] or [_Points()]
+    series = [part.readings(is_energy=rows.how.is_energy) for part in parts]
+    t_s, power_w = added(series) if all(len(one[0]) for one in series) else series[0]
+    absurd = spikes(power_w) if rows.how.leaves_out_spikes else np.zeros(len(t_s), bool)
+    t_s, power_w = t_s[~absurd], power_w[~absurd]
+    unreadable = sum(rows.unreadable[name] for name in chosen) + int(absurd.sum())
+    is_date = rows.how.time_kind in ("number", "date") and bool(len(t_s))
+    trace = Trace(
+        t_s,
+        power_w,
+        sum(part.rows + rows.unreadable[name] for name, part in points.items() if name in chosen),
+        unreadable,
+        sum(part.late for part in parts),
+        max(part.averaged for part in parts),
+        is_date and float(t_s[0]) > ABSOLUTE_S,
+        max(part.stepped_s for part in parts),
+    )
+    return trace, sum(part.repeated for part in parts)
+
+
+def _refuse_misread(path: Path, rows: "_Rows", trace: Trace, repeated: int) -> None:
+    sign = "comma" if rows.how.decimal == "," else "point"
     if rows.malformed > MAX_MALFORMED_SHARE * trace.rows:
         raise SuiteError(
             f"{path} has numbers that differ in form: {rows.malformed} of {trace.rows} rows are"
-            f" like {rows.example!r}, with a decimal {'comma' if how.decimal == ',' else 'point'}"
-            " in the others; export it with one decimal sign, and none between thousands."
+            f" like {rows.example!r}, with a decimal {sign} in"
+            " the others; export it with one decimal sign, and none between thousands."
         )
     is_late = trace.late > MAX_LATE_SHARE * trace.rows
     if (
-        rows.read == 0
+        trace.rows == 0
         or len(trace.t_s) < 2
         or is_late
         or trace.unreadable > MAX_UNREADABLE_SHARE * trace.rows
     ):
         remedy = "correct the columns with --time and --power, or export it again"
-        if points.repeated > MAX_LATE_SHARE * trace.rows:
+        if trace.stepped_s:
+            remedy = stepped_text(trace)
+        elif repeated > MAX_LATE_SHARE * trace.rows:
             remedy = (
-                "its times are too coarse for its rows: give --rate HZ if the rows are evenly"
-                " spaced, or export it with fractions of a second"
+                "several rows have one time: add --sum if they are of several devices; give --rate"
+                " HZ if they are of one and evenly spaced"
             )
         raise SuiteError(
             f"{path} has {len(trace.t_s)} readings in {trace.rows} rows ({trace.unreadable} without"
             f" numbers, {trace.late} with a time that is not after the one before); {remedy}."
         )
-    return ReadTrace(trace, size, digest.hexdigest())
+
+
+def stepped_text(trace: Trace) -> str:
+    """How the logger's clock was set back, and what to do."""
+    half_day = " (hours from 1 to 12 without AM or PM?)" if trace.stepped_s > DAY_S / 3 else ""
+    return (
+        f"its times step back by {trace.stepped_s:.5g} s and go on from there{half_day}: attach the"
+        " part of it that holds the run"
+    )
 
 
 def _blocks(stream: IO[bytes], path: Path) -> Iterator[bytes]:
@@ -124,15 +176,19 @@ class _Rows:
 
     how: TraceFormat
     read: int = 0
-    unreadable: int = 0
+    unreadable: Counter[str] = field(default_factory=Counter)
     malformed: int = 0
     example: str = ""
     _day: tuple[float, float] = (0.0, -math.inf)
     _is_first: bool = True
+    _form: str = ""
 
-    def parse(self, block: bytes) -> tuple[Values, Values]:
-        """Times, s, and power, W, of the block's rows; NaN rows are left out."""
+    def parse(self, block: bytes) -> Iterator[tuple[str, Values, Values]]:
+        """Of each series of the block's rows: its name, times, s, and power, W; NaN rows are left
+        out."""
         skipped, self._is_first = self.how.skip_lines if self._is_first else 0, False
+        if self.how.log:
+            block = table(self.how.log, block.decode("utf-8", "replace"), self.how.names).encode()
         try:
             frame = pandas.read_csv(
                 io.BytesIO(block),
@@ -150,13 +206,28 @@ class _Rows:
                 encoding_errors="replace",
             )
         except pandas.errors.EmptyDataError:
-            return np.empty(0), np.empty(0)
+            return
         power_w = np.sum([self._power(frame, rail) for rail in self.how.rails], axis=0)
         t_s = self._times(frame)
+        names, places = self._series(frame)
         known = np.isfinite(t_s) & np.isfinite(power_w)
         self.read += len(frame)
-        self.unreadable += int(np.count_nonzero(~known))
-        return t_s[known], power_w[known]
+        for place, name in enumerate(names):
+            of_series = places == place
+            self.unreadable[name] += int(np.count_nonzero(~known & of_series))
+            yield name, t_s[known & of_series], power_w[known & of_series]
+
+    def _series(self, frame: Any) -> tuple[list[str], Any]:
+        """The names of the series, and the place of each row's."""
+        if self.how.series_columns:
+            columns = [frame[column].astype(str) for column in self.how.series_columns]
+            names = columns[0].str.cat(columns[1:], sep=" ")
+            places, found = pandas.factorize(names)
+            if len(found) > MAX_COLUMNS:
+                raise ValueError(f"more than {MAX_COLUMNS} series")
+            return [str(name) for name in found], places
+        turns = np.arange(self.read, self.read + len(frame)) % self.how.turns
+        return [str(turn + 1) for turn in range(self.how.turns)], turns
 
     def _power(self, frame: Any, rail: Rail) -> Values:
         if rail.power is not None:
@@ -203,13 +274,12 @@ class _Rows:
         texts = columns[0].astype(str)
         for more in columns[1:]:
             texts = texts + " " + more.astype(str)
-        if self.how.decimal == ",":
-            texts = texts.str.replace(",", ".")
-        return (
-            self._days(seconds_of_day(texts))
-            if self.how.time_kind == "time of day"
-            else seconds_of_dates(texts)
+        # records of earlier versions do not name the form
+        self._form = (
+            self._form or self.how.time_form or form_of(texts, day_first=False) or next(iter(FORMS))
         )
+        times_s = seconds_of(texts, self._form)
+        return self._days(times_s) if self._form == TIME_OF_DAY else times_s
 
     def _days(self, day_s: Values) -> Values:
         """Times of day made to increase past midnight."""
@@ -225,7 +295,7 @@ def _size(text: str, unit: str) -> float:
     """The size of a cell's own unit; that of the column's ``unit`` where the text is no unit of the
     same quantity."""
     own = text.translate(MICRO)
-    return UNITS[own if own in UNITS and own[-1] == unit[-1] else unit]
+    return UNITS[own if own in UNITS and quantity_of(own) == quantity_of(unit) else unit]
 
 
 def without_grouping(cells: Any, decimal: str) -> Any:
@@ -248,27 +318,6 @@ def without_grouping(cells: Any, decimal: str) -> Any:
     return cells
 
 
-def seconds_of_dates(texts: Any) -> Values:
-    """Dates as seconds since 1970 (UTC unless they say otherwise); NaN for anything else."""
-    for options in (
-        {"format": "ISO8601"},
-        {"format": "mixed", "dayfirst": "." in str(texts.iloc[0])[:6]},
-    ):
-        moments = pandas.to_datetime(texts, errors="coerce", utc=True, **options)
-        if moments.notna().mean() > MAX_UNREADABLE_SHARE:
-            break
-    since = (moments - pandas.Timestamp(0, tz="UTC")) / pandas.Timedelta(seconds=1)
-    return np.asarray(since, np.float64)
-
-
-def seconds_of_day(texts: Any) -> Values:
-    """Times such as 10:15:00.5 as seconds; NaN for anything else."""
-    whole = texts.where(texts.str.count(":") != 1, "00:" + texts)  # minutes and seconds
-    return np.asarray(
-        pandas.to_timedelta(whole, errors="coerce") / pandas.Timedelta(seconds=1), np.float64
-    )
-
-
 @dataclass
 class _Points:
     """Readings so far; pairs of neighbours are averaged whenever there are too many, so that their
@@ -276,18 +325,26 @@ class _Points:
 
     parts: list[tuple[Values, Values]] = field(default_factory=list)
     count: int = 0
+    rows: int = 0
     late: int = 0
     repeated: int = 0
     averaged: int = 1
+    stepped_s: float = 0.0
     _last_s: float = -math.inf
     _rest: tuple[Values, Values] = field(default_factory=lambda: (np.empty(0), np.empty(0)))
 
     def add(self, t_s: Values, power_w: Values) -> None:
         """Add rows; those whose time is not after all before are left out."""
+        self.rows += len(t_s)
         highest = np.maximum.accumulate(np.concatenate(([self._last_s], t_s)))
         kept = t_s > highest[:-1]
         self.late += int(np.count_nonzero(~kept))
         self.repeated += int(np.count_nonzero(t_s == highest[:-1]))
+        goes_on = ~kept[:-1] & ~kept[1:] & (np.diff(t_s) > 0)
+        stepped = np.flatnonzero(goes_on[:-1] & goes_on[1:])
+        if len(stepped):
+            by_s = float((highest[:-1] - t_s)[stepped].max())
+            self.stepped_s = max(self.stepped_s, by_s)
         self._last_s = float(highest[-1])
         joined = tuple(
             np.concatenate((rest, values[kept]))
@@ -316,23 +373,35 @@ class _Points:
         self._keep(t_s[:whole], power_w[:whole], 2)
         self.averaged *= 2
 
-    def trace(self, rows: _Rows) -> Trace:
-        """All readings."""
-        t_s, power_w = (
+    def readings(self, *, is_energy: bool) -> tuple[Values, Values]:
+        """Times, s, and power, W, of all readings; energies (J) are differenced."""
+        t_s, values = (
             (np.concatenate([np.empty(0), *columns]) for columns in zip(*self.parts, strict=True))
             if self.parts
             else self._rest
         )
         if self.averaged == 1:
-            t_s, power_w = (
-                np.concatenate((t_s, self._rest[0])),
-                np.concatenate((power_w, self._rest[1])),
-            )
-        is_absolute = (
-            bool(len(t_s))
-            and rows.how.time_kind in ("number", "date")
-            and float(t_s[0]) > ABSOLUTE_S
-        )
-        return Trace(
-            t_s, power_w, rows.read, rows.unreadable, self.late, self.averaged, is_absolute
-        )
+            t_s = np.concatenate((t_s, self._rest[0]))
+            values = np.concatenate((values, self._rest[1]))
+        return power_of_energies(t_s, values, self.averaged) if is_energy else (t_s, values)
+
+
+def power_of_energies(t_s: Values, energy_j: Values, averaged: int = 1) -> tuple[Values, Values]:
+    """Mean power between rows, at the middle between them, of a counter's readings or of energies
+    since the row before."""
+    if len(t_s) < 2:
+        return t_s, energy_j
+    steps_j = np.diff(energy_j)
+    rises, falls = int(np.sum(steps_j > 0)), int(np.sum(steps_j < 0))
+    if rises < MIN_RISES * max(falls, 1) and (falls or rises < MIN_COUNTED):
+        period_s = median(np.diff(t_s))
+        spacings_s = np.append(period_s, np.diff(t_s))
+        spacings_s[spacings_s > MAX_PERIODS * period_s] = period_s
+        return t_s - spacings_s / 2, energy_j * averaged / spacings_s
+    if rises < len(steps_j) / 2:  # of coarse steps: from one to the next
+        kept = np.append(True, steps_j > 0)
+        t_s, energy_j = t_s[kept], energy_j[kept]
+    spacings_s, steps_j = np.diff(t_s), np.diff(energy_j)
+    is_step = steps_j >= 0  # else it was reset
+    middles_s: Values = (t_s[1:] + t_s[:-1]) / 2
+    return middles_s[is_step], (steps_j / spacings_s)[is_step]

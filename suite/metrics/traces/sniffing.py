@@ -3,80 +3,39 @@ settle what they do not tell."""
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas
 
+from suite.catalog.power import load_power_rules, totals
 from suite.errors import SuiteError
-from suite.metrics.traces.head import Head, is_number, looks_like_time, read_head
-from suite.metrics.traces.reading import seconds_of_dates, seconds_of_day
-from suite.metrics.traces.trace_format import MICRO, UNITS, Rail, TraceFormat
+from suite.metrics.traces.columns import (
+    CURRENT,
+    ENERGY,
+    POWER,
+    VOLTAGE,
+    WHOLE_VOLTAGE,
+    WORDS,
+    TraceOptions,
+    column_of,
+    decimal_of,
+    floats_of,
+    is_quantity,
+    listed,
+    plain,
+    unit_of_name,
+)
+from suite.metrics.traces.head import Head, is_number, read_head
+from suite.metrics.traces.moments import TIME_OF_DAY
+from suite.metrics.traces.series import key_columns, refuse_other_quantities
+from suite.metrics.traces.sniffed_times import time_columns, time_form, time_kind
+from suite.metrics.traces.trace_format import MICRO, UNITS, Rail, TraceFormat, quantity_of
 
-POWER = re.compile(
-    r"\b(a?power|leistung|puissance|potencia|watts?|pow|p)\b|^(?:u|m|k)?w$", re.IGNORECASE
-)
-VOLTAGE = re.compile(r"\b(voltage|volts?|spannung|tension|u|v)\b", re.IGNORECASE)
-WHOLE_VOLTAGE = re.compile(r"voltage|spannung|tension|vbus", re.IGNORECASE)
-"""Of several columns in volts, the supply's: USB meters have those of the data lines (dp_V),
-too."""
-CURRENT = re.compile(r"\b(current|amps?|amperes?|ampere|strom|courant|main)\b", re.IGNORECASE)
-TIME = re.compile(
-    r"\b(time|timestamp|date|datetime|zeit|elapsed|seconds?|last changed|last"
-    r" updated|datum|uhrzeit|temps|t)\b",
-    re.IGNORECASE,
-)
-NOT_POWER = re.compile(
-    r"factor|energy|charge|capacity|reactive|apparent|mean time|\b[mk]?wh\b|\bm?ah\b", re.IGNORECASE
-)
-IN_BRACKETS = re.compile(r"[\[(]\s*([^\])]*?)\s*[\])]")
-AT_END = re.compile(r"(?:^|[\s_./-])([a-zA-Zµμ]{1,3})$")
-WORDS = {
-    "watt": "W",
-    "watts": "W",
-    "milliwatts": "mW",
-    "volts": "V",
-    "volt": "V",
-    "amps": "A",
-    "ampere": "A",
-    "milliamps": "mA",
-    "days": "d",
-    "hours": "h",
-    "minutes": "min",
-    "seconds": "s",
-    "second": "s",
-    "sec": "s",
-    "milliseconds": "ms",
-    "msec": "ms",
-    "microseconds": "us",
-    "usec": "us",
-}
-LOWER_CASE = {unit.lower(): unit for unit in UNITS}
-"""Names of columns in programs: power_mw, current_ma."""
 MAX_DIRECT_V = 60.0
 """Above it is the mains, where current times voltage is no power."""
+JTOP, JTOP_TOTAL = "Power ", ("jtop", "TOT")
 MAX_UNSTATED = 300.0
 """A larger number without a unit is asked for: milliwatts of a board are more likely than watts."""
-SPREADSHEET_DAYS = 20_000, 80_000
-"""Dates of spreadsheets: days since 1899-12-30, here of 1954 to 2119."""
-EPOCHS = ((1e17, "ns"), (1e14, "us"), (1e11, "ms"))
-"""Numbers above the first are times since 1970 in the second."""
-
-
-@dataclass(frozen=True)
-class TraceOptions:
-    """What somebody says of a file. Columns are names of the header, or numbers from 1; ``unit``
-    applies to all power or current columns."""
-
-    time: tuple[str, ...] = ()
-    power: tuple[str, ...] = ()
-    current: tuple[str, ...] = ()
-    voltage: tuple[str, ...] = ()
-    volts: float | None = None
-    time_unit: str | None = None
-    unit: str | None = None
-    rate_hz: float | None = None
 
 
 def understand(path: Path, options: TraceOptions) -> TraceFormat:
@@ -85,10 +44,13 @@ def understand(path: Path, options: TraceOptions) -> TraceFormat:
     _refuse_unknown_units(options)
     head = read_head(path)
     _refuse_changing_units(head)
-    decimal = _decimal(head)
-    times = _time_columns(head, options, decimal)
+    decimal = decimal_of(head)
+    times = time_columns(head, options, decimal)
     rails = _rails(head, options, set(times))
-    kind, unit = _time_kind(head, times, options, decimal)
+    kind, unit = time_kind(head, times, options, decimal)
+    form = time_form(path, head, times, options) if kind == "text" else ""
+    refuse_other_quantities(options.series, options.unit)
+    used = {*times, *(column for rail in rails for column in rail.columns)}
     return TraceFormat(
         encoding=head.encoding,
         delimiter=head.delimiter,
@@ -96,12 +58,18 @@ def understand(path: Path, options: TraceOptions) -> TraceFormat:
         skip_lines=head.skip_lines,
         columns=len(head.names),
         comment=head.comment,
-        time_kind=kind,
+        time_kind=("time of day" if form == TIME_OF_DAY else "date") if form else kind,
         time_unit=unit,
         time_columns=times,
         rate_hz=options.rate_hz or 0.0,
         rails=rails,
         names=head.names,
+        leaves_out_spikes=True,
+        log=head.log,
+        series_columns=key_columns(head, used),
+        series=options.series,
+        adds=options.sum,
+        time_form=form,
     )
 
 
@@ -113,15 +81,20 @@ def sentence(how: TraceFormat) -> str:
     else:
         names = " ".join(how.names[column] for column in how.time_columns)
         when = (
-            f"time from {names!r} ({how.time_unit if how.time_kind == 'number' else how.time_kind})"
+            f"time from {names!r} ({how.time_unit if how.time_kind == 'number' else how.time_form})"
         )
     delimiter = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars", " ": "blanks"}.get(
         how.delimiter, repr(how.delimiter)
     )
-    return (
-        f"Columns between {delimiter}, decimal {'comma' if how.decimal == ',' else 'point'};"
-        f" {when}; power = {rails}."
-    )
+    layout = f"Lines of {how.log}" if how.log else f"Columns between {delimiter}"
+    sign = "comma" if how.decimal == "," else "point"
+    return f"{layout}, decimal {sign}; {when}; power = {rails}{_series_text(how)}."
+
+
+def _series_text(how: TraceFormat) -> str:
+    if how.series:
+        return f", rows of {' + '.join(how.series)}"
+    return ", the sum of all series" if how.adds else ""
 
 
 def _rail_text(rail: Rail, names: Sequence[str]) -> str:
@@ -154,171 +127,6 @@ def _refuse_changing_units(head: Head) -> None:
             )
 
 
-def _decimal(head: Head) -> str:
-    """The decimal sign: not one that stands twice in a number, else the more frequent one."""
-    for grouping, decimal in ((".", ","), (",", ".")):
-        if any(
-            re.fullmatch(rf"[-+]?\d{{1,3}}(?:\{grouping}\d{{3}}){{2,}}(?:\{decimal}\d*)?", cell)
-            for row in head.rows
-            for cell in row
-        ):
-            return decimal
-    commas = sum(bool(re.fullmatch(r"[-+]?\d*,\d+\D*", cell)) for row in head.rows for cell in row)
-    points = sum(bool(re.fullmatch(r"[-+]?\d*\.\d+\D*", cell)) for row in head.rows for cell in row)
-    return "," if commas > points else "."
-
-
-def _column(head: Head, name: str) -> int:
-    """The column of this name, or of this number from 1."""
-    if name in head.names:
-        return head.names.index(name)
-    if name.isdecimal() and 1 <= int(name) <= len(head.names):
-        return int(name) - 1
-    raise SuiteError(
-        f"There is no column {name!r}; the file has {', '.join(map(repr, head.names[:30]))}."
-    )
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[\s_./:-]+", " ", IN_BRACKETS.sub(" ", name)).strip()
-
-
-def _unit(name: str) -> str | None:
-    """The unit that a header names, as in UNITS; None without one."""
-    bracketed: list[str] = [found.strip() for found in IN_BRACKETS.findall(name)]
-    at_end: list[str] = AT_END.findall(name)
-    for text in (*bracketed, *at_end, *_plain(name).split()[-1:], name.strip().lower()):
-        unit = WORDS.get(text.lower(), text.translate(MICRO))
-        if unit in UNITS:
-            return unit
-        if unit.lower() in LOWER_CASE and unit != "MW":
-            return LOWER_CASE[unit.lower()]
-    return None
-
-
-def _time_columns(head: Head, options: TraceOptions, decimal: str) -> tuple[int, ...]:
-    if options.rate_hz is not None:
-        if not 0 < options.rate_hz < np.inf or options.time:
-            raise SuiteError("--rate is a number above 0 of rows without a time; leave --time out.")
-        return ()
-    if options.time:
-        return tuple(_column(head, name) for name in options.time)
-    named = [
-        place
-        for place, name in enumerate(head.names)
-        if head.has_header and TIME.search(_plain(name)) and not _unit_is_electric(name)
-    ]
-    texts = [
-        place
-        for place in range(len(head.names))
-        if all(looks_like_time(row[place]) or _is_date(row[place]) for row in head.rows[:20])
-    ]
-    if texts:
-        days = [place for place in texts if not looks_like_time(head.rows[0][place])]
-        clock = [place for place in texts if looks_like_time(head.rows[0][place])]
-        whole = [
-            place
-            for place in clock
-            if _is_date(head.rows[0][place].replace("T", " ").split(" ")[0])
-        ]
-        if whole:
-            return (whole[0],)
-        return (days[0], clock[0]) if days and clock else tuple(clock[:1] or days[:1])
-    if named:
-        return (named[0],)
-    rising = [
-        place
-        for place in range(len(head.names))
-        if _rises([row[place] for row in head.rows], decimal)
-    ]
-    if not head.has_header and rising:
-        return (rising[0],)
-    raise SuiteError(
-        f"Which column is the time cannot be told of {', '.join(map(repr, head.names[:30]))}: add"
-        " --time COLUMN, or --rate HZ."
-    )
-
-
-def _is_date(cell: str) -> bool:
-    return bool(re.match(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}", cell))
-
-
-def _unit_is_electric(name: str) -> bool:
-    unit = _unit(name)
-    return unit is not None and unit[-1] in "WVA"
-
-
-def _rises(cells: Sequence[str], decimal: str) -> bool:
-    numbers = _floats(cells, decimal)
-    return (
-        len(numbers) > 1 and bool(np.isfinite(numbers).all()) and bool((np.diff(numbers) > 0).all())
-    )
-
-
-def _floats(cells: Sequence[str], decimal: str) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
-    whole = (
-        pandas.Series(list(cells)).str.replace(",", ".")
-        if decimal == ","
-        else pandas.Series(list(cells))
-    )
-    return np.asarray(pandas.to_numeric(whole, errors="coerce"), np.float64)
-
-
-def _time_kind(
-    head: Head, times: tuple[int, ...], options: TraceOptions, decimal: str
-) -> tuple[str, str]:
-    """The kind of the times, and their unit."""
-    if not times:
-        return "index", "s"
-    cells = [" ".join(row[place] for place in times) for row in head.rows]
-    numbers = _floats([row[times[0]] for row in head.rows], decimal)
-    if len(times) == 1 and np.isfinite(numbers).mean() > 0.5:
-        return "number", options.time_unit or _unit_of_numbers(
-            head.names[times[0]], numbers[np.isfinite(numbers)]
-        )
-    texts = pandas.Series([cell.replace(",", ".") for cell in cells] if decimal == "," else cells)
-    if np.isfinite(seconds_of_day(texts)).mean() > 0.5:
-        return "time of day", "s"
-    if np.isfinite(seconds_of_dates(texts)).mean() > 0.5:
-        return "date", "s"
-    raise SuiteError(
-        f"The times such as {cells[0][:60]!r} cannot be read; name another column with --time, or"
-        " give --rate HZ."
-    )
-
-
-def _unit_of_numbers(name: str, numbers: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> str:
-    unit = _unit(name)
-    if unit is not None and unit[-1] not in "WVA":
-        return unit
-    for least, found in EPOCHS:
-        if numbers.size and numbers[0] > least:
-            return found
-    steps = np.diff(numbers)
-    first, last = SPREADSHEET_DAYS
-    if (
-        numbers.size > 2
-        and first < numbers.min()
-        and numbers.max() < min(last, numbers.min() + 1)
-        and 0 < float(np.median(steps)) < 1e-2
-    ):
-        raise SuiteError(
-            f"The times in {name!r} look like a spreadsheet's dates ({numbers[0]:.6f} days): add"
-            " --time-unit d if they are, else s."
-        )
-    if (
-        numbers.size > 2
-        and numbers[0] < 3e8
-        and bool((numbers == np.round(numbers)).all())
-        and float(np.median(steps)) >= 2
-    ):
-        raise SuiteError(
-            f"The unit of the times in {name!r} cannot be told (whole numbers, {np.median(steps):g}"
-            " apart): add --time-unit s, ms, us or ns."
-        )
-    return "s"
-
-
 def _rails(head: Head, options: TraceOptions, times: set[int]) -> tuple[Rail, ...]:
     if options.power:
         columns = _distinct(head, options.power, times)
@@ -330,55 +138,108 @@ def _rails(head: Head, options: TraceOptions, times: set[int]) -> tuple[Rail, ..
         return _pairs(
             head,
             _distinct(head, options.current, times),
-            [_column(head, name) for name in options.voltage],
+            [column_of(head, name) for name in options.voltage],
             options,
         )
     free = [place for place in range(len(head.names)) if place not in times]
-    powers = [place for place in free if head.has_header and _is(head.names[place], POWER, "W")]
+    rails = (
+        _of_powers(head, _named(head, free, POWER, "W"), options)
+        or _of_currents(head, free, options)
+        # `perf stat -x,` writes the unit in the column beside
+        or _of_powers(head, [place for place in free if _unit_beside(head, place)], options)
+        or _of_powers(head, [place for place in free if _is_energy(head, place)], options)
+        or _of_the_only_number(head, free, options)
+    )
+    if rails:
+        return rails
+    raise SuiteError(
+        "Which column is the power cannot be told of"
+        f" {listed(head, free) or 'no column but the time'}: add --power COLUMN --unit W (or mW),"
+        " or --current and --voltage."
+    )
+
+
+def _named(head: Head, free: Sequence[int], words: re.Pattern[str], unit: str) -> list[int]:
+    return [
+        place for place in free if head.has_header and is_quantity(head.names[place], words, unit)
+    ]
+
+
+def _of_powers(head: Head, powers: Sequence[int], options: TraceOptions) -> tuple[Rail, ...]:
     if len(powers) == 1:
         return (Rail(power=powers[0], power_unit=_unit_of(head, powers[0], "W", options.unit)),)
-    if len(powers) > 1:
+    rails = _rails_of_a_board(head, powers)
+    if powers and not rails:
         raise SuiteError(
-            f"Several columns are powers ({_listed(head, powers)}): name those that add up, with"
-            " --power for each."
+            f"Several columns are powers or energies ({listed(head, powers)}): name those that add"
+            " up, with --power for each."
         )
-    voltages = [place for place in free if head.has_header and _is(head.names[place], VOLTAGE, "V")]
+    return rails
+
+
+def _of_currents(head: Head, free: Sequence[int], options: TraceOptions) -> tuple[Rail, ...]:
+    voltages = _named(head, free, VOLTAGE, "V")
     supply = [place for place in voltages if WHOLE_VOLTAGE.search(head.names[place])]
-    currents = [
-        place
-        for place in free
-        if head.has_header and place not in voltages and _is(head.names[place], CURRENT, "A")
-    ]
+    currents = [place for place in _named(head, free, CURRENT, "A") if place not in voltages]
     voltages = supply if len(supply) == 1 else voltages
     if len(currents) == 1 and (len(voltages) == 1 or options.volts is not None):
         return _pairs(head, currents, voltages if options.volts is None else [], options)
     if len(currents) == 1 and not voltages:
         raise SuiteError(
-            f"The file has a current ({_listed(head, currents)}) and no voltage: add --volts with"
+            f"The file has a current ({listed(head, currents)}) and no voltage: add --volts with"
             " the supply's voltage."
         )
     if len(currents) > 1:
         raise SuiteError(
-            f"Several columns are currents ({_listed(head, currents)}): name those that add up with"
+            f"Several columns are currents ({listed(head, currents)}): name those that add up with"
             " --current, each with its --voltage."
         )
+    return ()
+
+
+def _of_the_only_number(head: Head, free: Sequence[int], options: TraceOptions) -> tuple[Rail, ...]:
     numeric = [place for place in free if is_number(head.rows[0][place])]
-    if len(numeric) == 1 and options.unit is not None:
-        return (Rail(power=numeric[0], power_unit=options.unit),)
     # Home Assistant's history of one sensor
-    if len(numeric) == 1 and head.names[numeric[0]].lower() == "state":
-        return (Rail(power=numeric[0]),)
-    raise SuiteError(
-        "Which column is the power cannot be told of"
-        f" {_listed(head, free) or 'no column but the time'}: add --power COLUMN --unit W (or mW),"
-        " or --current and --voltage."
+    is_state = len(numeric) == 1 and head.names[numeric[0]].lower() == "state"
+    if len(numeric) == 1 and (options.unit is not None or is_state):
+        return (Rail(power=numeric[0], power_unit=options.unit or "W"),)
+    return ()
+
+
+def _rails_of_a_board(head: Head, powers: Sequence[int]) -> tuple[Rail, ...]:
+    """Of a Jetson's rails, as tegrastats and jtop log them, those that the power rules add up."""
+    source = head.log or (
+        "jtop" if all(head.names[each].startswith(JTOP) for each in powers) else ""
     )
+    columns = {
+        plain(head.names[each].removeprefix(JTOP)).replace(" ", "_"): each for each in powers
+    }
+    found = totals(load_power_rules(), ((source, name) for name in columns)) if source else ()
+    names = (
+        found[0].channels if found else [name for name in columns if (source, name) == JTOP_TOTAL]
+    )
+    return tuple(Rail(power=columns[name], power_unit="mW") for name in names)
+
+
+def _is_energy(head: Head, column: int) -> bool:
+    name = head.names[column]
+    unit = unit_of_name(name)
+    is_named = quantity_of(unit) == "J" if unit is not None else ENERGY.search(plain(name))
+    return head.has_header and bool(is_named)
+
+
+def _unit_beside(head: Head, column: int) -> str | None:
+    """The unit of power or energy that all cells of the next column have."""
+    cells = {row[column + 1] for row in head.rows} if column + 1 < len(head.names) else set()
+    text = cells.pop() if len(cells) == 1 else ""
+    unit = WORDS.get(text.lower(), text.translate(MICRO))
+    return unit if unit in UNITS and quantity_of(unit) in "WJ" else None
 
 
 def _distinct(head: Head, names: Sequence[str], times: set[int]) -> list[int]:
     """The columns of these names; raises SuiteError for one that is named twice, which would count
     twice, or is the time."""
-    columns = [_column(head, name) for name in names]
+    columns = [column_of(head, name) for name in names]
     for place, column in enumerate(columns):
         if column in columns[:place]:
             raise SuiteError(
@@ -416,7 +277,7 @@ def _pairs(
         voltage = voltages[place] if len(voltages) > 1 else voltages[0]
         voltage_unit = _unit_of(head, voltage, "V", None)
         _refuse_mains(
-            float(np.nanmedian(_floats([row[voltage] for row in head.rows], _decimal(head))))
+            float(np.nanmedian(floats_of([row[voltage] for row in head.rows], decimal_of(head))))
             * UNITS[voltage_unit]
         )
         rails.append(
@@ -433,35 +294,29 @@ def _refuse_mains(volts: float) -> None:
         )
 
 
-def _is(name: str, words: "re.Pattern[str]", unit: str) -> bool:
-    found = _unit(name)
-    if NOT_POWER.search(name):
-        return False
-    return (
-        found.endswith(unit)
-        if found is not None and found[-1] in "WVA"
-        else bool(words.search(_plain(name)))
-    )
-
-
 def _unit_of(head: Head, column: int, base: str, given: str | None) -> str:
     """The unit of a column: as given, as in its header, or in its cells, else the base unit where
     the header names the quantity."""
+    wanted = ("W", "J") if base == "W" else (base,)
+    found = unit_of_name(head.names[column]) if head.has_header else _unit_beside(head, column)
     if given is not None:
-        if not given.endswith(base):
-            known = ", ".join(unit for unit in UNITS if unit.endswith(base))
+        if quantity_of(given) not in wanted:
+            known = ", ".join(unit for unit in UNITS if quantity_of(unit) in wanted)
             raise SuiteError(
                 f"--unit {given} is no unit of {head.names[column]!r}; it must be one of {known}."
             )
+        if found is not None and {quantity_of(found), quantity_of(given)} == {"W", "J"}:
+            raise SuiteError(
+                f"{head.names[column]!r} is in {found}, not in {given}: leave --unit out."
+            )
         return given
-    found = _unit(head.names[column]) if head.has_header else None
-    if found is not None and found.endswith(base):
+    if found is not None and quantity_of(found) in wanted:
         return found
     after_number = re.sub(r"^[-+\d.,eE\s]+", "", head.rows[0][column]).translate(MICRO)
-    if after_number in UNITS and after_number.endswith(base):
+    if after_number in UNITS and quantity_of(after_number) in wanted:
         return after_number
     words = {"W": POWER, "V": VOLTAGE, "A": CURRENT}[base]
-    if head.has_header and words.search(_plain(head.names[column])) and not _is_large(head, column):
+    if head.has_header and words.search(plain(head.names[column])) and not _is_large(head, column):
         return base
     raise SuiteError(
         f"The unit of {head.names[column]!r} cannot be told: add --unit {base} or --unit m{base}."
@@ -470,9 +325,5 @@ def _unit_of(head: Head, column: int, base: str, given: str | None) -> str:
 
 def _is_large(head: Head, column: int) -> bool:
     """Whether the column's numbers are too large to be taken for W, V or A without a word of it."""
-    numbers = _floats([row[column] for row in head.rows], _decimal(head))
+    numbers = floats_of([row[column] for row in head.rows], decimal_of(head))
     return bool(np.isfinite(numbers).any()) and float(np.nanmedian(numbers)) > MAX_UNSTATED
-
-
-def _listed(head: Head, columns: Sequence[int]) -> str:
-    return ", ".join(repr(head.names[column]) for column in columns[:30])

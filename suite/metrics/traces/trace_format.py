@@ -1,9 +1,10 @@
 """The format of a logger's file: what was understood of it, and the readings that come out of
 it."""
 
+import gzip
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import IO, Annotated, Any, cast
 
 from msgspec import Meta
 
@@ -23,6 +24,14 @@ UNITS = {
     "mA": 1e-3,
     "uA": 1e-6,
     "nA": 1e-9,
+    "J": 1.0,
+    "mJ": 1e-3,
+    "uJ": 1e-6,
+    "kJ": 1e3,
+    "Ws": 1.0,
+    "Wh": 3600.0,
+    "mWh": 3.6,
+    "kWh": 3.6e6,
     "s": 1.0,
     "ms": 1e-3,
     "us": 1e-6,
@@ -31,17 +40,30 @@ UNITS = {
     "h": 3600.0,
     "d": 86_400.0,
 }
-"""Units and their sizes in W, V, A or s."""
+"""Units and their sizes in W, V, A, J or s."""
 MICRO = str.maketrans("µμ", "uu")
 """The micro sign and the Greek letter, to names of UNITS."""
 MAX_COLUMNS = 1000
+ENERGIES = ("J", "Wh", "Ws")
 Unit = Annotated[str, Meta(pattern=rf"^({'|'.join(UNITS)})\Z")]
+
+
+def opened(path: Path) -> IO[bytes]:
+    """The file's bytes, unpacked if its name ends in .gz."""
+    return cast(IO[bytes], gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
+
+
+def quantity_of(unit: str) -> str:
+    """W, V, A, J or s."""
+    if unit.endswith(ENERGIES):
+        return "J"
+    return unit[-1] if unit[-1] in "WVA" else "s"
 
 
 @dataclass(frozen=True)
 class Rail:
-    """One supply: a column of power, or columns of current and of voltage (or a constant
-    ``volts``). Columns count from 0; units as in UNITS."""
+    """One supply: a column of power (or of energy, by its unit), or columns of current and of
+    voltage (or a constant ``volts``). Columns count from 0; units as in UNITS."""
 
     power: int | None = None
     power_unit: Unit = "W"
@@ -65,7 +87,11 @@ class TraceFormat:
     sum is the power.
 
     ``time_kind`` is number (times ``time_unit``), date, time of day, or index (rows at
-    ``rate_hz``). ``time_columns`` are joined with a blank.
+    ``rate_hz``). ``time_columns`` are joined with a blank; ``time_form`` is how they are written
+    (:data:`suite.metrics.traces.moments.FORMS`). ``log`` is the program whose lines are no table.
+    ``leaves_out_spikes``: not in records of earlier versions. ``series_columns`` name the series of
+    a row: those of ``series`` are added up, or all where ``adds``; without such columns ``turns``
+    devices take turns.
     """
 
     encoding: str
@@ -80,13 +106,31 @@ class TraceFormat:
     rate_hz: float
     rails: Annotated[tuple[Rail, ...], Meta(min_length=1, max_length=MAX_COLUMNS)]
     names: tuple[str, ...] = field(default=())
+    leaves_out_spikes: bool = False
+    log: Annotated[str, Meta(pattern=r"^(|tegrastats|Tasmota)\Z")] = ""
+    series_columns: tuple[int, ...] = ()
+    series: tuple[str, ...] = ()
+    adds: bool = False
+    turns: Annotated[int, Meta(ge=1, le=1000)] = 1
+    time_form: Annotated[
+        str, Meta(pattern=r"^(|(year-month|day-month|month-day)[- ](day|year)|time of day)\Z")
+    ] = ""
 
     @property
     def used(self) -> list[int]:
         """The columns that are read, in the file's order."""
         return sorted(
-            {*self.time_columns, *(column for rail in self.rails for column in rail.columns)}
+            {
+                *self.time_columns,
+                *self.series_columns,
+                *(column for rail in self.rails for column in rail.columns),
+            }
         )
+
+    @property
+    def is_energy(self) -> bool:
+        """The rails are energies, since the last row or since the logger's start."""
+        return quantity_of(self.rails[0].power_unit) == "J"
 
     def problem(self) -> str | None:
         """Why its parts do not belong together; None where they do."""
@@ -97,6 +141,8 @@ class TraceFormat:
                 return "each rail is either a power, or a current with a voltage"
             if rail.current is not None and (rail.voltage is None) == (rail.volts is None):
                 return "each current has one voltage"
+        if len({quantity_of(rail.power_unit) for rail in self.rails}) > 1:
+            return "it adds powers to energies"
         if self.time_kind == "index" and not self.rate_hz > 0:
             return "rows without a time need a rate above 0 Hz"
         return None
@@ -107,9 +153,11 @@ class Trace:
     """A logger's readings: times on its own clock (s, increasing) and the power of all rails
     together, W.
 
-    ``rows`` were in the file; ``unreadable`` had text where a number must be, ``late`` a time that
+    ``rows`` were in the file; ``unreadable`` had text where a number must be, or a single absurd
+    value; ``late`` had a time that
     is not after the one before. ``averaged`` is the number of rows in a reading: 1, or more where
-    the file has too many. ``is_absolute``: times are seconds since 1970.
+    the file has too many. ``is_absolute``: times are seconds since 1970. ``stepped_s`` is how far
+    the logger's clock was set back, and went on from there, within the file.
     """
 
     t_s: Values
@@ -119,6 +167,7 @@ class Trace:
     late: int
     averaged: int
     is_absolute: bool
+    stepped_s: float = 0.0
 
 
 def format_of(values: Any, path: Path) -> TraceFormat:

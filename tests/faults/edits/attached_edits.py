@@ -27,8 +27,8 @@ def attached(run: Path, change: Change = lambda run: None, by_hand: bool = False
     from suite.bundle.reader import Bundle  # start-up: as below
     from suite.catalog.power import Coverage, Tier  # start-up: as below
     from suite.metrics.traces.attaching import attach, prepare  # start-up: pandas
+    from suite.metrics.traces.columns import TraceOptions  # start-up: pandas
     from suite.metrics.traces.course import course_of  # start-up: NumPy
-    from suite.metrics.traces.sniffing import TraceOptions  # start-up: pandas
 
     bundle = Bundle(run)
     file = run.with_name(f"{run.name}-trace.csv")

@@ -367,9 +367,9 @@ def test_a_machine_without_cpufreq_has_no_mode_and_says_why(tmp_path: Path) -> N
 def test_a_configuration_with_other_lines_is_read() -> None:
     found = parse_configuration(
         "# < POWER_MODEL ID=7 NAME=NO >\n<PARAM TYPE=CLOCK NAME=GPU >\nMAX_FREQ /x\n< POWER_MODEL"
-        " ID=0 NAME=MAXN >\nGPU MAX_FREQ -1\nrest\n"
+        " ID=0 NAME=MAXN >\nGPU MAX_FREQ -1  # no cap\nrest\n"
     )
-    assert [(model.id, model.name, model.settings) for model in found.models] == [
-        (0, "MAXN", (("GPU", "MAX_FREQ", "-1"),))
+    assert [(model.id, model.name, model.settings, model.unread) for model in found.models] == [
+        (0, "MAXN", (("GPU", "MAX_FREQ", "-1"),), ("rest",))
     ]
     assert found.paths == {"GPU": {"MAX_FREQ": "/x"}}

@@ -37,6 +37,13 @@ def test_a_chip_of_which_nobody_knows_what_it_measures_makes_no_total(
     )
 
 
+def test_a_kin_of_the_chip_is_read_under_its_name(tree) -> None:
+    folder = "sys/class/hwmon/hwmon3"
+    meter = Ina238Meter(tree({f"{folder}/name": "ina219\n", f"{folder}/power1_input": "5000000\n"}))
+    meter.open(MeteredProcess(1, Path("/data")))
+    assert [(reading.channel, reading.value) for reading in meter.read()] == [("ina219.0", 5.0)]
+
+
 def test_a_chip_that_does_not_answer_is_an_error_and_told_apart_from_none(tree) -> None:
     root = tree(THOR | chip(4, "\n"))
     meter = Ina238Meter(root)

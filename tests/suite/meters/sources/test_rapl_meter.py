@@ -1,7 +1,10 @@
+from pathlib import Path
+
 import pytest
 
 from suite.bundle.readings_table import channels_of_frame
 from suite.catalog.power import Coverage, load_power_rules, totals
+from suite.meters.meter import MeteredProcess
 from suite.meters.sources.rapl import RaplMeter
 from suite.metrics.energy import energy_of
 from suite.metrics.power_totals import counting, measure_totals
@@ -80,6 +83,16 @@ def test_a_counter_that_is_set_back_in_a_long_run_leaves_no_energy(tree, replay)
         -1
     ]
     assert energy_of(channels_of_frame(readings), total, 0, 659 * 10**9).energy_j is None
+
+
+def test_a_counter_that_a_suspend_reset_is_no_wrap(tree) -> None:
+    """From 40 kJ of 65.5 to 10 mJ would be 25 kJ, within half a second."""
+    root = tree(machine(40_000_000_000, range_uj=65_532_610_987))
+    meter = RaplMeter(root)
+    meter.open(MeteredProcess(1, Path("/data")))
+    assert "package-0" in {reading.channel for reading in meter.read()}
+    (root / "sys/class/powercap/intel-rapl:0/energy_uj").write_text("10000\n")
+    assert "package-0" not in {reading.channel for reading in meter.read()}
 
 
 def test_packages_and_memory_are_added_and_shown_twice_counts_once(tree, replay) -> None:

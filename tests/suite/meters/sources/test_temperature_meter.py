@@ -37,6 +37,13 @@ def test_chips_without_a_zone_are_read_too(tree) -> None:
     assert read(tree(PC)) == {"nvme Composite": 35.85, "k10temp temp1": 60.0}
 
 
+def test_degrees_are_read_as_such_and_an_unset_zone_not_at_all(tree) -> None:
+    zone = "sys/class/thermal/thermal_zone0/"
+    for written, celsius in (("31", 31.0), ("2147483647", None), ("-650788984", None)):
+        found = read(tree({zone + "type": "cpu_thermal\n", zone + "temp": f"{written}\n"}))
+        assert found.get("cpu_thermal") == celsius
+
+
 def test_zones_of_the_same_type_stay_apart(tree) -> None:
     twins = {
         f"sys/class/thermal/thermal_zone{zone}/{name}": text

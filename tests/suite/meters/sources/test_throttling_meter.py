@@ -48,6 +48,13 @@ def test_what_raspberry_pis_report_on_both_chips(
     } == active
 
 
+def test_vcgencmd_is_asked_where_the_kernels_file_stays_0(tree) -> None:
+    root = tree({FLAGS: "0\n", "usr/bin/vcgencmd": "#!/bin/sh\necho throttled=0x80008\n"})
+    (root / "usr/bin/vcgencmd").chmod(0o755)
+    found = {channel for channel, value in values(root).items() if value}
+    assert found == {"soft_temperature_limit", "soft_temperature_limit.since_boot"}
+
+
 def test_a_mainline_kernel_tells_of_under_voltage_alone(tree) -> None:
     hwmon = {
         "sys/class/hwmon/hwmon1/name": "rpi_volt\n",

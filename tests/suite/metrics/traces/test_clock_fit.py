@@ -149,6 +149,24 @@ def test_other_programs_cpu_time_widens_the_bound_and_refuses_what_is_then_too_u
         fit_clock(*short, replace(plain_course(3.0, 1), foreign_share=0.9))
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_outliers_do_not_move_the_fit(seed: int) -> None:
+    t_s, power_w = made([(20, 3.0), *EPOCH * 3, (60, 3.0)], seed=seed)
+    random = np.random.default_rng(seed)
+    power_w[random.integers(0, len(power_w), 6)] = random.uniform(20, 1800)
+    fit = fit_clock(t_s, power_w, plain_course(60.0))
+    assert abs(fit.offset_s + 20) <= fit.half_width_s < 0.5
+
+
+def test_a_pause_in_the_trace_may_be_a_step_of_the_loggers_clock() -> None:
+    t_s, power_w = made([(20, 3.0), *EPOCH * 3, (20, 3.0)])
+    assert fit_clock(t_s, power_w, plain_course(60.0)).half_width_s < 0.5
+    stepped_s = t_s + np.where(t_s > 50, 0.8, 0.0)
+    assert 0.6 < fit_clock(stepped_s, power_w, plain_course(60.0)).half_width_s < 1.5
+    with pytest.raises(NoFit):
+        fit_clock(t_s + np.where(t_s > 50, 20.0, 0.0), power_w, plain_course(60.0))
+
+
 def test_noise_is_refused() -> None:
     with pytest.raises(NoFit, match="does not follow the run"):
         fit_clock(*made([(200, 5.0)]), plain_course(60.0))

@@ -10,8 +10,10 @@ import pytest
 
 from suite.errors import SuiteError
 from suite.metrics.traces import reading
-from suite.metrics.traces.reading import read_trace
-from suite.metrics.traces.sniffing import TraceOptions, sentence, understand
+from suite.metrics.traces.columns import TraceOptions
+from suite.metrics.traces.reading import power_of_energies, read_trace
+from suite.metrics.traces.series import turns_of
+from suite.metrics.traces.sniffing import sentence, understand
 from suite.metrics.traces.trace_format import Trace
 
 NOTHING = TraceOptions()
@@ -173,6 +175,87 @@ EXPORTS = {
         TraceOptions(time_unit="d"),
         4.5,
     ),
+    "tegrastats": (
+        "".join(
+            f"11-27-2026 10:00:{n:02d} RAM 2448/7771MB (lfb 2x4MB) CPU [1%@1510] EMC_FREQ 0%@2133"
+            f" GR3D_FREQ 0%@[305] cpu@49.5C VDD_IN {4500 + n}mW/4500mW VDD_SOC 1350mW/1350mW\n"
+            for n in range(30)
+        ),
+        NOTHING,
+        4.5,
+    ),
+    "tegrastats without times, of a board that has no input rail": (
+        "".join(
+            "RAM 2448/7771MB (lfb 2x4MB) CPU [1%@1510] VDD_GPU_SOC 3000mW/3000mW VDD_CPU_CV"
+            f" {1000 + n}mW/1000mW VIN_SYS_5V0 4000mW/4000mW VDDQ_VDD2_1V8AO 700mW/700mW\n"
+            for n in range(30)
+        ),
+        TraceOptions(rate_hz=1.0),
+        8.0,
+    ),
+    "jtop's log": (
+        "time,uptime,CPU1,GPU,Power VDD_CPU_GPU_CV,Power VDD_SOC,Power TOT\n"
+        + "".join(
+            f"2026-11-27 10:00:{n:02d}.5,1 day,{n},0,900,1350,{4500 + n}\n" for n in range(30)
+        ),
+        NOTHING,
+        4.5,
+    ),
+    "Tasmota's log": (
+        "".join(
+            f'10:00:{n:02d}.1 MQT: tele/plug/SENSOR = {{"Time":"2026-11-27T10:00:{n:02d}","ENERGY":'
+            f'{{"Total":12.345,"Power":{4 + n % 3},"ApparentPower":70,"Voltage":230}}}}\n'
+            for n in range(30)
+        ),
+        NOTHING,
+        4.0,
+    ),
+    "PTDaemon's log": (
+        "".join(
+            f"Time,11-27-2026 10:00:{n:02d}.758,Watts,{4 + n % 3}.006,Volts,-1.0,Mark,run_testing\n"
+            for n in range(30)
+        ),
+        NOTHING,
+        4.006,
+    ),
+    "turbostat, a row for the machine and one for each CPU": (
+        "Time_Of_Day_Seconds\tCore\tCPU\tAvg_MHz\tPkgWatt\tCorWatt\n"
+        + "".join(
+            f"{1795330800 + n}.5\t{cpu}\t{cpu}\t1000"
+            + f"\t{4 + n % 3}.00\t2.00" * (cpu != 1)
+            + "\n"
+            for n in range(30)
+            for cpu in ("-", 0, 1)
+        ),
+        NOTHING,
+        4.0,
+    ),
+    "nvidia-smi dmon": (
+        "# Date Time gpu pwr gtemp sm\n#YYYYMMDD HH:MM:SS Idx W C %\n"
+        + "".join(f" 20261127 10:00:{n:02d} 0 {40 + n % 3} 35 0\n" for n in range(30)),
+        NOTHING,
+        40.0,
+    ),
+    "perf stat -I -x, with joules of each interval": (
+        "# started on Fri Nov 27 14:00:00 2026\n\n"
+        + "".join(
+            f" {n / 5:.9f},0.{40 + n % 2},Joules,power/energy-pkg/,200000000,100.00,,\n"
+            for n in range(1, 31)
+        ),
+        NOTHING,
+        2.05,
+    ),
+    "a counter of mWh": (
+        "t [s],energy (mWh)\n"
+        + "".join(f"{n / 5},{n / 10 + n * n / 1e4:.4f}\n" for n in range(31)),
+        NOTHING,
+        1.8018,
+    ),
+    "kilowatts": (
+        "t [s],Power (kW)\n" + "".join(f"{n},0.00{4 + n % 3}5\n" for n in range(30)),
+        NOTHING,
+        4.5,
+    ),
     "rows at a rate": (
         "power [W]\n" + "".join(f"{4 + n % 3}.5\n" for n in range(30)),
         TraceOptions(power=("1",), rate_hz=10.0),
@@ -277,6 +360,30 @@ REFUSED = {
         TraceOptions(rate_hz=0.0),
         "--rate is a number above 0",
     ),
+    "an energy with a unit of power": (
+        EXPORTS["a counter of mWh"][0],
+        TraceOptions(power=("2",), unit="mW"),
+        "is in mWh, not in mW: leave --unit out",
+    ),
+    "two entities": (
+        "entity_id,state,last_changed\n"
+        + "".join(
+            f"sensor.plug_{('power', 'energy')[n % 2]},{n % 3 + 4}.5,2026-11-22T07:00:{n:02d}Z\n"
+            for n in range(30)
+        ),
+        NOTHING,
+        "2 series in turn: 'sensor.plug_power' .15 rows., 'sensor.plug_energy' .15 rows.*--series",
+    ),
+    "an entity that is no power": (
+        EXPORTS["Home Assistant"][0].replace("sensor.p,", "sensor.plug_energy,"),
+        TraceOptions(series=("sensor.plug_energy",)),
+        "is no power by its name",
+    ),
+    "an entity that there is not": (
+        EXPORTS["Home Assistant"][0],
+        TraceOptions(series=("sensor.q",)),
+        "There is no series 'sensor.q'; the file has 'sensor.p' .30 rows.",
+    ),
     "text": ("so be it\n" * 50, NOTHING, "no row with a number"),
     "nothing": ("", NOTHING, "fewer than two rows"),
     "zeros of a disk": ("\0" * 5000, NOTHING, "binary file"),
@@ -304,6 +411,52 @@ def test_what_was_understood_is_one_sentence(tmp_path: Path) -> None:
         == "Columns between semicolons, decimal comma; time from 'Timestamp' (s); power = 'Main"
         " current (A)' (A) x 'Main voltage (V)' (V)."
     )
+
+
+def two_devices(column: str, second: str, lag_s: float) -> str:
+    """4 W and 6 W, rows in turn."""
+    return f"time [s],{column}power [W]\n" + "".join(
+        f"{n + lag_s * place:.3f},{name}{4 + 2 * place + n % 3 / 10}\n"
+        for n in range(60)
+        for place, name in enumerate(("0," if column else "", second))
+    )
+
+
+@pytest.mark.parametrize("lag_s", [0.0, 0.01, 0.5])
+def test_devices_in_turn_are_chosen_or_added(lag_s: float, tmp_path: Path) -> None:
+    path, text = tmp_path / "trace.csv", two_devices("gpu,", "1,", lag_s)
+    with pytest.raises(SuiteError, match=r"'0' .60 rows., '1' .60 rows.\. Add --series NAME"):
+        trace_of(path, text)
+    assert trace_of(path, text, TraceOptions(series=("1",))).power_w[0] == 6.0
+    for options in (TraceOptions(sum=True), TraceOptions(series=("0", "1"))):
+        both = trace_of(path, text, options)
+        assert both.power_w.max() <= 10.4 and both.power_w.min() >= 10.0
+
+
+@pytest.mark.parametrize("lag_s", [0.01, 0.5])
+def test_rows_in_turn_that_name_no_device_are_noticed(lag_s: float, tmp_path: Path) -> None:
+    trace = trace_of(tmp_path / "trace.csv", two_devices("", "", lag_s))
+    assert turns_of(trace.t_s, trace.power_w) == 2
+
+
+def test_one_device_rarely_seems_to_take_turns() -> None:
+    """A load that rises and falls, with noise, in even spacings, at random moments, or with whole
+    seconds of a logger of 1.5 s: only a load that keeps step with the logger is asked about."""
+    found = []
+    for seed in range(30):
+        random = np.random.default_rng(seed)
+        even_s = np.arange(400) * 0.5
+        power_w = 6 + 2 * np.sin(even_s * random.uniform(0.1, 6)) + random.normal(0, 0.3, 400)
+        for t_s in (even_s, even_s + random.uniform(0, 0.5, 400), np.floor(even_s * 3)):
+            found.append(turns_of(t_s, power_w) > 1)
+    assert np.mean(found) < 0.05
+
+
+def test_a_counter_that_was_reset_loses_one_interval() -> None:
+    t_s, energy_j = np.arange(100.0), np.arange(100.0) * 5
+    energy_j[60:] -= energy_j[60]
+    middles_s, power_w = power_of_energies(t_s, energy_j)
+    assert (len(middles_s), set(power_w)) == (98, {5.0})
 
 
 def test_a_packed_file_is_the_same(tmp_path: Path) -> None:
@@ -394,7 +547,9 @@ def test_units_of_cells_and_signs_of_thousands_keep_every_reading(tmp_path: Path
 def test_three_decimals_are_not_taken_for_thousands(tmp_path: Path) -> None:
     """Where nothing in the column groups digits, the sign that is not the file's decimal sign stays
     what it was."""
-    text = "t [s];P [W]\n" + "".join(f"{n},5;{4 + n % 3}.125\n" for n in range(30))
+    text = "t [s];U [V];I [A];P [W]\n" + "".join(
+        f"{n},5;5,0;0,8;{4 + n % 3}.125\n" for n in range(30)
+    )
     assert trace_of(tmp_path / "trace.csv", text).power_w[0] == pytest.approx(4.125)
 
 

@@ -1,0 +1,59 @@
+"""Logs that are no tables (tegrastats, Tasmota's sensor messages), line by line as rows of one."""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+
+DELIMITER = "\t"
+TEGRASTATS, TASMOTA = "tegrastats", "Tasmota"
+# "POM_5V_IN 1022/1022", "VDD_IN 5079mW/5079mW", "VIN 124486mW/36487mW/124486mW", "VDD_IN 3913mW"
+RAIL = re.compile(r"(?<!\S)([A-Z][A-Z0-9_]*) (-?\d+)(?:(?:mW)?(?:/-?\d+(?:mW)?)+|mW)(?!\S)")
+STAMP = re.compile(r"(.*\d:\d\d\S*) RAM ")
+MESSAGE = re.compile(r"(\S*?)(?:/SENSOR)?\s*[=:]?\s*(\{.*\"ENERGY\".*\})")
+RAIL_UNIT = " [mW]"
+
+
+def kind_of(lines: Sequence[str]) -> str:
+    """TEGRASTATS, TASMOTA, or "" for a table."""
+    if sum(" RAM " in f" {line}" and bool(RAIL.search(line)) for line in lines) > len(lines) / 2:
+        return TEGRASTATS
+    return TASMOTA if any(map(MESSAGE.search, lines)) else ""
+
+
+def names_of(kind: str, lines: Iterable[str]) -> tuple[str, ...]:
+    """The table's columns."""
+    if kind == TASMOTA:
+        return ("time", "topic", "power [W]")
+    first = next(line for line in lines if RAIL.search(line))
+    rails = [name + RAIL_UNIT for name, _ in RAIL.findall(first)]
+    return ("time", *rails) if STAMP.match(first) else tuple(rails)
+
+
+def table(kind: str, text: str, names: Sequence[str]) -> str:
+    """A log's lines as rows of the columns ``names``; other lines are left out."""
+    row = _tasmota if kind == TASMOTA else _tegrastats
+    return "".join(
+        DELIMITER.join(found[name] for name in names) + "\n"
+        for found in map(row, text.splitlines())
+        if found.keys() >= set(names)
+    )
+
+
+def _tegrastats(line: str) -> dict[str, str]:
+    stamp = STAMP.match(line)
+    rails = {name + RAIL_UNIT: milliwatts for name, milliwatts in RAIL.findall(line)}
+    return {**rails, "time": stamp[1]} if stamp else rails
+
+
+def _tasmota(line: str) -> dict[str, str]:
+    message = MESSAGE.search(line)
+    try:
+        sent = json.loads(message[2]) if message else {}
+        power_w = float(sent["ENERGY"]["Power"])
+        return {
+            "time": sent["Time"],
+            "topic": message[1] if message else "",
+            "power [W]": f"{power_w}",
+        }
+    except (ValueError, KeyError, TypeError):
+        return {}

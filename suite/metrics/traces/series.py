@@ -1,0 +1,122 @@
+"""Files with several series in turn: entities, GPUs, channels. One is chosen, or all are added."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+
+from suite.bundle.arrays import Values, median
+from suite.errors import SuiteError
+from suite.metrics.traces.columns import CURRENT, NOT_POWER, POWER, VOLTAGE, plain
+from suite.metrics.traces.head import Head, is_number, looks_like_time
+from suite.metrics.traces.trace_format import UNITS
+
+KEY = re.compile(
+    r"(entity|entity id|index|idx|(gpu|device|sensor|channel) ?(id|index|name|uuid)?|ch|card|outlet"
+    r"|plug|topic|uuid|serial|event|rail|domain|host|hostname|node|socket|cpu|core|pci bus id|id)",
+    re.IGNORECASE,
+)
+OFTEN_A_LOAD = re.compile(r"cpu|gpu|core|node|socket|device|channel", re.IGNORECASE)
+"""Names that utilisations have, too: a series only where their values take turns."""
+SUMMARY = "-"
+"""turbostat's row of the whole machine."""
+MAX_TURNS, MIN_ROWS = 16, 40
+PARTS, MIN_SHARE = 10, 0.3
+"""Parts of a trace, and how many of them must show the turns."""
+MAX_RATIO, MAX_PAUSE_RATIO = 0.4, 0.1
+"""Of the differences between rows in turn to those between neighbours, and of the shortest pause in
+a turn to the longest: below them, rows take turns."""
+
+
+def key_columns(head: Head, used: Collection[int]) -> tuple[int, ...]:
+    """The columns whose values name the series of a row."""
+    found = []
+    for place in set(range(len(head.names))) - set(used):
+        cells = [row[place] for row in head.rows]
+        if len(cells) > 3 and len(set(cells)) > len(cells) / 2:
+            continue  # the row's number
+        name = plain(head.names[place])
+        is_text = not any(
+            is_number(cell) or looks_like_time(cell) or cell in UNITS for cell in cells
+        )
+        is_key = head.has_header and KEY.fullmatch(name) is not None
+        if (is_key and not OFTEN_A_LOAD.fullmatch(name)) or (
+            (is_key or is_text) and _take_turns(cells)
+        ):
+            found.append(place)
+    return tuple(sorted(found))
+
+
+def _take_turns(cells: Sequence[str]) -> bool:
+    return any(
+        len(set(cells[:turns])) > 1
+        and sum(map(str.__eq__, cells, cells[turns:])) >= 0.9 * (len(cells) - turns)
+        for turns in range(2, min(MAX_TURNS, len(cells) // 2) + 1)
+    )
+
+
+def refuse_other_quantities(names: Sequence[str], unit: str | None) -> None:
+    """Raise SuiteError for a series whose name says that it is no power, unless a unit is given."""
+    for name in names:
+        words = plain(name)
+        is_other = any(each.search(words) for each in (NOT_POWER, VOLTAGE, CURRENT))
+        if unit is None and is_other and not POWER.search(words):
+            raise SuiteError(
+                f"The series {name!r} is no power by its name: choose others with --series, or add"
+                " --unit (W, kWh, J, …)."
+            )
+
+
+def chosen_series(counts: Mapping[str, int], series: Sequence[str], *, adds: bool) -> list[str]:
+    """The series to add up, of those found with their numbers of rows; raises SuiteError where
+    several were found and none is chosen."""
+    listed = ", ".join(f"{name!r} ({count} rows)" for name, count in list(counts.items())[:20])
+    unknown = [name for name in series if name not in counts]
+    if unknown:
+        raise SuiteError(f"There is no series {unknown[0]!r}; the file has {listed}.")
+    if series or adds or len(counts) < 2:
+        return list(series) or list(counts)
+    summaries = [name for name in counts if set(name.split()) == {SUMMARY}]
+    if summaries:
+        return summaries
+    raise SuiteError(
+        f"The file has {len(counts)} series in turn: {listed}. Add --series NAME for the one that"
+        " measured the run, or --sum to add them all up."
+    )
+
+
+def added(parts: Sequence[tuple[Values, Values]]) -> tuple[Values, Values]:
+    """Times and sums of several series: at the times of the first, where all have readings."""
+    (t_s, total), *others = parts
+    first_s, last_s = max(part[0][0] for part in parts), min(part[0][-1] for part in parts)
+    inside = (t_s >= first_s) & (t_s <= last_s)
+    t_s, total = t_s[inside], total[inside].copy()
+    for other_s, values in others:
+        total += np.interp(t_s, other_s, values)
+    return t_s, total
+
+
+def turns_of(t_s: Values, power_w: Values) -> int:
+    """How many devices take turns in rows that name none: their levels or their pauses repeat;
+    1 for one device."""
+    if len(t_s) < MIN_ROWS:
+        return 1
+    pauses_s = np.diff(t_s)
+    for turns in range(2, MAX_TURNS + 1):
+        of_turn = [median(pauses_s[place::turns]) for place in range(turns)]
+        is_in_bursts = min(of_turn) < MAX_PAUSE_RATIO * max(of_turn)
+        if _repeats(power_w, turns) or (is_in_bursts and _repeats(pauses_s, turns)):
+            return turns
+    return 1
+
+
+def _repeats(values: Values, turns: int) -> bool:
+    """Whether the same of ``turns`` values in turn is the highest all the time: a load with such a
+    period drifts from one to the other."""
+    length = max(MIN_ROWS, len(values) // PARTS) // turns * turns
+    parts = values[: len(values) // length * length].reshape(-1, length)
+    beside = np.abs(np.diff(parts, axis=1)).mean(axis=1)
+    apart = np.abs(parts[:, turns:] - parts[:, :-turns]).mean(axis=1)
+    repeats = apart < MAX_RATIO * beside
+    highest = parts.reshape(len(parts), -1, turns).mean(axis=1).argmax(axis=1)[repeats]
+    return len(highest) >= MIN_SHARE * len(parts) and len(set(highest)) == 1

@@ -1,0 +1,113 @@
+"""Sensors that stop in the middle of a run: their readings are a gap, or there is no energy."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from suite.bundle.arrays import Values
+from suite.bundle.channels import Channel, Channels
+from suite.catalog.power import load_power_rules, totals
+from suite.metrics.energy import Energy, energy_of
+from suite.metrics.liveness import alive
+from tests.suite.meters.recorded import needs_recordings, traces
+
+RUN_S, START_NS = 85.0, 10**12
+GAUGE, COUNTER = 8.0, 3.0
+
+
+def energy(source: str, name: str, t_s: Values, values: Values) -> Energy:
+    """The energy of a run by the first total of one channel."""
+    t_ns = START_NS + np.round(t_s * 1e9).astype(np.int64)
+    channel = Channel(source, name, "", 1, 0, len(t_s), lambda: (t_ns, values))
+    (total, *_) = totals(load_power_rules(), [(source, name)])
+    return energy_of(Channels((channel,), t_ns), total, START_NS, START_NS + round(RUN_S * 1e9))
+
+
+def power(period_s: float) -> tuple[Values, Values]:
+    """Times and watts of a load that scatters about 6 W."""
+    random = np.random.default_rng(1)
+    t_s = np.arange(-10, RUN_S + 10, period_s) + random.uniform(0, period_s / 2)
+    return t_s, 6 + 0.8 * np.sin(t_s / 3) + random.normal(0, 0.3, len(t_s))
+
+
+def rapl(stop_s: float, again_s: float) -> Energy:
+    t_s, power_w = power(0.5)
+    energy_j = np.cumsum(power_w * 0.5)
+    energy_j = np.where(
+        (t_s > stop_s) & (t_s < again_s), np.interp(stop_s, t_s, energy_j), energy_j
+    )
+    return energy("rapl", "package-0", t_s, energy_j)
+
+
+def ina3221(change: Callable[[Values, Values], Values]) -> Energy:
+    t_s, power_w = power(0.1)
+    return energy("ina3221", "VDD_IN", t_s, np.round(change(t_s, power_w) / 0.04) * 0.04)
+
+
+def test_a_counter_that_stops_gives_no_energy() -> None:
+    whole = rapl(200, 200).energy_j
+    assert whole == pytest.approx(6 * RUN_S, rel=0.03)
+    stopped = rapl(40, 200)
+    assert stopped.energy_j is None and "readings of a stuck sensor" in str(stopped.reason)
+    assert rapl(40, 60).energy_j is None
+    paused = rapl(40, 45)
+    assert paused.energy_j == pytest.approx(whole, rel=0.001) and paused.gaps == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda t_s, power_w: np.where(t_s > 20, 3.04, power_w),
+        lambda t_s, power_w: np.where((t_s % 25 > 8) & (t_s % 25 < 20), 3.04, power_w),
+        lambda t_s, power_w: np.where(t_s > 50, 0.0, power_w),
+    ],
+    ids=["frozen", "three plateaus", "watts that become milliwatts"],
+)
+def test_a_gauge_that_repeats_itself_gives_no_energy(
+    change: Callable[[Values, Values], Values],
+) -> None:
+    found = ina3221(change)
+    assert found.energy_j is None and "readings of a stuck sensor" in str(found.reason)
+
+
+def test_a_short_stretch_is_a_gap_in_the_interval() -> None:
+    alone = ina3221(lambda t_s, power_w: power_w)
+    stuck = ina3221(lambda t_s, power_w: np.where((t_s > 20) & (t_s < 24), 6.04, power_w))
+    assert alone.energy_j is not None and stuck.energy_j is not None
+    assert stuck.energy_j == pytest.approx(alone.energy_j, rel=0.01) and stuck.gaps == 1
+
+
+def test_single_absurd_values_do_not_count() -> None:
+    """A plug whose log has a row of 1800 W now and then."""
+    alone = ina3221(lambda t_s, power_w: power_w)
+    spiked = ina3221(lambda t_s, power_w: np.where(np.arange(len(t_s)) % 97 < 2, 180.0, power_w))
+    assert spiked.energy_j == pytest.approx(alone.energy_j, rel=0.01)
+
+
+@needs_recordings
+def test_the_rails_of_real_boards_live() -> None:
+    for _, rails in traces().values():
+        for watts in rails.values():
+            for every in (1, 4, 20):
+                assert alive(watts[::every], GAUGE, is_counter=False).all()
+
+
+def test_false_alarms_are_below_one_in_a_hundred() -> None:
+    """Loads with two levels and sensors of all resolutions, and counters with steps up to a
+    thousandth of a watt-hour."""
+    alarms = []
+    for seed in range(400):
+        random = np.random.default_rng(seed)
+        count, noise_w = int(random.integers(60, 2000)), 10 ** random.uniform(-1.5, 0.5)
+        waves = np.sign(np.sin(np.arange(count) * 2 * np.pi / random.uniform(20, 400)))
+        power_w = 10 ** random.uniform(0.3, 2) * (1 + 0.3 * waves) + random.normal(
+            0, noise_w, count
+        )
+        step_w, step_j = random.choice([0.001, 0.04, 0.4, 1.0]), random.choice([6e-5, 0.5, 3.6])
+        counted = np.round(np.cumsum(np.abs(power_w) / 10) / step_j)
+        alarms += [
+            not alive(np.round(power_w / step_w), GAUGE, is_counter=False).all(),
+            not alive(counted, COUNTER, is_counter=True).all(),
+        ]
+    assert np.mean(alarms) < 0.01
