@@ -49,7 +49,15 @@ there."""
 COUNTED = ("runs", "reached", "planned_runs", "launches")
 """Columns of an entry that are not those of its first run."""
 
-SHARED = ("nonce_kind", "audited_in", "witnessed_by", "signed_by", "board", "code_is_public")
+SHARED = (
+    "nonce_kind",
+    "audited_in",
+    "audited_by",
+    "witnessed_by",
+    "signed_by",
+    "board",
+    "code_is_public",
+)
 """Columns in which the runs of an entry may differ."""
 
 

@@ -223,6 +223,7 @@ def _place(
     by_others = {
         "signed_by": submissions.signed_by(found.path),
         "audited_in": submissions.audited_in(found.path),
+        "audited_by": submissions.audited_by(found.path),
     }
     of_place = {
         "place": plain(found.place),
