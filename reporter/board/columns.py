@@ -247,6 +247,7 @@ FACETS = tuple(
         "availability",
         "nonce_kind",
         "energy",
+        "launches",
         PROVENANCE,
     )
 )

@@ -290,6 +290,9 @@ def _facets(entry: Mapping[str, Any], figures: Mapping[str, Any], status: str) -
         "energy": _sensor(figures.get("energy_per_epoch_j", {})),
         "availability": availability,
         PROVENANCE: status,
+        "launches": (
+            f"{entry['runs']} of {entry['launches']:.0f}" if known(entry["launches"]) else "unknown"
+        ),
     }
     special["nonce_kind"] = SEEDS.get(entry["nonce_kind"], "of several kinds")
     return {

@@ -134,6 +134,10 @@ RUNS: Mapping[str, str] = {
         " no declaration says it"
     ),
     "launches": "number of launches of the entry as declared, those that did not finish included",
+    "launches_accepted": (
+        "whether a reviewer accepted that more launches failed than were planned; None outside a"
+        " submission"
+    ),
     "state": (
         "accepted, refused (by the checker), withdrawn, generated (trained on generated data) or"
         " studied (part of a study, on no leaderboard)"
@@ -208,6 +212,7 @@ ENTRIES: Mapping[str, str] = {
     "reached": "number of runs that reached the target; None without a target",
     "planned_runs": "as in runs",
     "launches": "as in runs",
+    "launches_accepted": "as in runs",
     "nonce_kind": "as in runs; None where the runs differ",
     "audited_in": "as in runs; None where the runs differ",
     "audited_by": "as in runs; None where the runs differ",
