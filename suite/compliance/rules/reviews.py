@@ -17,7 +17,7 @@ from suite.metrics.review_record import Review, ReviewedRun
 from suite.submission.folder_names import REVIEWS
 from suite.submission.signature import allowed_signers
 
-ORDER = 109  # beside the audits that submitters hand in
+ORDER = 108  # before the audits that submitters hand in
 
 AGAIN = "let the reviewer run suite review again, and commit both files"
 

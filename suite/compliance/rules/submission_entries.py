@@ -240,8 +240,8 @@ RULES = (
         "submission-launches",
         "Every launch of an entry is declared, none of another workload or framework, and every"
         " launch that finished is submitted, as many as were planned. The runs of a workload and"
-        " framework are numbered from 1 without a gap. Launches that did not finish are a warning; an"
-        " entry with more of them than runs were planned is unranked until a reviewer accepts them.",
+        " framework are numbered from 1 without a gap. Launches that did not finish are a warning;"
+        " an entry with more of them than planned runs is unranked until a reviewer accepts them.",
         "Leaving out runs, or stopping when a result suits, is a way to choose the result.",
         "package all runs of the entry again, as many as were planned, with --launches for the"
         " folder in which they were started; a withdrawn one stays beside its reason",

@@ -157,5 +157,6 @@ def test_more_unfinished_launches_than_planned_runs_need_a_decision(
     assert told == (
         None
         if is_ranked
-        else "6 launches did not finish, more than the 5 that were planned: a reviewer has to decide"
+        else "6 launches did not finish, more than the 5 that were planned: a reviewer has to"
+        " decide"
     )
