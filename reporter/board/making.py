@@ -280,7 +280,9 @@ def _order(scores: EntryScores, figures: Mapping[str, Any]) -> tuple[float, ...]
 
 def _provenance(frames: Frames, entry: Mapping[str, Any]) -> str:
     audited_by = entry["audited_by"] if known(entry["audited_by"]) else None
-    return provenance_of(frames.replications.get(entry["entry_id"], ()), audited_by)
+    is_witnessed = known(entry["witnessed_by"]) and entry["witnessed_by"] != entry["organization"]
+    replications = frames.replications.get(entry["entry_id"], ())
+    return provenance_of(replications, audited_by, is_witnessed)
 
 
 def _facets(entry: Mapping[str, Any], figures: Mapping[str, Any], status: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from suite.metrics.replication_record import ReplicationVerdict
 
 AVAILABLE, FUNCTIONAL, REPRODUCED = "available", "functional", "reproduced"
-SELF_REPORTED = "self-reported"
+SELF_REPORTED, TIME_STATED = "self-reported", ", time stated by the submitter"
 """Badges, as those of ACM's Artifact Review and Badging: code that everybody can get; runs that
 others made again; results that they confirmed."""
 
@@ -37,9 +37,11 @@ class ShownReplication:
     runs: tuple[str, ...]
 
 
-def provenance_of(replications: Sequence[ShownReplication], audited_by: str | None) -> str:
+def provenance_of(
+    replications: Sequence[ShownReplication], audited_by: str | None, is_witnessed: bool
+) -> str:
     """What stands behind an entry's figures: *reproduced by X*, *audited by X* or
-    *self-reported*."""
+    *self-reported*. An audit repeats no times: they need somebody else's witness."""
     confirmed = ReplicationVerdict.CONFIRMED.value
     makers = {
         each.organization
@@ -48,7 +50,9 @@ def provenance_of(replications: Sequence[ShownReplication], audited_by: str | No
     }
     if makers:
         return f"reproduced by {' and '.join(sorted(makers))}"
-    return SELF_REPORTED if audited_by is None else f"audited by {audited_by}"
+    if audited_by is None:
+        return SELF_REPORTED
+    return f"audited by {audited_by}{'' if is_witnessed else TIME_STATED}"
 
 
 def badges_of(replications: Sequence[ShownReplication], code_is_public: bool) -> tuple[str, ...]:

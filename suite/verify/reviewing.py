@@ -30,6 +30,7 @@ from suite.metrics.review_record import (
     read_review,
     value_for,
 )
+from suite.submission.declaration import NAME
 from suite.submission.evidence import maker_of, sign_evidence
 from suite.submission.folder_names import RunFolder, is_withdrawn, read_folders, review_path
 from suite.submission.signature import allowed_signers
@@ -38,7 +39,9 @@ from suite.verify.probing import probed
 from suite.verify.replay_audit import AuditOptions, audit
 from suite.verify.verdict import verify
 
-NO_STATE = "the training state after epoch {} was not handed in; the run's maker keeps or trains it"
+NO_STATE = (
+    "ask the submitter for its training state epoch_{}.npz, then give its folder with --states"
+)
 Report = Callable[[str], None]
 
 
@@ -94,6 +97,10 @@ def review(submission: Path, options: ReviewOptions, report: Report) -> tuple[Pa
 
 def _complying(submission: Path) -> dict[str, RunFolder]:
     """The folders of the runs that were not withdrawn, by name."""
+    if not (submission / NAME).is_file():
+        raise SuiteError(
+            f"{submission} holds no submission (no {NAME}); give the folder of one organization."
+        )
     verdict = check_submission(submission)
     found = [*verdict.findings, *(each for run in verdict.bundles for each in run.findings)]
     broken = [*verdict.broken] + [
@@ -106,11 +113,14 @@ def _complying(submission: Path) -> dict[str, RunFolder]:
             f"{submission} does not comply, so nothing was drawn ({broken[0][:300]}); run `suite"
             f" check {submission}`, and review it when it does."
         )
-    return {
+    runs = {
         folder.path.relative_to(submission).as_posix(): folder
         for folder in read_folders(submission)[0]
         if not is_withdrawn(folder.path)
     }
+    if not runs:
+        raise SuiteError(f"Every run of {submission} is withdrawn; there is nothing to review.")
+    return runs
 
 
 def _drawn(file: Path, manifests: Mapping[str, str]) -> tuple[Draw, ...]:
@@ -182,7 +192,7 @@ def _models(
         if name not in served:
             yield (
                 place,
-                ReviewedModel(None, "no probe of an implementation that is not the suite's"),
+                ReviewedModel(None, "the implementation has no probe"),
             )
             continue
         try:
