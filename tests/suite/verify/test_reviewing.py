@@ -58,7 +58,7 @@ def test_a_run_is_drawn_once_and_again_when_it_is_another(
     submission: Path, options: ReviewOptions
 ) -> None:
     first = review(submission, options, str)[1]
-    assert first.verdict is AuditVerdict.CANNOT_TELL and marks(submission) == {()}
+    assert first.verdict is AuditVerdict.CANNOT_TELL
     (submission / "lenet/pytorch/run_3.WITHDRAWN").write_text("too hot\n")
     assert review(submission, options, str)[1].draws == first.draws
     with_notes(submission / "lenet/pytorch/run_2")
