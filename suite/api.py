@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from suite.metrics.convergence import Comparison
     from suite.metrics.matrix_record import Matrix
     from suite.metrics.replication_record import Replication
+    from suite.metrics.review_record import Review
     from suite.metrics.stall_analysis import StallAnalysis
     from suite.metrics.study import Study
     from suite.metrics.trace_file import WrittenTrace
@@ -86,6 +87,7 @@ __all__ = [
     "ProgressEvent",
     "ReferenceComparison",
     "Replication",
+    "Review",
     "RunOptions",
     "RunRequest",
     "RunResult",
@@ -114,6 +116,7 @@ __all__ = [
     "report",
     "reproduce",
     "resolve",
+    "review",
     "run",
     "run_matrix",
     "run_on_boards",
@@ -139,6 +142,7 @@ _LAZY = {
     "MatrixDefinition": "suite.experiments.matrix_plan",
     "PaperFile": "reporter.papers.make",
     "Replication": "suite.metrics.replication_record",
+    "Review": "suite.metrics.review_record",
     "RunResult": "suite.execution.run",
     "StallAnalysis": "suite.metrics.stall_analysis",
     "Study": "suite.metrics.study",
@@ -464,6 +468,33 @@ def audit(
         AuditOptions(framework, steps, None if data is None else Path(data), kept),
         report,
     )
+
+
+def review(
+    submission: str | Path,
+    *,
+    organization: str,
+    key: str | Path,
+    states: str | Path | None = None,
+    data: str | Path | None = None,
+    report: Callable[[str], None] = lambda line: None,
+) -> "tuple[Path, Review]":
+    """Draw an epoch of each run of a submission that complies, replay runs and models, and write
+    the record, signed with ``key``, into the submission.
+
+    ``states`` is a folder with the training states that were handed in after an earlier call, which
+    drew them. Returns the record's file and the record.
+    """
+    from suite.verify.reviewing import ReviewOptions  # start-up: numpy
+    from suite.verify.reviewing import review as run_review  # start-up: numpy
+
+    options = ReviewOptions(
+        organization,
+        Path(key),
+        None if states is None else Path(states),
+        None if data is None else Path(data),
+    )
+    return run_review(Path(submission), options, report)
 
 
 def reproduce(

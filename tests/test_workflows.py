@@ -40,8 +40,25 @@ def steps(workflow: str) -> list[Mapping[str, Any]]:
     return [step for job in WORKFLOWS[workflow]["jobs"].values() for step in job["steps"]]
 
 
-def test_there_are_two() -> None:
-    assert set(WORKFLOWS) == {"site", "submission"}
+def test_what_has_a_secret_is_started_by_hand_and_may_only_read() -> None:
+    assert set(WORKFLOWS) == {"site", "submission", "review"}
+    assert set(WORKFLOWS["review"][TRIGGERS]) == {"workflow_dispatch"}
+    (job,) = WORKFLOWS["review"]["jobs"].values()
+    assert job["permissions"] == {"contents": "read"} and job["environment"] == "review"
+    assert EXPRESSION.findall(TEXTS["review"]).count("secrets.REVIEW_KEY") == 1
+
+
+def test_a_review_is_made_by_the_command_that_the_workflow_starts(tmp_path: Path) -> None:
+    (step,) = [step for step in steps("review") if "suite review" in step.get("run", "")]
+    (tmp_path / "suite").write_text('#!/bin/sh\necho "$KEY" "$@" > "$RUNNER_TEMP/told"\nexit 2\n')
+    (tmp_path / "suite").chmod(0o755)
+    expressions = {"secrets.REVIEW_KEY": "a key", "inputs.submission": "submissions/v0.3/acme"}
+    runner = Runner(tmp_path, tmp_path, tmp_path, expressions)
+    (tmp_path / "candidate").mkdir()
+    assert runner.run(step).returncode == 0
+    told = (tmp_path / "told").read_text().split()
+    assert told[:4] == ["review", "submissions/v0.3/acme", "--org", "project"]
+    assert not (tmp_path / "key").exists()
 
 
 @pytest.mark.parametrize("name", WORKFLOWS)
@@ -54,7 +71,7 @@ def test_permissions_are_none_but_for_what_a_job_names(name: str) -> None:
     assert not [
         expression
         for expression in EXPRESSION.findall(TEXTS[name])
-        if "secrets" in expression or "token" in expression
+        if ("secrets" in expression and name != "review") or "token" in expression
     ]
     assert not {"pull_request_target", "workflow_run"} & set(WORKFLOWS[name][TRIGGERS])
 

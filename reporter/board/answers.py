@@ -3,15 +3,18 @@ energy by each kind of meter, and others."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from reporter.board.bars import Bar, bar_scale
 from reporter.board.boards import Board, BoardRow, with_values
 from reporter.board.columns import Cell
 from reporter.board.instruments import Measured, measured_by
 from reporter.board.systems import is_single_pi
+from reporter.data.shown_replications import SELF_REPORTED
 from suite.catalog.scoring import Standing
 
 BEST = 3
+Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,15 @@ class BestOf:
     board: Board
     fastest: AnswerRow | None
     energies: tuple[Answer, ...]
+
+
+def _confirmed(
+    found: Sequence[tuple[BoardRow, Kind]],
+) -> tuple[Sequence[tuple[BoardRow, Kind]], str]:
+    """Those whose row somebody else than the submitter stands behind, else all of them; and what
+    the title adds."""
+    confirmed = [pair for pair in found if pair[0].is_confirmed]
+    return (confirmed, "") if confirmed else (found, f", {SELF_REPORTED}")
 
 
 def best_of(board: Board) -> BestOf:
@@ -96,10 +108,10 @@ def _energies(board: Board) -> Iterator[Answer]:
 
 
 def _energy(measured: Measured) -> Answer:
-    rows = tuple(AnswerRow(each.row, each.cell, each.bar) for each in measured.rows[:BEST])
-    return Answer(
-        f"energy-{measured.place}", measured.what, measured.short, rows, len(measured.rows)
-    )
+    found, added = _confirmed([(each.row, each) for each in measured.rows])
+    rows = tuple(AnswerRow(row, each.cell, each.bar) for row, each in found[:BEST])
+    title = f"{measured.what}{added}"
+    return Answer(f"energy-{measured.place}", title, measured.short, rows, len(found))
 
 
 def _by(rows: Sequence[BoardRow], figure: str) -> list[BoardRow]:
@@ -108,11 +120,11 @@ def _by(rows: Sequence[BoardRow], figure: str) -> list[BoardRow]:
 
 
 def _answer(name: str, title: str, note: str, rows: Sequence[BoardRow], figure: str) -> Answer:
-    cells = with_values(rows, figure)
+    cells, added = _confirmed(with_values(rows, figure))
     scale = bar_scale([cell for _, cell in cells])
     return Answer(
         name,
-        title,
+        f"{title}{added}",
         note,
         tuple(AnswerRow(row, cell, scale.bar(cell)) for row, cell in cells[:BEST]),
         len(cells),

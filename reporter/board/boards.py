@@ -13,6 +13,7 @@ from reporter.board.ranking import Rank
 from reporter.data.entry_scores import MEASURED_J, SCORE_J, SCORE_S, EntryScores, Status
 from reporter.data.frames import Frames
 from reporter.data.missed import TIME_TO_TARGET
+from reporter.data.shown_replications import SELF_REPORTED
 
 ORDER = (SCORE_S, TIME_TO_TARGET, "time_to_epoch_s")
 """Figures that rows are sorted by: the next one where the one before is unknown or equal."""
@@ -28,9 +29,10 @@ class BoardRow:
     """A row of a leaderboard. ``evidence`` is the entry's page, relative to the site's root;
     ``reached`` is empty unless a run missed the target.
 
-    ``instrument`` is the place of the energy's instrument in the rulebook's order. ``system``,
-    ``framework`` and ``setting`` are names to show; the last has the power mode, and what
-    distinguishes entries of one system and framework.
+    ``provenance`` is *self-reported*, or names who audited or reproduced it. ``instrument`` is the
+    place of the energy's instrument in the rulebook's order. ``system``, ``framework`` and
+    ``setting`` are names to show; the last has the power mode, and what distinguishes entries of
+    one system and framework.
     """
 
     entry: Mapping[str, Any]
@@ -47,11 +49,17 @@ class BoardRow:
     findings: int
     badges: tuple[str, ...]
     reached: str
+    provenance: str
 
     @property
     def entry_id(self) -> str:
         """The entry's id."""
         return str(self.entry["entry_id"])
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether somebody else than the submitter stands behind the figures."""
+        return self.provenance != SELF_REPORTED
 
     def cell(self, figure: str) -> Cell | None:
         """The cell of this figure; None where the board has no such column."""

@@ -213,6 +213,8 @@ NUMBERS = (
     "accumulation",
     "learning_rate",
 )
+PROVENANCE = "provenance"
+"""Facet that tells who else stands behind an entry: see `provenance_of`."""
 FACETS = tuple(
     Facet(name, name in NUMBERS)
     for name in (
@@ -245,6 +247,8 @@ FACETS = tuple(
         "availability",
         "nonce_kind",
         "energy",
+        "launches",
+        PROVENANCE,
     )
 )
 

@@ -7,6 +7,7 @@ from reporter.board.boards import ORDER, PLACED, Board, BoardRow
 from reporter.board.columns import (
     FACETS,
     FIGURE_COLUMNS,
+    PROVENANCE,
     Column,
     Facet,
     make_cell,
@@ -40,7 +41,7 @@ from reporter.data.frames import (
 from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_title
 from reporter.data.missed import reached_text
-from reporter.data.shown_replications import ShownReplication, badges_of
+from reporter.data.shown_replications import ShownReplication, badges_of, provenance_of
 from reporter.data.values import figures_by_entry
 from reporter.data.words import submitter_title
 from suite.catalog.divisions import Division
@@ -68,7 +69,7 @@ DISTURBANCES = {
 """Badges by figure: shown when the highest value of an entry's runs is above the limit."""
 PROJECTED = "projected"
 EVIDENCE_WORDS = {
-    "audited_in": "audited in",
+    "audited_in": "unsigned audit in",
     "witnessed_by": "witnessed by",
     "signed_by": "signed by",
 }
@@ -122,7 +123,7 @@ def _board(
         frames, {*DISTURBANCES, *(column.figure for column in FIGURE_COLUMNS)}
     )
     facets = {
-        entry["entry_id"]: _facets(entry, figures[entry["entry_id"]])
+        entry["entry_id"]: _facets(entry, figures[entry["entry_id"]], _provenance(frames, entry))
         for entry in rows_of(frames.entries)
     }
     differ, same = _differing(list(facets.values()), division == Division.OPEN.value)
@@ -226,6 +227,7 @@ def _rows(
             findings[name],
             _badges(entry, found, frames.replications.get(name, ())),
             reached_text(entry),
+            _provenance(frames, entry),
         )
 
 
@@ -276,12 +278,23 @@ def _order(scores: EntryScores, figures: Mapping[str, Any]) -> tuple[float, ...]
     return behind, *(float(value) if known(value) else float("inf") for value in values)
 
 
-def _facets(entry: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, str]:
+def _provenance(frames: Frames, entry: Mapping[str, Any]) -> str:
+    audited_by = entry["audited_by"] if known(entry["audited_by"]) else None
+    is_witnessed = known(entry["witnessed_by"]) and entry["witnessed_by"] != entry["organization"]
+    replications = frames.replications.get(entry["entry_id"], ())
+    return provenance_of(replications, audited_by, is_witnessed)
+
+
+def _facets(entry: Mapping[str, Any], figures: Mapping[str, Any], status: str) -> dict[str, str]:
     availability = entry["availability"] if known(entry["availability"]) else "not submitted"
     special = {
         "device": machine_title(entry),
         "energy": _sensor(figures.get("energy_per_epoch_j", {})),
         "availability": availability,
+        PROVENANCE: status,
+        "launches": (
+            f"{entry['runs']} of {entry['launches']:.0f}" if known(entry["launches"]) else "unknown"
+        ),
     }
     special["nonce_kind"] = SEEDS.get(entry["nonce_kind"], "of several kinds")
     return {

@@ -46,10 +46,19 @@ USUAL: Mapping[str, tuple[object, str]] = {
 """Columns of which the usual value is no part of an entry's id, and how another one is written
 there."""
 
-COUNTED = ("runs", "reached", "planned_runs", "launches")
+DECLARED = ("planned_runs", "launches", "launches_accepted")
+COUNTED = ("runs", "reached", *DECLARED)
 """Columns of an entry that are not those of its first run."""
 
-SHARED = ("nonce_kind", "audited_in", "witnessed_by", "signed_by", "board", "code_is_public")
+SHARED = (
+    "nonce_kind",
+    "audited_in",
+    "audited_by",
+    "witnessed_by",
+    "signed_by",
+    "board",
+    "code_is_public",
+)
 """Columns in which the runs of an entry may differ."""
 
 
@@ -96,7 +105,7 @@ def _entry(members: Sequence[Row]) -> Row:
         if members[0]["reached"] is None
         else sum(bool(member["reached"]) for member in members)
     )
-    declared = {name: members[0].get(name) for name in ("planned_runs", "launches")}
+    declared = {name: members[0].get(name) for name in DECLARED}
     evidence = {name: _shared(members, name) for name in SHARED}
     return {**shared, **declared, **evidence, "runs": len(members), "reached": reached}
 

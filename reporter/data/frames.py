@@ -106,9 +106,13 @@ RUNS: Mapping[str, str] = {
         " submitter's) or none (the submitter chose it)"
     ),
     "audited_in": (
-        "framework in which an audit trained the first steps again, with losses that agree, and"
-        " whether it went on from a drawn or a self-drawn training state; None without such a"
-        " record"
+        "framework in which an unsigned audit trained the first steps again, with losses that"
+        " agree, and whether it went on from a drawn or a self-drawn training state; None without"
+        " such a record"
+    ),
+    "audited_by": (
+        "who else, by a signed review, replayed the run from a training state that they drew, and"
+        " found that it agrees; None if nobody did"
     ),
     "witnessed_by": (
         "witness of the rulebook that saw the run begin and end, and stamped its files; None if"
@@ -130,6 +134,10 @@ RUNS: Mapping[str, str] = {
         " no declaration says it"
     ),
     "launches": "number of launches of the entry as declared, those that did not finish included",
+    "launches_accepted": (
+        "whether a reviewer accepted that more launches failed than were planned; None outside a"
+        " submission"
+    ),
     "state": (
         "accepted, refused (by the checker), withdrawn, generated (trained on generated data) or"
         " studied (part of a study, on no leaderboard)"
@@ -204,8 +212,10 @@ ENTRIES: Mapping[str, str] = {
     "reached": "number of runs that reached the target; None without a target",
     "planned_runs": "as in runs",
     "launches": "as in runs",
+    "launches_accepted": "as in runs",
     "nonce_kind": "as in runs; None where the runs differ",
     "audited_in": "as in runs; None where the runs differ",
+    "audited_by": "as in runs; None where the runs differ",
     "witnessed_by": "as in runs; None where the runs differ",
     "signed_by": "as in runs; None where the runs differ",
     "board": "as in runs; None where the runs differ",

@@ -44,6 +44,8 @@ from suite.metrics.linpack_record import RECORD
 from suite.metrics.linpack_study_record import STUDY
 from suite.submission.declaration import NAME, Declaration, read_declaration
 from suite.submission.folder_names import withdrawal_beside
+from suite.submission.launches import UNFINISHED
+from suite.submission.objections import ObjectionState, read_objections
 
 
 @dataclass(frozen=True)
@@ -223,6 +225,7 @@ def _place(
     by_others = {
         "signed_by": submissions.signed_by(found.path),
         "audited_in": submissions.audited_in(found.path),
+        "audited_by": submissions.audited_by(found.path),
     }
     of_place = {
         "place": plain(found.place),
@@ -232,11 +235,12 @@ def _place(
     }
     run = {
         **rows.run,
-        **{name: plain_or_none(value, 40) for name, value in by_others.items()},
+        **{name: plain_or_none(value, 120) for name, value in by_others.items()},
         **of_place,
     }
     if declaration is not None:
         run |= {**_declared(declaration), **_planned(declaration, run["run_id"])}
+        run["launches_accepted"] = _launches_accepted(found)
     run["state"] = _state(found, rows, withdrawn, verdict)
     run["entry_id"] = entry_id(run)
     return Placed(run, replace(rows, verdict=verdict), digest)
@@ -312,6 +316,22 @@ def _planned(declaration: Declaration, run_id: str) -> Row:
         if entry is None
         else {"planned_runs": entry.planned_runs, "launches": len(entry.launches)}
     )
+
+
+def _launches_accepted(found: Found) -> bool:
+    """Whether a reviewer dismissed an objection against the unfinished launches of this run's
+    entry."""
+    for folder in (folder for folder in found.folders() if (folder / NAME).is_file()):
+        entry = found.path.relative_to(folder).parts[:2]
+        for each in read_objections(folder).by_file.values():
+            is_of_entry = each.run is None or tuple(each.run.split("/")[:2]) == entry
+            if (
+                each.against == UNFINISHED
+                and each.state is ObjectionState.DISMISSED
+                and is_of_entry
+            ):
+                return True
+    return False
 
 
 def _declaration(found: Found) -> Declaration | None:

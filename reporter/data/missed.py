@@ -28,11 +28,18 @@ def missed(entry: Mapping[str, Any]) -> int:
 
 
 def why_unranked(entry: Mapping[str, Any]) -> str | None:
-    """Why missed targets or missing runs keep an entry from being ranked; None if they do not."""
+    """Why missed targets, missing runs or unfinished launches keep an entry from being ranked; None
+    if they do not."""
     runs, planned = (
         int(entry["runs"]),
         int(entry["planned_runs"]) if known(entry["planned_runs"]) else None,
     )
+    launches = int(entry["launches"]) if known(entry.get("launches")) else 0
+    if planned and launches > 2 * planned and entry["launches_accepted"] is not True:
+        return (
+            f"{launches - planned} launches did not finish, more than the {planned} that were"
+            " planned: a reviewer has to decide"
+        )
     if planned is not None and runs != planned:
         return f"{runs} of {planned} planned runs are in it"
     if not missed(entry):

@@ -1,7 +1,7 @@
 """Replications at or below the paths, by the entry whose runs were made again."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,8 @@ from suite.bundle.replication_folder import RECORD
 from suite.compliance.folders import REPLICATIONS
 from suite.errors import SuiteError
 from suite.metrics.replication_record import MeasuredRun, Replication, measure, read_replication
+from suite.submission.evidence import maker_of
+from suite.submission.signature import allowed_signers
 
 
 @dataclass(frozen=True)
@@ -56,9 +58,10 @@ def _shown(folder: Path, placed: Mapping[str, PlacedRun]) -> tuple[str, ShownRep
                 f"the fresh run {run.run_id[:100]} does not comply with the rules of its round"
             )
     entries = {_original(run, placed) for run in record.originals}
+    submitters = {str(placed[run.run_id].run["organization"]) for run in record.originals}
     if len(entries) > 1:
         raise SuiteError("its originals are of several entries")
-    return entries.pop(), _row(record, folder / RECORD)
+    return entries.pop(), _row(record, folder / RECORD, submitters)
 
 
 def _original(run: MeasuredRun, placed: Mapping[str, PlacedRun]) -> str:
@@ -75,7 +78,7 @@ def _original(run: MeasuredRun, placed: Mapping[str, PlacedRun]) -> str:
     return str(found.run["entry_id"])
 
 
-def _row(record: Replication, file: Path) -> ShownReplication:
+def _row(record: Replication, file: Path, submitters: Collection[str]) -> ShownReplication:
     found = record.comparisons
     reason = next(
         (
@@ -89,7 +92,8 @@ def _row(record: Replication, file: Path) -> ShownReplication:
         hashlib.sha256(file.read_bytes()).hexdigest()[:10],
         file.resolve(),
         plain(record.organization, 60),
-        record.is_by_others,
+        record.is_by_others and record.organization not in submitters,
+        maker_of(file, allowed_signers()).signer == record.organization,
         found.losses.verdict.value,
         found.accuracies.verdict.value,
         found.times.verdict.value,

@@ -7,6 +7,7 @@ from pathlib import Path
 from suite.metrics.replication_record import ReplicationVerdict
 
 AVAILABLE, FUNCTIONAL, REPRODUCED = "available", "functional", "reproduced"
+SELF_REPORTED, TIME_STATED = "self-reported", ", time stated by the submitter"
 """Badges, as those of ACM's Artifact Review and Badging: code that everybody can get; runs that
 others made again; results that they confirmed."""
 
@@ -16,13 +17,15 @@ class ShownReplication:
     """A replication whose record complies and whose originals are among the runs shown.
 
     ``replication_id`` is ten hexadecimal digits of the record's SHA-256, ``file`` the record.
-    Verdicts are confirmed, refuted or undecided.
+    ``is_signed``: with the organization's own key, by submissions/ALLOWED_SIGNERS. Verdicts are
+    confirmed, refuted or undecided.
     """
 
     replication_id: str
     file: Path
     organization: str
     is_by_others: bool
+    is_signed: bool
     losses: str
     accuracy: str
     times: str
@@ -34,10 +37,28 @@ class ShownReplication:
     runs: tuple[str, ...]
 
 
+def provenance_of(
+    replications: Sequence[ShownReplication], audited_by: str | None, is_witnessed: bool
+) -> str:
+    """What stands behind an entry's figures: *reproduced by X*, *audited by X* or
+    *self-reported*. An audit repeats no times: they need somebody else's witness."""
+    confirmed = ReplicationVerdict.CONFIRMED.value
+    makers = {
+        each.organization
+        for each in replications
+        if each.is_by_others and each.is_signed and each.verdict == confirmed
+    }
+    if makers:
+        return f"reproduced by {' and '.join(sorted(makers))}"
+    if audited_by is None:
+        return SELF_REPORTED
+    return f"audited by {audited_by}{'' if is_witnessed else TIME_STATED}"
+
+
 def badges_of(replications: Sequence[ShownReplication], code_is_public: bool) -> tuple[str, ...]:
-    """The badges of an entry: only replications by others count; those that refute are told,
+    """The badges of an entry: only signed replications by others count; those that refute are told,
     too."""
-    others = [each for each in replications if each.is_by_others]
+    others = [each for each in replications if each.is_by_others and each.is_signed]
     confirmed, refuted = ReplicationVerdict.CONFIRMED.value, ReplicationVerdict.REFUTED.value
     earned = (
         (AVAILABLE, code_is_public),

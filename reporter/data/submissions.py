@@ -49,7 +49,7 @@ class SubmissionVerdicts:
 
     def audited_in(self, bundle: Path) -> str | None:
         """The framework in which the bundle's first steps were trained again, with losses that
-        agree, by a record of its submission.
+        agree, by an unsigned record of its submission.
 
         Where a training state was replayed as well, it says whether somebody else's value drew it.
         """
@@ -57,6 +57,13 @@ class SubmissionVerdicts:
             (verdict.audits[bundle] for verdict in self.verdicts if bundle in verdict.audits), None
         )
         return None if found is None else found.words
+
+    def audited_by(self, bundle: Path) -> str | None:
+        """Who else replayed the bundle from a state that they drew, and found that it agrees."""
+        makers = next(
+            (each.audited_by[bundle] for each in self.verdicts if bundle in each.audited_by), ()
+        )
+        return " and ".join(makers) or None
 
     @cached_property
     def _by_path(self) -> dict[Path, tuple[Finding, ...]]:

@@ -417,7 +417,8 @@ function drawFront(drawing, entries) {
 }
 
 function asCsv(columns, count) {
-  const quote = (value) => (value === null ? "" : /[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value));
+  const safe = (value) => (typeof value === "string" && /^\s*[=+@-]/.test(value) && Number.isNaN(Number(value)) ? `'${value}` : String(value)); // a formula to spreadsheets
+  const quote = (value) => (value === null ? "" : /[",\n]/.test(value) ? `"${safe(value).replaceAll('"', '""')}"` : safe(value));
   const lines = [columns.map((column) => quote(column.name)).join(",")];
   for (let index = 0; index < count; index += 1) lines.push(columns.map((column) => quote(column.values[index])).join(","));
   return lines.join("\n") + "\n";

@@ -131,6 +131,15 @@ class PowerMode:
 
 
 @dataclass(frozen=True)
+class Sensors:
+    """Meters that can always be read with the vendor's own kernels, whose releases have one of the
+    parts ``kernels``."""
+
+    kernels: tuple[str, ...]
+    meters: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Device:
     """A hardware profile. It covers the variants of a board that train the same closed workloads:
     memory sizes, part numbers, carriers.
@@ -157,6 +166,7 @@ class Device:
     memory: Memory | None = None
     power_modes: tuple[PowerMode, ...] = ()
     power_rails: tuple[str, ...] = ()
+    sensors: Sensors | None = None
     sample: Sample | None = None
     is_fallback: bool = False
     short_title: str | None = None

@@ -10,6 +10,7 @@ from suite.catalog.definitions import unknown_name
 from suite.catalog.precisions import Precision
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
+from suite.files.spreadsheet import problem_of_text
 from suite.files.toml_file import read_toml
 
 MANIFEST = "framework.toml"
@@ -209,6 +210,10 @@ def load_implementation(place: Path) -> Framework:
             f"{path}: the name {framework.name[:80]!r} must be lower-case letters, digits, '-' and"
             " '_', 40 at most: it names folders."
         )
+    for key, text in (("title", framework.title), ("language", framework.language)):
+        problem = problem_of_text(text)
+        if problem is not None:
+            raise SuiteError(f"{path}: {key} is refused: {problem}; write plain text.")
     if framework.name in {known.name for known in load_frameworks()}:
         raise SuiteError(
             f"{path}: {framework.name!r} is the name of a reference implementation; choose another"

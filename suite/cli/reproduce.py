@@ -21,6 +21,7 @@ from suite.metrics.replication_record import (
     ReplicationVerdict,
     TimesCompared,
 )
+from suite.submission.evidence import sign_evidence
 
 EXIT_CODES = {
     ReplicationVerdict.CONFIRMED: 0,
@@ -42,6 +43,10 @@ class ReproduceOptions:
             help="Your organization: a replication is somebody else's than the original's."
         ),
     ] = "none"
+    sign: Annotated[
+        Path | None,
+        typer.Option(help="SSH key of your organization, which signs the record."),
+    ] = None
     data: DataFolder = None
     implementation: Annotated[
         Path | None,
@@ -81,6 +86,8 @@ def reproduce(
             progress=progress,
             report=lambda line: print(line, file=sys.stderr),
         )
+    if options.sign is not None:
+        sign_evidence(folder / RECORD, options.sign)
     if json:
         print_json("reproduce", {"folder": folder, **asdict(record)})
     else:

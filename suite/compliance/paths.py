@@ -124,6 +124,7 @@ def _named(result: CheckResult, unpacked: Mapping[Path, Path]) -> CheckResult:
             bundles=tuple(replace(each, path=place(each.path)) for each in verdict.bundles),
             broken=tuple(map(shown, verdict.broken)),
             audits={place(run): badge for run, badge in verdict.audits.items()},
+            audited_by={place(run): names for run, names in verdict.audited_by.items()},
         )
         for verdict in result.submissions
     )

@@ -16,6 +16,7 @@ from suite.compliance.finding import Severity, escaped
 from suite.compliance.paths import CheckResult
 from suite.compliance.submissions import SubmissionVerdict
 from suite.errors import SuiteError
+from suite.metrics.review_record import Review
 from suite.submission.declaration import Code, Declaration, SystemAvailability, read_declaration
 from suite.submission.folder_names import (
     SIGNATURE,
@@ -41,6 +42,8 @@ class ReviewKind(str, enum.Enum):
     FINDING = "finding"
     NO_PROBE = "no-probe"
     NO_AUDIT = "no-audit"
+    NO_STATE = "no-state"
+    REPLACED = "replaced"
     NO_WITNESS = "no-witness"
     UNSIGNED = "unsigned"
     SEEDS = "seeds"
@@ -233,12 +236,25 @@ def _evidence(verdict: SubmissionVerdict, runs: tuple[_Run, ...]) -> Iterator[Re
         if not probe_path(verdict.path, workload, framework).is_file()
     ]
     witnessed = {bundle.path for bundle in verdict.bundles if bundle.witnessed_by is not None}
+    reviews = [each.record for each in verdict.reviews if each.record is not None]
+    waiting = {name for review in reviews for name in _waiting(review)}
+    replaced = {name for review in reviews for name in review.replaced}
     missing = (
         (ReviewKind.NO_PROBE, unproved, "closed entries without a verdict of `suite verify-model`"),
         (
             ReviewKind.NO_AUDIT,
-            [run.name for run in runs if run.path not in verdict.audits],
-            "runs without an audit that agrees",
+            [run.name for run in runs if not verdict.audited_by.get(run.path)],
+            "runs that nobody else audited from a training state that they drew",
+        ),
+        (
+            ReviewKind.NO_STATE,
+            [run.name for run in runs if run.name in waiting],
+            "runs whose training state after the drawn epoch was not handed in, or not replayed",
+        ),
+        (
+            ReviewKind.REPLACED,
+            [run.name for run in runs if run.name in replaced],
+            "runs that were handed in again after a draw",
         ),
         (
             ReviewKind.NO_WITNESS,
@@ -251,6 +267,13 @@ def _evidence(verdict: SubmissionVerdict, runs: tuple[_Run, ...]) -> Iterator[Re
     )
     if not (verdict.path / SIGNATURE).is_file():
         yield ReviewPoint(ReviewKind.UNSIGNED, (".",), "nobody signed the submission")
+
+
+def _waiting(review: Review) -> Iterator[str]:
+    """Runs of which the reviewer drew an epoch and replayed no state."""
+    for name, run in review.runs.items():
+        if run.epoch is not None and not review.is_from_drawn_state(run):
+            yield name
 
 
 def _seeds(judged_by: Round, runs: Iterable[_Run]) -> Iterator[ReviewPoint]:
@@ -294,13 +317,18 @@ def _claims(declaration: Declaration, runs: Iterable[_Run]) -> Iterator[ReviewPo
         unsure = _unsure(code)
         if unsure:
             yield ReviewPoint(ReviewKind.CLAIM, (".",), f"code of {name}: {', '.join(unsure)}")
-    opened = tuple(run.name for run in runs if not run.is_closed)
-    if opened:
-        yield ReviewPoint(
-            ReviewKind.CLAIM,
-            opened,
-            "open runs: what was trained is what the implementation logged of itself",
-        )
+    runs = tuple(runs)
+    claims = {
+        "open runs: what was trained is what the implementation logged of itself": [
+            run.name for run in runs if not run.is_closed
+        ],
+        "runs that were made for no organization: who ran them is the submitter's word": [
+            run.name for run in runs if run.record.request.get("organization") == "none"
+        ],
+    }
+    for sentence, names in claims.items():
+        if names:
+            yield ReviewPoint(ReviewKind.CLAIM, tuple(names), sentence)
     for entry in declaration.entries:
         ends = Counter(launch.status for launch in entry.launches if launch.status != FINISHED)
         if ends:

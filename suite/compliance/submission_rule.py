@@ -10,6 +10,7 @@ from typing import Any
 
 from suite.catalog.rounds import Round
 from suite.compliance.rule import Check
+from suite.compliance.signed_reviews import SignedReview, read_signed_reviews
 from suite.submission.declaration import Declaration
 from suite.submission.entry_keys import entry_key
 from suite.submission.folder_names import RunFolder
@@ -124,6 +125,11 @@ class SubmissionContext:
     def signature(self) -> SubmissionSignature | None:
         """The verdict on the submission's signature; None if it is not signed."""
         return read_signature(self.path, allowed_signers())
+
+    @cached_property
+    def reviews(self) -> tuple[SignedReview, ...]:
+        """The reviews that others added, each with its maker."""
+        return read_signed_reviews(self.path, allowed_signers())
 
 
 class OfSubmission(Check[SubmissionContext]):

@@ -29,6 +29,8 @@ from suite.compliance.copies import (
 from suite.compliance.finding import Finding, Severity
 from suite.compliance.registry import checks_of
 from suite.compliance.rules.audits import badges
+from suite.compliance.rules.reviews import audited_by
+from suite.compliance.signed_reviews import SignedReview
 from suite.compliance.submission_rule import Copied, OfSubmission, SubmissionContext, SubmittedRun
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_json
@@ -49,7 +51,9 @@ class SubmissionVerdict:
     each bundle that could not be checked.
 
     ``signed_by`` is whose key signed it, by submissions/ALLOWED_SIGNERS; None if nobody's that is
-    known there. ``audits`` are the badges of the runs whose audit agrees, by the runs' folders.
+    known there. ``audits`` are unsigned audits that agree, by the runs' folders; ``audited_by`` is
+    who else replayed the runs from a state that they drew, ``reviews`` every review, with its
+    maker.
     """
 
     path: Path
@@ -58,6 +62,8 @@ class SubmissionVerdict:
     broken: tuple[str, ...]
     signed_by: str | None = None
     audits: Mapping[Path, AuditBadge] = field(default_factory=dict)
+    audited_by: Mapping[Path, tuple[str, ...]] = field(default_factory=dict)
+    reviews: tuple[SignedReview, ...] = ()
 
     @property
     def complies(self) -> bool:
@@ -107,7 +113,14 @@ def _judge(read: _Submission, context: SubmissionContext) -> SubmissionVerdict:
     )
     signed_by = None if context.signature is None else context.signature.signed_by
     return SubmissionVerdict(
-        context.path, read.bundles, found, read.broken, signed_by, badges(context)
+        context.path,
+        read.bundles,
+        found,
+        read.broken,
+        signed_by,
+        badges(context),
+        audited_by(context),
+        context.reviews,
     )
 
 

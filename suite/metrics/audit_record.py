@@ -157,13 +157,14 @@ class AuditBadge:
 def read_audit(path: Path) -> AuditRecord:
     """Read a record as untrusted input; raises FileError naming the file and what is wrong."""
     record = read_as(path, AuditRecord, SCHEMA)
-    problem = _problem(record)
+    problem = problem_of(record)
     if problem is not None:
         raise FileError(path, f"is not the record of an audit ({problem})")
     return record
 
 
-def _problem(record: AuditRecord) -> str | None:
+def problem_of(record: AuditRecord) -> str | None:
+    """What is wrong with the form of a record; None: nothing."""
     state, others = record.state, record.with_other_rate
     if not record.losses.have(record.steps) or (others is not None and len(others) != record.steps):
         return "every list must have a value for each step"

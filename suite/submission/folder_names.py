@@ -1,5 +1,5 @@
 """The folders of a submission: ``<round>/<organization>/`` holds declaration, system, probes,
-audits, and ``<workload>/<framework>/run_<n>/`` bundles."""
+audits, reviews, and ``<workload>/<framework>/run_<n>/`` bundles."""
 
 import re
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ PROBES = "probes"
 LISTING, SIGNATURE = "FILES.sha256", "SIGNATURE"
 RUN_DEPTH = 3
 RUN_FOLDER = re.compile(r"run_[1-9][0-9]{0,3}")
-AUDITS = "audits"
+AUDITS, REVIEWS = "audits", "reviews"
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def read_folders(submission: Path) -> tuple[tuple[RunFolder, ...], tuple[Path, .
 def _is_misplaced(parts: tuple[str, ...]) -> bool:
     """Whether a folder without a file has no place in a submission; those of a run are the
     bundle's."""
-    return len(parts) <= RUN_DEPTH and parts not in ((PROBES,), (AUDITS,))
+    return len(parts) <= RUN_DEPTH and parts not in ((PROBES,), (AUDITS,), (REVIEWS,))
 
 
 def _is_expected(path: Path, parts: tuple[str, ...]) -> bool:
@@ -66,8 +66,8 @@ def _is_expected(path: Path, parts: tuple[str, ...]) -> bool:
         return is_withdrawal(path)
     if len(parts) == 1:
         return parts[0] in (NAME, SYSTEM, LISTING, SIGNATURE)
-    if len(parts) == 2 and parts[0] in (PROBES, AUDITS):
-        return parts[1].endswith(".json")
+    if len(parts) == 2 and parts[0] in (PROBES, AUDITS, REVIEWS):
+        return parts[1].endswith((".json", ".json.sig") if parts[0] == REVIEWS else ".json")
     return len(parts) == 4 and RUN_FOLDER.fullmatch(parts[2]) is not None
 
 
@@ -108,6 +108,11 @@ def audit_path(submission: Path, run_folder: Path) -> Path:
     """The file of a run's audit by `suite audit`: ``audits/<workload>-<framework>-run_<n>.json``;
     ``run_folder`` is the run's, of any submission."""
     return submission / AUDITS / f"{'-'.join(run_folder.parts[-3:])}.json"
+
+
+def review_path(submission: Path, organization: str) -> Path:
+    """The file of an organization's review by `suite review`."""
+    return submission / REVIEWS / f"{organization}.json"
 
 
 def find_submissions(path: Path) -> tuple[Path, ...]:

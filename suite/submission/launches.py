@@ -15,6 +15,8 @@ from suite.submission.entry_keys import entry_key
 
 FINISHED = "finished"
 MAX_LAUNCHES = 10_000
+UNFINISHED = "submission-unfinished"
+"""Check of launches that did not finish; an objection against it that is dismissed accepts them."""
 ShortName = Annotated[str, Meta(min_length=1, max_length=200)]
 Status = Annotated[str, Meta(pattern=rf"^({FINISHED}|failed|interrupted|running)\Z")]
 

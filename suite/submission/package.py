@@ -22,6 +22,7 @@ from suite.files.name_forms import find_names
 from suite.files.names import plain_name
 from suite.files.paths import checkout
 from suite.files.redaction import names_of_machine
+from suite.files.spreadsheet import problem_of_text
 from suite.submission.declaration import (
     SCHEMA,
     Code,
@@ -79,6 +80,9 @@ def package(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
     written, for an unsealed bundle, runs on different machines, runs made for another organization,
     and a folder that exists.
     """
+    problem = problem_of_text(request.notes)
+    if problem is not None:
+        raise SuiteError(f"--notes are refused: {problem}; write them as a sentence.")
     bundles = sorted((Bundle(path) for path in runs), key=lambda bundle: bundle.run().run_id)
     round_name = _one_round(bundles, request.round)
     folder = root / round_name / plain_name(request.organization, "--org")

@@ -21,12 +21,12 @@ from suite.files.signature import (
     verify,
 )
 from suite.files.tree import below
-from suite.submission.folder_names import AUDITS, LISTING, SIGNATURE
+from suite.submission.folder_names import AUDITS, LISTING, REVIEWS, SIGNATURE
 
 NAMESPACE = "edge-training-submission"
 """Namespace of the signatures (PROTOCOL.sshsig): a signature made for something else is none of a
 submission."""
-UNLISTED = (LISTING, SIGNATURE, WITHDRAWN, AUDITS)
+UNLISTED = (LISTING, SIGNATURE, WITHDRAWN, AUDITS, REVIEWS)
 """Files and folders that may be added after signing: the signature itself, and what reviewers
 add."""
 MAX_DIFFERENCES = 100

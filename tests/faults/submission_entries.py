@@ -11,7 +11,7 @@ from tests.faults.edits.fault import (
     recomputed,
     sealed,
 )
-from tests.faults.edits.file_edits import set_run
+from tests.faults.edits.file_edits import edit_json, set_run
 from tests.faults.edits.log_edits import request_also, set_everywhere
 from tests.faults.edits.reading_edits import drop_power
 from tests.faults.edits.step_edits import without_split
@@ -36,6 +36,16 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
             sealed("one run with another number of threads", set_everywhere("threads", 1))
         ),
         of_first_run(sealed("one run of the open division", set_everywhere("division", "open"))),
+    ),
+    "submission-unfinished": (
+        of_submission(
+            "a launch that failed",
+            lambda submission: edit_json(
+                submission / NAME,
+                "entries.0.launches",
+                lambda launches: [*launches, {"run_id": "one", "status": "failed"}],
+            ),
+        ),
     ),
     "submission-launches": (
         of_submission("no launches declared", set_value(NAME, "entries", [])),

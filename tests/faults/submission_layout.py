@@ -52,6 +52,12 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
             sealed("a run for another organization", set_everywhere("organization", "globex"))
         ),
     ),
+    "submission-text": (
+        *(
+            of_submission(f"notes {text!r}", set_value(NAME, "notes", text))
+            for text in ("=1+1", " @SUM(A1)", "a\x07bell")
+        ),
+    ),
     "submission-system": (
         *(
             of_first_run(sealed(f"one run on another {name}", set_system(name, "another")))

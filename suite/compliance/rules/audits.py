@@ -44,22 +44,22 @@ def _audits(context: SubmissionContext) -> Violations:
             continue
         try:
             record = read_audit(path)
-            differences = list(_differences(record, runs[path]))
+            differences = list(audit_differences(record, runs[path]))
         except SuiteError as error:
             yield Violation(name, "the record of an audit", str(error))
             continue
         for what, expected, observed in differences:
             yield Violation(name, f"{what}: {expected}", observed)
-        if record.verdict.value == "contradicts":
+        if record.verdict.value == "contradicts" and not runs[path].is_withdrawn:
             yield Violation(
                 name,
                 "an audit that agrees with the run",
-                f"it contradicts the run {_where(record)}",
+                f"it contradicts the run {where_contradicted(record)}",
                 fix="withdraw the run, or answer in the review",
             )
 
 
-def _where(record: "AuditRecord") -> str:
+def where_contradicted(record: "AuditRecord") -> str:
     """The step or the evaluation that contradicts."""
     of_state = None if record.state is None else record.state.comparison
     for comparison, after in (
@@ -94,7 +94,9 @@ def badges(context: SubmissionContext) -> "dict[Path, AuditBadge]":
         try:
             record = read_audit(path) if not path.is_symlink() and path.is_file() else None
             earned = (
-                badge(record) if record is not None and not any(_differences(record, run)) else None
+                badge(record)
+                if record is not None and not any(audit_differences(record, run))
+                else None
             )
         except SuiteError:
             continue  # reported by the rule
@@ -103,7 +105,7 @@ def badges(context: SubmissionContext) -> "dict[Path, AuditBadge]":
     return found
 
 
-def _differences(record: "AuditRecord", run: SubmittedRun) -> Iterator[tuple[str, str, str]]:
+def audit_differences(record: "AuditRecord", run: SubmittedRun) -> Iterator[tuple[str, str, str]]:
     """Where a record is not of this run, or contradicts itself or the rulebook: (what, expected,
     observed)."""
 

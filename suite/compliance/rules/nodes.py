@@ -94,16 +94,15 @@ def _of_one_boot(context: BundleContext) -> Violations:
     """Check that all ranks of a node logged the boot id of the machine that the node's recorder
     described."""
     boots = context.boots
-    for node in read_nodes(context.bundle):
-        known = [boots[rank] for rank in node.ranks if boots.get(rank) is not None]
-        described = (node.system or {}).get("boot") or next(iter(known), None)
-        other = next(
-            (rank for rank in node.ranks if boots.get(rank) not in (None, described)), None
-        )
+    nodes = [(each.host, each.ranks, each.system) for each in read_nodes(context.bundle)]
+    for host, ranks, system in nodes or [("the one machine", tuple(boots), None)]:
+        known = [boots[rank] for rank in ranks if boots.get(rank) is not None]
+        described = (system or {}).get("boot") or next(iter(known), None)
+        other = next((rank for rank in ranks if boots.get(rank) not in (None, described)), None)
         if described is not None and other is not None:
             yield Violation(
                 log_name(other),
-                f"the boot id of {node.host[:100]}, {str(described)[:13]}…, on which rank {other}"
+                f"the boot id of {host[:100]}, {str(described)[:13]}…, on which rank {other}"
                 " is recorded",
                 f"{str(boots[other])[:13]}…: it ran on another machine",
                 1,

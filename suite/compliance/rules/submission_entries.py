@@ -14,7 +14,7 @@ from suite.compliance.rules.run_record import is_command
 from suite.compliance.submission_rule import OfSubmission, SubmissionContext
 from suite.submission.declaration import NAME
 from suite.submission.entry_keys import entry_settings, split_key, timing_of
-from suite.submission.launches import FINISHED
+from suite.submission.launches import FINISHED, UNFINISHED
 
 ORDER = 104  # after the layout
 
@@ -117,6 +117,18 @@ def _launches(context: SubmissionContext) -> Violations:
                 f"{entry.planned_runs} finished runs, as planned",
                 f"{len(finished)}",
                 fix="make as many runs as were planned, no more and no fewer",
+            )
+
+
+def _unfinished(context: SubmissionContext) -> Violations:
+    for entry in context.declaration.entries:
+        ended = [launch for launch in entry.launches if launch.status != FINISHED]
+        if ended:
+            yield Violation(
+                f"{entry.workload}/{entry.framework}",
+                "launches that finished",
+                f"{len(ended)} of {len(entry.launches)} did not",
+                fix="say in the notes why they did not finish",
             )
 
 
@@ -228,13 +240,15 @@ RULES = (
         "submission-launches",
         "Every launch of an entry is declared, none of another workload or framework, and every"
         " launch that finished is submitted, as many as were planned. The runs of a workload and"
-        " framework are numbered from 1 without a gap.",
+        " framework are numbered from 1 without a gap. Launches that did not finish are a warning;"
+        " an entry with more of them than planned runs is unranked until a reviewer accepts them.",
         "Leaving out runs, or stopping when a result suits, is a way to choose the result.",
         "package all runs of the entry again, as many as were planned, with --launches for the"
         " folder in which they were started; a withdrawn one stays beside its reason",
         (
             OfSubmission("submission-launches", _launches),
             OfSubmission("submission-numbers", _numbers),
+            OfSubmission(UNFINISHED, _unfinished, severity=Severity.WARNING),
         ),
     ),
     Rule(

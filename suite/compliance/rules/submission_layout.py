@@ -9,8 +9,9 @@ from suite.catalog.rounds import load_rounds
 from suite.compliance.rule import Rule, Violation, Violations
 from suite.compliance.submission_rule import OfSubmission, SubmissionContext, SubmittedRun
 from suite.compliance.wording import shown
+from suite.files.spreadsheet import problem_of_text
 from suite.submission.declaration import NAME
-from suite.submission.folder_names import AUDITS, PROBES
+from suite.submission.folder_names import AUDITS, PROBES, REVIEWS
 
 ORDER = 103  # after the rules of bundles
 
@@ -44,7 +45,7 @@ def _layout(context: SubmissionContext) -> Violations:
     for path in context.unexpected:
         yield Violation(
             path.relative_to(context.path).as_posix(),
-            f"{NAME}, {SYSTEM}, {PROBES}/*.json, {AUDITS}/*.json and"
+            f"{NAME}, {SYSTEM}, {PROBES}/*.json, {AUDITS}/*.json, {REVIEWS}/*.json and"
             " <workload>/<framework>/run_<n>/",
             "a file that has no place there",
             fix="remove it",
@@ -77,6 +78,19 @@ def _organization(context: SubmissionContext) -> Violations:
             yield Violation(
                 run.name, f"a run of {context.declaration.organization}", observed, fix=fix
             )
+
+
+def _text(context: SubmissionContext) -> Violations:
+    """Free text of the declaration that spreadsheets would compute, or that has control
+    characters."""
+    declared = context.declaration
+    texts = {"notes": declared.notes}
+    for each in declared.implementations:
+        texts |= {f"title of {each.name}": each.title, f"language of {each.name}": each.language}
+    for name, text in texts.items():
+        problem = problem_of_text(text)
+        if problem is not None:
+            yield Violation(NAME, f"{name}: plain text", problem)
 
 
 def _system(context: SubmissionContext) -> Violations:
@@ -139,6 +153,13 @@ RULES = (
         "Nobody submits the runs of others.",
         "let the organization that made the run submit it",
         (OfSubmission("submission-organization", _organization),),
+    ),
+    Rule(
+        "submission-text",
+        "Free text of a declaration begins with none of = + - @ and has no control characters.",
+        "It is published in tables, and a spreadsheet computes what begins like a formula.",
+        "write plain text, and package again",
+        (OfSubmission("submission-text", _text),),
     ),
     Rule(
         "submission-system",

@@ -57,7 +57,7 @@ def add_audit(
                 "state": (values["state"] or values)["losses"]["plain"],
                 "none": NO_LOSSES,
             }
-            _set(values, name, special.get(new, new) if isinstance(new, str) else new)
+            set_value_at(values, name, special.get(new, new) if isinstance(new, str) else new)
         if judged:
             _judge(values)
         path = audit_path(submission, run.with_name(f"run_{number}"))
@@ -166,7 +166,7 @@ def _plain(values: dict[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def _set(values: Any, path: str, value: Any) -> None:
+def set_value_at(values: Any, path: str, value: Any) -> None:
     *parents, last = path.split(".")
     for parent in parents:
         values = values[parent]

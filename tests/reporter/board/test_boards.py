@@ -93,7 +93,10 @@ def test_a_badge_names_a_known_signer(
 
 @pytest.mark.parametrize(
     ("changes", "badge"),
-    [({}, ("audited in pytorch",)), ({"losses.plain.3": 9.0, "losses.float64": "plain"}, ())],
+    [
+        ({}, ("unsigned audit in pytorch",)),
+        ({"losses.plain.3": 9.0, "losses.float64": "plain"}, ()),
+    ],
     ids=["agrees", "its verdict does not follow from its losses"],
 )
 def test_a_badge_says_that_an_audit_agrees(

@@ -143,3 +143,20 @@ def test_a_withdrawn_run_stays_on_the_page_and_leaves_its_entry_unranked(tmp_pat
         why_unranked(frames.entries[frames.entries["state"] != "withdrawn"].to_dict("records")[0])
         == "3 of 4 planned runs are in it"
     )
+
+
+@pytest.mark.parametrize(
+    ("launches", "is_accepted", "is_ranked"),
+    [(10, False, True), (11, False, False), (11, True, True)],
+)
+def test_more_unfinished_launches_than_planned_runs_need_a_decision(
+    four_of_five: Frames, launches: int, is_accepted: bool, is_ranked: bool
+) -> None:
+    entry = four_of_five.entries.iloc[0].to_dict()
+    told = why_unranked({**entry, "launches": launches, "launches_accepted": is_accepted})
+    assert told == (
+        None
+        if is_ranked
+        else "6 launches did not finish, more than the 5 that were planned: a reviewer has to"
+        " decide"
+    )

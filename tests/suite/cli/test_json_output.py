@@ -116,7 +116,7 @@ def test_no_color_is_obeyed(
 @pytest.mark.parametrize(
     ("typed", "completed"),
     [
-        ("suite re", "report\nreproduce\nreference-points"),
+        ("suite re", "report\nreproduce\nreview\nreference-points"),
         ("suite run --workload res", "resnet18\nresnet50"),
         ("suite data prepare c", "cifar10\nclothing"),
     ],

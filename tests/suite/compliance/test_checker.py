@@ -11,7 +11,7 @@ from suite.compliance.checker import check_bundle, find_bundles
 from suite.compliance.registry import find_rule
 from suite.errors import SuiteError
 from suite.files.json_file import write_json
-from tests.builders import Scenario, make_record, make_request
+from tests.builders import Scenario, make_bundle, make_record, make_request
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import in_turn, save_after
 from tests.faults.edits.load_edits import crowd
@@ -172,3 +172,13 @@ def test_a_program_without_an_interpreter_may_take_three_megabytes(
         any(finding.check == "memory-fits" for finding in check_bundle(good_bundle).findings)
         is not is_possible
     )
+
+
+def test_ranks_of_one_machine_log_one_boot(tmp_path: Path) -> None:
+    bundle = make_bundle(tmp_path / "run", Scenario(ranks=2))
+    log = (bundle / contract.log_name(1)).read_text(encoding="utf-8")
+    boot = json.loads(log.splitlines()[0][len(contract.TOKEN) :])["metadata"]["boot"]
+    assert "nodes-placed" not in {each.check for each in check_bundle(bundle).findings}
+    (bundle / contract.log_name(1)).write_text(log.replace(boot, boot[::-1]), encoding="utf-8")
+    (found,) = [each for each in check_bundle(bundle).findings if each.check == "nodes-placed"]
+    assert found.observed.endswith("it ran on another machine")

@@ -158,13 +158,15 @@ def test_code_that_cannot_be_fetched_is_a_claim(submission: Path) -> None:  # no
         submission / "declaration.json",
         lambda values: values.update(code=known, implementations=[]),
     )
-    assert points(submission, ReviewKind.CLAIM) == []
+    taken_over = "runs that were made for no organization: who ran them is the submitter's word"
+    assert [point.sentence for point in points(submission, ReviewKind.CLAIM)] == [taken_over]
     edit(
         submission / "declaration.json",
         lambda values: values.update(code={"address": None, "commit": None, "modified": True}),
     )
     assert [point.sentence for point in points(submission, ReviewKind.CLAIM)] == [
-        "code of the suite: no address, no commit, modified files"
+        "code of the suite: no address, no commit, modified files",
+        taken_over,
     ]
 
 

@@ -3,17 +3,23 @@ and the page."""
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from reporter.data import replications
+from reporter.data.shown_replications import badges_of, provenance_of
 from suite import api
 from suite.bundle.layout import RUN
 from suite.bundle.replication_folder import RECORD
+from suite.files.signature import public_key
 from suite.metrics.replication import REPLICATION
+from suite.submission.evidence import sign_evidence
 from tests.builders import make_bundle
 from tests.conftest import Run
 from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.keys import signing_key
 
 OPTIONS = "--division open --device auto --workload lenet --framework fake --data digits --org acme"
 
@@ -108,9 +114,20 @@ def test_runs_of_several_entries_are_refused(suite: Run, original: Path, tmp_pat
     assert "it differs in global_batch_size" in answer.stderr
 
 
-def test_an_entry_shows_its_replication(original: Path, replication: Path, tmp_path: Path) -> None:
+def test_an_entry_shows_its_signed_replication(
+    original: Path, replication: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ((unsigned,),) = api.load([original, replication]).replications.values()
+    assert not unsigned.is_signed and badges_of((unsigned,), False) == ()
+    sign_evidence(replication / RECORD, signing_key())
+    (tmp_path / "allowed").write_text(f"lab {public_key(signing_key())}\n")
+    monkeypatch.setattr(replications, "allowed_signers", lambda: tmp_path / "allowed")
     frames = api.load([original, replication])
     ((found,),) = frames.replications.values()
+    confirmed = replace(found, verdict="confirmed")
+    assert provenance_of((confirmed,), "x", False) == "reproduced by lab"
+    assert provenance_of((found,), None, True) == "self-reported"
+    assert provenance_of((), "x", True) == "audited by x"
     assert (found.organization, found.is_by_others, found.losses, found.times) == (
         "lab",
         True,

@@ -1,0 +1,71 @@
+"""`suite review SUBMISSION`."""
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from suite import api
+from suite.cli.audit import EXIT_CODES
+from suite.cli.json_output import print_json
+from suite.cli.options import DataFolder, Json
+from suite.compliance.finding import escaped
+from suite.metrics.review_record import Review, ReviewedRun
+
+
+def review(
+    submission: Annotated[Path, typer.Argument(help="Folder of a submission.")],
+    org: Annotated[
+        str, typer.Option(help="Your organization, as submissions/ALLOWED_SIGNERS names it.")
+    ],
+    sign: Annotated[Path, typer.Option(help="SSH key that signs the review.")],
+    states: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder with the training states that were handed in (epoch_N.npz, at any depth)."
+        ),
+    ] = None,
+    data: DataFolder = None,
+    json: Json = False,
+) -> None:
+    """Draw epochs of a submission, replay its runs and models, and sign the record. Exit code: 0
+    agrees, 1 contradicts, 2 undecided."""
+    file, record = api.review(
+        submission,
+        organization=org,
+        key=sign,
+        states=states,
+        data=data,
+        report=lambda line: print(line, file=sys.stderr),
+    )
+    if json:
+        print_json("review", {"file": file, **asdict(record)})
+    else:
+        _show(file, record)
+    raise typer.Exit(EXIT_CODES[record.verdict])
+
+
+def _show(file: Path, record: Review) -> None:
+    print(f"{escaped(record.submission)}: {record.verdict.value}, {record.time_s:.0f} s")
+    for name, run in record.runs.items():
+        print(f"  {escaped(name)}: {_run(run)}")
+    for name, model in record.models.items():
+        word = {True: "equivalent", False: "not equivalent", None: "not probed"}
+        reason = f"; {escaped(model.reason)}" if model.reason else ""
+        print(f"  model {escaped(name)}: {word[model.is_equivalent]}{reason}")
+    for name in sorted(record.replaced):
+        print(f"  {escaped(name)} was handed in again after a draw")
+    print(f"Commit {file} and its signature.")
+
+
+def _run(run: ReviewedRun) -> str:
+    drawn = f"drawn epoch {run.epoch}; " if run.epoch is not None else ""
+    audit = run.audit
+    if audit is None:
+        return f"{drawn}not replayed; {escaped(run.reason or '')}"
+    what = "first steps" if audit.state is None else "first steps and drawn state"
+    return f"{drawn}{what}: {audit.verdict.value}" + (
+        f"; {escaped(run.reason)}" if run.reason else ""
+    )

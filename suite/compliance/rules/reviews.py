@@ -1,0 +1,132 @@
+"""Reviews: the signed records of draws and replays by others"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from suite.bundle.layout import MANIFEST
+from suite.compliance.finding import Severity
+from suite.compliance.rule import Rule, Violation, Violations
+from suite.compliance.rules.audits import audit_differences, where_contradicted
+from suite.compliance.signed_reviews import SignedReview
+from suite.compliance.submission_rule import OfSubmission, SubmissionContext, SubmittedRun
+from suite.errors import SuiteError
+from suite.files.digest import sha256
+from suite.files.signature import SignatureState
+from suite.metrics.replayed_losses import AuditVerdict
+from suite.metrics.review_record import Review, ReviewedRun
+from suite.submission.folder_names import REVIEWS
+from suite.submission.signature import allowed_signers
+
+ORDER = 108  # before the audits that submitters hand in
+
+AGAIN = "let the reviewer run suite review again, and commit both files"
+
+
+def _reviews(context: SubmissionContext) -> Violations:
+    for review in context.reviews:
+        yield from _faults(review, context)
+
+
+def _faults(review: SignedReview, context: SubmissionContext) -> Violations:
+    """What is wrong with one review."""
+    name = review.file.relative_to(context.path).as_posix()
+    if review.maker.state is SignatureState.BAD:
+        yield Violation(name, "a record that its signature covers", f"{review.maker.reason}")
+    elif review.record is None:
+        yield Violation(name, "the record of a review", review.problem or "")
+    else:
+        yield from _review(name, review, review.record, context)
+
+
+def _review(
+    name: str, signed: SignedReview, review: Review, context: SubmissionContext
+) -> Violations:
+    if review.organization != signed.file.stem:
+        yield Violation(name, f"a review by {signed.file.stem}", review.organization[:80])
+    if signed.maker.signer not in (None, review.organization):
+        yield Violation(
+            name, f"a signature of {review.organization[:80]}", f"one of {signed.maker.signer}"
+        )
+    for run, record in _drawn_runs(review, context):
+        audit = record.audit
+        if audit is None:
+            continue
+        if audit.state is not None and not review.is_from_drawn_state(record):
+            yield Violation(
+                name, f"a state of {run.name} drawn with the reviewer's value", "another value"
+            )
+        try:
+            differences = list(audit_differences(audit, run))
+        except SuiteError as error:
+            differences = [(run.name, "a run that can be read", str(error))]
+        for what, expected, observed in differences:
+            yield Violation(name, f"{what} of {run.name}: {expected}", observed)
+        if signed.by is not None and audit.verdict is AuditVerdict.CONTRADICTS:
+            yield Violation(
+                name,
+                f"{run.name} as the replay of {signed.by} has it",
+                f"it contradicts the run {where_contradicted(audit)}",
+                fix="withdraw the run, or answer in the review",
+            )
+
+
+def _drawn_runs(
+    review: Review, context: SubmissionContext
+) -> Iterator[tuple[SubmittedRun, ReviewedRun]]:
+    """The runs that are still those that were reviewed, withdrawn ones left out."""
+    for run in context.runs:
+        found = None if run.is_withdrawn else review.runs.get(run.name)
+        if found is not None and found.manifest_sha256 == _manifest(run):
+            yield run, found
+
+
+def _manifest(run: SubmittedRun) -> str:
+    return sha256(run.folder.path / MANIFEST)
+
+
+def _makers(context: SubmissionContext) -> Violations:
+    for review in context.reviews:
+        if review.record is not None and review.by is None:
+            yield Violation(
+                review.file.relative_to(context.path).as_posix(),
+                f"a review signed with a key in {allowed_signers().name}",
+                review.maker.reason or "another key",
+            )
+
+
+def audited_by(context: SubmissionContext) -> Mapping[Path, tuple[str, ...]]:
+    """Who replayed each run from a state that they drew, and found that it agrees, by the run's
+    folder; the submitter is none of them."""
+    makers = [
+        review
+        for review in context.reviews
+        if review.by not in (None, context.declaration.organization)
+        and not any(_faults(review, context))
+    ]
+    return {
+        run.folder.path: tuple(
+            str(review.by) for review in makers if review.confirms(run.name, _manifest(run))
+        )
+        for run in context.runs
+    }
+
+
+RULES = (
+    Rule(
+        "submission-reviews",
+        f"A record in {REVIEWS}/ is signed by the organization that it names, draws epochs of"
+        " manifests, matches the runs' records and the rulebook's tolerances, and does not"
+        " contradict them.",
+        "First losses are public: ten steps of training give them. What counts is an epoch"
+        " that nobody knew when the runs were handed in, replayed by somebody who signs for it.",
+        AGAIN,
+        (OfSubmission("submission-reviews", _reviews),),
+    ),
+    Rule(
+        "submission-reviewer",
+        f"The key of a review's maker is in submissions/{allowed_signers().name}.",
+        "The leaderboard says who audited a run only where readers can tell who it was.",
+        f"add the reviewer's key to {allowed_signers().name} in a pull request of its own",
+        (OfSubmission("submission-reviewer", _makers, severity=Severity.NOTE),),
+    ),
+)

@@ -1,0 +1,57 @@
+"""Sensors: those that a board's own kernel always has"""
+
+from collections.abc import Iterator
+
+from suite.compliance.finding import Severity
+from suite.compliance.node_context import NodeContext
+from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
+
+ORDER = 84  # after the readings
+
+
+def _absent(context: BundleContext) -> Iterator[tuple[NodeContext, str, bool]]:
+    """Meters of the device's kernel without a reading: the node, the meter, and whether the
+    vendor's kernel ran the implementation without a container."""
+    profile = context.device
+    if profile is None or profile.sensors is None:
+        return
+    for node in context.nodes_recorded():
+        kernel = str(node.system.get("kernel"))
+        is_stock = any(part in kernel for part in profile.sensors.kernels)
+        for meter in profile.sensors.meters:
+            if not node.channels.of(meter):
+                yield node, meter, is_stock and context.run.isolation is None
+
+
+def _stock(context: BundleContext) -> Violations:
+    for node, meter, is_stock in _absent(context):
+        if is_stock:
+            yield _violation(context, node, meter)
+
+
+def _others(context: BundleContext) -> Violations:
+    for node, meter, is_stock in _absent(context):
+        if not is_stock:
+            yield _violation(context, node, meter)
+
+
+def _violation(context: BundleContext, node: NodeContext, meter: str) -> Violation:
+    reason = node.meter_records.get(meter, {}).get("reason") or "no reading"
+    what = f"readings of {meter}, which a {context.request.platform} with its vendor's kernel has"
+    return Violation(node.meters_file, what, f"{str(reason)[:200]}, on {node.system.get('kernel')}")
+
+
+RULES = (
+    Rule(
+        "board-sensors",
+        "A run on a board has readings of the sensors that its device profile lists. With another"
+        " kernel than the vendor's, or in a container, a sensor may be absent: that is a note.",
+        "The kernel of a board's vendor always offers them to every user. Where they are absent,"
+        " nothing shows that the run was made on this board, nor whether heat slowed it down.",
+        "run outside of a container, and let the user of the run read /sys",
+        (
+            OfBundle("board-sensors", _stock),
+            OfBundle("board-sensors-elsewhere", _others, severity=Severity.NOTE),
+        ),
+    ),
+)

@@ -1,0 +1,24 @@
+"""Text of strangers in CSV files, which spreadsheets open: a cell that begins like a formula is one
+to them."""
+
+import re
+
+_FORMULA = re.compile(r"\s*[=+@-]")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
+
+def problem_of_text(text: str) -> str | None:
+    """Why free text is refused; None where it is not."""
+    if _FORMULA.match(text):
+        return f"it begins with {text.lstrip()[0]!r}, as a spreadsheet's formula does"
+    return "it has control characters" if _CONTROL.search(text) else None
+
+
+def cell(value: object) -> object:
+    """A value of a CSV file: text that a spreadsheet would compute gets an apostrophe before it,
+    and control characters are left out."""
+    if not isinstance(value, str) or _NUMBER.fullmatch(value):
+        return value
+    text = _CONTROL.sub("", value)
+    return f"'{text}" if _FORMULA.match(text) else text

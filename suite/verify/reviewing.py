@@ -1,0 +1,209 @@
+"""Reviews a submission: checks it, draws an epoch of each run after the runs were handed in,
+replays runs and models, and writes the signed record."""
+
+import platform
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from suite import __version__
+from suite.bundle.layout import MANIFEST
+from suite.catalog.frameworks import REFERENCE, load_framework, load_frameworks
+from suite.catalog.workloads import load_workload
+from suite.compliance.finding import Severity
+from suite.compliance.submissions import check_submission
+from suite.errors import SuiteError
+from suite.files.digest import sha256
+from suite.files.json_file import write_json
+from suite.files.names import plain_name
+from suite.files.signature import SignatureState
+from suite.launch.environments import find
+from suite.machine.system import cpu_model
+from suite.metrics.review_record import (
+    SCHEMA,
+    Draw,
+    Review,
+    ReviewedModel,
+    ReviewedRun,
+    read_review,
+    value_for,
+)
+from suite.submission.declaration import NAME
+from suite.submission.evidence import maker_of, sign_evidence
+from suite.submission.folder_names import RunFolder, is_withdrawn, read_folders, review_path
+from suite.submission.signature import allowed_signers
+from suite.verify.kept_state import HandedIn, draw
+from suite.verify.probing import probed
+from suite.verify.replay_audit import AuditOptions, audit
+from suite.verify.verdict import verify
+
+NO_STATE = (
+    "ask the submitter for its training state epoch_{}.npz, then give its folder with --states"
+)
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class ReviewOptions:
+    """``organization`` reviews and signs with ``key``. ``states`` is a folder with the training
+    states that were handed in, ``data`` that of the data set (None: that of `suite data prepare`).
+    """
+
+    organization: str
+    key: Path
+    states: Path | None = None
+    data: Path | None = None
+
+
+def review(submission: Path, options: ReviewOptions, report: Report) -> tuple[Path, Review]:
+    """Review a submission; returns the record's file and the record. Repeated with ``states``, it
+    keeps what was drawn.
+
+    Raises SuiteError for a submission that does not comply, of which nothing is drawn.
+    """
+    started_s = time.monotonic()
+    plain_name(options.organization, "--org")
+    folders = _complying(submission)
+    file = review_path(submission, options.organization)
+    manifests = {name: sha256(each.path / MANIFEST) for name, each in folders.items()}
+    drawn = _drawn(file, manifests)
+    values = {name: str(value_for(drawn, each)) for name, each in manifests.items()}
+    record = Review(
+        SCHEMA,
+        __version__,
+        options.organization,
+        _now(),
+        platform.machine(),
+        cpu_model(),
+        "/".join(submission.resolve().parts[-2:]),
+        drawn,
+        {name: _not_replayed(folder, values[name]) for name, folder in folders.items()},
+        {},
+        0.0,
+    )
+    _write(file, record, options.key)  # the draw stands before anything is known of the runs
+    runs = {
+        name: _replayed(folder, record.runs[name], values[name], options, report)
+        for name, folder in folders.items()
+    }
+    models = dict(_models(folders, report))
+    time_s = time.monotonic() - started_s
+    record = replace(record, date=_now(), runs=runs, models=models, time_s=time_s)
+    _write(file, record, options.key)
+    return file, record
+
+
+def _complying(submission: Path) -> dict[str, RunFolder]:
+    """The folders of the runs that were not withdrawn, by name."""
+    if not (submission / NAME).is_file():
+        raise SuiteError(
+            f"{submission} holds no submission (no {NAME}); give the folder of one organization."
+        )
+    verdict = check_submission(submission)
+    found = [*verdict.findings, *(each for run in verdict.bundles for each in run.findings)]
+    broken = [*verdict.broken] + [
+        f"{finding.rule}: {finding.expected} expected, {finding.observed} found"
+        for finding in found
+        if finding.severity is Severity.INVALID
+    ]
+    if broken:
+        raise SuiteError(
+            f"{submission} does not comply, so nothing was drawn ({broken[0][:300]}); run `suite"
+            f" check {submission}`, and review it when it does."
+        )
+    runs = {
+        folder.path.relative_to(submission).as_posix(): folder
+        for folder in read_folders(submission)[0]
+        if not is_withdrawn(folder.path)
+    }
+    if not runs:
+        raise SuiteError(f"Every run of {submission} is withdrawn; there is nothing to review.")
+    return runs
+
+
+def _drawn(file: Path, manifests: Mapping[str, str]) -> tuple[Draw, ...]:
+    """The draws of this reviewer, with a new one for manifests that none of them lists."""
+    before: tuple[Draw, ...] = ()
+    if file.exists():
+        if maker_of(file, allowed_signers()).state is SignatureState.BAD:
+            raise SuiteError(
+                f"{file} is not as it was signed; restore it, or remove it if it is not yours."
+            )
+        before = read_review(file).draws
+    new = {name: each for name, each in manifests.items() if value_for(before, each) is None}
+    return (*before, Draw(_now(), secrets.token_hex(16), new)) if new else before
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def _write(file: Path, record: Review, key: Path) -> None:
+    file.parent.mkdir(exist_ok=True)
+    write_json(file, record)
+    sign_evidence(file, key)
+
+
+def _not_replayed(folder: RunFolder, value: str) -> ReviewedRun:
+    manifest = sha256(folder.path / MANIFEST)
+    try:
+        epoch = draw(folder.path, value).epoch
+    except SuiteError as error:
+        return ReviewedRun(manifest, None, None, str(error)[:1000])
+    return ReviewedRun(manifest, epoch, None, "it was not replayed yet")
+
+
+def _replayed(
+    folder: RunFolder, run: ReviewedRun, value: str, options: ReviewOptions, report: Report
+) -> ReviewedRun:
+    """The run with its audit from the drawn state if that was handed in, else of the first
+    steps."""
+    report(f"{'/'.join(folder.path.parts[-3:])}, drawn epoch {run.epoch}")
+    reason = run.reason if run.epoch is None else NO_STATE.format(run.epoch)
+    handed_in = [
+        HandedIn(state, run.epoch or 0, value) for state in _candidates(options.states, run.epoch)
+    ]
+    for state in (*handed_in, None):
+        try:
+            found = audit(folder.path, AuditOptions(data=options.data, state=state), report)
+        except SuiteError as error:
+            reason = str(error)[:1000]
+        else:
+            return replace(run, audit=found, reason=None if state is not None else reason)
+    return replace(run, reason=reason)
+
+
+def _candidates(states: Path | None, epoch: int | None) -> Iterator[Path]:
+    """Files that may be the state: each run's has the same name, and the log's digests tell whose
+    it is."""
+    if states is not None and epoch is not None:
+        yield from sorted(states.rglob(f"epoch_{epoch}.npz"))
+
+
+def _models(
+    folders: Mapping[str, RunFolder], report: Report
+) -> Iterator[tuple[str, ReviewedModel]]:
+    """The probe of every implementation of the checkout that trained."""
+    served = {each.name for each in load_frameworks() if each.serves_closed}
+    for workload, name in sorted({(each.workload, each.framework) for each in folders.values()}):
+        place = f"{workload}/{name}"
+        if name not in served:
+            yield (
+                place,
+                ReviewedModel(None, "the implementation has no probe"),
+            )
+            continue
+        try:
+            framework, reference = load_framework(name), load_framework(REFERENCE)
+            verdict = verify(
+                load_workload(workload),
+                probed(reference, find(reference)),
+                [probed(framework, find(framework))],
+                report,
+            )
+        except SuiteError as error:
+            yield place, ReviewedModel(None, str(error)[:1000])
+        else:
+            yield place, ReviewedModel(verdict.passed, None)

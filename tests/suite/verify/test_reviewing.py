@@ -1,0 +1,115 @@
+"""A review draws once for what was handed in, signs, and earns a mark for others only."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from suite.bundle.manifest import seal
+from suite.compliance import submission_rule
+from suite.compliance.paths import check_paths
+from suite.compliance.review import ReviewKind
+from suite.compliance.review import review as points_of
+from suite.compliance.submissions import check_submission
+from suite.errors import SuiteError
+from suite.files.signature import public_key
+from suite.metrics.replayed_losses import AuditVerdict
+from suite.verify import reviewing
+from suite.verify.reviewing import ReviewOptions, review
+from tests.faults.edits.keys import signing_key
+from tests.faults.edits.review_edits import add_review
+from tests.good_submissions import good_submission
+
+
+@pytest.fixture
+def submission(tmp_path: Path) -> Path:
+    return good_submission(tmp_path)
+
+
+@pytest.fixture
+def options(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ReviewOptions:
+    """A known reviewer, whose machine can replay nothing."""
+
+    def cannot(*arguments: object) -> None:
+        raise SuiteError("no environment")
+
+    for name in ("audit", "verify"):
+        monkeypatch.setattr(reviewing, name, cannot)
+    allowed = tmp_path / "allowed"
+    lines = (f"{name} {public_key(signing_key())}\n" for name in ("lab", "acme"))
+    allowed.write_text(next(lines))
+    for module in (submission_rule, reviewing):
+        monkeypatch.setattr(module, "allowed_signers", lambda: allowed)
+    return ReviewOptions("lab", signing_key())
+
+
+def with_notes(run: Path) -> None:
+    """Another bundle of the same run: its output says more."""
+    with (run / "output.txt").open("a") as file:
+        file.write("done\n")
+    seal(run)
+
+
+def marks(submission: Path) -> set[tuple[str, ...]]:
+    return set(check_submission(submission).audited_by.values())
+
+
+def test_a_run_is_drawn_once_and_again_when_it_is_another(
+    submission: Path, options: ReviewOptions
+) -> None:
+    first = review(submission, options, str)[1]
+    assert first.verdict is AuditVerdict.CANNOT_TELL
+    (submission / "lenet/pytorch/run_3.WITHDRAWN").write_text("too hot\n")
+    assert review(submission, options, str)[1].draws == first.draws
+    with_notes(submission / "lenet/pytorch/run_2")
+    second = review(submission, options, str)[1]
+    assert second.draws[:-1] == first.draws
+    assert list(second.draws[-1].manifests) == ["lenet/pytorch/run_2"]
+    (status,) = points_of(check_paths([submission]))
+    points = {point.kind: point.where for point in status.points}
+    assert points[ReviewKind.REPLACED] == ("lenet/pytorch/run_2",)
+    assert points[ReviewKind.NO_STATE] == tuple(second.runs)
+
+
+def test_nothing_is_drawn_of_what_does_not_comply(submission: Path, options: ReviewOptions) -> None:
+    (submission / "system.json").write_text("{}")
+    with pytest.raises(SuiteError, match="does not comply, so nothing was drawn"):
+        review(submission, options, str)
+    assert not (submission / "reviews").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "mark"),
+    [
+        (add_review({}), ("lab",)),
+        (add_review({"run.audit.state": None}), ()),
+        (add_review({}, "acme"), ()),
+        (add_review({"record.time_s": -1}), ()),
+    ],
+    ids=["drawn state", "first steps only", "another's key", "malformed"],
+)
+def test_a_drawn_state_replayed_by_a_known_key_is_what_earns_the_mark(
+    submission: Path, options: ReviewOptions, change: Callable[[Path], object], mark: tuple[str]
+) -> None:
+    change(submission)
+    assert check_submission(submission).audited_by[submission / "lenet/pytorch/run_1"] == mark
+
+
+def test_a_review_by_the_submitter_is_no_mark(
+    submission: Path, options: ReviewOptions, tmp_path: Path
+) -> None:
+    (tmp_path / "allowed").write_text(f"acme {public_key(signing_key())}\n")
+    add_review({}, "acme")(submission)
+    assert check_submission(submission).complies and marks(submission) == {()}
+
+
+def test_a_contradicting_replay_by_a_known_key_refuses_the_submission(
+    submission: Path, options: ReviewOptions
+) -> None:
+    add_review({"run.audit.state.replayed_correct": 1})(submission)
+    (finding,) = [
+        each for each in check_submission(submission).findings if each.rule == "submission-reviews"
+    ]
+    assert "it contradicts the run" in finding.observed
+    (submission / "lenet/pytorch/run_1.WITHDRAWN").write_text("the replay is right\n")
+    assert check_submission(submission).complies
