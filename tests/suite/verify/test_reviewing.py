@@ -60,7 +60,6 @@ def test_a_run_is_drawn_once_and_again_when_it_is_another(
     first = review(submission, options, str)[1]
     assert first.verdict is AuditVerdict.CANNOT_TELL
     (submission / "lenet/pytorch/run_3.WITHDRAWN").write_text("too hot\n")
-    assert review(submission, options, str)[1].draws == first.draws
     with_notes(submission / "lenet/pytorch/run_2")
     second = review(submission, options, str)[1]
     assert second.draws[:-1] == first.draws
