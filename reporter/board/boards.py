@@ -11,8 +11,9 @@ from reporter.board.columns import SCORE_COLUMNS, Cell, Column, Facet
 from reporter.board.energies import EnergyTable
 from reporter.board.ranking import Rank
 from reporter.data.entry_scores import MEASURED_J, SCORE_J, SCORE_S, EntryScores, Status
-from reporter.data.frames import Frames
+from reporter.data.frames import Frames, known
 from reporter.data.missed import TIME_TO_TARGET
+from suite.catalog.scoring import load_scoring
 
 ORDER = (SCORE_S, TIME_TO_TARGET, "time_to_epoch_s")
 """Figures that rows are sorted by: the next one where the one before is unknown or equal."""
@@ -47,6 +48,20 @@ class BoardRow:
     findings: int
     badges: tuple[str, ...]
     reached: str
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether it may stand in a headline: confirmed, or as measured with enough runs."""
+        return self.scores.status is Status.CONFIRMED or (
+            self.scores.status in (Status.UNRANKED, Status.CHARACTERISATION)
+            and int(self.entry["runs"]) >= load_scoring().min_runs
+        )
+
+    @property
+    def power_mode(self) -> str:
+        """The power mode's name; empty where it is unknown."""
+        mode = self.entry["power_mode"]
+        return str(mode).partition(":")[0] if known(mode) else ""
 
     @property
     def entry_id(self) -> str:
@@ -107,7 +122,7 @@ class Board:
     @property
     def ranked(self) -> tuple[BoardRow, ...]:
         """The rows with a rank."""
-        return tuple(row for row in self.accepted if row.rank.best is not None)
+        return tuple(row for row in self.accepted if row.rank.place is not None)
 
     @cached_property
     def compared(self) -> tuple[BoardRow, ...]:

@@ -44,7 +44,8 @@ class EntryScores:
 
     ``reason`` says why the status is not confirmed; ``missing`` why a score is unknown, by its
     name. ``instrument`` is the tier and the coverage of the energy, None where there is no energy
-    or the runs differ in it.
+    or the runs differ in it. ``is_separated``: its runs are of enough sessions to tell what a
+    session does to all of its runs.
     """
 
     status: Status
@@ -56,6 +57,7 @@ class EntryScores:
     missing: Mapping[str, str]
     instrument: tuple[str, str] | None = None
     measured_energy: Score | None = None
+    is_separated: bool = False
 
     def of(self, name: str) -> Score | None:
         """The score, or the measured energy, of this name; None where it is unknown."""
