@@ -168,10 +168,9 @@ def _times(value: float, least: float) -> str:
 
 
 def _rings(axis: Axis, members: Candidates, best: Cell) -> tuple[str, ...]:
-    """The places of the other entries; those at one place are one ring."""
-    return tuple(
-        dict.fromkeys(axis.at(_value(cell)) for _, cell in members if cell is not best and cell.raw)
-    )
+    """The places of the other entries, by halves of a percent; those at one place are one ring."""
+    places = (float(axis.at(_value(cell))) for _, cell in members if cell is not best and cell.raw)
+    return tuple(dict.fromkeys(f"{round(2 * place) / 2:g}" for place in places))
 
 
 def _verdicts(

@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from suite.metrics.comparisons import Interval, Measured
 from suite.metrics.expected_epochs import ExpectedEpochs, ScoredEpochs
@@ -50,11 +50,11 @@ class EntryScores:
 
     status: Status
     reason: str | None
-    epochs: ScoredEpochs | None
-    expected: ExpectedEpochs | None
-    time: Score | None
-    energy: Score | None
-    missing: Mapping[str, str]
+    epochs: ScoredEpochs | None = None
+    expected: ExpectedEpochs | None = None
+    time: Score | None = None
+    energy: Score | None = None
+    missing: Mapping[str, str] = field(default_factory=dict)
     instrument: tuple[str, str] | None = None
     measured_energy: Score | None = None
     is_separated: bool = False

@@ -71,14 +71,19 @@ def score_entry(
     expected, spent = _expected(entry, scoring), _measured_energy(entry, runs, figures, scoring)
     missing = {MEASURED_J: spent} if isinstance(spent, str) else {}
     energy_spent = spent if isinstance(spent, Score) else None
-    unscored = _unscored(missing, instrument, energy_spent, is_separated)
+    unscored = EntryScores(
+        Status.UNRANKED,
+        None,
+        missing=missing,
+        instrument=instrument,
+        measured_energy=energy_spent,
+        is_separated=is_separated,
+    )
     if isinstance(expected, NoReference):
         missing |= dict.fromkeys(PARTS, expected.reason)
         return replace(unscored, status=expected.status, reason=expected.reason, missing=missing)
     status, reason = _status(entry, runs, epochs_of, scoring)
-    is_projected = status is Status.PROJECTED
-    own = [RunEpochs(int(run["epochs"]), bool(run["reached"])) for run in runs if not is_projected]
-    epochs = scored_epochs(expected, own, scoring.epochs_level)
+    epochs = _epochs(runs if status is not Status.PROJECTED else (), expected, scoring)
     scores = {name: _score(name, runs, figures, epochs, scoring) for name in PARTS}
     if instrument is None and isinstance(scores[SCORE_J], Score):
         scores[SCORE_J] = SEVERAL_INSTRUMENTS
@@ -86,38 +91,13 @@ def score_entry(
     time, energy = (one if isinstance(one, Score) else None for one in scores.values())
     if time is None and status in (Status.CONFIRMED, Status.PROVISIONAL):
         status, reason = Status.UNRANKED, missing[SCORE_S]
-    return replace(
-        unscored,
-        status=status,
-        reason=reason,
-        epochs=epochs,
-        expected=expected,
-        time=time,
-        energy=energy,
-        missing=missing,
-    )
+    said = replace(unscored, status=status, reason=reason, missing=missing)
+    return replace(said, epochs=epochs, expected=expected, time=time, energy=energy)
 
 
-def _unscored(
-    missing: Mapping[str, str],
-    instrument: tuple[str, str] | None,
-    energy: Score | None,
-    is_separated: bool,
-) -> EntryScores:
-    """What is known of an entry without a score."""
-    status, nothing = Status.UNRANKED, None
-    return EntryScores(
-        status,
-        nothing,
-        nothing,
-        nothing,
-        nothing,
-        nothing,
-        missing,
-        instrument,
-        energy,
-        is_separated,
-    )
+def _epochs(runs: Sequence[Row], expected: ExpectedEpochs, scoring: Scoring) -> ScoredEpochs:
+    own = [RunEpochs(int(run["epochs"]), bool(run["reached"])) for run in runs]
+    return scored_epochs(expected, own, scoring.epochs_level)
 
 
 def _sessions(runs: Sequence[Row], scoring: Scoring) -> dict[str, str] | None:
