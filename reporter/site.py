@@ -1,6 +1,7 @@
 """Writes the static site. Output is deterministic: it depends on the bundles only. Unchanged files
 are not written again."""
 
+import contextlib
 import filecmp
 import hashlib
 import json
@@ -31,8 +32,9 @@ from reporter.pages.entry_page import (
     evidence_of_entries,
     replication_files,
 )
-from reporter.pages.run_page import RunEvidence, evidence_of_runs, run_pages
-from reporter.pages.shared import Page, SiteContents, make_contents
+from reporter.pages.headlines import newest_day
+from reporter.pages.run_page import RunEvidence, RunPages, evidence_of_runs, run_pages
+from reporter.pages.shared import Evidence, Page, SiteContents, make_contents
 from suite.bundle.reader import Bundle
 from suite.errors import SuiteError
 from suite.files.tree import SITE_MARK
@@ -53,6 +55,7 @@ class SiteOptions:
 
     address: str | None = None
     beside_reference: bool = False
+    evidence: str = Evidence.COPY.value
 
     def contents(self, contents: SiteContents) -> SiteContents:
         """The contents with what these options add."""
@@ -63,7 +66,7 @@ class SiteOptions:
             if self.beside_reference
             else None
         )
-        return replace(contents, address=address, own_runs=own)
+        return replace(contents, address=address, own_runs=own, evidence=Evidence(self.evidence))
 
 
 WITHOUT = SiteOptions()
@@ -127,7 +130,10 @@ def _fill(contents: SiteContents, folder: Path, old: Path, workers: Workers) -> 
     # renders pages with many entries while workers render those of one entry or run
     with ThreadPoolExecutor(1) as aside:
         of_many = aside.submit(
-            _write_pages, _pages(contents, templates(contents.address)), folder, old
+            _write_pages,
+            _pages(contents, templates(contents.address, newest_day(contents.frames))),
+            folder,
+            old,
         )
         for _ in workers.map(_do, _tasks(contents, folder, old, keys)):
             pass
@@ -176,7 +182,13 @@ def _tasks(contents: SiteContents, folder: Path, old: Path, keys: Keys) -> Itera
         ):
             shutil.copytree(old / "runs" / name, folder / "runs" / name, copy_function=os.link)
         else:
-            yield partial(_write_run, evidence, contents.colours, contents.address, folder, old)
+            yield partial(
+                _write_run,
+                RunPages(evidence, contents.colours, contents.evidence),
+                contents.address,
+                folder,
+                old,
+            )
 
 
 def _link(places: Iterable[str], folder: Path, old: Path) -> bool:
@@ -196,10 +208,8 @@ def _write_entry(evidence: EntryEvidence, address: str | None, folder: Path, old
     _write_pages(replication_files(evidence), folder, old)
 
 
-def _write_run(
-    evidence: RunEvidence, colours: Mapping[str, int], address: str | None, folder: Path, old: Path
-) -> None:
-    _write_pages(run_pages(evidence, colours, templates(address)), folder, old)
+def _write_run(pages: RunPages, address: str | None, folder: Path, old: Path) -> None:
+    _write_pages(run_pages(pages, templates(address)), folder, old)
 
 
 def _place(folder: Path, old: Path, page: Page) -> None:
@@ -214,9 +224,18 @@ def _place(folder: Path, old: Path, page: Page) -> None:
     if not before.is_symlink() and before.is_file() and _has(before, content):
         os.link(before, target)
     elif isinstance(content, Path):
-        shutil.copyfile(content, target)
+        _take(content, target, page.is_link)
     else:
         target.write_bytes(content)
+
+
+def _take(file: Path, target: Path, is_link: bool) -> None:
+    """Copy a file, or link it; what lies on another file system is copied."""
+    if is_link:
+        with contextlib.suppress(OSError):
+            os.link(file, target)
+            return
+    shutil.copyfile(file, target)
 
 
 def _has(file: Path, content: bytes | Path) -> bool:
@@ -253,6 +272,7 @@ def _key(evidence: RunEvidence, contents: SiteContents) -> str | None:
         contents.colours[run["framework"]],
         row,
         contents.address,
+        contents.evidence,
     ]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 

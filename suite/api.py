@@ -551,13 +551,15 @@ def report(
     force: bool = False,
     address: str | None = None,
     beside_reference: bool = False,
+    evidence: str = "copy",
 ) -> Path:
     """Render the bundles at or below the paths as a static site in ``output``; return its front
     page.
 
     ``force`` replaces a site made before. Any other existing folder is refused. ``address`` is
     where the site will be published, as https://example.org/edge: pictures of links need it.
-    ``beside_reference`` shows the runs beside the project's reference results first.
+    ``beside_reference`` shows the runs beside the project's reference results first. ``evidence``
+    is how the bundles' files come to the pages: copy, link or archive.
     """
     from reporter.site import SiteOptions, build  # start-up: pandas, jinja2
 
@@ -567,7 +569,8 @@ def report(
             " https://example.org/edge."
         )
     refuse_inside_run(Path(output))
-    return build(_paths(paths), Path(output), force, SiteOptions(address, beside_reference))
+    options = SiteOptions(address, beside_reference, evidence)
+    return build(_paths(paths), Path(output), force, options)
 
 
 def figure(

@@ -10,7 +10,7 @@ import pytest
 import reporter
 from reporter.board.making import make_boards
 from reporter.figures.for_papers import model_of
-from reporter.pages.leaderboard import _target as target_of
+from reporter.pages.headlines import target_of
 from reporter.pages.shared import board_title, title_of
 from suite.bundle.layout import MANIFEST
 from suite.bundle.reader import Bundle

@@ -11,9 +11,10 @@ from reporter.board.columns import SCORE_COLUMNS, Cell, Column, Facet
 from reporter.board.energies import EnergyTable
 from reporter.board.ranking import Rank
 from reporter.data.entry_scores import MEASURED_J, SCORE_J, SCORE_S, EntryScores, Status
-from reporter.data.frames import Frames
+from reporter.data.frames import Frames, known
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.shown_replications import SELF_REPORTED
+from suite.catalog.scoring import load_scoring
 
 ORDER = (SCORE_S, TIME_TO_TARGET, "time_to_epoch_s")
 """Figures that rows are sorted by: the next one where the one before is unknown or equal."""
@@ -52,12 +53,26 @@ class BoardRow:
     provenance: str
 
     @property
+    def is_confirmed(self) -> bool:
+        """Whether it may stand in a headline: confirmed, or as measured with enough runs."""
+        return self.scores.status is Status.CONFIRMED or (
+            self.scores.status in (Status.UNRANKED, Status.CHARACTERISATION)
+            and int(self.entry["runs"]) >= load_scoring().min_runs
+        )
+
+    @property
+    def power_mode(self) -> str:
+        """The power mode's name; empty where it is unknown."""
+        mode = self.entry["power_mode"]
+        return str(mode).partition(":")[0] if known(mode) else ""
+
+    @property
     def entry_id(self) -> str:
         """The entry's id."""
         return str(self.entry["entry_id"])
 
     @property
-    def is_confirmed(self) -> bool:
+    def is_vouched(self) -> bool:
         """Whether somebody else than the submitter stands behind the figures."""
         return self.provenance != SELF_REPORTED
 
@@ -115,7 +130,7 @@ class Board:
     @property
     def ranked(self) -> tuple[BoardRow, ...]:
         """The rows with a rank."""
-        return tuple(row for row in self.accepted if row.rank.best is not None)
+        return tuple(row for row in self.accepted if row.rank.place is not None)
 
     @cached_property
     def compared(self) -> tuple[BoardRow, ...]:

@@ -49,14 +49,14 @@ class Column:
 SCORE_COLUMNS = (
     Column(
         SCORE_S,
-        "score",
+        "expected time",
         "s",
         "time of a training to the target, at the epochs of the round's reference points; with its"
         " 95 % interval",
     ),
     Column(
         SCORE_J,
-        "energy to target",
+        "expected energy",
         "J",
         "energy of a training to the target, at the same epochs; with its 95 % interval",
         is_energy=True,
@@ -76,7 +76,7 @@ SCORE_COLUMNS = (
 RUN_COLUMNS = (
     Column(
         "time_to_target_s",
-        "time to target",
+        "measured time to target",
         "s",
         "as measured: run_start to the evaluation that reaches the target accuracy",
     ),

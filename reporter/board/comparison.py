@@ -21,7 +21,7 @@ class EntryComparison:
     """Two entries of one workload, division, data set and round: the score of ``entry`` over that
     of ``base``.
 
-    ``low`` and ``high`` bound the ratio's 95 % interval; ``differs`` where it does not hold 1. All
+    ``low`` and ``high`` bound the ratio's 99 % interval; ``differs`` where it does not hold 1. All
     four are None, with the ``reason``, where an entry has too few runs or no such value, and for
     energies of different instruments.
     """
@@ -69,15 +69,19 @@ def compare_entries(frames: Frames, figure: str) -> tuple[EntryComparison, ...]:
     )
 
 
-def compare_pair(one: Comparable, other: Comparable) -> Ratio | str:
-    """The ratio of two entries, or why there is none."""
+def compare_pair(one: Comparable, other: Comparable, chosen_from: float = 1) -> Ratio | str:
+    """The ratio of two entries, or why there is none.
+
+    An entry that was chosen as the best of several is faster than they are by chance, too: with
+    ``chosen_from``, the mean of both numbers of settings, the level is divided by it (the union
+    over the settings of one side bounds each of the two ways to be wrong)."""
     reasons = [f"{each.label}: {each.reason}" for each in (one, other) if each.reason]
     if reasons or one.value is None or other.value is None:
         return "; ".join(reasons)
     if one.instrument != other.instrument:
         return "energies of different instruments or coverages do not compare"
     scoring = load_scoring()
-    return ratio(one.value, other.value, scoring.level, scoring.epochs_level)
+    return ratio(one.value, other.value, scoring.pair_level / chosen_from, scoring.epochs_level)
 
 
 def comparables(
@@ -100,7 +104,7 @@ def comparables(
         else:
             runs = values.get(name, ())
             value, reason, instrument = (
-                _measured(runs, scoring.noise_floor),
+                _measured(runs, scoring.floor(scores.is_separated)),
                 _why_not_measured(runs),
                 None,
             )

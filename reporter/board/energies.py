@@ -71,7 +71,16 @@ def _rows(
         )
         for name, energy in energies.items()
     ]
-    return tuple(sorted(rows, key=lambda row: (row.energy.interval.value, row.entry_id)))
+    return tuple(
+        sorted(
+            rows,
+            key=lambda row: (
+                row.status is not Status.CONFIRMED,
+                row.energy.interval.value,
+                row.entry_id,
+            ),
+        )
+    )
 
 
 def _why_unranked(instrument: Instrument, entry: EntryScores) -> str | None:

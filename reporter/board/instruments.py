@@ -1,10 +1,9 @@
 """A board's energies by the kind of instrument: groups in the rulebook's order, each with an order,
-bars and ranks of its own."""
+ranks of its own."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reporter.board.bars import Bar, bar_scale
 from reporter.board.boards import Board, BoardRow, with_values
 from reporter.board.columns import Cell, Column
 from reporter.board.ranking import Rank, unranked
@@ -20,12 +19,10 @@ NOT_SCORED = unranked("no rank: it has no score")
 
 @dataclass(frozen=True)
 class MeasuredRow:
-    """A row of the board with its energy, the energy's bar and its rank among those of the same
-    instrument."""
+    """A row of the board with its energy and its rank among those of the same instrument."""
 
     row: BoardRow
     cell: Cell
-    bar: Bar | None
     rank: Rank
 
 
@@ -62,7 +59,7 @@ class Measured:
     @property
     def has_ranks(self) -> bool:
         """Whether a row has a rank."""
-        return any(each.rank.best is not None for each in self.rows)
+        return any(each.rank.place is not None for each in self.rows)
 
     @property
     def spread_words(self) -> str:
@@ -103,10 +100,6 @@ def _groups(board: Board, column: Column) -> Iterator[Measured]:
             if row.instrument == instrument.place and row.scores.status is not Status.PROJECTED
         ]
         found.sort(key=lambda pair: (pair[1].value, pair[0].entry_id))
-        scale = bar_scale([cell for _, cell in found])
-        rows = (
-            MeasuredRow(row, cell, scale.bar(cell), ranks.get(row.entry_id, NOT_SCORED))
-            for row, cell in found
-        )
+        rows = (MeasuredRow(row, cell, ranks.get(row.entry_id, NOT_SCORED)) for row, cell in found)
         if found:
             yield Measured(instrument, column, tuple(rows))

@@ -204,7 +204,7 @@ def _rows(
     facets: Mapping[str, tuple[str, ...]],
     columns: tuple[Column, ...],
 ) -> Iterator[BoardRow]:
-    """The rows: confirmed and provisional ones by score, then the others; equal ones by entry
+    """The rows: confirmed ones by score, provisional ones, then the others; equal ones by entry
     id."""
     entries = {entry["entry_id"]: entry for entry in rows_of(frames.entries)}
     labels, settings = make_labels(list(entries.values())), _settings(entries.values())
@@ -271,9 +271,9 @@ def _ranks(frames: Frames) -> dict[str, Rank]:
 
 
 def _order(scores: EntryScores, figures: Mapping[str, Any]) -> tuple[float, ...]:
-    """Confirmed and provisional entries in one order by score; behind them the others, by score or
-    by what was measured."""
-    behind = float(scores.status not in PLACED)
+    """Confirmed entries by score, behind them the provisional ones, then the others by score or by
+    what was measured."""
+    behind = float(PLACED.index(scores.status) if scores.status in PLACED else len(PLACED))
     values = [figures.get(name, {}).get("value") for name in ORDER]
     return behind, *(float(value) if known(value) else float("inf") for value in values)
 

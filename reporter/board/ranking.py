@@ -1,51 +1,47 @@
-"""Ranks of entries by their scores: intervals that hold together, and tiers. Definitions: the
-rulebook's chapter *Runs and scoring*."""
+"""Ranks of entries: their order by score, and of how many others each is not distinguishable.
+Definitions: the rulebook's chapter *Runs and scoring*."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from suite.catalog.scoring import Scoring
-from suite.metrics.comparisons import Measured
-from suite.metrics.rank_intervals import rank_intervals, tiers
+from suite.metrics.comparisons import Measured, alike
 
 
 @dataclass(frozen=True)
 class Rank:
-    """The ranks from ``best`` to ``worst`` that an entry can have, and its tier; ``place`` counts
-    the entries with a smaller score.
+    """The ``place`` of an entry among the confirmed ones by score, from 1, and the number of others
+    that it is not distinguishable from (``alike``).
 
-    All are None, with the ``reason``, for an entry that is not ranked. Ranks of all entries hold
-    together with 95 % probability.
+    Both are None, with the ``reason``, for an entry that is not ranked.
     """
 
     place: int | None
-    best: int | None
-    worst: int | None
-    tier: int | None
+    alike: int | None
     reason: str | None
 
     @property
     def text(self) -> str:
-        """ "1" or "1–3"; empty without a rank."""
-        if self.best is None:
-            return ""
-        return f"{self.best}" if self.best == self.worst else f"{self.best}–{self.worst}"
+        """ "1"; empty without a rank."""
+        return "" if self.place is None else str(self.place)
 
     @property
     def words(self) -> str:
-        """ "1st to 3rd"; the reason without a rank."""
-        if self.best is None or self.worst is None:
+        """ "1st, not distinguishable from 2 others"; the reason without a rank."""
+        if self.place is None:
             return self.reason or ""
-        return (
-            _ordinal(self.best)
-            if self.best == self.worst
-            else f"{_ordinal(self.best)} to {_ordinal(self.worst)}"
-        )
+        place = _ordinal(self.place)
+        return f"{place}, not distinguishable from {others(self.alike)}" if self.alike else place
+
+
+def others(count: int | None) -> str:
+    """ "1 other", "2 others"."""
+    return f"{count} other{'' if count == 1 else 's'}"
 
 
 def unranked(reason: str) -> Rank:
     """No rank, and why."""
-    return Rank(None, None, None, None, reason)
+    return Rank(None, None, reason)
 
 
 def rank_entries(scores: Mapping[str, Measured], scoring: Scoring) -> dict[str, Rank]:
@@ -53,13 +49,11 @@ def rank_entries(scores: Mapping[str, Measured], scoring: Scoring) -> dict[str, 
     are better."""
     names = sorted(scores)
     entries = [scores[name] for name in names]
-    intervals = rank_intervals(entries, scoring.level, scoring.epochs_level)
-    numbers = tiers(entries, scoring.level, scoring.epochs_level)
+    found = alike(entries, scoring.pair_level, scoring.epochs_level)
     ordered = sorted(one.log_mean for one in entries)
-    places = [1 + ordered.index(one.log_mean) for one in entries]
     return {
-        name: Rank(place, each.best, each.worst, tier, None)
-        for name, place, each, tier in zip(names, places, intervals, numbers, strict=True)
+        name: Rank(1 + ordered.index(one.log_mean), count, None)
+        for name, one, count in zip(names, entries, found, strict=True)
     }
 
 

@@ -109,6 +109,7 @@ def _run(
         "seed": int(request["seed"]),
         "nonce_kind": nonce_kind(record.nonce, round_of(record).nonce).value,
         "witnessed_by": plain_or_none(verdict.witnessed_by, 40),
+        "boot": _boot(log),
         "board": plain_or_none(system.get("board")),
         "epochs": sum(bool(epoch.get("is_whole", True)) for epoch in summary["epochs"]),
         "reached": (
@@ -125,6 +126,12 @@ def _run(
             plain_or_none(system.get("power_mode")),
         ),
     }
+
+
+def _boot(log: Log) -> str | None:
+    """The boot of the machine of rank 0."""
+    start = log.first("run_start")
+    return None if start is None else plain_or_none(start.metadata.get("boot"), 40)
 
 
 def _identity(record: RunRecord, system: Mapping[str, Any]) -> Row:

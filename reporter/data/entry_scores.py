@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from suite.metrics.comparisons import Interval, Measured
 from suite.metrics.expected_epochs import ExpectedEpochs, ScoredEpochs
@@ -44,18 +44,20 @@ class EntryScores:
 
     ``reason`` says why the status is not confirmed; ``missing`` why a score is unknown, by its
     name. ``instrument`` is the tier and the coverage of the energy, None where there is no energy
-    or the runs differ in it.
+    or the runs differ in it. ``is_separated``: its runs are of enough sessions to tell what a
+    session does to all of its runs.
     """
 
     status: Status
     reason: str | None
-    epochs: ScoredEpochs | None
-    expected: ExpectedEpochs | None
-    time: Score | None
-    energy: Score | None
-    missing: Mapping[str, str]
+    epochs: ScoredEpochs | None = None
+    expected: ExpectedEpochs | None = None
+    time: Score | None = None
+    energy: Score | None = None
+    missing: Mapping[str, str] = field(default_factory=dict)
     instrument: tuple[str, str] | None = None
     measured_energy: Score | None = None
+    is_separated: bool = False
 
     def of(self, name: str) -> Score | None:
         """The score, or the measured energy, of this name; None where it is unknown."""

@@ -122,6 +122,7 @@ RUNS: Mapping[str, str] = {
         "whose key signed the submission, by submissions/ALLOWED_SIGNERS; None if nobody's that is"
         " known there"
     ),
+    "boot": "boot id of the machine in the run: runs of one boot share a session; None if unknown",
     "board": "name of the machine, as its device tree or firmware reports it; None where unknown",
     "epochs": "finished epochs",
     "reached": "whether an evaluation reached the target; None without a target",

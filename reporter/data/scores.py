@@ -7,7 +7,7 @@ The rulebook's chapter *Runs and scoring* defines them; its numbers are in rules
 import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -67,26 +67,23 @@ def score_entry(
     """The scores of an entry from its runs; ``figures`` and ``epochs_of`` are those of each run by
     name."""
     scoring, instrument = load_scoring(), _instrument(runs, figures)
+    is_separated = _sessions(runs, scoring) is not None
     expected, spent = _expected(entry, scoring), _measured_energy(entry, runs, figures, scoring)
     missing = {MEASURED_J: spent} if isinstance(spent, str) else {}
     energy_spent = spent if isinstance(spent, Score) else None
+    unscored = EntryScores(
+        Status.UNRANKED,
+        None,
+        missing=missing,
+        instrument=instrument,
+        measured_energy=energy_spent,
+        is_separated=is_separated,
+    )
     if isinstance(expected, NoReference):
         missing |= dict.fromkeys(PARTS, expected.reason)
-        return EntryScores(
-            expected.status,
-            expected.reason,
-            None,
-            None,
-            None,
-            None,
-            missing,
-            instrument,
-            energy_spent,
-        )
+        return replace(unscored, status=expected.status, reason=expected.reason, missing=missing)
     status, reason = _status(entry, runs, epochs_of, scoring)
-    is_projected = status is Status.PROJECTED
-    own = [RunEpochs(int(run["epochs"]), bool(run["reached"])) for run in runs if not is_projected]
-    epochs = scored_epochs(expected, own, scoring.epochs_level)
+    epochs = _epochs(runs if status is not Status.PROJECTED else (), expected, scoring)
     scores = {name: _score(name, runs, figures, epochs, scoring) for name in PARTS}
     if instrument is None and isinstance(scores[SCORE_J], Score):
         scores[SCORE_J] = SEVERAL_INSTRUMENTS
@@ -94,9 +91,21 @@ def score_entry(
     time, energy = (one if isinstance(one, Score) else None for one in scores.values())
     if time is None and status in (Status.CONFIRMED, Status.PROVISIONAL):
         status, reason = Status.UNRANKED, missing[SCORE_S]
-    return EntryScores(
-        status, reason, epochs, expected, time, energy, missing, instrument, energy_spent
-    )
+    said = replace(unscored, status=status, reason=reason, missing=missing)
+    return replace(said, epochs=epochs, expected=expected, time=time, energy=energy)
+
+
+def _epochs(runs: Sequence[Row], expected: ExpectedEpochs, scoring: Scoring) -> ScoredEpochs:
+    own = [RunEpochs(int(run["epochs"]), bool(run["reached"])) for run in runs]
+    return scored_epochs(expected, own, scoring.epochs_level)
+
+
+def _sessions(runs: Sequence[Row], scoring: Scoring) -> dict[str, str] | None:
+    """The session of each run, by its name; None for fewer sessions than tell their effects."""
+    found = {run["run_id"]: run.get("boot") for run in runs}
+    known_ones = {name: str(boot) for name, boot in found.items() if known(boot)}
+    is_enough = len(set(known_ones.values())) >= scoring.min_sessions
+    return known_ones if is_enough and len(known_ones) == len(found) else None
 
 
 def _instrument(
@@ -140,8 +149,12 @@ def _measured_energy(
     if min(values_j.values()) <= 0:
         return "a run has an energy of 0 J or less"
     by_run = with_shares(values_j, [run["run_id"] for run in runs if run["reached"]])
+    sessions = _sessions(runs, scoring)
+    floor = scoring.floor(sessions is not None)
     statistics = measured(
-        list(by_run.values()), _fixed_variance(MEASURED_J, figures, by_run, scoring)
+        list(by_run.values()),
+        _fixed_variance(MEASURED_J, figures, by_run, floor),
+        _of(sessions, by_run),
     )
     return Score(interval(statistics, scoring.level), by_run, statistics)
 
@@ -330,21 +343,26 @@ def _score(
         if isinstance(cost, str):
             return cost
         costs[run["run_id"]] = cost
-    fixed_variance = _fixed_variance(name, figures, costs, scoring)
-    statistics = measured_score(list(costs.values()), epochs, fixed_variance)
+    sessions = _sessions(runs, scoring)
+    fixed_variance = _fixed_variance(name, figures, costs, scoring.floor(sessions is not None))
+    statistics = measured_score(list(costs.values()), epochs, fixed_variance, _of(sessions, costs))
     values = {run: cost.at(epochs.epochs) for run, cost in costs.items()}
     return Score(interval(statistics, scoring.level), values, statistics)
 
 
+def _of(sessions: Mapping[str, str] | None, runs: Iterable[str]) -> list[str] | None:
+    return None if sessions is None else [sessions[run] for run in runs]
+
+
 def _fixed_variance(
-    name: str, figures: Mapping[str, Mapping[str, Row]], runs: Iterable[str], scoring: Scoring
+    name: str, figures: Mapping[str, Mapping[str, Row]], runs: Iterable[str], floor: float
 ) -> float:
-    """The variance that runs share: the noise floor; of an energy, also that of the instrument,
+    """The variance that runs share: the floor; of an energy, also that of the instrument,
     whose interval is the run's widest."""
     if name == SCORE_S:
-        return scoring.noise_floor**2
+        return floor**2
     halves = [_relative_half_width(figures[run].get("energy_j")) for run in runs]
-    return scoring.noise_floor**2 + (max(halves, default=0.0) / Z_95) ** 2
+    return floor**2 + (max(halves, default=0.0) / Z_95) ** 2
 
 
 def _relative_half_width(energy: Row | None) -> float:
@@ -362,7 +380,7 @@ def _relative_half_width(energy: Row | None) -> float:
 def time_interval(times_s: Sequence[float], scoring: Scoring) -> Interval | None:
     """The 95 % interval of the times to target, epochs included; None for fewer than two runs."""
     return (
-        interval(measured(times_s, scoring.noise_floor**2), scoring.level)
+        interval(measured(times_s, scoring.session_floor**2), scoring.level)
         if len(times_s) > 1 and min(times_s) > 0
         else None
     )

@@ -5,6 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from reporter.data.frames import Row
 from reporter.data.text import digits
 from reporter.data.timeline import Span as TimeSpan
 from reporter.data.timeline import Timeline, TimeSeries
@@ -61,6 +62,29 @@ def _load(timeline: Timeline) -> Figure | Missing:
         return Missing("neither CPU nor GPU utilisation was read")
     scales = _axis(timeline.load, timeline.spans), linear([100.0])
     return _figure("utilisation, %", timeline.load, timeline.spans, scales)
+
+
+def epochs_accuracy(epochs: Sequence[Row]) -> Described:
+    """The accuracy of a run's evaluations, percent, against its epochs."""
+    caption = Caption(
+        "accuracy-epochs", "Accuracy by epoch", "Percent of the test samples, after each epoch."
+    )
+    found = [
+        (float(epoch["epoch"]), 100 * float(epoch["eval_accuracy"]))
+        for epoch in epochs
+        if epoch["eval_accuracy"] is not None
+    ]
+    return caption, lambda _: _accuracy(found)
+
+
+def _accuracy(found: Sequence[tuple[float, float]]) -> Figure | Missing:
+    if len(found) < 2:
+        return Missing("the run has fewer than two evaluations")
+    numbers, values = zip(*found, strict=True)
+    line = through(found, "l0 curve", "accuracy")
+    panel = Plane("epoch", "accuracy, %", close(numbers), close(values), (line,))
+    rows = tuple((f"{number:g}", f"{value:.2f}") for number, value in found)
+    return Figure((panel,), ("epoch", "accuracy, %"), rows)
 
 
 def _axis(series: Sequence[TimeSeries], spans: Sequence[TimeSpan]) -> Scale:

@@ -88,7 +88,7 @@ def _describe(frames: Frames, context: Context, figure: str, axis: str) -> Figur
 CHARTS = (
     Chart(
         "time-to-target",
-        "Time to target",
+        "Measured time to target",
         "From run_start to the evaluation that reaches the target. Dot: mean over runs; thin mark:"
         " one run; band: ± one standard deviation.",
         spread_of("time_to_target_s", "to the target accuracy"),

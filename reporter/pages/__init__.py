@@ -6,13 +6,16 @@ from pathlib import Path
 
 import jinja2
 
+from reporter.data.cache import digest_of_code
 from reporter.data.discovery import declarations
 from reporter.data.machine_names import machine_title
 from reporter.data.text import plain
 from reporter.data.words import any_of, in_words, property_name
 from reporter.pages.shared import PageKind
+from suite import __version__
 from suite.catalog.extensions import Part
 
+CODE_DIGITS = 12
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 
 
@@ -27,9 +30,10 @@ def page_kinds() -> tuple[PageKind, ...]:
 
 
 @cache
-def templates(address: str | None = None) -> jinja2.Environment:
+def templates(address: str | None = None, data_of: str = "") -> jinja2.Environment:
     """The templates, with every value escaped and a missing one an error; ``menu`` is the site's,
-    ``address`` where it is published."""
+    ``address`` where it is published, ``data_of`` the day of the newest run, for pages of many
+    entries."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -42,6 +46,7 @@ def templates(address: str | None = None) -> jinja2.Environment:
     environment.filters["in_words"] = in_words
     environment.filters["any_of"] = any_of
     environment.filters["property_name"] = property_name
-    environment.globals["address"] = address
+    environment.globals |= {"address": address, "data_of": data_of, "version": __version__}
+    environment.globals["code"] = digest_of_code()[:CODE_DIGITS]
     environment.globals["menu"] = [kind.menu for kind in page_kinds() if kind.menu]
     return environment

@@ -183,7 +183,7 @@ def _names(
 
 def _words(ratio: Ratio) -> str:
     if not ratio.is_different:
-        return "no significant difference"
+        return "not distinguishable"
     return "slower" if ratio.ratio > 1 else "faster"
 
 

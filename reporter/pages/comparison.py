@@ -20,7 +20,6 @@ from reporter.data.values import entries_of, figures_by_entry
 from reporter.data.words import in_words, property_name
 from reporter.pages.shared import (
     Charts,
-    MenuItem,
     Page,
     PageKind,
     SiteContents,
@@ -201,4 +200,4 @@ def _order(row: TableRow) -> tuple[bool, float, str]:
     return value is None, value or 0.0, str(row.entry["entry_id"])
 
 
-PAGE_KIND = PageKind(frameworks_page, 20, MenuItem("frameworks", "frameworks.html", "Frameworks"))
+PAGE_KIND = PageKind(frameworks_page, 20)

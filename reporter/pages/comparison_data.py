@@ -17,20 +17,20 @@ from reporter.board.comparison import Comparable, comparables, compare_pair
 from reporter.data.entry_scores import SCORE_J, SCORE_S
 from reporter.pages.shared import Page
 from suite.catalog.scoring import load_scoring
-from suite.metrics.comparisons import quantile
+from suite.metrics.comparisons import MAX_FREEDOM, quantile
 
 MAX_PAIRS = 1000
 """Listed one by one: 45 entries."""
-MAX_FREEDOM = 60
 METHOD = (
-    "d = a.log_mean - b.log_mean; ratio = exp(d). w = a.log_variance / a.runs + b.log_variance /"
-    " b.runs; f = a.fixed_variance + b.fixed_variance; n = 2 * (min(a.runs, b.runs) - 1). Low and"
-    " high are exp(r - m) and exp(r + m), r = d - a.epochs_excess + b.epochs_excess, m ="
-    " t.reference[n] * sqrt(w + f). Where an epochs_variance is not 0: e = a.epochs_variance +"
-    " b.epochs_variance, k = floor((w + e)^2 / (w^2 / n + a.epochs_variance^2 / a.epochs_freedom +"
-    " b.epochs_variance^2 / b.epochs_freedom)), q = t.own[k] * sqrt(w + e + f); low is exp(d - q),"
-    " or exp(r - m) if only a has one and this is larger; high is exp(d + q), or exp(r + m) if only"
-    " b has one and this is smaller. Beyond the end of t, its last value."
+    "d = a.log_mean - b.log_mean; ratio = exp(d). w = a.log_variance / a.runs + b.log_variance "
+    "/ b.runs; f = a.fixed_variance + b.fixed_variance; n = 2 * (min(a.runs, b.runs) - 1). Low "
+    "and high are exp(r - m) and exp(r + m), r = d - a.epochs_excess + b.epochs_excess, m = "
+    "t.reference[g] * sqrt(w + f), g = floor((w + f)^2 / (w^2 / n)). Where an epochs_variance "
+    "is not 0: e = a.epochs_variance + b.epochs_variance, k = floor((w + e)^2 / (w^2 / n + "
+    "a.epochs_variance^2 / a.epochs_freedom + b.epochs_variance^2 / b.epochs_freedom)), q = "
+    "t.own[k] * sqrt(w + e + f); low is exp(d - q), or exp(r - m) if only a has one and this is "
+    "larger; high is exp(d + q), or exp(r + m) if only b has one and this is smaller. Beyond "
+    "the end of t, its last value."
 )
 
 
@@ -40,7 +40,7 @@ def comparison_files(board: Board) -> Iterator[Page]:
     scoring = load_scoring()
     values: dict[str, Any] = {
         "board": board.slug,
-        "level": scoring.level,
+        "level": scoring.pair_level,
         "epochs_level": scoring.epochs_level,
         "method": METHOD,
         "t": t_table(),
@@ -60,10 +60,10 @@ def t_table() -> dict[str, dict[str, float]]:
     """Student's t by degrees of freedom: ``reference`` for entries at the reference's epochs,
     ``own`` for those at their own."""
     scoring = load_scoring()
-    own = 1 - 2 * scoring.level * scoring.epochs_level
+    own = 1 - 2 * scoring.pair_level * scoring.epochs_level
     return {
         name: _quantiles(confidence)
-        for name, confidence in (("reference", 1 - scoring.level), ("own", own))
+        for name, confidence in (("reference", 1 - scoring.pair_level), ("own", own))
     }
 
 
@@ -111,8 +111,8 @@ def _entry(
         "value": score.interval.value,
         "low": score.interval.low,
         "high": score.interval.high,
-        "rank": None if rank is None or rank.best is None else [rank.best, rank.worst],
-        "tier": None if rank is None else rank.tier,
+        "rank": None if rank is None else rank.place,
+        "not_distinguishable_from": None if rank is None else rank.alike,
         "epochs": row.scores.epochs.epochs,
         "own_epochs": row.scores.epochs.is_own,
         **{key: None if value == float("inf") else value for key, value in statistics.items()},

@@ -9,6 +9,7 @@ import jinja2
 from reporter.data.frames import Frames, grouped
 from reporter.data.words import any_of
 from reporter.pages.addresses import machine_slug
+from reporter.pages.board_view import BoardView, board_view
 from reporter.pages.entry_lines import (
     BoardLines,
     EntryLine,
@@ -18,6 +19,7 @@ from reporter.pages.entry_lines import (
     modes,
     trends,
 )
+from reporter.pages.headlines import device_headline
 from reporter.pages.shared import (
     Charts,
     MenuItem,
@@ -39,6 +41,7 @@ class BoardOfMachine:
     """A machine's entries on one board, its power modes there, and the charts of both."""
 
     lines: BoardLines
+    view: BoardView
     modes: tuple[Mode, ...]
     charts: Charts
 
@@ -136,7 +139,14 @@ def _of_board(page: MachinePage, lines: BoardLines, contents: SiteContents) -> B
         replace(one, chart=replace(one.chart, name=f"{lines.board.slug}-{one.chart.name}"))
         for one in charts.placed
     )
-    return BoardOfMachine(lines, modes(lines.lines), replace(charts, placed=placed))
+    return BoardOfMachine(lines, _view(lines), modes(lines.lines), replace(charts, placed=placed))
+
+
+def _view(lines: BoardLines) -> BoardView:
+    """The devices of the board, with this one's sentence."""
+    names = frozenset(line.row.system for line in lines.lines)
+    view = board_view(lines.board, ("device",), names)
+    return replace(view, headline=device_headline(lines.board, names))
 
 
 def _frames_of(contents: SiteContents, lines: tuple[EntryLine, ...]) -> Frames:
@@ -162,4 +172,4 @@ def _prices(page: MachinePage) -> Mapping[str, Any]:
     }
 
 
-PAGE_KIND = PageKind(device_pages, 30, MenuItem("devices", "devices/index.html", "Devices"))
+PAGE_KIND = PageKind(device_pages, 12, MenuItem("devices", "devices/index.html", "Devices"))

@@ -33,7 +33,7 @@ def board_files(board: Board) -> Iterator[Page]:
     yield Page(f"data/{board.slug}.parquet", sink.getvalue())
 
 
-WHOLE_NUMBERS = ("rank", "rank_best", "rank_worst", "tier")
+WHOLE_NUMBERS = ("rank", "not_distinguishable_from")
 WITH_INTERVALS = (*OF_ENTRIES, TIME_TO_TARGET)
 
 
@@ -58,9 +58,7 @@ def board_frame(board: Board) -> pandas.DataFrame:
         }
         values |= {
             "rank": row.rank.place,
-            "rank_best": row.rank.best,
-            "rank_worst": row.rank.worst,
-            "tier": row.rank.tier,
+            "not_distinguishable_from": row.rank.alike,
             "reason": row.rank.reason,
         }
         values |= _epochs(row) | {"runs": row.entry["runs"], "reached": row.entry["reached"]}

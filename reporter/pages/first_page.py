@@ -10,13 +10,17 @@ from typing import Any
 import jinja2
 
 from reporter.board.boards import Board, BoardRow, with_values
-from reporter.board.columns import Cell, name_of_figure
+from reporter.board.columns import name_of_figure
 from reporter.board.comparison import comparables, compare_pair
+from reporter.board.dot_chart import Candidates, dot_chart
 from reporter.board.making import DISTURBANCES
 from reporter.data.frames import Frames, known, rows_of
+from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.text import digits
 from reporter.data.values import figures_by_entry, values_of_runs
-from reporter.pages.shared import Page, SiteContents, render, trained_title
+from reporter.pages.board_view import BoardView, View
+from reporter.pages.headlines import Headline, target_of
+from reporter.pages.shared import Charts, Page, SiteContents, place_charts, render, trained_title
 from suite.bundle.layout import SYSTEM
 from suite.bundle.reader import Bundle
 from suite.catalog.frameworks import load_frameworks
@@ -27,30 +31,17 @@ from suite.metrics.comparisons import Ratio
 FIGURE = "time_to_epoch_s"
 EXPECTED = ("energy_j", "instructions", "peak_memory_bytes", "foreign_cpu_share")
 """Figures that the page says are not measured where they are not."""
-DRAWN = 100.0
-
-
-@dataclass(frozen=True)
-class Row:
-    """One entry: ``share`` is its bar's length in percent of the longest; ``is_own`` for the
-    owner's."""
-
-    row: BoardRow
-    name: str
-    framework: str
-    cell: Cell
-    share: float
-    is_own: bool
 
 
 @dataclass(frozen=True)
 class OwnEntry:
-    """An entry of the owner's with the others of its leaderboard, and what they mean."""
+    """An entry of the owner's with the others of its leaderboard, and what they mean; ``quality``
+    says which accuracy its training reached, and when."""
 
     title: str
-    board: Board
-    rows: tuple[Row, ...]
+    view: BoardView
     sentence: str
+    quality: str
     certainty: str
     not_measured: tuple[tuple[str, str], ...]
     commands: tuple[tuple[str, str], ...]
@@ -80,7 +71,11 @@ def first_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
         if row.entry_id in own
     ]
     broken = contents.frames.broken.to_dict("records")
-    shown = {"found": found, "refused": refused, "broken": broken}
+    entries = contents.frames.entries
+    frames = contents.frames.of_entries(entries[entries["entry_id"].isin(own)])
+    charts = place_charts("first", frames, contents, "", "first") if found else Charts((), (), ())
+    shown = {"found": found, "refused": refused, "broken": broken, "charts": charts}
+    yield from charts.files
     yield render(environment, "first_page.html", "index.html", "front", **shown)
 
 
@@ -89,32 +84,52 @@ def _runs(row: BoardRow, frames: Frames) -> list[dict[str, Any]]:
 
 
 def _own_entry(row: BoardRow, board: Board, own: set[str], frames: Frames) -> OwnEntry:
-    found = [
-        (cell.value or 0.0, other, cell) for other, cell in with_values(board.accepted, FIGURE)
-    ]
-    longest = max((value for value, *_ in found), default=1.0)
-    rows = [
-        Row(
-            other,
-            other.system,
-            other.framework,
-            cell,
-            DRAWN * value / longest,
-            other.entry_id in own,
-        )
-        for value, other, cell in sorted(found, key=lambda one: one[0])
-    ]
     sentence, certainty = _meaning(row, board, own)
-    another = _another_framework(str(row.entry["framework"]), [each.row for each in rows])
+    others = with_values(board.accepted, FIGURE)
+    another = _another_framework(str(row.entry["framework"]), [other for other, _ in others])
     return OwnEntry(
         trained_title(board),
-        board,
-        tuple(rows),
+        _view(row, board, others, own),
         sentence,
+        _quality(row, board),
         certainty,
         _not_measured(row, frames),
         _commands(row, another),
     )
+
+
+def _view(row: BoardRow, board: Board, others: Candidates, own: set[str]) -> BoardView:
+    """Every entry has a row of its own: a person compares settings."""
+    names = {other.entry_id: _name(other, own) for other, _ in others}
+    column = row.cell(FIGURE)
+    assert column is not None
+    chart = dot_chart(board, column.column, others, lambda each: names[each.entry_id], "entry")
+    charts = View("time", "entry", (chart,))
+    return BoardView(
+        board, Headline("", "", ()), (charts,), frozenset(names[name] for name in own & set(names))
+    )
+
+
+def _name(row: BoardRow, own: set[str]) -> str:
+    """Whose it is, the machine, the framework, and what distinguishes it from its like."""
+    whose = "yours" if row.entry_id in own else "reference"
+    setting = f", {row.setting}" if row.setting else ""
+    return f"{row.system}, {row.framework}{setting} ({whose})"
+
+
+def _quality(row: BoardRow, board: Board) -> str:
+    """The accuracy, the target, and the time to it."""
+    accuracy, time = row.cell("best_accuracy"), row.cell(TIME_TO_TARGET)
+    best = accuracy.quantity if accuracy is not None and accuracy.raw else "not known"
+    target = target_of(board)
+    if target is None:
+        return f"Accuracy: {best}; this data has no target."
+    reached = (
+        f"reached in {time.quantity} (measured time to target)"
+        if time is not None and time.raw
+        else f"not reached{f': {row.reached}' if int(row.entry['reached'] or 0) else ''}"
+    )
+    return f"Accuracy: {best}; target {target}, {reached}."
 
 
 def _meaning(row: BoardRow, board: Board, own: set[str]) -> tuple[str, str]:
@@ -138,10 +153,13 @@ def _meaning(row: BoardRow, board: Board, own: set[str]) -> tuple[str, str]:
     runs, needed = int(row.entry["runs"]), load_scoring().min_runs
     if isinstance(verdict, str):
         why = f"an interval needs {needed} runs, and this is {runs}" if runs < needed else verdict
-        return text, f"How sure this is cannot be said: {why}.{disturbed}"
-    differ = f"they {'' if verdict.is_different else 'do not '}differ significantly"
+        within = (
+            f" {cell.around} is the spread of the epochs within the run." if cell.around else ""
+        )
+        return text, f"How sure this is cannot be said: {why}.{within}{disturbed}"
+    differ = "they differ" if verdict.is_different else "they are not distinguishable"
     ends = f"{digits(verdict.low)} to {digits(verdict.high)}"
-    return text, f"95 % interval of the ratio: {ends}; {differ}.{disturbed}"
+    return text, f"99 % interval of the ratio: {ends}; {differ}.{disturbed}"
 
 
 def _disturbed(row: BoardRow) -> str:

@@ -1,26 +1,26 @@
-"""The front page, with the best entry of each device for every workload, and a page per
+"""The front page, whose sentence and chart are those of the heaviest workload, and a page per
 leaderboard."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import jinja2
 
-from reporter.board.answers import answers, best_of
-from reporter.board.bars import BarScale, bar_scale
+from reporter.board.axis import Axis, axis_of
 from reporter.board.boards import Board, BoardRow
-from reporter.board.columns import Cell, Column, Facet
-from reporter.board.instruments import measured_by
-from reporter.board.matrix import matrices
+from reporter.board.columns import Cell, Column, Facet, show_facet
 from reporter.data.entry_scores import SCORE_J, SCORE_S, Status
 from reporter.data.frames import ACCEPTED, GENERATED, grouped
-from reporter.data.instrument_names import instrument_words
+from reporter.data.missed import TIME_TO_TARGET
+from reporter.data.words import property_name
 from reporter.pages.addresses import machine_page, submitter_page
+from reporter.pages.board_view import board_view, instrument
 from reporter.pages.comparison_data import comparison_files
 from reporter.pages.exports import board_files
 from reporter.pages.first_page import first_page
+from reporter.pages.headlines import headline
 from reporter.pages.shared import (
     MenuItem,
     Page,
@@ -31,8 +31,8 @@ from reporter.pages.shared import (
     render,
     trained_title,
 )
+from suite.catalog.divisions import Division
 from suite.catalog.rounds import judging_round
-from suite.catalog.scoring import load_scoring
 from suite.errors import SuiteError
 
 MAX_ROWS_OF_FIGURES = 12
@@ -50,7 +50,7 @@ class EntryTable:
 
     board: Board
     rows: tuple[BoardRow, ...]
-    scale: BarScale
+    axis: Axis
     facets: tuple[tuple[int, Facet], ...]
     columns: tuple[tuple[int, Column], ...]
     max_linked: int = MAX_LINKED_ROWS
@@ -59,7 +59,7 @@ class EntryTable:
     def has_ranks(self) -> bool:
         """Whether the first cell of a row says something: a rank, or why there is none."""
         return any(
-            row.rank.best is not None
+            row.rank.place is not None
             or row.entry["state"] != ACCEPTED
             or row.scores.status in MARKED
             for row in self.rows
@@ -90,56 +90,109 @@ class EntryTable:
 
     def instrument(self, row: BoardRow) -> str:
         """What measured the row's energy, in words."""
-        kinds = load_scoring().instruments()
-        return (
-            instrument_words(kinds[row.instrument])
-            if row.instrument < len(kinds)
-            else "unknown sensor"
-        )
+        return instrument(row)
 
 
 def entry_table(board: Board, rows: tuple[BoardRow, ...]) -> EntryTable:
-    """A table of these rows; the bars of all tables of a board have one scale."""
-    scale = bar_scale([row.cell(board.time.figure) for row in board.compared])
+    """A table of these rows; all tables of a board have one axis."""
+    axis = axis_of((row.cell(board.time.figure) for row in board.compared), board.time.unit)
     facets = tuple(
         (place, facet) for place, facet in enumerate(board.facets) if facet.name not in NAMED
     )
     columns = tuple(
         (place, column) for place, column in enumerate(board.columns) if column in board.others
     )
-    return EntryTable(board, rows, scale, facets, columns)
+    return EntryTable(board, rows, axis, facets, columns)
 
 
 SCORES = (SCORE_S, SCORE_J)
 MARKED = (Status.PROVISIONAL, Status.PROJECTED, Status.CHARACTERISATION)
+CHANGED = ("batch_size", "learning_rate", "precision")
+"""Settings that rounds prescribe, and that change a training's time."""
 NAMED = ("device", "framework")
 """Facets that stand in cells of their own."""
 
 
 def front_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    """index.html: for each round and division, the best entry of each workload, devices by
-    workloads, and the list of leaderboards."""
+    """index.html: the sentence and the chart of one workload, then the sentence of every
+    leaderboard by round and division."""
     if contents.own_runs is not None:
         yield from first_page(contents, environment)
         return
-    groups = grouped(contents.boards, lambda board: (board.round, board.division))
     broken = contents.frames.broken.to_dict("records")
     runs = contents.frames.runs
     generated = runs[runs["state"] == GENERATED].to_dict("records")
+    main = max(contents.boards, key=_weight, default=None)
+    groups = grouped(contents.boards, lambda board: (board.round, board.division))
     yield render(
         environment,
         "front.html",
         "index.html",
         "front",
+        view=None if main is None else board_view(main, ("device", "framework")),
+        tabs=() if main is None else tabs_of(main, contents.boards),
         groups=[
-            (*key, boards, [best_of(board) for board in boards], matrices(boards))
+            (
+                *key,
+                [
+                    (board, headline(board), why_other_round(board, contents.boards))
+                    for board in boards
+                ],
+            )
             for key, boards in groups.items()
         ],
         title_of=trained_title,
-        is_score=lambda column: column.figure in SCORES,
         broken=broken,
         generated=generated,
     )
+
+
+def _weight(board: Board) -> tuple[bool, bool, bool, int]:
+    """What the front page answers first: a workload that two devices completed, in the closed
+    division, the heaviest one by multiply-adds; of several rounds the newest."""
+    confirmed = [row for row in board.in_order if row.is_confirmed]
+    is_completed = board.time.figure in (SCORE_S, TIME_TO_TARGET)
+    try:
+        macs = judging_round(board.round).workload(board.workload).forward_macs
+    except SuiteError:
+        macs = 0
+    return (
+        is_completed and len({row.system for row in confirmed}) > 1,
+        is_completed and bool(confirmed),
+        board.division == Division.CLOSED.value and board.own_data,
+        macs,
+    )
+
+
+def tabs_of(board: Board, boards: Sequence[Board]) -> tuple[tuple[str, str, bool], ...]:
+    """The other workloads of the board's round and division, as (title, page, is it this)."""
+    alike = [
+        each for each in boards if (each.round, each.division) == (board.round, board.division)
+    ]
+    return tuple((trained_title(each), f"boards/{each.slug}.html", each is board) for each in alike)
+
+
+def why_other_round(board: Board, boards: Sequence[Board]) -> str:
+    """Why a result of an earlier round is not that of the newest one: what was set otherwise."""
+    newer = next(
+        each
+        for each in boards
+        if (each.workload, each.division, each.data, each.precision)
+        == (board.workload, board.division, board.data, board.precision)
+    )
+    if newer is board:
+        return ""
+    changes = [
+        f"{property_name(name)} {_values(board, name)} here, {_values(newer, name)} there"
+        for name in CHANGED
+        if _values(board, name) != _values(newer, name)
+    ]
+    said = "; ".join(changes) or "its own reference points"
+    return f"Does not compare with round {newer.round}: {said}."
+
+
+def _values(board: Board, name: str) -> str:
+    return ", ".join(sorted({show_facet(row.entry[name]) for row in board.accepted}))
 
 
 def board_pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
@@ -155,10 +208,9 @@ def board_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
             "front",
             board=board,
             title=trained_title(board),
-            target=_target(board),
+            view=board_view(board),
+            tabs=tabs_of(board, contents.boards),
             charts=charts,
-            answers=answers(board),
-            energies=measured_by(board),
             sections=[section.render(board, environment, "../") for section in board_sections()],
             table_of=partial(entry_table, board),
             max_table_rows=MAX_ROWS_OF_FIGURE_TABLES,
@@ -204,21 +256,7 @@ def _figures_page(
     yield from charts.files
 
 
-def _target(board: Board) -> str | None:
-    """The target accuracy of the board's runs, in percent; None if there is none."""
-    try:
-        workload = judging_round(board.round).workload(board.workload)
-    except SuiteError:
-        return None
-    targets = {
-        workload.data: workload.target_accuracy,
-        **{other.data: other.target_accuracy for other in workload.other_data},
-    }
-    target = targets.get(board.data)
-    return None if target is None else f"{100 * target:g} %"
-
-
 PAGE_KINDS = (
-    PageKind(front_page, 10, MenuItem("front", "index.html", "Leaderboards")),
+    PageKind(front_page, 10, MenuItem("front", "index.html", "Workloads")),
     PageKind(board_pages, 11),
 )

@@ -31,7 +31,11 @@ def previews(contents: SiteContents, environment: jinja2.Environment) -> Iterato
     )
     yield Page(
         "previews/site.png",
-        picture("How fast do small machines train?", counted, _lines(boards[0]) if boards else ()),
+        picture(
+            f"{trained_title(boards[0])}: {boards[0].time.heading}" if boards else NAME,
+            counted,
+            _lines(boards[0]) if boards else (),
+        ),
     )
     for board in contents.boards:
         title = trained_title(board)
@@ -39,7 +43,9 @@ def previews(contents: SiteContents, environment: jinja2.Environment) -> Iterato
         yield Page(
             f"previews/{board.slug}.png",
             picture(
-                title, f"{board.division} division, round {board.round}, {entries}", _lines(board)
+                title,
+                f"{board.time.heading}; {board.division} division, round {board.round}, {entries}",
+                _lines(board),
             ),
         )
 

@@ -19,8 +19,13 @@ _HEADING = re.compile(r"<h2>(.*?)</h2>")
 
 def rules_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """rules.html: rules/RULES.md, with an id for every rule and every section."""
-    text = markupsafe.Markup(_as_html(rulebook.path().read_text(encoding="utf-8")))
-    yield render(environment, "rules.html", "rules.html", "rules", text=text)
+    html = _as_html(rulebook.path().read_text(encoding="utf-8"))
+    chapters = [
+        (place, markupsafe.Markup(title))
+        for place, title in re.findall(r'<h2 id="([^"]*)">(.*?)</h2>', html)
+    ]
+    shown = {"text": markupsafe.Markup(html), "chapters": chapters}
+    yield render(environment, "rules.html", "rules.html", "rules", **shown)
 
 
 def _as_html(text: str) -> str:
@@ -62,6 +67,6 @@ def about_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
 
 
 PAGE_KINDS = (
-    PageKind(rules_page, 60, MenuItem("rules", "rules.html", "Rules")),
-    PageKind(about_page, 70, MenuItem("about", "about.html", "About")),
+    PageKind(rules_page, 60, MenuItem("rules", "rules.html", "Rules & evidence")),
+    PageKind(about_page, 70, MenuItem("about", "about.html", "Data")),
 )

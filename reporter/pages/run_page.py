@@ -1,6 +1,9 @@
 """A page per run: the evidence for every figure."""
 
+import gzip
+import io
 import shlex
+import tarfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +15,13 @@ from reference_impls.contract import TOKEN, log_name
 from reporter.board.columns import name_of_figure
 from reporter.data.frames import Frames, Row, records
 from reporter.data.framework_names import framework_name
+from reporter.data.machine_names import machine_title
 from reporter.data.text import digits, in_full, plain
 from reporter.data.timeline import Timeline, read_timeline
 from reporter.figures import over_time
 from reporter.figures.chart import Context, Described
-from reporter.pages.shared import Page, place_drawings, render, title_of
+from reporter.pages.run_headline import run_headline, with_digits
+from reporter.pages.shared import Evidence, Page, place_drawings, render, title_of
 from suite.bundle.layout import (
     BASELOAD,
     COUNTERS,
@@ -55,6 +60,7 @@ COLUMNS_OF_RANKS = (
     ("communication_s", "communication, s"),
     ("peak_rss_bytes", "peak memory, B"),
 )
+ARCHIVE = "bundle.tar.gz"
 FIRST_LINES, LAST_LINES = 200, 100
 MAX_LINE_LENGTH = 600
 EPOCH_FIGURES = frozenset(
@@ -94,13 +100,28 @@ def evidence_of_runs(frames: Frames) -> Iterator[RunEvidence]:
         yield RunEvidence(run, figures(name), epochs(name), frames.verdicts[name])
 
 
-def run_pages(
-    evidence: RunEvidence, colours: Mapping[str, int], environment: jinja2.Environment
-) -> Iterator[Page]:
-    """runs/<id>/index.html, its charts, and copies of the bundle's files."""
+@dataclass(frozen=True)
+class RunPages:
+    """What the pages of a run are made from: its evidence, the frameworks' colours, and how the
+    bundle's files come to them."""
+
+    evidence: RunEvidence
+    colours: Mapping[str, int]
+    files: Evidence = Evidence.COPY
+
+
+def run_pages(pages: RunPages, environment: jinja2.Environment) -> Iterator[Page]:
+    """runs/<id>/index.html, its charts, and the bundle's files."""
+    evidence, colours = pages.evidence, pages.colours
     run, bundle = evidence.run, CachedBundle(Path(evidence.run["path"]))
-    place, names = f"runs/{run['run_id']}/", copied_files(bundle)
-    described = _described(read_timeline(bundle, bundle.log()), evidence)
+    place, packed = f"runs/{run['run_id']}/", copied_files(bundle)
+    archive = _archive(bundle, packed) if pages.files is Evidence.ARCHIVE else b""
+    names = [] if archive else packed
+    sizes = [(name, (bundle.path / name).stat().st_size) for name in names]
+    described = [
+        over_time.epochs_accuracy(evidence.epochs),
+        *_described(read_timeline(bundle, bundle.log()), evidence),
+    ]
     charts = place_drawings(described, Context("../../", colours), place)
     yield render(
         environment,
@@ -108,10 +129,10 @@ def run_pages(
         f"{place}index.html",
         "run",
         charts=charts,
-        files=[(name, (bundle.path / name).stat().st_size) for name in names],
+        files=[(ARCHIVE, len(archive))] if archive else sizes,
         file_names=names,
         digits=digits,
-        in_full=in_full,
+        with_digits=with_digits,
         how=_how,
         name_of=name_of_figure,
         as_text=_as_text,
@@ -121,14 +142,33 @@ def run_pages(
         **_shown(evidence, bundle),
     )
     yield from charts.files
+    if archive:
+        yield Page(f"{place}{ARCHIVE}", archive)
     for name in names:
-        yield Page(f"{place}{name}", bundle.file(name))
+        yield Page(f"{place}{name}", bundle.file(name), pages.files is Evidence.LINK)
+
+
+def _archive(bundle: Bundle, names: Sequence[str]) -> bytes:
+    """The bundle's files as a compressed tar, whose bytes depend on them alone."""
+    sink = io.BytesIO()
+    with (
+        gzip.GzipFile(fileobj=sink, mode="wb", mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w") as tar,
+    ):
+        for name in names:
+            member = tarfile.TarInfo(name)
+            member.size = (bundle.path / name).stat().st_size
+            with bundle.file(name).open("rb") as file:
+                tar.addfile(member, file)
+    return sink.getvalue()
 
 
 def _shown(evidence: RunEvidence, bundle: CachedBundle) -> dict[str, Any]:
     """What the page says of the run, by its names in the template."""
     run, verdict, log = evidence.run, evidence.verdict, bundle.log()
     record, summary = bundle.run(), read_summary(bundle)
+    target, who = log.value("target_accuracy"), framework_name(str(run["framework"]))
+    by_name = {str(figure["figure"]): figure for figure in evidence.figures}
     figures = sorted(evidence.figures, key=lambda figure: figure["value"] is None)
     links = {figure["figure"]: _evidence(figure, log) for figure in figures}
     cited = {number for of_figure in links.values() for number, _ in of_figure}
@@ -136,7 +176,13 @@ def _shown(evidence: RunEvidence, bundle: CachedBundle) -> dict[str, Any]:
     return {
         "run": run,
         "title": title_of(run),
-        "framework": framework_name(str(run["framework"])),
+        "headline": run_headline(
+            f"{who} on {machine_title(run)}, seed {run['seed']},",
+            by_name,
+            verdict,
+            float(target) if _number(target) else None,
+        ),
+        "framework": who,
         "command": _command(record.command),
         "resumed": _resumed(record),
         "verdict": verdict,

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 import jinja2
 
+from reporter.board.dot_chart import time_chart
 from reporter.pages.devices import machine_pages
 from reporter.pages.entry_lines import entry_lines
-from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, board_title, render
+from reporter.pages.headlines import headline
+from reporter.pages.shared import Page, PageKind, SiteContents, board_title, render
 from reporter.pages.submitters import submitters_of
 from suite.compliance.registry import all_rules
 
@@ -35,7 +37,7 @@ def _index(contents: SiteContents) -> Iterator[Found]:
         yield (
             "leaderboard",
             board_title(board),
-            f"{board.workload} {board.data}",
+            f"{headline(board).text} {board.workload} {board.data}",
             f"boards/{board.slug}.html",
         )
     for machine in machine_pages(contents):
@@ -49,16 +51,24 @@ def _index(contents: SiteContents) -> Iterator[Found]:
             " ".join(value for _, value in study.facts),
             f"studies/{study.name}.html",
         )
+    first = {
+        row.best.entry_id: f"fastest of {row.name}"
+        for board in contents.boards
+        for row in time_chart(board).rows
+    }
     for line in entry_lines(contents.boards, contents.frames):
         entry = line.row.entry
         words = (
-            f"{line.machine} {line.submitter} {entry['workload']} {line.board.division}"
-            f" {line.board.round} {line.section} {entry['entry_id']}"
+            f"{first.get(line.row.entry_id, '')} {line.machine} {line.submitter}"
+            f" {entry['workload']} {line.board.division} {line.board.round} {line.section}"
+            f" {entry['entry_id']}"
         )
-        yield "entry", line.row.label, f"{line.title} {words}", line.row.evidence
+        cell = line.row.cell(line.board.time.figure)
+        said = f": {cell.quantity}, {cell.column.heading}" if cell is not None and cell.raw else ""
+        yield "entry", f"{line.row.label}{said}", f"{line.title} {words}", line.row.evidence
     for rule in all_rules():
         words = " ".join((rule.sentence, *rule.formerly))
         yield "rule", rule.id, words, f"rules.html#{rule.id}"
 
 
-PAGE_KIND = PageKind(search_page, 65, MenuItem("search", "search.html", "Search"))
+PAGE_KIND = PageKind(search_page, 65)

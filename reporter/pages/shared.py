@@ -1,5 +1,6 @@
 """Parts of pages: the site's contents, kinds of pages, and charts placed on a page."""
 
+import enum
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +22,16 @@ from reporter.figures.chart import MAX_ROWS, Caption, Chart, Context, Described,
 from reporter.figures.model import Figure, Missing
 from suite.catalog.extensions import Part
 
+
+class Evidence(str, enum.Enum):
+    """How the files of bundles come to the pages of runs: copied, as hard links (where the site
+    lies on the bundles' file system), or packed in one archive per run."""
+
+    COPY = "copy"
+    LINK = "link"
+    ARCHIVE = "archive"
+
+
 CHART_STYLE = Path(__file__).resolve().parent.parent / "static" / "chart.css"
 
 
@@ -40,6 +51,7 @@ class SiteContents:
     studies: tuple[StudyRecord, ...] = ()
     address: str | None = None
     own_runs: frozenset[str] | None = None
+    evidence: Evidence = Evidence.COPY
 
     def context(self, root: str) -> Context:
         """The context of figures on a page; ``root`` is the relative path from it to the site's
@@ -50,10 +62,11 @@ class SiteContents:
 @dataclass(frozen=True)
 class Page:
     """A file of the site: its path from the site's root and its content, or the file that is copied
-    there, whatever its size."""
+    there, whatever its size, or linked where ``is_link``."""
 
     place: str
     content: str | bytes | Path
+    is_link: bool = False
 
 
 def render(

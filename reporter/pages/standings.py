@@ -10,6 +10,7 @@ from reporter.data.entry_scores import SCORE_S
 from reporter.data.frames import Frames, rows_of
 from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_title, profile_of
+from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.text import digits
 from reporter.data.words import moment_of, submitter_title
 from reporter.pages.addresses import machine_page, submitter_page
@@ -19,7 +20,11 @@ from suite.catalog.devices import GENERIC
 from suite.catalog.prices import SystemPrice, load_prices, system_prices
 
 COMPARED = ("accepted", "projected")
-SAID = {SCORE_S: "", TIME_PER_EPOCH: " an epoch"}
+SAID = {
+    SCORE_S: " expected to target",
+    TIME_TO_TARGET: " measured to target",
+    TIME_PER_EPOCH: " an epoch",
+}
 """Figures of which the first known one is said, and what stands behind its number."""
 NO_PRICE = "rules/prices has no price of this system"
 NO_SCORE = "the time of a training is not known, since the entry has no score"
@@ -93,10 +98,10 @@ def _standing(
         title=title,
         sentence=f"{title}: {said}.",
         badge=(
-            f"{score or 'no score'} ·"
-            f" {rank if line is not None and line.row.rank.best else _status(line)}"
+            f"{score or 'no time'} ·"
+            f" {rank if line is not None and line.row.rank.place else _status(line)}"
         ),
-        is_ranked=line is not None and line.row.rank.best is not None,
+        is_ranked=line is not None and line.row.rank.place is not None,
         rank=rank,
         machine=machine_title(entry),
         machine_page=_machine_page(entry, line),
@@ -127,7 +132,7 @@ def _rank(line: EntryLine | None) -> str:
     rank = line.row.rank
     return (
         f"{rank.words} of {len(line.board.ranked)}"
-        if rank.best is not None
+        if rank.place is not None
         else f"no rank: {rank.reason}"
     )
 

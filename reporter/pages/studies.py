@@ -15,7 +15,7 @@ from reporter.data.quantities import SCALES, quantity_with_spread
 from reporter.data.studies import WHOLE, StudyRecord, frames_of_study, study_kinds
 from reporter.figures import charts_for, study_charts
 from reporter.figures.chart import Chart
-from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, place_drawings, render
+from reporter.pages.shared import Page, PageKind, SiteContents, place_drawings, render
 
 STUDY_COLUMNS = (Column("step_s", "step", "s", "mean of the steps after warm-up"), *RUN_COLUMNS)
 
@@ -195,4 +195,4 @@ def _rows(frames: Frames, study: StudyRecord) -> RunTable:
     )
 
 
-PAGE_KIND = PageKind(study_pages, 40, MenuItem("studies", "studies/index.html", "Studies"))
+PAGE_KIND = PageKind(study_pages, 40)

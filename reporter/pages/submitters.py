@@ -9,7 +9,7 @@ from reporter.data.frames import Row, grouped
 from reporter.data.words import day_of, submitter_title
 from reporter.pages.addresses import submitter_slug
 from reporter.pages.entry_lines import EntryLine, by_board, entry_lines, trends
-from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, render
+from reporter.pages.shared import Page, PageKind, SiteContents, render
 
 MAX_SENTENCES = 20
 """Different notes or addresses of code on one page."""
@@ -81,6 +81,4 @@ def _declared(runs_of: Callable[[str], list[Row]], lines: Sequence[EntryLine]) -
     }
 
 
-PAGE_KIND = PageKind(
-    submitter_pages, 35, MenuItem("submitters", "submitters/index.html", "Submitters")
-)
+PAGE_KIND = PageKind(submitter_pages, 35)

@@ -19,7 +19,8 @@ function quantile(table, freedom) {
 
 function ratioOf(a, b) {
   const w = a.logVariance / a.runs + b.logVariance / b.runs, f = a.fixed + b.fixed, n = 2 * (Math.min(a.runs, b.runs) - 1);
-  const d = a.logMean - b.logMean, r = d - a.excess + b.excess, m = quantile(COMPARED.t.reference, n) * Math.sqrt(w + f);
+  const d = a.logMean - b.logMean, r = d - a.excess + b.excess, whole = w > 0 && Number.isFinite(f) ? (w + f) ** 2 / (w ** 2 / n) + 1e-9 : Infinity;
+  const m = quantile(COMPARED.t.reference, whole) * Math.sqrt(w + f);
   let low = r - m, high = r + m;
   if (a.epochs > 0 || b.epochs > 0) {
     const total = w + a.epochs + b.epochs;
@@ -45,7 +46,7 @@ const digits = (value) => (value >= 1000 ? String(Math.round(value)) : value.toP
 
 function verdict(figure, found) {
   if (found.reason) return found.reason;
-  if (!found.differs) return "no significant difference";
+  if (!found.differs) return "not distinguishable";
   return (found.ratio < 1) === (figure.better < 0) ? "first is better" : "second is better";
 }
 
@@ -69,9 +70,9 @@ function namesOf(a, b, differ) {
 function sentence(found, a, b) {
   const [figure, score] = found.find(([one, each]) => ["score_s", "time_to_epoch_s"].includes(one.name) && each.ratio !== null) ?? found[0];
   const time = figure.name === "score_s" ? "" : " for an epoch";
-  const ends = score.reason ? `without an interval: ${score.reason}` : `95 % interval ${digits(score.low)} to ${digits(score.high)}`;
-  if (score.ratio === null) return `The scores of ${a} and ${b} do not compare: ${score.reason}.`;
-  const differ = score.reason ? "" : score.differs ? " They differ significantly." : " They do not differ significantly.";
+  const ends = score.reason ? `without an interval: ${score.reason}` : `99 % interval ${digits(score.low)} to ${digits(score.high)}`;
+  if (score.ratio === null) return `The times of ${a} and ${b} do not compare: ${score.reason}.`;
+  const differ = score.reason ? "" : score.differs ? " They differ." : " They are not distinguishable.";
   return `${a} takes ${digits(score.ratio)} times as long as ${b}${time} (${ends}).${differ}`;
 }
 

@@ -28,7 +28,7 @@ function show() {
 }
 
 function readAddress() {
-  input.value = new URLSearchParams(location.hash.startsWith("#?") ? location.hash.slice(2) : "").get("q") ?? "";
+  input.value = new URLSearchParams(location.hash.startsWith("#?") ? location.hash.slice(2) : location.search).get("q") ?? "";
   show();
 }
 

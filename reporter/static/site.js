@@ -67,6 +67,14 @@ for (const table of document.querySelectorAll("table.sortable")) {
 
 document.documentElement.classList.add("ready"); // until now, site.css hid the rows that follow later
 
+function openTarget() { // an address can name a line in a closed group
+  const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+  for (let one = target; one; one = one.parentElement) if (one.tagName === "DETAILS") one.open = true;
+  if (target) target.scrollIntoView();
+}
+addEventListener("hashchange", openTarget);
+openTarget();
+
 // ---- tools of a leaderboard: their state is in the address, after "#?" ----
 
 const STEPS = 200, MAX_CHOICES = 40;
@@ -243,6 +251,8 @@ class BoardTools {
   readAddress() {
     if (!location.hash.startsWith("#?")) return;
     const state = new URLSearchParams(location.hash.slice(2));
+    const known = (key, value) => ROW_KEYS.includes(key) || this.facets.get(key)?.texts.includes(value) || (this.index.has(key.replace(/^max\./, "")) && Number(value) > 0) || ["instrument", "columns", "relative", "sort"].includes(key);
+    this.unknown = [...state].filter(([key, value]) => !known(key, value)).map(([key, value]) => `${key}=${value}`).join(", ");
     for (const [key, facet] of this.facets) {
       facet.chosen = new Set(state.getAll(key).filter((text) => facet.texts.includes(text)));
       this.listChoices(key, "");
@@ -257,20 +267,18 @@ class BoardTools {
     const columns = (state.get("columns") || "").split(",");
     for (const [key, check] of this.columns) check.checked = columns.includes(key);
     choose(this.relative, state.get("relative"));
-    choose(this.get("#per"), state.get("per"));
     const [key, direction] = (state.get("sort") || "").split(".");
     if (this.index.has(key)) this.sortBy(key, direction === "down");
   }
 
   writeAddress() {
-    const state = new URLSearchParams(), limited = [...this.limits].filter(([, limit]) => this.limitOf(limit) !== null);
+    const state = rowState(), limited = [...this.limits].filter(([, limit]) => this.limitOf(limit) !== null);
     for (const [key, facet] of this.facets) for (const text of facet.chosen) state.append(key, text);
     for (const [key, limit] of limited) state.set("max." + key, this.limitOf(limit).toPrecision(6));
     if (limited.some(([, limit]) => limit.isEnergy) && this.kind.selectedIndex > 0) state.set("instrument", this.kind.value);
     const checked = [...this.columns].filter(([, check]) => check.checked).map(([key]) => key);
     if (checked.length) state.set("columns", checked.join(","));
     if (this.relative.value) state.set("relative", this.relative.value);
-    if (this.get("#per").value) state.set("per", this.get("#per").value);
     if (this.sorted) state.set("sort", `${this.heads[this.sorted.column].dataset.key}.${this.sorted.descending ? "down" : "up"}`);
     const address = state.toString() ? "#?" + state : location.pathname + location.search;
     if (state.toString() || location.hash.startsWith("#?")) history.replaceState(null, "", address);
@@ -292,7 +300,6 @@ class BoardTools {
       row.hidden = !fits || states.some((state) => state !== "in");
       if (fits && !states.includes("out")) for (const reason of ["unknown", "other"]) if (states.includes(reason)) { why[reason] += 1; break; }
     }
-    this.showBest();
     for (const limit of this.limits.values()) {
       const most = this.limitOf(limit);
       limit.output.textContent = most === null ? "no limit" : quantity(most, limit.unit);
@@ -307,19 +314,8 @@ class BoardTools {
     this.get("#active").classList.toggle("on", active.length + limited.length > 0);
     choose(this.get("#order"), this.sorted ? this.heads[this.sorted.column].dataset.key : "rank");
     this.get("#count").textContent = `${shown.length} of ${this.rows.length} entries` + (why.unknown ? `; ${why.unknown} hidden: limited figure unknown` : "") +
-      (why.other ? `; ${why.other} hidden: measured by another instrument` : "") + (front ? "; ◆ Pareto front of time and energy" : "");
+      (why.other ? `; ${why.other} hidden: measured by another instrument` : "") + (front ? "; ◆ Pareto front of time and energy" : "") + (this.unknown ? `; ignored, since no entry here has it: ${this.unknown}` : "");
     this.writeAddress();
-  }
-
-  showBest() { // one row per device: its best setting of those that the filters and limits leave
-    const per = this.get("#per").value, key = per === "energy" ? this.energy : this.time, best = new Map();
-    if (!per) return;
-    const group = (row) => this.text(row, "device") + (per === "energy" ? "\n" + this.instrument(row) : "");
-    for (const row of this.rows.filter((one) => !one.hidden)) {
-      const value = this.value(row, key), found = best.get(group(row));
-      if (value !== null && (!found || value < this.value(found, key))) best.set(group(row), row);
-    }
-    for (const row of this.rows) if (best.get(group(row)) !== row) row.hidden = true;
   }
 
   showColumns() { // behind the 24 tracks of the rows' grid, or on a narrow screen as in an opened row
@@ -429,5 +425,88 @@ function asJson(columns, count) {
   return JSON.stringify(rows, null, 1) + "\n";
 }
 
+// ---- rows of a leaderboard's chart: found, hidden, compared; in the address, too ----
+
+const ROW_KEYS = ["find", "hide", "only", "by", "per"];
+
+function rowState() { // what the address says of the chart's rows, to which other tools add theirs
+  const state = new URLSearchParams(location.hash.startsWith("#?") ? location.hash.slice(2) : "");
+  for (const key of new Set(state.keys())) if (!ROW_KEYS.includes(key)) state.delete(key);
+  return state;
+}
+
+class ChartRows {
+  constructor(view) {
+    this.view = view;
+    this.form = view.querySelector(".find");
+    this.rows = [...view.querySelectorAll(".dots tbody tr")];
+    this.hidden = new Set();
+    this.only = new Set();
+    for (const row of this.rows) this.addButtons(row);
+    for (const row of this.rows) row.cells[3].firstChild.dataset.first = row.cells[3].firstChild.textContent;
+    this.form.hidden = false;
+    this.form.addEventListener("input", () => this.apply());
+    this.form.addEventListener("submit", (event) => event.preventDefault());
+    this.form.addEventListener("reset", () => setTimeout(() => { this.hidden.clear(); this.only.clear(); this.apply(); }));
+    view.querySelector(".choose").addEventListener("change", () => this.apply());
+    document.addEventListener("keydown", ({ key }) => key === "Escape" && this.close());
+    this.readAddress();
+  }
+
+  addButtons(row) {
+    for (const [text, names] of [["Hide this row", this.hidden], ["Compare with others of this table", this.only]]) {
+      const button = element("button", { type: "button" }, text);
+      button.addEventListener("click", () => { names.has(row.dataset.name) ? names.delete(row.dataset.name) : names.add(row.dataset.name); this.close(); this.apply(); });
+      row.querySelector(".panel p").append(button);
+    }
+  }
+
+  close() {
+    const open = this.view.querySelector("details[open]:has(> .panel)");
+    if (open) { open.open = false; open.querySelector("summary").focus(); }
+  }
+
+  apply() {
+    const sought = this.form.elements.find.value.toLocaleLowerCase().split(/\s+/).filter(Boolean);
+    for (const table of this.view.querySelectorAll(".dots")) {
+      const rows = [...table.tBodies[0].rows];
+      for (const row of rows) {
+        const text = `${row.dataset.name} ${row.dataset.words}`.toLocaleLowerCase();
+        row.hidden = this.hidden.has(row.dataset.name) || (this.only.size > 1 && !this.only.has(row.dataset.name)) || !sought.every((word) => text.includes(word));
+      }
+      const shown = rows.filter((row) => !row.hidden), least = Math.min(...shown.map((row) => Number(row.dataset.value)));
+      for (const row of rows) { // ratios are to the best of the rows that are shown
+        const ratio = Number(row.dataset.value) / least, cell = row.cells[3].firstChild;
+        cell.textContent = shown.length === rows.length ? cell.dataset.first : ratio > 1 ? `×${ratio >= 100 ? Math.round(ratio) : ratio.toPrecision(ratio < 1.1 ? 3 : 2)}` : "best shown";
+        row.cells[3].classList.toggle("other", shown.length !== rows.length);
+      }
+    }
+    const visible = this.rows.filter((row) => row.checkVisibility()).length, all = this.rows.filter((row) => row.closest(".v").checkVisibility()).length;
+    this.form.querySelector("output").textContent = (visible < all ? `${visible} of ${all} rows` : "") + (this.only.size === 1 ? `${[...this.only][0]}: choose a second one to compare` : "");
+    this.writeAddress();
+  }
+
+  radio(name) { return this.view.querySelector(`input[name^="${name}-"]:checked`)?.value ?? ""; }
+
+  readAddress() {
+    const state = rowState(), names = new Set(this.rows.map((row) => row.dataset.name));
+    for (const [name, key] of [["m", "by"], ["g", "per"]]) for (const radio of this.view.querySelectorAll(`input[name^="${name}-"]`)) if (radio.value === state.get(key)) radio.checked = true;
+    this.form.elements.find.value = state.get("find") ?? "";
+    for (const [key, chosen] of [["hide", this.hidden], ["only", this.only]]) for (const name of state.getAll(key)) if (names.has(name)) chosen.add(name);
+    this.apply();
+  }
+
+  writeAddress() {
+    const state = new URLSearchParams(location.hash.startsWith("#?") ? location.hash.slice(2) : "");
+    for (const key of ROW_KEYS) state.delete(key);
+    if (this.form.elements.find.value) state.set("find", this.form.elements.find.value);
+    for (const name of this.hidden) state.append("hide", name);
+    for (const name of this.only) state.append("only", name);
+    for (const [name, key] of [["m", "by"], ["g", "per"]]) if (this.view.querySelectorAll(`input[name^="${name}-"]`)[0]?.checked === false) state.set(key, this.radio(name));
+    if (state.toString() || location.hash.startsWith("#?")) history.replaceState(null, "", state.toString() ? "#?" + state : location.pathname + location.search);
+  }
+}
+
+for (const view of document.querySelectorAll(".dots-view")) new ChartRows(view);
 const tools = document.querySelector("#tools");
 if (tools) new BoardTools(tools, document.querySelector("#board"));

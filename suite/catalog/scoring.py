@@ -54,22 +54,32 @@ class MissedTargets:
 class Scoring:
     """The constants of scores, comparisons and ranks.
 
-    An entry with fewer than ``min_runs`` runs is provisional. ``level`` is that of comparisons and,
-    all together, of the intervals of ranks; ``epochs_level`` that of the one-sided test whether an
-    entry needs more epochs than the reference. ``noise_floor`` is the relative standard deviation
-    that further runs do not average out, because they share a machine and a session. A learning
-    rate is the reference point's within ``rate_tolerance``. A run of at least
-    ``min_projected_epochs`` epochs without a target can be projected.
+    An entry with fewer than ``min_runs`` runs is provisional. ``level`` is that of the intervals of
+    scores, ``pair_level`` that of the verdict on a pair; ``epochs_level`` that of the one-sided
+    test whether an entry needs more epochs than the reference. ``noise_floor`` is the relative
+    standard deviation that further runs do not average out, because they share a machine. Runs
+    between two starts of a machine are one session; with fewer than ``min_sessions``, what a
+    session does to all its runs is not known, and ``session_floor`` stands for it. A learning rate
+    is the reference point's within ``rate_tolerance``. A run of at least ``min_projected_epochs``
+    epochs without a target can be projected.
     """
 
     min_runs: int
     level: float
+    pair_level: float
     epochs_level: float
     noise_floor: float
+    min_sessions: int
+    session_floor: float
     rate_tolerance: float
     min_projected_epochs: int
     missed: MissedTargets
     energies: tuple[EnergyClass, ...]
+
+    def floor(self, is_separated: bool) -> float:
+        """The relative standard deviation that an entry's runs do not show, of one whose sessions
+        are enough to tell their effects, or of another."""
+        return self.noise_floor if is_separated else self.session_floor
 
     def instruments(self) -> tuple[Instrument, ...]:
         """Every kind of instrument with its coverage, the best first."""

@@ -1,5 +1,6 @@
 """`suite report PATH… --output site/`."""
 
+import enum
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +9,14 @@ import typer
 from suite import api
 from suite.cli.json_output import print_json
 from suite.cli.options import Json, Runs
+
+
+class Files(str, enum.Enum):
+    """How the bundles' files come to the pages; the reporter's words, which loads pandas."""
+
+    COPY = "copy"
+    LINK = "link"
+    ARCHIVE = "archive"
 
 
 def report(
@@ -25,11 +34,20 @@ def report(
             help="First page: these runs beside the project's reference results.",
         ),
     ] = False,
+    evidence: Annotated[
+        Files,
+        typer.Option(help="The bundles' files: copied, hard links, or an archive per run."),
+    ] = Files.COPY,
     json: Json = False,
 ) -> None:
     """Render a leaderboard as static pages that need no server and no network."""
     index = api.report(
-        paths, output, force=force, address=address, beside_reference=beside_reference
+        paths,
+        output,
+        force=force,
+        address=address,
+        beside_reference=beside_reference,
+        evidence=evidence.value,
     )
     if json:
         print_json("report", {"index": index.resolve()})

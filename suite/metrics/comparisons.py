@@ -9,7 +9,11 @@ exact where both scatter alike (Student, Biometrika 6, 1908). With other numbers
 trust the larger entry's scatter for the smaller one, as a pooled variance would.
 
 To it are added what further runs do not average out (``fixed_variance``: the noise floor, an
-instrument's gain), and the variance of own epochs.
+instrument's gain), which is known and so adds degrees of freedom (Satterthwaite, Biometrics 2,
+1946; MAX_FREEDOM at most), and the variance of own epochs.
+
+Runs of one session (between two starts of a machine) share what that start did to all of them: with
+enough sessions the unit is a session's mean, and ``runs`` counts sessions.
 
 An entry's true epochs are at least the reference's: an entry at its own epochs is not faster than
 it would be at the reference's. So the bound that holds at the reference's epochs holds at its own,
@@ -24,6 +28,9 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from suite.bundle.arrays import Values
+
+MAX_FREEDOM = 60
+"""Of Student's t: what programs that compare entries have a table for."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +86,17 @@ class Ratio:
         return not self.low <= 1 <= self.high
 
 
-def measured(values: Sequence[float], fixed_variance: float = 0.0) -> Measured:
-    """The statistics of the runs' positive values."""
+def measured(
+    values: Sequence[float], fixed_variance: float = 0.0, sessions: Sequence[str] | None = None
+) -> Measured:
+    """The statistics of the runs' positive values; with the ``sessions`` of the runs, those of the
+    sessions' means."""
     logs = [math.log(value) for value in values]
+    if sessions is not None:
+        of_session: dict[str, list[float]] = {}
+        for session, log in zip(sessions, logs, strict=True):
+            of_session.setdefault(session, []).append(log)
+        logs = [math.fsum(each) / len(each) for each in of_session.values()]
     mean = math.fsum(logs) / len(logs)
     variance = (
         math.fsum((log - mean) ** 2 for log in logs) / (len(logs) - 1) if len(logs) > 1 else 0.0
@@ -95,7 +110,8 @@ def interval(one: Measured, level: float) -> Interval:
     if one.runs < 2 or math.isinf(one.fixed_variance):
         return Interval(one.value, None, None)
     variance, freedom = one.log_variance / one.runs, one.runs - 1
-    margin = quantile(freedom, 1 - level) * math.sqrt(variance + one.fixed_variance)
+    whole = int(_freedom(np.array(variance), np.array(freedom), np.array(one.fixed_variance)))
+    margin = quantile(whole, 1 - level) * math.sqrt(variance + one.fixed_variance)
     low, high = one.log_mean - one.epochs_excess - margin, one.log_mean + margin
     if one.epochs_variance:
         total = variance + one.epochs_variance
@@ -147,6 +163,19 @@ def columns(entries: Sequence[Measured]) -> Columns:
     )
 
 
+def alike(entries: Sequence[Measured], level: float, epochs_level: float) -> tuple[int, ...]:
+    """Of each entry, the number of others that it does not differ from significantly. No third
+    entry changes a pair; the relation is not transitive."""
+    if not entries:
+        return ()
+    each, found = columns(entries), []
+    # a row at a time: a thousand entries have half a million pairs
+    for index in range(len(entries)):
+        lows, highs = pair_bounds(each.row(index), each, level, epochs_level)
+        found.append(int(np.count_nonzero((lows <= 0) & (highs >= 0))) - 1)
+    return tuple(found)
+
+
 def pair_bounds(
     ones: Columns, others: Columns, level: float, epochs_level: float
 ) -> tuple[Values, Values]:
@@ -155,7 +184,8 @@ def pair_bounds(
     freedom = 2 * (np.minimum(ones.runs, others.runs) - 1)
     fixed = ones.fixed_variance + others.fixed_variance
     at_reference = ones.log_mean - ones.epochs_excess - others.log_mean + others.epochs_excess
-    margins = _quantiles(freedom, 1 - level) * np.sqrt(of_runs + fixed)
+    whole = _freedom(of_runs, freedom, fixed)
+    margins = _quantiles(whole, 1 - level) * np.sqrt(of_runs + fixed)
     lows: Values = at_reference - margins
     highs: Values = at_reference + margins
     one_own, other_own = ones.epochs_variance > 0, others.epochs_variance > 0
@@ -175,6 +205,15 @@ def pair_bounds(
             one_own, own_highs, np.where(other_own, np.minimum(highs, own_highs), highs)
         )
     return lows, highs
+
+
+def _freedom(random: Values, freedom: Values, fixed: Values) -> Values:
+    """The degrees of freedom of a variance of which the ``fixed`` part is known."""
+    known = np.isfinite(fixed) & (random > 0)
+    total = np.where(known, random + fixed, 0.0)
+    scatter = np.where(known, random**2 / freedom, 1.0)
+    found: Values = np.where(known, np.floor(total**2 / scatter + 1e-9), MAX_FREEDOM)
+    return np.minimum(found, MAX_FREEDOM)
 
 
 def _quantiles(freedom: Values, confidence: float) -> Values:

@@ -24,14 +24,17 @@ class TrainingCost:
 
 
 def measured_score(
-    costs: Sequence[TrainingCost], epochs: ScoredEpochs, fixed_variance: float
+    costs: Sequence[TrainingCost],
+    epochs: ScoredEpochs,
+    fixed_variance: float,
+    sessions: Sequence[str] | None = None,
 ) -> Measured:
     """The statistics of an entry's score from the costs of its runs, all positive at these
-    epochs."""
-    score = measured([cost.at(epochs.epochs) for cost in costs], fixed_variance)
+    epochs, or of its ``sessions``."""
+    score = measured([cost.at(epochs.epochs) for cost in costs], fixed_variance, sessions)
     if not epochs.is_own:
         return score
-    at_reference = measured([cost.at(epochs.reference) for cost in costs])
+    at_reference = measured([cost.at(epochs.reference) for cost in costs], 0.0, sessions)
     excess = score.log_mean - at_reference.log_mean
     return replace(
         score,

@@ -30,6 +30,7 @@ KINDS = (
     "about.html",
     "compare.html",
     "search.html",
+    "submit.html",
     "submitters/index.html",
     "submitters/pies-ltd.html",
 )

@@ -59,7 +59,7 @@ def test_the_script_s_arithmetic_is_the_suite_s(site: Path, tab: Tab) -> None:
     chance, scoring = random.Random(7), load_scoring()
     for _ in range(200):
         one, other = random_entry(chance), random_entry(chance)
-        expected = ratio(one, other, scoring.level, scoring.epochs_level)
+        expected = ratio(one, other, scoring.pair_level, scoring.epochs_level)
         found = tab.page.evaluate(PAIR, [asdict(one), asdict(other)])
         assert (found["ratio"], found["low"], found["high"]) == pytest.approx(
             (expected.ratio, expected.low, expected.high), rel=1e-5
@@ -83,8 +83,8 @@ def test_a_pair_has_an_address_and_the_suite_s_verdict(
     assert slow.framework != fast.framework and slow.system == fast.system
     assert (
         said == f"{slow.framework} · {slow.system} takes {digits(expected.ratio)} times as long as"
-        f" {fast.framework} · {fast.system} (95 % interval {digits(expected.low)} to"
-        f" {digits(expected.high)}). They differ significantly."
+        f" {fast.framework} · {fast.system} (99 % interval {digits(expected.low)} to"
+        f" {digits(expected.high)}). They differ."
     )
     assert tab.page.inner_text("tr[data-figure=score_s] td:last-child") == "second is better"
     assert "framework" in tab.page.inner_text(

@@ -161,7 +161,7 @@ def test_trends_need_two_rounds_or_versions(runs: Path) -> None:
         ),
     )
     of_score, of_epoch = trends(entry_lines(make_boards(changed), changed))
-    assert (of_score.heading, of_epoch.heading) == ("score", "time per epoch")
+    assert (of_score.heading, of_epoch.heading) == ("expected time", "time per epoch")
     best = [
         (row.suite_version, row.entries, row.best.row.entry["framework"])
         for row, _ in of_score.rows
@@ -248,7 +248,7 @@ def test_badges_and_citations(whole_site: Path) -> None:
     assert [
         path
         for path in (whole_site / "badges").glob("*.svg")
-        if re.search(r"\d s · 1st (to \w+ )?of \d", path.read_text())
+        if re.search(r"\d s expected to target · 1st(, not [\w ]+)? of \d", path.read_text())
     ]
 
 
@@ -345,9 +345,14 @@ def test_words_find_pages_without_a_server(whole_site: Path, tab: Tab) -> None:
     tab.open(f"{(whole_site / 'search.html').as_uri()}#?q=chainer%20{MACHINE.split()[0]}")
     found = tab.run("[...document.querySelectorAll('#found a')].map((link) => link.href)")
     assert found and all(address.startswith("file:") for address in found)
-    tab.page.fill("input[type=search]", "loss-falls nothing-like-this")
+    tab.page.fill("#search input", "loss-falls nothing-like-this")
     assert tab.page.inner_text("#found-count").startswith("0 found")
-    tab.page.fill("input[type=search]", "pies")
+    tab.page.fill("#search input", "pies")
+    tab.page.fill("#search input", f"fastest {MACHINE.split()[0]}")
+    assert re.search(r": [\d.]+ m?s, expected time", tab.page.inner_text("#found")), (
+        "with its number"
+    )
+    tab.page.fill("#search input", "pies")
     assert "pies-ltd" in tab.page.inner_text("#found") and "#?q=pies" in tab.run("location.hash")
     for link in tab.run(
         "[...document.querySelectorAll('#found a')].map((link) => link.getAttribute('href'))"
@@ -423,6 +428,7 @@ def own_site(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         data="digits",
         batch_size=16,
         learning_rate=0.005,
+        jitter=0.01,
         step_s=2 * epoch_s_of_reference() / STEPS_OF_DIGITS,
         accuracies=(0.5, 0.6, 0.7),
     )
@@ -447,19 +453,21 @@ def test_one_sentence_says_how_many_times_a_named_machine(own_site: Path) -> Non
 
 
 def test_the_owner_s_row_stands_among_all_three_frameworks(own_site: Path) -> None:
-    row = (
-        r'<tr( class="own")?><th scope="row"><a'
-        r' href="(entries/\w+\.html)">(.*?)</a>.*?</th><td>(.*?)</td>'
-    )
-    rows = re.findall(row, (own_site / "index.html").read_text())
-    assert {framework.partition(" ")[0] for _, _, _, framework in rows} == {
-        "PyTorch",
-        "TensorFlow",
-        "Chainer",
-    } and len(rows) == 4
-    assert [name for own, _, name, _ in rows if own] == ["Own 7"] and all(
-        (own_site / page).is_file() for _, page, _, _ in rows
-    )
+    page = (own_site / "index.html").read_text()
+    row = r'(?s)<tr data-name="(.*?)"[^>]*?( class="own")?><td.*?href="(entries/\w+\.html)'
+    rows = re.findall(row, page)
+    assert sorted(name.split(", ", 1)[1] for name, *_ in rows) == [
+        "Chainer (reference)",
+        "PyTorch (reference)",
+        "PyTorch (yours)",
+        "TensorFlow (reference)",
+    ]
+    assert [name for name, own, _ in rows if own] == ["Own 7, PyTorch (yours)"]
+    assert all((own_site / place).is_file() for *_, place in rows)
+    said = re.search(r"Accuracy: [\d.]+ %; target 97 %, not reached\.", page)
+    assert said, "quality beside time"
+    assert "is the spread of the epochs within the run" in page
+    assert 'id="accuracy"' in page, "the curve of the run"
 
 
 def test_it_says_what_was_not_measured_and_what_to_type_next(own_site: Path) -> None:

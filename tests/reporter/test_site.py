@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import pytest
 
 from reporter.pages.entry_page import EntryEvidence, entry_page
 from reporter.pages.shared import Page
-from reporter.site import build
+from reporter.site import SiteOptions, build
 from suite.bundle.layout import WITHDRAWN as WITHDRAWAL
 from suite.bundle.log import MAX_LOG_BYTES
 from suite.compliance.registry import all_rules
@@ -192,12 +193,7 @@ def test_other_data_than_the_workloads_own_has_a_marked_leaderboard(site: Path) 
 def test_ranks_are_shown_or_have_a_reason(runs: Path, site: Path, tmp_path: Path) -> None:
     rows = pandas.read_csv(site / "data" / f"lenet-closed-mnist-{SLUG}.csv").set_index("framework")
     assert rows["rank"].to_dict() == {"pytorch": 1, "tensorflow": 2, "chainer": 3}
-    assert rows.loc["chainer", ["rank_best", "rank_worst", "tier", "status"]].tolist() == [
-        3,
-        3,
-        rows["tier"].max(),
-        "confirmed",
-    ]
+    assert rows.loc["chainer", ["not_distinguishable_from", "status"]].tolist() == [0, "confirmed"]
     page = (
         build([runs / "lenet-pytorch-1"], tmp_path / "site").parent
         / "boards"
@@ -279,7 +275,38 @@ def test_a_broken_bundle_is_listed(runs: Path, tmp_path: Path) -> None:
     page = build([tmp_path / "given"], tmp_path / "site").read_text()
     assert "<code>lenet-chainer-1</code>: summary.json is missing" in page
     boards = {"mnist": "3 entries, 8 runs", "digits": "1 entry, 1 run"}
-    assert all(f"<small>{text}" in page for text in boards.values()) and len(SCENARIOS) == 10
+    assert all(f": {text}" in page for text in boards.values()) and len(SCENARIOS) == 10
+
+
+def test_pages_say_what_they_are_from(site: Path) -> None:
+    front = (site / "index.html").read_text()
+    assert re.search(r"Data of \d{4}-\d\d-\d\d · made by version [\d.]+, code <code>\w{12}", front)
+    assert "Apache-2.0" in front and 'href="submit.html">submit yours' in front
+    chapters = re.findall(r'<nav class="contents".*?</nav>', (site / "rules.html").read_text())[0]
+    assert chapters.count("<a href=") > 10 and 'href="#runs-and-scoring"' in chapters
+    index = json.loads((site / "data" / "index.json").read_text())
+    for board in index["leaderboards"]:
+        assert board["headline"] in (site / board["page"]).read_text().replace("</em>", "").replace(
+            "<em>", ""
+        )
+        assert all((site / name).is_file() for name in board["files"])
+
+
+@pytest.mark.parametrize("evidence", ["link", "archive"])
+def test_the_files_of_bundles_are_linked_or_packed(
+    evidence: str, runs: Path, tmp_path: Path
+) -> None:
+    bundle = shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "run")
+    build([bundle], tmp_path / "site", options=SiteOptions(evidence=evidence))
+    (folder,) = (tmp_path / "site" / "runs").iterdir()
+    if evidence == "link":
+        assert (folder / "log.txt").samefile(bundle / "log.txt")
+        return
+    assert not (folder / "log.txt").exists()
+    with tarfile.open(folder / "bundle.tar.gz") as packed:
+        log = packed.extractfile("log.txt")
+        assert log is not None and log.read() == (bundle / "log.txt").read_bytes()
+    assert 'href="bundle.tar.gz"' in (folder / "index.html").read_text()
 
 
 def test_a_folder_that_is_not_a_site_is_not_replaced(runs: Path, tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_ranks_are_within_one_table_and_need_a_calibrated_meter_of_the_whole() -
     assert "indicative" in found[1].rows[0].rank.words and "estimate" in found[2].rows[0].rank.words
 
 
-def test_provisional_entries_stand_by_value_and_projected_ones_not_at_all() -> None:
+def test_provisional_entries_stand_behind_confirmed_ones_and_projected_ones_not_at_all() -> None:
     found = tables(
         a=entry(10, "wall meter", "wall"),
         few=entry(15, "wall meter", "wall", Status.PROVISIONAL, 2),
@@ -80,8 +80,8 @@ def test_provisional_entries_stand_by_value_and_projected_ones_not_at_all() -> N
     )
     assert [(row.entry_id, row.rank.words) for row in found[0].rows] == [
         ("a", "1st"),
-        ("few", "too few runs"),
         ("b", "2nd"),
+        ("few", "too few runs"),
     ]
 
 

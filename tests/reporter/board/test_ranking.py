@@ -9,15 +9,15 @@ def ranks(**runs: list[float]) -> dict[str, Rank]:
     return rank_entries({name: measured(values) for name, values in runs.items()}, load_scoring())
 
 
-def test_a_rank_is_an_interval_in_words_and_figures() -> None:
+def test_a_rank_is_a_place_and_says_from_how_many_it_is_not_distinguishable() -> None:
     found = ranks(slow=[100, 101, 102], one=[10, 14, 12], other=[11, 15, 12.5])
     assert (found["one"].text, found["one"].words, found["slow"].words) == (
-        "1–2",
-        "1st to 2nd",
+        "1",
+        "1st, not distinguishable from 1 other",
         "3rd",
     )
     assert [found[name].place for name in ("one", "other", "slow")] == [1, 2, 3]
-    assert [found[name].tier for name in ("one", "other", "slow")] == [1, 1, 2]
+    assert [found[name].alike for name in ("one", "other", "slow")] == [1, 1, 0]
 
 
 def test_without_a_rank_there_is_a_reason() -> None:
@@ -36,7 +36,7 @@ def test_numbers_end_as_they_are_spoken() -> None:
         21: "21st",
         112: "112th",
     }
-    assert {number: Rank(1, number, number, 1, None).words for number in endings} == endings
+    assert {number: Rank(number, 0, None).words for number in endings} == endings
 
 
 def test_equal_entries_share_a_place() -> None:

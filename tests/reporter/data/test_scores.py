@@ -12,6 +12,7 @@ from reporter.data.entry_scores import MEASURED_J, EntryScores, Status
 from reporter.data.frames import Row
 from reporter.data.scores import PARTS, SCORE_J, SCORE_S, score_entry
 from suite.catalog.reference_losses import load_reference_losses
+from suite.catalog.scoring import load_scoring
 
 ENTRY = {
     "workload": "lenet",
@@ -302,3 +303,25 @@ def test_slower_runs_never_have_a_smaller_score(epochs_s: list[float], factor: f
 def test_luck_with_the_seeds_does_not_change_a_score(trained: int) -> None:
     found = scored([10.0] * 3, trained=trained)
     assert found.epochs is not None and found.epochs.epochs == pytest.approx(REFERENCE)
+
+
+@pytest.mark.parametrize(
+    ("boots", "values"), [("aabbcc", 3), ("aaabbb", 6), ("aabbc?", 6)], ids=["3", "2", "unknown"]
+)
+def test_the_unit_is_a_session_where_there_are_enough(boots: str, values: int) -> None:
+    """Six runs in three sessions are three values; in two sessions, or where one is unknown, they
+    are six, and the floor for a session's effects is added."""
+    runs = [
+        {
+            "run_id": f"r{index}",
+            "epochs": 5,
+            "reached": True,
+            "boot": None if boot == "?" else boot,
+        }
+        for index, boot in enumerate(boots)
+    ]
+    figures = {f"r{index}": run_figures(10.0 + 0.1 * index, 20.0) for index in range(6)}
+    found, scoring = score_entry({**ENTRY, "runs": 6, "reached": 6}, runs, figures), load_scoring()
+    floor = scoring.noise_floor if values == 3 else scoring.session_floor
+    assert found.time is not None and found.is_separated == (values == 3)
+    assert (found.time.measured.runs, found.time.measured.fixed_variance) == (values, floor**2)

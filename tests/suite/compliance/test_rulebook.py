@@ -110,11 +110,11 @@ def test_the_worked_epochs_are_right() -> None:
 
 def test_the_worked_scores_and_ratios_are_right() -> None:
     for runs, *stated in worked(SCORE):
-        found = interval(measured(numbers(runs), SCORING.noise_floor**2), SCORING.level)
+        found = interval(measured(numbers(runs), SCORING.session_floor**2), SCORING.level)
         assert [f"{value:.2f}" for value in (found.value, found.low, found.high)] == stated
     for runs, others, *stated, verdict in worked(RATIO):
-        one, other = (measured(numbers(each), SCORING.noise_floor**2) for each in (runs, others))
-        ends = ratio(one, other, SCORING.level, SCORING.epochs_level)
+        one, other = (measured(numbers(each), SCORING.session_floor**2) for each in (runs, others))
+        ends = ratio(one, other, SCORING.pair_level, SCORING.epochs_level)
         assert [f"{value:.2f}" for value in (ends.ratio, ends.low, ends.high)] == stated
         assert ends.is_different == (verdict == "significant")
 

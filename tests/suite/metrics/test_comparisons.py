@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from suite.metrics.comparisons import Measured, interval, measured, ratio
+from suite.metrics.comparisons import Measured, alike, interval, measured, ratio
 
 LEVEL, EPOCHS_LEVEL = 0.05, 0.025
 runs = st.lists(st.floats(0.1, 1000.0), min_size=3, max_size=6)
@@ -87,3 +87,13 @@ def test_own_epochs_widen_the_interval_towards_the_slower_side_only() -> None:
 def test_one_run_and_an_unknown_instrument_have_no_interval() -> None:
     assert interval(measured([3.0]), LEVEL).low is None
     assert interval(measured([3.0, 3.1, 3.2], math.inf), LEVEL).high is None
+
+
+def test_a_further_entry_changes_no_verdict() -> None:
+    """Of four entries each is one step of 4 % from the next; a fifth one is far away. Not to be
+    distinguishable is not transitive: the first and the last differ."""
+    near = [measured([value * step for value in (99.0, 100.0, 101.0)]) for step in (1, 1.04, 1.08)]
+    found = alike(near, LEVEL, EPOCHS_LEVEL)
+    assert alike([*near, measured([500.0, 505.0, 510.0])], LEVEL, EPOCHS_LEVEL) == (*found, 0)
+    assert alike(near, 0.001, EPOCHS_LEVEL) == (1, 2, 1)
+    assert alike([], LEVEL, EPOCHS_LEVEL) == ()

@@ -1,5 +1,5 @@
-"""Pairs differ significantly, and ranks and their intervals are right, as often as they claim,
-where the truth is known: `make prove simulate-ranks`.
+"""Pairs differ, and hold in their intervals, as often as they claim, where the truth is known:
+`make prove simulate-pairs`.
 
 A run's epochs to the target are drawn from LeNet-5's reference point at batch size 128. Its times
 scatter by a factor for the run and by one for each epoch; ``noise`` is the standard deviation of
@@ -28,7 +28,6 @@ from suite.metrics.expected_epochs import (
     expected_epochs,
     scored_epochs,
 )
-from suite.metrics.rank_intervals import rank_intervals
 
 Array = npt.NDArray[np.float64]
 EVALUATION, FIRST = 0.1, 1.15
@@ -116,7 +115,7 @@ def compare_pairs(
         for at, noise, count in zip((true, 0.0), noises, runs, strict=True)
     )
     ones, others = columns(slower), columns(faster)
-    lows, highs = pair_bounds(ones, others, SCORING.level, SCORING.epochs_level)
+    lows, highs = pair_bounds(ones, others, SCORING.pair_level, SCORING.epochs_level)
     own = (ones.epochs_variance > 0) | (others.epochs_variance > 0)
     told = lows > 0 if difference else (lows > 0) | (highs < 0)
     return Pairs(
@@ -127,17 +126,11 @@ def compare_pairs(
 @dataclass(frozen=True)
 class Boards:
     """Repeated boards: the share of entries with the right place, of pairs in the right order and
-    of pairs that differ significantly.
-
-    ``all_hold`` is the share of boards whose rank intervals all hold, ``ranks`` the mean number of
-    ranks in an interval.
-    """
+    of pairs that differ significantly."""
 
     right_places: float
     right_order: float
     told_apart: float
-    all_hold: float
-    ranks: float
 
 
 def draw_boards(
@@ -171,27 +164,16 @@ def _board(rng: np.random.Generator, true: Array, noises: Array, runs: int) -> t
     first, second = np.triu_indices(len(true), k=1)
     right = logs[second] > logs[first]
     bounds = [
-        pair_bounds(each.row(index), each, SCORING.level, SCORING.epochs_level)
+        pair_bounds(each.row(index), each, SCORING.pair_level, SCORING.epochs_level)
         for index in range(len(true))
     ]
     told = sum(int(np.count_nonzero((lows > 0) | (highs < 0))) for lows, highs in bounds)
-    intervals = rank_intervals(drawn, SCORING.level, SCORING.epochs_level)
-    lowest, highest = (
-        np.searchsorted(true, true, side="left") + 1,
-        np.searchsorted(true, true, side="right"),
-    )
-    hold = all(
-        one.best <= low and high <= one.worst
-        for one, low, high in zip(intervals, lowest, highest, strict=True)
-    )
     places = np.argsort(np.argsort(logs, kind="stable"), kind="stable") + 1
-    width = float(np.mean([one.worst - one.best + 1 for one in intervals]))
+    lowest = np.searchsorted(true, true, side="left") + 1
     return (
         float(np.mean(places == lowest)),
         float(right.mean()),
         told / len(true) / (len(true) - 1),
-        float(hold),
-        width,
     )
 
 
@@ -246,8 +228,8 @@ def board_rows(draws: int, seed: int) -> Iterator[str]:
         "pairs in the right order",
         "pairs that differ significantly",
     )
-    yield f"| {' | '.join(headings)} | all rank intervals hold | ranks in an interval |"
-    yield "|---|---|---|---|---|---|---|---|---|"
+    yield f"| {' | '.join(headings)} |"
+    yield "|---|---|---|---|---|---|---|"
     mixed = (0.01, 0.05, 0.15)
     cases = [
         (entries, (noise,), runs, SPREAD)
@@ -267,8 +249,8 @@ def board_rows(draws: int, seed: int) -> Iterator[str]:
             if spread
             else "all entries alike | "
         )
-        rest = f"{found.told_apart:.1%} | {found.all_hold:.1%} | {found.ranks:.1f}"
-        yield f"| {entries:,} | {noise} | {runs} | {boards} | {right} | {rest} |"
+        told = f"{found.told_apart:.1%}"
+        yield f"| {entries:,} | {noise} | {runs} | {boards} | {right} | {told} |"
 
 
 def main() -> None:
@@ -283,7 +265,7 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    pairs, unequal, boards = (
+    pairs, unequal, _ = (
         _printed(rows)
         for rows in (
             pair_rows(options.pairs, options.seed),
@@ -295,9 +277,6 @@ def main() -> None:
         pairs_whose_interval_holds_least_percent=min(_percents(pairs, "its interval holds")),
         equal_pairs_that_differ_most_percent=max(_percents(pairs, EQUAL)),
         equal_pairs_of_unequal_noise_that_differ_most_percent=max(_percents(unequal, EQUAL)),
-        boards_whose_rank_intervals_all_hold_least_percent=min(
-            _percents(boards, "all rank intervals hold")
-        ),
     )
 
 

@@ -1,0 +1,196 @@
+"""A leaderboard as one table that is a chart: a row per device, power mode, framework or submitter,
+each by its best entry, on one axis that they share."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from reporter.board.axis import Axis, Dot, axis_of
+from reporter.board.boards import Board, BoardRow, with_values
+from reporter.board.columns import Cell, Column
+from reporter.board.comparison import Comparable, comparables, compare_pair
+from reporter.board.instruments import Measured, measured_by
+from reporter.data.entry_scores import OF_ENTRIES
+from reporter.data.frames import grouped
+from reporter.data.text import digits
+from reporter.data.values import values_of_runs
+from reporter.data.words import submitter_title
+from suite.catalog.scoring import load_scoring
+from suite.metrics.comparisons import Ratio
+
+MAX_ROWS = 60
+"""Of a chart; the board's table of entries has all."""
+NOT_COMPARED = "no interval is known for this figure"
+Group = Callable[[BoardRow], str]
+GROUPS: Mapping[str, Group] = {
+    "device": lambda row: row.system,
+    "power mode": lambda row: f"{row.system} {row.power_mode}".strip(),
+    "framework": lambda row: row.framework,
+    "submitter": lambda row: submitter_title(str(row.entry["organization"])),
+}
+"""What has a row of its own, as the reader chooses."""
+Candidates = Sequence[tuple[BoardRow, Cell]]
+
+
+@dataclass(frozen=True)
+class DotRow:
+    """A row: its best entry and, as rings, the places of its others, ``of`` entries in all.
+
+    ``times`` is how many times the best value shown it is. ``verdicts`` are those on this row over
+    each other one, by name; a text says why there is none.
+    """
+
+    place: int
+    name: str
+    best: BoardRow
+    cell: Cell
+    dot: Dot | None
+    rings: tuple[str, ...]
+    of: int
+    times: str
+    verdicts: Mapping[str, Ratio | str]
+
+    @cached_property
+    def alike(self) -> tuple[str, ...]:
+        """The rows that it is not distinguishable from; the relation is not transitive."""
+        return tuple(
+            name
+            for name, found in self.verdicts.items()
+            if isinstance(found, Ratio) and not found.is_different
+        )
+
+
+@dataclass(frozen=True)
+class DotChart:
+    """One figure of a board. ``title`` names the quantity, ``note`` its instrument; ``by`` is what
+    has a row, ``entries`` the number of entries in all rows."""
+
+    name: str
+    title: str
+    note: str
+    by: str
+    column: Column
+    axis: Axis
+    rows: tuple[DotRow, ...]
+    left_out: int
+    entries: int
+
+    @property
+    def compared(self) -> int:
+        """The number of rows that are compared with another one."""
+        return sum(
+            any(isinstance(one, Ratio) for one in row.verdicts.values()) for row in self.rows
+        )
+
+    @property
+    def false_verdicts(self) -> float:
+        """How many pairs would be called different among this many rows that do not differ."""
+        return load_scoring().pair_level * self.compared * (self.compared - 1) / 2
+
+
+def time_chart(board: Board, by: str = "device") -> DotChart:
+    """The board's time."""
+    rows = with_values(board.in_order, board.time.figure)
+    return board.frames.cached(
+        f"time by {by}", lambda: dot_chart(board, board.time, rows, GROUPS[by], by)
+    )
+
+
+def energy_charts(board: Board, by: str = "device") -> tuple[DotChart, ...]:
+    """The board's energy, a chart for each kind of instrument."""
+    return board.frames.cached(
+        f"energy by {by}",
+        lambda: tuple(_energy_chart(board, group, by) for group in measured_by(board)),
+    )
+
+
+def _energy_chart(board: Board, group: Measured, by: str) -> DotChart:
+    rows = [(each.row, each.cell) for each in group.rows]
+    return dot_chart(
+        board, group.column, rows, GROUPS[by], by, f"energy-{group.place}", group.short
+    )
+
+
+def memory_chart(board: Board, by: str = "device") -> DotChart | None:
+    """Peak memory; None where no entry has it."""
+    if board.memory is None:
+        return None
+    rows = with_values(board.in_order, board.memory.figure)
+    return dot_chart(board, board.memory, rows, GROUPS[by], by, "memory") if rows else None
+
+
+def dot_chart(
+    board: Board,
+    column: Column,
+    candidates: Candidates,
+    group: Group,
+    by: str,
+    name: str = "time",
+    note: str = "",
+) -> DotChart:
+    """A chart of these entries by ``column``, of which less is better; confirmed ones first."""
+    groups = grouped(candidates, lambda pair: group(pair[0]))
+    best = {each: min(members, key=_order) for each, members in groups.items()}
+    names = sorted(best, key=lambda each: (*_order(best[each]), each))
+    shown, axis = names[:MAX_ROWS], axis_of((cell for _, cell in candidates), column.unit)
+    verdicts = _verdicts(board, column, {each: best[each][0] for each in shown}, groups)
+    least = min((_value(cell) for _, cell in best.values()), default=math.nan)
+    rows = (
+        DotRow(
+            place,
+            each,
+            *best[each],
+            axis.dot(best[each][1]),
+            _rings(axis, groups[each], best[each][1]),
+            len(groups[each]),
+            _times(_value(best[each][1]), least),
+            verdicts[each],
+        )
+        for place, each in enumerate(shown, 1)
+    )
+    left_out, count = len(names) - len(shown), len(candidates)
+    return DotChart(name, column.heading, note, by, column, axis, tuple(rows), left_out, count)
+
+
+def _order(pair: tuple[BoardRow, Cell]) -> tuple[bool, float, str]:
+    """An entry with too few runs stands behind all confirmed ones."""
+    row, cell = pair
+    return not row.is_confirmed, _value(cell), row.entry_id
+
+
+def _value(cell: Cell) -> float:
+    return math.inf if cell.value is None else cell.value
+
+
+def _times(value: float, least: float) -> str:
+    return f"×{digits(value / least, 3 if value / least < 1.1 else 2)}" if value > least > 0 else ""
+
+
+def _rings(axis: Axis, members: Candidates, best: Cell) -> tuple[str, ...]:
+    """The places of the other entries, by halves of a percent; those at one place are one ring."""
+    places = (float(axis.at(_value(cell))) for _, cell in members if cell is not best and cell.raw)
+    return tuple(dict.fromkeys(f"{round(2 * place) / 2:g}" for place in places))
+
+
+def _verdicts(
+    board: Board, column: Column, best: Mapping[str, BoardRow], groups: Mapping[str, Candidates]
+) -> dict[str, dict[str, Ratio | str]]:
+    """On each row over each other one, at the level of the best of several settings."""
+    figure = column.figure
+    if column.is_energy and figure not in OF_ENTRIES:
+        return {each: dict.fromkeys(best, NOT_COMPARED) for each in best}
+    values = {} if figure in OF_ENTRIES else values_of_runs(board.frames, figure)
+    found = comparables(board.frames, [row.entry for row in best.values()], figure, values)
+    of_row = {each: found[row.entry_id] for each, row in best.items()}
+    return {
+        one: dict(_against(one, of_row, {each: len(groups[each]) for each in best})) for one in best
+    }
+
+
+def _against(
+    one: str, found: Mapping[str, Comparable], settings: Mapping[str, int]
+) -> Iterator[tuple[str, Ratio | str]]:
+    for other, value in found.items():
+        if other != one:
+            yield other, compare_pair(found[one], value, (settings[one] + settings[other]) / 2)

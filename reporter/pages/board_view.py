@@ -1,0 +1,121 @@
+"""The component that shows a leaderboard: its sentence, and one table that is its chart, by time,
+energy and memory. The front page, a board's page, a device's and the demonstration's have it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from reporter.board.boards import Board, BoardRow
+from reporter.board.columns import Cell
+from reporter.board.dot_chart import (
+    GROUPS,
+    DotChart,
+    DotRow,
+    energy_charts,
+    memory_chart,
+    time_chart,
+)
+from reporter.data.entry_scores import SCORE_S
+from reporter.data.instrument_names import instrument_words
+from reporter.data.machine_names import profile_of
+from reporter.data.missed import TIME_TO_TARGET
+from reporter.data.words import submitter_title
+from reporter.pages.headlines import Headline, headline, quantity_words
+from suite.catalog.scoring import load_scoring
+
+
+@dataclass(frozen=True)
+class View:
+    """The charts that a reader sees at once: one of times or memory, or one of energies for each
+    instrument. ``measure`` and ``by`` are what the reader chose."""
+
+    measure: str
+    by: str
+    charts: tuple[DotChart, ...]
+
+
+@dataclass(frozen=True)
+class BoardView:
+    """A board with its sentence and its views; ``own`` are the rows that a page is about."""
+
+    board: Board
+    headline: Headline
+    views: tuple[View, ...]
+    own: frozenset[str] = frozenset()
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """What can be chosen: time, energy, memory."""
+        return tuple(dict.fromkeys(view.measure for view in self.views))
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """What can have a row of its own."""
+        return tuple(dict.fromkeys(view.by for view in self.views))
+
+    @property
+    def level(self) -> str:
+        """The confidence of verdicts: "99 %"."""
+        return f"{100 * (1 - load_scoring().pair_level):g} %"
+
+    def quantity(self, chart: DotChart) -> str:
+        """The name of the quantity over its column."""
+        return quantity_words(self.board, None) if chart.column is self.board.time else chart.title
+
+    def beside(self, chart: DotChart, row: DotRow) -> tuple[Cell, str] | None:
+        """What stands at the end of a row: its energy with the instrument, in a table of energies
+        its time."""
+        column = self.board.time if chart.column is self.board.energy else self.board.energy
+        cell = None if column is None else row.best.cell(column.figure)
+        if cell is None or not cell.raw:
+            return None
+        return cell, instrument(row.best) if cell.column.is_energy else ""
+
+    def measured(self, row: DotRow) -> str:
+        """The measured time beside an expected one; empty where that is what the row shows."""
+        cell = row.best.cell(TIME_TO_TARGET) if self.board.time.figure == SCORE_S else None
+        return cell.quantity if cell is not None and cell.raw else ""
+
+    def words(self, row: DotRow) -> str:
+        """What the text filter finds a row by, besides its name."""
+        entry, profile = row.best.entry, profile_of(row.best.entry)
+        gpu = profile.gpu.architecture if profile is not None and profile.gpu else ""
+        cpu = profile.cpu.architecture if profile is not None and profile.cpu else ""
+        sizes = profile.memory.sizes_gb if profile is not None and profile.memory else ()
+        title = profile.title if profile is not None else ""
+        memory = " ".join(f"{size:g} GB" for size in sizes)
+        submitter = submitter_title(str(entry["organization"]))
+        setting = f"{row.best.framework} {row.best.setting}"
+        return " ".join(" ".join((title, setting, cpu, gpu, memory, submitter)).split())
+
+
+def board_view(
+    board: Board, groups: Sequence[str] = tuple(GROUPS), own: frozenset[str] = frozenset()
+) -> BoardView:
+    """The view of a board, with a row per each of these groups."""
+    views = tuple(_views(board, groups))
+    return BoardView(board, headline(board), views, own)
+
+
+def _views(board: Board, groups: Sequence[str]) -> Iterator[View]:
+    told = {by: time_chart(board, by) for by in groups}
+    several = [by for by in groups if len(told[by].rows) > 1] or list(groups[:1])
+    names: list[set[str]] = []
+    kept = []
+    for by in several:
+        if (shown := {row.name for row in told[by].rows}) not in names or len(told[by].rows) == 1:
+            names.append(shown)
+            kept.append(by)
+    for by in kept:
+        yield View("time", by, (told[by],))
+        if energies := energy_charts(board, by):
+            yield View("energy", by, energies)
+        if memory := memory_chart(board, by):
+            yield View("memory", by, (memory,))
+
+
+def instrument(row: BoardRow) -> str:
+    """What measured the row's energy, in words."""
+    kinds = load_scoring().instruments()
+    return (
+        instrument_words(kinds[row.instrument]) if row.instrument < len(kinds) else "unknown sensor"
+    )

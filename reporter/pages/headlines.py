@@ -1,0 +1,226 @@
+"""What a leaderboard says in one sentence: which device is the fastest, by how much, and how sure
+that is. Only confirmed entries are in it, of these the ones that somebody else than the submitter
+stands behind, where there are any; each number carries the name of its quantity."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from reporter.board.boards import Board
+from reporter.board.dot_chart import DotChart, DotRow, energy_charts, time_chart
+from reporter.data.entry_scores import SCORE_S
+from reporter.data.frames import Frames, known
+from reporter.data.missed import TIME_TO_TARGET
+from reporter.data.shown_replications import SELF_REPORTED
+from reporter.data.text import digits
+from reporter.data.words import day_of
+from reporter.pages.shared import trained_title
+from suite.catalog.rounds import judging_round
+from suite.catalog.scoring import Standing, load_scoring
+from suite.errors import SuiteError
+from suite.metrics.comparisons import Ratio
+
+KIND = {SCORE_S: " expected", TIME_TO_TARGET: " measured"}
+"""What the number of a sentence is, where it is not said that it is an epoch's."""
+MAX_NAMED = 2
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The sentence, ``who`` and what is said of it; ``lines`` below it say what the number is, how
+    sure the order is, who needs the least energy, and where the entries are from."""
+
+    who: str
+    said: str
+    lines: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The whole sentence."""
+        return f"{self.who}{self.said}"
+
+
+def headline(board: Board) -> Headline:
+    """The sentence of a board: of its devices, or where a single one has confirmed entries, of that
+    device's frameworks."""
+    return board.frames.cached("headline", lambda: _headline(board))
+
+
+def _headline(board: Board) -> Headline:
+    chart = time_chart(board)
+    rows, where = _named(chart), ""
+    if len(rows) == 1:
+        by_framework = _named(time_chart(board, "framework"))
+        if len(by_framework) > 1:
+            where, rows = f" on {rows[0].name}", by_framework
+    who, said, sure = _sentence(board, rows, where)
+    lines = (
+        _quantity(board, rows, sure),
+        *_whose_word(rows),
+        *_least_energy(board),
+        _sessions(rows),
+        _origin(board),
+    )
+    return Headline(who, said, tuple(line for line in lines if line))
+
+
+def _named(chart: DotChart) -> list[DotRow]:
+    """The rows that may stand in a sentence."""
+    confirmed = [row for row in chart.rows if row.best.is_confirmed]
+    return [row for row in confirmed if row.best.is_vouched] or confirmed
+
+
+def _whose_word(rows: list[DotRow]) -> Iterator[str]:
+    """That nobody but the submitters stands behind the rows."""
+    if rows and not rows[0].best.is_vouched:
+        yield f"{SELF_REPORTED.capitalize()}: nobody else has audited or reproduced these entries."
+
+
+def _sentence(board: Board, rows: list[DotRow], where: str) -> tuple[str, str, str]:
+    """Who, what is said, and how sure it is."""
+    if not rows:
+        return "", f"{trained_title(board)}: no confirmed result yet.", _why_none(board)
+    first, does = rows[0], task(board)
+    value = f"{first.cell.quantity}{KIND.get(board.time.figure, '')}"
+    alike = [row for row in rows[1:] if row.name in first.alike]
+    if alike:
+        names = _listed([first.name, *(row.name for row in alike)])
+        least = [row.cell.quantity for row in (first, *alike)]
+        values = " to ".join(dict.fromkeys((least[0], least[-1])))
+        kind = KIND.get(board.time.figure, "")
+        said = f" are not distinguishable{where}: each {does} in {values}{kind}."
+        return names, said, _sure(first, alike[0])
+    if len(rows) == 1:
+        return first.name, f" {does} in {value}.", "A single confirmed result: nothing to compare."
+    second = rows[1]
+    said = f" {does} fastest{where}: {value}, {_ahead(first, second)} times ahead of {second.name}."
+    return first.name, said, _sure(first, second)
+
+
+def device_headline(board: Board, names: frozenset[str]) -> Headline:
+    """The sentence of one device, against the others of a board."""
+    rows = time_chart(board).rows
+    row = next((row for row in rows if row.name in names), None)
+    if row is None:
+        return Headline("", f"No accepted result of {trained_title(board)}.", (_origin(board),))
+    value = f"{row.cell.quantity}{KIND.get(board.time.figure, '')}"
+    place = f"no. {row.place} of {len(rows)} devices"
+    times = f", {row.times.removeprefix('×')} times the time of {rows[0].name}"
+    beside = times if row.place > 1 and row.times else ""
+    alike = f" Not distinguishable from {_listed(list(row.alike))}." if row.alike else ""
+    status = "" if row.best.is_confirmed else f" Not confirmed: {row.best.rank.reason}."
+    words = quantity_words(board, row)
+    said = f" {task(board)} in {value}: {place}{beside}."
+    return Headline(
+        row.name, said, (f"{words[0].upper()}{words[1:]}.{alike}{status}", _origin(board))
+    )
+
+
+def task(board: Board) -> str:
+    """ "trains LeNet-5 on MNIST to 99 %"; of a time per epoch "trains an epoch of"."""
+    title, target = trained_title(board), target_of(board)
+    if board.time.figure not in KIND:
+        return f"trains an epoch of {title}"
+    return f"trains {title} to {target}" if target else f"trains {title}"
+
+
+def _ahead(first: DotRow, second: DotRow) -> str:
+    ratio = (second.cell.value or 0.0) / (first.cell.value or 1.0)
+    return digits(ratio, 3 if ratio < 1.1 else 2)
+
+
+def _sure(first: DotRow, second: DotRow) -> str:
+    found = second.verdicts.get(first.name, "")
+    if not isinstance(found, Ratio):
+        return f"How sure the order is cannot be said: {found}."
+    ends = f"{digits(found.low)} to {digits(found.high)}"
+    confidence = f"{100 * (1 - load_scoring().pair_level):g} %"
+    best = f", best of {first.of} and of {second.of} settings" if first.of + second.of > 2 else ""
+    return (
+        f"The first two differ, at {confidence}{best}: ratio {ends}."
+        if found.is_different
+        else f"The ratio's {confidence} interval{best}, {ends}, holds 1."
+    )
+
+
+def _why_none(board: Board) -> str:
+    row = next(iter(board.accepted), None)
+    return "No accepted entry." if row is None else f"{row.label}: {row.rank.reason}."
+
+
+def _listed(names: list[str]) -> str:
+    left = len(names) - MAX_NAMED
+    *others, last = [*names[:MAX_NAMED], f"{left} more"] if left > 0 else names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def quantity_words(board: Board, row: DotRow | None) -> str:
+    """What the board's time is: "expected time to 99 % at 6.46 epochs"."""
+    target = target_of(board) or "the target"
+    if board.time.figure == TIME_TO_TARGET:
+        return f"measured time to {target}"
+    if board.time.figure != SCORE_S:
+        return board.time.heading
+    epochs = row.best.scores.epochs if row is not None else None
+    return f"expected time to {target}" + (f" at {epochs.epochs:.3g} epochs" if epochs else "")
+
+
+def _quantity(board: Board, rows: list[DotRow], sure: str) -> str:
+    words = quantity_words(board, rows[0] if rows else None)
+    measured = rows[0].best.cell(TIME_TO_TARGET) if rows and board.time.figure == SCORE_S else None
+    beside = f" (measured {measured.quantity})" if measured and measured.raw else ""
+    return f"{words[0].upper()}{words[1:]}{beside}. {sure}"
+
+
+def _least_energy(board: Board) -> Iterator[str]:
+    """By the best instrument, by a confirmed entry."""
+    charts = [(chart, row) for chart in energy_charts(board) if (row := _confirmed(chart))]
+    ranked = [pair for pair in charts if Standing.INDICATIVE.value not in pair[0].note]
+    for chart, row in (ranked or charts)[:1]:
+        around = f" ({row.cell.around})" if row.cell.interval else ""
+        mode = f", {row.best.power_mode}" if row.best.power_mode else ""
+        alike = f", not distinguishable from {_listed(list(row.alike))}" if row.alike else ""
+        yield (
+            f"Least {chart.column.heading}, {chart.note}: {row.name}{mode},"
+            f" {row.cell.quantity}{around}{alike}."
+        )
+
+
+def _sessions(rows: list[DotRow]) -> str:
+    """That runs of one session stand for all, where any row's do."""
+    if all(row.best.scores.is_separated for row in rows):
+        return ""
+    floor = f"{100 * load_scoring().session_floor:g} %"
+    return f"Not separated from effects of the session, for which {floor} are added."
+
+
+def _confirmed(chart: DotChart) -> DotRow | None:
+    return next(iter(_named(chart)), None)
+
+
+def _origin(board: Board) -> str:
+    day, count = newest_day(board.frames), len(board.accepted)
+    runs = f"{board.runs} {'run' if board.runs == 1 else 'runs'}"
+    entries = f"{count} {'entry' if count == 1 else 'entries'}, {runs}"
+    data = f", data of {day}" if day else ""
+    own = "" if board.own_data else f", on {board.data}, not the workload's own data"
+    return f"{board.division.capitalize()} division, round {board.round}{own}: {entries}{data}."
+
+
+def newest_day(frames: Frames) -> str:
+    """The day of the newest run, UTC; empty where no run says when it began."""
+    times = [time for time in frames.runs["started_time_ms"] if known(time)]
+    return day_of(max(times)) if times else ""
+
+
+def target_of(board: Board) -> str | None:
+    """The target accuracy of the board's runs, in percent; None if there is none."""
+    try:
+        workload = judging_round(board.round).workload(board.workload)
+    except SuiteError:
+        return None
+    targets = {
+        workload.data: workload.target_accuracy,
+        **{other.data: other.target_accuracy for other in workload.other_data},
+    }
+    target = targets.get(board.data)
+    return None if target is None else f"{100 * target:g} %"

@@ -1,0 +1,128 @@
+"""A leaderboard as one table that is a chart, and what it says in a sentence."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from reporter.board.axis import axis_of
+from reporter.board.boards import Board
+from reporter.board.dot_chart import GROUPS, energy_charts, time_chart
+from reporter.board.making import make_boards
+from reporter.data.frames import Frames
+from reporter.pages.headlines import headline
+from suite.metrics.comparisons import Ratio
+from tests.reporter.gallery import MACHINES, Template, make_template, many_entries
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Template:
+    return make_template(tmp_path_factory.mktemp("bundle") / "run")
+
+
+@pytest.fixture(scope="module")
+def frames(template: Template) -> Frames:
+    return many_entries(template, 34, ("lenet", "resnet18"))
+
+
+@pytest.fixture(scope="module")
+def boards(frames: Frames) -> dict[str, Board]:
+    return {board.workload: board for board in make_boards(frames)}
+
+
+def test_a_device_has_one_row_by_its_best_entry(boards: dict[str, Board]) -> None:
+    chart = time_chart(boards["lenet"])
+    assert [row.name for row in chart.rows][:2] == ["Jetson AGX Thor", "Jetson AGX Orin"]
+    assert (len(chart.rows), chart.entries, sum(row.of for row in chart.rows)) == (11, 34, 34)
+    for row in chart.rows:
+        same = [other for other in boards["lenet"].in_order if other.system == row.name]
+        values = [other.value("score_s") for other in same if other.is_confirmed]
+        assert row.cell.value == min(values) and row.times in ("", f"×{_times(row.cell.value)}")
+
+
+def _times(value: float | None) -> str:
+    """Against the fastest, 24.7 min."""
+    ratio = (value or 0.0) / 1479.9
+    return f"{ratio:.0f}" if ratio >= 9.95 else f"{ratio:.1f}"
+
+
+def test_the_reader_groups_by_what_rows_have(boards: dict[str, Board]) -> None:
+    found = {by: [row.name for row in time_chart(boards["lenet"], by).rows] for by in GROUPS}
+    assert found["framework"] == ["PyTorch", "TensorFlow", "Chainer"]
+    assert len(found["power mode"]) == len(MACHINES) and found["submitter"] == ["no submission"]
+
+
+def test_an_energy_is_among_those_of_its_instrument(boards: dict[str, Board]) -> None:
+    notes = ["meter at the wall", "meter at the board's input"]
+    for board in boards.values():
+        charts = energy_charts(board)
+        assert [chart.note for chart in charts][:2] == notes and len(charts) == 4
+        for chart in charts:
+            assert len({row.best.instrument for row in chart.rows}) == 1
+            assert chart.rows[0].times == ""
+
+
+def test_a_provisional_entry_is_in_no_headline_and_behind_all_confirmed_ones(
+    template: Template,
+) -> None:
+    """The gallery's entry 5 has two runs; alone with the slower ones it would be the fastest."""
+    frames = many_entries(template, 34)
+    kept = frames.entries["device"].isin(["orin", "n100"])
+    (board,) = make_boards(frames.of_entries(frames.entries[kept]))
+    slow = next(row for row in board.accepted if row.scores.status.value == "provisional")
+    assert board.accepted[-1] is slow and not slow.is_confirmed
+    alone = frames.entries["entry_id"].isin([slow.entry_id, board.accepted[-2].entry_id])
+    (board,) = make_boards(frames.of_entries(frames.entries[alone]))
+    assert slow.value("score_s") < board.accepted[0].value("score_s")  # type: ignore[operator]
+    said = headline(board).text
+    assert board.accepted[0].system in said and "fastest" not in said
+
+
+def test_the_sentence_is_made_from_the_pairs_verdict(boards: dict[str, Board]) -> None:
+    found = headline(boards["lenet"])
+    assert found.text == (
+        "Jetson AGX Thor trains LeNet-5 on MNIST to 99 % fastest: 24.7 min expected, 1.6 times"
+        " ahead of Jetson AGX Orin."
+    )
+    assert found.lines[0].startswith("Expected time to 99 % at 8.53 epochs (measured 8.7 min).")
+    assert "best of 2 and of 8 settings" in found.lines[0]
+    assert "Least expected energy, meter at the wall: Jetson AGX Orin" in " ".join(found.lines)
+    assert "2.33 h measured" in headline(boards["resnet18"]).text, "no round has its epochs"
+
+
+def test_the_best_of_several_settings_is_judged_at_an_adjusted_level(
+    boards: dict[str, Board],
+) -> None:
+    """Thor has 2 settings and Orin 8: the interval is wider than that of two nominated ones."""
+    board = boards["lenet"]
+    best = time_chart(board).rows[1].verdicts["Jetson AGX Thor"]
+    single = time_chart(board, "power mode").rows[1].verdicts["Jetson AGX Thor MAXN"]
+    assert isinstance(best, Ratio) and isinstance(single, Ratio)
+    assert best.low < single.low < single.ratio == best.ratio
+
+
+def test_columns_that_are_empty_in_every_row_are_named_with_the_reason(
+    boards: dict[str, Board],
+) -> None:
+    board = boards["lenet"]
+    assert all(board.is_known(column.figure) for column in board.others)
+    assert ("foreign_cpu_share", "3 of 3 runs: the meter load did not read busy") in [
+        (column.figure, why) for column, why in board.unknown
+    ]
+
+
+def test_dots_are_on_one_logarithmic_axis_and_hollow_without_an_interval(
+    boards: dict[str, Board],
+) -> None:
+    cells = [row.cell("score_s") for row in boards["lenet"].accepted]
+    axis = axis_of(cells, "s")
+    dots = [dot for cell in cells if cell and (dot := axis.dot(cell))]
+    places = [float(dot.at) for dot in dots]
+    assert 0 < min(places) < 5 and 95 < max(places) < 100
+    with_ends = [dot for dot in dots if dot.low]
+    assert all(float(dot.low or 0) < float(dot.at) < float(dot.high or 0) for dot in with_ends)
+    ticks = [float(place) for place, _ in axis.ticks]
+    assert len(ticks) > 3 and min(b - a for a, b in pairwise(ticks)) >= 16
+    bare = axis.dot(replace(cells[0], raw_interval=("", "")))  # type: ignore[type-var]
+    assert bare is not None and bare.low is None and bare.high is None
+    assert axis_of([], "s").dot(replace(cells[0], raw="")) is None  # type: ignore[type-var]
