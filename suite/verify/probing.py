@@ -31,7 +31,7 @@ from suite.launch.command import run_to_end
 from suite.launch.environments import Environment
 from suite.launch.mpirun import allow_root, find_mpirun, mpirun_command
 from suite.launch.placement import Placement
-from suite.verify.compare import Arrays
+from suite.verify.array_differences import Arrays
 
 TIMEOUT_S = 1800
 ALONE = Parallel(1, 1, "none", 0, False)

@@ -8,7 +8,7 @@ from reference_impls.contract import LOCAL, Parallel
 from reference_impls.probe import ProbeRequest
 from suite import __version__
 from suite.catalog.workloads import Workload
-from suite.verify.compare import Difference, compare
+from suite.verify.array_differences import Difference, compare
 from suite.verify.probing import ALONE, ProbedImplementation, probe_as, probe_request
 
 SCHEMA = 1

@@ -13,7 +13,7 @@ import numpy as np
 
 from reference_impls.state_file import StateFile
 from suite.catalog.workloads import OF_STATES
-from suite.verify.compare import Arrays
+from suite.verify.array_differences import Arrays
 
 UPDATE, STATISTIC, RATE, DECAY, PATH, BIAS_PATH, STATISTIC_PATH = OF_STATES
 INITIAL, WAY, STATISTIC_WAY = "initial", "path", "statistic path"

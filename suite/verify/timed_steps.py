@@ -33,7 +33,7 @@ from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.launch.child_environment import usable_cores
 from suite.launch.environments import find
-from suite.verify.compare import Arrays, Difference, compare
+from suite.verify.array_differences import Arrays, Difference, compare
 from suite.verify.probing import ALONE, ProbedImplementation, read_archive
 from suite.verify.replaying import recorded_losses, train
 from suite.verify.state_changes import (

@@ -12,7 +12,7 @@ from reference_impls.contract import FLOAT32
 from suite import __version__
 from suite.catalog.workloads import GOLDEN, NARROW, PARAMETER_COUNT, WIDE, Workload, golden_name
 from suite.errors import SuiteError
-from suite.verify.compare import Arrays, Difference, compare
+from suite.verify.array_differences import Arrays, Difference, compare
 from suite.verify.probing import NO_SHAPES, ProbedImplementation, Shape, probe
 from suite.verify.timed_steps import Processor, timed_differences, timed_reference
 

@@ -14,7 +14,7 @@ from suite.catalog.workloads import OF_STATES, Workload, load_workload, load_wor
 from suite.errors import SuiteError
 from suite.launch.environments import find
 from suite.verify import timed_steps
-from suite.verify.compare import Arrays
+from suite.verify.array_differences import Arrays
 from suite.verify.probing import ProbedImplementation, probed
 from suite.verify.timed_steps import (
     CORRECT,

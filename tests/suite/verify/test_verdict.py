@@ -16,7 +16,7 @@ from suite.catalog.workloads import (
 )
 from suite.errors import SuiteError
 from suite.verify import verdict
-from suite.verify.compare import Arrays
+from suite.verify.array_differences import Arrays
 from suite.verify.probing import ProbedImplementation
 
 REFERENCE, OTHER = (

@@ -14,7 +14,7 @@ from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import GoldenValues, Workload, load_workload, load_workloads
 from suite.experiments.conformance.examples import Language, example
 from suite.files.paths import home, repository_root
-from suite.verify.compare import Arrays
+from suite.verify.array_differences import Arrays
 from suite.verify.probing import ProbedImplementation
 from suite.verify.verdict import EquivalenceVerdict, judge, probe_both, verify
 from tests.conftest import FRAMEWORKS, Run, environment_of

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from suite.verify.compare import Arrays, Difference, compare
+from suite.verify.array_differences import Arrays, Difference, compare
 
 REFERENCE = {
     "logits": np.array([1.0, -4.0]),
