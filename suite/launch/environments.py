@@ -21,6 +21,7 @@ from suite.errors import SuiteError
 from suite.files import paths
 from suite.files.canonical import sha256_of_text
 from suite.launch.command import last_line
+from suite.launch.obstacles import refuse_obstacles
 from suite.launch.recipe import Recipe, here, name_of, recipe
 
 RECORD = "environment.json"
@@ -176,7 +177,10 @@ def other_versions(framework: Framework, environment: Environment) -> list[Other
 def plan(framework: Framework, python: Path | None = None) -> Recipe:
     """What :func:`create` installs; raises SuiteError for an interpreter that the framework has no
     packages for."""
-    return recipe(framework, here(_version(framework, python or Path(sys.executable))))
+    base = python or Path(sys.executable)
+    found = recipe(framework, here(_version(framework, base)))
+    refuse_obstacles(framework, base, found.lock.download_bytes if found.lock else None)
+    return found
 
 
 def _version(framework: Framework, python: Path) -> tuple[int, int]:
