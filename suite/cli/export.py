@@ -11,6 +11,7 @@ from suite.bundle.manifest import refuse_inside_run
 from suite.cli.json_output import print_json
 from suite.cli.options import Json, Runs
 from suite.errors import SuiteError
+from suite.files.durable import output_errors
 
 if TYPE_CHECKING:
     import pandas
@@ -49,16 +50,12 @@ def export(
     refuse_inside_run(output)
     frames = api.load(paths)
     frame = _wide(frames) if table == "runs" else getattr(frames, table)
-    try:
+    with output_errors(output):
         output.parent.mkdir(parents=True, exist_ok=True)
         if output.suffix:
             _write(frame, output)
         else:
             _write_events(frames, output)
-    except OSError as error:
-        raise SuiteError(
-            f"{output} cannot be written: {error.strerror or error}; choose another --output."
-        ) from error
     if json:
         print_json("export", {"path": output, "table": table, "rows": len(frame)})
     else:

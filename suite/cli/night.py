@@ -70,6 +70,13 @@ def night(
     planned = _planned(settings, options, limit_s, output) if begun is None else begun[1]
     problems = _make_runs(settings, planned, output)
     made = [run for *_, run in nights.runs_of(output, planned) if Bundle(run).is_sealed]
+    _show(made, planned, output, json)
+    if problems or not made:
+        raise Reported("\n".join(problems or ["Nothing fits; give more time with --within."]))
+
+
+def _show(made: list[Path], planned: tuple[nights.Planned, ...], output: Path, json: bool) -> None:
+    """Draw the page, and print it with the sentence of every run."""
     index = api.report(made, output / nights.SITE, force=True) if made else None
     if json:
         sentences = {str(run): ending_of(Bundle(run)) for run in made}
@@ -78,8 +85,6 @@ def night(
         for run in made:
             print(f"{run}: {ending_of(Bundle(run))}")
         print(f"The page of the night is {index}" if index else "No run was made.")
-    if problems or not made:
-        raise Reported("\n".join(problems or ["Nothing fits; give more time with --within."]))
 
 
 def _say_what_keeps_it() -> None:
