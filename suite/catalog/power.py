@@ -61,7 +61,8 @@ class PowerRule:
     ``min_coverage`` is the share of a window that readings must cover for an energy. ``contains``
     are patterns of the same source's channels behind the total: it cannot read less than they.
     ``still_factor``: how much longer than expected a value may repeat
-    (:func:`suite.metrics.liveness.alive`); 0 in bundles from before round v0.3.
+    (:func:`suite.metrics.liveness.alive`). ``must_agree``: no energy where another instrument of
+    the same coverage differs by more than both state. Neither is in bundles from before round v0.3.
     """
 
     name: str
@@ -81,6 +82,7 @@ class PowerRule:
     min_coverage: float = 0.0
     contains: tuple[str, ...] = ()
     still_factor: float = 0.0
+    must_agree: bool = False
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,7 @@ class PowerTotal:
 class _PowerFile:
     min_coverage: float
     still_factor: Mapping[str, float]
+    must_agree: bool
     total: tuple[PowerRule, ...]
 
 
@@ -119,11 +122,16 @@ def path(root: Path | None = None) -> Path:
 
 @functools.cache  # a checker of many bundles reads the file once
 def load_power_rules(root: Path | None = None) -> tuple[PowerRule, ...]:
-    """All rules, in order of preference, each with the file's ``min_coverage`` and the
-    ``still_factor`` of its unit."""
+    """All rules, in order of preference, each with what the file says of all of
+    them."""
     file = read_toml(path(root), _PowerFile)
     return tuple(
-        replace(rule, min_coverage=file.min_coverage, still_factor=file.still_factor[rule.unit])
+        replace(
+            rule,
+            min_coverage=file.min_coverage,
+            still_factor=file.still_factor[rule.unit],
+            must_agree=file.must_agree,
+        )
         for rule in file.total
     )
 

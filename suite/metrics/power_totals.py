@@ -73,7 +73,8 @@ def measure_totals(
     preference.
 
     A total that reads less than the rails behind it, or one of the machine that reads less than its
-    CPU and GPU together, does not contain them: it has no energy, with the reason.
+    CPU and GPU together, does not contain them: it has no energy, with the reason. Nor has one that
+    another instrument contradicts.
     """
     found = totals(rules, ((channel.source, channel.name) for channel in channels))
     measured = [
@@ -84,7 +85,8 @@ def measure_totals(
     ]
     chips = _best_of_parts(measured)
     least_j = sum(_bounds(one)[0] for one in chips)
-    return tuple(_without_contradiction(one, least_j, chips) for one in measured)
+    measured = [_without_contradiction(one, least_j, chips) for one in measured]
+    return tuple(_without_disagreement(one, measured) for one in measured)
 
 
 def counting(measured: Sequence[MeasuredTotal]) -> tuple[PowerTotal, ...]:
@@ -139,6 +141,32 @@ def _without_contradiction(
         " and ".join(chip.total.rule.name for chip in chips),
         sum(chip.energy.energy_j or 0.0 for chip in chips),
     )
+
+
+def _without_disagreement(one: MeasuredTotal, measured: Sequence[MeasuredTotal]) -> MeasuredTotal:
+    """The total, without its energy where another instrument of the same differs from it by more
+    than both state: nobody knows which is right."""
+    rule, (low_j, high_j) = one.total.rule, _bounds(one)
+    for other in measured if rule.must_agree and one.energy.energy_j is not None else ():
+        other_low_j, other_high_j = _bounds(other)
+        is_of_the_same = (other.total.rule.coverage, other.total.rule.part) == (
+            rule.coverage,
+            rule.part,
+        )
+        if (
+            is_of_the_same
+            and other.energy.energy_j is not None
+            and other.total.source != one.total.source
+            and (low_j > other_high_j or high_j < other_low_j)
+        ):
+            reason = (
+                f"it read {one.energy.energy_j:.4g} J, and {other.total.source}"
+                f" {other.energy.energy_j:.4g} J of the same {rule.coverage.value}: they differ by"
+                " more than both state. Find the wrong one and run again without it"
+            )
+            energy = replace(one.energy, energy_j=None, reason=reason, uncertainty=None)
+            return replace(one, energy=energy)
+    return one
 
 
 def _without_contained(one: MeasuredTotal, channels: Channels, window: Window) -> MeasuredTotal:

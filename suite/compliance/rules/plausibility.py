@@ -32,7 +32,8 @@ TRAINING_PER_FORWARD = 3  # backward costs twice the forward pass
 FAST_CONVOLUTION = 4
 MAX_IMPLAUSIBLE_SHARE, MIN_IMPLAUSIBLE = 0.05, 3
 COVERED = (Coverage.CHIP, Coverage.MODULE, Coverage.BOARD, Coverage.WALL)
-MIN_WHOLE_SHARE = 0.8  # sensors differ
+MIN_WHOLE_SHARE = 0.8  # in rounds before v0.3
+WORST_ADAPTER, IDLE_ADAPTER_W = 0.5, 5.0  # an adapter's efficiency, and what it takes by itself
 MIN_AROUND, MIN_SHARE_AROUND = 4, 0.5
 
 
@@ -115,33 +116,49 @@ def _plausible(context: BundleContext) -> Violations:
 
 
 def _nested(context: BundleContext) -> Violations:
-    """Check that a sensor of the whole reads no less than a sensor of a part of it, on every
-    node."""
+    """Check that a sensor of the whole reads no less than a sensor of a part of it, and at the wall
+    not many times what the board takes, on every node."""
     for node in context.nodes:
-        powers = [
-            (COVERED.index(total.rule.coverage), total, mean_w)
-            for total, mean_w in _means_w(context, node)
-        ]
-        for coverage, part, part_w in powers:
-            for wider, whole, whole_w in powers:
-                if wider > coverage and whole_w < MIN_WHOLE_SHARE * part_w:
+        means = list(_means_w(context, node))
+        for part, part_w in means:
+            for whole, whole_w in means:
+                if COVERED.index(whole.rule.coverage) <= COVERED.index(part.rule.coverage):
+                    continue
+                least_w, most_w = _whole_w(context, part, part_w, whole)
+                if not least_w <= whole_w <= most_w:
                     yield Violation(
                         node.file,
-                        f"{whole.source} ({whole.rule.coverage.value}) to read no less than"
-                        f" {part.source} ({part.rule.coverage.value}), a part of it",
+                        f"{whole.source} ({whole.rule.coverage.value}) to read {least_w:.3g} W"
+                        + (f" to {most_w:.3g} W" if most_w < math.inf else " or more")
+                        + f", as {part.source} ({part.rule.coverage.value}) is a part of it",
                         f"{whole_w:.3g} W of {whole.source}, {part_w:.3g} W of {part.source}, on"
                         " average",
                     )
 
 
+def _whole_w(
+    context: BundleContext, part: PowerTotal, part_w: float, whole: PowerTotal
+) -> tuple[float, float]:
+    """The least and the most that the whole may read."""
+    if context.round.closed:
+        return MIN_WHOLE_SHARE * part_w, math.inf
+    slack = (1 + part.rule.gain_error) * (1 + whole.rule.gain_error)
+    through_adapter = (whole.rule.coverage, part.rule.coverage) == (Coverage.WALL, Coverage.BOARD)
+    most_w = (part_w / WORST_ADAPTER + IDLE_ADAPTER_W) * slack if through_adapter else math.inf
+    return part_w / slack, most_w
+
+
 def _means_w(context: BundleContext, node: NodeContext) -> Iterator[tuple[PowerTotal, float]]:
-    """The mean of every power total of measured watts that was read on a node; not of energy
-    counters, and not of estimates."""
+    """The mean in the run of every power total of measured watts that was read on a node; not of
+    energy counters, and not of estimates."""
     rules = [
         rule for rule in context.power_rules if rule.unit == "W" and rule.tier is not Tier.ESTIMATE
     ]
     for total in totals(rules, [(channel.source, channel.name) for channel in node.channels]):
-        means_w = [node.channels.get(total.source, name).mean for name in total.channels]
+        channels = [node.channels.get(total.source, name) for name in total.channels]
+        if context.window and node.is_on_clock and not context.round.closed:
+            channels = [channel.during(context.window) for channel in channels]
+        means_w = [channel.mean for channel in channels]
         if all(math.isfinite(mean_w) for mean_w in means_w):
             yield total, sum(means_w)
 
@@ -296,8 +313,8 @@ RULES = (
         "power-possible",
         "The mean power of a run is at least 0.1 W and at most what the board's supply can"
         " give; at most a twentieth of a power meter's readings are outside of the range that its"
-        " rule calls plausible. A meter of the whole reads at least four fifths of what a meter of"
-        " a part of it reads.",
+        " rule calls plausible. A meter of the whole reads no less than a meter of a part of it,"
+        " within what both state, and one at the wall at most twice what the board takes, and 5 W.",
         "Wrong units, missing rails and made-up readings give an impossible power. Glitches are"
         " rare, and are left out of the energy; a meter that is often wrong, or that was edited,"
         " measures nothing. A board draws at least what its chips draw.",

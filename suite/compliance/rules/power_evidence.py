@@ -62,8 +62,8 @@ def _known(context: BundleContext) -> Violations:
         yield Violation(POWER, "the power rules of the meters that were read", "no such file")
         return
     rulebook, carried = load_power_rules(), context.power_rules
-    if all(rule.still_factor == 0 for rule in carried) and context.round.closed:
-        rulebook = tuple(replace(rule, still_factor=0.0) for rule in rulebook)
+    if context.round.closed and not any(rule.must_agree for rule in carried):
+        rulebook = tuple(replace(rule, still_factor=0.0, must_agree=False) for rule in rulebook)
     for rule in carried:
         if rule not in rulebook:
             yield Violation(

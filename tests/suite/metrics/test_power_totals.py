@@ -206,3 +206,18 @@ def test_every_rule_of_the_rulebook_states_its_accuracy_its_age_and_the_coverage
         <= max(accuracy[Tier.ON_BOARD])
         < max(accuracy[Tier.ESTIMATE])
     )
+
+
+def test_instruments_of_the_same_that_contradict_each_other_give_no_energy() -> None:
+    """720 J and 509 J, both of the board."""
+
+    def board(input_w: float) -> list[tuple[str, float | None, str | None]]:
+        channels = machine(power("um25c", "power", 7.2), power("tegrastats", "VIN", input_w))
+        rows = energy_rows(channels, RULES, RUN)
+        return [(row["source"], row["energy_j"], row["reason"]) for row in rows]
+
+    for _, energy_j, reason in board(5.09):
+        assert energy_j is None and "differ by more than both state" in str(reason)
+    assert all(energy_j is not None for _, energy_j, _ in board(6.9))
+    channels = machine(power("shelly", "power", 5.0), power("um25c", "power", 7.2))
+    assert all(one.energy.energy_j for one in measure_totals(channels, RULES, RUN))
