@@ -19,7 +19,7 @@ from suite.errors import SuiteError
 from suite.metrics.liveness import spikes
 from suite.metrics.traces.logs import table
 from suite.metrics.traces.moments import DAY_S, FORMS, TIME_OF_DAY, form_of, seconds_of
-from suite.metrics.traces.series import added, chosen_series
+from suite.metrics.traces.series import added, as_steps, chosen_series
 from suite.metrics.traces.trace_format import (
     MAX_COLUMNS,
     MICRO,
@@ -99,17 +99,21 @@ def _trace(rows: "_Rows", points: "dict[str, _Points]") -> tuple[Trace, int]:
         {name: one.rows for name, one in points.items()}, rows.how.series, adds=rows.how.adds
     )
     parts = [points[name] for name in chosen] or [_Points()]
-    series = [part.readings(is_energy=rows.how.is_energy) for part in parts]
+    series, absurd = [], 0
+    for part in parts:
+        t_s, values = part.readings(is_energy=rows.how.is_energy)
+        if rows.how.leaves_out_spikes:
+            kept = ~spikes(values)
+            t_s, values, absurd = t_s[kept], values[kept], absurd + int(np.sum(~kept))
+        series.append(as_steps(t_s, values) if rows.how.is_on_change else (t_s, values))
     t_s, power_w = added(series) if all(len(one[0]) for one in series) else series[0]
-    absurd = spikes(power_w) if rows.how.leaves_out_spikes else np.zeros(len(t_s), bool)
-    t_s, power_w = t_s[~absurd], power_w[~absurd]
-    unreadable = sum(rows.unreadable[name] for name in chosen) + int(absurd.sum())
+    unreadable = sum(rows.unreadable[name] for name in chosen)
     is_date = rows.how.time_kind in ("number", "date") and bool(len(t_s))
     trace = Trace(
         t_s,
         power_w,
         sum(part.rows + rows.unreadable[name] for name, part in points.items() if name in chosen),
-        unreadable,
+        unreadable + absurd,
         sum(part.late for part in parts),
         max(part.averaged for part in parts),
         is_date and float(t_s[0]) > ABSOLUTE_S,

@@ -21,6 +21,7 @@ OFTEN_A_LOAD = re.compile(r"cpu|gpu|core|node|socket|device|channel", re.IGNOREC
 SUMMARY = "-"
 """turbostat's row of the whole machine."""
 MAX_TURNS, MIN_ROWS = 16, 40
+LARGEST_STEP_S, MAX_STEPS = 0.1, 100_000
 PARTS, MIN_SHARE = 10, 0.3
 """Parts of a trace, and how many of them must show the turns."""
 MAX_RATIO, MAX_PAUSE_RATIO = 0.4, 0.1
@@ -94,6 +95,16 @@ def added(parts: Sequence[tuple[Values, Values]]) -> tuple[Values, Values]:
     for other_s, values in others:
         total += np.interp(t_s, other_s, values)
     return t_s, total
+
+
+def as_steps(t_s: Values, values: Values) -> tuple[Values, Values]:
+    """Rows that hold until the next one, on an even grid which is finer than they are."""
+    if len(t_s) < 2:
+        return t_s, values
+    span_s, shortest_s = float(t_s[-1] - t_s[0]), float(np.diff(t_s).min())
+    spacing_s = max(min(LARGEST_STEP_S, shortest_s / 2), span_s / MAX_STEPS)
+    moments_s = t_s[0] + spacing_s * np.arange(int(span_s / spacing_s) + 1)
+    return moments_s, values[np.searchsorted(t_s, moments_s, side="right") - 1]
 
 
 def turns_of(t_s: Values, power_w: Values) -> int:

@@ -31,6 +31,8 @@ from suite.metrics.traces.series import key_columns, refuse_other_quantities
 from suite.metrics.traces.sniffed_times import time_columns, time_form, time_kind
 from suite.metrics.traces.trace_format import MICRO, UNITS, Rail, TraceFormat, quantity_of
 
+ON_CHANGE = ("last changed",)
+"""Home Assistant writes a row when the state has changed."""
 MAX_DIRECT_V = 60.0
 """Above it is the mains, where current times voltage is no power."""
 JTOP, JTOP_TOTAL = "Power ", ("jtop", "TOT")
@@ -65,6 +67,7 @@ def understand(path: Path, options: TraceOptions) -> TraceFormat:
         rails=rails,
         names=head.names,
         leaves_out_spikes=True,
+        is_on_change=_is_on_change(head, times, rails),
         log=head.log,
         series_columns=key_columns(head, used),
         series=options.series,
@@ -92,9 +95,14 @@ def sentence(how: TraceFormat) -> str:
 
 
 def _series_text(how: TraceFormat) -> str:
-    if how.series:
-        return f", rows of {' + '.join(how.series)}"
-    return ", the sum of all series" if how.adds else ""
+    each = f", rows of {' + '.join(how.series)}" if how.series else ""
+    each = each or ", the sum of all series" * how.adds
+    return each + ", each row until the next" * how.is_on_change
+
+
+def _is_on_change(head: Head, times: Sequence[int], rails: Sequence[Rail]) -> bool:
+    is_power = all(quantity_of(rail.power_unit) == "W" for rail in rails)
+    return is_power and any(plain(head.names[place]).lower() in ON_CHANGE for place in times)
 
 
 def _rail_text(rail: Rail, names: Sequence[str]) -> str:

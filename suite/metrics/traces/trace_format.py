@@ -89,7 +89,8 @@ class TraceFormat:
     ``time_kind`` is number (times ``time_unit``), date, time of day, or index (rows at
     ``rate_hz``). ``time_columns`` are joined with a blank; ``time_form`` is how they are written
     (:data:`suite.metrics.traces.moments.FORMS`). ``log`` is the program whose lines are no table.
-    ``leaves_out_spikes``: not in records of earlier versions. ``series_columns`` name the series of
+    ``is_on_change``: a row holds until the next one. ``leaves_out_spikes``: not in records of
+    earlier versions. ``series_columns`` name the series of
     a row: those of ``series`` are added up, or all where ``adds``; without such columns ``turns``
     devices take turns.
     """
@@ -107,6 +108,7 @@ class TraceFormat:
     rails: Annotated[tuple[Rail, ...], Meta(min_length=1, max_length=MAX_COLUMNS)]
     names: tuple[str, ...] = field(default=())
     leaves_out_spikes: bool = False
+    is_on_change: bool = False
     log: Annotated[str, Meta(pattern=r"^(|tegrastats|Tasmota)\Z")] = ""
     series_columns: tuple[int, ...] = ()
     series: tuple[str, ...] = ()

