@@ -17,8 +17,8 @@ def alive(values: Values, still_factor: float, *, is_counter: bool, is_whole: bo
     """Mask of the readings that a working meter may have made.
 
     A value may repeat ``still_factor`` times as often as is to be expected of the longest repeat
-    in so many readings, by how often values usually repeat (lengths of a geometric distribution);
-    the first reading of a longer stretch counts. 0 judges nothing. ``is_whole``: the gauge's power
+    among N readings, by how often values usually repeat (lengths of a geometric distribution); the
+    first reading of a longer stretch counts. 0 judges nothing. ``is_whole``: the gauge's power
     is that of all it supplies, which never falls to nothing as that of one rail does.
     """
     kept = np.ones(len(values), bool)

@@ -124,12 +124,12 @@ def _nested(context: BundleContext) -> Violations:
             for whole, whole_w in means:
                 if COVERED.index(whole.rule.coverage) <= COVERED.index(part.rule.coverage):
                     continue
-                least_w, most_w = _whole_w(context, part, part_w, whole)
-                if not least_w <= whole_w <= most_w:
+                min_w, max_w = _whole_w(context, part, part_w, whole)
+                if not min_w <= whole_w <= max_w:
                     yield Violation(
                         node.file,
-                        f"{whole.source} ({whole.rule.coverage.value}) to read {least_w:.3g} W"
-                        + (f" to {most_w:.3g} W" if most_w < math.inf else " or more")
+                        f"{whole.source} ({whole.rule.coverage.value}) to read {min_w:.3g} W"
+                        + (f" to {max_w:.3g} W" if max_w < math.inf else " or more")
                         + f", as {part.source} ({part.rule.coverage.value}) is a part of it",
                         f"{whole_w:.3g} W of {whole.source}, {part_w:.3g} W of {part.source}, on"
                         " average",
@@ -144,8 +144,8 @@ def _whole_w(
         return MIN_WHOLE_SHARE * part_w, math.inf
     slack = (1 + part.rule.gain_error) * (1 + whole.rule.gain_error)
     through_adapter = (whole.rule.coverage, part.rule.coverage) == (Coverage.WALL, Coverage.BOARD)
-    most_w = (part_w / WORST_ADAPTER + IDLE_ADAPTER_W) * slack if through_adapter else math.inf
-    return part_w / slack, most_w
+    max_w = (part_w / WORST_ADAPTER + IDLE_ADAPTER_W) * slack if through_adapter else math.inf
+    return part_w / slack, max_w
 
 
 def _means_w(context: BundleContext, node: NodeContext) -> Iterator[tuple[PowerTotal, float]]:
