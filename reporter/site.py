@@ -35,7 +35,6 @@ from reporter.pages.entry_page import (
 from reporter.pages.headlines import newest_day
 from reporter.pages.run_page import RunEvidence, RunPages, evidence_of_runs, run_pages
 from reporter.pages.shared import Evidence, Page, SiteContents, make_contents
-from suite.bundle.reader import Bundle
 from suite.errors import SuiteError
 from suite.files.tree import SITE_MARK
 
@@ -82,7 +81,8 @@ def build(
     """
     given = [*paths, *([REFERENCE] if options.beside_reference else [])]
     for path in given:
-        Bundle(path).expect_there()
+        if not path.exists():
+            raise SuiteError(f"{path} does not exist; give the path of a run directory.")
     _refuse_foreign(output, force)
     with Workers() as workers:
         frames, (studies, broken) = load_with(workers, given), find_studies(given)

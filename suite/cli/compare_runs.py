@@ -83,7 +83,7 @@ def _loaded(path: Path) -> "Frames":
         raise SuiteError(
             f"{path} has no run that can be read: {frames.broken['reason'].iloc[0]}"
             if len(frames.broken)
-            else f"{path} has no finished run; close it with `suite finish`."
+            else f"{path} has nothing that was closed; close a run with `suite finish`."
         )
     return frames
 

@@ -92,10 +92,9 @@ def _plain(value: Any) -> Any:
 
 def _write_events(frames: "Frames", folder: Path) -> None:
     """A folder for each run, with the scalars of its epochs, as TensorBoard reads them."""
-    # an extra
-    from tensorboard.compat.proto.event_pb2 import Event
-    from tensorboard.compat.proto.summary_pb2 import Summary
-    from tensorboard.summary.writer.event_file_writer import EventFileWriter
+    from tensorboard.compat.proto.event_pb2 import Event  # an extra
+    from tensorboard.compat.proto.summary_pb2 import Summary  # an extra
+    from tensorboard.summary.writer.event_file_writer import EventFileWriter  # an extra
 
     for run in frames.runs.to_dict("records"):
         writer = EventFileWriter(str(folder / str(run["run_id"])))

@@ -1,6 +1,5 @@
 """`suite new device|meter|rule|workload|framework|extension NAME`."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -8,8 +7,6 @@ import typer
 from suite.cli.json_output import print_json
 from suite.cli.options import Json
 from suite.cli.skeletons import Kind, write_skeleton
-from suite.errors import SuiteError
-from suite.files.paths import checkout
 
 
 def new(
@@ -23,11 +20,6 @@ def new(
     Its contract tests fail, and name what to fill in, until every place is filled.
     docs/extending.md has an example of each kind.
     """
-    root = checkout()
-    if root is not None and not Path.cwd().is_relative_to(root):
-        raise SuiteError(
-            f"`suite new` writes into the checkout {root}; change into it, and type this again."
-        )
     skeleton = write_skeleton(kind, name)
     if json:
         print_json("new", {"files": skeleton.files, "next": skeleton.steps})

@@ -118,6 +118,10 @@ def write_skeleton(kind: Kind, name: str, root: Path | None = None) -> Skeleton:
                     f"The {kind.value} {name!r} exists: {existing}. Choose another name, or edit"
                     " that file."
                 )
+    if root == checkout() and not Path.cwd().is_relative_to(root):
+        raise SuiteError(
+            f"`suite new` writes into the checkout {root}; change into it, and type this again."
+        )
     for path, template in files.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(

@@ -9,7 +9,7 @@ MISTAKES = {
     f"{BESIDE} --rate 1000 --duration 1h": "the longest --duration at this rate",
     f"{BESIDE} --infer-batch '1;4'": "write them with commas",
     f"{BESIDE} --infer-batch 4000": "fewer than a batch of 4000; use a smaller batch",
-    f"{BESIDE} --duration 10": "30s or 10m",
+    f"{BESIDE} --duration 10": "10m for minutes",
     f"{BESIDE} --arrivals bursty": "neither uniform nor poisson nor a file",
     f"{BESIDE} --schedule interleaved": "'managed'",
     f"{BESIDE} --cpus 99999": "usable are",

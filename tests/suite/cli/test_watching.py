@@ -20,7 +20,7 @@ S = 10**9
 
 
 def of_steps(steps: int, epochs: int, limit: int | None = None) -> Request:
-    """A training of epochs of so many steps, without evaluations."""
+    """A training of epochs of N steps, without evaluations."""
     training = make_request(Path("run"), Scenario())
     data = training.data._replace(train_samples=steps, eval_samples=0)
     return training._replace(data=data, global_batch_size=1, epochs=epochs, steps=limit)
