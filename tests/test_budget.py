@@ -121,7 +121,7 @@ def test_a_warm_command_is_a_process_of_its_own(suite: Run, tmp_path: Path) -> N
     assert (unknown.returncode, unknown.stdout) == (
         2,
         "",
-    ) and "Did you mean 'report'?" in unknown.stderr
+    ) and "Did you mean 'report'" in unknown.stderr
 
 
 def test_a_changed_module_has_the_tests_that_import_it_or_mirror_its_folder(tmp_path: Path) -> None:

@@ -165,8 +165,8 @@ IN_PYTORCH = (
         PROBE,
         (
             "pytorch: trained in inference mode",
-            "        self._model.train()\n",
-            "        self._model.eval()\n",
+            "        self._model.train()\n        if self._has_accumulated:\n",
+            "        self._model.eval()\n        if self._has_accumulated:\n",
         ),
         workload="resnet18",
     ),

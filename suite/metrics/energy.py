@@ -127,9 +127,11 @@ def _energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: in
     ]
     whole = _sum(total, parts)
     stuck = sum(
-        len(channels.get(total.source, name)) - len(_alive(channels, total, name))
+        _count(channels.get(total.source, name).in_time, start_ns, stop_ns)
+        - _count(_alive(channels, total, name), start_ns, stop_ns)
         for name in total.channels
     )
+    whole = replace(whole, rejected=whole.rejected + stuck)
     left_out = f" ({stuck} readings of a stuck sensor are left out)" if stuck else ""
     if whole.energy_j is None:
         return replace(whole, reason=f"{whole.reason}{left_out}")
@@ -149,6 +151,10 @@ def _energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: in
         energy_j=energy_j,
         uncertainty=replace(uncertainty, gain=rule.gain_error * abs(energy_j)),
     )
+
+
+def _count(channel: Channel, start_ns: int, stop_ns: int) -> int:
+    return int(np.count_nonzero((channel.t_ns >= start_ns) & (channel.t_ns <= stop_ns)))
 
 
 def _alive(channels: Channels, total: PowerTotal, name: str) -> Channel:

@@ -85,11 +85,13 @@ KNOWN = (
     "--silence",
     "--spill",
     "--stall-analysis",
+    "--verbose",
     "--witness",
 )
 """Every option of `suite run`."""
 NO_RUN = ("--dry-run", "--help")
-COMMANDS, PROGRAMS = ("run", "quick", "sweep", "reproduce"), ("suite", "-c", "-m", "__main__.py")
+COMMANDS = ("run", "quick", "sweep", "night", "reproduce")
+PROGRAMS = ("suite", "-c", "-m", "__main__.py")
 """Commands that make runs, and the programs by which the suite itself may be started; any Python
 program is called so but the first."""
 CHOSEN_BY_THE_SUITE = "auto"
