@@ -43,7 +43,7 @@ def test_the_rulebook_states_these_numbers() -> None:
     assert f"A rank needs {words[SCORING.min_runs]} runs" in plain
     assert f"at a level of {100 * SCORING.epochs_level:g} %" in plain
     assert f"{100 * SCORING.noise_floor:g} % are added" in plain
-    assert f"{100 * (1 - SCORING.level):g} % interval of the ratio" in plain
+    assert f"{100 * (1 - SCORING.pair_level):g} % interval of the ratio" in plain
     assert (
         f"planned with {words[SCORING.missed.min_planned_runs]} runs or more and four in five"
         in plain
