@@ -11,10 +11,11 @@ from reference_impls.data.pipelines import Batches
 def fetch(batches: Batches, loading: Loading) -> Iterator[Batch]:
     """One thread per worker, each making whole mini-batches; tf.data keeps them in order and
     prefetches some."""
+    held = [batches]
 
     def make(index: tf.Tensor) -> "tuple[tf.Tensor, tf.Tensor]":
         return tf.numpy_function(
-            lambda number: tuple(batches[int(number)]),
+            lambda number: tuple(held[0][int(number)]),
             [index],
             (tf.float32, tf.int64),
             stateful=False,
@@ -23,5 +24,8 @@ def fetch(batches: Batches, loading: Loading) -> Iterator[Batch]:
     made = tf.data.Dataset.range(len(batches)).map(
         make, num_parallel_calls=loading.workers, deterministic=True
     )
-    for images, labels in made.prefetch(loading.prefetch * loading.workers):
-        yield Batch(images, labels)
+    try:
+        for images, labels in made.prefetch(loading.prefetch * loading.workers):
+            yield Batch(images, labels)
+    finally:
+        held.clear()  # TensorFlow keeps the function, which would keep the reader's files mapped

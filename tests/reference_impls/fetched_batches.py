@@ -3,7 +3,8 @@ tests.reference_impls.fetched_batches MODULE FOLDER`` in its environment.
 
 The implementation is built for the request in FOLDER, and its pipeline fetches two epochs, of which
 the second is late, and the evaluation set. FOLDER/fetched.npz has images and labels in turn, as the
-pipeline gives them, in their types.
+pipeline gives them, in their types. No file of the data set is mapped when the epochs are over:
+mapped pages cannot leave the page cache.
 """
 
 import importlib
@@ -25,6 +26,8 @@ def main(module: str, folder: Path) -> None:
     batches = [batch for epoch in EPOCHS for batch in pipeline.training(epoch)] + list(
         pipeline.evaluation()
     )
+    mappings = Path("/proc/self/maps").read_text()
+    assert not [path for path in pipeline.files() if path in mappings], mappings
     np.savez(folder / "fetched.npz", *(np.asarray(array) for batch in batches for array in batch))
 
 
