@@ -84,13 +84,12 @@ class Agreement:
 
     def _fetch(self, pipeline: Pipeline, sender: int, place: int) -> Batch:
         """A rank's mini-batch, or its last one where it has fewer, at every rank."""
-        own = None  # type: Optional[Tuple[Any, Any]]
+        own = None  # type: Optional[Batch]
         if self._world.rank == sender:
             batches = pipeline.training(1)
-            own = tuple(list(islice(batches, place + 1))[-1])  # type: ignore[assignment]
+            own = list(islice(batches, place + 1))[-1]
             del batches  # ends the workers and closes the files
-        sent = self._world.allgather(own)[sender]
-        return Batch(*sent)
+        return self._world.allgather(own)[sender]  # type: ignore[no-any-return]
 
     def _compare(self, batch: Batch) -> Dict[str, Any]:
         """Raises ContractError at every rank where the gradients differ."""
@@ -114,7 +113,8 @@ class Agreement:
 
 
 def sketch(values: Any, seed: int) -> "np.ndarray":
-    """SUMS sums of the elements with random signs; the same signs for the same seed."""
+    """SUMS sums of the elements with random signs, the same signs for the same seed; zeros where an
+    element is not finite, which is another gradient than any finite one."""
     flat, signs = np.asarray(values).ravel(), np.random.RandomState(seed)
     sums = np.zeros(SUMS)
     for start in range(0, len(flat), PIECE):
@@ -122,7 +122,7 @@ def sketch(values: Any, seed: int) -> "np.ndarray":
         bits = np.unpackbits(np.frombuffer(signs.bytes(-(-len(piece) // 8)), np.uint8))
         piece[bits[: len(piece)] == 1] *= -1
         sums += np.pad(piece, (0, -len(piece) % SUMS), "constant").reshape(-1, SUMS).sum(axis=0)
-    return np.nan_to_num(sums)
+    return sums if np.isfinite(sums).all() else np.zeros(SUMS)
 
 
 def farthest(sketches: "np.ndarray", names: List[str], tolerance: float) -> Distance:

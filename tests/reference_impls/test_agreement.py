@@ -89,6 +89,20 @@ def test_of_three_ranks_and_more_the_odd_one_is_named(
     assert farthest(np.array(sketches), NAMES, 0.2).ranks == odd
 
 
+@pytest.mark.parametrize(
+    ("has_overflow", "distance", "odd"),
+    [((False, True), 1.0, [0, 1]), ((True, True), 0.0, []), ((False, False, True), 1.0, [2])],
+)
+def test_a_gradient_that_overflows_on_some_ranks_only_is_another_one(
+    has_overflow: tuple[bool], distance: float, odd: list[int]
+) -> None:
+    overflowed = GRADIENTS[0].copy()
+    overflowed[5] = np.inf
+    sketches = [[sketch(overflowed if each else GRADIENTS[0], 7)] for each in has_overflow]
+    found = farthest(np.array(sketches), NAMES, 0.5)
+    assert (found.relative, found.ranks) == (distance, odd)
+
+
 def test_a_small_parameter_is_not_hidden_by_a_large_one() -> None:
     large, small = GRADIENTS[0] * 100, GRADIENTS[1]
     sketches = [[sketch(large, 7), sketch(small * factor, 7)] for factor in (1, 1, 2)]
