@@ -200,8 +200,8 @@ EVENTS = (
         POINT,
         SEVERAL_RANKS,
         "before init_stop",
-        "what the ranks compared: SHA-256 of `sources`, `packages`, `request`, `data` and"
-        " `weights`, and the `machine`'s identity",
+        "what the ranks compared: SHA-256 of `sources`, `packages`, `request`, `data`, `weights`,"
+        " and of the packages' `files` that this rank uses; and the `machine`'s identity",
     ),
     Event(
         "gradient_agreement",
