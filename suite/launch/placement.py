@@ -79,7 +79,8 @@ def read_hosts(path: Path) -> dict[str, int | None]:
 
 def expanded(word: str) -> list[str]:
     """The names of a list as Slurm writes it: pi[1-3,5] is pi1, pi2, pi3 and pi5, and zeros before
-    a number stay. Another word is itself."""
+    a number stay. Another word is itself; so is a list with a range that ends before it begins,
+    which is no host's name."""
     found = _LIST.fullmatch(word)
     if found is None:
         return [word]
@@ -87,6 +88,8 @@ def expanded(word: str) -> list[str]:
     for part in found[2].split(","):
         first, _, last = part.partition("-")
         numbers = range(int(first), int(last or first) + 1)
+        if not numbers:
+            return [word]
         names += [f"{found[1]}{number:0{len(first)}}{found[3]}" for number in numbers]
     return names
 

@@ -53,6 +53,7 @@ def test_hosts_are_the_first_words_of_lines_with_the_slots_that_they_state(hostf
         ("rack2-pi[08-10,12].lan:2", [f"rack2-pi{n}.lan:2" for n in ("08", "09", "10", "12")]),
         ("pi1", ["pi1"]),
         ("pi[1-", ["pi[1-"]),
+        ("pi[1,4-2]", ["pi[1,4-2]"]),
     ],
 )
 def test_a_list_of_hosts_is_written_as_slurm_does(word: str, names: list[str]) -> None:
