@@ -93,13 +93,13 @@ class Question:
 def ask_nodes(hosts: Sequence[str], question: Question) -> tuple[Answer, ...]:
     """Every host's answer, in the order of the hosts, which are queried in parallel and connect to
     each other. Each reads its data sets completely, which takes a while."""
-    ports, unreached = _Gathering[int](hosts), _Gathering[bool](hosts)
+    endpoints, unreached = _Gathering[Endpoint](hosts), _Gathering[bool](hosts)
 
     def ask(host: str) -> Answer:
         try:
-            return _ask(host, hosts, question, (ports, unreached))
+            return _ask(host, hosts, question, (endpoints, unreached))
         finally:
-            ports.leave(host)
+            endpoints.leave(host)
             unreached.leave(host)
 
     with ThreadPoolExecutor(len(hosts)) as pool:
@@ -144,8 +144,11 @@ class _Gathering(Generic[Told]):
             self._changed.notify_all()
 
 
-Meeting = tuple[_Gathering[int], _Gathering[bool]]
-"""The ports on which hosts listen, and who has tried to connect to all of them."""
+Endpoint = tuple[str | None, int]
+"""The address that this machine has for a host (None: it does not know the name), and the port on
+which the host listens."""
+Meeting = tuple[_Gathering[Endpoint], _Gathering[bool]]
+"""Where hosts listen, and who has tried to connect to all of them."""
 
 
 def same_suite(host: str) -> str:
@@ -189,15 +192,15 @@ def _ask(host: str, hosts: Sequence[str], question: Question, meeting: Meeting) 
 
 def _introduce(host: str, line: str, stream: IO[str], meeting: Meeting) -> None:
     """Send a node that listens the others' ports, and let it go when all have tried to connect."""
-    ports, unreached = meeting
+    endpoints, unreached = meeting
     try:
         said = json.loads(line)
         port = said.get("port")
     except (ValueError, AttributeError):
         return
     if isinstance(port, int):
-        told = ports.tell(host, port)
-        others = [[name, address_of(name), there] for name, there in told.items() if name != host]
+        told = endpoints.tell(host, (address_of(host), port))
+        others = [[name, *endpoint] for name, endpoint in told.items() if name != host]
         with suppress(OSError):
             stream.write(json.dumps(others) + "\n")
             stream.flush()
