@@ -49,7 +49,7 @@ def main() -> None:
     signal.alarm(FIRST_MESSAGES_S + ranks)
     world = MpiWorld(ranks)
     signal.alarm(TIMEOUT_S + TIMEOUT_PER_LINK_S * ranks)
-    nodes = world.allgather(world.node)
+    nodes = world.nodes
     wall_less_monotonic_ns = world.allgather(int(time.time() * 1e9) - monotonic_ns())
     offsets = world.clock_offsets()
     for rank in range(1, world.size):

@@ -108,17 +108,20 @@ def _send_heartbeats(connection: socket.socket, rank_pid: int, launcher_pid: int
     the rank, too, does so within a period.
     """
     replies, is_waiting, had_launcher = connection.makefile("rb"), True, True
+    own = {
+        "token": os.environ[TOKEN_VARIABLE],
+        "rank": mpi_rank(),
+        "machine": machine_identity(),
+        "pid": rank_pid,
+    }
     while os.getppid() == rank_pid:
-        line = {
-            "token": os.environ[TOKEN_VARIABLE],
-            "rank": mpi_rank(),
-            "machine": machine_identity(),
-            "pid": rank_pid,
-            "state": state_of(rank_pid),
-            "cpu_ticks": cpu_ticks_of(rank_pid),
-        }
         has_launcher = parent_of(rank_pid) in (launcher_pid, None)
-        line["orphaned"] = not (has_launcher or had_launcher)
+        line = dict(
+            own,
+            state=state_of(rank_pid),
+            cpu_ticks=cpu_ticks_of(rank_pid),
+            orphaned=not (has_launcher or had_launcher),
+        )
         had_launcher = has_launcher
         connection.sendall((json.dumps(line) + "\n").encode("utf-8"))
         if not replies.readline():
