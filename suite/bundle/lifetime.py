@@ -32,7 +32,7 @@ class Lifetime:
 
     process_ns: Count | None
     begin_ns: Count
-    idle_ns: Annotated[tuple[tuple[Count, Count], ...], Meta(max_length=MAX_IDLE)] = ()
+    idle_ns: Annotated[tuple[tuple[Count, Count], ...], Meta(max_length=MAX_IDLE)]
     closed_ns: Count | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def read_lifetime(values: Mapping[str, Any] | None) -> Lifetime | None:
     if values is None:
         return None
     read = {name: value for name, value in values.items() if name not in ("clock", "source")}
-    found = from_plain(read, Lifetime, "lifetime: ", needed=("idle_ns",))
+    found = from_plain(read, Lifetime, "lifetime: ")
     ends = [(start_ns, stop_ns) for start_ns, stop_ns in found.idle_ns]
     if any(stop < start for start, stop in (*ends, (found.begin_ns, found.closed_ns or MAX_NS))):
         raise ValueError("the run's lifetime has a window that ends before it begins")

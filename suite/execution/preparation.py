@@ -146,9 +146,9 @@ def begin_lifetime(since_process_start: bool, root: Path = Path("/")) -> Lifetim
     """
     now_ns = time.monotonic_ns()
     if not since_process_start:
-        return Lifetime(None, now_ns)
+        return Lifetime(None, now_ns, ())
     process_ns = process_start_ns(root)
-    return Lifetime(process_ns, max(now_ns - time.process_time_ns(), process_ns or 0))
+    return Lifetime(process_ns, max(now_ns - time.process_time_ns(), process_ns or 0), ())
 
 
 def process_start_ns(root: Path) -> int | None:
