@@ -32,6 +32,10 @@ CONNECT_TIMEOUT_S = 5.0
 MEETING_S, BACKLOG, MAX_CONNECTIONS = 40.0, 1024, 64
 MAC_NAME = re.compile("(enx|wlx|wwx)[0-9a-f]{12}")
 """Names that systemd makes for USB adapters."""
+SITE = re.compile(r".*/(?:site|dist)-packages/(.+)")
+ENDS_BYTES = 2**20
+OF_THIS_MACHINE = ("mpi4py",)
+"""Packages that may be compiled on each node for the MPI that is there."""
 
 
 def facts(
@@ -143,12 +147,6 @@ def _packages_by_setuptools() -> Optional[Dict[str, str]]:
     except ImportError:
         return None
     return {each.project_name: each.version for each in pkg_resources.working_set}
-
-
-SITE = re.compile(r".*/(?:site|dist)-packages/(.+)")
-ENDS_BYTES = 2**20
-OF_THIS_MACHINE = ("mpi4py",)
-"""Packages that may be compiled on each node for the MPI that is there."""
 
 
 def package_files() -> Dict[str, str]:
