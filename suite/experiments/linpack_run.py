@@ -367,8 +367,8 @@ def _run(
 
 
 def _refuse_failed(process: "subprocess.Popen[bytes]", program: str, directory: Path) -> None:
-    """Raise SuiteError where the program has ended with an error, before anything is missed in what
-    it left."""
+    """Raise SuiteError, with the last line of its output, where the program has ended with an
+    error."""
     if process.poll():
         output = directory / layout.OUTPUT
         raise SuiteError(
