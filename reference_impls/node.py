@@ -1,7 +1,8 @@
 """A node's facts: ``python -m reference_impls.node '{"data": [FOLDER, …], "peer": HOST}'`` prints
 them as one line of JSON.
 
-With ``"listens": true``, the nodes first connect to each other, as MPI would (:func:`meet`).
+With ``"listens": true``, the nodes first connect to each other, as MPI would
+(:func:`connect_to_others`).
 
 Standard library only, Python 3.6 grammar: it runs on every node of a cluster, in a framework's
 environment. Unknown values are None, with the reason.
@@ -29,7 +30,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SOURCE_ENDS = (".py", ".toml", ".txt")
 SIOCGIFADDR = 0x8915
 CONNECT_TIMEOUT_S = 5.0
-MEETING_S, BACKLOG, MAX_CONNECTIONS = 40.0, 1024, 64
+LINE_TIMEOUT_S, BACKLOG, MAX_CONNECTIONS = 40.0, 1024, 64
 MAC_NAME = re.compile("(enx|wlx|wwx)[0-9a-f]{12}")
 """Names that systemd makes for USB adapters."""
 SITE = re.compile(r".*/(?:site|dist)-packages/(.+)")
@@ -313,14 +314,14 @@ def _address_of(interface: str) -> Optional[str]:
 def main() -> None:
     """Print what is asked for."""
     settings = json.loads(sys.argv[1])
-    unreached = meet() if settings.get("listens") else {}
+    unreached = connect_to_others() if settings.get("listens") else {}
     found = facts(settings["data"], settings["peer"], settings.get("reads_packages", False))
     _print(dict(found, unreached=unreached))
     if settings.get("listens"):
         _next_line()  # the others may still connect
 
 
-def meet() -> Dict[str, str]:
+def connect_to_others() -> Dict[str, str]:
     """Listen, and connect to all others at once, whose names, addresses and ports come as a line on
     standard input. Returns, and prints, why others cannot be reached, by name."""
     server = socket.socket()
@@ -337,8 +338,9 @@ def meet() -> Dict[str, str]:
 
 
 def _next_line() -> str:
-    """The next line of standard input; empty at its end, and where none comes within MEETING_S."""
-    return sys.stdin.readline() if select.select([sys.stdin], [], [], MEETING_S)[0] else ""
+    """The next line of standard input; empty at its end, and where none comes in
+    LINE_TIMEOUT_S."""
+    return sys.stdin.readline() if select.select([sys.stdin], [], [], LINE_TIMEOUT_S)[0] else ""
 
 
 def _accept(server: socket.socket) -> None:

@@ -25,7 +25,7 @@ from suite.launch.remote_shell import (
     typed_command,
 )
 
-CONNECT_TIMEOUT_S, MEETING_S, FACTS_TIMEOUT_S = 15.0, 30.0, 900.0
+CONNECT_TIMEOUT_S, ALLGATHER_TIMEOUT_S, FACTS_TIMEOUT_S = 15.0, 30.0, 900.0
 UNKNOWN_KEY = "Host key verification failed"
 """What ssh says of a host whose key is unknown or another than before."""
 
@@ -93,7 +93,7 @@ class Question:
 def ask_nodes(hosts: Sequence[str], question: Question) -> tuple[Answer, ...]:
     """Every host's answer, in the order of the hosts, which are queried in parallel and connect to
     each other. Each reads its data sets completely, which takes a while."""
-    endpoints, unreached = _Gathering[Endpoint](hosts), _Gathering[bool](hosts)
+    endpoints, unreached = _Allgather[Endpoint](hosts), _Allgather[bool](hosts)
 
     def ask(host: str) -> Answer:
         try:
@@ -119,26 +119,26 @@ def fit_hosts(answers: Sequence[Answer]) -> tuple[str, ...]:
     return tuple(fit)
 
 
-Told = TypeVar("Told")
+Value = TypeVar("Value")
 
 
-class _Gathering(Generic[Told]):
-    """What every host tells, for all of them, as soon as each has told it or has left."""
+class _Allgather(Generic[Value]):
+    """A value from every host, returned to all of them once each has added its own or has left."""
 
     def __init__(self, hosts: Sequence[str]) -> None:
-        self._missing, self._told = set(hosts), dict[str, Told]()
+        self._missing, self._values = set(hosts), dict[str, Value]()
         self._changed = threading.Condition()
 
-    def tell(self, host: str, value: Told) -> Mapping[str, Told]:
-        """Tell something, and return what all others told within MEETING_S."""
+    def add(self, host: str, value: Value) -> Mapping[str, Value]:
+        """Add a host's value, wait for the others, at most ALLGATHER_TIMEOUT_S, and return all."""
         with self._changed:
-            self._told[host] = value
+            self._values[host] = value
             self.leave(host)
-            self._changed.wait_for(lambda: not self._missing, MEETING_S)
-            return dict(self._told)
+            self._changed.wait_for(lambda: not self._missing, ALLGATHER_TIMEOUT_S)
+            return dict(self._values)
 
     def leave(self, host: str) -> None:
-        """Nobody waits for this host any longer."""
+        """Stop waiting for this host."""
         with self._changed:
             self._missing.discard(host)
             self._changed.notify_all()
@@ -147,8 +147,8 @@ class _Gathering(Generic[Told]):
 Endpoint = tuple[str | None, int]
 """The address that this machine has for a host (None: it does not know the name), and the port on
 which the host listens."""
-Meeting = tuple[_Gathering[Endpoint], _Gathering[bool]]
-"""Where hosts listen, and who has tried to connect to all of them."""
+Exchange = tuple[_Allgather[Endpoint], _Allgather[bool]]
+"""Where hosts listen, and which have tried to connect to all others."""
 
 
 def same_suite(host: str) -> str:
@@ -163,7 +163,7 @@ def same_suite(host: str) -> str:
     return f"put the same checkout there: rsync -a {root}/ {host}:{root}/"
 
 
-def _ask(host: str, hosts: Sequence[str], question: Question, meeting: Meeting) -> Answer:
+def _ask(host: str, hosts: Sequence[str], question: Question, exchange: Exchange) -> Answer:
     here, peer = is_this_machine(host), next((other for other in hosts if other != host), None)
     if not here and (unreached := _unreached(host, question.agent)) is not None:
         return unreached
@@ -177,7 +177,7 @@ def _ask(host: str, hosts: Sequence[str], question: Question, meeting: Meeting) 
     try:
         ran = _run_listening(
             ["sh", "-c", script] if here else remote_command(host, question.agent, script),
-            lambda line, stream: _introduce(host, line, stream, meeting),
+            lambda line, stream: _exchange_endpoints(host, line, stream, exchange),
         )
     except subprocess.TimeoutExpired:
         return Answer(
@@ -190,22 +190,23 @@ def _ask(host: str, hosts: Sequence[str], question: Question, meeting: Meeting) 
     return _parse(host, ran, question)
 
 
-def _introduce(host: str, line: str, stream: IO[str], meeting: Meeting) -> None:
-    """Send a node that listens the others' ports, and let it go when all have tried to connect."""
-    endpoints, unreached = meeting
+def _exchange_endpoints(host: str, line: str, stream: IO[str], exchange: Exchange) -> None:
+    """Send the others' endpoints to a node that listens, and close its standard input when all
+    nodes have tried to connect."""
+    endpoints, unreached = exchange
     try:
         said = json.loads(line)
         port = said.get("port")
     except (ValueError, AttributeError):
         return
     if isinstance(port, int):
-        told = endpoints.tell(host, (address_of(host), port))
+        told = endpoints.add(host, (address_of(host), port))
         others = [[name, *endpoint] for name, endpoint in told.items() if name != host]
         with suppress(OSError):
             stream.write(json.dumps(others) + "\n")
             stream.flush()
     elif said.keys() == {"unreached"}:
-        unreached.tell(host, True)
+        unreached.add(host, True)
         with suppress(OSError):
             stream.close()
 
@@ -224,11 +225,11 @@ def _run_listening(
             text=True,
             errors="replace",
         )
+        assert process.stdin is not None and process.stdout is not None
         timer = threading.Timer(FACTS_TIMEOUT_S, process.kill)
         timer.start()
         lines = []
         try:
-            assert process.stdin is not None and process.stdout is not None
             for line in process.stdout:
                 lines.append(line)
                 hear(line, process.stdin)
@@ -237,6 +238,8 @@ def _run_listening(
             late = timer.finished.is_set()
             timer.cancel()
             process.kill()
+            with suppress(OSError):
+                process.stdin.close()
         if late:
             raise subprocess.TimeoutExpired(command, FACTS_TIMEOUT_S)
         errors.seek(0)

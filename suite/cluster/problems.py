@@ -61,7 +61,7 @@ def judge(
 
 
 def about_hosts(hosts: Sequence[str]) -> Iterator[ClusterProblem]:
-    """What their names say, before any is asked."""
+    """Problems that the hosts' names and addresses show, before any host is asked."""
     if not is_this_machine(hosts[0]):
         remedy = f"write this machine's name first in the hostfile, or work on {hosts[0]}"
         yield ClusterProblem(

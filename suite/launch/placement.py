@@ -133,7 +133,8 @@ def place(
 
     ``ranks_per_node`` None: the hostfile's slots, or ``otherwise``.
     """
-    agent, slots = agent_program(agent), set[int | None]()
+    agent = agent_program(agent)
+    slots: set[int | None] = set()
     if (ranks_per_node is not None and ranks_per_node < 1) or (nodes is not None and nodes < 1):
         raise SuiteError("--nodes and --ranks-per-node must be at least 1.")
     if hostfile is None and agent == SRUN:
