@@ -15,7 +15,7 @@ _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}(:\d{1,5})?")
 _LIST = re.compile(
     r"([A-Za-z0-9._-]+)\[(\d{1,4}(?:-\d{1,4})?(?:,\d{1,4}(?:-\d{1,4})?)*)\]([\w.:-]*)"
 )
-_SLOTS = re.compile(r"^[^\s:]+:(\d{1,4})\b|\bslots=(\d{1,4})\b")
+_SLOTS = re.compile(r"^[^\s:]+:(\d{1,4})\b|\sslots=(\d{1,4})\b")
 _LOOPBACK = re.compile(r"localhost(\..*)?|127\.\d+\.\d+\.\d+")
 _IPV6 = re.compile(r"\[?[0-9A-Fa-f]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]?(%\w+)?")
 
@@ -159,13 +159,25 @@ def place(
         raise SuiteError(
             f"{named_by} names {len(hosts)} hosts; --nodes {nodes} needs {nodes - len(hosts)} more."
         )
-    if ranks_per_node is None and len(slots) > 1:
+    return Placement(
+        hosts[:nodes], ranks_per_node or _ranks_by_slots(slots, named_by) or otherwise, agent
+    )
+
+
+def _ranks_by_slots(slots: set[int | None], named_by: str) -> int | None:
+    """The slots that every host states; None where none does."""
+    if len(slots) > 1:
         shown = ", ".join(sorted("none" if each is None else str(each) for each in slots))
         raise SuiteError(
             f"{named_by} states different slots ({shown}), and as many ranks are started on every"
             " host; write the same for all of them, or give --ranks-per-node."
         )
-    return Placement(hosts[:nodes], ranks_per_node or next(iter(slots), None) or otherwise, agent)
+    if 0 in slots:
+        raise SuiteError(
+            f"{named_by} states 0 slots; leave out a host that runs no rank, or give"
+            " --ranks-per-node."
+        )
+    return next(iter(slots), None)
 
 
 def agent_program(typed: str | None) -> str | None:
