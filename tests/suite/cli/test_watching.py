@@ -89,6 +89,14 @@ def test_steps_are_counted_in_memory_that_a_watcher_finds_by_the_runs_lock(
     ShownSteps().show(1)
 
 
+def test_a_run_is_made_without_a_counter_where_python_has_no_such_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr("os.memfd_create")
+    with step_counter() as variables:
+        assert variables == {}
+
+
 def test_a_run_that_is_over_is_told_in_its_sentence(good_bundle: Path) -> None:
     answer = CliRunner().invoke(app, ["watch", str(good_bundle)])
     assert answer.exit_code == 0 and ending_of(Bundle(good_bundle)) in answer.output
