@@ -59,7 +59,8 @@ def ending_of(bundle: Bundle) -> str:
     accuracy, reached_s, energy = (
         figures[name] for name in ("best_accuracy", "time_to_target_s", "energy_j")
     )
-    epochs, gross_s = len(summary["epochs"]), figures["gross_time_s"]["value"]
+    epochs = len(summary["epochs"])
+    gross_s = figures.get("gross_time_s", {}).get("value")  # schema 1 has no such figure
     time_s = gross_s if reached_s["value"] is None else reached_s["value"]
     after = f"{epochs} epoch{'' if epochs == 1 else 's'}"
     when = "" if time_s is None else f", in {duration(time_s)}"

@@ -14,6 +14,7 @@ from suite.cli.results import ending_of
 from suite.cli.watching import LineWatcher, Pace, sparkline
 from suite.execution.run_directory import RunLock
 from suite.execution.shown_steps import find_counter, step_counter, steps_done
+from suite.files.paths import repository_root
 from tests.builders import Scenario, make_request
 
 S = 10**9
@@ -100,6 +101,12 @@ def test_a_run_is_made_without_a_counter_where_python_has_no_such_memory(
 def test_a_run_that_is_over_is_told_in_its_sentence(good_bundle: Path) -> None:
     answer = CliRunner().invoke(app, ["watch", str(good_bundle)])
     assert answer.exit_code == 0 and ending_of(Bundle(good_bundle)) in answer.output
+
+
+def test_a_run_of_the_first_round_is_told_in_its_sentence() -> None:
+    run = repository_root() / "submissions/v0.1/reference/lenet/tensorflow/run_2"
+    said = CliRunner().invoke(app, ["watch", str(run)]).output.splitlines()[-1]
+    assert said.startswith("99.05 % after 5 epochs, in ") and "target reached" in said
 
 
 def test_a_run_that_nobody_makes_says_what_to_do(good_bundle: Path) -> None:
