@@ -105,7 +105,7 @@ def test_a_run_that_is_over_is_told_in_its_sentence(good_bundle: Path) -> None:
 
 def test_a_run_of_the_first_round_is_told_in_its_sentence() -> None:
     run = repository_root() / "submissions/v0.1/reference/lenet/tensorflow/run_2"
-    said = CliRunner().invoke(app, ["watch", str(run)]).output.splitlines()[-1]
+    said = CliRunner().invoke(app, ["watch", str(run)]).stdout
     assert said.startswith("99.05 % after 5 epochs, in ") and "target reached" in said
 
 
