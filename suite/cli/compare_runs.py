@@ -1,7 +1,7 @@
 """`suite compare A B …`: figures of runs side by side, their ratios, and what differs."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -62,6 +62,8 @@ def compare(
             " folders with the runs of a configuration each."
         )
     groups = {str(path): _loaded(path) for path in paths}
+    if len(groups) < len(paths):
+        raise SuiteError("A path is given twice; give each once.")
     base, *others = groups
     differences = _differences(groups)
     rows = [
@@ -89,22 +91,25 @@ def _loaded(path: Path) -> "Frames":
 
 
 def _differences(groups: "dict[str, Frames]") -> dict[str, list[str]]:
-    """The properties of entries that are not the same in all groups, with their values."""
-    from reporter.data.frames import IDENTITY  # start-up: pandas
+    """The properties of entries that are not the same in all groups, with their values. Raises
+    SuiteError for a group whose own runs differ in one: their mean would describe none of them."""
+    from reporter.data.frames import IDENTITY, known  # start-up: pandas
+    from reporter.data.words import property_name  # likewise
 
     found = {}
     for name in IDENTITY:
-        values = [
-            " or ".join(sorted({"none" if _is_none(each) else str(each) for each in of.runs[name]}))
-            for of in groups.values()
-        ]
+        values = []
+        for path, frames in groups.items():
+            own = sorted({str(each) if known(each) else "none" for each in frames.runs[name]})
+            if len(own) > 1:
+                raise SuiteError(
+                    f"The runs in {path} have several configurations ({property_name(name)}:"
+                    f" {', '.join(own)}); give a folder for each."
+                )
+            values += own
         if len(set(values)) > 1:
             found[name] = values
     return found
-
-
-def _is_none(value: object) -> bool:
-    return value is None or value != value  # NaN
 
 
 def _compared(
@@ -128,14 +133,14 @@ def _compared(
     if reason is None and min(*ours, *others) <= 0:
         reason = "a run has the value 0, and ratios need positive values"
     if reason is not None or means[0] is None or means[1] is None:
-        return Compared(**{**asdict(row), "reason": reason})
+        return replace(row, reason=reason)
     fewest = min(len(ours), len(others))
     if fewest < scoring.min_runs:
         few = f"{fewest} of the {scoring.min_runs} runs that an interval needs"
-        return Compared(**{**asdict(row), "ratio": means[1] / means[0], "reason": few})
+        return replace(row, ratio=means[1] / means[0], reason=few)
     one, other = (measured(values, scoring.noise_floor**2) for values in (ours, others))
     found = ratio(one, other, scoring.level, scoring.epochs_level)
-    return Compared(**{**asdict(row), **asdict(found), "differs": found.is_different})
+    return replace(row, **asdict(found), differs=found.is_different)
 
 
 def _values(frames: "Frames", figure: str) -> tuple[list[float], str, set[Any], str | None]:

@@ -85,7 +85,9 @@ def _write(frame: "pandas.DataFrame", output: Path) -> None:
 
 def _plain(value: Any) -> Any:
     """A value of a frame for JSON: null where it is unknown."""
-    if value is None or value != value:
+    from reporter.data.frames import known  # start-up: pandas
+
+    if not known(value):
         return None
     return value if isinstance(value, str | bool | int | float) else str(value)
 

@@ -54,6 +54,10 @@ def test_single_runs_have_a_ratio_without_a_verdict_and_other_workloads_none(
     assert "another data" in said and " = " not in said
     with pytest.raises(SuiteError, match="nothing to be compared with"):
         printed("compare", runs)
+    with pytest.raises(SuiteError, match="given twice"):
+        printed("compare", digits, f"{digits}/")
+    with pytest.raises(SuiteError, match=r"several configurations \(batch size: 16, 64\)"):
+        printed("compare", runs, digits)
 
 
 @pytest.mark.usefixtures("builds_a_site")
