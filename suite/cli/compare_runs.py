@@ -32,9 +32,9 @@ SAME = ("workload", "data", "model_trained")
 
 @dataclass(frozen=True)
 class Compared:
-    """A figure of ``group`` over that of ``base``: means of their runs. ``low`` and ``high`` bound
-    the ratio's 95 % interval, ``differs`` where it does not hold 1; what is None is so for the
-    ``reason``."""
+    """A figure of ``group`` over that of ``base``: geometric means of their runs, arithmetic ones
+    where they have no ratio. ``low`` and ``high`` bound the ratio's 95 % interval, ``differs``
+    where it does not hold 1; what is None is so for the ``reason``."""
 
     figure: str
     unit: str
@@ -132,13 +132,14 @@ def _compared(
         reason = "energies of different instruments or coverages do not compare"
     if reason is None and min(*ours, *others) <= 0:
         reason = "a run has the value 0, and ratios need positive values"
-    if reason is not None or means[0] is None or means[1] is None:
+    if reason is not None:
         return replace(row, reason=reason)
-    fewest = min(len(ours), len(others))
+    one, other = (measured(values, scoring.noise_floor**2) for values in (ours, others))
+    row = replace(row, base_value=other.value, value=one.value, ratio=one.value / other.value)
+    fewest = min(one.runs, other.runs)
     if fewest < scoring.min_runs:
         few = f"{fewest} of the {scoring.min_runs} runs that an interval needs"
-        return replace(row, ratio=means[1] / means[0], reason=few)
-    one, other = (measured(values, scoring.noise_floor**2) for values in (ours, others))
+        return replace(row, reason=few)
     found = ratio(one, other, scoring.level, scoring.epochs_level)
     return replace(row, **asdict(found), differs=found.is_different)
 

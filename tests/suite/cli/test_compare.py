@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from suite.cli.app import app
 from suite.errors import SuiteError
+from suite.files.paths import repository_root
 from tests.builders import Scenario, make_bundle
 
 
@@ -41,6 +42,18 @@ def test_two_configurations_have_ratios_with_intervals_and_what_differs(runs: Pa
     epoch = next(row for row in found["compared"] if row["figure"] == "time_to_epoch_s")
     assert epoch["ratio"] == pytest.approx(epoch["value"] / epoch["base_value"], rel=0.05)
     assert epoch["low"] <= epoch["ratio"] <= epoch["high"]
+
+
+@pytest.mark.usefixtures("builds_a_site")
+def test_the_ratio_of_recorded_runs_is_that_of_the_values_beside_it() -> None:
+    """Their times to target differ by half: the two kinds of mean are apart."""
+    recorded = repository_root() / "submissions"
+    paths = [recorded / version / "reference/lenet/tensorflow" for version in ("v0.1", "v0.2")]
+    rows = json.loads(printed("compare", *paths, "--json"))["compared"]
+    ratios = {row["figure"]: row for row in rows if row["ratio"] is not None}
+    assert "time_to_target_s" in ratios
+    for row in ratios.values():
+        assert row["ratio"] == pytest.approx(row["value"] / row["base_value"])
 
 
 @pytest.mark.usefixtures("builds_a_site")
