@@ -64,5 +64,10 @@ def test_a_night_goes_on_after_a_power_cut_and_ends_with_its_page(
     assert board.made == ["seed-1", "seed-2", "seed-3"] and len(found["runs"]) == 3
     assert all("target reached" in said for said in found["runs"].values())
     assert Path(found["index"]).is_file()
-    other = CliRunner().invoke(app, ["night", "vgg11", "--output", night])
-    assert "choose another --output" in str(other.exception)
+    for others in (["vgg11"], ["lenet", "--accelerator", "cpu"]):
+        other = CliRunner().invoke(app, ["night", *others, "--output", night])
+        assert "choose another --output" in str(other.exception)
+        assert "`suite night lenet --division closed --framework" in str(other.exception)
+    (tmp_path / "night/night.json").write_text('{"schema": 1, "planned": [{}]}')
+    damaged = CliRunner().invoke(app, words)
+    assert "night.json is not as the suite writes it" in str(damaged.exception)
