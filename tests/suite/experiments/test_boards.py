@@ -56,7 +56,7 @@ def test_boards_of_one_name_have_folders_of_their_own_that_the_next_process_find
 ) -> None:
     """Where there is no network address, Python makes up another one in every process."""
     task = BoardTask(
-        MatrixDefinition(vary=Vary(batch_size=Values((8,)))),
+        MatrixDefinition(vary=Vary(batch_size=(8,))),
         RunOptions(Division.OPEN, "auto", "lenet", "fake"),
         None,
         (),
