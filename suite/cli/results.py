@@ -54,13 +54,14 @@ def show_result(result: "RunResult", json: bool, verbose: bool = False) -> None:
 
 def ending_of(bundle: Bundle) -> str:
     """What a finished run reached, when, and with how much energy."""
-    summary = bundle.json(SUMMARY)
+    from suite.metrics.summary import read_summary  # start-up: numpy
+
+    summary = read_summary(bundle)
     figures, target = summary["figures"], bundle.run().request.get("target_accuracy")
     accuracy, reached_s, energy = (
         figures[name] for name in ("best_accuracy", "time_to_target_s", "energy_j")
     )
-    epochs = len(summary["epochs"])
-    gross_s = figures.get("gross_time_s", {}).get("value")  # schema 1 has no such figure
+    epochs, gross_s = len(summary["epochs"]), figures["gross_time_s"]["value"]
     time_s = gross_s if reached_s["value"] is None else reached_s["value"]
     after = f"{epochs} epoch{'' if epochs == 1 else 's'}"
     when = "" if time_s is None else f", in {duration(time_s)}"

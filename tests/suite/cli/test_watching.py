@@ -1,5 +1,6 @@
 """Progress of a run: the bar by steps, the time that is left, and `suite watch`."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,23 @@ def test_a_run_of_the_first_round_is_told_in_its_sentence() -> None:
     run = repository_root() / "submissions/v0.1/reference/lenet/tensorflow/run_2"
     said = CliRunner().invoke(app, ["watch", str(run)]).stdout
     assert said.startswith("99.05 % after 5 epochs, in ") and "target reached" in said
+
+
+@pytest.mark.parametrize("value", ["null", '"much"', "[1]", "1e400"])
+def test_an_accuracy_that_is_no_number_does_not_end_the_progress(
+    value: str, tmp_path: Path
+) -> None:
+    lines = LineWatcher(of_steps(100, epochs=2), tmp_path, moving=False)
+    lines.event(happened("eval_accuracy", 60, 1, value))
+    assert "accuracy" not in lines.line(60 * S)
+
+
+def test_a_record_that_no_run_can_have_is_a_sentence(good_bundle: Path) -> None:
+    record = json.loads((good_bundle / "run.json").read_text())
+    record["request"]["global_batch_size"] = 0
+    (good_bundle / "run.json").write_text(json.dumps(record))
+    answer = CliRunner().invoke(app, ["watch", str(good_bundle)])
+    assert "run.json: global_batch_size" in str(answer.exception)
 
 
 def test_a_run_that_nobody_makes_says_what_to_do(good_bundle: Path) -> None:
