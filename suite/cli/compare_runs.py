@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reporter.data.quantities import quantity
-from suite import api
 from suite.cli.json_output import print_json
+from suite.cli.loading import loaded
 from suite.cli.options import Json
 from suite.errors import SuiteError
 
@@ -61,7 +61,7 @@ def compare(
             f"One path ({paths[0]}) has nothing to be compared with; give two runs or more, or"
             " folders with the runs of a configuration each."
         )
-    groups = {str(path): _loaded(path) for path in paths}
+    groups = {str(path): loaded([path]) for path in paths}
     if len(groups) < len(paths):
         raise SuiteError("A path is given twice; give each once.")
     base, *others = groups
@@ -77,17 +77,6 @@ def compare(
         print_json("compare", {"runs": runs, "differences": differences, "compared": compared})
     else:
         print("\n".join(_lines(groups, differences, rows)))
-
-
-def _loaded(path: Path) -> "Frames":
-    frames = api.load([path])
-    if not len(frames.runs):
-        raise SuiteError(
-            f"{path} has no run that can be read: {frames.broken['reason'].iloc[0]}"
-            if len(frames.broken)
-            else f"{path} has nothing that was closed; close a run with `suite finish`."
-        )
-    return frames
 
 
 def _differences(groups: "dict[str, Frames]") -> dict[str, list[str]]:

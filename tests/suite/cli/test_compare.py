@@ -74,6 +74,18 @@ def test_single_runs_have_a_ratio_without_a_verdict_and_other_workloads_none(
 
 
 @pytest.mark.usefixtures("builds_a_site")
+def test_a_run_that_cannot_be_read_is_said_to_be_left_out(runs: Path, tmp_path: Path) -> None:
+    (runs / "16" / "1" / "run.json").write_text("{}")
+    table = tmp_path / "t.csv"
+    for words in (("compare", runs / "16", runs / "64"), ("export", runs, "--output", table)):
+        answer = CliRunner().invoke(app, [str(word) for word in words])
+        assert answer.exit_code == 0 and "left out: " in answer.stderr
+    with pytest.raises(SuiteError, match="has no run that can be read"):
+        printed("export", runs / "16" / "1", "--output", tmp_path / "none.csv")
+    assert not (tmp_path / "none.csv").exists()
+
+
+@pytest.mark.usefixtures("builds_a_site")
 def test_runs_are_exported_for_a_spreadsheet_and_unknown_is_empty(
     runs: Path, tmp_path: Path
 ) -> None:
