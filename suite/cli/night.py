@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from suite import api
-from suite.api import Accelerator, Division, RunOptions
+from suite.api import Accelerator, Division, RunOptions, RunRequest
 from suite.bundle.reader import Bundle
 from suite.cli.durations import duration, seconds
 from suite.cli.json_output import print_json
@@ -102,7 +102,7 @@ def _planned(
     settings: RunOptions, asked: nights.Night, limit_s: float, output: Path
 ) -> tuple[nights.Planned, ...]:
     """The plan, from a short look at each workload, and kept."""
-    ends_s = time.monotonic() + limit_s
+    ends_s, look_s = time.monotonic() + limit_s, limit_s * nights.LOOK_SHARE
     chosen = chosen_workloads(asked.workloads, EPOCHS)
     of_looks = replace(settings, division=Division.OPEN)
     requests, problems = resolved(
@@ -110,18 +110,15 @@ def _planned(
     )
     if not requests:
         raise Reported("\n".join(problems))
-    looks = []
+    looks, failed = [], []
     for request in requests:
-        with watcher() as progress:
-            looks.append(
-                look_within(
-                    request,
-                    EPOCHS,
-                    limit_s * nights.LOOK_SHARE / len(requests),
-                    lambda one, progress=progress: api.run(one, force=True, progress=progress).path,  # type: ignore[misc]
-                )
-            )
-    planned = nights.plan(looks, ends_s - time.monotonic())
+        try:
+            looks.append(look_within(request, EPOCHS, look_s / len(requests), _made))
+        except SuiteError as error:
+            failed.append(nights.Planned(request.workload.name, None, False, str(error)))
+    if not looks:
+        raise Reported("\n".join(f"{each.workload}: {each.reason}" for each in failed))
+    planned = (*nights.plan(looks, ends_s - time.monotonic()), *failed)
     output.mkdir(parents=True, exist_ok=True)
     nights.save(output, replace(asked, planned=planned))
     for each in planned:
@@ -134,6 +131,11 @@ def _planned(
     return planned
 
 
+def _made(request: RunRequest) -> Path:
+    with watcher() as progress:
+        return api.run(request, force=True, progress=progress).path
+
+
 def _make_runs(
     settings: RunOptions, planned: tuple[nights.Planned, ...], output: Path
 ) -> list[str]:
@@ -143,8 +145,7 @@ def _make_runs(
         try:
             if not nights.is_made(run):
                 request = api.resolve(replace(settings, workload=workload, seed=seed), run)
-                with watcher() as progress:
-                    api.run(request, force=True, progress=progress)
+                _made(request)
         except SuiteError as error:
             problems.append(f"{run}: {error}")
             print(f"not made: {problems[-1]}", file=sys.stderr)
