@@ -66,7 +66,7 @@ def quick(
     json: Json = False,
 ) -> None:
     """Train a few epochs of workloads and project times to the target. Exit code: 0 one or more
-    projected, 2 none."""
+    trained, 2 none."""
     ends_s = None if within is None else time.monotonic() + seconds(within, "--within")
     looks: list[QuickLook] = []
     chosen = chosen_workloads(workloads, epochs)
