@@ -118,9 +118,10 @@ def _planned(
             failed.append(nights.Planned(request.workload.name, None, False, str(error)))
     if not looks:
         raise Reported("\n".join(f"{each.workload}: {each.reason}" for each in failed))
-    planned = (*nights.plan(looks, ends_s - time.monotonic()), *failed)
-    output.mkdir(parents=True, exist_ok=True)
-    nights.save(output, replace(asked, planned=planned))
+    planned = (*nights.plan(looks, max(0.0, ends_s - time.monotonic())), *failed)
+    if any(each.is_made for each in planned):  # else more time makes another plan
+        output.mkdir(parents=True, exist_ok=True)
+        nights.save(output, replace(asked, planned=planned))
     for each in planned:
         said = (
             f"{len(nights.SEEDS)} runs of about {duration(each.run_s or 0.0)}"

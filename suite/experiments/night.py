@@ -47,13 +47,17 @@ def plan(looks: Sequence[QuickLook], left_s: float) -> tuple[Planned, ...]:
         if run_s is None:
             planned.append(Planned(name, None, False, "its first look did not say what it takes"))
         elif len(SEEDS) * run_s > left_s:
-            hours = len(SEEDS) * run_s / 3600
-            reason = f"{len(SEEDS)} runs take {hours:.1f} h, and {left_s / 3600:.1f} h are left"
+            need, have = map(_in_hours, (len(SEEDS) * run_s, left_s))
+            reason = f"{len(SEEDS)} runs take {need}, and {have} are left"
             planned.append(Planned(name, run_s, False, reason))
         else:
             left_s -= len(SEEDS) * run_s
             planned.append(Planned(name, run_s, True))
     return tuple(planned)
+
+
+def _in_hours(time_s: float) -> str:
+    return f"{time_s / 3600:.1f} h" if time_s >= 3600 else f"{time_s / 60:.1f} min"
 
 
 def _run_s(look: QuickLook) -> float | None:

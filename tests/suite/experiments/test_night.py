@@ -34,6 +34,11 @@ def looked(request: SimpleNamespace, *_: object) -> QuickLook:
     return look("lenet", 60.0)
 
 
+def test_times_below_an_hour_are_said_in_minutes() -> None:
+    (left_out,) = plan([look("lenet", 90.0)], 82.0)
+    assert left_out.reason == "3 runs take 4.5 min, and 1.4 min are left"
+
+
 class Board:
     """Runs are made up at once; the power fails before the run number ``fails_at``."""
 
@@ -64,6 +69,8 @@ def test_a_night_goes_on_after_a_power_cut_and_ends_with_its_page(
     requests = [SimpleNamespace(workload=SimpleNamespace(name=name)) for name in ("vgg11", "lenet")]
     monkeypatch.setattr("suite.cli.night.resolved", lambda *_: (requests, []))
     monkeypatch.setattr("suite.cli.night.look_within", looked)
+    short = CliRunner().invoke(app, ["night", "lenet", "--within", "1m", "--output", night])
+    assert "give more time with --within" in str(short.exception)
     board.fails_at = 2
     words = ["night", "lenet", "--within", "1h", "--output", night]
     assert CliRunner().invoke(app, words).exit_code != 0
