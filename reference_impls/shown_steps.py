@@ -8,7 +8,7 @@ import struct
 
 VARIABLE, NAME = "EDGE_TRAINING_STEPS", "edge-training-steps"
 """The harness's memory as a path below /proc, and what it is called there."""
-COUNT = struct.Struct("<q")
+COUNT = struct.Struct("q")
 
 
 def is_counter(path: str) -> bool:
@@ -23,13 +23,14 @@ class ShownSteps:
     """The count of this run; nobody sees it where the harness cannot be reached."""
 
     def __init__(self) -> None:
-        self._memory = mmap.mmap(-1, COUNT.size)
+        memory = mmap.mmap(-1, COUNT.size)
         path = os.environ.get(VARIABLE, "")
         if is_counter(path):
             handle = os.open(path, os.O_RDWR)
-            self._memory = mmap.mmap(handle, COUNT.size)
+            memory = mmap.mmap(handle, COUNT.size)
             os.close(handle)
+        self._count = memoryview(memory).cast("q")
 
     def show(self, steps: int) -> None:
         """Set it: a fraction of a microsecond."""
-        COUNT.pack_into(self._memory, 0, steps)
+        self._count[0] = steps

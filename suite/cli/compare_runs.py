@@ -1,15 +1,15 @@
 """`suite compare A B …`: figures of runs side by side, their ratios, and what differs."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from reporter.data.quantities import quantity
-from suite import api
 from suite.cli.json_output import print_json
+from suite.cli.loading import loaded
 from suite.cli.options import Json
 from suite.errors import SuiteError
 
@@ -32,9 +32,9 @@ SAME = ("workload", "data", "model_trained")
 
 @dataclass(frozen=True)
 class Compared:
-    """A figure of ``group`` over that of ``base``: means of their runs. ``low`` and ``high`` bound
-    the ratio's 95 % interval, ``differs`` where it does not hold 1; what is None is so for the
-    ``reason``."""
+    """A figure of ``group`` over that of ``base``: geometric means of their runs, arithmetic ones
+    where they have no ratio. ``low`` and ``high`` bound the ratio's 95 % interval, ``differs``
+    where it does not hold 1; what is None is so for the ``reason``."""
 
     figure: str
     unit: str
@@ -61,7 +61,9 @@ def compare(
             f"One path ({paths[0]}) has nothing to be compared with; give two runs or more, or"
             " folders with the runs of a configuration each."
         )
-    groups = {str(path): _loaded(path) for path in paths}
+    groups = {str(path): loaded([path]) for path in paths}
+    if len(groups) < len(paths):
+        raise SuiteError("A path is given twice; give each once.")
     base, *others = groups
     differences = _differences(groups)
     rows = [
@@ -77,34 +79,26 @@ def compare(
         print("\n".join(_lines(groups, differences, rows)))
 
 
-def _loaded(path: Path) -> "Frames":
-    frames = api.load([path])
-    if not len(frames.runs):
-        raise SuiteError(
-            f"{path} has no run that can be read: {frames.broken['reason'].iloc[0]}"
-            if len(frames.broken)
-            else f"{path} has nothing that was closed; close a run with `suite finish`."
-        )
-    return frames
-
-
 def _differences(groups: "dict[str, Frames]") -> dict[str, list[str]]:
-    """The properties of entries that are not the same in all groups, with their values."""
-    from reporter.data.frames import IDENTITY  # start-up: pandas
+    """The properties of entries that are not the same in all groups, with their values. Raises
+    SuiteError for a group whose own runs differ in one: their mean would describe none of them."""
+    from reporter.data.frames import IDENTITY, known  # start-up: pandas
+    from reporter.data.words import property_name  # likewise
 
     found = {}
     for name in IDENTITY:
-        values = [
-            " or ".join(sorted({"none" if _is_none(each) else str(each) for each in of.runs[name]}))
-            for of in groups.values()
-        ]
+        values = []
+        for path, frames in groups.items():
+            own = sorted({str(each) if known(each) else "none" for each in frames.runs[name]})
+            if len(own) > 1:
+                raise SuiteError(
+                    f"The runs in {path} have several configurations ({property_name(name)}:"
+                    f" {', '.join(own)}); give a folder for each."
+                )
+            values += own
         if len(set(values)) > 1:
             found[name] = values
     return found
-
-
-def _is_none(value: object) -> bool:
-    return value is None or value != value  # NaN
 
 
 def _compared(
@@ -127,15 +121,16 @@ def _compared(
         reason = "energies of different instruments or coverages do not compare"
     if reason is None and min(*ours, *others) <= 0:
         reason = "a run has the value 0, and ratios need positive values"
-    if reason is not None or means[0] is None or means[1] is None:
-        return Compared(**{**asdict(row), "reason": reason})
-    fewest = min(len(ours), len(others))
+    if reason is not None:
+        return replace(row, reason=reason)
+    one, other = (measured(values, scoring.noise_floor**2) for values in (ours, others))
+    row = replace(row, base_value=other.value, value=one.value, ratio=one.value / other.value)
+    fewest = min(one.runs, other.runs)
     if fewest < scoring.min_runs:
         few = f"{fewest} of the {scoring.min_runs} runs that an interval needs"
-        return Compared(**{**asdict(row), "ratio": means[1] / means[0], "reason": few})
-    one, other = (measured(values, scoring.noise_floor**2) for values in (ours, others))
+        return replace(row, reason=few)
     found = ratio(one, other, scoring.level, scoring.epochs_level)
-    return Compared(**{**asdict(row), **asdict(found), "differs": found.is_different})
+    return replace(row, **asdict(found), differs=found.is_different)
 
 
 def _values(frames: "Frames", figure: str) -> tuple[list[float], str, set[Any], str | None]:

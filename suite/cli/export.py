@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from suite import api
 from suite.bundle.manifest import refuse_inside_run
 from suite.cli.json_output import print_json
+from suite.cli.loading import loaded
 from suite.cli.options import Json, Runs
 from suite.errors import SuiteError
 from suite.files.durable import output_errors
@@ -48,7 +48,7 @@ def export(
     if output.suffix not in (*FORMATS, ""):
         raise SuiteError(f"{output} ends with none of {', '.join(FORMATS)}; choose one of them.")
     refuse_inside_run(output)
-    frames = api.load(paths)
+    frames = loaded(paths)
     frame = _wide(frames) if table == "runs" else getattr(frames, table)
     with output_errors(output):
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -85,7 +85,9 @@ def _write(frame: "pandas.DataFrame", output: Path) -> None:
 
 def _plain(value: Any) -> Any:
     """A value of a frame for JSON: null where it is unknown."""
-    if value is None or value != value:
+    from reporter.data.frames import known  # start-up: pandas
+
+    if not known(value):
         return None
     return value if isinstance(value, str | bool | int | float) else str(value)
 

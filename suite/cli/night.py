@@ -5,17 +5,16 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from suite import api
-from suite.api import Accelerator, Division, RunOptions
+from suite.api import Accelerator, Division, RunOptions, RunRequest
 from suite.bundle.reader import Bundle
-from suite.cli.completion import workload_names
 from suite.cli.durations import duration, seconds
 from suite.cli.json_output import print_json
-from suite.cli.options import DIVISION_HELP, FrameworkName, Json, WhereTrained
+from suite.cli.options import DIVISION_HELP, ClosedWorkloads, FrameworkName, Json, WhereTrained
 from suite.cli.quick import EPOCHS, chosen_workloads, resolved, show_plan
 from suite.cli.results import ending_of
 from suite.cli.watching import watcher
@@ -29,14 +28,7 @@ KEPT_BY = ("TMUX", "STY", "INVOCATION_ID")
 
 
 def night(
-    workloads: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[WORKLOAD]…",
-            autocompletion=workload_names,
-            help="Workloads (default: every closed workload of this device).",
-        ),
-    ] = None,
+    workloads: ClosedWorkloads = None,
     within: Annotated[str, typer.Option(metavar="TIME", help="Time for all of it.")] = "8h",
     division: Annotated[
         Division, typer.Option(help=f"Division: {DIVISION_HELP}")
@@ -53,12 +45,12 @@ def night(
     same command to continue. Exit code: 0 every planned run is made, 2 one could not be."""
     limit_s = seconds(within, "--within")
     settings = RunOptions(division, "auto", "", framework, accelerator=accelerator, timing=None)
-    options = {"division": division.value, "framework": framework, "workloads": workloads or []}
+    asked = nights.Night(division.value, framework, accelerator.value, tuple(workloads or ()))
     begun = nights.saved(output)
-    if begun is not None and begun[0] != options:
+    if begun is not None and replace(begun, planned=()) != asked:
         raise SuiteError(
-            f"{output} has the night of {begun[0]}, and this one has {options}; choose another"
-            " --output, or type the same command to continue."
+            f"{output} has a night with other settings; choose another --output, or continue it:"
+            f" `{_command(begun, output)}`."
         )
     if dry_run:
         chosen = chosen_workloads(workloads, EPOCHS)
@@ -67,12 +59,18 @@ def night(
         show_plan(requests, EPOCHS, time.monotonic() + limit_s * nights.LOOK_SHARE, json)
         return
     _say_what_keeps_it()
-    planned = _planned(settings, options, limit_s, output) if begun is None else begun[1]
+    planned = begun.planned if begun else _planned(settings, asked, limit_s, output)
     problems = _make_runs(settings, planned, output)
     made = [run for *_, run in nights.runs_of(output, planned) if Bundle(run).is_sealed]
     _show(made, planned, output, json)
     if problems or not made:
         raise Reported("\n".join(problems or ["Nothing fits; give more time with --within."]))
+
+
+def _command(begun: nights.Night, output: Path) -> str:
+    settings = ("division", "framework", "accelerator")
+    options = [word for name in settings for word in (f"--{name}", getattr(begun, name))]
+    return typed("suite night", *begun.workloads, *options, "--output", output)
 
 
 def _show(made: list[Path], planned: tuple[nights.Planned, ...], output: Path, json: bool) -> None:
@@ -93,38 +91,37 @@ def _say_what_keeps_it() -> None:
         command = typed("suite", *sys.argv[1:])
         print(
             "A closed terminal ends this, and the same command continues it. What goes on without"
-            f" you:\n  tmux new -d '{command}'\n  systemd-run --user --same-dir --unit night"
-            f" {command}    # first, once: loginctl enable-linger",
+            f" you:\n  {typed('tmux new -d', command)}\n"
+            f"  systemd-run --user --same-dir --unit night {command}    # first, once: loginctl"
+            " enable-linger",
             file=sys.stderr,
         )
 
 
 def _planned(
-    settings: RunOptions, options: dict[str, Any], limit_s: float, output: Path
+    settings: RunOptions, asked: nights.Night, limit_s: float, output: Path
 ) -> tuple[nights.Planned, ...]:
     """The plan, from a short look at each workload, and kept."""
-    ends_s = time.monotonic() + limit_s
-    chosen = chosen_workloads(options["workloads"], EPOCHS)
+    ends_s, look_s = time.monotonic() + limit_s, limit_s * nights.LOOK_SHARE
+    chosen = chosen_workloads(asked.workloads, EPOCHS)
     of_looks = replace(settings, division=Division.OPEN)
     requests, problems = resolved(
         [replace(of_looks, workload=each) for each in chosen], output / nights.LOOKS
     )
     if not requests:
         raise Reported("\n".join(problems))
-    looks = []
+    looks, failed = [], []
     for request in requests:
-        with watcher() as progress:
-            looks.append(
-                look_within(
-                    request,
-                    EPOCHS,
-                    limit_s * nights.LOOK_SHARE / len(requests),
-                    lambda one, progress=progress: api.run(one, force=True, progress=progress).path,  # type: ignore[misc]
-                )
-            )
-    planned = nights.plan(looks, ends_s - time.monotonic())
-    output.mkdir(parents=True, exist_ok=True)
-    nights.save(output, options, planned)
+        try:
+            looks.append(look_within(request, EPOCHS, look_s / len(requests), _made))
+        except SuiteError as error:
+            failed.append(nights.Planned(request.workload.name, None, False, str(error)))
+    if not looks:
+        raise Reported("\n".join(f"{each.workload}: {each.reason}" for each in failed))
+    planned = (*nights.plan(looks, max(0.0, ends_s - time.monotonic())), *failed)
+    if any(each.is_made for each in planned):  # else more time makes another plan
+        output.mkdir(parents=True, exist_ok=True)
+        nights.save(output, replace(asked, planned=planned))
     for each in planned:
         said = (
             f"{len(nights.SEEDS)} runs of about {duration(each.run_s or 0.0)}"
@@ -133,6 +130,11 @@ def _planned(
         )
         print(f"{each.workload}: {said}", file=sys.stderr)
     return planned
+
+
+def _made(request: RunRequest) -> Path:
+    with watcher() as progress:
+        return api.run(request, force=True, progress=progress).path
 
 
 def _make_runs(
@@ -144,8 +146,7 @@ def _make_runs(
         try:
             if not nights.is_made(run):
                 request = api.resolve(replace(settings, workload=workload, seed=seed), run)
-                with watcher() as progress:
-                    api.run(request, force=True, progress=progress)
+                _made(request)
         except SuiteError as error:
             problems.append(f"{run}: {error}")
             print(f"not made: {problems[-1]}", file=sys.stderr)

@@ -42,6 +42,14 @@ Runs = Annotated[
 WorkloadName = Annotated[
     str, typer.Argument(autocompletion=workload_names, help="Workload (`suite list workloads`).")
 ]
+ClosedWorkloads = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[WORKLOAD]…",
+        autocompletion=workload_names,
+        help="Workloads (default: every closed workload of this device).",
+    ),
+]
 FrameworkName = Annotated[
     str, typer.Option(autocompletion=framework_names, help="Framework (`suite list frameworks`).")
 ]

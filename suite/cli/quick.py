@@ -12,10 +12,9 @@ import typer
 from suite import api
 from suite.api import Accelerator, Division, RunOptions, RunRequest
 from suite.catalog.workloads import load_workload
-from suite.cli.completion import workload_names
 from suite.cli.durations import duration, seconds
 from suite.cli.json_output import print_rows
-from suite.cli.options import FrameworkName, Json, OfArithmetic, WhereTrained
+from suite.cli.options import ClosedWorkloads, FrameworkName, Json, OfArithmetic, WhereTrained
 from suite.cli.watching import watcher
 from suite.errors import Reported, SuiteError
 from suite.execution.run_directory import is_taken
@@ -36,14 +35,7 @@ IN_HOURS_S = 7200
 
 
 def quick(
-    workloads: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[WORKLOAD]…",
-            autocompletion=workload_names,
-            help="Workloads (default: every closed workload of this device).",
-        ),
-    ] = None,
+    workloads: ClosedWorkloads = None,
     framework: FrameworkName = "pytorch",
     epochs: Annotated[
         int,
@@ -74,7 +66,7 @@ def quick(
     json: Json = False,
 ) -> None:
     """Train a few epochs of workloads and project times to the target. Exit code: 0 one or more
-    projected, 2 none."""
+    trained, 2 none."""
     ends_s = None if within is None else time.monotonic() + seconds(within, "--within")
     looks: list[QuickLook] = []
     chosen = chosen_workloads(workloads, epochs)
@@ -96,7 +88,7 @@ def quick(
     )
     if dry_run:
         show_plan(requests, epochs, ends_s, json)
-        requests = []
+        return
     for place, request in enumerate(requests):
         try:
             if ends_s is None:
@@ -118,9 +110,9 @@ def quick(
         else:
             if not json:
                 print(sentence(looks[-1]))
-    if json and not dry_run:
+    if json:
         print_rows("quick", map(vars, looks))
-    if problems and not (looks or dry_run):
+    if problems and not looks:
         raise Reported("\n".join(problems))
 
 

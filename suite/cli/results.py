@@ -54,7 +54,9 @@ def show_result(result: "RunResult", json: bool, verbose: bool = False) -> None:
 
 def ending_of(bundle: Bundle) -> str:
     """What a finished run reached, when, and with how much energy."""
-    summary = bundle.json(SUMMARY)
+    from suite.metrics.summary import read_summary  # start-up: numpy
+
+    summary = read_summary(bundle)
     figures, target = summary["figures"], bundle.run().request.get("target_accuracy")
     accuracy, reached_s, energy = (
         figures[name] for name in ("best_accuracy", "time_to_target_s", "energy_j")

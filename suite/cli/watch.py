@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from reference_impls import contract
+from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle
+from suite.bundle.request import read_request
 from suite.cli.results import ending_of
 from suite.cli.watching import REFRESH_S, LineWatcher
 from suite.errors import SuiteError
@@ -20,7 +22,7 @@ from suite.files.typed import typed
 def watch(run: Annotated[Path, typer.Argument(help="Run directory.")]) -> None:
     """Follow a run that another terminal, a job or an ssh session made; ends with the run."""
     Bundle(run).expect_run()
-    training = contract.request_from_dict(dict(Bundle(run).run().request))
+    training = read_request(Bundle(run).run(), str(run / RUN))
     lines = LineWatcher(training, run, sys.stderr.isatty())
     follower, goes_on = LogFollower(run / contract.log_name(0)), True
     while goes_on:

@@ -18,6 +18,7 @@ from suite.cli.durations import duration
 from suite.execution import events
 from suite.execution.kept_states import mebibytes
 from suite.execution.shown_steps import find_counter, steps_done
+from suite.files.schema import Number, problem_of
 
 REFRESH_S = 0.5
 FIRST_STEPS = 3
@@ -100,7 +101,7 @@ class LineWatcher:
             self._phase = f"epoch {event.epoch} of at most {total}"
         elif event.key == "eval_start":
             self._phase = f"evaluating after epoch {event.epoch}"
-        elif event.key == "eval_accuracy":
+        elif event.key == "eval_accuracy" and problem_of(event.value, Number) is None:
             self._accuracies.append(float(event.value))
             self.clear()
             left = self._left(event.mono_ns or time.monotonic_ns())

@@ -191,8 +191,12 @@ def _alone() -> Iterator[None]:
 
 def _boards_home() -> Path:
     """The folder of what this board makes for others; boards may share a home on a file server, and
-    a host name: the network address of hardware is each one's own."""
-    return home() / "boards" / f"{os.uname().nodename}-{uuid.getnode():x}"
+    a host name: the network address of hardware is each one's own. Where there is none, Python
+    makes one up, another in every process, with the bit of multicast set (RFC 9562, 6.10)."""
+    node = uuid.getnode()
+    is_made_up = bool(node >> 40 & 1)
+    name = os.uname().nodename
+    return home() / "boards" / (name if is_made_up else f"{name}-{node:x}")
 
 
 if __name__ == "__main__":

@@ -3,18 +3,18 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle
 from suite.execution.finish import finish
 from suite.experiments.quick import QuickLook
-from suite.files.json_file import read_json, write_json
+from suite.files.json_file import read_as, write_json
 
 SEEDS = (1, 2, 3)
 LOOK_SHARE = 0.1
 """Of the time: what first looks may take."""
 RECORD, LOOKS, RUNS, SITE = "night.json", "looks", "runs", "site"
+SCHEMA = 1
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,17 @@ class Planned:
     reason: str | None = None
 
 
+@dataclass(frozen=True)
+class Night:
+    """What a night was begun with (no workloads: every closed one of the device), and its plan."""
+
+    division: str
+    framework: str
+    accelerator: str
+    workloads: tuple[str, ...]
+    planned: tuple[Planned, ...] = ()
+
+
 def plan(looks: Sequence[QuickLook], left_s: float) -> tuple[Planned, ...]:
     """The cheapest workloads first, as many as have time for a run with every seed."""
     costs = {look.workload: _run_s(look) for look in looks}
@@ -36,13 +47,17 @@ def plan(looks: Sequence[QuickLook], left_s: float) -> tuple[Planned, ...]:
         if run_s is None:
             planned.append(Planned(name, None, False, "its first look did not say what it takes"))
         elif len(SEEDS) * run_s > left_s:
-            hours = len(SEEDS) * run_s / 3600
-            reason = f"{len(SEEDS)} runs take {hours:.1f} h, and {left_s / 3600:.1f} h are left"
+            need, have = map(_in_hours, (len(SEEDS) * run_s, left_s))
+            reason = f"{len(SEEDS)} runs take {need}, and {have} are left"
             planned.append(Planned(name, run_s, False, reason))
         else:
             left_s -= len(SEEDS) * run_s
             planned.append(Planned(name, run_s, True))
     return tuple(planned)
+
+
+def _in_hours(time_s: float) -> str:
+    return f"{time_s / 3600:.1f} h" if time_s >= 3600 else f"{time_s / 60:.1f} min"
 
 
 def _run_s(look: QuickLook) -> float | None:
@@ -55,17 +70,16 @@ def _run_s(look: QuickLook) -> float | None:
     return None if epoch_s is None else epoch_s * look.most_epochs
 
 
-def save(folder: Path, settings: dict[str, Any], planned: Sequence[Planned]) -> None:
+def save(folder: Path, night: Night) -> None:
     """Keep the plan, which the same command continues after a power cut."""
-    write_json(folder / RECORD, {**settings, "planned": [asdict(each) for each in planned]})
+    write_json(folder / RECORD, {"schema": SCHEMA, **asdict(night)})
 
 
-def saved(folder: Path) -> tuple[dict[str, Any], tuple[Planned, ...]] | None:
-    """The settings and the plan of a night that was begun in this folder; None: there is none."""
-    if not (folder / RECORD).is_file():
-        return None
-    record = read_json(folder / RECORD)
-    return record, tuple(Planned(**each) for each in record.pop("planned"))
+def saved(folder: Path) -> Night | None:
+    """The night that was begun in this folder; None: there is none. Raises FileError for a file
+    that the suite did not write."""
+    path = folder / RECORD
+    return read_as(path, Night, SCHEMA) if path.is_file() else None
 
 
 def runs_of(folder: Path, planned: Sequence[Planned]) -> Iterator[tuple[str, int, Path]]:

@@ -61,15 +61,13 @@ class CannotComply(SuiteError):
 def broken_rules(request: RunRequest, allow_invalid: bool = True) -> tuple[str, ...]:
     """Ids of the rules that the request breaks; raises CannotComply for the first invalid request
     unless ``allow_invalid``."""
-    findings = (
-        *check_request(request.training, request.workload),
-        *findings_of_choice(request.training.division, request.left_out),
-    )
+    training, workload = request.training, request.workload
+    of_choice = findings_of_choice(training.division, request.left_out)
+    findings = (*check_request(training, workload), *of_choice)
     broken = tuple(finding.rule for finding in findings if finding.severity is Severity.INVALID)
     if broken and not allow_invalid:
-        caused = set(findings) - set(check_request(request.training, request.workload))
-        own = check_request(_with_own_data(request.training, request.workload), request.workload)
-        raise CannotComply(request, (*own, *caused))
+        own = check_request(_with_own_data(training, workload), workload)
+        raise CannotComply(request, (*own, *of_choice))
     return broken
 
 

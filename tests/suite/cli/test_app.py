@@ -14,7 +14,16 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from suite.cli.app import _again, app, commands, examples, listed_commands, load_command, main
+from suite.cli.app import (
+    _again,
+    app,
+    commands,
+    examples,
+    listed_commands,
+    load_command,
+    main,
+    own_commands,
+)
 from suite.cli.options import with_options
 from suite.cli.panels import MANY, PANELS
 from suite.files.paths import repository_root
@@ -86,6 +95,18 @@ def test_suite_alone_prints_the_five_commands_that_a_person_begins_with() -> Non
         path = next(path for path in (" ".join(words[:2]), words[0]) if path in LEAVES)
         LEAVES[path].make_context(path, words[len(path.split()) :])
         assert program == "suite"
+
+
+def test_every_option_of_a_command_with_many_has_a_panel_and_no_panel_another() -> None:
+    """Extensions name the panels of their options themselves, or have them before the others."""
+    own = {command.name for command in own_commands().commands}
+    many = [
+        each.params
+        for path, each in LEAVES.items()
+        if path.split()[0] in own and len(each.params) >= MANY
+    ]
+    named = {name for names in PANELS.values() for name in names}
+    assert {each.name for params in many for each in params} == named
 
 
 @pytest.mark.parametrize("path", ["run", "sweep", "nonce lock"])

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from suite.cli.app import app
 from suite.errors import SuiteError
+from suite.files.paths import repository_root
 from tests.builders import Scenario, make_bundle
 
 
@@ -44,6 +45,18 @@ def test_two_configurations_have_ratios_with_intervals_and_what_differs(runs: Pa
 
 
 @pytest.mark.usefixtures("builds_a_site")
+def test_the_ratio_of_recorded_runs_is_that_of_the_values_beside_it() -> None:
+    """Their times to target differ by half: the two kinds of mean are apart."""
+    recorded = repository_root() / "submissions"
+    paths = [recorded / version / "reference/lenet/tensorflow" for version in ("v0.1", "v0.2")]
+    rows = json.loads(printed("compare", *paths, "--json"))["compared"]
+    ratios = {row["figure"]: row for row in rows if row["ratio"] is not None}
+    assert "time_to_target_s" in ratios
+    for row in ratios.values():
+        assert row["ratio"] == pytest.approx(row["value"] / row["base_value"])
+
+
+@pytest.mark.usefixtures("builds_a_site")
 def test_single_runs_have_a_ratio_without_a_verdict_and_other_workloads_none(
     runs: Path, tmp_path: Path
 ) -> None:
@@ -54,6 +67,22 @@ def test_single_runs_have_a_ratio_without_a_verdict_and_other_workloads_none(
     assert "another data" in said and " = " not in said
     with pytest.raises(SuiteError, match="nothing to be compared with"):
         printed("compare", runs)
+    with pytest.raises(SuiteError, match="given twice"):
+        printed("compare", digits, f"{digits}/")
+    with pytest.raises(SuiteError, match=r"several configurations \(batch size: 16, 64\)"):
+        printed("compare", runs, digits)
+
+
+@pytest.mark.usefixtures("builds_a_site")
+def test_a_run_that_cannot_be_read_is_said_to_be_left_out(runs: Path, tmp_path: Path) -> None:
+    (runs / "16" / "1" / "run.json").write_text("{}")
+    table = tmp_path / "t.csv"
+    for words in (("compare", runs / "16", runs / "64"), ("export", runs, "--output", table)):
+        answer = CliRunner().invoke(app, [str(word) for word in words])
+        assert answer.exit_code == 0 and "left out: " in answer.stderr
+    with pytest.raises(SuiteError, match="has no run that can be read"):
+        printed("export", runs / "16" / "1", "--output", tmp_path / "none.csv")
+    assert not (tmp_path / "none.csv").exists()
 
 
 @pytest.mark.usefixtures("builds_a_site")

@@ -1,5 +1,6 @@
 """Progress of a run: the bar by steps, the time that is left, and `suite watch`."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from suite.cli.results import ending_of
 from suite.cli.watching import LineWatcher, Pace, sparkline
 from suite.execution.run_directory import RunLock
 from suite.execution.shown_steps import find_counter, step_counter, steps_done
+from suite.files.paths import repository_root
 from tests.builders import Scenario, make_request
 
 S = 10**9
@@ -89,9 +91,40 @@ def test_steps_are_counted_in_memory_that_a_watcher_finds_by_the_runs_lock(
     ShownSteps().show(1)
 
 
+def test_a_run_is_made_without_a_counter_where_python_has_no_such_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr("os.memfd_create")
+    with step_counter() as variables:
+        assert variables == {}
+
+
 def test_a_run_that_is_over_is_told_in_its_sentence(good_bundle: Path) -> None:
     answer = CliRunner().invoke(app, ["watch", str(good_bundle)])
     assert answer.exit_code == 0 and ending_of(Bundle(good_bundle)) in answer.output
+
+
+def test_a_run_of_the_first_round_is_told_in_its_sentence() -> None:
+    run = repository_root() / "submissions/v0.1/reference/lenet/tensorflow/run_2"
+    said = CliRunner().invoke(app, ["watch", str(run)]).stdout
+    assert said.startswith("99.05 % after 5 epochs, in ") and "target reached" in said
+
+
+@pytest.mark.parametrize("value", ["null", '"much"', "[1]", "1e400"])
+def test_an_accuracy_that_is_no_number_does_not_end_the_progress(
+    value: str, tmp_path: Path
+) -> None:
+    lines = LineWatcher(of_steps(100, epochs=2), tmp_path, moving=False)
+    lines.event(happened("eval_accuracy", 60, 1, value))
+    assert "accuracy" not in lines.line(60 * S)
+
+
+def test_a_record_that_no_run_can_have_is_a_sentence(good_bundle: Path) -> None:
+    record = json.loads((good_bundle / "run.json").read_text())
+    record["request"]["global_batch_size"] = 0
+    (good_bundle / "run.json").write_text(json.dumps(record))
+    answer = CliRunner().invoke(app, ["watch", str(good_bundle)])
+    assert "run.json: global_batch_size" in str(answer.exception)
 
 
 def test_a_run_that_nobody_makes_says_what_to_do(good_bundle: Path) -> None:

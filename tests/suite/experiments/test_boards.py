@@ -51,6 +51,25 @@ def expect_every_run_once(out: Path) -> None:
     assert {path.name for path in out.iterdir() if path.is_dir()} == sealed
 
 
+def test_boards_of_one_name_have_folders_of_their_own_that_the_next_process_finds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where there is no network address, Python makes up another one in every process."""
+    task = BoardTask(
+        MatrixDefinition(vary=Vary(batch_size=(8,))),
+        RunOptions(Division.OPEN, "auto", "lenet", "fake"),
+        None,
+        (),
+    )
+
+    def place(node: int) -> Path:
+        monkeypatch.setattr("uuid.getnode", lambda: node)
+        return task.place
+
+    assert place(0x02FC00000001) != place(0x02FC00000002)
+    assert place(0x01FC00000001) == place(0x01FC00000002)
+
+
 @pytest.mark.proof
 def test_boards_share_the_runs_and_a_rerun_keeps_them(
     suite: Run, digits: Path, tmp_path: Path

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from suite import api
 from suite.cli.app import app
+from suite.errors import SuiteError
 from suite.experiments.night import Planned, plan
 from suite.experiments.quick import QuickLook
 from tests.builders import Scenario, make_bundle
@@ -26,6 +27,18 @@ def test_the_cheapest_workloads_are_planned_and_the_others_say_what_they_need() 
     assert (resnet18.is_made, resnet18.run_s) == (False, None)
 
 
+def looked(request: SimpleNamespace, *_: object) -> QuickLook:
+    """LeNet's first look; VGG-11's fails, which leaves out no other workload."""
+    if request.workload.name == "vgg11":
+        raise SuiteError("no batch fits into memory")
+    return look("lenet", 60.0)
+
+
+def test_times_below_an_hour_are_said_in_minutes() -> None:
+    (left_out,) = plan([look("lenet", 90.0)], 82.0)
+    assert left_out.reason == "3 runs take 4.5 min, and 1.4 min are left"
+
+
 class Board:
     """Runs are made up at once; the power fails before the run number ``fails_at``."""
 
@@ -37,12 +50,13 @@ class Board:
     def resolve(self, options: api.RunOptions, run: Path, **_: object) -> SimpleNamespace:
         return SimpleNamespace(directory=Path(run), seed=options.seed)
 
-    def run(self, request: SimpleNamespace, **_: object) -> None:
+    def run(self, request: SimpleNamespace, **_: object) -> SimpleNamespace:
         if len(self.made) == self.fails_at:
             raise KeyboardInterrupt("every finished epoch is kept")
         self.made.append(request.directory.name)
         name = f"lenet-pytorch-20270115T080000Z-{request.seed:06}"
         make_bundle(request.directory, Scenario(name=name, seed=request.seed))
+        return SimpleNamespace(path=request.directory)
 
 
 @pytest.mark.usefixtures("builds_a_site")
@@ -52,8 +66,11 @@ def test_a_night_goes_on_after_a_power_cut_and_ends_with_its_page(
     board, night = Board(), str(tmp_path / "night")
     monkeypatch.setattr(api, "run", board.run)
     monkeypatch.setattr(api, "resolve", board.resolve)
-    monkeypatch.setattr("suite.cli.night.resolved", lambda *_: ([SimpleNamespace()], []))
-    monkeypatch.setattr("suite.cli.night.look_within", lambda *_: look("lenet", 60.0))
+    requests = [SimpleNamespace(workload=SimpleNamespace(name=name)) for name in ("vgg11", "lenet")]
+    monkeypatch.setattr("suite.cli.night.resolved", lambda *_: (requests, []))
+    monkeypatch.setattr("suite.cli.night.look_within", looked)
+    short = CliRunner().invoke(app, ["night", "lenet", "--within", "1m", "--output", night])
+    assert "give more time with --within" in str(short.exception)
     board.fails_at = 2
     words = ["night", "lenet", "--within", "1h", "--output", night]
     assert CliRunner().invoke(app, words).exit_code != 0
@@ -64,5 +81,14 @@ def test_a_night_goes_on_after_a_power_cut_and_ends_with_its_page(
     assert board.made == ["seed-1", "seed-2", "seed-3"] and len(found["runs"]) == 3
     assert all("target reached" in said for said in found["runs"].values())
     assert Path(found["index"]).is_file()
-    other = CliRunner().invoke(app, ["night", "vgg11", "--output", night])
-    assert "choose another --output" in str(other.exception)
+    assert [(each["workload"], each["reason"]) for each in found["planned"]] == [
+        ("lenet", None),
+        ("vgg11", "no batch fits into memory"),
+    ]
+    for others in (["vgg11"], ["lenet", "--accelerator", "cpu"]):
+        other = CliRunner().invoke(app, ["night", *others, "--output", night])
+        assert "choose another --output" in str(other.exception)
+        assert "`suite night lenet --division closed --framework" in str(other.exception)
+    (tmp_path / "night/night.json").write_text('{"schema": 1, "planned": [{}]}')
+    damaged = CliRunner().invoke(app, words)
+    assert "night.json is not as the suite writes it" in str(damaged.exception)
