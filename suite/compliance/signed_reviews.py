@@ -29,7 +29,7 @@ class SignedReview:
             return None
         return self.maker.signer if self.maker.signer == self.record.organization else None
 
-    def confirms(self, run: str, manifest_sha256: str) -> bool:
+    def confirms(self, run: str, manifest_sha256: str | None) -> bool:
         """Whether the run agrees with a replay from a state that was drawn for this manifest."""
         found = None if self.record is None else self.record.runs.get(run)
         return (

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from suite.bundle.layout import MANIFEST
+from suite.bundle.reader import Bundle
 from suite.compliance.finding import Severity
 from suite.compliance.rule import Rule, Violation, Violations
 from suite.compliance.rules.audits import audit_differences, where_contradicted
@@ -80,8 +81,12 @@ def _drawn_runs(
             yield run, found
 
 
-def _manifest(run: SubmittedRun) -> str:
-    return sha256(run.folder.path / MANIFEST)
+def _manifest(run: SubmittedRun) -> str | None:
+    """SHA-256 of a run's manifest; None where there is none, which a rule of bundles reports."""
+    try:
+        return sha256(Bundle(run.folder.path).file(MANIFEST))
+    except SuiteError:
+        return None
 
 
 def _makers(context: SubmissionContext) -> Violations:

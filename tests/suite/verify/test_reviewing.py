@@ -112,3 +112,13 @@ def test_a_contradicting_replay_by_a_known_key_refuses_the_submission(
     assert "it contradicts the run" in finding.observed
     (submission / "lenet/pytorch/run_1.WITHDRAWN").write_text("the replay is right\n")
     assert check_submission(submission).complies
+
+
+def test_a_reviewed_run_without_a_manifest_is_a_finding_and_has_no_mark(
+    submission: Path, options: ReviewOptions
+) -> None:
+    add_review({})(submission)
+    run = submission / "lenet/pytorch/run_1"
+    (run / "MANIFEST.sha256").unlink()
+    verdict = check_submission(submission)
+    assert not verdict.complies and verdict.audited_by[run] == ()
