@@ -20,6 +20,7 @@ from suite.submission.signature import allowed_signers
 
 ORDER = 108  # before the audits that submitters hand in
 
+RECORDS = "submission-reviews"
 AGAIN = "let the reviewer run suite review again, and commit both files"
 
 
@@ -118,14 +119,14 @@ def audited_by(context: SubmissionContext) -> Mapping[Path, tuple[str, ...]]:
 
 RULES = (
     Rule(
-        "submission-reviews",
+        RECORDS,
         f"A record in {REVIEWS}/ is signed by the organization that it names, draws epochs of"
         " manifests, matches the runs' records and the rulebook's tolerances, and does not"
         " contradict them.",
         "First losses are public: ten steps of training give them. What counts is an epoch"
         " that nobody knew when the runs were handed in, replayed by somebody who signs for it.",
         AGAIN,
-        (OfSubmission("submission-reviews", _reviews),),
+        (OfSubmission(RECORDS, _reviews),),
     ),
     Rule(
         "submission-reviewer",

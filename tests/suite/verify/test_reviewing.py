@@ -1,6 +1,7 @@
 """A review draws once for what was handed in, signs, and earns a mark for others only."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from suite.metrics.replayed_losses import AuditVerdict
 from suite.verify import reviewing
 from suite.verify.reviewing import ReviewOptions, review
 from tests.faults.edits.keys import signing_key
-from tests.faults.edits.review_edits import add_review
+from tests.faults.edits.review_edits import add_review, edit_signed_review
 from tests.good_submissions import good_submission
 
 
@@ -48,6 +49,29 @@ def with_notes(run: Path) -> None:
     with (run / "output.txt").open("a") as file:
         file.write("done\n")
     seal(run)
+
+
+def test_a_review_that_could_not_be_signed_is_repeated_and_keeps_its_draw(
+    submission: Path, options: ReviewOptions, tmp_path: Path
+) -> None:
+    first = review(submission, options, str)[1]
+    with pytest.raises(SuiteError, match="There is no SSH key"):
+        review(submission, replace(options, key=tmp_path / "none"), str)
+    assert review(submission, options, str)[1].draws == first.draws
+
+
+def test_a_review_that_contradicts_is_repeated(submission: Path, options: ReviewOptions) -> None:
+    add_review({"run.audit.state.replayed_correct": 1})(submission)
+    review(submission, options, str)
+    assert check_submission(submission).complies
+
+
+def test_a_review_that_somebody_edited_is_not_repeated(
+    submission: Path, options: ReviewOptions
+) -> None:
+    edit_signed_review()(submission)
+    with pytest.raises(SuiteError, match="is not as it was signed"):
+        review(submission, options, str)
 
 
 def marks(submission: Path) -> set[tuple[str, ...]]:
