@@ -4,10 +4,11 @@ replays runs and models, and writes the signed record."""
 import platform
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from reference_impls.state_file import state_name
 from suite import __version__
 from suite.bundle.layout import MANIFEST
 from suite.catalog.frameworks import REFERENCE, load_framework, load_frameworks
@@ -20,6 +21,7 @@ from suite.files.digest import sha256
 from suite.files.json_file import write_json
 from suite.files.names import plain_name
 from suite.files.signature import SignatureState
+from suite.files.tree import files_below
 from suite.launch.environments import find
 from suite.machine.system import cpu_model
 from suite.metrics.review_record import (
@@ -37,13 +39,10 @@ from suite.submission.folder_names import RunFolder, is_withdrawn, read_folders,
 from suite.submission.signature import allowed_signers
 from suite.verify.kept_state import HandedIn, draw
 from suite.verify.probing import probed
-from suite.verify.replay_audit import AuditOptions, audit
+from suite.verify.replay_audit import AuditOptions, Report, audit
 from suite.verify.verdict import verify
 
-NO_STATE = (
-    "ask the submitter for its training state epoch_{}.npz, then give its folder with --states"
-)
-Report = Callable[[str], None]
+NO_STATE = "ask the submitter for its training state {}, then give its folder with --states"
 
 
 @dataclass(frozen=True)
@@ -72,17 +71,17 @@ def review(submission: Path, options: ReviewOptions, report: Report) -> tuple[Pa
     drawn = _drawn(file, manifests)
     values = {name: str(value_for(drawn, each)) for name, each in manifests.items()}
     record = Review(
-        SCHEMA,
-        __version__,
-        options.organization,
-        _now(),
-        platform.machine(),
-        cpu_model(),
-        "/".join(submission.resolve().parts[-2:]),
-        drawn,
-        {name: _not_replayed(folder, values[name]) for name, folder in folders.items()},
-        {},
-        0.0,
+        schema=SCHEMA,
+        suite_version=__version__,
+        organization=options.organization,
+        date=_now(),
+        architecture=platform.machine(),
+        cpu_model=cpu_model(),
+        submission="/".join(submission.resolve().parts[-2:]),
+        draws=drawn,
+        runs={name: _not_replayed(folder, values[name]) for name, folder in folders.items()},
+        models={},
+        time_s=0.0,
     )
     _write(file, record, options.key)  # the draw stands before anything is known of the runs
     runs = {
@@ -164,8 +163,9 @@ def _replayed(
 ) -> ReviewedRun:
     """The run with its audit from the drawn state if that was handed in, else of the first
     steps."""
-    report(f"{'/'.join(folder.path.parts[-3:])}, drawn epoch {run.epoch}")
-    reason = run.reason if run.epoch is None else NO_STATE.format(run.epoch)
+    drawn = "nothing drawn" if run.epoch is None else f"drawn epoch {run.epoch}"
+    report(f"{'/'.join(folder.path.parts[-3:])}, {drawn}")
+    reason = run.reason if run.epoch is None else NO_STATE.format(state_name(run.epoch))
     handed_in = [
         HandedIn(state, run.epoch or 0, value) for state in _candidates(options.states, run.epoch)
     ]
@@ -183,7 +183,7 @@ def _candidates(states: Path | None, epoch: int | None) -> Iterator[Path]:
     """Files that may be the state: each run's has the same name, and the log's digests tell whose
     it is."""
     if states is not None and epoch is not None:
-        yield from sorted(states.rglob(f"epoch_{epoch}.npz"))
+        yield from files_below(states, state_name(epoch))
 
 
 def _models(
@@ -194,10 +194,7 @@ def _models(
     for workload, name in sorted({(each.workload, each.framework) for each in folders.values()}):
         place = f"{workload}/{name}"
         if name not in served:
-            yield (
-                place,
-                ReviewedModel(None, "the implementation has no probe"),
-            )
+            yield place, ReviewedModel(None, "the implementation has no probe")
             continue
         try:
             framework, reference = load_framework(name), load_framework(REFERENCE)

@@ -16,6 +16,7 @@ from suite.errors import SuiteError
 from suite.files.signature import public_key
 from suite.metrics.replayed_losses import AuditVerdict
 from suite.verify import reviewing
+from suite.verify.replay_audit import AuditOptions, Report
 from suite.verify.reviewing import ReviewOptions, review
 from tests.faults.edits.keys import signing_key
 from tests.faults.edits.review_edits import add_review, edit_signed_review
@@ -58,6 +59,26 @@ def test_a_review_that_could_not_be_signed_is_repeated_and_keeps_its_draw(
     with pytest.raises(SuiteError, match="There is no SSH key"):
         review(submission, replace(options, key=tmp_path / "none"), str)
     assert review(submission, options, str)[1].draws == first.draws
+
+
+def test_a_state_that_was_handed_in_as_a_link_is_not_opened(
+    submission: Path, options: ReviewOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[AuditOptions] = []
+
+    def remember(bundle: Path, options: AuditOptions, report: Report) -> None:
+        asked.append(options)
+        raise SuiteError("no environment")
+
+    monkeypatch.setattr(reviewing, "audit", remember)
+    (tmp_path / "states").mkdir()
+    (tmp_path / "states/epoch_1.npz").write_bytes(b"")
+    for epoch in range(2, 31):
+        (tmp_path / f"states/epoch_{epoch}.npz").symlink_to("/dev/zero")
+    review(submission, replace(options, states=tmp_path / "states"), str)
+    assert len(asked) >= 3
+    files = {each.state.file.name for each in asked if each.state is not None}
+    assert files <= {"epoch_1.npz"}
 
 
 def test_a_review_that_contradicts_is_repeated(submission: Path, options: ReviewOptions) -> None:
