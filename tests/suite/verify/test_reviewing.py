@@ -22,6 +22,8 @@ from tests.faults.edits.keys import signing_key
 from tests.faults.edits.review_edits import add_review, edit_signed_review
 from tests.good_submissions import good_submission
 
+DIFFERENT = {"is_equivalent": False, "reason": None}
+
 
 @pytest.fixture
 def submission(tmp_path: Path) -> Path:
@@ -127,10 +129,19 @@ def test_nothing_is_drawn_of_what_does_not_comply(submission: Path, options: Rev
     [
         (add_review({}), ("lab",)),
         (add_review({"run.audit.state": None}), ()),
+        (add_review({"record.models": {"lenet/pytorch": DIFFERENT}}), ()),
+        (add_review({"record.models": {"lenet/jax": DIFFERENT}}), ("lab",)),
         (add_review({}, "acme"), ()),
         (add_review({"record.time_s": -1}), ()),
     ],
-    ids=["drawn state", "first steps only", "another's key", "malformed"],
+    ids=[
+        "drawn state",
+        "first steps",
+        "another model",
+        "another entry's",
+        "another's key",
+        "malformed",
+    ],
 )
 def test_a_drawn_state_replayed_by_a_known_key_is_what_earns_the_mark(
     submission: Path, options: ReviewOptions, change: Callable[[Path], object], mark: tuple[str]
