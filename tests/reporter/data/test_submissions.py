@@ -8,6 +8,7 @@ import pandas
 import pytest
 
 import reporter
+from reporter.data.entries import make_entries
 from reporter.site import build
 from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package
@@ -85,3 +86,21 @@ def test_other_bundles_of_a_submission_with_a_broken_one_are_loaded(submission: 
     (submission / "lenet" / "pytorch" / "run_2" / "run.json").write_text("{")
     loaded = reporter.load([submission])
     assert len(loaded.runs) == 2 and loaded.broken["place"].tolist() == ["lenet/pytorch/run_2"]
+
+
+@pytest.mark.parametrize(
+    ("of_runs", "of_entry"),
+    [
+        (("lab", "lab and uni", "lab"), "lab"),
+        (("lab and uni",) * 3, "lab and uni"),
+        (("lab", None, "lab"), None),
+        (("lab", "uni", "lab"), None),
+        ((None,) * 3, None),
+    ],
+)
+def test_an_entry_is_audited_by_those_who_audited_each_of_its_runs(
+    runs: Path, of_runs: tuple[str | None, ...], of_entry: str | None
+) -> None:
+    rows = reporter.load([runs / "lenet-pytorch-1"]).runs.to_dict("records") * 3
+    audited = [{**row, "audited_by": by} for row, by in zip(rows, of_runs, strict=True)]
+    assert make_entries(audited)[0]["audited_by"] == of_entry
