@@ -37,7 +37,8 @@ def why_unranked(entry: Mapping[str, Any]) -> str | None:
     if planned is not None and runs != planned:
         return f"{runs} of {planned} planned runs are in it"
     unfinished = int(entry["launches"]) - runs if known(entry.get("launches")) else 0
-    if planned and unfinished > planned and entry["launches_accepted"] is not True:
+    is_accepted = known(entry.get("launches_accepted")) and bool(entry["launches_accepted"])
+    if planned and unfinished > planned and not is_accepted:
         return (
             f"{unfinished} launches did not finish, more than the {planned} that were planned: a"
             " reviewer has to decide"
