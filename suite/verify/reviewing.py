@@ -20,7 +20,7 @@ from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import write_json
 from suite.files.names import plain_name
-from suite.files.signature import SignatureState
+from suite.files.signature import SignatureState, expect_key
 from suite.files.tree import files_below
 from suite.launch.environments import find
 from suite.machine.system import cpu_model
@@ -65,10 +65,12 @@ def review(submission: Path, options: ReviewOptions, report: Report) -> tuple[Pa
     """
     started_s = time.monotonic()
     plain_name(options.organization, "--org")
+    expect_key(options.key)
     folders = _complying(submission)
     file = review_path(submission, options.organization)
     manifests = {name: sha256(each.path / MANIFEST) for name, each in folders.items()}
-    drawn = _drawn(file, manifests)
+    before = _draws_before(file)
+    drawn = _drawn(before, manifests)
     values = {name: str(value_for(drawn, each)) for name, each in manifests.items()}
     record = Review(
         schema=SCHEMA,
@@ -83,7 +85,8 @@ def review(submission: Path, options: ReviewOptions, report: Report) -> tuple[Pa
         models={},
         time_s=0.0,
     )
-    _write(file, record, options.key)  # the draw stands before anything is known of the runs
+    if drawn != before:  # a draw stands before anything is known of the runs
+        _write(file, record, options.key)
     runs = {
         name: _replayed(folder, record.runs[name], values[name], options, report)
         for name, folder in folders.items()
@@ -125,15 +128,19 @@ def _complying(submission: Path) -> dict[str, RunFolder]:
     return runs
 
 
-def _drawn(file: Path, manifests: Mapping[str, str]) -> tuple[Draw, ...]:
-    """The draws of this reviewer, with a new one for manifests that none of them lists."""
-    before: tuple[Draw, ...] = ()
-    if file.exists():
-        if maker_of(file, allowed_signers()).state is SignatureState.BAD:
-            raise SuiteError(
-                f"{file} is not as it was signed; restore it, or remove it if it is not yours."
-            )
-        before = read_review(file).draws
+def _draws_before(file: Path) -> tuple[Draw, ...]:
+    """The draws of this reviewer's earlier calls."""
+    if not file.exists():
+        return ()
+    if maker_of(file, allowed_signers()).state is SignatureState.BAD:
+        raise SuiteError(
+            f"{file} is not as it was signed; restore it, or remove it if it is not yours."
+        )
+    return read_review(file).draws
+
+
+def _drawn(before: tuple[Draw, ...], manifests: Mapping[str, str]) -> tuple[Draw, ...]:
+    """The draws, with a new one for manifests that none of them lists."""
     new = {name: each for name, each in manifests.items() if value_for(before, each) is None}
     return (*before, Draw(_now(), secrets.token_hex(16), new)) if new else before
 

@@ -58,9 +58,24 @@ def test_a_review_that_could_not_be_signed_is_repeated_and_keeps_its_draw(
     submission: Path, options: ReviewOptions, tmp_path: Path
 ) -> None:
     first = review(submission, options, str)[1]
-    with pytest.raises(SuiteError, match="There is no SSH key"):
-        review(submission, replace(options, key=tmp_path / "none"), str)
+    (tmp_path / "no_key").write_text("not a key")
+    with pytest.raises(SuiteError, match="could not sign"):
+        review(submission, replace(options, key=tmp_path / "no_key"), str)
     assert review(submission, options, str)[1].draws == first.draws
+
+
+def test_a_call_that_draws_nothing_and_is_interrupted_leaves_the_record(
+    submission: Path, options: ReviewOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    file, _ = review(submission, options, str)
+    before = file.read_bytes()
+    monkeypatch.setattr(reviewing, "audit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        review(submission, options, str)
+    assert file.read_bytes() == before
 
 
 def test_a_state_that_was_handed_in_as_a_link_is_not_opened(
