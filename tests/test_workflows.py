@@ -59,6 +59,7 @@ def test_a_review_is_made_by_the_command_that_the_workflow_starts(tmp_path: Path
     told = (tmp_path / "told").read_text().split()
     assert told[:4] == ["review", "submissions/v0.3/acme", "--org", "project"]
     assert not (tmp_path / "key").exists()
+    assert steps("review")[-1]["if"] == "always()"
 
 
 @pytest.mark.parametrize("name", WORKFLOWS)

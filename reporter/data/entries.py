@@ -24,7 +24,7 @@ from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_name, short_title
 from reporter.data.missed import TIME_TO_TARGET, missed, times_with_shares, why_unranked
 from reporter.data.scores import COST_FIGURES, PARTS, UNITS, score_entry, time_interval
-from reporter.data.words import submitter_title
+from reporter.data.words import AND, submitter_title
 from suite.bundle.layout import READINGS, STEPS
 from suite.catalog.divisions import Division
 from suite.catalog.scoring import load_scoring
@@ -53,7 +53,6 @@ COUNTED = ("runs", "reached", *DECLARED)
 SHARED = (
     "nonce_kind",
     "audited_in",
-    "audited_by",
     "witnessed_by",
     "signed_by",
     "board",
@@ -107,7 +106,14 @@ def _entry(members: Sequence[Row]) -> Row:
     )
     declared = {name: members[0].get(name) for name in DECLARED}
     evidence = {name: _shared(members, name) for name in SHARED}
+    evidence["audited_by"] = _auditors(members)
     return {**shared, **declared, **evidence, "runs": len(members), "reached": reached}
+
+
+def _auditors(members: Sequence[Row]) -> str | None:
+    """Who audited every run."""
+    of_runs = [set(str(each["audited_by"] or "").split(AND)) for each in members]
+    return AND.join(sorted(set.intersection(*of_runs))) or None
 
 
 def make_scores(

@@ -216,7 +216,7 @@ ENTRIES: Mapping[str, str] = {
     "launches_accepted": "as in runs",
     "nonce_kind": "as in runs; None where the runs differ",
     "audited_in": "as in runs; None where the runs differ",
-    "audited_by": "as in runs; None where the runs differ",
+    "audited_by": "who audited every run, as in runs; None if nobody did",
     "witnessed_by": "as in runs; None where the runs differ",
     "signed_by": "as in runs; None where the runs differ",
     "board": "as in runs; None where the runs differ",

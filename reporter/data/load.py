@@ -216,7 +216,7 @@ def _duplicate(rows: BundleRows, read: Mapping[str, Placed]) -> str | None:
 def _place(
     found: Found, rows: BundleRows, digest: str | None, submissions: SubmissionVerdicts
 ) -> Placed:
-    withdrawn, declaration = _withdrawal(found), _declaration(found)
+    withdrawn = _withdrawal(found)
     verdict = replace(
         rows.verdict,
         path=found.path,
@@ -237,10 +237,8 @@ def _place(
         **rows.run,
         **{name: plain_or_none(value, 120) for name, value in by_others.items()},
         **of_place,
+        **_of_submission(found, rows.run["run_id"]),
     }
-    if declaration is not None:
-        run |= {**_declared(declaration), **_planned(declaration, run["run_id"])}
-        run["launches_accepted"] = _launches_accepted(found)
     run["state"] = _state(found, rows, withdrawn, verdict)
     run["entry_id"] = entry_id(run)
     return Placed(run, replace(rows, verdict=verdict), digest)
@@ -318,30 +316,33 @@ def _planned(declaration: Declaration, run_id: str) -> Row:
     )
 
 
-def _launches_accepted(found: Found) -> bool:
+def _launches_accepted(run: Path, submission: Path) -> bool:
     """Whether a reviewer dismissed an objection against the unfinished launches of this run's
     entry."""
-    for folder in (folder for folder in found.folders() if (folder / NAME).is_file()):
-        entry = found.path.relative_to(folder).parts[:2]
-        for each in read_objections(folder).by_file.values():
-            is_of_entry = each.run is None or tuple(each.run.split("/")[:2]) == entry
-            if (
-                each.against == UNFINISHED
-                and each.state is ObjectionState.DISMISSED
-                and is_of_entry
-            ):
-                return True
-    return False
+    entry = run.relative_to(submission).parts[:2]
+    return any(
+        each.against == UNFINISHED
+        and each.state is ObjectionState.DISMISSED
+        and (each.run is None or tuple(each.run.split("/")[:2]) == entry)
+        for each in read_objections(submission).by_file.values()
+    )
 
 
-def _declaration(found: Found) -> Declaration | None:
-    """The declaration of the submission that holds the bundle; None outside a submission and if it
-    cannot be read."""
+def _of_submission(found: Found, run_id: str) -> Row:
+    """What the submission that holds the bundle says of it; nothing outside of one, and if its
+    declaration cannot be read."""
     folder = next((folder for folder in found.folders() if (folder / NAME).is_file()), None)
     try:
-        return None if folder is None else read_declaration(folder)
+        declaration = None if folder is None else read_declaration(folder)
     except SuiteError:
-        return None
+        declaration = None
+    if folder is None or declaration is None:
+        return {}
+    return {
+        **_declared(declaration),
+        **_planned(declaration, run_id),
+        "launches_accepted": _launches_accepted(found.path, folder),
+    }
 
 
 def _holds_a_record(path: Path) -> bool:

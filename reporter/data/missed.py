@@ -34,14 +34,15 @@ def why_unranked(entry: Mapping[str, Any]) -> str | None:
         int(entry["runs"]),
         int(entry["planned_runs"]) if known(entry["planned_runs"]) else None,
     )
-    launches = int(entry["launches"]) if known(entry.get("launches")) else 0
-    if planned and launches > 2 * planned and entry["launches_accepted"] is not True:
-        return (
-            f"{launches - planned} launches did not finish, more than the {planned} that were"
-            " planned: a reviewer has to decide"
-        )
     if planned is not None and runs != planned:
         return f"{runs} of {planned} planned runs are in it"
+    unfinished = int(entry["launches"]) - runs if known(entry.get("launches")) else 0
+    is_accepted = known(entry.get("launches_accepted")) and bool(entry["launches_accepted"])
+    if planned and unfinished > planned and not is_accepted:
+        return (
+            f"{unfinished} launches did not finish, more than the {planned} that were planned: a"
+            " reviewer has to decide"
+        )
     if not missed(entry):
         return None
     limits = load_scoring().missed

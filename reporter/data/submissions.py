@@ -9,6 +9,7 @@ from pathlib import Path
 from reporter.data.bundle_rows import Broken, BundleRows
 from reporter.data.folders import place_below
 from reporter.data.text import plain
+from reporter.data.words import AND
 from suite.bundle.reader import CachedBundle
 from suite.compliance.checker import BundleVerdict
 from suite.compliance.finding import Finding
@@ -63,7 +64,7 @@ class SubmissionVerdicts:
         makers = next(
             (each.audited_by[bundle] for each in self.verdicts if bundle in each.audited_by), ()
         )
-        return " and ".join(makers) or None
+        return AND.join(makers) or None
 
     @cached_property
     def _by_path(self) -> dict[Path, tuple[Finding, ...]]:

@@ -12,6 +12,7 @@ from suite.cli.loading import loaded
 from suite.cli.options import Json, Runs
 from suite.errors import SuiteError
 from suite.files.durable import output_errors
+from suite.files.spreadsheet import cell
 
 if TYPE_CHECKING:
     import pandas
@@ -72,7 +73,8 @@ def _wide(frames: "Frames") -> "pandas.DataFrame":
 
 def _write(frame: "pandas.DataFrame", output: Path) -> None:
     if output.suffix == ".csv":
-        frame.to_csv(output, index=False, lineterminator="\n")
+        safe = frame.rename(columns=cell).map(cell)
+        safe.to_csv(output, index=False, lineterminator="\n")
     elif output.suffix == ".parquet":
         frame.to_parquet(output, index=False)
     else:

@@ -14,6 +14,8 @@ from suite.cli.json_output import print_json
 from suite.cli.options import DataFolder, Json, with_options
 from suite.cli.watching import watcher
 from suite.compliance.finding import escaped
+from suite.errors import SuiteError
+from suite.files.signature import expect_key
 from suite.files.typed import typed
 from suite.metrics.replication_record import (
     AccuraciesCompared,
@@ -23,6 +25,7 @@ from suite.metrics.replication_record import (
 )
 from suite.submission.evidence import sign_evidence
 
+NOBODY = "none"
 EXIT_CODES = {
     ReplicationVerdict.CONFIRMED: 0,
     ReplicationVerdict.REFUTED: 1,
@@ -42,7 +45,7 @@ class ReproduceOptions:
         typer.Option(
             help="Your organization: a replication is somebody else's than the original's."
         ),
-    ] = "none"
+    ] = NOBODY
     sign: Annotated[
         Path | None,
         typer.Option(help="SSH key of your organization, which signs the record."),
@@ -75,6 +78,8 @@ def reproduce(
     json: Json = False,
 ) -> None:
     """Make somebody's runs again and compare. Exit code: 0 confirmed, 1 refuted, 2 undecided."""
+    if options.sign is not None:
+        _expect_signer(options.org, options.sign)
     with watcher() as progress:
         folder, record = api.reproduce(
             original,
@@ -93,6 +98,13 @@ def reproduce(
     else:
         _show(record, folder)
     raise typer.Exit(EXIT_CODES[record.comparisons.verdict])
+
+
+def _expect_signer(organization: str, key: Path) -> None:
+    """Whether the record can be signed is said before the runs, which take hours."""
+    if organization == NOBODY:
+        raise SuiteError("--sign signs for an organization; name yours with --org.")
+    expect_key(key)
 
 
 def _show(record: Replication, folder: Path) -> None:

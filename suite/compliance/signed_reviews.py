@@ -29,16 +29,19 @@ class SignedReview:
             return None
         return self.maker.signer if self.maker.signer == self.record.organization else None
 
-    def confirms(self, run: str, manifest_sha256: str) -> bool:
-        """Whether the run agrees with a replay from a state that was drawn for this manifest."""
-        found = None if self.record is None else self.record.runs.get(run)
+    def confirms(self, run: str, manifest_sha256: str | None) -> bool:
+        """Whether the run agrees with a replay from a state that was drawn for this manifest, and
+        the probe did not find another model."""
+        if self.record is None:
+            return False
+        found, model = self.record.runs.get(run), self.record.models.get(run.rpartition("/")[0])
         return (
-            self.record is not None
-            and found is not None
+            found is not None
             and found.audit is not None
             and found.manifest_sha256 == manifest_sha256
             and self.record.is_from_drawn_state(found)
             and found.audit.verdict is AuditVerdict.AGREES
+            and (model is None or model.is_equivalent is not False)
         )
 
 

@@ -25,6 +25,7 @@ class SchemaError(SuiteError, ValueError):
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 ShortText = Annotated[str, msgspec.Meta(max_length=1000)]
+Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=sys.float_info.max)]
 Number = Annotated[float, msgspec.Meta(ge=-sys.float_info.max, le=sys.float_info.max)]
 AboveZero = Annotated[float, msgspec.Meta(gt=0, le=sys.float_info.max)]

@@ -45,6 +45,14 @@ class SignatureVerdict:
     reason: str | None = None
 
 
+def expect_key(key: Path) -> None:
+    """Raise SuiteError unless there is such a key, before work whose record it is to sign."""
+    if not key.is_file():
+        raise SuiteError(
+            f"There is no SSH key {key}; make one with `ssh-keygen -t ed25519 -f {key}`."
+        )
+
+
 def sign(message: bytes, key: Path, namespace: str) -> str:
     """The armored signature of a message by a private key's file (or a public one's, whose private
     part an agent holds).
@@ -52,10 +60,7 @@ def sign(message: bytes, key: Path, namespace: str) -> str:
     A protected key asks for its passphrase on the terminal. Raises SuiteError where ssh-keygen is
     missing or refuses.
     """
-    if not key.is_file():
-        raise SuiteError(
-            f"There is no SSH key {key}; make one with `ssh-keygen -t ed25519 -f {key}`."
-        )
+    expect_key(key)
     with _folder(message) as folder:
         path = folder / "message"
         arguments = ["-Y", "sign", "-q", "-f", str(key.absolute()), "-n", namespace, str(path)]

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from suite.errors import FileError
 from suite.files.json_file import read_as
-from suite.files.schema import Positive, Seconds, ShortText
+from suite.files.schema import Digest, Positive, Seconds, ShortText
 from suite.metrics.audit_record import AuditRecord, problem_of
 from suite.metrics.replayed_losses import AuditVerdict
 
@@ -18,7 +18,6 @@ SCHEMA = 1
 MAX_DRAWS = 1000
 MAX_RUNS = 10_000
 Moment = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\Z")]
-Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from msgspec import Meta
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import read_record, write_json
 from suite.files.names import plain_name
-from suite.files.schema import from_plain
+from suite.files.schema import Digest, from_plain
 from suite.submission.launches import MAX_LAUNCHES, DeclaredEntry
 
 NAME = "declaration.json"
@@ -19,7 +19,6 @@ READABLE_SCHEMAS = (1, 2, SCHEMA)
 ADDED = {"entries": 2, "implementations": 3}
 """Keys by the schema that added them."""
 
-Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 Title = Annotated[str, Meta(max_length=200)]
 Notes = Annotated[str, Meta(max_length=4000)]
 

@@ -4,21 +4,24 @@ replays runs and models, and writes the signed record."""
 import platform
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from reference_impls.state_file import state_name
 from suite import __version__
 from suite.bundle.layout import MANIFEST
 from suite.catalog.frameworks import REFERENCE, load_framework, load_frameworks
 from suite.catalog.workloads import load_workload
 from suite.compliance.finding import Severity
+from suite.compliance.rules.reviews import RECORDS
 from suite.compliance.submissions import check_submission
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import write_json
 from suite.files.names import plain_name
-from suite.files.signature import SignatureState
+from suite.files.signature import SignatureState, expect_key
+from suite.files.tree import files_below
 from suite.launch.environments import find
 from suite.machine.system import cpu_model
 from suite.metrics.review_record import (
@@ -31,18 +34,15 @@ from suite.metrics.review_record import (
     value_for,
 )
 from suite.submission.declaration import NAME
-from suite.submission.evidence import maker_of, sign_evidence
+from suite.submission.evidence import maker_of, sign_evidence, signature_of
 from suite.submission.folder_names import RunFolder, is_withdrawn, read_folders, review_path
 from suite.submission.signature import allowed_signers
 from suite.verify.kept_state import HandedIn, draw
 from suite.verify.probing import probed
-from suite.verify.replay_audit import AuditOptions, audit
+from suite.verify.replay_audit import AuditOptions, Report, audit
 from suite.verify.verdict import verify
 
-NO_STATE = (
-    "ask the submitter for its training state epoch_{}.npz, then give its folder with --states"
-)
-Report = Callable[[str], None]
+NO_STATE = "ask the submitter for its training state {}, then give its folder with --states"
 
 
 @dataclass(frozen=True)
@@ -65,25 +65,28 @@ def review(submission: Path, options: ReviewOptions, report: Report) -> tuple[Pa
     """
     started_s = time.monotonic()
     plain_name(options.organization, "--org")
+    expect_key(options.key)
     folders = _complying(submission)
     file = review_path(submission, options.organization)
     manifests = {name: sha256(each.path / MANIFEST) for name, each in folders.items()}
-    drawn = _drawn(file, manifests)
+    before = _draws_before(file)
+    drawn = _drawn(before, manifests)
     values = {name: str(value_for(drawn, each)) for name, each in manifests.items()}
     record = Review(
-        SCHEMA,
-        __version__,
-        options.organization,
-        _now(),
-        platform.machine(),
-        cpu_model(),
-        "/".join(submission.resolve().parts[-2:]),
-        drawn,
-        {name: _not_replayed(folder, values[name]) for name, folder in folders.items()},
-        {},
-        0.0,
+        schema=SCHEMA,
+        suite_version=__version__,
+        organization=options.organization,
+        date=_now(),
+        architecture=platform.machine(),
+        cpu_model=cpu_model(),
+        submission="/".join(submission.resolve().parts[-2:]),
+        draws=drawn,
+        runs={name: _not_replayed(folder, values[name]) for name, folder in folders.items()},
+        models={},
+        time_s=0.0,
     )
-    _write(file, record, options.key)  # the draw stands before anything is known of the runs
+    if drawn != before:  # a draw stands before anything is known of the runs
+        _write(file, record, options.key)
     runs = {
         name: _replayed(folder, record.runs[name], values[name], options, report)
         for name, folder in folders.items()
@@ -96,7 +99,9 @@ def review(submission: Path, options: ReviewOptions, report: Report) -> tuple[Pa
 
 
 def _complying(submission: Path) -> dict[str, RunFolder]:
-    """The folders of the runs that were not withdrawn, by name."""
+    """The folders of the runs that were not withdrawn, by name.
+
+    What is wrong with a review keeps nobody from reviewing: it is mended by reviewing again."""
     if not (submission / NAME).is_file():
         raise SuiteError(
             f"{submission} holds no submission (no {NAME}); give the folder of one organization."
@@ -106,7 +111,7 @@ def _complying(submission: Path) -> dict[str, RunFolder]:
     broken = [*verdict.broken] + [
         f"{finding.rule}: {finding.expected} expected, {finding.observed} found"
         for finding in found
-        if finding.severity is Severity.INVALID
+        if finding.severity is Severity.INVALID and finding.rule != RECORDS
     ]
     if broken:
         raise SuiteError(
@@ -123,15 +128,19 @@ def _complying(submission: Path) -> dict[str, RunFolder]:
     return runs
 
 
-def _drawn(file: Path, manifests: Mapping[str, str]) -> tuple[Draw, ...]:
-    """The draws of this reviewer, with a new one for manifests that none of them lists."""
-    before: tuple[Draw, ...] = ()
-    if file.exists():
-        if maker_of(file, allowed_signers()).state is SignatureState.BAD:
-            raise SuiteError(
-                f"{file} is not as it was signed; restore it, or remove it if it is not yours."
-            )
-        before = read_review(file).draws
+def _draws_before(file: Path) -> tuple[Draw, ...]:
+    """The draws of this reviewer's earlier calls."""
+    if not file.exists():
+        return ()
+    if maker_of(file, allowed_signers()).state is SignatureState.BAD:
+        raise SuiteError(
+            f"{file} is not as it was signed; restore it, or remove it if it is not yours."
+        )
+    return read_review(file).draws
+
+
+def _drawn(before: tuple[Draw, ...], manifests: Mapping[str, str]) -> tuple[Draw, ...]:
+    """The draws, with a new one for manifests that none of them lists."""
     new = {name: each for name, each in manifests.items() if value_for(before, each) is None}
     return (*before, Draw(_now(), secrets.token_hex(16), new)) if new else before
 
@@ -142,6 +151,7 @@ def _now() -> str:
 
 def _write(file: Path, record: Review, key: Path) -> None:
     file.parent.mkdir(exist_ok=True)
+    signature_of(file).unlink(missing_ok=True)  # it would not fit if signing fails
     write_json(file, record)
     sign_evidence(file, key)
 
@@ -160,8 +170,9 @@ def _replayed(
 ) -> ReviewedRun:
     """The run with its audit from the drawn state if that was handed in, else of the first
     steps."""
-    report(f"{'/'.join(folder.path.parts[-3:])}, drawn epoch {run.epoch}")
-    reason = run.reason if run.epoch is None else NO_STATE.format(run.epoch)
+    drawn = "nothing drawn" if run.epoch is None else f"drawn epoch {run.epoch}"
+    report(f"{'/'.join(folder.path.parts[-3:])}, {drawn}")
+    reason = run.reason if run.epoch is None else NO_STATE.format(state_name(run.epoch))
     handed_in = [
         HandedIn(state, run.epoch or 0, value) for state in _candidates(options.states, run.epoch)
     ]
@@ -179,7 +190,7 @@ def _candidates(states: Path | None, epoch: int | None) -> Iterator[Path]:
     """Files that may be the state: each run's has the same name, and the log's digests tell whose
     it is."""
     if states is not None and epoch is not None:
-        yield from sorted(states.rglob(f"epoch_{epoch}.npz"))
+        yield from files_below(states, state_name(epoch))
 
 
 def _models(
@@ -190,10 +201,7 @@ def _models(
     for workload, name in sorted({(each.workload, each.framework) for each in folders.values()}):
         place = f"{workload}/{name}"
         if name not in served:
-            yield (
-                place,
-                ReviewedModel(None, "the implementation has no probe"),
-            )
+            yield place, ReviewedModel(None, "the implementation has no probe")
             continue
         try:
             framework, reference = load_framework(name), load_framework(REFERENCE)

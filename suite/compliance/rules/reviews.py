@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from suite.bundle.layout import MANIFEST
+from suite.bundle.reader import Bundle
 from suite.compliance.finding import Severity
 from suite.compliance.rule import Rule, Violation, Violations
 from suite.compliance.rules.audits import audit_differences, where_contradicted
@@ -19,6 +20,7 @@ from suite.submission.signature import allowed_signers
 
 ORDER = 108  # before the audits that submitters hand in
 
+RECORDS = "submission-reviews"
 AGAIN = "let the reviewer run suite review again, and commit both files"
 
 
@@ -80,8 +82,12 @@ def _drawn_runs(
             yield run, found
 
 
-def _manifest(run: SubmittedRun) -> str:
-    return sha256(run.folder.path / MANIFEST)
+def _manifest(run: SubmittedRun) -> str | None:
+    """SHA-256 of a run's manifest; None where there is none, which a rule of bundles reports."""
+    try:
+        return sha256(Bundle(run.folder.path).file(MANIFEST))
+    except SuiteError:
+        return None
 
 
 def _makers(context: SubmissionContext) -> Violations:
@@ -113,14 +119,14 @@ def audited_by(context: SubmissionContext) -> Mapping[Path, tuple[str, ...]]:
 
 RULES = (
     Rule(
-        "submission-reviews",
+        RECORDS,
         f"A record in {REVIEWS}/ is signed by the organization that it names, draws epochs of"
         " manifests, matches the runs' records and the rulebook's tolerances, and does not"
         " contradict them.",
         "First losses are public: ten steps of training give them. What counts is an epoch"
         " that nobody knew when the runs were handed in, replayed by somebody who signs for it.",
         AGAIN,
-        (OfSubmission("submission-reviews", _reviews),),
+        (OfSubmission(RECORDS, _reviews),),
     ),
     Rule(
         "submission-reviewer",

@@ -160,3 +160,8 @@ def test_more_unfinished_launches_than_planned_runs_need_a_decision(
         else "6 launches did not finish, more than the 5 that were planned: a reviewer has to"
         " decide"
     )
+
+
+def test_launches_are_counted_as_unfinished_where_all_planned_runs_are_there() -> None:
+    few = {**entry(3, 3, 5), "launches": 11, "launches_accepted": False}
+    assert why_unranked(few) == "3 of 5 planned runs are in it"

@@ -8,11 +8,25 @@ import pandas
 import pytest
 
 import reporter
+from reporter.data.entries import make_entries
+from reporter.data.missed import why_unranked
 from reporter.site import build
 from suite.submission.declaration import SystemAvailability
+from suite.submission.objections import objections_folder
 from suite.submission.package import PackageRequest, package
 from tests.builders import run_id
 from tests.open_round import OPEN, SLUG
+
+DISMISSED = {
+    "date": "2026-11-22",
+    "by": "A. Reader",
+    "against": "submission-unfinished",
+    "record": "declaration.json",
+    "text": "Too many launches did not finish.",
+    "state": "dismissed",
+    "decision": "The power failed.",
+    "decided_by": "B. Reviewer",
+}
 
 
 @pytest.fixture
@@ -85,3 +99,43 @@ def test_other_bundles_of_a_submission_with_a_broken_one_are_loaded(submission: 
     (submission / "lenet" / "pytorch" / "run_2" / "run.json").write_text("{")
     loaded = reporter.load([submission])
     assert len(loaded.runs) == 2 and loaded.broken["place"].tolist() == ["lenet/pytorch/run_2"]
+
+
+@pytest.mark.parametrize(
+    ("of_runs", "of_entry"),
+    [
+        (("lab", "lab and uni", "lab"), "lab"),
+        (("lab and uni",) * 3, "lab and uni"),
+        (("lab", None, "lab"), None),
+        (("lab", "uni", "lab"), None),
+        ((None,) * 3, None),
+    ],
+)
+def test_an_entry_is_audited_by_those_who_audited_each_of_its_runs(
+    runs: Path, of_runs: tuple[str | None, ...], of_entry: str | None
+) -> None:
+    rows = reporter.load([runs / "lenet-pytorch-1"]).runs.to_dict("records") * 3
+    audited = [{**row, "audited_by": by} for row, by in zip(rows, of_runs, strict=True)]
+    assert make_entries(audited)[0]["audited_by"] == of_entry
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_accepted"),
+    [
+        ({}, True),
+        ({"state": "open", "decision": None, "decided_by": None}, False),
+        ({"against": "time_to_target_s"}, False),
+        ({"run": "lenet/pytorch/run_2"}, True),
+        ({"run": "lenet/chainer/run_1"}, False),
+    ],
+)
+def test_a_dismissed_objection_accepts_the_unfinished_launches_of_an_entry(
+    submission: Path, changes: dict[str, str | None], is_accepted: bool
+) -> None:
+    (submission / "lenet/chainer/run_1").mkdir(parents=True)
+    objection = {**DISMISSED, **changes}
+    lines = [f'{key} = "{value}"\n' for key, value in objection.items() if value is not None]
+    objections_folder(submission).mkdir(parents=True)
+    (objections_folder(submission) / "1.toml").write_text(f"schema = 1\n{''.join(lines)}")
+    entry = reporter.load([submission]).entries.iloc[0]
+    assert (why_unranked({**entry, "launches": 9, "planned_runs": 3}) is None) == is_accepted

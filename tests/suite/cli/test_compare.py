@@ -100,3 +100,14 @@ def test_runs_are_exported_for_a_spreadsheet_and_unknown_is_empty(
     assert {row["gpu_utilisation"] for row in rows} == {""} and objects[0]["gpu"] is None
     with pytest.raises(SuiteError, match=r"ends with none of \.csv, \.parquet, \.json"):
         printed("export", runs, "--output", tmp_path / "t.xlsx")
+
+
+@pytest.mark.usefixtures("builds_a_site")
+def test_a_spreadsheet_computes_nothing_of_an_exported_run(tmp_path: Path) -> None:
+    run = make_bundle(tmp_path / "run", Scenario(division="open", data="digits"))
+    system = json.loads((run / "system.json").read_text())
+    (run / "system.json").write_text(json.dumps({**system, "board": "=1+1"}))
+    printed("export", run, "--output", tmp_path / "t.csv")
+    with (tmp_path / "t.csv").open(encoding="utf-8") as stream:
+        (row,) = csv.DictReader(stream)
+    assert row["board"] == "'=1+1"

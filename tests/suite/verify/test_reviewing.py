@@ -1,6 +1,7 @@
 """A review draws once for what was handed in, signs, and earns a mark for others only."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,13 @@ from suite.errors import SuiteError
 from suite.files.signature import public_key
 from suite.metrics.replayed_losses import AuditVerdict
 from suite.verify import reviewing
+from suite.verify.replay_audit import AuditOptions, Report
 from suite.verify.reviewing import ReviewOptions, review
 from tests.faults.edits.keys import signing_key
-from tests.faults.edits.review_edits import add_review
+from tests.faults.edits.review_edits import add_review, edit_signed_review
 from tests.good_submissions import good_submission
+
+DIFFERENT = {"is_equivalent": False, "reason": None}
 
 
 @pytest.fixture
@@ -48,6 +52,64 @@ def with_notes(run: Path) -> None:
     with (run / "output.txt").open("a") as file:
         file.write("done\n")
     seal(run)
+
+
+def test_a_review_that_could_not_be_signed_is_repeated_and_keeps_its_draw(
+    submission: Path, options: ReviewOptions, tmp_path: Path
+) -> None:
+    first = review(submission, options, str)[1]
+    (tmp_path / "no_key").write_text("not a key")
+    with pytest.raises(SuiteError, match="could not sign"):
+        review(submission, replace(options, key=tmp_path / "no_key"), str)
+    assert review(submission, options, str)[1].draws == first.draws
+
+
+def test_a_call_that_draws_nothing_and_is_interrupted_leaves_the_record(
+    submission: Path, options: ReviewOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    file, _ = review(submission, options, str)
+    before = file.read_bytes()
+    monkeypatch.setattr(reviewing, "audit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        review(submission, options, str)
+    assert file.read_bytes() == before
+
+
+def test_a_state_that_was_handed_in_as_a_link_is_not_opened(
+    submission: Path, options: ReviewOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[AuditOptions] = []
+
+    def remember(bundle: Path, options: AuditOptions, report: Report) -> None:
+        asked.append(options)
+        raise SuiteError("no environment")
+
+    monkeypatch.setattr(reviewing, "audit", remember)
+    (tmp_path / "states").mkdir()
+    (tmp_path / "states/epoch_1.npz").write_bytes(b"")
+    for epoch in range(2, 31):
+        (tmp_path / f"states/epoch_{epoch}.npz").symlink_to("/dev/zero")
+    review(submission, replace(options, states=tmp_path / "states"), str)
+    assert len(asked) >= 3
+    files = {each.state.file.name for each in asked if each.state is not None}
+    assert files <= {"epoch_1.npz"}
+
+
+def test_a_review_that_contradicts_is_repeated(submission: Path, options: ReviewOptions) -> None:
+    add_review({"run.audit.state.replayed_correct": 1})(submission)
+    review(submission, options, str)
+    assert check_submission(submission).complies
+
+
+def test_a_review_that_somebody_edited_is_not_repeated(
+    submission: Path, options: ReviewOptions
+) -> None:
+    edit_signed_review()(submission)
+    with pytest.raises(SuiteError, match="is not as it was signed"):
+        review(submission, options, str)
 
 
 def marks(submission: Path) -> set[tuple[str, ...]]:
@@ -82,10 +144,19 @@ def test_nothing_is_drawn_of_what_does_not_comply(submission: Path, options: Rev
     [
         (add_review({}), ("lab",)),
         (add_review({"run.audit.state": None}), ()),
+        (add_review({"record.models": {"lenet/pytorch": DIFFERENT}}), ()),
+        (add_review({"record.models": {"lenet/jax": DIFFERENT}}), ("lab",)),
         (add_review({}, "acme"), ()),
         (add_review({"record.time_s": -1}), ()),
     ],
-    ids=["drawn state", "first steps only", "another's key", "malformed"],
+    ids=[
+        "drawn state",
+        "first steps",
+        "another model",
+        "another entry's",
+        "another's key",
+        "malformed",
+    ],
 )
 def test_a_drawn_state_replayed_by_a_known_key_is_what_earns_the_mark(
     submission: Path, options: ReviewOptions, change: Callable[[Path], object], mark: tuple[str]
@@ -112,3 +183,13 @@ def test_a_contradicting_replay_by_a_known_key_refuses_the_submission(
     assert "it contradicts the run" in finding.observed
     (submission / "lenet/pytorch/run_1.WITHDRAWN").write_text("the replay is right\n")
     assert check_submission(submission).complies
+
+
+def test_a_reviewed_run_without_a_manifest_is_a_finding_and_has_no_mark(
+    submission: Path, options: ReviewOptions
+) -> None:
+    add_review({})(submission)
+    run = submission / "lenet/pytorch/run_1"
+    (run / "MANIFEST.sha256").unlink()
+    verdict = check_submission(submission)
+    assert not verdict.complies and verdict.audited_by[run] == ()

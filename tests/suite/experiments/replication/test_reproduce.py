@@ -94,6 +94,8 @@ def test_a_bundle_that_was_changed_is_refused(suite: Run, original: Path, tmp_pa
         ("--runs 2", "--runs must be from 3 to 100, not 2."),
         ("--org 'Lab & Co'", "--org 'Lab & Co' must be lower-case letters"),
         ("--implementation .", "which is in the checkout; leave --implementation out"),
+        ("--org lab --sign /none", "There is no SSH key /none"),
+        ("--sign /none", "--sign signs for an organization; name yours with --org"),
         ("--data /none", "neither a data set of the workload"),
     ],
     ids=str,
