@@ -55,7 +55,7 @@ class BoardView:
     @property
     def level(self) -> str:
         """The confidence of verdicts: "99 %"."""
-        return f"{100 * (1 - load_scoring().pair_level):g} %"
+        return load_scoring().pair_confidence
 
     def quantity(self, chart: DotChart) -> str:
         """The name of the quantity over its column."""
