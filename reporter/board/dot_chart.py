@@ -89,27 +89,35 @@ class DotChart:
         return load_scoring().pair_level * self.compared * (self.compared - 1) / 2
 
 
-def time_chart(board: Board, by: str = "device") -> DotChart:
-    """The board's time."""
-    rows = with_values(board.in_order, board.time.figure)
+def time_chart(board: Board, by: str = "device", only_vouched: bool = False) -> DotChart:
+    """The board's time; with ``only_vouched``, of the entries that somebody else stands behind."""
+    rows = _kept(with_values(board.in_order, board.time.figure), only_vouched)
     return board.frames.cached(
-        f"time by {by}", lambda: dot_chart(board, board.time, rows, GROUPS[by], by)
+        f"time by {by} {only_vouched}", lambda: dot_chart(board, board.time, rows, GROUPS[by], by)
     )
 
 
-def energy_charts(board: Board, by: str = "device") -> tuple[DotChart, ...]:
-    """The board's energy, a chart for each kind of instrument."""
+def energy_charts(
+    board: Board, by: str = "device", only_vouched: bool = False
+) -> tuple[DotChart, ...]:
+    """The board's energy, a chart for each kind of instrument; ``only_vouched`` as of times."""
     return board.frames.cached(
-        f"energy by {by}",
-        lambda: tuple(_energy_chart(board, group, by) for group in measured_by(board)),
+        f"energy by {by} {only_vouched}",
+        lambda: tuple(
+            _energy_chart(board, group, by, only_vouched) for group in measured_by(board)
+        ),
     )
 
 
-def _energy_chart(board: Board, group: Measured, by: str) -> DotChart:
-    rows = [(each.row, each.cell) for each in group.rows]
+def _energy_chart(board: Board, group: Measured, by: str, only_vouched: bool) -> DotChart:
+    rows = _kept([(each.row, each.cell) for each in group.rows], only_vouched)
     return dot_chart(
         board, group.column, rows, GROUPS[by], by, f"energy-{group.place}", group.short
     )
+
+
+def _kept(rows: Candidates, only_vouched: bool) -> Candidates:
+    return [pair for pair in rows if pair[0].is_vouched] if only_vouched else rows
 
 
 def memory_chart(board: Board, by: str = "device") -> DotChart | None:
