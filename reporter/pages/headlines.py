@@ -22,7 +22,7 @@ from suite.metrics.comparisons import Ratio
 KIND = {SCORE_S: " expected", TIME_TO_TARGET: " measured"}
 """What the number of a sentence is, where it is not said that it is an epoch's."""
 AMONG_VOUCHED = " among audited or reproduced results"
-"""Which entries a sentence is of, where somebody else than the submitter stands behind some only."""
+"""Which entries a superlative is of, where others stand behind some entries only."""
 MAX_NAMED = 2
 
 
@@ -95,8 +95,8 @@ def _whose_word(board: Board, rows: list[DotRow]) -> Iterator[str]:
         return
     yield f"{first.name}: {first.best.provenance}."
     if _value(fastest) < _value(first):
-        amount = _amount(board, fastest)
-        yield f"{SELF_REPORTED.capitalize()} and faster: {fastest.name} with {fastest.best.framework}, {amount}."
+        what = f"{fastest.name} with {fastest.best.framework}, {_amount(board, fastest)}"
+        yield f"{SELF_REPORTED.capitalize()} and faster: {what}."
 
 
 def _amount(board: Board, row: DotRow) -> str:
@@ -134,21 +134,34 @@ def _sentence(board: Board, rows: list[DotRow], where: str) -> tuple[str, str, s
 
 def device_headline(board: Board, names: frozenset[str]) -> Headline:
     """The sentence of one device, against the others of a board."""
-    rows = time_chart(board).rows
-    row = next((row for row in rows if row.name in names), None)
+    chart = time_chart(board)
+    row = next((row for row in chart.rows if row.name in names), None)
     if row is None:
-        return Headline("", f"No accepted result of {trained_title(board)}.", (_origin(board),))
-    value = f"{row.cell.quantity}{KIND.get(board.time.figure, '')}"
-    place = f"no. {row.place} of {len(rows)} devices"
-    times = f", {row.times.removeprefix('×')} times the time of {rows[0].name}"
-    beside = times if row.place > 1 and row.times else ""
+        return _without_a_row(board, names, chart)
+    first = chart.rows[0]
+    place = f"no. {row.place} of {len(chart.rows) + chart.left_out} devices"
+    beside = f", {_ratio(row, first)} times the time of {first.name}" if row is not first else ""
     alike = f" Not distinguishable from {_listed(list(row.alike))}." if row.alike else ""
     status = "" if row.best.is_confirmed else f" Not confirmed: {row.best.rank.reason}."
     words = quantity_words(board, row)
-    said = f" {task(board)} in {value}: {place}{beside}."
+    said = f" {task(board)} in {_amount(board, row)}: {place}{beside}."
     return Headline(
         row.name, said, (f"{words[0].upper()}{words[1:]}.{alike}{status}", _origin(board))
     )
+
+
+def _without_a_row(board: Board, names: frozenset[str], chart: DotChart) -> Headline:
+    """Of a device behind all rows of the chart, or one whose entries have no such time."""
+    title, heading = trained_title(board), board.time.heading
+    row = next((row for row in board.accepted if row.system in names), None)
+    if row is None:
+        return Headline("", f"No accepted result of {title}.", (_origin(board),))
+    if any(each.system == row.system for each in board.in_order):
+        shown, count = len(chart.rows), len(chart.rows) + chart.left_out
+        said = f" is behind the first {shown} of {count} devices by {heading}, {title}."
+        return Headline(row.system, said, (_origin(board),))
+    reason = (f"{row.label}: {row.rank.reason}.",) if row.rank.reason else ()
+    return Headline(row.system, f" has no {heading} for {title}.", (*reason, _origin(board)))
 
 
 def task(board: Board) -> str:

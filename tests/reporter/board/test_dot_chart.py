@@ -9,8 +9,9 @@ from reporter.board.axis import axis_of
 from reporter.board.boards import Board, BoardRow
 from reporter.board.dot_chart import GROUPS, energy_charts, time_chart
 from reporter.board.making import make_boards
+from reporter.data.entry_scores import Status
 from reporter.data.frames import Frames
-from reporter.pages.headlines import headline
+from reporter.pages.headlines import device_headline, headline
 from suite.metrics.comparisons import Ratio
 from tests.reporter.gallery import MACHINES, Template, make_template, many_entries
 
@@ -166,6 +167,46 @@ def test_the_least_energy_is_of_entries_that_others_stand_behind(boards: dict[st
     board = with_word_of_others(boards["lenet"], (NX, "Chainer"))
     (line,) = (line for line in headline(board).lines if line.startswith("Least"))
     assert f": {ORIN}, " in line and line.endswith(", self-reported.")
+
+
+def test_a_device_is_compared_with_the_device_that_its_sentence_names(template: Template) -> None:
+    """The fastest one is provisional, so it is not the first."""
+    frames = many_entries(template, 34)
+    by_device = frames.entries.groupby("device")["entry_id"]
+    provisional = next(
+        row.entry_id for row in make_boards(frames)[0].accepted if not row.is_confirmed
+    )
+    kept = [provisional, by_device.first()["n100"], by_device.first()["raspberry-pi-4"]]
+    (board,) = make_boards(frames.of_entries(frames.entries[frames.entries.entry_id.isin(kept)]))
+    first, last, fastest = time_chart(board).rows
+    assert fastest.best.entry_id == provisional and first.times != ""
+    assert first.cell.value and last.cell.value and fastest.cell.value
+    ratio = f"{last.cell.value / first.cell.value:.1f}"
+    found = device_headline(board, frozenset({last.name}))
+    assert found.text.endswith(f": no. 2 of 3 devices, {ratio} times the time of {first.name}.")
+    found = device_headline(board, frozenset({fastest.name}))
+    assert f"times the time of {first.name}" in found.text and "Not confirmed" in found.lines[0]
+
+
+def test_a_device_beyond_the_rows_of_a_chart_and_one_without_a_score_have_their_sentence(
+    boards: dict[str, Board], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board = boards["lenet"]
+    slowest = time_chart(board).rows[-1].name
+    frames = board.frames.of_entries(board.frames.entries)
+    monkeypatch.setattr("reporter.board.dot_chart.MAX_ROWS", 5)
+    found = device_headline(replace(board, frames=frames), frozenset({ORIN})).text
+    assert "no. 2 of 11 devices" in found
+    found = device_headline(replace(board, frames=frames), frozenset({slowest})).text
+    assert (
+        found
+        == f"{slowest} is behind the first 5 of 11 devices by expected time, LeNet-5 on MNIST."
+    )
+    scores = replace(board.accepted[0].scores, status=Status.UNRANKED)
+    unscored = replace(board.accepted[0], scores=scores)
+    one = replace(board, accepted=(unscored,), frames=board.frames.of_entries(board.frames.entries))
+    found = device_headline(one, frozenset({unscored.system}))
+    assert found.text == "Jetson AGX Thor has no expected time for LeNet-5 on MNIST."
 
 
 def test_the_best_of_several_settings_is_judged_at_an_adjusted_level(
