@@ -216,7 +216,9 @@ def quantity_words(board: Board, row: DotRow | None) -> str:
 def _quantity(board: Board, rows: list[DotRow], sure: str) -> str:
     words = quantity_words(board, rows[0] if rows else None)
     measured = rows[0].best.cell(TIME_TO_TARGET) if rows and board.time.figure == SCORE_S else None
-    beside = f" (measured {measured.quantity})" if measured and measured.raw else ""
+    is_of_several = bool(rows) and any(row.name in rows[0].alike for row in rows)
+    whose = f", {rows[0].name}:" if is_of_several else ""
+    beside = f" (measured{whose} {measured.quantity})" if measured and measured.raw else ""
     return f"{words[0].upper()}{words[1:]}{beside}. {sure}"
 
 

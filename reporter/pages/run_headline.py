@@ -46,7 +46,8 @@ def run_headline(
     sensor = instrument_named(energy.get("tier"), energy.get("covers")) if energy else ""
     cards.append(_card(energy or figures.get(ENERGIES[0]), sensor))
     said = "complies" if verdict.complies else "does not comply"
-    findings = f", {len(verdict.findings)} findings" if verdict.findings else ""
+    count = len(verdict.findings)
+    findings = f", {count} finding{'' if count == 1 else 's'}" if count else ""
     return RunHeadline(
         f"{who} {_outcome(figures, target)}",
         f"{said} with the {verdict.division} division of round {verdict.round}{findings}",

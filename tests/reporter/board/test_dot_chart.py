@@ -11,6 +11,7 @@ from reporter.board.dot_chart import GROUPS, energy_charts, time_chart
 from reporter.board.making import make_boards
 from reporter.data.entry_scores import Status
 from reporter.data.frames import Frames
+from reporter.pages.board_view import board_view
 from reporter.pages.headlines import device_headline, headline
 from suite.metrics.comparisons import Ratio
 from tests.reporter.gallery import MACHINES, Template, make_template, many_entries
@@ -51,6 +52,15 @@ def test_the_reader_groups_by_what_rows_have(boards: dict[str, Board]) -> None:
     found = {by: [row.name for row in time_chart(boards["lenet"], by).rows] for by in GROUPS}
     assert found["framework"] == ["PyTorch", "TensorFlow", "Chainer"]
     assert len(found["power mode"]) == len(MACHINES) and found["submitter"] == ["no submission"]
+
+
+def test_a_row_says_its_device_and_framework_once(boards: dict[str, Board]) -> None:
+    view = board_view(boards["lenet"])
+    rows = [row for one in view.views for chart in one.charts for row in chart.rows]
+    assert len(rows) > 60
+    for row in rows:
+        said = " · ".join((row.name, *view.told(row)))
+        assert said.count(row.best.system) == said.count(row.best.framework) == 1, said
 
 
 def test_an_energy_is_among_those_of_its_instrument(boards: dict[str, Board]) -> None:
