@@ -37,8 +37,9 @@ Candidates = Sequence[tuple[BoardRow, Cell]]
 class DotRow:
     """A row: its best entry and, as rings, the places of its others, ``of`` entries in all.
 
-    ``times`` is how many times the best value shown it is. ``verdicts`` are those on this row over
-    each other one, by name; a text says why there is none.
+    ``times`` is how many times the first row's value it is; that of a provisional row can be below
+    1. ``verdicts`` are those on this row over each other one, by name; a text says why there is
+    none.
     """
 
     place: int
@@ -143,7 +144,7 @@ def dot_chart(
     names = sorted(best, key=lambda each: (*_order(best[each]), each))
     shown, axis = names[:MAX_ROWS], axis_of((cell for _, cell in candidates), column.unit)
     verdicts = _verdicts(board, column, {each: best[each][0] for each in shown}, groups)
-    least = min((_value(cell) for _, cell in best.values()), default=math.nan)
+    first = _value(best[names[0]][1]) if names else math.nan
     rows = (
         DotRow(
             place,
@@ -152,7 +153,7 @@ def dot_chart(
             axis.dot(best[each][1]),
             _rings(axis, groups[each], best[each][1]),
             len(groups[each]),
-            _times(_value(best[each][1]), least),
+            _times(_value(best[each][1]), first),
             verdicts[each],
         )
         for place, each in enumerate(shown, 1)
@@ -171,8 +172,10 @@ def _value(cell: Cell) -> float:
     return math.inf if cell.value is None else cell.value
 
 
-def _times(value: float, least: float) -> str:
-    return f"×{digits(value / least, 3 if value / least < 1.1 else 2)}" if value > least > 0 else ""
+def _times(value: float, first: float) -> str:
+    if value == first or not first > 0:
+        return ""
+    return f"×{digits(value / first, 3 if value / first < 1.1 else 2)}"
 
 
 def _rings(axis: Axis, members: Candidates, best: Cell) -> tuple[str, ...]:
