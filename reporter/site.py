@@ -34,8 +34,9 @@ from reporter.pages.entry_page import (
 )
 from reporter.pages.headlines import newest_day
 from reporter.pages.run_page import RunEvidence, RunPages, evidence_of_runs, run_pages
-from reporter.pages.shared import Evidence, Page, SiteContents, make_contents
+from reporter.pages.shared import Page, SiteContents, make_contents
 from suite.errors import SuiteError
+from suite.files.evidence_files import EvidenceFiles
 from suite.files.tree import SITE_MARK
 
 STATIC = Path(__file__).resolve().parent / "static"
@@ -54,7 +55,7 @@ class SiteOptions:
 
     address: str | None = None
     beside_reference: bool = False
-    evidence: str = Evidence.COPY.value
+    evidence: str = EvidenceFiles.COPY.value
 
     def contents(self, contents: SiteContents) -> SiteContents:
         """The contents with what these options add."""
@@ -65,7 +66,9 @@ class SiteOptions:
             if self.beside_reference
             else None
         )
-        return replace(contents, address=address, own_runs=own, evidence=Evidence(self.evidence))
+        return replace(
+            contents, address=address, own_runs=own, evidence=EvidenceFiles(self.evidence)
+        )
 
 
 WITHOUT = SiteOptions()
