@@ -38,6 +38,7 @@ from suite.bundle.node_records import NODES
 from suite.bundle.reader import Bundle, CachedBundle, RunRecord
 from suite.bundle.resumption import known_resumption
 from suite.compliance.checker import BundleVerdict
+from suite.files.archive import add_file
 from suite.files.evidence_files import EvidenceFiles
 from suite.metrics.summary import read_summary
 
@@ -157,10 +158,7 @@ def _archive(bundle: Bundle, names: Sequence[str]) -> bytes:
         tarfile.open(fileobj=packed, mode="w") as tar,
     ):
         for name in names:
-            member = tarfile.TarInfo(name)
-            member.size = (bundle.path / name).stat().st_size
-            with bundle.file(name).open("rb") as file:
-                tar.addfile(member, file)
+            add_file(tar, bundle.file(name), name)
     return sink.getvalue()
 
 
