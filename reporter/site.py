@@ -34,8 +34,9 @@ from reporter.pages.entry_page import (
 )
 from reporter.pages.headlines import newest_day
 from reporter.pages.run_page import RunEvidence, RunPages, evidence_of_runs, run_pages
-from reporter.pages.shared import Evidence, Page, SiteContents, make_contents
+from reporter.pages.shared import Page, SiteContents, make_contents
 from suite.errors import SuiteError
+from suite.files.evidence_files import EvidenceFiles
 from suite.files.tree import SITE_MARK
 
 STATIC = Path(__file__).resolve().parent / "static"
@@ -54,7 +55,7 @@ class SiteOptions:
 
     address: str | None = None
     beside_reference: bool = False
-    evidence: str = Evidence.COPY.value
+    evidence: str = EvidenceFiles.COPY.value
 
     def contents(self, contents: SiteContents) -> SiteContents:
         """The contents with what these options add."""
@@ -65,7 +66,9 @@ class SiteOptions:
             if self.beside_reference
             else None
         )
-        return replace(contents, address=address, own_runs=own, evidence=Evidence(self.evidence))
+        return replace(
+            contents, address=address, own_runs=own, evidence=EvidenceFiles(self.evidence)
+        )
 
 
 WITHOUT = SiteOptions()
@@ -213,7 +216,9 @@ def _write_run(pages: RunPages, address: str | None, folder: Path, old: Path) ->
 
 
 def _place(folder: Path, old: Path, page: Page) -> None:
-    """Write a file, or link the old site's if it has the same content (same inode, same time)."""
+    """Write a file, or link the old site's if it has the same content (same inode, same time).
+
+    A file that is to be linked is not kept as a copy, nor the other way round."""
     target, before = folder / page.place, old / page.place
     content = (
         page.content.encode("utf-8", errors="replace")
@@ -221,27 +226,28 @@ def _place(folder: Path, old: Path, page: Page) -> None:
         else page.content
     )
     target.parent.mkdir(parents=True, exist_ok=True)
+    if isinstance(content, Path) and page.is_link and _is_linked(content, target):
+        return
     if not before.is_symlink() and before.is_file() and _has(before, content):
         os.link(before, target)
     elif isinstance(content, Path):
-        _take(content, target, page.is_link)
+        shutil.copyfile(content, target)
     else:
         target.write_bytes(content)
 
 
-def _take(file: Path, target: Path, is_link: bool) -> None:
-    """Copy a file, or link it; what lies on another file system is copied."""
-    if is_link:
-        with contextlib.suppress(OSError):
-            os.link(file, target)
-            return
-    shutil.copyfile(file, target)
+def _is_linked(file: Path, target: Path) -> bool:
+    """Link the file, and say whether that was possible: not to another file system."""
+    with contextlib.suppress(OSError):
+        os.link(file, target)
+        return True
+    return False
 
 
 def _has(file: Path, content: bytes | Path) -> bool:
-    """Whether a file has this content, or that of the other file."""
+    """Whether a file has this content, or is a copy of the other file."""
     if isinstance(content, Path):
-        return filecmp.cmp(content, file, shallow=False)
+        return not file.samefile(content) and filecmp.cmp(content, file, shallow=False)
     return file.stat().st_size == len(content) and file.read_bytes() == content
 
 

@@ -33,6 +33,7 @@ from suite.execution.request import (
     RunRequest,
     Wire,
 )
+from suite.files.evidence_files import EvidenceFiles
 from suite.files.schema import from_plain
 from suite.launch.isolation import Isolation, refuse_isolation
 from suite.launch.placement import Placement, place
@@ -568,6 +569,8 @@ def report(
             f"--address is {address!r}; it needs the whole address, such as"
             " https://example.org/edge."
         )
+    if evidence not in (known := [each.value for each in EvidenceFiles]):
+        raise SuiteError(f"evidence is {evidence!r}; it must be one of {', '.join(known)}.")
     refuse_inside_run(Path(output))
     options = SiteOptions(address, beside_reference, evidence)
     return build(_paths(paths), Path(output), force, options)

@@ -21,9 +21,9 @@ class EntryComparison:
     """Two entries of one workload, division, data set and round: the score of ``entry`` over that
     of ``base``.
 
-    ``low`` and ``high`` bound the ratio's 99 % interval; ``differs`` where it does not hold 1. All
-    four are None, with the ``reason``, where an entry has too few runs or no such value, and for
-    energies of different instruments.
+    ``low`` and ``high`` bound the ratio's interval at the pair level of the rules; ``differs``
+    where it does not hold 1. All four are None, with the ``reason``, where an entry has too few
+    runs or no such value, and for energies of different instruments.
     """
 
     workload: str

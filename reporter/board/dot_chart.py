@@ -37,8 +37,9 @@ Candidates = Sequence[tuple[BoardRow, Cell]]
 class DotRow:
     """A row: its best entry and, as rings, the places of its others, ``of`` entries in all.
 
-    ``times`` is how many times the best value shown it is. ``verdicts`` are those on this row over
-    each other one, by name; a text says why there is none.
+    ``times`` is how many times the first row's value it is; that of a provisional row can be below
+    1. ``verdicts`` are those on this row over each other one, by name; a text says why there is
+    none.
     """
 
     place: int
@@ -89,27 +90,35 @@ class DotChart:
         return load_scoring().pair_level * self.compared * (self.compared - 1) / 2
 
 
-def time_chart(board: Board, by: str = "device") -> DotChart:
-    """The board's time."""
-    rows = with_values(board.in_order, board.time.figure)
+def time_chart(board: Board, by: str = "device", only_vouched: bool = False) -> DotChart:
+    """The board's time; with ``only_vouched``, of the entries that somebody else stands behind."""
+    rows = _kept(with_values(board.in_order, board.time.figure), only_vouched)
     return board.frames.cached(
-        f"time by {by}", lambda: dot_chart(board, board.time, rows, GROUPS[by], by)
+        f"time by {by} {only_vouched}", lambda: dot_chart(board, board.time, rows, GROUPS[by], by)
     )
 
 
-def energy_charts(board: Board, by: str = "device") -> tuple[DotChart, ...]:
-    """The board's energy, a chart for each kind of instrument."""
+def energy_charts(
+    board: Board, by: str = "device", only_vouched: bool = False
+) -> tuple[DotChart, ...]:
+    """The board's energy, a chart for each kind of instrument; ``only_vouched`` as of times."""
     return board.frames.cached(
-        f"energy by {by}",
-        lambda: tuple(_energy_chart(board, group, by) for group in measured_by(board)),
+        f"energy by {by} {only_vouched}",
+        lambda: tuple(
+            _energy_chart(board, group, by, only_vouched) for group in measured_by(board)
+        ),
     )
 
 
-def _energy_chart(board: Board, group: Measured, by: str) -> DotChart:
-    rows = [(each.row, each.cell) for each in group.rows]
+def _energy_chart(board: Board, group: Measured, by: str, only_vouched: bool) -> DotChart:
+    rows = _kept([(each.row, each.cell) for each in group.rows], only_vouched)
     return dot_chart(
         board, group.column, rows, GROUPS[by], by, f"energy-{group.place}", group.short
     )
+
+
+def _kept(rows: Candidates, only_vouched: bool) -> Candidates:
+    return [pair for pair in rows if pair[0].is_vouched] if only_vouched else rows
 
 
 def memory_chart(board: Board, by: str = "device") -> DotChart | None:
@@ -135,7 +144,7 @@ def dot_chart(
     names = sorted(best, key=lambda each: (*_order(best[each]), each))
     shown, axis = names[:MAX_ROWS], axis_of((cell for _, cell in candidates), column.unit)
     verdicts = _verdicts(board, column, {each: best[each][0] for each in shown}, groups)
-    least = min((_value(cell) for _, cell in best.values()), default=math.nan)
+    first = _value(best[names[0]][1]) if names else math.nan
     rows = (
         DotRow(
             place,
@@ -144,7 +153,7 @@ def dot_chart(
             axis.dot(best[each][1]),
             _rings(axis, groups[each], best[each][1]),
             len(groups[each]),
-            _times(_value(best[each][1]), least),
+            _times(_value(best[each][1]), first),
             verdicts[each],
         )
         for place, each in enumerate(shown, 1)
@@ -163,8 +172,10 @@ def _value(cell: Cell) -> float:
     return math.inf if cell.value is None else cell.value
 
 
-def _times(value: float, least: float) -> str:
-    return f"×{digits(value / least, 3 if value / least < 1.1 else 2)}" if value > least > 0 else ""
+def _times(value: float, first: float) -> str:
+    if value == first or not first > 0:
+        return ""
+    return f"×{digits(value / first, 3 if value / first < 1.1 else 2)}"
 
 
 def _rings(axis: Axis, members: Candidates, best: Cell) -> tuple[str, ...]:

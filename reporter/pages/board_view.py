@@ -14,7 +14,7 @@ from reporter.board.dot_chart import (
     memory_chart,
     time_chart,
 )
-from reporter.data.entry_scores import SCORE_S
+from reporter.data.entry_scores import SCORE_S, Status
 from reporter.data.instrument_names import instrument_words
 from reporter.data.machine_names import profile_of
 from reporter.data.missed import TIME_TO_TARGET
@@ -55,7 +55,7 @@ class BoardView:
     @property
     def level(self) -> str:
         """The confidence of verdicts: "99 %"."""
-        return f"{100 * (1 - load_scoring().pair_level):g} %"
+        return load_scoring().pair_confidence
 
     def quantity(self, chart: DotChart) -> str:
         """The name of the quantity over its column."""
@@ -69,6 +69,23 @@ class BoardView:
         if cell is None or not cell.raw:
             return None
         return cell, instrument(row.best) if cell.column.is_energy else ""
+
+    def told(self, row: DotRow) -> Iterator[str]:
+        """What stands below a row's name: the rest of its setting, and what marks its entry."""
+        best = row.best
+        yield from (
+            part
+            for part in (best.system, best.framework, best.power_mode)
+            if part and part not in row.name
+        )
+        if row.of > 1:
+            yield f"best of {row.of}"
+        if not best.is_confirmed:
+            is_provisional = best.scores.status is Status.PROVISIONAL
+            yield Status.PROVISIONAL.value if is_provisional else "not confirmed"
+        if best.is_vouched:
+            yield best.provenance
+        yield from best.badges
 
     def measured(self, row: DotRow) -> str:
         """The measured time beside an expected one; empty where that is what the row shows."""

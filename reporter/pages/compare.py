@@ -25,6 +25,7 @@ from reporter.data.values import values_of_runs
 from reporter.data.words import in_words, property_name
 from reporter.pages.comparison_data import t_table
 from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, board_title, render
+from suite.catalog.scoring import load_scoring
 from suite.metrics.comparisons import Ratio
 
 ALL_PAIRS_OF = 10
@@ -92,8 +93,11 @@ def compare_page(contents: SiteContents, environment: jinja2.Environment) -> Ite
     boards = [board for board in contents.boards if len(board.compared) > 1]
     found = {board.slug: _comparables(board) for board in boards}
     listed = [_pairs(board, found[board.slug][SCORE_S]) for board in boards]
-    yield render(environment, "compare.html", "compare.html", "compare", boards=listed)
+    confidence = load_scoring().pair_confidence
+    shown = {"boards": listed, "confidence": confidence}
+    yield render(environment, "compare.html", "compare.html", "compare", **shown)
     values = {
+        "confidence": confidence,
         "t": t_table(),
         "figures": [_figure(column) for column in COMPARED],
         "named": MAX_NAMED,

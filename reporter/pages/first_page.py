@@ -159,7 +159,8 @@ def _meaning(row: BoardRow, board: Board, own: set[str]) -> tuple[str, str]:
         return text, f"How sure this is cannot be said: {why}.{within}{disturbed}"
     differ = "they differ" if verdict.is_different else "they are not distinguishable"
     ends = f"{digits(verdict.low)} to {digits(verdict.high)}"
-    return text, f"99 % interval of the ratio: {ends}; {differ}.{disturbed}"
+    confidence = load_scoring().pair_confidence
+    return text, f"{confidence} interval of the ratio: {ends}; {differ}.{disturbed}"
 
 
 def _disturbed(row: BoardRow) -> str:

@@ -21,13 +21,16 @@ from suite.metrics.comparisons import Ratio
 
 KIND = {SCORE_S: " expected", TIME_TO_TARGET: " measured"}
 """What the number of a sentence is, where it is not said that it is an epoch's."""
+AMONG_VOUCHED = " among audited or reproduced results"
+"""Which entries a superlative is of, where others stand behind some entries only."""
 MAX_NAMED = 2
 
 
 @dataclass(frozen=True)
 class Headline:
     """The sentence, ``who`` and what is said of it; ``lines`` below it say what the number is, how
-    sure the order is, who needs the least energy, and where the entries are from."""
+    sure the order is, whose word it is, who needs the least energy, and where the entries are
+    from."""
 
     who: str
     said: str
@@ -46,16 +49,15 @@ def headline(board: Board) -> Headline:
 
 
 def _headline(board: Board) -> Headline:
-    chart = time_chart(board)
-    rows, where = _named(chart), ""
+    rows, where = _fastest(board, "device"), ""
     if len(rows) == 1:
-        by_framework = _named(time_chart(board, "framework"))
+        by_framework = _fastest(board, "framework")
         if len(by_framework) > 1:
             where, rows = f" on {rows[0].name}", by_framework
     who, said, sure = _sentence(board, rows, where)
     lines = (
         _quantity(board, rows, sure),
-        *_whose_word(rows),
+        *_whose_word(board, rows),
         *_least_energy(board),
         _sessions(rows),
         _origin(board),
@@ -63,56 +65,103 @@ def _headline(board: Board) -> Headline:
     return Headline(who, said, tuple(line for line in lines if line))
 
 
-def _named(chart: DotChart) -> list[DotRow]:
-    """The rows that may stand in a sentence."""
-    confirmed = [row for row in chart.rows if row.best.is_confirmed]
-    return [row for row in confirmed if row.best.is_vouched] or confirmed
+def _fastest(board: Board, by: str) -> list[DotRow]:
+    return _named(time_chart(board, by, only_vouched=True), time_chart(board, by))
 
 
-def _whose_word(rows: list[DotRow]) -> Iterator[str]:
-    """That nobody but the submitters stands behind the rows."""
-    if rows and not rows[0].best.is_vouched:
+def _named(vouched: DotChart, everything: DotChart) -> list[DotRow]:
+    """The rows that may stand in a sentence: of the confirmed entries that somebody else stands
+    behind; where there are none, of all confirmed ones."""
+    return _confirmed(vouched) or _confirmed(everything)
+
+
+def _confirmed(chart: DotChart) -> list[DotRow]:
+    return [row for row in chart.rows if row.best.is_confirmed]
+
+
+def _among(board: Board, row: DotRow) -> str:
+    """Which entries a superlative of this row is of; empty where it is of all confirmed ones."""
+    left_out = any(each.is_confirmed and not each.is_vouched for each in board.in_order)
+    return AMONG_VOUCHED if row.best.is_vouched and left_out else ""
+
+
+def _whose_word(board: Board, rows: list[DotRow]) -> Iterator[str]:
+    """Who stands behind the first row, and what is faster and has its submitter's word only."""
+    if not rows:
+        return
+    first, fastest = rows[0], _confirmed(time_chart(board))[0]
+    if not first.best.is_vouched:
         yield f"{SELF_REPORTED.capitalize()}: nobody else has audited or reproduced these entries."
+        return
+    yield f"{first.name}: {first.best.provenance}."
+    if _value(fastest) < _value(first):
+        what = f"{fastest.name} with {fastest.best.framework}, {_amount(board, fastest)}"
+        yield f"{SELF_REPORTED.capitalize()} and faster: {what}."
+
+
+def _amount(board: Board, row: DotRow) -> str:
+    """ "24.7 min expected"."""
+    return f"{row.cell.quantity}{_kind(board)}"
+
+
+def _kind(board: Board) -> str:
+    return KIND.get(board.time.figure, "")
+
+
+def _value(row: DotRow) -> float:
+    return row.cell.value or 0.0
 
 
 def _sentence(board: Board, rows: list[DotRow], where: str) -> tuple[str, str, str]:
     """Who, what is said, and how sure it is."""
     if not rows:
         return "", f"{trained_title(board)}: no confirmed result yet.", _why_none(board)
-    first, does = rows[0], task(board)
-    value = f"{first.cell.quantity}{KIND.get(board.time.figure, '')}"
+    first, does, among = rows[0], task(board), _among(board, rows[0])
     alike = [row for row in rows[1:] if row.name in first.alike]
     if alike:
         names = _listed([first.name, *(row.name for row in alike)])
-        least = [row.cell.quantity for row in (first, *alike)]
-        values = " to ".join(dict.fromkeys((least[0], least[-1])))
-        kind = KIND.get(board.time.figure, "")
-        said = f" are not distinguishable{where}: each {does} in {values}{kind}."
+        values = " to ".join(dict.fromkeys((first.cell.quantity, alike[-1].cell.quantity)))
+        said = f" are not distinguishable{where}: each {does} in {values}{_kind(board)}."
         return names, said, _sure(first, alike[0])
     if len(rows) == 1:
-        return first.name, f" {does} in {value}.", "A single confirmed result: nothing to compare."
-    second = rows[1]
-    said = f" {does} fastest{where}: {value}, {_ahead(first, second)} times ahead of {second.name}."
+        which = "audited or reproduced" if among else "confirmed"
+        sure = f"A single {which} result: nothing to compare."
+        return first.name, f" {does} in {_amount(board, first)}.", sure
+    second, value = rows[1], f"{_amount(board, first)}, {_ratio(rows[1], first)}"
+    said = f" {does} fastest{where}{among}: {value} times ahead of {second.name}."
     return first.name, said, _sure(first, second)
 
 
 def device_headline(board: Board, names: frozenset[str]) -> Headline:
     """The sentence of one device, against the others of a board."""
-    rows = time_chart(board).rows
-    row = next((row for row in rows if row.name in names), None)
+    chart = time_chart(board)
+    row = next((row for row in chart.rows if row.name in names), None)
     if row is None:
-        return Headline("", f"No accepted result of {trained_title(board)}.", (_origin(board),))
-    value = f"{row.cell.quantity}{KIND.get(board.time.figure, '')}"
-    place = f"no. {row.place} of {len(rows)} devices"
-    times = f", {row.times.removeprefix('×')} times the time of {rows[0].name}"
-    beside = times if row.place > 1 and row.times else ""
+        return _without_a_row(board, names, chart)
+    first = chart.rows[0]
+    place = f"no. {row.place} of {len(chart.rows) + chart.left_out} devices"
+    beside = f", {_ratio(row, first)} times the time of {first.name}" if row is not first else ""
     alike = f" Not distinguishable from {_listed(list(row.alike))}." if row.alike else ""
     status = "" if row.best.is_confirmed else f" Not confirmed: {row.best.rank.reason}."
     words = quantity_words(board, row)
-    said = f" {task(board)} in {value}: {place}{beside}."
+    said = f" {task(board)} in {_amount(board, row)}: {place}{beside}."
     return Headline(
         row.name, said, (f"{words[0].upper()}{words[1:]}.{alike}{status}", _origin(board))
     )
+
+
+def _without_a_row(board: Board, names: frozenset[str], chart: DotChart) -> Headline:
+    """Of a device behind all rows of the chart, or one whose entries have no such time."""
+    title, heading = trained_title(board), board.time.heading
+    row = next((row for row in board.accepted if row.system in names), None)
+    if row is None:
+        return Headline("", f"No accepted result of {title}.", (_origin(board),))
+    if any(each.system == row.system for each in board.in_order):
+        shown, count = len(chart.rows), len(chart.rows) + chart.left_out
+        said = f" is behind the first {shown} of {count} devices by {heading}, {title}."
+        return Headline(row.system, said, (_origin(board),))
+    reason = (f"{row.label}: {row.rank.reason}.",) if row.rank.reason else ()
+    return Headline(row.system, f" has no {heading} for {title}.", (*reason, _origin(board)))
 
 
 def task(board: Board) -> str:
@@ -123,8 +172,8 @@ def task(board: Board) -> str:
     return f"trains {title} to {target}" if target else f"trains {title}"
 
 
-def _ahead(first: DotRow, second: DotRow) -> str:
-    ratio = (second.cell.value or 0.0) / (first.cell.value or 1.0)
+def _ratio(row: DotRow, other: DotRow) -> str:
+    ratio = _value(row) / (_value(other) or 1.0)
     return digits(ratio, 3 if ratio < 1.1 else 2)
 
 
@@ -133,7 +182,7 @@ def _sure(first: DotRow, second: DotRow) -> str:
     if not isinstance(found, Ratio):
         return f"How sure the order is cannot be said: {found}."
     ends = f"{digits(found.low)} to {digits(found.high)}"
-    confidence = f"{100 * (1 - load_scoring().pair_level):g} %"
+    confidence = load_scoring().pair_confidence
     best = f", best of {first.of} and of {second.of} settings" if first.of + second.of > 2 else ""
     return (
         f"The first two differ, at {confidence}{best}: ratio {ends}."
@@ -167,21 +216,26 @@ def quantity_words(board: Board, row: DotRow | None) -> str:
 def _quantity(board: Board, rows: list[DotRow], sure: str) -> str:
     words = quantity_words(board, rows[0] if rows else None)
     measured = rows[0].best.cell(TIME_TO_TARGET) if rows and board.time.figure == SCORE_S else None
-    beside = f" (measured {measured.quantity})" if measured and measured.raw else ""
+    is_of_several = bool(rows) and any(row.name in rows[0].alike for row in rows)
+    whose = f", {rows[0].name}:" if is_of_several else ""
+    beside = f" (measured{whose} {measured.quantity})" if measured and measured.raw else ""
     return f"{words[0].upper()}{words[1:]}{beside}. {sure}"
 
 
 def _least_energy(board: Board) -> Iterator[str]:
-    """By the best instrument, by a confirmed entry."""
-    charts = [(chart, row) for chart in energy_charts(board) if (row := _confirmed(chart))]
+    """By the best instrument, by a confirmed entry, with what stands behind it where entries of the
+    board differ in that."""
+    backed = any(row.is_vouched for row in board.in_order)
+    pairs = zip(energy_charts(board, only_vouched=True), energy_charts(board), strict=True)
+    charts = [(chart, rows[0]) for vouched, chart in pairs if (rows := _named(vouched, chart))]
     ranked = [pair for pair in charts if Standing.INDICATIVE.value not in pair[0].note]
     for chart, row in (ranked or charts)[:1]:
         around = f" ({row.cell.around})" if row.cell.interval else ""
         mode = f", {row.best.power_mode}" if row.best.power_mode else ""
         alike = f", not distinguishable from {_listed(list(row.alike))}" if row.alike else ""
         yield (
-            f"Least {chart.column.heading}, {chart.note}: {row.name}{mode},"
-            f" {row.cell.quantity}{around}{alike}."
+            f"Least {chart.column.heading}{_among(board, row)}, {chart.note}: {row.name}{mode},"
+            f" {row.cell.quantity}{around}{alike}{f', {row.best.provenance}' if backed else ''}."
         )
 
 
@@ -191,10 +245,6 @@ def _sessions(rows: list[DotRow]) -> str:
         return ""
     floor = f"{100 * load_scoring().session_floor:g} %"
     return f"Not separated from effects of the session, for which {floor} are added."
-
-
-def _confirmed(chart: DotChart) -> DotRow | None:
-    return next(iter(_named(chart)), None)
 
 
 def _origin(board: Board) -> str:

@@ -46,7 +46,8 @@ def run_headline(
     sensor = instrument_named(energy.get("tier"), energy.get("covers")) if energy else ""
     cards.append(_card(energy or figures.get(ENERGIES[0]), sensor))
     said = "complies" if verdict.complies else "does not comply"
-    findings = f", {len(verdict.findings)} findings" if verdict.findings else ""
+    count = len(verdict.findings)
+    findings = f", {count} finding{'' if count == 1 else 's'}" if count else ""
     return RunHeadline(
         f"{who} {_outcome(figures, target)}",
         f"{said} with the {verdict.division} division of round {verdict.round}{findings}",
@@ -56,16 +57,16 @@ def run_headline(
 
 def _outcome(figures: Mapping[str, Row], target: float | None) -> str:
     accuracy, reached = figures.get("best_accuracy"), figures.get(TIMES[0])
-    best = _value(accuracy) if accuracy else ""
     if reached is not None and reached["value"] is not None and target:
         return f"reached {100 * target:g} % in {_value(reached)}."
-    if not best or best == "—":
+    if accuracy is None or accuracy["value"] is None:
         return "was not evaluated."
-    return (
-        f"missed {100 * target:g} %: {best} at best."
-        if target
-        else f"reached {best}; it had no target."
-    )
+    best = _value(accuracy)
+    if not target:
+        return f"reached {best}; it had no target."
+    if accuracy["value"] >= target:
+        return f"reached {best}, the target {100 * target:g} %, after an unknown time."
+    return f"missed {100 * target:g} %: {best} at best."
 
 
 def _first(figures: Mapping[str, Row], names: tuple[str, ...]) -> Row | None:

@@ -21,7 +21,7 @@ from reporter.data.timeline import Timeline, read_timeline
 from reporter.figures import over_time
 from reporter.figures.chart import Context, Described
 from reporter.pages.run_headline import run_headline, with_digits
-from reporter.pages.shared import Evidence, Page, place_drawings, render, title_of
+from reporter.pages.shared import Page, place_drawings, render, title_of
 from suite.bundle.layout import (
     BASELOAD,
     COUNTERS,
@@ -38,6 +38,8 @@ from suite.bundle.node_records import NODES
 from suite.bundle.reader import Bundle, CachedBundle, RunRecord
 from suite.bundle.resumption import known_resumption
 from suite.compliance.checker import BundleVerdict
+from suite.files.archive import add_file
+from suite.files.evidence_files import EvidenceFiles
 from suite.metrics.summary import read_summary
 
 COPIED = (
@@ -107,7 +109,7 @@ class RunPages:
 
     evidence: RunEvidence
     colours: Mapping[str, int]
-    files: Evidence = Evidence.COPY
+    files: EvidenceFiles = EvidenceFiles.COPY
 
 
 def run_pages(pages: RunPages, environment: jinja2.Environment) -> Iterator[Page]:
@@ -115,7 +117,7 @@ def run_pages(pages: RunPages, environment: jinja2.Environment) -> Iterator[Page
     evidence, colours = pages.evidence, pages.colours
     run, bundle = evidence.run, CachedBundle(Path(evidence.run["path"]))
     place, packed = f"runs/{run['run_id']}/", copied_files(bundle)
-    archive = _archive(bundle, packed) if pages.files is Evidence.ARCHIVE else b""
+    archive = _archive(bundle, packed) if pages.files is EvidenceFiles.ARCHIVE else b""
     names = [] if archive else packed
     sizes = [(name, (bundle.path / name).stat().st_size) for name in names]
     described = [
@@ -145,7 +147,7 @@ def run_pages(pages: RunPages, environment: jinja2.Environment) -> Iterator[Page
     if archive:
         yield Page(f"{place}{ARCHIVE}", archive)
     for name in names:
-        yield Page(f"{place}{name}", bundle.file(name), pages.files is Evidence.LINK)
+        yield Page(f"{place}{name}", bundle.file(name), pages.files is EvidenceFiles.LINK)
 
 
 def _archive(bundle: Bundle, names: Sequence[str]) -> bytes:
@@ -156,10 +158,7 @@ def _archive(bundle: Bundle, names: Sequence[str]) -> bytes:
         tarfile.open(fileobj=packed, mode="w") as tar,
     ):
         for name in names:
-            member = tarfile.TarInfo(name)
-            member.size = (bundle.path / name).stat().st_size
-            with bundle.file(name).open("rb") as file:
-                tar.addfile(member, file)
+            add_file(tar, bundle.file(name), name)
     return sink.getvalue()
 
 

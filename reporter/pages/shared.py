@@ -1,6 +1,5 @@
 """Parts of pages: the site's contents, kinds of pages, and charts placed on a page."""
 
-import enum
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,16 +20,7 @@ from reporter.figures import charts_for
 from reporter.figures.chart import MAX_ROWS, Caption, Chart, Context, Described, Drawing
 from reporter.figures.model import Figure, Missing
 from suite.catalog.extensions import Part
-
-
-class Evidence(str, enum.Enum):
-    """How the files of bundles come to the pages of runs: copied, as hard links (where the site
-    lies on the bundles' file system), or packed in one archive per run."""
-
-    COPY = "copy"
-    LINK = "link"
-    ARCHIVE = "archive"
-
+from suite.files.evidence_files import EvidenceFiles
 
 CHART_STYLE = Path(__file__).resolve().parent.parent / "static" / "chart.css"
 
@@ -51,7 +41,7 @@ class SiteContents:
     studies: tuple[StudyRecord, ...] = ()
     address: str | None = None
     own_runs: frozenset[str] | None = None
-    evidence: Evidence = Evidence.COPY
+    evidence: EvidenceFiles = EvidenceFiles.COPY
 
     def context(self, root: str) -> Context:
         """The context of figures on a page; ``root`` is the relative path from it to the site's

@@ -70,7 +70,7 @@ function namesOf(a, b, differ) {
 function sentence(found, a, b) {
   const [figure, score] = found.find(([one, each]) => ["score_s", "time_to_epoch_s"].includes(one.name) && each.ratio !== null) ?? found[0];
   const time = figure.name === "score_s" ? "" : " for an epoch";
-  const ends = score.reason ? `without an interval: ${score.reason}` : `99 % interval ${digits(score.low)} to ${digits(score.high)}`;
+  const ends = score.reason ? `without an interval: ${score.reason}` : `${COMPARED.confidence} interval ${digits(score.low)} to ${digits(score.high)}`;
   if (score.ratio === null) return `The times of ${a} and ${b} do not compare: ${score.reason}.`;
   const differ = score.reason ? "" : score.differs ? " They differ." : " They are not distinguishable.";
   return `${a} takes ${digits(score.ratio)} times as long as ${b}${time} (${ends}).${differ}`;

@@ -474,10 +474,10 @@ class ChartRows {
         const text = `${row.dataset.name} ${row.dataset.words}`.toLocaleLowerCase();
         row.hidden = this.hidden.has(row.dataset.name) || (this.only.size > 1 && !this.only.has(row.dataset.name)) || !sought.every((word) => text.includes(word));
       }
-      const shown = rows.filter((row) => !row.hidden), least = Math.min(...shown.map((row) => Number(row.dataset.value)));
-      for (const row of rows) { // ratios are to the best of the rows that are shown
-        const ratio = Number(row.dataset.value) / least, cell = row.cells[3].firstChild;
-        cell.textContent = shown.length === rows.length ? cell.dataset.first : ratio > 1 ? `×${ratio >= 100 ? Math.round(ratio) : ratio.toPrecision(ratio < 1.1 ? 3 : 2)}` : "best shown";
+      const shown = rows.filter((row) => !row.hidden), first = Number(shown[0]?.dataset.value);
+      for (const row of rows) { // ratios are to the first of the rows that are shown: confirmed ones come first
+        const ratio = Number(row.dataset.value) / first, cell = row.cells[3].firstChild;
+        cell.textContent = shown.length === rows.length ? cell.dataset.first : ratio !== 1 ? `×${ratio >= 100 ? Math.round(ratio) : ratio.toPrecision(ratio < 1.1 ? 3 : 2)}` : "best shown";
         row.cells[3].classList.toggle("other", shown.length !== rows.length);
       }
     }

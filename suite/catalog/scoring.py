@@ -76,6 +76,11 @@ class Scoring:
     missed: MissedTargets
     energies: tuple[EnergyClass, ...]
 
+    @property
+    def pair_confidence(self) -> str:
+        """The confidence of the verdict on a pair: "99 %"."""
+        return f"{100 * (1 - self.pair_level):g} %"
+
     def floor(self, is_separated: bool) -> float:
         """The relative standard deviation that an entry's runs do not show, of one whose sessions
         are enough to tell their effects, or of another."""

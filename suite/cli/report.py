@@ -1,6 +1,5 @@
 """`suite report PATH… --output site/`."""
 
-import enum
 from pathlib import Path
 from typing import Annotated
 
@@ -9,14 +8,7 @@ import typer
 from suite import api
 from suite.cli.json_output import print_json
 from suite.cli.options import Json, Runs
-
-
-class Files(str, enum.Enum):
-    """How the bundles' files come to the pages; the reporter's words, which loads pandas."""
-
-    COPY = "copy"
-    LINK = "link"
-    ARCHIVE = "archive"
+from suite.files.evidence_files import EvidenceFiles
 
 
 def report(
@@ -35,9 +27,9 @@ def report(
         ),
     ] = False,
     evidence: Annotated[
-        Files,
+        EvidenceFiles,
         typer.Option(help="The bundles' files: copied, hard links, or an archive per run."),
-    ] = Files.COPY,
+    ] = EvidenceFiles.COPY,
     json: Json = False,
 ) -> None:
     """Render a leaderboard as static pages that need no server and no network."""

@@ -38,11 +38,16 @@ def pack(directory: Path, target: Path, *, base: Path) -> Path:
             if path.is_symlink() or not (path.is_file() or path.is_dir()):
                 raise SuiteError(f"{path} is neither a file nor a folder; remove it.")
             if path.is_file():
-                member = tarfile.TarInfo(path.relative_to(base).as_posix())
-                member.size, member.mode, member.mtime = path.stat().st_size, 0o644, 0
-                with path.open("rb") as content:
-                    archive.addfile(member, content)
+                add_file(archive, path, path.relative_to(base).as_posix())
     return target
+
+
+def add_file(archive: tarfile.TarFile, path: Path, name: str) -> None:
+    """Add a file under this name, without its times and owner."""
+    member = tarfile.TarInfo(name)
+    member.size, member.mode, member.mtime = path.stat().st_size, 0o644, 0
+    with path.open("rb") as content:
+        archive.addfile(member, content)
 
 
 def unpack(path: Path, directory: Path) -> None:

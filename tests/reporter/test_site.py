@@ -309,6 +309,16 @@ def test_the_files_of_bundles_are_linked_or_packed(
     assert 'href="bundle.tar.gz"' in (folder / "index.html").read_text()
 
 
+def test_a_site_made_again_has_the_files_of_bundles_as_asked_for_now(
+    runs: Path, tmp_path: Path
+) -> None:
+    bundle, site = shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "run"), tmp_path / "site"
+    for evidence in ("copy", "link", "copy"):
+        build([bundle], site, force=True, options=SiteOptions(evidence=evidence))
+        (folder,) = (site / "runs").iterdir()
+        assert (folder / "log.txt").samefile(bundle / "log.txt") == (evidence == "link")
+
+
 def test_a_folder_that_is_not_a_site_is_not_replaced(runs: Path, tmp_path: Path) -> None:
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "mine.txt").write_text("mine")

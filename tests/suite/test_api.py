@@ -79,6 +79,8 @@ def test_a_run_reports_progress_and_prints_nothing(
     assert api.check([result.path]).complies
     assert list(api.load([result.path]).runs["framework"]) == ["fake"]
     assert api.report([result.path], home / "site").is_file()
+    with pytest.raises(api.SuiteError, match="'symlink'; it must be one of copy, link, archive"):
+        api.report([result.path], home / "linked", evidence="symlink")
     assert capfd.readouterr() == ("", "")
 
 

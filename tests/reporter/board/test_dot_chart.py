@@ -6,11 +6,13 @@ from itertools import pairwise
 import pytest
 
 from reporter.board.axis import axis_of
-from reporter.board.boards import Board
+from reporter.board.boards import Board, BoardRow
 from reporter.board.dot_chart import GROUPS, energy_charts, time_chart
 from reporter.board.making import make_boards
+from reporter.data.entry_scores import Status
 from reporter.data.frames import Frames
-from reporter.pages.headlines import headline
+from reporter.pages.board_view import board_view
+from reporter.pages.headlines import device_headline, headline
 from suite.metrics.comparisons import Ratio
 from tests.reporter.gallery import MACHINES, Template, make_template, many_entries
 
@@ -52,6 +54,15 @@ def test_the_reader_groups_by_what_rows_have(boards: dict[str, Board]) -> None:
     assert len(found["power mode"]) == len(MACHINES) and found["submitter"] == ["no submission"]
 
 
+def test_a_row_says_its_device_and_framework_once(boards: dict[str, Board]) -> None:
+    view = board_view(boards["lenet"])
+    rows = [row for one in view.views for chart in one.charts for row in chart.rows]
+    assert len(rows) > 60
+    for row in rows:
+        said = " · ".join((row.name, *view.told(row)))
+        assert said.count(row.best.system) == said.count(row.best.framework) == 1, said
+
+
 def test_an_energy_is_among_those_of_its_instrument(boards: dict[str, Board]) -> None:
     notes = ["meter at the wall", "meter at the board's input"]
     for board in boards.values():
@@ -88,6 +99,127 @@ def test_the_sentence_is_made_from_the_pairs_verdict(boards: dict[str, Board]) -
     assert "best of 2 and of 8 settings" in found.lines[0]
     assert "Least expected energy, meter at the wall: Jetson AGX Orin" in " ".join(found.lines)
     assert "2.33 h measured" in headline(boards["resnet18"]).text, "no round has its epochs"
+
+
+def with_word_of_others(board: Board, *names: tuple[str, str]) -> Board:
+    """The board, on which somebody else reproduced the best entry of each (system, framework)."""
+    best = {name: next(row for row in board.in_order if of(row) == name) for name in names}
+    ids = {row.entry_id for row in best.values()}
+    accepted = (
+        replace(row, provenance="reproduced by lab") if row.entry_id in ids else row
+        for row in board.accepted
+    )
+    frames = board.frames.of_entries(board.frames.entries)
+    return replace(board, accepted=tuple(accepted), frames=frames)
+
+
+def of(row: BoardRow) -> tuple[str, str]:
+    return row.system, row.framework
+
+
+ORIN, NX = "Jetson AGX Orin", "Jetson Orin NX"
+
+
+def test_a_headline_is_of_entries_that_others_stand_behind_and_names_what_is_faster(
+    boards: dict[str, Board],
+) -> None:
+    board = with_word_of_others(boards["lenet"], (ORIN, "PyTorch"), (NX, "PyTorch"))
+    found = headline(board)
+    assert found.text == (
+        "Jetson AGX Orin trains LeNet-5 on MNIST to 99 % fastest among audited or reproduced"
+        " results: 39.7 min expected, 2.1 times ahead of Jetson Orin NX."
+    )
+    told = " ".join(found.lines)
+    assert (
+        "Jetson AGX Orin: reproduced by lab. Self-reported and faster: Jetson AGX Thor with" in told
+    )
+    assert "24.7 min expected." in told and "nobody else" not in told
+    assert [row.name for row in time_chart(board).rows][:2] == ["Jetson AGX Thor", ORIN], (
+        "no mark moves a row"
+    )
+
+
+def test_a_headline_says_that_nobody_else_stands_behind_an_entry(boards: dict[str, Board]) -> None:
+    assert headline(boards["lenet"]).lines[1] == (
+        "Self-reported: nobody else has audited or reproduced these entries."
+    )
+
+
+def test_the_only_device_that_others_stand_behind_has_its_own_numbers(
+    boards: dict[str, Board],
+) -> None:
+    """Its slowest framework alone, then two: neither sentence has a number of a faster device."""
+    board = with_word_of_others(boards["lenet"], (NX, "Chainer"))
+    row = next(row for row in board.accepted if row.is_vouched)
+    cell = row.cell("score_s")
+    assert cell is not None
+    assert headline(board).text == (
+        f"{NX} trains LeNet-5 on MNIST to 99 % in {cell.quantity} expected."
+    )
+    assert "A single audited or reproduced result: nothing to compare." in headline(board).lines[0]
+    board = with_word_of_others(boards["lenet"], (NX, "PyTorch"), (NX, "Chainer"))
+    assert headline(board).text.startswith(
+        "PyTorch trains LeNet-5 on MNIST to 99 % fastest on Jetson Orin NX among audited"
+    )
+    best = next(row for row in board.accepted if row.is_vouched).cell("score_s")
+    assert best is not None and f" results: {best.quantity} expected, " in headline(board).text
+
+
+def test_the_least_energy_is_of_entries_that_others_stand_behind(boards: dict[str, Board]) -> None:
+    board = with_word_of_others(boards["lenet"], (ORIN, "Chainer"))
+    (line,) = (line for line in headline(board).lines if line.startswith("Least"))
+    row = next(row for row in board.accepted if row.is_vouched)
+    assert board.energy is not None
+    cell = row.cell(board.energy.figure)
+    assert cell is not None and f": {ORIN}, {row.power_mode}, {cell.quantity}" in line
+    assert line.startswith("Least expected energy among audited or reproduced results, meter at")
+    assert line.endswith(", reproduced by lab.")
+    board = with_word_of_others(boards["lenet"], (NX, "Chainer"))
+    (line,) = (line for line in headline(board).lines if line.startswith("Least"))
+    assert f": {ORIN}, " in line and line.endswith(", self-reported.")
+
+
+def test_a_device_is_compared_with_the_device_that_its_sentence_names(template: Template) -> None:
+    """The fastest one is provisional, so it is not the first."""
+    frames = many_entries(template, 34)
+    by_device = frames.entries.groupby("device")["entry_id"]
+    provisional = next(
+        row.entry_id for row in make_boards(frames)[0].accepted if not row.is_confirmed
+    )
+    kept = [provisional, by_device.first()["n100"], by_device.first()["raspberry-pi-4"]]
+    (board,) = make_boards(frames.of_entries(frames.entries[frames.entries.entry_id.isin(kept)]))
+    first, last, fastest = time_chart(board).rows
+    assert fastest.best.entry_id == provisional
+    assert (first.times, last.times, fastest.times) == ("", "×3.3", "×0.0131"), (
+        "a provisional row is not marked as the fastest"
+    )
+    assert first.cell.value and last.cell.value and fastest.cell.value
+    ratio = f"{last.cell.value / first.cell.value:.1f}"
+    found = device_headline(board, frozenset({last.name}))
+    assert found.text.endswith(f": no. 2 of 3 devices, {ratio} times the time of {first.name}.")
+    found = device_headline(board, frozenset({fastest.name}))
+    assert f"times the time of {first.name}" in found.text and "Not confirmed" in found.lines[0]
+
+
+def test_a_device_beyond_the_rows_of_a_chart_and_one_without_a_score_have_their_sentence(
+    boards: dict[str, Board], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board = boards["lenet"]
+    slowest = time_chart(board).rows[-1].name
+    frames = board.frames.of_entries(board.frames.entries)
+    monkeypatch.setattr("reporter.board.dot_chart.MAX_ROWS", 5)
+    found = device_headline(replace(board, frames=frames), frozenset({ORIN})).text
+    assert "no. 2 of 11 devices" in found
+    found = device_headline(replace(board, frames=frames), frozenset({slowest})).text
+    assert (
+        found
+        == f"{slowest} is behind the first 5 of 11 devices by expected time, LeNet-5 on MNIST."
+    )
+    scores = replace(board.accepted[0].scores, status=Status.UNRANKED)
+    unscored = replace(board.accepted[0], scores=scores)
+    one = replace(board, accepted=(unscored,), frames=board.frames.of_entries(board.frames.entries))
+    found = device_headline(one, frozenset({unscored.system}))
+    assert found.text == "Jetson AGX Thor has no expected time for LeNet-5 on MNIST."
 
 
 def test_the_best_of_several_settings_is_judged_at_an_adjusted_level(

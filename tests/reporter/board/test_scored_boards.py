@@ -246,6 +246,8 @@ def test_a_tie_is_said_and_so_is_what_another_round_set_otherwise(reference_runs
         assert " are not distinguishable on AMD EPYC: each trains LeNet-5" in headline(board).text
         assert "holds 1" in headline(board).lines[0]
         assert "effects of the session" in " ".join(headline(board).lines)
+        first = headline(board).who.partition(" and ")[0]
+        assert f" epochs (measured, {first}: " in headline(board).lines[0]
     assert why_other_round(newer, boards) == ""
     assert why_other_round(older, boards) == (
         "Does not compare with round v0.2: batch size 128 here, 16 there; learning rate 0.04 here,"
