@@ -17,6 +17,7 @@ from suite.catalog.power import (
     PowerTotal,
     Tier,
     load_power_rules,
+    power_rules_before_v03,
     rules_for,
     totals,
 )
@@ -44,13 +45,14 @@ def write_power_rules(path: Path, sources: Iterable[str]) -> None:
 
 
 def power_rules(bundle: Bundle) -> tuple[PowerRule, ...]:
-    """The rules that the bundle carries; the rulebook's for bundles of schema 1, which carry none.
+    """The rules that the bundle carries; for bundles of schema 1, which carry none, the rulebook's
+    as they were before round v0.3.
 
     Raises FileError when the file is malformed.
     """
     path = bundle.path / POWER
     if not path.exists():
-        return load_power_rules()
+        return power_rules_before_v03() if bundle.is_first_schema else load_power_rules()
     values = bundle.json(POWER)
     try:
         return from_plain(values, _PowerFile, "").rules
