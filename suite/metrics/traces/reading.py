@@ -18,7 +18,7 @@ from suite.bundle.arrays import Values, median
 from suite.errors import SuiteError
 from suite.metrics.liveness import spikes
 from suite.metrics.traces.logs import table
-from suite.metrics.traces.moments import DAY_S, FORMS, TIME_OF_DAY, form_of, seconds_of
+from suite.metrics.traces.moments import DAY_S, MONTH_FIRST, TIME_OF_DAY, form_of, seconds_of
 from suite.metrics.traces.series import added, as_steps, chosen_series
 from suite.metrics.traces.trace_format import (
     MAX_COLUMNS,
@@ -278,10 +278,8 @@ class _Rows:
         texts = columns[0].astype(str)
         for more in columns[1:]:
             texts = texts + " " + more.astype(str)
-        # records of earlier versions do not name the form
-        self._form = (
-            self._form or self.how.time_form or form_of(texts, day_first=False) or next(iter(FORMS))
-        )
+        # records of earlier versions do not name the form, and read 5/11 as May
+        self._form = self._form or self.how.time_form or form_of(texts) or MONTH_FIRST
         times_s = seconds_of(texts, self._form)
         return self._days(times_s) if self._form == TIME_OF_DAY else times_s
 
