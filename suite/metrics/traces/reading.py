@@ -106,13 +106,13 @@ def _trace(rows: "_Rows", points: "dict[str, _Points]") -> tuple[Trace, int]:
             kept = ~spikes(values)
             t_s, values, absurd = t_s[kept], values[kept], absurd + int(np.sum(~kept))
         series.append(as_steps(t_s, values) if rows.how.is_on_change else (t_s, values))
-    t_s, power_w = added(series) if all(len(one[0]) for one in series) else series[0]
+    t_s, power_w = added(series) if len(series) > 1 else series[0]
     unreadable = sum(rows.unreadable[name] for name in chosen)
     is_date = rows.how.time_kind in ("number", "date") and bool(len(t_s))
     trace = Trace(
         t_s,
         power_w,
-        sum(part.rows + rows.unreadable[name] for name, part in points.items() if name in chosen),
+        sum(part.rows for part in parts) + unreadable,
         unreadable + absurd,
         sum(part.late for part in parts),
         max(part.averaged for part in parts),

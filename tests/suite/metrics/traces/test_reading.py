@@ -428,9 +428,23 @@ def test_devices_in_turn_are_chosen_or_added(lag_s: float, tmp_path: Path) -> No
     with pytest.raises(SuiteError, match=r"'0' .60 rows., '1' .60 rows.\. Add --series NAME"):
         trace_of(path, text)
     assert trace_of(path, text, TraceOptions(series=("1",))).power_w[0] == 6.0
+    with pytest.raises(SuiteError, match="'1' is named twice"):
+        trace_of(path, text, TraceOptions(series=("1", "1")))
     for options in (TraceOptions(sum=True), TraceOptions(series=("0", "1"))):
         both = trace_of(path, text, options)
         assert both.power_w.max() <= 10.4 and both.power_w.min() >= 10.0
+
+
+def test_a_device_without_readings_is_not_left_out_of_a_sum(tmp_path: Path) -> None:
+    text = "time [s],gpu,power [W]\n" + "".join(
+        f"{n + place / 100},{place},{watts}\n"
+        for n in range(60)
+        for place, watts in enumerate(("4", "6", "[N/A]"))
+    )
+    path = tmp_path / "trace.csv"
+    with pytest.raises(SuiteError, match="'2' has no readings to add"):
+        trace_of(path, text, TraceOptions(sum=True))
+    assert trace_of(path, text, TraceOptions(series=("0", "1"))).power_w[0] == 10.0
 
 
 @pytest.mark.parametrize("lag_s", [0.01, 0.5])
