@@ -156,9 +156,10 @@ class Trace:
     together, W.
 
     ``rows`` were in the file; ``unreadable`` had text where a number must be, or a single absurd
-    value; ``late`` had a time that is not after the one before. ``averaged`` is the number of rows in a reading: 1, or more where
-    the file has too many. ``is_absolute``: times are seconds since 1970. ``stepped_s`` is how far
-    the logger's clock was set back, and went on from there, within the file.
+    value; ``late`` had a time that is not after the one before. ``averaged`` is the number of rows
+    in a reading: 1, or more where the file has too many. ``is_absolute``: times are seconds since
+    1970. ``stepped_s`` is how far the logger's clock was set back, and went on from there, within
+    the file.
     """
 
     t_s: Values
