@@ -260,3 +260,12 @@ def test_bundles_from_before_round_v03_are_judged_by_the_rules_that_they_carry(
         assert energies_j == pytest.approx([5.0 * SECONDS, 3.0 * SECONDS], rel=0.02)
     measured = measure_totals(channels, power_rules(Bundle(now)), RUN)
     assert "stuck sensor" in str(measured[0].energy.reason)
+
+
+def test_a_plug_that_shows_whole_watts_does_not_contradict_a_finer_one() -> None:
+    """5.45 W, shown as 5 W and as 5.4 W: the steps are part of what both state."""
+    channels = machine(power("tasmota", "power", 5.0), power("shelly", "power", 5.4))
+    measured = measure_totals(channels, RULES, RUN)
+    assert [one.energy.energy_j for one in measured] == pytest.approx([540.0, 500.0])
+    channels = machine(power("tasmota", "power", 5.0), power("shelly", "power", 6.4))
+    assert all(one.energy.energy_j is None for one in measure_totals(channels, RULES, RUN))
