@@ -153,18 +153,20 @@ def _without_disagreement(one: MeasuredTotal, measured: Sequence[MeasuredTotal])
         return one
     reason = (
         f"it read {one.energy.energy_j:.4g} J, and {other.total.source}"
-        f" {other.energy.energy_j:.4g} J of the same {one.total.rule.coverage.value}: they differ by"
-        " more than both state. Find the wrong one and run again without it"
+        f" {other.energy.energy_j:.4g} J of the same {one.total.rule.coverage.value}: they differ"
+        " by more than both state. Find the wrong one and run again without it"
     )
     return replace(one, energy=replace(one.energy, energy_j=None, reason=reason, uncertainty=None))
 
 
 def _contradict(one: MeasuredTotal, other: MeasuredTotal) -> bool:
     """Whether the energies of two instruments of the same differ by more than both state: their
-    accuracies, steps, ages, gaps and clocks together."""
+    accuracies, steps, ages, gaps and clocks together. No estimate contradicts a measurement: that
+    of a Raspberry Pi 5 misses what hangs at its USB ports."""
     first, second = one.total, other.total
     if (
         first.source == second.source
+        or (second.rule.tier is Tier.ESTIMATE and first.rule.tier is not Tier.ESTIMATE)
         or (first.rule.coverage, first.rule.part) != (second.rule.coverage, second.rule.part)
         or one.energy.energy_j is None
         or other.energy.energy_j is None

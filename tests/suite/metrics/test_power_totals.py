@@ -269,3 +269,11 @@ def test_a_plug_that_shows_whole_watts_does_not_contradict_a_finer_one() -> None
     assert [one.energy.energy_j for one in measured] == pytest.approx([540.0, 500.0])
     channels = machine(power("tasmota", "power", 5.0), power("shelly", "power", 6.4))
     assert all(one.energy.energy_j is None for one in measure_totals(channels, RULES, RUN))
+
+
+def test_an_estimate_does_not_contradict_a_meter() -> None:
+    """A disk at the USB port of a Raspberry Pi 5 is behind the meter, not behind the PMIC."""
+    channels = machine(power("um25c", "power", 9.0), power("rpi5-pmic", "VDD_CORE.power", 4.0))
+    meter, estimate = measure_totals(channels, RULES, RUN)
+    assert meter.energy.energy_j == pytest.approx(900.0)
+    assert estimate.energy.energy_j is None and "um25c" in str(estimate.energy.reason)
