@@ -138,6 +138,13 @@ def test_a_second_trace_replaces_the_first(good_bundle: Path, trace: Path) -> No
     assert {one.check for one in verdict.findings} <= {"baseload-measured", "baseload-meter"}
 
 
+def test_a_record_with_an_unknown_encoding_is_a_finding(good_bundle: Path, trace: Path) -> None:
+    api.attach_power(good_bundle, trace, covers="wall")
+    record = json.loads((good_bundle / "run.json").read_text(encoding="utf-8"))["attached"]
+    _edit_run(good_bundle, attached={**record, "format": {**record["format"], "encoding": "rot13"}})
+    assert "attached-trace" in {finding.check for finding in check_bundle(good_bundle).findings}
+
+
 def test_a_dry_run_writes_nothing(good_bundle: Path, trace: Path) -> None:
     before = digest(good_bundle)
     found = api.attach_power(good_bundle, trace, covers="board", dry_run=True)

@@ -2,19 +2,19 @@
 refused."""
 
 import gzip
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from suite.errors import SuiteError
+from suite.errors import FileError, SuiteError
 from suite.metrics.traces import reading
 from suite.metrics.traces.columns import TraceOptions
 from suite.metrics.traces.reading import power_of_energies, read_trace
 from suite.metrics.traces.series import turns_of
 from suite.metrics.traces.sniffing import sentence, understand
-from suite.metrics.traces.trace_format import Trace
+from suite.metrics.traces.trace_format import Trace, format_of
 
 NOTHING = TraceOptions()
 
@@ -433,6 +433,33 @@ def test_devices_in_turn_are_chosen_or_added(lag_s: float, tmp_path: Path) -> No
     for options in (TraceOptions(sum=True), TraceOptions(series=("0", "1"))):
         both = trace_of(path, text, options)
         assert both.power_w.max() <= 10.4 and both.power_w.min() >= 10.0
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"time_columns": []},
+        {"time_kind": "date", "time_form": "day-month day"},
+        {"rails": [{"power": 2}, {"power": 2}]},
+        {"rails": [{"power": 2, "power_unit": "A"}]},
+    ],
+    ids=["no column of the times", "a form that there is not", "a rail twice", "A for W"],
+)
+def test_a_record_whose_parts_do_not_belong_together_is_refused(
+    changed: dict[str, object], tmp_path: Path
+) -> None:
+    path = tmp_path / "trace.csv"
+    path.write_text(two_devices("gpu,", "1,", 0.01), encoding="utf-8")
+    recorded = asdict(understand(path, NOTHING))
+    assert format_of(recorded, path) == understand(path, NOTHING)
+    with pytest.raises(FileError, match="format of a trace"):
+        format_of({**recorded, **changed}, path)
+
+
+def test_a_log_without_a_whole_line_is_refused(tmp_path: Path) -> None:
+    line = '11-27-2026 10:00:00 RAM 2448/7771MB {"ENERGY":.5C VDD_SOC 1350mW VDD_IN 45'
+    with pytest.raises(SuiteError, match="no line of"):
+        trace_of(tmp_path / "trace.csv", f"{line}\n" * 9 + '{"ENERGY": {}}\n' * 9)
 
 
 def test_a_device_without_readings_is_not_left_out_of_a_sum(tmp_path: Path) -> None:
