@@ -211,6 +211,8 @@ class _Rows:
             )
         except pandas.errors.EmptyDataError:
             return
+        if frame.empty:
+            return
         power_w = np.sum([self._power(frame, rail) for rail in self.how.rails], axis=0)
         t_s = self._times(frame)
         names, places = self._series(frame)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from suite.errors import FileError, SuiteError
-from suite.metrics.traces import reading
+from suite.metrics.traces import logs, reading
 from suite.metrics.traces.columns import TraceOptions
 from suite.metrics.traces.reading import power_of_energies, read_trace
 from suite.metrics.traces.series import turns_of
@@ -454,6 +454,20 @@ def test_a_record_whose_parts_do_not_belong_together_is_refused(
     assert format_of(recorded, path) == understand(path, NOTHING)
     with pytest.raises(FileError, match="format of a trace"):
         format_of({**recorded, **changed}, path)
+
+
+def test_a_log_whose_last_line_is_cut_off_loses_that_line(tmp_path: Path) -> None:
+    lines = [
+        f"11-27-2026 10:00:{n:02d} RAM 2448/7771MB VDD_IN {4500 + n}mW/4500mW" for n in range(30)
+    ]
+    trace = trace_of(tmp_path / "tegrastats.txt", "\n".join([*lines, lines[0][:30]]))
+    assert len(trace.t_s) == 30 and trace.power_w[-1] == pytest.approx(4.529)
+
+
+def test_odd_messages_of_a_plug_are_read_at_once_or_left_out() -> None:
+    names = logs.names_of(logs.TASMOTA, [])
+    text = 'tele/plug/SENSOR = {"Time": 5, "ENERGY": {"Power": 4}}\n{"ENERGY":' + "[" * 100_000
+    assert logs.table(logs.TASMOTA, text + "}\n", names) == "5\ttele/plug\t4.0\n"
 
 
 def test_a_log_without_a_whole_line_is_refused(tmp_path: Path) -> None:
