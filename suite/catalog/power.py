@@ -122,8 +122,7 @@ def path(root: Path | None = None) -> Path:
 
 @functools.cache  # a checker of many bundles reads the file once
 def load_power_rules(root: Path | None = None) -> tuple[PowerRule, ...]:
-    """All rules, in order of preference, each with what the file says of all of
-    them."""
+    """All rules, in order of preference, each with what the file says of all of them."""
     file = read_toml(path(root), _PowerFile)
     return tuple(
         replace(
@@ -134,6 +133,19 @@ def load_power_rules(root: Path | None = None) -> tuple[PowerRule, ...]:
         )
         for rule in file.total
     )
+
+
+@functools.cache
+def power_rules_before_v03() -> tuple[PowerRule, ...]:
+    """All rules as bundles from before round v0.3 carry them, which judge neither stuck sensors nor
+    instruments that contradict each other."""
+    return tuple(replace(rule, still_factor=0.0, must_agree=False) for rule in load_power_rules())
+
+
+def rulebook_beside(carried: Iterable[PowerRule]) -> tuple[PowerRule, ...]:
+    """All rules, as those are that a bundle carries: today's, or those from before round v0.3."""
+    is_of_today = all(rule.must_agree for rule in carried)
+    return load_power_rules() if is_of_today else power_rules_before_v03()
 
 
 def power_sources(rules: Iterable[PowerRule]) -> frozenset[str]:

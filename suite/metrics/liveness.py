@@ -2,13 +2,15 @@
 itself, a level in another unit, single absurd values."""
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
-from suite.bundle.arrays import Mask, Values
+from suite.bundle.arrays import Integers, Mask, Values
 
 USUAL = 0.9
 """Quantile of how often a value repeats: a value that stands to the end is one among many."""
 MIN_STRETCHES, MIN_REPEATS = 10, 5
-SPIKE, MAX_SPIKE = 10.0, 2
+SPIKE, SUSTAINED = 10.0, 3
+"""A spike is as many times the power that as many readings in a row reach."""
 OTHER_UNIT = 300.0
 """No load falls to such a fraction of itself and stays there: W that became mW."""
 
@@ -24,8 +26,7 @@ def alive(values: Values, still_factor: float, *, is_counter: bool, is_whole: bo
     kept = np.ones(len(values), bool)
     if not still_factor or len(values) < MIN_STRETCHES:
         return kept
-    starts = np.flatnonzero(np.append(True, np.diff(values) != 0))
-    lengths = np.diff(np.append(starts, len(values)))
+    starts, lengths = _stretches(values)
     if len(lengths) >= MIN_STRETCHES:
         usual = np.quantile(lengths, USUAL, method="higher")
         longest = max(MIN_REPEATS, still_factor * usual * np.log10(len(values)))
@@ -37,21 +38,26 @@ def alive(values: Values, still_factor: float, *, is_counter: bool, is_whole: bo
 
 
 def spikes(values: Values) -> Mask:
-    """Mask of one or two readings in a row that are ten times all but the highest tenth: no load is
-    so short and so high."""
+    """Mask of single absurd readings: ten times both what three readings in a row reach and all but
+    the highest tenth. A load of that height lasts longer, or comes again and again."""
     if not len(values):
         return np.zeros(0, bool)
-    is_high = np.abs(values) > SPIKE * np.quantile(np.abs(values), USUAL)
-    starts = np.flatnonzero(np.append(True, np.diff(is_high)))
-    lengths = np.diff(np.append(starts, len(values)))
-    stand_alone: Mask = is_high & np.repeat(lengths <= MAX_SPIKE, lengths)
+    power = np.abs(values)
+    usual = np.quantile(power, USUAL)
+    sustained = sliding_window_view(power, min(SUSTAINED, len(power))).min(axis=1).max()
+    stand_alone: Mask = power > SPIKE * max(usual, sustained)
     return stand_alone
 
 
 def _in_another_unit(values: Values) -> Mask:
     """Mask of readings that stay far below the usual level, for more than a few."""
     is_low = np.abs(values) < np.quantile(np.abs(values), USUAL) / OTHER_UNIT
-    starts = np.flatnonzero(np.append(True, np.diff(is_low)))
-    lengths = np.diff(np.append(starts, len(values)))
+    _, lengths = _stretches(is_low)
     stays_low: Mask = is_low & np.repeat(lengths > MIN_REPEATS, lengths)
     return stays_low
+
+
+def _stretches(values: Values | Mask) -> tuple[Integers, Integers]:
+    """Where stretches of one value start, and their lengths."""
+    starts = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+    return starts, np.diff(np.append(starts, len(values)))

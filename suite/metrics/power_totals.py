@@ -17,6 +17,7 @@ from suite.catalog.power import (
     PowerTotal,
     Tier,
     load_power_rules,
+    power_rules_before_v03,
     rules_for,
     totals,
 )
@@ -44,13 +45,14 @@ def write_power_rules(path: Path, sources: Iterable[str]) -> None:
 
 
 def power_rules(bundle: Bundle) -> tuple[PowerRule, ...]:
-    """The rules that the bundle carries; the rulebook's for bundles of schema 1, which carry none.
+    """The rules that the bundle carries; for bundles of schema 1, which carry none, the rulebook's
+    as they were before round v0.3.
 
     Raises FileError when the file is malformed.
     """
     path = bundle.path / POWER
     if not path.exists():
-        return load_power_rules()
+        return power_rules_before_v03() if bundle.is_first_schema else load_power_rules()
     values = bundle.json(POWER)
     try:
         return from_plain(values, _PowerFile, "").rules
@@ -146,27 +148,40 @@ def _without_contradiction(
 def _without_disagreement(one: MeasuredTotal, measured: Sequence[MeasuredTotal]) -> MeasuredTotal:
     """The total, without its energy where another instrument of the same differs from it by more
     than both state: nobody knows which is right."""
-    rule, (low_j, high_j) = one.total.rule, _bounds(one)
-    for other in measured if rule.must_agree and one.energy.energy_j is not None else ():
-        other_low_j, other_high_j = _bounds(other)
-        is_of_the_same = (other.total.rule.coverage, other.total.rule.part) == (
-            rule.coverage,
-            rule.part,
-        )
-        if (
-            is_of_the_same
-            and other.energy.energy_j is not None
-            and other.total.source != one.total.source
-            and (low_j > other_high_j or high_j < other_low_j)
-        ):
-            reason = (
-                f"it read {one.energy.energy_j:.4g} J, and {other.total.source}"
-                f" {other.energy.energy_j:.4g} J of the same {rule.coverage.value}: they differ by"
-                " more than both state. Find the wrong one and run again without it"
-            )
-            energy = replace(one.energy, energy_j=None, reason=reason, uncertainty=None)
-            return replace(one, energy=energy)
-    return one
+    other = next((other for other in measured if _contradict(one, other)), None)
+    if other is None or not one.total.rule.must_agree:
+        return one
+    reason = (
+        f"it read {one.energy.energy_j:.4g} J, and {other.total.source}"
+        f" {other.energy.energy_j:.4g} J of the same {one.total.rule.coverage.value}: they differ"
+        " by more than both state. Find the wrong one and run again without it"
+    )
+    return replace(one, energy=replace(one.energy, energy_j=None, reason=reason, uncertainty=None))
+
+
+def _contradict(one: MeasuredTotal, other: MeasuredTotal) -> bool:
+    """Whether the energies of two instruments of the same differ by more than both state: their
+    accuracies, steps, ages, gaps and clocks together. No estimate contradicts a measurement: that
+    of a Raspberry Pi 5 misses what hangs at its USB ports."""
+    first, second = one.total, other.total
+    if (
+        first.source == second.source
+        or (second.rule.tier is Tier.ESTIMATE and first.rule.tier is not Tier.ESTIMATE)
+        or (first.rule.coverage, first.rule.part) != (second.rule.coverage, second.rule.part)
+        or one.energy.energy_j is None
+        or other.energy.energy_j is None
+    ):
+        return False
+    apart_j = abs(one.energy.energy_j - other.energy.energy_j)
+    return apart_j > _stated_j(one.energy) + _stated_j(other.energy)
+
+
+def _stated_j(energy: Energy) -> float:
+    """The half-width of an energy's interval, J; without what power between readings adds where
+    that is unknown."""
+    known = energy.uncertainty
+    half_j = None if known is None else replace(known, sampling=known.sampling or 0.0).half_width
+    return half_j or 0.0
 
 
 def _without_contained(one: MeasuredTotal, channels: Channels, window: Window) -> MeasuredTotal:

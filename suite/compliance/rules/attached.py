@@ -48,7 +48,7 @@ def _follows(context: BundleContext) -> Violations:
         raise
     except SuiteError as error:
         yield Violation(KEPT, "a trace that can be read, and fitted to this run", str(error))
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
         yield Violation(
             RUN,
             "the record of an attached trace, as `suite power attach` writes it",

@@ -2,7 +2,7 @@
 it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from itertools import chain
 
 import numpy as np
@@ -11,7 +11,14 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.attached import SOURCE as ATTACHED
 from suite.bundle.channels import Channel
 from suite.bundle.layout import POWER
-from suite.catalog.power import PowerRule, Tier, load_power_rules, rules_for, totals
+from suite.catalog.power import (
+    PowerRule,
+    Tier,
+    load_power_rules,
+    rulebook_beside,
+    rules_for,
+    totals,
+)
 from suite.compliance.evidence import repeated_block
 from suite.compliance.finding import Severity
 from suite.compliance.node_context import NodeContext
@@ -61,9 +68,8 @@ def _known(context: BundleContext) -> Violations:
             return
         yield Violation(POWER, "the power rules of the meters that were read", "no such file")
         return
-    rulebook, carried = load_power_rules(), context.power_rules
-    if context.round.closed and not any(rule.must_agree for rule in carried):
-        rulebook = tuple(replace(rule, still_factor=0.0, must_agree=False) for rule in rulebook)
+    carried = context.power_rules
+    rulebook = rulebook_beside(carried) if context.round.closed else load_power_rules()
     for rule in carried:
         if rule not in rulebook:
             yield Violation(

@@ -25,7 +25,7 @@ from suite.bundle.attached import BEFORE, CHANGED, CLOCK_ERROR, KEPT, SOURCE
 from suite.bundle.reader import Bundle, CachedBundle, RunRecord
 from suite.bundle.schemas import READING_TYPES
 from suite.bundle.tables import TableWriter, table_batches
-from suite.catalog.power import Coverage, Tier, load_power_rules
+from suite.catalog.power import Coverage, Tier, rulebook_beside
 from suite.errors import SuiteError
 from suite.files.durable import publish
 from suite.files.json_file import write_json
@@ -278,8 +278,8 @@ def _record(
 def _write_rules(path: Path) -> None:
     """Add the rules of attached traces to those that the bundle carries, in the rulebook's
     order."""
-    rulebook = load_power_rules()
     carried = power_rules(Bundle(path)) if (path / layout.POWER).exists() else ()
+    rulebook = rulebook_beside(carried)
     own = [rule for rule in carried if rule not in rulebook]
     rules = [*own, *(rule for rule in rulebook if rule in carried or SOURCE in rule.sources)]
     write_json(

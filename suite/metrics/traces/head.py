@@ -59,6 +59,8 @@ def read_head(path: Path) -> Head:
         names = logs.names_of(log, lines)
         lines = logs.table(log, text, names).splitlines()
         found = tuple(tuple(line.split(logs.DELIMITER)) for line in lines)
+        if not found:
+            raise SuiteError(f"{path} has no line of {log} with its readings; export it again.")
         return Head(encoding, logs.DELIMITER, None, 0, names, True, found, log)
     comment = next(
         (sign for sign in COMMENTS if any(line.startswith(sign) for line in lines)), None

@@ -9,7 +9,7 @@ TEGRASTATS, TASMOTA = "tegrastats", "Tasmota"
 # "POM_5V_IN 1022/1022", "VDD_IN 5079mW/5079mW", "VIN 124486mW/36487mW/124486mW", "VDD_IN 3913mW"
 RAIL = re.compile(r"(?<!\S)([A-Z][A-Z0-9_]*) (-?\d+)(?:(?:mW)?(?:/-?\d+(?:mW)?)+|mW)(?!\S)")
 STAMP = re.compile(r"(.*\d:\d\d\S*) RAM ")
-MESSAGE = re.compile(r"(\S*?)(?:/SENSOR)?\s*[=:]?\s*(\{.*\"ENERGY\".*\})")
+ENERGY = '"ENERGY"'
 RAIL_UNIT = " [mW]"
 
 
@@ -17,7 +17,7 @@ def kind_of(lines: Sequence[str]) -> str:
     """TEGRASTATS, TASMOTA, or "" for a table."""
     if sum(" RAM " in f" {line}" and bool(RAIL.search(line)) for line in lines) > len(lines) / 2:
         return TEGRASTATS
-    return TASMOTA if any(map(MESSAGE.search, lines)) else ""
+    return TASMOTA if any(ENERGY in line.partition("{")[2] for line in lines) else ""
 
 
 def names_of(kind: str, lines: Iterable[str]) -> tuple[str, ...]:
@@ -46,14 +46,16 @@ def _tegrastats(line: str) -> dict[str, str]:
 
 
 def _tasmota(line: str) -> dict[str, str]:
-    message = MESSAGE.search(line)
+    topic, _, rest = line.partition("{")
+    message, end, _ = rest.rpartition("}")
     try:
-        sent = json.loads(message[2]) if message else {}
+        sent = json.loads("{" + message + end) if ENERGY in message else {}
         power_w = float(sent["ENERGY"]["Power"])
+        words = topic.rstrip(" \t=:").split()
         return {
-            "time": sent["Time"],
-            "topic": message[1] if message else "",
+            "time": str(sent["Time"]),
+            "topic": words[-1].removesuffix("/SENSOR") if words else "",
             "power [W]": f"{power_w}",
         }
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return {}

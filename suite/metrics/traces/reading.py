@@ -18,7 +18,7 @@ from suite.bundle.arrays import Values, median
 from suite.errors import SuiteError
 from suite.metrics.liveness import spikes
 from suite.metrics.traces.logs import table
-from suite.metrics.traces.moments import DAY_S, FORMS, TIME_OF_DAY, form_of, seconds_of
+from suite.metrics.traces.moments import DAY_S, MONTH_FIRST, TIME_OF_DAY, form_of, seconds_of
 from suite.metrics.traces.series import added, as_steps, chosen_series
 from suite.metrics.traces.trace_format import (
     MAX_COLUMNS,
@@ -106,13 +106,13 @@ def _trace(rows: "_Rows", points: "dict[str, _Points]") -> tuple[Trace, int]:
             kept = ~spikes(values)
             t_s, values, absurd = t_s[kept], values[kept], absurd + int(np.sum(~kept))
         series.append(as_steps(t_s, values) if rows.how.is_on_change else (t_s, values))
-    t_s, power_w = added(series) if all(len(one[0]) for one in series) else series[0]
+    t_s, power_w = added(series) if len(series) > 1 else series[0]
     unreadable = sum(rows.unreadable[name] for name in chosen)
     is_date = rows.how.time_kind in ("number", "date") and bool(len(t_s))
     trace = Trace(
         t_s,
         power_w,
-        sum(part.rows + rows.unreadable[name] for name, part in points.items() if name in chosen),
+        sum(part.rows for part in parts) + unreadable,
         unreadable + absurd,
         sum(part.late for part in parts),
         max(part.averaged for part in parts),
@@ -211,6 +211,8 @@ class _Rows:
             )
         except pandas.errors.EmptyDataError:
             return
+        if frame.empty:
+            return
         power_w = np.sum([self._power(frame, rail) for rail in self.how.rails], axis=0)
         t_s = self._times(frame)
         names, places = self._series(frame)
@@ -278,10 +280,8 @@ class _Rows:
         texts = columns[0].astype(str)
         for more in columns[1:]:
             texts = texts + " " + more.astype(str)
-        # records of earlier versions do not name the form
-        self._form = (
-            self._form or self.how.time_form or form_of(texts, day_first=False) or next(iter(FORMS))
-        )
+        # records of earlier versions do not name the form, and read 5/11 as May
+        self._form = self._form or self.how.time_form or form_of(texts) or MONTH_FIRST
         times_s = seconds_of(texts, self._form)
         return self._days(times_s) if self._form == TIME_OF_DAY else times_s
 

@@ -1,6 +1,7 @@
 """Files with several series in turn: entities, GPUs, channels. One is chosen, or all are added."""
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
@@ -70,13 +71,22 @@ def refuse_other_quantities(names: Sequence[str], unit: str | None) -> None:
 
 def chosen_series(counts: Mapping[str, int], series: Sequence[str], *, adds: bool) -> list[str]:
     """The series to add up, of those found with their numbers of rows; raises SuiteError where
-    several were found and none is chosen."""
+    several were found and none is chosen, or one is chosen twice or has no readings to add."""
     listed = ", ".join(f"{name!r} ({count} rows)" for name, count in list(counts.items())[:20])
     unknown = [name for name in series if name not in counts]
     if unknown:
         raise SuiteError(f"There is no series {unknown[0]!r}; the file has {listed}.")
+    twice = next((name for name, times in Counter(series).items() if times > 1), None)
+    if twice is not None:
+        raise SuiteError(f"The series {twice!r} is named twice; name each series once.")
     if series or adds or len(counts) < 2:
-        return list(series) or list(counts)
+        chosen = list(series) or list(counts)
+        silent = [name for name in chosen if not counts[name]] if len(chosen) > 1 else []
+        if silent:
+            raise SuiteError(
+                f"The series {silent[0]!r} has no readings to add: choose the others with --series."
+            )
+        return chosen
     summaries = [name for name in counts if set(name.split()) == {SUMMARY}]
     if summaries:
         return summaries

@@ -80,6 +80,17 @@ class Rail:
             column for column in (self.power, self.current, self.voltage) if column is not None
         )
 
+    def problem(self) -> str | None:
+        """Why its parts do not belong together; None where they do."""
+        if (self.power is None) == (self.current is None):
+            return "each rail is either a power, or a current with a voltage"
+        if self.current is not None and (self.voltage is None) == (self.volts is None):
+            return "each current has one voltage"
+        units = ((self.power_unit, "WJ"), (self.current_unit, "A"), (self.voltage_unit, "V"))
+        if any(quantity_of(unit) not in wanted for unit, wanted in units):
+            return "a rail's unit is of another quantity"
+        return None
+
 
 @dataclass(frozen=True)
 class TraceFormat:
@@ -115,7 +126,10 @@ class TraceFormat:
     adds: bool = False
     turns: Annotated[int, Meta(ge=1, le=1000)] = 1
     time_form: Annotated[
-        str, Meta(pattern=r"^(|(year-month|day-month|month-day)[- ](day|year)|time of day)\Z")
+        str,
+        Meta(
+            pattern=r"^(|year-month-day|day-month-year|month-day-year|month-day year|time of day)\Z"
+        ),
     ] = ""
 
     @property
@@ -138,13 +152,16 @@ class TraceFormat:
         """Why its parts do not belong together; None where they do."""
         if any(not 0 <= column < self.columns for column in self.used):
             return "it names a column that the file does not have"
-        for rail in self.rails:
-            if (rail.power is None) == (rail.current is None):
-                return "each rail is either a power, or a current with a voltage"
-            if rail.current is not None and (rail.voltage is None) == (rail.volts is None):
-                return "each current has one voltage"
+        of_rails = [problem for rail in self.rails if (problem := rail.problem()) is not None]
+        if of_rails:
+            return of_rails[0]
+        measured = [rail.current if rail.power is None else rail.power for rail in self.rails]
+        if len(set(measured)) < len(measured):
+            return "it adds a column twice"
         if len({quantity_of(rail.power_unit) for rail in self.rails}) > 1:
             return "it adds powers to energies"
+        if self.time_kind != "index" and not self.time_columns:
+            return "it names no column of the times"
         if self.time_kind == "index" and not self.rate_hz > 0:
             return "rows without a time need a rate above 0 Hz"
         return None
@@ -156,10 +173,10 @@ class Trace:
     together, W.
 
     ``rows`` were in the file; ``unreadable`` had text where a number must be, or a single absurd
-    value; ``late`` had a time that
-    is not after the one before. ``averaged`` is the number of rows in a reading: 1, or more where
-    the file has too many. ``is_absolute``: times are seconds since 1970. ``stepped_s`` is how far
-    the logger's clock was set back, and went on from there, within the file.
+    value; ``late`` had a time that is not after the one before. ``averaged`` is the number of rows
+    in a reading: 1, or more where the file has too many. ``is_absolute``: times are seconds since
+    1970. ``stepped_s`` is how far the logger's clock was set back, and went on from there, within
+    the file.
     """
 
     t_s: Values

@@ -9,7 +9,7 @@ from suite.bundle.arrays import Values
 from suite.bundle.channels import Channel, Channels
 from suite.catalog.power import load_power_rules, totals
 from suite.metrics.energy import Energy, energy_of
-from suite.metrics.liveness import alive
+from suite.metrics.liveness import alive, spikes
 from tests.suite.meters.recorded import needs_recordings, traces
 
 RUN_S, START_NS = 85.0, 10**12
@@ -83,6 +83,16 @@ def test_single_absurd_values_do_not_count() -> None:
     alone = ina3221(lambda t_s, power_w: power_w)
     spiked = ina3221(lambda t_s, power_w: np.where(np.arange(len(t_s)) % 97 < 2, 180.0, power_w))
     assert spiked.energy_j == pytest.approx(alone.energy_j, rel=0.01)
+
+
+def test_bursts_of_a_load_in_a_long_idle_trace_are_no_absurd_values() -> None:
+    """As recorded of a Titan X that waits for data: 17 W idle, 180 W for one to six readings."""
+    random = np.random.default_rng(3)
+    bursts = [np.r_[[180.0] * lasts, [17.0] * 2] for lasts in (3, 1, 1, 1, 3, 1, 1, 2, 6, 1, 1)]
+    watts = np.concatenate([*bursts, np.full(500, 17.0)]) + random.normal(0, 0.5, 543)
+    assert not spikes(watts).any()
+    watts[300:302] = 18_000.0
+    assert np.flatnonzero(spikes(watts)).tolist() == [300, 301]
 
 
 @needs_recordings

@@ -1,11 +1,15 @@
 """Which of the totals that were read count: those that yield an energy, and what lies apart is
 added."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pandas
 import pytest
 
 from suite.bundle.channels import Channels
+from suite.bundle.reader import Bundle
 from suite.bundle.readings_table import channels_of_frame
 from suite.catalog.power import Coverage, Tier, load_power_rules
 from suite.metrics.energy_figures import (
@@ -14,7 +18,14 @@ from suite.metrics.energy_figures import (
     measurement_level,
     window_energy,
 )
-from suite.metrics.power_totals import covers, measure_totals, power_totals
+from suite.metrics.power_totals import (
+    covers,
+    measure_totals,
+    power_rules,
+    power_totals,
+    write_power_rules,
+)
+from tests.builders import make_bundle
 
 SECONDS = 100
 RUN = (0, SECONDS * 10**9)
@@ -221,3 +232,48 @@ def test_instruments_of_the_same_that_contradict_each_other_give_no_energy() -> 
     assert all(energy_j is not None for _, energy_j, _ in board(6.9))
     channels = machine(power("shelly", "power", 5.0), power("um25c", "power", 7.2))
     assert all(one.energy.energy_j for one in measure_totals(channels, RULES, RUN))
+
+
+def test_bundles_from_before_round_v03_are_judged_by_the_rules_that_they_carry(
+    tmp_path: Path,
+) -> None:
+    """A sensor that sticks at 5 W for half of the run, and one that contradicts it: neither was
+    judged in rounds v0.1 (no rules in the bundle) and v0.2 (rules without the two)."""
+    stuck = power("um25c", "power", 5.0)
+    drawn = np.random.default_rng(1).normal(5.0, 0.3, len(stuck))
+    stuck["value"] = np.where(stuck["t_ns"] < 50 * 10**9, drawn, 5.0)
+    channels = machine(stuck, power("tegrastats", "VIN", 3.0))
+    first, now = make_bundle(tmp_path / "v0.1"), make_bundle(tmp_path / "now")
+    (first / "power.json").unlink()
+    run = json.loads((first / "run.json").read_text(encoding="utf-8"))
+    (first / "run.json").write_text(json.dumps({**run, "schema": 1}), encoding="utf-8")
+    second = make_bundle(tmp_path / "v0.2")
+    write_power_rules(now, ["um25c", "tegrastats"])
+    carried = json.loads((now / "power.json").read_text(encoding="utf-8"))
+    for rule in carried["rules"]:
+        del rule["still_factor"], rule["must_agree"]
+    (second / "power.json").write_text(json.dumps(carried), encoding="utf-8")
+    for path in (first, second):
+        energies_j = [
+            one.energy.energy_j for one in measure_totals(channels, power_rules(Bundle(path)), RUN)
+        ]
+        assert energies_j == pytest.approx([5.0 * SECONDS, 3.0 * SECONDS], rel=0.02)
+    measured = measure_totals(channels, power_rules(Bundle(now)), RUN)
+    assert "stuck sensor" in str(measured[0].energy.reason)
+
+
+def test_a_plug_that_shows_whole_watts_does_not_contradict_a_finer_one() -> None:
+    """5.45 W, shown as 5 W and as 5.4 W: the steps are part of what both state."""
+    channels = machine(power("tasmota", "power", 5.0), power("shelly", "power", 5.4))
+    measured = measure_totals(channels, RULES, RUN)
+    assert [one.energy.energy_j for one in measured] == pytest.approx([540.0, 500.0])
+    channels = machine(power("tasmota", "power", 5.0), power("shelly", "power", 6.4))
+    assert all(one.energy.energy_j is None for one in measure_totals(channels, RULES, RUN))
+
+
+def test_an_estimate_does_not_contradict_a_meter() -> None:
+    """A disk at the USB port of a Raspberry Pi 5 is behind the meter, not behind the PMIC."""
+    channels = machine(power("um25c", "power", 9.0), power("rpi5-pmic", "VDD_CORE.power", 4.0))
+    meter, estimate = measure_totals(channels, RULES, RUN)
+    assert meter.energy.energy_j == pytest.approx(900.0)
+    assert estimate.energy.energy_j is None and "um25c" in str(estimate.energy.reason)

@@ -17,6 +17,7 @@ from suite.bundle.attached import KEPT, SOURCE
 from suite.bundle.reader import Bundle
 from suite.compliance.checker import check_bundle, find_bundles
 from suite.errors import SuiteError
+from suite.metrics.power_totals import power_rules
 from suite.metrics.traces import attaching, reading
 from suite.metrics.traces.course import course_of
 from tests.builders import RICH, make_bundle
@@ -135,6 +136,13 @@ def test_a_second_trace_replaces_the_first(good_bundle: Path, trace: Path) -> No
     verdict = check_bundle(good_bundle)
     assert verdict.complies
     assert {one.check for one in verdict.findings} <= {"baseload-measured", "baseload-meter"}
+
+
+def test_a_record_with_an_unknown_encoding_is_a_finding(good_bundle: Path, trace: Path) -> None:
+    api.attach_power(good_bundle, trace, covers="wall")
+    record = json.loads((good_bundle / "run.json").read_text(encoding="utf-8"))["attached"]
+    _edit_run(good_bundle, attached={**record, "format": {**record["format"], "encoding": "rot13"}})
+    assert "attached-trace" in {finding.check for finding in check_bundle(good_bundle).findings}
 
 
 def test_a_dry_run_writes_nothing(good_bundle: Path, trace: Path) -> None:
@@ -420,3 +428,22 @@ def test_the_command_says_what_it_understood_and_found(
         f"power attach {good_bundle} {trace.with_suffix('.csv.gz')} --covers board --dry-run --json"
     )
     assert json.loads(again.stdout)["fit"]["method"] == "correlation"  # type: ignore[attr-defined]
+
+
+def test_a_trace_in_a_run_of_round_v02_leaves_its_power_rules_as_they_were(
+    tmp_path: Path,
+) -> None:
+    """They have neither ``still_factor`` nor ``must_agree``; nor do the trace's own then."""
+    path, logged = make_bundle(tmp_path / "run", RICH), tmp_path / "logger.csv"
+    rules = json.loads((path / "power.json").read_text(encoding="utf-8"))
+    for rule in rules["rules"]:
+        del rule["still_factor"], rule["must_agree"]
+    (path / "power.json").write_text(json.dumps(rules), encoding="utf-8")
+    _edit_run(path, round="v0.2")
+    logged.write_text(made_trace(course_of(Bundle(path))), encoding="utf-8")
+    api.attach_power(path, logged, covers="wall", tier="analyser")
+    carried = power_rules(Bundle(path))
+    assert {rule.still_factor for rule in carried} == {0.0}
+    assert SOURCE in {source for rule in carried for source in rule.sources}
+    fired = {finding.check for finding in check_bundle(path).findings}
+    assert not fired & {"power-rules-known", "attached-trace"}

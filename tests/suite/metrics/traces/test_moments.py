@@ -2,6 +2,7 @@
 reader."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 from suite.errors import SuiteError
 from suite.metrics.traces.columns import TraceOptions
 from suite.metrics.traces.moments import form_of, seconds_of
+from suite.metrics.traces.reading import read_trace
+from suite.metrics.traces.sniffing import understand
 from tests.suite.metrics.traces.test_reading import trace_of
 
 NOON = 1_795_780_800  # 2026-11-27 12:00:00 UTC
@@ -101,6 +104,27 @@ def test_the_end_of_the_file_tells_what_its_beginning_does_not(tmp_path: Path) -
         np.diff(days)
         == (pandas.Timestamp("2026-05-11") - pandas.Timestamp("2026-11-05")).total_seconds()
     )
+
+
+@pytest.mark.parametrize(
+    ("date", "read"),
+    [
+        ("13.11.2026", "2026-11-13"),
+        ("12.11.2026", "2026-11-12"),
+        ("13/11/2026", "2026-11-13"),
+        ("12/11/2026", "2026-12-11"),
+        ("13 Nov 2026", "2026-11-13"),
+    ],
+)
+def test_dates_of_earlier_records_are_read_as_they_were(
+    date: str, read: str, tmp_path: Path
+) -> None:
+    """Their form is not named; of 12/11 the month was taken to come first."""
+    path = tmp_path / "trace.csv"
+    path.write_text(rows([date] * 50), encoding="utf-8")
+    how = replace(understand(path, TraceOptions(day_first=True)), time_form="")
+    start_s = (pandas.Timestamp(f"{read} 10:00") - pandas.Timestamp(0)).total_seconds()
+    assert read_trace(path, how).trace.t_s[0] == start_s
 
 
 @pytest.mark.parametrize("back_s", [0.5, 2.0, 43_200.0])

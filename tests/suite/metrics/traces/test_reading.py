@@ -2,19 +2,19 @@
 refused."""
 
 import gzip
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from suite.errors import SuiteError
-from suite.metrics.traces import reading
+from suite.errors import FileError, SuiteError
+from suite.metrics.traces import logs, reading
 from suite.metrics.traces.columns import TraceOptions
 from suite.metrics.traces.reading import power_of_energies, read_trace
 from suite.metrics.traces.series import turns_of
 from suite.metrics.traces.sniffing import sentence, understand
-from suite.metrics.traces.trace_format import Trace
+from suite.metrics.traces.trace_format import Trace, format_of
 
 NOTHING = TraceOptions()
 
@@ -428,9 +428,64 @@ def test_devices_in_turn_are_chosen_or_added(lag_s: float, tmp_path: Path) -> No
     with pytest.raises(SuiteError, match=r"'0' .60 rows., '1' .60 rows.\. Add --series NAME"):
         trace_of(path, text)
     assert trace_of(path, text, TraceOptions(series=("1",))).power_w[0] == 6.0
+    with pytest.raises(SuiteError, match="'1' is named twice"):
+        trace_of(path, text, TraceOptions(series=("1", "1")))
     for options in (TraceOptions(sum=True), TraceOptions(series=("0", "1"))):
         both = trace_of(path, text, options)
         assert both.power_w.max() <= 10.4 and both.power_w.min() >= 10.0
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"time_columns": []},
+        {"time_kind": "date", "time_form": "day-month day"},
+        {"rails": [{"power": 2}, {"power": 2}]},
+        {"rails": [{"power": 2, "power_unit": "A"}]},
+    ],
+    ids=["no column of the times", "a form that there is not", "a rail twice", "A for W"],
+)
+def test_a_record_whose_parts_do_not_belong_together_is_refused(
+    changed: dict[str, object], tmp_path: Path
+) -> None:
+    path = tmp_path / "trace.csv"
+    path.write_text(two_devices("gpu,", "1,", 0.01), encoding="utf-8")
+    recorded = asdict(understand(path, NOTHING))
+    assert format_of(recorded, path) == understand(path, NOTHING)
+    with pytest.raises(FileError, match="format of a trace"):
+        format_of({**recorded, **changed}, path)
+
+
+def test_a_log_whose_last_line_is_cut_off_loses_that_line(tmp_path: Path) -> None:
+    lines = [
+        f"11-27-2026 10:00:{n:02d} RAM 2448/7771MB VDD_IN {4500 + n}mW/4500mW" for n in range(30)
+    ]
+    trace = trace_of(tmp_path / "tegrastats.txt", "\n".join([*lines, lines[0][:30]]))
+    assert len(trace.t_s) == 30 and trace.power_w[-1] == pytest.approx(4.529)
+
+
+def test_odd_messages_of_a_plug_are_read_at_once_or_left_out() -> None:
+    names = logs.names_of(logs.TASMOTA, [])
+    text = 'tele/plug/SENSOR = {"Time": 5, "ENERGY": {"Power": 4}}\n{"ENERGY":' + "[" * 100_000
+    assert logs.table(logs.TASMOTA, text + "}\n", names) == "5\ttele/plug\t4.0\n"
+
+
+def test_a_log_without_a_whole_line_is_refused(tmp_path: Path) -> None:
+    line = '11-27-2026 10:00:00 RAM 2448/7771MB {"ENERGY":.5C VDD_SOC 1350mW VDD_IN 45'
+    with pytest.raises(SuiteError, match="no line of"):
+        trace_of(tmp_path / "trace.csv", f"{line}\n" * 9 + '{"ENERGY": {}}\n' * 9)
+
+
+def test_a_device_without_readings_is_not_left_out_of_a_sum(tmp_path: Path) -> None:
+    text = "time [s],gpu,power [W]\n" + "".join(
+        f"{n + place / 100},{place},{watts}\n"
+        for n in range(60)
+        for place, watts in enumerate(("4", "6", "[N/A]"))
+    )
+    path = tmp_path / "trace.csv"
+    with pytest.raises(SuiteError, match="'2' has no readings to add"):
+        trace_of(path, text, TraceOptions(sum=True))
+    assert trace_of(path, text, TraceOptions(series=("0", "1"))).power_w[0] == 10.0
 
 
 @pytest.mark.parametrize("lag_s", [0.01, 0.5])
