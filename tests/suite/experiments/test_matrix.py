@@ -1,9 +1,8 @@
-"""Matrices: planned from the command line or a file, refused whole before the first run, resumed
-after kill -9, with power modes put back."""
+"""Matrices: planned from the command line or a file, refused whole before the first run, with power
+modes put back."""
 
 import json
 import shutil
-import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +11,6 @@ import psutil
 import pytest
 
 import reporter
-from proofs.sweep_kills.__main__ import Killed, kill_when, problems
 from reporter.data.frames import STUDIED
 from suite.bundle.reader import Bundle
 from suite.bundle.study_mark import read_mark
@@ -466,22 +464,6 @@ def test_a_matrix_from_one_command_to_a_notebook(suite: Run, digits: Path, tmp_p
     assert "holds another sweep, over batch_size, threads; choose another --output" in other.stderr
     fewer = suite.done(f"sweep {LENET} --vary batch_size=8 --vary threads=1 {SHORT} --output {out}")
     assert "6 runs in" in fewer.stderr and "are of no point of this matrix" in fewer.stderr
-
-
-@pytest.mark.proof
-def test_kill_9_loses_no_point_and_makes_none_twice(
-    suite_home: Path, suite: Run, digits: Path, tmp_path: Path
-) -> None:
-    out, killed = tmp_path / "out", Killed()
-    words = f"{MATRIX} {SHORT} --output {out}".split()
-    command = [str(Path(sys.executable).with_name("suite")), *words]
-    for finished in (1, 3, 5):
-        kill_when(command, suite_home, out, finished, 0.0, killed)
-    resumed = suite.done(f"{MATRIX} {SHORT} --output {out}")
-    assert len(killed.kept) >= 5 and resumed.stderr.count("finished before, kept") >= len(
-        killed.kept
-    )
-    assert list(problems(out, killed, 8)) == []
 
 
 @pytest.mark.proof

@@ -110,8 +110,7 @@ def test_as_many_epochs_as_there_is_time_for(epochs: int, world: World, tmp_path
             (0, MIN_STEPS, 0),
             (MIN_STEPS + 40, 40, 0),
             (MIN_STEPS + 200, 184, 2),
-        ],
-        2,
+        ]
     ),
 )
 def test_steps_where_there_is_no_time_for_three_epochs(

@@ -101,7 +101,7 @@ def test_finished_runs_are_kept_and_broken_ones_made_again(
     suite: Run, digits: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    command = f"{SWEEP} --values 8,16 --repetitions 2 --steps 10 --output {out}"
+    command = f"{SWEEP} --values 8,16 --repetitions 1 --steps 10 --output {out}"
     first = suite.done(f"{command} --json")
     assert "about" in first.stderr and "s to go" in first.stderr
     record = json.loads(first.stdout)
@@ -110,17 +110,17 @@ def test_finished_runs_are_kept_and_broken_ones_made_again(
         name: value for name, value in record.items() if name not in ("format", "path")
     }
     seals = {path.parent.name: path.read_bytes() for path in out.glob("*/" + MANIFEST)}
-    (out / "8-r2" / "log.txt").write_bytes((out / "8-r2" / "log.txt").read_bytes()[:-1])  # damaged
-    (out / "16-r1" / MANIFEST).unlink()  # killed in training
-    write_json(out / "16-r1" / RUN, {**read_json(out / "16-r1" / RUN), "status": "running"})
-    again = suite.done(command)
-    assert again.stderr.count("finished before, kept") == 2
-    kept = {
-        path.parent.name
-        for path in out.glob("*/" + MANIFEST)
-        if path.read_bytes() == seals[path.parent.name]
-    }
-    assert kept == {"8-r1", "16-r2"}
+    damaged, killed = out / "8-r1", out / "16-r1"
+    (damaged / "log.txt").write_bytes((damaged / "log.txt").read_bytes()[:-1])
+    assert suite.done(command).stderr.count("finished before, kept") == 1
+    assert (killed / MANIFEST).read_bytes() == seals[killed.name]
+    again = (damaged / MANIFEST).read_bytes()
+    assert again != seals[damaged.name]
+    (killed / MANIFEST).unlink()
+    write_json(killed / RUN, {**read_json(killed / RUN), "status": "running"})
+    assert suite.done(command).stderr.count("finished before, kept") == 1
+    assert (damaged / MANIFEST).read_bytes() == again
+    assert (killed / MANIFEST).read_bytes() != seals[killed.name]
     refused = suite.refused(f"{command} --seed 7")
     assert "holds another run (it differs in seed)" in refused.stderr
 

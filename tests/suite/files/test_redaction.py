@@ -184,7 +184,7 @@ def test_a_redactor_is_kept_in_a_file(redactor: Redactor, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("form", name_forms._FORMS, ids=lambda form: form.pattern.pattern[:30])
 @settings(
-    max_examples=250 if EVERY_CASE else 25, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=250 if EVERY_CASE else 8, deadline=None, suppress_health_check=list(HealthCheck)
 )
 @given(data=st.data())
 def test_every_match_of_a_form_has_one_of_its_marks(

@@ -21,6 +21,7 @@ from suite.machine.power_settings import read_power_settings
 from suite.machine.system import Software, describe
 from suite.metrics.power_totals import power_totals
 from tests.boards import SERIAL_NUMBER, planted, readings_of
+from tests.every_case import one_of_each
 from tests.faults.edits.editable_bundle import EditableBundle
 
 DEVICES = load_devices()
@@ -121,7 +122,11 @@ def test_boards_of_one_kind_are_told_apart_and_no_serial_number_is_written(
     )
 
 
-@every_device
+@pytest.mark.parametrize(
+    "device",
+    one_of_each(DEVICES, lambda device: (bool(device.power_modes), device.cpu is None)),
+    ids=lambda device: device.name,
+)
 def test_an_honest_run_complies(device: Device, good_bundle: Path, tmp_path: Path) -> None:
     """A run on the recorded machine breaks no rule: not for its mode, its memory or its cores."""
     from tests.faults.edits.log_edits import set_device

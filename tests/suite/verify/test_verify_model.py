@@ -1,24 +1,25 @@
-"""`suite verify-model` over every workload and framework, and over implementations with one mistake
-each."""
+"""`suite verify-model` over every framework, and over implementations with one mistake each."""
 
 import json
 import shutil
-import subprocess
-import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from suite.catalog.frameworks import load_framework
-from suite.catalog.workloads import GoldenValues, Workload, load_workload, load_workloads
+from suite.catalog.workloads import GoldenValues, load_workload
+from suite.cli.app import app
 from suite.experiments.conformance.examples import Language, example
-from suite.files.paths import home, repository_root
+from suite.files.paths import home
+from suite.verify import probing, replaying
 from suite.verify.array_differences import Arrays
 from suite.verify.probing import ProbedImplementation
-from suite.verify.verdict import EquivalenceVerdict, judge, probe_both, verify
+from suite.verify.verdict import judge, probe_both, verify
 from tests.conftest import FRAMEWORKS, Run, environment_of
-from tests.every_case import some
+from tests.suite.verify.warm_frameworks import WarmFrameworks
 
 pytestmark = pytest.mark.agreement
 MISTAKEN = "tests.reference_impls.mistaken_probe"
@@ -53,18 +54,6 @@ QUANTITIES = {
 """Of a model, by precision."""
 
 
-def verify_model(workload: Workload) -> EquivalenceVerdict:
-    """The verdict on the models of every framework; no step of the program that is timed is
-    trained."""
-    probes = {
-        name: ProbedImplementation(
-            name, environment_of(name).interpreter, f"{load_framework(name).module}.probe"
-        )
-        for name in FRAMEWORKS
-    }
-    return verify(workload, probes["pytorch"], list(probes.values()), lambda words: None)
-
-
 OF_LARGE_IMAGES = GoldenValues(
     (
         -1.92545441738515,
@@ -83,76 +72,37 @@ OF_LARGE_IMAGES = GoldenValues(
 """Of ResNet-50 with the stem for large images, as rules/workloads/*.toml have them of the
 workloads: computed by Chainer in float64."""
 
-TIMED_HERE = ("lenet", "vgg11", "resnet18", "mobilenetv3")
-"""Workloads whose timed steps are trained here, in seconds; `make prove verify-full` trains
-ResNet-50's, too, in minutes."""
+
+@pytest.fixture
+def warm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Probes and trainings are forked from processes that have imported their frameworks."""
+    frameworks = WarmFrameworks()
+    for module in (probing, replaying):
+        monkeypatch.setattr(module, "run_to_end", frameworks.run_to_end)
+    yield
+    frameworks.close()
 
 
-@pytest.mark.proof
-@pytest.mark.parametrize(
-    "workload",
-    [workload for workload in load_workloads() if workload.name not in TIMED_HERE],
-    ids=lambda workload: workload.name,
-)
-def test_every_framework_computes_the_same_model(workload: Workload) -> None:
-    verdict = verify_model(workload)
-    others = [subject for subject in verdict.subjects if subject.name != verdict.reference]
-    assert {subject.name for subject in verdict.subjects} == set(FRAMEWORKS)
-    assert [
-        (each.name, one)
-        for each in verdict.subjects
-        for _, one in each.differences
-        if not one.passed
-    ] == []
-    assert all(
-        {(precision, one.quantity) for precision, one in each.differences} >= QUANTITIES
-        for each in others
-    )
-
-
-@pytest.mark.parametrize("workload", some(TIMED_HERE))
-def test_every_framework_computes_the_same(workload: str, suite: Run, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("warm")
+def test_every_framework_computes_the_same(tmp_path: Path) -> None:
+    """LeNet-5; `make prove verify-full` verifies every workload."""
     for framework in FRAMEWORKS:
         environment_of(framework)
-    answer = suite.done(
-        f"verify-model {workload} --json --output {tmp_path}/probe.json", SUITE_HOME=str(home())
-    )
+    record = tmp_path / "probe.json"
+    answer = CliRunner().invoke(app, ["verify-model", "lenet", "--json", "--output", str(record)])
+    assert answer.exit_code == 0, answer.output
     verdict = json.loads(answer.stdout)
     assert {subject["name"] for subject in verdict["subjects"]} == set(FRAMEWORKS)
-    assert verdict == {
-        "format": "verify-model/1",
-        **json.loads((tmp_path / "probe.json").read_text()),
-    }
-    others = [subject for subject in verdict["subjects"] if subject["name"] != verdict["reference"]]
-    quantities = {
-        (one["precision"], one["quantity"]) for subject in others for one in subject["differences"]
-    }
-    assert quantities >= QUANTITIES
-    steps = load_workload(workload).verification.timed
+    assert verdict == {"format": "verify-model/1", **json.loads(record.read_text())}
+    steps = load_workload("lenet").verification.timed
     assert steps is not None
     for subject in verdict["subjects"]:
-        timed = {one["quantity"] for one in subject["differences"]}
-        assert timed >= set(steps.tolerances.by_quantity()), (
+        found = {(one["precision"], one["quantity"]) for one in subject["differences"]}
+        assert found >= QUANTITIES or subject["name"] == verdict["reference"]
+        assert {quantity for _, quantity in found} >= set(steps.tolerances.by_quantity()), (
             "the reference's own steps are compared with the referee's, too"
         )
     assert (verdict["accelerator"], verdict["timed_batch_size"]) == ("cpu", steps.batch_size)
-
-
-@pytest.mark.proof
-def test_a_step_that_is_wrong_in_float32_only_is_noticed_in_every_framework(tmp_path: Path) -> None:
-    """Half the learning rate, in the precision of training alone: the model probe compares
-    optimizer steps in float64 and sees nothing of it."""
-    for framework in FRAMEWORKS:
-        environment_of(framework)
-    command = [sys.executable, "-m", "proofs.mistakes.__main__", "half the rate in float32, lenet"]
-    answer = subprocess.run(
-        command, capture_output=True, text=True, cwd=repository_root(), timeout=1500
-    )
-    assert answer.returncode == 0, answer.stdout + answer.stderr[-3000:]
-    rows = [line.split(" | ") for line in answer.stdout.splitlines() if "half the rate" in line]
-    assert len(rows) == len(FRAMEWORKS)
-    assert {row[2] for row in rows} == {"—"}
-    assert all("timed update" in row[3] and "timed losses" in row[3] for row in rows)
 
 
 @pytest.mark.proof
@@ -197,9 +147,16 @@ def test_resnet50_for_large_images_is_the_same_too() -> None:
     another stem, and max-pooling at stride 2."""
     workload = load_workload("resnet50")
     settings = replace(workload.verification, image_shape=(3, 64, 64), golden=OF_LARGE_IMAGES)
-    verdict = verify_model(
-        replace(workload, model="resnet50_imagenet", parameters=23_528_522, verification=settings)
+    changed = replace(
+        workload, model="resnet50_imagenet", parameters=23_528_522, verification=settings
     )
+    probes = {
+        name: ProbedImplementation(
+            name, environment_of(name).interpreter, f"{load_framework(name).module}.probe"
+        )
+        for name in FRAMEWORKS
+    }
+    verdict = verify(changed, probes["pytorch"], list(probes.values()), lambda words: None)
     assert [
         (each.name, one)
         for each in verdict.subjects

@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 
 from suite import api
+from suite.bundle.arrays import Values
 from suite.bundle.attached import KEPT, SOURCE
 from suite.bundle.reader import Bundle
 from suite.compliance.checker import check_bundle, find_bundles
 from suite.errors import SuiteError
 from suite.metrics.power_totals import power_rules
 from suite.metrics.traces import attaching, reading
-from suite.metrics.traces.course import course_of
+from suite.metrics.traces.course import Course, course_of
 from tests.builders import RICH, make_bundle
 from tests.faults.edits.attached_edits import START_S, made_trace
 from tests.faults.edits.editable_bundle import EditableBundle
@@ -36,6 +37,23 @@ def trace(good_bundle: Path, tmp_path: Path) -> Path:
     return path
 
 
+def found_in(bundle: Path) -> set[str]:
+    return {finding.check for finding in check_bundle(bundle).findings}
+
+
+def write_power(path: Path, t_s: Values, power_w: Values) -> None:
+    """As a logger's file."""
+    rows = zip(t_s, power_w, strict=True)
+    path.write_text("time (s),power (W)\n" + "".join(f"{a:.4f},{b:.4f}\n" for a, b in rows))
+
+
+def shares_of(course: Course, t_s: Values, step_s: float) -> tuple[Values, Values]:
+    """Of every phase in each step, and how much of it was idle."""
+    shares = course.shares(t_s - step_s / 2, t_s + step_s / 2)
+    idle = [phase.name in ("before", "after") for phase in course.phases]
+    return shares, shares[:, np.flatnonzero(idle)].sum(axis=1)
+
+
 def digest(folder: Path) -> str:
     """Of all files of a folder."""
     files = sorted(file for file in folder.rglob("*") if file.is_file())
@@ -47,11 +65,11 @@ def digest(folder: Path) -> str:
 def test_the_energy_of_an_attached_trace_is_that_of_its_power(
     good_bundle: Path, trace: Path
 ) -> None:
+    """run.json says when and how the trace was attached, and the leaderboard that it was."""
     before = Bundle(good_bundle).json("summary.json")
     assert api.energy_figure(good_bundle)["value"] is None, "no meter was there"
-    found = api.attach_power(
-        good_bundle, trace, covers="wall", tier="analyser", command=("suite", "power", "attach")
-    )
+    command = ("suite", "power", "attach", "run", "logger.csv")
+    found = api.attach_power(good_bundle, trace, covers="wall", tier="analyser", command=command)
     assert found.fit.offset_s == pytest.approx(-START_S, abs=0.1)
     energy, run_s = api.energy_figure(good_bundle), found.course.run_s
     assert energy["value"] == pytest.approx(7.0 * run_s, rel=0.05)
@@ -61,6 +79,16 @@ def test_the_energy_of_an_attached_trace_is_that_of_its_power(
     after = Bundle(good_bundle).json("summary.json")
     assert after["figures"]["compute_s"] == before["figures"]["compute_s"]
     assert SOURCE in {row["source"] for row in after["energies"]}
+    figures = api.load(good_bundle).figures
+    (shown,) = figures[figures["figure"] == "energy_j"].to_dict("records")
+    assert (shown["tier"], shown["attached"]) == ("analyser", True)
+    record = Bundle(good_bundle).run().attached
+    assert record is not None
+    assert (record["by"], tuple(record["command"])) == ("suite power attach", command)
+    assert record["time_ms"] > 1_700_000_000_000
+    assert record["trace"]["sha256"] == hashlib.sha256(trace.read_bytes()).hexdigest()
+    assert record["fit"]["method"] == "correlation"
+    assert "'power (W)'" in record["understood"]
 
 
 @pytest.mark.proof
@@ -77,16 +105,7 @@ def test_what_other_programs_took_of_the_cpu_widens_the_clocks_bound_in_the_bund
     assert alone == pytest.approx(0.0, abs=0.01) and shared > 0.1
     fits = [api.attach_power(path, logged, covers="wall").fit for path in paths]
     assert fits[1].half_width_s / fits[0].half_width_s == pytest.approx((1 + shared) / (1 + alone))
-    assert "attached-trace" not in {
-        finding.check for path in paths for finding in check_bundle(path).findings
-    }
-
-
-def test_the_leaderboard_says_that_the_trace_was_attached(good_bundle: Path, trace: Path) -> None:
-    api.attach_power(good_bundle, trace, covers="wall", tier="analyser")
-    figures = api.load(good_bundle).figures
-    (energy,) = figures[figures["figure"] == "energy_j"].to_dict("records")
-    assert (energy["tier"], energy["attached"]) == ("analyser", True)
+    assert not any("attached-trace" in found_in(path) for path in paths)
 
 
 def test_the_readings_of_a_trace_are_not_counted_as_the_recorder_s(
@@ -96,30 +115,9 @@ def test_the_readings_of_a_trace_are_not_counted_as_the_recorder_s(
     bundle = EditableBundle(good_bundle)
     count_written(0)(bundle)
     bundle.save(recomputed=True)
-    assert "readings-counted" not in {
-        finding.check for finding in check_bundle(good_bundle).findings
-    }
+    assert "readings-counted" not in found_in(good_bundle)
     api.attach_power(good_bundle, trace, covers="wall", tier="analyser")
-    assert "readings-counted" not in {
-        finding.check for finding in check_bundle(good_bundle).findings
-    }
-
-
-def test_run_json_says_when_and_how_the_trace_was_attached(good_bundle: Path, trace: Path) -> None:
-    api.attach_power(
-        good_bundle,
-        trace,
-        covers="board",
-        command=("suite", "power", "attach", "run", "logger.csv"),
-    )
-    record = Bundle(good_bundle).run().attached
-    assert record is not None
-    assert record["by"] == "suite power attach"
-    assert record["command"] == ["suite", "power", "attach", "run", "logger.csv"]
-    assert record["time_ms"] > 1_700_000_000_000
-    assert record["trace"]["sha256"] == hashlib.sha256(trace.read_bytes()).hexdigest()
-    assert record["fit"]["method"] == "correlation"
-    assert "'power (W)'" in record["understood"]
+    assert "readings-counted" not in found_in(good_bundle)
 
 
 def test_a_second_trace_replaces_the_first(good_bundle: Path, trace: Path) -> None:
@@ -142,7 +140,7 @@ def test_a_record_with_an_unknown_encoding_is_a_finding(good_bundle: Path, trace
     api.attach_power(good_bundle, trace, covers="wall")
     record = json.loads((good_bundle / "run.json").read_text(encoding="utf-8"))["attached"]
     _edit_run(good_bundle, attached={**record, "format": {**record["format"], "encoding": "rot13"}})
-    assert "attached-trace" in {finding.check for finding in check_bundle(good_bundle).findings}
+    assert "attached-trace" in found_in(good_bundle)
 
 
 def test_a_dry_run_writes_nothing(good_bundle: Path, trace: Path) -> None:
@@ -208,11 +206,7 @@ def test_a_witnessed_run_keeps_its_witness(good_bundle: Path, trace: Path) -> No
 
 def of_witness(bundle: Path) -> set[str]:
     """The witness's rules that have a finding."""
-    return {
-        finding.check
-        for finding in check_bundle(bundle).findings
-        if finding.check.startswith("witness")
-    }
+    return {check for check in found_in(bundle) if check.startswith("witness")}
 
 
 def test_a_large_file_is_kept_averaged_and_checked(
@@ -220,16 +214,8 @@ def test_a_large_file_is_kept_averaged_and_checked(
 ) -> None:
     course = course_of(Bundle(good_bundle))
     t_s = np.arange(course.begin_s, course.end_s, 0.005)
-    shares = course.shares(t_s - 0.0025, t_s + 0.0025)
-    idle = shares[:, [phase.name in ("before", "after") for phase in course.phases] + [False]].sum(
-        axis=1
-    )
-    power_w = 7 - 5 * idle + np.random.default_rng(0).normal(0, 0.3, len(t_s))
-    trace.write_text(
-        "time (s),power (W)\n"
-        + "".join(f"{a:.4f},{b:.4f}\n" for a, b in zip(t_s, power_w, strict=True)),
-        encoding="utf-8",
-    )
+    _, idle = shares_of(course, t_s, 0.005)
+    write_power(trace, t_s, 7 - 5 * idle + np.random.default_rng(0).normal(0, 0.3, len(t_s)))
     monkeypatch.setattr(reading, "MAX_READINGS", 1000)
     found = api.attach_power(good_bundle, trace, covers="board")
     record = Bundle(good_bundle).run().attached
@@ -239,7 +225,7 @@ def test_a_large_file_is_kept_averaged_and_checked(
         False,
         found.read.trace.averaged,
     )
-    assert "attached-trace" not in {finding.check for finding in check_bundle(good_bundle).findings}
+    assert "attached-trace" not in found_in(good_bundle)
 
 
 def test_a_power_pulse_places_a_run_among_equal_ones(tmp_path: Path) -> None:
@@ -252,24 +238,16 @@ def test_a_power_pulse_places_a_run_among_equal_ones(tmp_path: Path) -> None:
     ]
     _edit_run(bundle, power_pulse={"loads_ns": loads_ns})
     course = course_of(Bundle(bundle))
-    names = [phase.name for phase in course.phases]
     t_s = np.arange(course.begin_s, course.end_s, 0.1)
-    shares = course.shares(t_s - 0.05, t_s + 0.05)
-    pulse, idle = (
-        shares[:, names.index("pulse")],
-        shares[:, [names.index("before"), names.index("after")]].sum(axis=1),
-    )
+    shares, idle = shares_of(course, t_s, 0.1)
+    pulse = shares[:, [phase.name for phase in course.phases].index("pulse")]
     power_w = 7 - 5 * idle + 2 * pulse
     without = np.where(pulse > 0.5, 2.0, power_w)
     random, length_s = np.random.default_rng(0), t_s[-1] - t_s[0] + 0.1
     whole_s = np.concatenate([t_s + length_s * place for place in range(3)])
     whole_w = np.concatenate([without, power_w, without]) + random.normal(0, 0.2, 3 * len(t_s))
     path = tmp_path / "logger.csv"
-    path.write_text(
-        "time (s),power (W)\n"
-        + "".join(f"{a:.3f},{b:.3f}\n" for a, b in zip(whole_s, whole_w, strict=True)),
-        encoding="utf-8",
-    )
+    write_power(path, whole_s, whole_w)
     assert api.attach_power(
         bundle, path, covers="wall", dry_run=True
     ).fit.offset_s == pytest.approx(-length_s, abs=0.1)
@@ -283,33 +261,29 @@ STARTED_S, CLOSED_S, IDLE_S = 8.0, 5.0, (-5.0, -3.0)
 them."""
 
 
-def harness_trace(bundle: Path, lasted_s: float = STARTED_S) -> tuple[str, dict[str, object]]:
+def harness_trace(bundle: Path, path: Path) -> dict[str, object]:
     """A logger's file of a run whose harness worked before and after its processes, but in a pause,
     and the record of that."""
     plain = course_of(Bundle(bundle))
     lived = plain.begin_s + 10, plain.end_s - 10
-    t_s = np.arange(lived[0] - lasted_s - 12, lived[1] + CLOSED_S + 12, 0.1)
-    shares = plain.shares(t_s - 0.05, t_s + 0.05)
-    names = [phase.name for phase in plain.phases]
-    idle = shares[:, [names.index("before"), names.index("after")]].sum(axis=1)
-    worked = ((t_s > lived[0] - lasted_s) & (t_s < lived[0] + IDLE_S[0])) | (
+    t_s = np.arange(lived[0] - STARTED_S - 12, lived[1] + CLOSED_S + 12, 0.1)
+    _, idle = shares_of(plain, t_s, 0.1)
+    worked = ((t_s > lived[0] - STARTED_S) & (t_s < lived[0] + IDLE_S[0])) | (
         (t_s > lived[0] + IDLE_S[1]) & (t_s < lived[0])
     )
     worked |= (t_s > lived[1]) & (t_s < lived[1] + CLOSED_S)
     power_w = (
         7 - 5 * np.where(worked, 0.2, idle) + np.random.default_rng(1).normal(0, 0.2, len(t_s))
     )
-    text = "time (s),power (W)\n" + "".join(
-        f"{START_S + a:.3f},{b:.3f}\n" for a, b in zip(t_s, power_w, strict=True)
-    )
+    write_power(path, START_S + t_s, power_w)
 
     def at(time_s: float) -> int:
         return plain.origin_ns + round(time_s * 1e9)
 
     idle_ns = [[at(lived[0] + IDLE_S[0]), at(lived[0] + IDLE_S[1])]]
-    return text, {
+    return {
         "process_ns": None,
-        "begin_ns": at(lived[0] - lasted_s),
+        "begin_ns": at(lived[0] - STARTED_S),
         "idle_ns": idle_ns,
         "closed_ns": at(lived[1] + CLOSED_S),
     }
@@ -319,9 +293,7 @@ def harness_trace(bundle: Path, lasted_s: float = STARTED_S) -> tuple[str, dict[
 def test_the_harness_s_own_work_is_part_of_the_course(tmp_path: Path) -> None:
     """Its start and closing draw power as the run does."""
     bundle, path = make_bundle(tmp_path / "run", RICH), tmp_path / "logger.csv"
-    text, lifetime = harness_trace(bundle)
-    path.write_text(text, encoding="utf-8")
-    _edit_run(bundle, lifetime=lifetime)
+    _edit_run(bundle, lifetime=harness_trace(bundle, path))
     found = api.attach_power(bundle, path, covers="wall", dry_run=True)
     assert found.fit.offset_s == pytest.approx(-START_S, abs=0.15)
     assert abs(found.fit.offset_s + START_S) <= found.fit.half_width_s
@@ -343,19 +315,11 @@ def test_another_program_s_load_is_not_taken_for_the_run(tmp_path: Path) -> None
     )
     plain = course_of(Bundle(bundle))
     t_s = np.arange(plain.begin_s - 300, plain.end_s + 300, 0.2)
-    shares = plain.shares(t_s - 0.1, t_s + 0.1)
-    idle = shares[:, [phase.name in ("before", "after") for phase in plain.phases] + [False]].sum(
-        axis=1
-    )
+    _, idle = shares_of(plain, t_s, 0.2)
     places = []
     for _ in range(5):
         busy = np.cumsum(random.choice([1, -1], len(t_s)) * (random.random(len(t_s)) < 0.02)) % 2
-        power_w = 7 - 5 * idle + 10 * busy + random.normal(0, 0.2, len(t_s))
-        path.write_text(
-            "time (s),power (W)\n"
-            + "".join(f"{a:.3f},{b:.3f}\n" for a, b in zip(t_s, power_w, strict=True)),
-            encoding="utf-8",
-        )
+        write_power(path, t_s, 7 - 5 * idle + 10 * busy + random.normal(0, 0.2, len(t_s)))
         try:
             places.append(api.attach_power(bundle, path, covers="wall", dry_run=True).fit)
         except SuiteError as error:
@@ -370,7 +334,7 @@ def test_a_process_that_waited_before_the_suite_began_is_told_from_its_start(
     earlier_s: float, names: set[str], tmp_path: Path
 ) -> None:
     bundle = make_bundle(tmp_path / "run", RICH)
-    _, lifetime = harness_trace(bundle)
+    lifetime = harness_trace(bundle, tmp_path / "logger.csv")
     process_ns = int(str(lifetime["begin_ns"])) - round(earlier_s * 1e9)
     _edit_run(bundle, lifetime={**lifetime, "process_ns": process_ns})
     phases = {phase.name: phase.length_s for phase in course_of(Bundle(bundle)).phases}
@@ -445,5 +409,5 @@ def test_a_trace_in_a_run_of_round_v02_leaves_its_power_rules_as_they_were(
     carried = power_rules(Bundle(path))
     assert {rule.still_factor for rule in carried} == {0.0}
     assert SOURCE in {source for rule in carried for source in rule.sources}
-    fired = {finding.check for finding in check_bundle(path).findings}
+    fired = found_in(path)
     assert not fired & {"power-rules-known", "attached-trace"}

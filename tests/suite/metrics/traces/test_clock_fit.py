@@ -2,6 +2,7 @@
 the fit sees a thinned, noisy, drifting copy."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -9,10 +10,13 @@ import pytest
 from suite.bundle.arrays import Values
 from suite.metrics.traces.clock_fit import ClockFit, NoFit, fit_clock, given_clock
 from suite.metrics.traces.course import Course, Phase
+from tests.every_case import some
 from tests.suite.meters.recorded import needs_recordings, traces
 
 ORIN_TOTAL = ("VDD_GPU_SOC", "VDD_CPU_CV", "VIN_SYS_5V0")
 NOISE_W = 0.3
+RECORDED = ("orin-svgg-cifar10-test", "orin-svgg-imagenet-test", "orin-vgg-cifar10-test")
+PERIODS_S = (0.05, 0.2, 1.0)
 
 
 def recorded(name: str) -> tuple[Values, Values]:
@@ -71,9 +75,9 @@ def largest_error_s(fit: ClockFit, t_s: Values, true_s: Values, run_s: float) ->
 
 
 @needs_recordings
-@pytest.mark.parametrize("period_s", [0.05, 0.2, 1.0])
 @pytest.mark.parametrize(
-    "name", ["orin-svgg-cifar10-test", "orin-svgg-imagenet-test", "orin-vgg-cifar10-test"]
+    ("name", "period_s"),
+    some([*zip(RECORDED, PERIODS_S, strict=True), *product(RECORDED, PERIODS_S)], 3),
 )
 def test_the_offset_of_a_recorded_trace_is_found(name: str, period_s: float) -> None:
     t_s, power_w = recorded(name)
