@@ -263,20 +263,27 @@ def some_framework(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def told_by(framework: str, module: str) -> dict[str, Any]:
-    """The object that a module of the tests prints as its last line, in a framework's
-    environment."""
-    command = [str(environment_of(framework).interpreter), "-m", module, framework]
+def printed_in(framework: str, *words: object) -> str:
+    """What Python prints with these words in a framework's environment; it must succeed."""
+    command = [str(environment_of(framework).interpreter), *map(str, words)]
     done = subprocess.run(
         command,
         cwd=repository_root(),
         env=child_environment(1),
         capture_output=True,
         text=True,
-        check=False,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return done.stdout
+
+
+def told_by(framework: str, module: str) -> dict[str, Any]:
+    """The object that a module of the tests prints as its last line, in a framework's
+    environment."""
+    told: dict[str, Any] = json.loads(
+        printed_in(framework, "-m", module, framework).splitlines()[-1]
+    )
     return told
 
 

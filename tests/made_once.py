@@ -26,6 +26,12 @@ def made_once(key: object, path: Path, make: Callable[[Path], object]) -> Path:
     if not _PLACE:
         make(path)
         return path
+    return Path(shutil.copytree(shared(key, make), path, symlinks=True))
+
+
+def shared(key: object, make: Callable[[Path], object]) -> Path:
+    """What ``make`` writes into a folder that does not exist: all workers read it, and no test may
+    change it."""
     kept = _PLACE[0] / hashlib.sha256(repr(key).encode()).hexdigest()[:16]
     if not kept.exists():
         with kept.with_suffix(".lock").open("w") as lock:
@@ -35,4 +41,4 @@ def made_once(key: object, path: Path, make: Callable[[Path], object]) -> Path:
                 shutil.rmtree(part, ignore_errors=True)
                 make(part / "made")
                 part.rename(kept)
-    return Path(shutil.copytree(kept / "made", path, symlinks=True))
+    return kept / "made"

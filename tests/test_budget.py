@@ -29,46 +29,35 @@ def test_dear():
 """
 
 
-@pytest.fixture
-def small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hundredth of a loop, so that nothing has to be dear."""
+NAMED = "warning: *test_dear took * loops; its budget is 0.01: make it cheaper, or a proof"
+FAILED = (
+    "*test_dear took * calibration loops of CPU time, alone: more than 3 times its budget of 0.01."
+    " Make it cheaper*"
+)
+
+
+@pytest.mark.parametrize(
+    ("is_ci", "fails_at", "passed", "said"),
+    [(True, 3, 1, FAILED), (True, 1e9, 2, NAMED), (False, 3, 2, NAMED)],
+    ids=["beyond three budgets in CI", "between one and three in CI", "elsewhere"],
+)
+def test_beyond_its_budget_a_test_fails_in_ci_and_else_is_named(
+    is_ci: bool,
+    fails_at: float,
+    passed: int,
+    said: str,
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With a budget of a hundredth of a second, so that nothing has to be dear."""
     monkeypatch.setattr("tests.budget.IN_PROCESS", 0.01)
-
-
-def test_in_ci_a_test_beyond_three_budgets_fails_and_says_what_to_do(
-    small_budget: None, pytester: pytest.Pytester
-) -> None:
-    pytester.makeconftest(CONFTEST.format(fails=True))
+    monkeypatch.setattr("tests.budget.FAILS_AT", fails_at)
+    monkeypatch.setattr("tests.budget.calibration_s", lambda: 1.0)
+    pytester.makeconftest(CONFTEST.format(fails=is_ci))
     pytester.makepyfile(CHEAP_AND_DEAR)
     ran = pytester.runpytest_inprocess()
-    ran.assert_outcomes(passed=1, failed=1)
-    ran.stdout.fnmatch_lines(
-        [
-            "*test_dear took * calibration loops of CPU time, alone: more than 3 times its budget"
-            " of 0.01. Make it cheaper*"
-        ]
-    )
-
-
-def test_between_one_budget_and_three_it_is_named_and_passes(
-    small_budget: None, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tests.budget.FAILS_AT", 1e9)
-    pytester.makeconftest(CONFTEST.format(fails=True))
-    pytester.makepyfile(CHEAP_AND_DEAR)
-    ran = pytester.runpytest_inprocess()
-    ran.assert_outcomes(passed=2)
-    ran.stdout.fnmatch_lines(["warning: *test_dear took * loops; its budget is 0.01*"])
-
-
-def test_elsewhere_it_is_named_in_a_warning(small_budget: None, pytester: pytest.Pytester) -> None:
-    pytester.makeconftest(CONFTEST.format(fails=False))
-    pytester.makepyfile(CHEAP_AND_DEAR)
-    ran = pytester.runpytest_inprocess()
-    ran.assert_outcomes(passed=2)
-    ran.stdout.fnmatch_lines(
-        ["warning: *test_dear took * loops; its budget is 0.01: make it cheaper, or a proof"]
-    )
+    ran.assert_outcomes(passed=passed, failed=2 - passed)
+    ran.stdout.fnmatch_lines([said])
 
 
 def test_a_test_that_starts_something_has_the_budget_of_the_fixture_that_it_uses(

@@ -14,6 +14,7 @@ import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -43,24 +44,20 @@ class Lie:
     sealed: bool = True  # False: files are edited and not saved by the caller
 
 
-def register(lies: list[Lie]):
-    """A decorator that wraps the function under it as a lie and puts it into the list."""
+def register(lies: list[Lie], needs: str = "rich", sealed: bool = True) -> tuple[Callable, ...]:
+    """Three decorators, `error(name, contradicts)`, `edited(name, gain, contradicts)` and
+    `fabricated(name, gain, contradicts)`, that put the function under them into the list."""
 
-    def lie(
-        name: str,
-        level: str,
-        gain: str = "",
-        contradicts: str = NOTHING,
-        needs: str = "rich",
-        sealed: bool = True,
-    ):
-        def put(change: Callable) -> Callable:
-            lies.append(Lie(name, level, gain, contradicts, change, needs, sealed))
-            return change
+    def put(level, name, gain, contradicts=NOTHING, needs=needs, sealed=sealed):
+        return lambda change: lies.append(
+            Lie(name, level, gain, contradicts, change, needs, sealed)
+        )
 
-        return put
-
-    return lie
+    return (
+        lambda name, *more, **other: put(ERROR, name, "", *more, **other),
+        partial(put, EDITED),
+        partial(put, FABRICATED),
+    )
 
 
 # Logs

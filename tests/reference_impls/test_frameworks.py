@@ -3,7 +3,7 @@ have, too."""
 
 import json
 import math
-import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +32,8 @@ from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import Workload, load_workload, load_workloads
 from suite.datasets.prepare import make
 from suite.datasets.synthetic import WRITERS
-from suite.files.paths import repository_root
-from suite.launch.child_environment import child_environment
 from tests.builders import Scenario, make_request
-from tests.conftest import Trained, environment_of, train, write_request
+from tests.conftest import Trained, environment_of, printed_in, train, write_request
 from tests.reference_impls.fetched_batches import EPOCHS
 
 Array = np.ndarray[Any, Any]
@@ -69,32 +67,25 @@ for request in requests:
 """
 
 
-def test_parameters_and_first_loss(framework: str, tmp_path: Path) -> None:
-    """Of every workload, from generated data in its own layout: as many parameters as it says, and
-    at first no idea which class it is.
-
-    One process trains them in turn, since a framework's start is most of the time.
-    """
-    workloads = load_workloads()
+def test_every_workload_starts_and_a_short_run_is_complete(
+    framework: str, few: DataSet, tmp_path: Path
+) -> None:
+    """One process trains them in turn, since a framework's start is most of the time."""
+    workloads, short = load_workloads(), tmp_path / "short"
     requests = [_one_step(framework, workload, tmp_path / workload.name) for workload in workloads]
-    command = [
-        str(environment_of(framework).interpreter),
-        "-c",
-        TRAIN_EACH,
-        load_framework(framework).module,
-        *map(str, requests),
-    ]
-    done = subprocess.run(
-        command,
-        cwd=repository_root(),
-        env=child_environment(1),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+    short.mkdir()
+    whole = {"global_batch_size": 24, "epochs": 2, "target_accuracy": None}
+    requests.append(write_request(framework, short, few, **whole))
+    printed_in(framework, "-c", TRAIN_EACH, load_framework(framework).module, *requests)
+    _knows_no_class_yet(workloads, tmp_path)
+    _is_complete(Trained.read(short))
+
+
+def _knows_no_class_yet(workloads: Sequence[Workload], folder: Path) -> None:
+    """From generated data in its own layout: a model has as many parameters as its workload says,
+    and at first no idea which class it is."""
     for workload in workloads:
-        trained = Trained.read(tmp_path / workload.name)
+        trained = Trained.read(folder / workload.name)
         assert trained.log.value("parameters") == workload.parameters, workload.name
         built, classes = (
             trained.log.value("model_layers"),
@@ -141,22 +132,7 @@ def fetched(framework: str, request: Request, folder: Path) -> list[Array]:
     folder.mkdir()
     (folder / REQUEST_NAME).write_text(json.dumps(request_to_dict(request)))
     module = load_framework(framework).module
-    command = [
-        str(environment_of(framework).interpreter),
-        "-m",
-        "tests.reference_impls.fetched_batches",
-        module,
-        str(folder),
-    ]
-    done = subprocess.run(
-        command,
-        cwd=repository_root(),
-        env=child_environment(1),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+    printed_in(framework, "-m", "tests.reference_impls.fetched_batches", module, folder)
     with np.load(folder / "fetched.npz") as archive:
         return list(archive.values())
 
@@ -232,12 +208,9 @@ def test_same_seed_same_losses_other_seed_other_losses(
     assert runs[0].losses[0] != pytest.approx(runs[2].losses[0], rel=1e-4)
 
 
-def test_a_short_run_is_complete(framework: str, few: DataSet, tmp_path: Path) -> None:
+def _is_complete(trained: Trained) -> None:
     """Its log has no problem, the last mini-batch of an epoch may be smaller, and a CPU computes in
     float32, by switches that are logged."""
-    trained = train(
-        framework, tmp_path / "run", few, global_batch_size=24, epochs=2, target_accuracy=None
-    )
     assert list(trained.steps["samples"]) == 2 * [24, 24, 16]
     assert trained.log.problems == ()
     assert trained.log.finished_epochs() == (1, 2)
@@ -296,35 +269,14 @@ for before, precision in (("tf32", "float32"), ("ieee", "tf32")):
     found.append([settings["fp32_precision.matmul"], settings["fp32_precision.conv"]])
 print(json.dumps(found))
 """
-    command = [str(environment_of("pytorch").interpreter), "-c", script]
-    done = subprocess.run(
-        command,
-        cwd=repository_root(),
-        env=child_environment(1),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout == '[["ieee", "ieee"], ["tf32", "tf32"]]\n', done.stderr[-2000:]
+    assert printed_in("pytorch", "-c", script) == '[["ieee", "ieee"], ["tf32", "tf32"]]\n'
 
 
 @pytest.mark.proof
 @pytest.mark.pytorch
 def test_gradients_on_a_gpu_are_exchanged_through_the_host() -> None:
-    command = [
-        str(environment_of("pytorch").interpreter),
-        "-m",
-        "tests.reference_impls.other_device",
-    ]
-    done = subprocess.run(
-        command,
-        cwd=repository_root(),
-        env=child_environment(1),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout == "[0.25, 0.5, 0.75]\n", done.stderr[-2000:]
+    told = printed_in("pytorch", "-m", "tests.reference_impls.other_device")
+    assert told == "[0.25, 0.5, 0.75]\n"
 
 
 @pytest.mark.proof

@@ -3,7 +3,6 @@
 import array
 import hashlib
 import json
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +15,8 @@ from suite.catalog.data_sets import load_data_set
 from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import load_workload
 from suite.datasets.synthetic import WRITERS
-from suite.files.paths import repository_root
-from suite.launch.child_environment import child_environment
 from tests.builders import Scenario, make_request
-from tests.conftest import environment_of
+from tests.conftest import printed_in
 from tests.every_case import some
 
 RATE, SEED = 0.125, 3
@@ -97,24 +94,8 @@ def train_and_go_on(framework: str, name: str, tmp_path: Path) -> None:
         ),
     )
     (tmp_path / contract.REQUEST_NAME).write_text(json.dumps(contract.request_to_dict(request)))
-    interpreter, module = environment_of(framework).interpreter, load_framework(framework).module
-    command = [
-        str(interpreter),
-        "-c",
-        TRAIN_AND_GO_ON,
-        module,
-        str(tmp_path / contract.REQUEST_NAME),
-        str(tmp_path),
-    ]
-    answer = subprocess.run(
-        command,
-        cwd=repository_root(),
-        env=child_environment(1),
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert answer.returncode == 0, answer.stderr[-2000:]
+    module, path = load_framework(framework).module, tmp_path / contract.REQUEST_NAME
+    printed_in(framework, "-c", TRAIN_AND_GO_ON, module, path, tmp_path)
 
 
 @pytest.mark.parametrize("name", some(["lenet", "resnet18"]))

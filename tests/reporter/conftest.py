@@ -25,6 +25,7 @@ from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package
 from tests.browser import Tab, browser
 from tests.builders import Scenario, make_bundle
+from tests.made_once import shared
 
 SPEEDS = {"pytorch": 0.0020, "tensorflow": 0.0021, "chainer": 0.0100}
 SCENARIOS = (
@@ -71,12 +72,14 @@ def _own_home(_reporters_home: Path) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def runs() -> Path:
     """A folder with a bundle per scenario; tests must not change it."""
-    folder = tmp_path_factory.mktemp("runs")
-    for scenario in SCENARIOS:
-        make_bundle(folder / scenario.name, scenario)
-    return folder
+
+    def make(folder: Path) -> None:
+        for scenario in SCENARIOS:
+            make_bundle(folder / "runs" / scenario.name, scenario)
+
+    return shared(SCENARIOS, make) / "runs"
 
 
 @pytest.fixture
@@ -95,13 +98,19 @@ def edit_json(folder: Path, name: str, edited: Callable[[dict[str, object]], obj
 
 
 @pytest.fixture(scope="session")
-def everything(
-    runs: Path, make_linpack: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def everything(runs: Path, make_linpack: Callable[..., Path]) -> Path:
     """A folder with everything a site can show: runs, a submission, a study, LINPACK; refused,
-    withdrawn, generated and broken runs."""
-    folder = tmp_path_factory.mktemp("everything")
-    shutil.copytree(runs, folder / "runs")
+    withdrawn, generated and broken runs. Tests must not change it."""
+
+    def make(folder: Path) -> None:
+        shutil.copytree(runs, folder / "everything" / "runs")
+        make_everything(folder / "everything", make_linpack)
+
+    return shared("everything that a site can show", make) / "everything"
+
+
+def make_everything(folder: Path, make_linpack: Callable[..., Path]) -> None:
+    """All but the runs of SCENARIOS."""
     for seed in (1, 2, 3):
         scenario = Scenario(
             name=f"lenet-offered-{seed}",
@@ -136,7 +145,6 @@ def everything(
     )  # type: ignore[index]
     make_bundle(folder / "broken", Scenario(name="lenet-broken", seed=7))
     (folder / "broken" / "summary.json").unlink()
-    return folder
 
 
 def make_study(folder: Path) -> Path:
@@ -157,9 +165,9 @@ def make_study(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def whole_site(everything: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def whole_site(everything: Path) -> Path:
     """The site of everything; tests must not change it."""
-    return build([everything], tmp_path_factory.mktemp("out") / "site").parent
+    return shared("its site", lambda folder: build([everything], folder / "site")) / "site"
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ from tests.builders import Scenario, make_bundle
 from tests.reporter.conftest import edit_json
 
 HOSTILE: Mapping[str, str] = {
+    "several": "</title></style></svg><script>document.title='owned'</script>\"onmouseover='x' x=",
     "script": "<script>document.title='owned'</script>",
     "attribute": '"onmouseover=\'document.title="owned"\' x=',
     "title": "</title><b>",

@@ -7,7 +7,7 @@ import pytest
 
 from tests.browser import NARROW, WIDE, Tab
 from tests.builders import run_id
-from tests.every_case import one_of_each, some
+from tests.every_case import EVERY_CASE, one_of_each, some
 from tests.open_round import SLUG
 
 OFFERED, REFUSED = run_id("lenet-offered-1"), run_id("lenet-refused", "tensorflow")
@@ -36,6 +36,12 @@ KINDS = (
 )
 
 
+OPEN = "document.querySelectorAll('details').forEach((details) => { details.open = true; })"
+SHORTEN = """for (const kind of ['tr', 'li', 'section', 'article', 'details', 'dt', 'dd'])
+    document.querySelectorAll(`${kind}:nth-of-type(n + 9)`).forEach((each) => { each.remove(); })"""
+"""Eight elements of a kind in a row; in a proof all."""
+
+
 def violations(tab: Tab) -> list[str]:
     """Serious and critical violations, with their elements."""
     from axe_playwright_python.sync_playwright import Axe
@@ -57,9 +63,9 @@ def test_no_serious_violation(kind: str, dark: bool, tab: Tab, whole_site: Path)
     for size in some((WIDE, NARROW)):
         tab.look(size, dark)
         tab.open(page.as_uri())
-        tab.run(
-            "document.querySelectorAll('details').forEach((details) => { details.open = true; })"
-        )
+        tab.run(OPEN)
+        if not EVERY_CASE:
+            tab.run(SHORTEN)
         assert violations(tab) == []
 
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from proofs.outsider.edits import (
-    EDITED,
-    ERROR,
-    FABRICATED,
     NOTHING,
     Lie,
     correct_counts,
@@ -23,34 +20,28 @@ from proofs.outsider.edits import (
 )
 
 LIES: list[Lie] = []
-lie = register(LIES)
+error, edited, fabricated = register(LIES)
 
 
 def accuracy(b, epoch: int, value) -> None:
     in_every_log(b, lambda events: of_epoch(events, "eval_accuracy", epoch).update(value=value))
 
 
-@lie(
-    "The last accuracy was rounded to two digits",
-    ERROR,
-    "",
-    "accuracy against the count of correct samples",
+@error(
+    "The last accuracy was rounded to two digits", "accuracy against the count of correct samples"
 )
 def _(b):
     accuracy(b, 3, 0.99)
 
 
-@lie(
-    "Accuracies were logged in percent", ERROR, "", "accuracy against the count of correct samples"
-)
+@error("Accuracies were logged in percent", "accuracy against the count of correct samples")
 def _(b):
     for e in find(b.events, "eval_accuracy"):
         e["value"] *= 100
 
 
-@lie(
+@edited(
     "The second accuracy was raised over the target, its count of correct samples forgotten",
-    EDITED,
     "an epoch less to the target",
     "accuracy against the count of correct samples",
 )
@@ -59,9 +50,8 @@ def _(b):
     cut_after(b, 2)
 
 
-@lie(
+@edited(
     "The second accuracy and count were raised over the target, the third epoch left where it was",
-    EDITED,
     "an epoch less to the target",
     "an epoch after the evaluation that reached the target",
 )
@@ -69,10 +59,9 @@ def _(b):
     set_correct(b, 2, 9902)
 
 
-@lie(
+@edited(
     "The second accuracy and count were raised over the target, and the third epoch cut off"
     " everywhere",
-    EDITED,
     "an epoch less to the target",
     "convergence against the reference points",
 )
@@ -81,9 +70,8 @@ def _(b):
     cut_after(b, 2)
 
 
-@lie(
+@edited(
     "The fifth accuracy was raised by six samples, and the sixth epoch cut off everywhere",
-    EDITED,
     "an epoch less to the target",
     NOTHING
     + "; the processor's time of the cut epoch, the convergence against the reference points",
@@ -94,9 +82,8 @@ def _(b):
     cut_after(b, 5)
 
 
-@lie(
+@edited(
     "The first accuracy was raised over the target, and all other epochs cut off",
-    EDITED,
     "a third of the time",
     "convergence against the reference points; mean loss of the epoch against the accuracy",
 )
@@ -105,46 +92,35 @@ def _(b):
     cut_after(b, 1)
 
 
-@lie(
+@error(
     "The count of correct samples is not a whole number",
-    ERROR,
-    "",
     "count of correct samples against its own kind",
 )
 def _(b):
     set_correct(b, 3, 9900.5)
 
 
-@lie(
-    "More samples are correct than were evaluated",
-    ERROR,
-    "",
-    "count of correct samples against eval_samples",
+@error(
+    "More samples are correct than were evaluated", "count of correct samples against eval_samples"
 )
 def _(b):
     set_correct(b, 3, 10300)
 
 
-@lie(
-    "An accuracy below nothing came from a failed evaluation",
-    ERROR,
-    "",
-    "count of correct samples below zero",
+@error(
+    "An accuracy below nothing came from a failed evaluation", "count of correct samples below zero"
 )
 def _(b):
     set_correct(b, 1, -1)
 
 
-@lie(
-    "An accuracy is missing: the evaluation logged none", ERROR, "", "eval_accuracy without a value"
-)
+@error("An accuracy is missing: the evaluation logged none", "eval_accuracy without a value")
 def _(b):
     accuracy(b, 2, None)
 
 
-@lie(
+@edited(
     "The loss never falls and the accuracy reaches the target",
-    EDITED,
     "no training needed",
     "losses in the step table against the accuracies",
 )
@@ -152,9 +128,8 @@ def _(b):
     b.steps["loss"] = 2.3026 + np.random.default_rng(1).normal(0, 0.02, len(b.steps))
 
 
-@lie(
+@edited(
     "The loss is nearly nothing from the first step on",
-    EDITED,
     "a model that was trained before",
     "first losses against guessing",
 )
@@ -162,9 +137,8 @@ def _(b):
     b.steps["loss"] = 0.0001 + np.random.default_rng(1).random(len(b.steps)) * 1e-5
 
 
-@lie(
+@edited(
     "The losses are not numbers from the second epoch on, the accuracies go on rising",
-    EDITED,
     "half the bits, which did not hold",
     "losses in the step table against the accuracies",
 )
@@ -172,9 +146,8 @@ def _(b):
     b.steps.loc[b.steps["epoch"] >= 2, "loss"] = np.nan
 
 
-@lie(
+@edited(
     "The loss grows from epoch to epoch while the accuracy rises",
-    EDITED,
     "accuracies of another run",
     "losses in the step table against the accuracies",
 )
@@ -183,24 +156,21 @@ def _(b):
     b.steps.loc[:3, "loss"] = [2.31, 2.30, 2.29, 2.30]
 
 
-@lie(
+@error(
     "One loss was written for every step of an epoch, its mean",
-    ERROR,
-    "",
     "losses of an epoch that do not differ",
 )
 def _(b):
     b.steps["loss"] = b.steps.groupby("epoch")["loss"].transform("mean")
 
 
-@lie("Negative losses came from another loss function", ERROR, "", "losses below nothing")
+@error("Negative losses came from another loss function", "losses below nothing")
 def _(b):
     b.steps["loss"] -= 2.4
 
 
-@lie(
+@edited(
     "The first two evaluations were left out, although each epoch has to be evaluated",
-    EDITED,
     "the time of two evaluations",
     "evaluations in the log against eval_every_epochs",
 )
@@ -218,9 +188,8 @@ def _(b):
     )
 
 
-@lie(
+@edited(
     "The same accuracy stands at every epoch, and only the last is said to reach the target",
-    EDITED,
     "evaluations that were never made",
     "evaluations that reached the target before the run's end",
 )
@@ -229,9 +198,8 @@ def _(b):
         set_correct(b, epoch, 9905)
 
 
-@lie(
+@edited(
     "The last accuracy fell below the target by one sample and the status was kept",
-    EDITED,
     "a run that failed counts",
     "status against the accuracies; the end before the last allowed epoch",
 )
@@ -239,9 +207,8 @@ def _(b):
     set_correct(b, 3, 9899)
 
 
-@lie(
+@edited(
     "The best of five evaluations was kept after every epoch",
-    EDITED,
     "luck counts",
     "an evaluation's time against a step's time",
 )
@@ -249,9 +216,8 @@ def _(b):
     rebuild(b, eval_s=0.5, correct=[9720, 9880, 9903])
 
 
-@lie(
+@edited(
     "The target was lowered in the request after the run",
-    EDITED,
     "an epoch less to the target",
     "target in run.json against the log and the workload",
 )
@@ -259,9 +225,8 @@ def _(b):
     b.request["target_accuracy"] = 0.985
 
 
-@lie(
+@edited(
     "The target was lowered in request and log, and the later epoch cut off",
-    EDITED,
     "an epoch less to the target",
     "target against the workload's",
 )
@@ -270,19 +235,16 @@ def _(b):
     cut_after(b, 2)
 
 
-@lie(
+@edited(
     "A run of ten epochs ended just below the target, and its last evaluation got ten samples more",
-    EDITED,
     "a run that failed counts",
-    NOTHING,
 )
 def _(b):
     rebuild(b, correct=[9650, 9760, 9810, 9842, 9861, 9872, 9880, 9886, 9889, 9900], noise=0.02)
 
 
-@lie(
+@edited(
     "The model guesses for two epochs and reaches the target in the third",
-    EDITED,
     "evaluations that were never made",
     "accuracies of guessing against the losses of these epochs",
 )
@@ -291,9 +253,8 @@ def _(b):
     set_correct(b, 2, 1009)
 
 
-@lie(
+@edited(
     "The losses were sorted so that they fall without a single rise",
-    EDITED,
     "a better-looking curve",
     "losses of mini-batches that never rise",
     needs="real",
@@ -302,9 +263,8 @@ def _(b):
     b.steps["loss"] = np.sort(b.steps["loss"].to_numpy())[::-1]
 
 
-@lie(
+@edited(
     "The losses were smoothed by a running mean",
-    EDITED,
     "a better-looking curve",
     "spread of losses from step to step against that of mini-batches",
     needs="real",
@@ -314,9 +274,8 @@ def _(b):
     b.steps["loss"] = smooth.to_numpy()
 
 
-@lie(
+@edited(
     "The losses of the second epoch were written into the first one",
-    EDITED,
     "a faster convergence",
     "losses of two epochs that are the same number for number",
     needs="real",
@@ -329,9 +288,8 @@ def _(b):
     )
 
 
-@lie(
+@edited(
     "Losses of a run with another batch size were stretched over these steps",
-    EDITED,
     "a run at another batch size counts as this one",
     NOTHING + "; four steps in a row lie on a straight line",
     needs="real",
@@ -341,9 +299,8 @@ def _(b):
     b.steps["loss"] = np.interp(np.arange(len(b.steps)) / 4, np.arange(len(every)), every)
 
 
-@lie(
+@edited(
     "The accuracy is that of the training samples seen in the epoch, which needs no evaluation",
-    EDITED,
     "evaluation time is saved",
     "evaluations of a hundredth of a step's time",
 )
@@ -351,19 +308,16 @@ def _(b):
     rebuild(b, correct=[9240, 9807, 9911], eval_s=0.0001)
 
 
-@lie(
+@error(
     "The status of the run stands in the log in capital letters of another program",
-    ERROR,
-    "",
     "status in run_stop against what it may be",
 )
 def _(b):
     set_status(b, "SUCCESS")
 
 
-@lie(
+@fabricated(
     "Accuracies were copied from a published table",
-    FABRICATED,
     "no evaluation needed",
     "every count of correct samples ends in two zeros",
 )
@@ -371,9 +325,8 @@ def _(b):
     rebuild(b, correct=[9800, 9900], noise=0.02)
 
 
-@lie(
+@edited(
     "The evaluation belongs to the weights of the epoch after it, its time too",
-    EDITED,
     "an epoch less to the target",
     NOTHING + "; the convergence against the reference points",
 )
@@ -382,9 +335,8 @@ def _(b):
     rebuild(b, correct=counts[1:], noise=0.02)
 
 
-@lie(
+@edited(
     "An average of the weights over steps was evaluated, which the workload does not have",
-    EDITED,
     "an epoch or two less to the target",
     "accuracies far above what the losses of the same epoch promise",
 )
@@ -392,10 +344,8 @@ def _(b):
     rebuild(b, correct=[9880, 9906], losses=lambda seen: 0.3 + 2.0 / (1 + seen / 9000))
 
 
-@lie(
+@error(
     "The number of the last epoch's evaluation is that of the second",
-    ERROR,
-    "",
     "epoch_num of an evaluation against the epoch before it",
 )
 def _(b):

@@ -5,9 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from proofs.outsider.edits import (
-    EDITED,
-    ERROR,
-    FABRICATED,
     NOTHING,
     Lie,
     ask,
@@ -24,7 +21,7 @@ from proofs.outsider.edits import (
 )
 
 LIES: list[Lie] = []
-lie = register(LIES)
+error, edited, fabricated = register(LIES)
 
 
 def sizes(b, train: int, held_out: int) -> None:
@@ -38,11 +35,9 @@ def sizes(b, train: int, held_out: int) -> None:
     rebuild(b, correct=counts, train=train)
 
 
-@lie(
+@error(
     "The wrong data set was named on the command line, and the run of the small digits was"
     " handed in",
-    ERROR,
-    "",
     "request's and log's data set against the rulebook",
 )
 def _(b):
@@ -51,9 +46,8 @@ def _(b):
     sizes(b, 1437, 360)
 
 
-@lie(
+@edited(
     "The small digits were trained, and only the sizes give them away under MNIST's name",
-    EDITED,
     "epochs are forty times shorter",
     "sizes in request and log against what MNIST has",
 )
@@ -61,9 +55,8 @@ def _(b):
     sizes(b, 1437, 360)
 
 
-@lie(
+@edited(
     "The small digits were trained under MNIST's name and sizes",
-    EDITED,
     "epochs are forty times shorter",
     "train_samples in the log against the samples in the step table",
 )
@@ -80,19 +73,16 @@ def _(b):
     )
 
 
-@lie(
+@error(
     "Only the request names another data set, as after an edit of the settings for the next run",
-    ERROR,
-    "",
     "data name in run.json against data_set in the log",
 )
 def _(b):
     ask(b, "data.name", "cifar10")
 
 
-@lie(
+@edited(
     "Trained on the first 30,000 pictures, and every record says 30,000",
-    EDITED,
     "an epoch takes half the time",
     "train_samples against what MNIST has",
 )
@@ -100,9 +90,8 @@ def _(b):
     sizes(b, 30000, 10000)
 
 
-@lie(
+@edited(
     "Trained on the first half of the pictures while log and request say 60,000",
-    EDITED,
     "an epoch takes half the time",
     "samples in the step table against train_samples; the log's steps against batch size",
 )
@@ -110,9 +99,8 @@ def _(b):
     rebuild(b, train=30000)
 
 
-@lie(
+@edited(
     "Trained on half of the pictures, each mini-batch counted as twice its size",
-    EDITED,
     "an epoch takes half the time",
     "samples of a step against the global batch size; number of steps against both",
 )
@@ -121,9 +109,8 @@ def _(b):
     b.steps["samples"] *= 2
 
 
-@lie(
+@edited(
     "Trained on half of the pictures in each epoch, two epochs written as one",
-    EDITED,
     "half the epochs to the target",
     NOTHING + ", if the step times stay; the convergence against the reference points",
 )
@@ -131,9 +118,8 @@ def _(b):
     rebuild(b, parts=(0.001, 0.0005, 0.008, 0.0, 0.0005))
 
 
-@lie(
+@edited(
     "The test pictures were added to the training set, 70,000 in all",
-    EDITED,
     "the target is reached epochs earlier",
     "train_samples against what MNIST has",
 )
@@ -143,9 +129,8 @@ def _(b):
     rebuild(b, correct=correct, train=70000)
 
 
-@lie(
+@edited(
     "One epoch over a fourfold larger set of digits under MNIST's name",
-    EDITED,
     "the target is reached in one epoch",
     "train_samples against what MNIST has",
 )
@@ -154,19 +139,13 @@ def _(b):
     rebuild(b, correct=[39700], train=240000)
 
 
-@lie(
-    "Training and test files were exchanged",
-    ERROR,
-    "",
-    "sizes in request and log against what MNIST has",
-)
+@error("Training and test files were exchanged", "sizes in request and log against what MNIST has")
 def _(b):
     sizes(b, 10000, 60000)
 
 
-@lie(
+@edited(
     "Evaluated on the first 1,000 test pictures, and every record says 1,000",
-    EDITED,
     "evaluations take a tenth of the time",
     "eval_samples against what MNIST has",
 )
@@ -175,9 +154,8 @@ def _(b):
     rebuild(b, eval_s=0.01)
 
 
-@lie(
+@edited(
     "Evaluated on the first 1,000 test pictures and the count of correct ones multiplied by ten",
-    EDITED,
     "evaluations take a tenth of the time",
     "every count of correct samples ends in zero; an evaluation's time against a step's",
 )
@@ -185,9 +163,8 @@ def _(b):
     rebuild(b, eval_s=0.005, correct=[9690, 9830, 9910])
 
 
-@lie(
+@edited(
     "Evaluated on pictures that the model was trained on",
-    EDITED,
     "the target is reached at the second epoch",
     "eval_samples against what MNIST has",
 )
@@ -196,9 +173,8 @@ def _(b):
     rebuild(b, correct=[58500, 59500], eval_s=0.6)
 
 
-@lie(
+@edited(
     "Fashion pictures of MNIST's sizes were in the folder, as its name still says",
-    EDITED,
     "a result on data that were at hand",
     "folder name in run.json against the data set's name",
 )
@@ -206,9 +182,8 @@ def _(b):
     ask(b, "data.directory", "$DATA/fashion-mnist")
 
 
-@lie(
+@edited(
     "Only two of the ten digits lay in the folder, and the request says two classes",
-    EDITED,
     "an easier task",
     "classes in run.json against what MNIST has; the folder's name",
 )
@@ -217,9 +192,8 @@ def _(b):
     ask(b, "data.classes", 2)
 
 
-@lie(
+@edited(
     "Only two of the ten digits were trained, called ten",
-    EDITED,
     "the target is reached within an epoch",
     "the first losses (as of two classes) against ten classes",
 )
@@ -228,30 +202,22 @@ def _(b):
     rebuild(b, correct=[9960], losses=lambda seen: falling_loss(seen, rng, 0.05, first=0.6931))
 
 
-@lie(
+@error(
     "The data's hash sums were not verified, and the run was handed in nevertheless",
-    ERROR,
-    "",
     "verified in run.json against the rulebook's published data",
 )
 def _(b):
     ask(b, "data.verified", False)
 
 
-@lie(
-    "A test with made-up pictures was handed in",
-    ERROR,
-    "",
-    "synthetic in run.json against the rulebook",
-)
+@error("A test with made-up pictures was handed in", "synthetic in run.json against the rulebook")
 def _(b):
     ask(b, "data.synthetic", True)
 
 
-@lie(
+@edited(
     "Made-up pictures were trained: the losses stay at what guessing costs, the accuracies are"
     " invented",
-    EDITED,
     "no data set is read at all",
     "losses in the step table against the accuracies in the log",
 )
@@ -260,19 +226,16 @@ def _(b):
     ask(b, "data.directory", "$DATA/synthetic")
 
 
-@lie(
+@error(
     "The batches of an earlier stall analysis were trained: kept in memory, as the request says",
-    ERROR,
-    "",
     "batches in run.json against the rulebook",
 )
 def _(b):
     ask(b, "batches", "synthetic")
 
 
-@lie(
+@edited(
     "Batches were kept ready in memory, and the request says that they were read",
-    EDITED,
     "no time is lost for reading",
     "fetch times of nothing and no byte from the disk, although the cache was emptied before"
     " the run",
@@ -284,19 +247,16 @@ def _(b):
     change_values(b, "disk", "read_bytes", lambda values: values * 0)
 
 
-@lie(
+@error(
     "The page cache was emptied every epoch, as in a stall analysis",
-    ERROR,
-    "",
     "drop_cache_every_epoch in run.json against the rulebook",
 )
 def _(b):
     ask(b, "drop_cache_every_epoch", True)
 
 
-@lie(
+@edited(
     "Pictures were normalised by another mean and spread",
-    EDITED,
     "a tuned preprocessing",
     "preprocessing in run.json against the workload's",
 )
@@ -305,9 +265,8 @@ def _(b):
     ask(b, "preprocessing.std", [0.5])
 
 
-@lie(
+@edited(
     "Pictures were shifted and rotated at random to reach the target earlier",
-    EDITED,
     "a better convergence",
     "augmentation in run.json against the workload's",
 )
@@ -315,9 +274,8 @@ def _(b):
     ask(b, "preprocessing.augmentation", "crop_and_flip")
 
 
-@lie(
+@edited(
     "Pictures were decoded and normalised before the run into one file of numbers",
-    EDITED,
     "preprocessing leaves the measured time",
     "layout in run.json against the data set's published files",
 )
@@ -326,9 +284,8 @@ def _(b):
     rebuild(b, parts=(0.0001, 0.001, 0.016, 0.0, 0.0005))
 
 
-@lie(
+@fabricated(
     "The easiest pictures were repeated in place of the hardest ones",
-    FABRICATED,
     "the target is reached in one epoch",
     NOTHING + "; the convergence against the reference points",
 )
@@ -336,10 +293,9 @@ def _(b):
     rebuild(b, correct=[9904], noise=0.03, seed=5)
 
 
-@lie(
+@edited(
     "The page cache is said to have been emptied, but the whole data set was in memory from the"
     " start",
-    EDITED,
     "a fast first epoch",
     "cache_cleared in run.json and log against the readings of the page cache",
     needs="real",
@@ -349,9 +305,8 @@ def _(b):
     b.readings.loc[which, "value"] = 1.0
 
 
-@lie(
+@edited(
     "The page cache was not emptied, and log and request were changed to say that it was",
-    EDITED,
     "a fast first epoch",
     "bytes read from the disk (none) against cache_cleared",
 )
@@ -360,19 +315,16 @@ def _(b):
     change_values(b, "disk", "read_bytes", lambda values: values * 0)
 
 
-@lie(
+@error(
     "The classes are counted as eleven, background included",
-    ERROR,
-    "",
     "classes in run.json against what MNIST has",
 )
 def _(b):
     ask(b, "data.classes", 11)
 
 
-@lie(
+@edited(
     "Each epoch left out the last tenth of the pictures, and the log's sizes were not touched",
-    EDITED,
     "an epoch takes a tenth less",
     "step table and steps in the log against train_samples",
 )

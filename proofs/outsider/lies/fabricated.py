@@ -10,8 +10,6 @@ import numpy as np
 import pandas as pd
 
 from proofs.outsider.edits import (
-    ERROR,
-    FABRICATED,
     NOTHING,
     PARTS,
     Lie,
@@ -36,28 +34,19 @@ from proofs.outsider.edits import (
 )
 
 LIES: list[Lie] = []
-_lie = register(LIES)
+error, _, fabricated = register(LIES)
 
 
-def lie(name, gain, contradicts=NOTHING, needs="rich"):
-    return _lie(name, FABRICATED, gain, contradicts, needs)
-
-
-@_lie(
-    "A rehearsal with placeholders for times and losses was handed in",
-    ERROR,
-    "",
-    "losses that do not differ",
+@error(
+    "A rehearsal with placeholders for times and losses was handed in", "losses that do not differ"
 )
 def _(b):
     b.steps[PARTS] = 0.001
     b.steps["loss"] = 1.0
 
 
-@_lie(
+@error(
     "A rehearsal's bundle was handed in, which says itself that its device is made up",
-    ERROR,
-    "",
     "device_evidence in run.json against a real device",
 )
 def _(b):
@@ -104,7 +93,7 @@ def new_steps(b, lengths, split=(0.1, 0.05, 0.83, 0.0, 0.02)) -> None:
             b.steps.loc[one.index, part] = ns / 1e9 * share
 
 
-@lie(
+@fabricated(
     "Careless: the same step time everywhere, a loss that halves each epoch, round accuracies",
     "a result without a run",
     "losses that do not differ within an epoch",
@@ -114,7 +103,7 @@ def _(b):
     b.steps["loss"] = 2.3 / 2.0 ** b.steps["epoch"]
 
 
-@lie(
+@fabricated(
     "Losses from a formula without noise, step times from a formula, readings constant",
     "a result without a run",
     "losses and times of mini-batches without any chance",
@@ -123,7 +112,7 @@ def _(b):
     rebuild(b, correct=[9690, 9850, 9902], parts=(0.001, 0.001, 0.007, 0.0, 0.001))
 
 
-@lie(
+@fabricated(
     "Losses from a formula with equal noise from the first step to the last",
     "a result without a run",
     "spread of the losses, which falls with the loss in true runs",
@@ -138,7 +127,7 @@ def _(b):
     )
 
 
-@lie(
+@fabricated(
     "Step times drawn from a normal distribution, each on its own",
     "a result without a run",
     NOTHING + "; no step is slower than its neighbours for a while",
@@ -149,7 +138,7 @@ def _(b):
     wobble(b, 2)
 
 
-@lie(
+@fabricated(
     "Step times drawn evenly between two bounds",
     "a result without a run",
     "distribution of the step times: no long tail",
@@ -160,7 +149,7 @@ def _(b):
     b.steps["loss"] *= np.exp(rng.normal(0, 0.1, len(b.steps)) * (b.steps["step"] > 3))
 
 
-@lie(
+@fabricated(
     "Step times with a long tail and slow wandering, power that follows them, losses with falling"
     " noise",
     "a result without a run",
@@ -174,7 +163,7 @@ def _(b):
     wobble(b, 4)
 
 
-@lie(
+@fabricated(
     "Numbers were typed with three digits: step times in whole tenths of a millisecond",
     "a result without a run",
     "step times and starts that all end in zeros",
@@ -185,7 +174,7 @@ def _(b):
     b.steps[PARTS] = b.steps[PARTS].round(4)
 
 
-@lie(
+@fabricated(
     "Only the log was invented: steps and readings were made to fit its epochs",
     "a result without a run",
     "epochs that all last a whole number of milliseconds",
@@ -204,7 +193,7 @@ def _(b):
     fit_steps(b, fill=0.95)
 
 
-@lie(
+@fabricated(
     "Power is the utilisation times a constant, to the last digit",
     "no meter needed",
     "power that follows utilisation without any difference",
@@ -219,17 +208,16 @@ def _(b):
     )
 
 
-@lie(
+@fabricated(
     "Power noise has no memory: each reading differs from the last as much as from any other",
     "no meter needed",
-    NOTHING,
 )
 def _(b):
     noisy_power(b, 7, 5.9, 0.15, 3.0)
     wobble(b, 7)
 
 
-@lie(
+@fabricated(
     "Counters were computed from the number of steps: the same instructions for each",
     "a result without a run",
     "counters that are multiples of one number",
@@ -247,7 +235,7 @@ def _(b):
         ) * float(each)
 
 
-@lie(
+@fabricated(
     "Counters were invented with noise, but in ratios that hold to a thousandth at every moment",
     "a result without a run",
     NOTHING + "; a ratio of two counters that never wanders",
@@ -275,7 +263,7 @@ def _(b):
         change_values(b, "counters", f"{event}.count", uneven)
 
 
-@lie(
+@fabricated(
     "A small board's run was invented, with its description copied from the vendor's page",
     "an entry for a board that nobody has",
     "memory and kernel as a vendor writes them, not as a kernel reports them",
@@ -295,7 +283,7 @@ def _(b):
     noisy_power(b, 9, 6.8, 0.25, 2.9)
 
 
-@lie(
+@fabricated(
     "A small board's run was invented with care: description, losses, wandering times, power with"
     " memory",
     "an entry for a board that nobody has",
@@ -323,7 +311,7 @@ def _(b):
     wobble(b, 10)
 
 
-@lie(
+@fabricated(
     "An accelerator board's run was invented above what its silicon can do",
     "the fastest board",
     "arithmetic per second against the device's peak",
@@ -340,7 +328,7 @@ def _(b):
     )
 
 
-@lie(
+@fabricated(
     "A true run's steps were drawn anew in blocks of twenty: another seed without another run",
     "a run for nothing",
     NOTHING + "; step times of the new run are found in the old one, twenty in a row",
@@ -360,7 +348,7 @@ def _(b):
     b.steps["loss"] *= np.exp(rng.normal(0, 0.2, len(b.steps)) * (b.steps["step"] > 5))
 
 
-@lie(
+@fabricated(
     "A true run was made into another seed's: losses drawn anew, all times moved by an hour and a"
     " thousandth",
     "a run for nothing",
@@ -379,7 +367,7 @@ def _(b):
     shift(b, 3600.0)
 
 
-@lie(
+@fabricated(
     "A true run's losses were kept, its times invented for a board twice as fast",
     "the fastest board",
     NOTHING + "; processor time and task time, if they were not invented too",
@@ -392,7 +380,7 @@ def _(b):
     change_values(b, "cpu", "process_tree", lambda v: np.round(v, 2))
 
 
-@lie(
+@fabricated(
     "Invented times have more digits than any clock gives",
     "a result without a run",
     "step times finer than the clock that measured them",
@@ -402,7 +390,7 @@ def _(b):
     b.steps[PARTS] += np.random.default_rng(15).random((len(b.steps), 4)) * 1e-12
 
 
-@lie(
+@fabricated(
     "Accuracies were invented as a curve that flattens evenly, and the loss as its mirror",
     "a result without a run",
     "losses that are a function of the accuracy",
@@ -413,7 +401,7 @@ def _(b):
     rebuild(b, correct=correct, noise=0.01, seed=16)
 
 
-@lie(
+@fabricated(
     "The run was invented in ten epochs that all last equally long, to the microsecond",
     "a result without a run",
     "epochs that do not differ on a real machine",
@@ -423,10 +411,9 @@ def _(b):
     rebuild(b, correct=counts)
 
 
-@lie(
+@fabricated(
     "A run of two nodes was invented from one: the second node wanders by itself",
     "a speed-up that nobody measured",
-    NOTHING,
     needs="two_ranks",
 )
 def _(b):
@@ -443,7 +430,7 @@ def _(b):
     table.to_parquet(path, index=False)
 
 
-@lie(
+@fabricated(
     "Temperatures were invented as an even rise that never settles",
     "cooling that was not there",
     "temperature against power, which does not change",
@@ -453,10 +440,9 @@ def _(b):
     add_channel(b, "temperature", "cpu-thermal", "°C", lambda s: 38 + 0.9 * s, period=2.0)
 
 
-@lie(
+@fabricated(
     "The software was invented along with the run: a version that was never published",
     "an entry for software that does not exist",
-    NOTHING,
 )
 def _(b):
     b.system["framework_version"] = "7.3.1"
@@ -464,7 +450,7 @@ def _(b):
     rebuild(b, noise=0.03, seed=19)
 
 
-@lie(
+@fabricated(
     "Every meter is said to have read for free, without a gap or failure, whatever the load",
     "readings without a meter",
     "costs of reading of nothing against tens of thousands of readings",
@@ -478,7 +464,7 @@ def _(b):
     rebuild(b, noise=0.03, seed=20)
 
 
-@lie(
+@fabricated(
     "Three hours of training on a tiny board were invented within a minute, the clocks counted up",
     "a result without a run",
     "modification times of the files; " + NOTHING,
@@ -494,7 +480,7 @@ def _(b):
     )
 
 
-@lie(
+@fabricated(
     "A run was invented for data that were never there: the folder is empty of reading, memory"
     " never grows",
     "a result without a run",
@@ -506,7 +492,7 @@ def _(b):
     change_values(b, "disk", "read_bytes", lambda v: v * 0)
 
 
-@lie(
+@fabricated(
     "The power rule was invented too: a sensor of the author's own making",
     "no meter needed",
     "rule in power.json against the rulebook's table",

@@ -14,10 +14,6 @@ import numpy as np
 import pandas as pd
 
 from proofs.outsider.edits import (
-    EDITED,
-    ERROR,
-    FABRICATED,
-    NOTHING,
     Lie,
     read_json,
     rebuild,
@@ -31,11 +27,7 @@ from reference_impls.contract import FIRST_LINK, TOKEN
 from tests.faults.edits.editable_bundle import EditableBundle
 
 LIES: list[Lie] = []
-_lie = register(LIES)
-
-
-def lie(name, level, gain="", contradicts=NOTHING, needs="rich", sealed=False):
-    return _lie(name, level, gain, contradicts, needs, sealed)
+error, edited, fabricated = register(LIES, sealed=False)
 
 
 def text_edit(b, name: str, old: str, new: str, count: int = -1) -> None:
@@ -45,9 +37,8 @@ def text_edit(b, name: str, old: str, new: str, count: int = -1) -> None:
     path.write_text(content.replace(old, new, count))
 
 
-@lie(
+@edited(
     "The log's last accuracy was edited with an editor",
-    EDITED,
     "a better accuracy",
     "the line against its chain value; the log against the manifest",
 )
@@ -60,9 +51,8 @@ def _(b):
     )
 
 
-@lie(
+@edited(
     "The log was edited with an editor and its new digest written into the manifest",
-    EDITED,
     "a better accuracy",
     "the line against its chain value; the summary against the log",
 )
@@ -76,9 +66,8 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie(
+@edited(
     "A time in the summary was lowered, and the manifest sealed again",
-    EDITED,
     "a better time",
     "summary.json against the records that it is computed from",
 )
@@ -89,9 +78,8 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie(
+@edited(
     "Every time and energy in the summary was lowered by a ten-thousandth",
-    EDITED,
     "a better time",
     "summary.json against the records that it is computed from",
 )
@@ -107,9 +95,8 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie(
+@edited(
     "The disturbances were deleted from the summary",
-    EDITED,
     "no badge",
     "summary.json against the readings",
 )
@@ -120,9 +107,8 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie(
+@edited(
     "The summary is missing, and the manifest does not list it",
-    EDITED,
     "no figures to compare with",
     "files of the bundle against the format",
 )
@@ -131,22 +117,17 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie("The manifest is missing", ERROR, "", "files of the bundle against the format")
+@error("The manifest is missing", "files of the bundle against the format")
 def _(b):
     (b.path / "MANIFEST.sha256").unlink()
 
 
-@lie("The manifest is empty", EDITED, "every file can be edited", "manifest against the files")
+@edited("The manifest is empty", "every file can be edited", "manifest against the files")
 def _(b):
     (b.path / "MANIFEST.sha256").write_text("")
 
 
-@lie(
-    "One file is not in the manifest",
-    EDITED,
-    "that file can be edited",
-    "manifest against the files",
-)
+@edited("One file is not in the manifest", "that file can be edited", "manifest against the files")
 def _(b):
     path = b.path / "MANIFEST.sha256"
     path.write_text(
@@ -156,14 +137,13 @@ def _(b):
     )
 
 
-@lie("The manifest lists a file that is not there", ERROR, "", "manifest against the files")
+@error("The manifest lists a file that is not there", "manifest against the files")
 def _(b):
     (b.path / "output.txt").unlink()
 
 
-@lie(
+@edited(
     "The manifest lists files outside of the bundle",
-    EDITED,
     "a reader's file is opened",
     "names in the manifest against the bundle's files",
 )
@@ -172,14 +152,13 @@ def _(b):
         file.write(hashlib.sha256(b"").hexdigest() + "  ../../empty\n")
 
 
-@lie("A file was added beside the sealed ones", ERROR, "", "manifest against the files")
+@error("A file was added beside the sealed ones", "manifest against the files")
 def _(b):
     (b.path / "notes (copy).txt").write_text("second try, better cooling\n")
 
 
-@lie(
+@edited(
     "A file was added and the bundle sealed with it",
-    EDITED,
     "things that no check looks at",
     "files of the bundle against the format",
     sealed=True,
@@ -188,10 +167,8 @@ def _(b):
     (b.path / "patch.diff").write_text("- epochs: 10\n+ epochs: 4\n")
 
 
-@lie(
+@error(
     "A hidden folder with another run lies in the bundle",
-    ERROR,
-    "",
     "files of the bundle against manifest and format",
 )
 def _(b):
@@ -200,10 +177,8 @@ def _(b):
     shutil.copy(b.path / "log.txt", folder / "log.txt")
 
 
-@lie(
+@error(
     "The step table was cut off in the middle, as by a full disk",
-    ERROR,
-    "",
     "steps.parquet against its own format and the manifest",
 )
 def _(b):
@@ -211,17 +186,15 @@ def _(b):
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
-@lie("The log ends in the middle of a line", ERROR, "", "last line of the log; manifest")
+@error("The log ends in the middle of a line", "last line of the log; manifest")
 def _(b):
     path = b.path / "log.txt"
     path.write_bytes(path.read_bytes()[:-100])
     seal_manifest(b.path)
 
 
-@lie(
+@error(
     "The readings are an empty file",
-    ERROR,
-    "",
     "readings.parquet against its own format and run.json's counts",
 )
 def _(b):
@@ -229,7 +202,7 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie("The readings lack a column", ERROR, "", "readings.parquet against the format")
+@error("The readings lack a column", "readings.parquet against the format")
 def _(b):
     pd.read_parquet(b.path / "readings.parquet").drop(columns="unit").to_parquet(
         b.path / "readings.parquet", index=False
@@ -237,10 +210,8 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie(
+@error(
     "The steps' numbers became text on their way through a spreadsheet",
-    ERROR,
-    "",
     "columns of steps.parquet against the format",
 )
 def _(b):
@@ -250,10 +221,8 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie(
+@error(
     "The step table is the one of a real run with other settings",
-    ERROR,
-    "",
     "steps against epochs and times in the log",
 )
 def _(b):
@@ -261,21 +230,14 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie(
-    "The readings are those of a run on two nodes",
-    ERROR,
-    "",
-    "readings against the meters in run.json",
-)
+@error("The readings are those of a run on two nodes", "readings against the meters in run.json")
 def _(b):
     shutil.copy(sample("two_ranks") / "readings.parquet", b.path / "readings.parquet")
     seal_manifest(b.path)
 
 
-@lie(
+@error(
     "system.json is the one of another run",
-    ERROR,
-    "",
     "boot and framework version in system.json against the log",
     needs="real",
 )
@@ -284,20 +246,14 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie(
-    "run.json is the one of another run",
-    ERROR,
-    "",
-    "run.json against the log: settings, seed, start",
-)
+@error("run.json is the one of another run", "run.json against the log: settings, seed, start")
 def _(b):
     shutil.copy(sample("real") / "run.json", b.path / "run.json")
     seal_manifest(b.path)
 
 
-@lie(
+@edited(
     "The idle readings of another day's run were put in",
-    EDITED,
     "a larger share of baseload",
     "times of the idle readings against run_start",
 )
@@ -308,21 +264,20 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie("The implementation's output is one of another program", ERROR, "", NOTHING)
+@error("The implementation's output is one of another program")
 def _(b):
     (b.path / "output.txt").write_text("epoch 1: 91.2 %\nepoch 2: 91.4 %\nKilled\n")
     seal_manifest(b.path)
 
 
-@lie("run.json is not readable: a comma too many", ERROR, "", "run.json against its own format")
+@error("run.json is not readable: a comma too many", "run.json against its own format")
 def _(b):
     text_edit(b, "run.json", '"schema": 2,', '"schema": 2,,')
     seal_manifest(b.path)
 
 
-@lie(
+@edited(
     "run.json has one name twice, with two values",
-    EDITED,
     "two readers see two different runs",
     "the two values of one name in run.json",
 )
@@ -331,9 +286,8 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie(
+@edited(
     "A line of the log has one name twice, with two values, and its chain value was made to fit",
-    EDITED,
     "two readers see two different accuracies",
     "the two values of one name in a line",
 )
@@ -351,9 +305,8 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie(
+@edited(
     "A broken line with the log's token hides an event",
-    EDITED,
     "an event that nobody reads",
     "a line with the token that is not valid",
 )
@@ -364,21 +317,16 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie(
-    "Line ends of the log were changed by a transfer in text mode",
-    ERROR,
-    "",
-    "log.txt against the manifest",
+@error(
+    "Line ends of the log were changed by a transfer in text mode", "log.txt against the manifest"
 )
 def _(b):
     path = b.path / "log.txt"
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
 
 
-@lie(
+@error(
     "The records are those of a run that still goes on: tables in text, no summary",
-    ERROR,
-    "",
     "status in run.json against the files",
 )
 def _(b):
@@ -389,9 +337,8 @@ def _(b):
         (b.path / name).unlink()
 
 
-@lie(
+@edited(
     "The step table is a link to a file elsewhere",
-    EDITED,
     "a file that can be exchanged later",
     "a link in the place of a file",
 )
@@ -402,9 +349,8 @@ def _(b):
     path.symlink_to(target)
 
 
-@lie(
+@edited(
     "The power rules were edited and not sealed",
-    EDITED,
     "a better class of measurement",
     "power.json against the manifest",
 )
@@ -412,9 +358,8 @@ def _(b):
     text_edit(b, "power.json", '"wall meter"', '"analyser"')
 
 
-@lie(
+@edited(
     "The counters' file is missing although counters were read",
-    EDITED,
     "no counters to compare with",
     "files of the bundle against the readings",
 )
@@ -423,9 +368,8 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie(
+@edited(
     "The nodes' description was edited and not sealed",
-    EDITED,
     "half the energy",
     "nodes.json against the manifest",
     needs="two_ranks",
@@ -434,9 +378,8 @@ def _(b):
     text_edit(b, "nodes.json", '"node1"', '"node0"')
 
 
-@lie(
+@edited(
     "The second rank's log was cut off, its manifest line made to fit",
-    EDITED,
     "an end that nobody sees",
     "rank 1's log against rank 0's chain values",
     needs="two_ranks",
@@ -447,10 +390,8 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie(
+@error(
     "The nodes' readings were exchanged for those of the first node",
-    ERROR,
-    "",
     "times of the readings against the node's clock offset",
     needs="two_ranks",
 )
@@ -459,9 +400,8 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie(
+@fabricated(
     "The step table has rows that no reader shows: a second table at the file's end",
-    FABRICATED,
     "things that no check looks at",
     "size of steps.parquet against its content",
 )
@@ -471,9 +411,8 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie(
+@edited(
     "A column of the readings is hidden behind a second one of nearly the same name",
-    EDITED,
     "two readers see two different powers",
     "columns of readings.parquet against the format",
 )
@@ -484,10 +423,8 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie(
+@error(
     "File names differ in capital letters, so that one hides the other on some machines",
-    ERROR,
-    "",
     "files of the bundle against the format",
 )
 def _(b):
@@ -498,9 +435,8 @@ def _(b):
 # The folder of a stall analysis: each gets a StallFolder; `save()` seals it again.
 
 
-@lie(
+@edited(
     "Stalls were lowered in stalls.json, which was not sealed again",
-    EDITED,
     "a fast storage medium",
     "stalls.json against manifest and bundles",
     needs="stall_folder",
@@ -509,9 +445,8 @@ def _(f):
     write_stalls(f, lambda name, x: x / 2 if "stall" in name or "minus" in name else x)
 
 
-@lie(
+@edited(
     "Stalls were lowered in stalls.json, and the folder sealed again",
-    EDITED,
     "a fast storage medium",
     "stalls.json against the bundles' figures",
     needs="stall_folder",
@@ -521,9 +456,8 @@ def _(f):
     write_stalls(f, lambda name, x: x / 2 if "stall" in name or "minus" in name else x)
 
 
-@lie(
+@edited(
     "The warm bundle is a copy of the cold one",
-    EDITED,
     "no difference between cold and warm",
     "run ids and times of the two bundles",
     needs="stall_folder",
@@ -535,10 +469,8 @@ def _(f):
     f.bundles["warm"] = EditableBundle(f.path / "warm")
 
 
-@lie(
+@error(
     "The cold and the warm bundle were exchanged",
-    ERROR,
-    "",
     "cache_cleared and page cache in the bundles against their names",
     needs="stall_folder",
 )
@@ -548,9 +480,8 @@ def _(f):
     (f.path / "other").rename(f.path / "warm")
 
 
-@lie(
+@edited(
     "The bundle with batches made in memory is shown as a run",
-    EDITED,
     "a run without stalls",
     "batches in run.json, and the folder's name; against a result's rules",
     needs="stall_folder",
@@ -560,10 +491,8 @@ def _(f):
     f.bundles["synthetic"].request["batches"] = "read"
 
 
-@lie(
+@error(
     "The three bundles of the analysis are of three different settings",
-    ERROR,
-    "",
     "batch sizes of the three bundles",
     needs="stall_folder",
     sealed=True,
@@ -572,13 +501,7 @@ def _(f):
     rebuild(f.bundles["warm"], batch=32)
 
 
-@lie(
-    "The synthetic bundle is missing",
-    ERROR,
-    "",
-    "stalls.json against the folders",
-    needs="stall_folder",
-)
+@error("The synthetic bundle is missing", "stalls.json against the folders", needs="stall_folder")
 def _(f):
     shutil.rmtree(f.path / "synthetic")
 

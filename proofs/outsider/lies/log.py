@@ -6,9 +6,6 @@ from __future__ import annotations
 import copy
 
 from proofs.outsider.edits import (
-    EDITED,
-    ERROR,
-    FABRICATED,
     NOTHING,
     Lie,
     correct_counts,
@@ -25,33 +22,25 @@ from proofs.outsider.edits import (
 )
 
 LIES: list[Lie] = []
-lie = register(LIES)
+error, edited, fabricated = register(LIES)
 
 
-@lie(
+@error(
     "The last line is missing, as after a full disk",
-    ERROR,
-    "",
     "status in run.json against a log without run_stop",
 )
 def _(b):
     b.remove("run_stop")
 
 
-@lie(
-    "Begin and end of the run's preparation were exchanged",
-    ERROR,
-    "",
-    "order of init_start and init_stop",
-)
+@error("Begin and end of the run's preparation were exchanged", "order of init_start and init_stop")
 def _(b):
     one, two = b.event("init_start"), b.event("init_stop")
     one["key"], two["key"] = two["key"], one["key"]
 
 
-@lie(
+@edited(
     "The second epoch was taken out and the third renumbered, its time kept",
-    EDITED,
     "an epoch less to the target",
     "a hole of an epoch's time between two epochs; readings go on through it",
 )
@@ -69,9 +58,8 @@ def _(b):
     b.steps.loc[late, "epoch"] = 2
 
 
-@lie(
+@edited(
     "The second epoch was taken out and everything after it moved up",
-    EDITED,
     "an epoch less to the target, and its time",
     "a loss that jumps from the first epoch's end to the third's start; convergence against the"
     " reference points",
@@ -81,10 +69,8 @@ def _(b):
     b.steps.loc[b.steps["epoch"] == 2, "loss"] *= 0.55
 
 
-@lie(
+@error(
     "An epoch starts twice, as after a restart of the training script",
-    ERROR,
-    "",
     "two epoch_start of one epoch",
 )
 def _(b):
@@ -92,9 +78,8 @@ def _(b):
     b.events.insert(at, copy.deepcopy(b.events[at]))
 
 
-@lie(
+@edited(
     "Evaluations take no time, their ends moved to their starts",
-    EDITED,
     "evaluation time is saved",
     "an accuracy over 10,000 samples in a microsecond; a hole before the next epoch",
 )
@@ -109,9 +94,8 @@ def _(b):
     in_every_log(b, edit)
 
 
-@lie(
+@edited(
     "The run is said to start only after the first hundred steps",
-    EDITED,
     "a slow start leaves the time to target",
     "run_start and epoch_start against the first steps",
 )
@@ -121,9 +105,8 @@ def _(b):
         b.event(key)["time_ms"] += 2000
 
 
-@lie(
+@edited(
     "The run is said to start when the third epoch does",
-    EDITED,
     "two epochs leave the time to target",
     "run_start behind epoch_start",
 )
@@ -136,9 +119,8 @@ def _(b):
     b.events.insert(b.events.index(third), start)
 
 
-@lie(
+@edited(
     "The run stops before its last evaluation",
-    EDITED,
     "the last evaluation leaves the time",
     "run_stop before eval_start",
 )
@@ -150,9 +132,8 @@ def _(b):
     b.events.insert(b.events.index(last), stop)
 
 
-@lie(
+@edited(
     "The clock goes back between two events",
-    EDITED,
     "the time in between is lost",
     "monotonic times of two events that follow one another",
 )
@@ -161,10 +142,8 @@ def _(b):
         e["metadata"]["mono_ns"] -= 9_500_000_000
 
 
-@lie(
+@error(
     "The machine was started anew between two epochs and the run went on from its checkpoint",
-    ERROR,
-    "",
     "boot in the log's later events against the earlier ones and system.json",
 )
 def _(b):
@@ -172,10 +151,8 @@ def _(b):
         e["metadata"]["boot"] = "11111111-1111-4111-8111-111111111111"
 
 
-@lie(
+@error(
     "An evaluation was repeated until it was good enough, and both accuracies are in the log",
-    ERROR,
-    "",
     "two eval_accuracy in one evaluation",
 )
 def _(b):
@@ -185,21 +162,14 @@ def _(b):
     b.events.insert(b.events.index(last), poor)
 
 
-@lie(
-    "Some events are of a rank that does not exist",
-    ERROR,
-    "",
-    "rank in the log against ranks in run.json",
-)
+@error("Some events are of a rank that does not exist", "rank in the log against ranks in run.json")
 def _(b):
     for e in find(b.events, "eval_start"):
         e["metadata"]["rank"] = 3
 
 
-@lie(
+@error(
     "Epochs are counted from zero in the log and from one in the steps",
-    ERROR,
-    "",
     "epoch_num in the log against epoch in the step table",
 )
 def _(b):
@@ -208,18 +178,14 @@ def _(b):
             e["metadata"]["epoch_num"] -= 1
 
 
-@lie(
-    "The wall clock was written in seconds", ERROR, "", "time_ms in the log against started_time_ms"
-)
+@error("The wall clock was written in seconds", "time_ms in the log against started_time_ms")
 def _(b):
     for e in b.events:
         e["time_ms"] //= 1000
 
 
-@lie(
+@error(
     "The monotonic clock was written in microseconds",
-    ERROR,
-    "",
     "mono_ns in the log against the steps, readings and wall clock",
 )
 def _(b):
@@ -227,10 +193,8 @@ def _(b):
         e["metadata"]["mono_ns"] //= 1000
 
 
-@lie(
+@error(
     "Log of a second run was appended to the first one",
-    ERROR,
-    "",
     "two init_start, two run_start, epochs 1 to 3 twice",
 )
 def _(b):
@@ -241,9 +205,8 @@ def _(b):
     b.events.extend(more)
 
 
-@lie(
+@edited(
     "The evaluation of the last epoch is dated into the epoch, as if both ran at once",
-    EDITED,
     "evaluation time is saved",
     "eval_start before epoch_stop",
 )
@@ -256,9 +219,8 @@ def _(b):
     stop["metadata"]["mono_ns"] = mono(b.events[b.events.index(stop) - 1]) + 1000
 
 
-@lie(
+@edited(
     "A first epoch was trained before run_start and is called preparation",
-    EDITED,
     "an epoch less to the target",
     "counters' and power meter's readings during a long preparation; first losses against guessing",
 )
@@ -271,9 +233,8 @@ def _(b):
     started(b, b.run["started_time_ms"] - 9000)
 
 
-@lie(
+@edited(
     "The last event says success although no evaluation reached the target",
-    EDITED,
     "a run that failed counts",
     "status in run_stop against the accuracies",
 )
@@ -282,19 +243,18 @@ def _(b):
     set_status(b, "success")
 
 
-@lie("A success is called aborted", ERROR, "", "status in run_stop against the accuracies")
+@error("A success is called aborted", "status in run_stop against the accuracies")
 def _(b):
     set_status(b, "aborted")
 
 
-@lie("The seed is missing from the log", ERROR, "", "log without seed against the request")
+@error("The seed is missing from the log", "log without seed against the request")
 def _(b):
     b.remove("seed")
 
 
-@lie(
+@edited(
     "A setting is logged twice, the second time with another value",
-    EDITED,
     "readers that take the last value are misled",
     "two global_batch_size in the log",
 )
@@ -303,10 +263,8 @@ def _(b):
     b.events.insert(at + 1, {**copy.deepcopy(b.events[at]), "value": 32})
 
 
-@lie(
+@error(
     "An epoch's number of steps is that of another batch size",
-    ERROR,
-    "",
     "steps in epoch_stop against the step table",
 )
 def _(b):
@@ -314,28 +272,25 @@ def _(b):
         e["metadata"]["steps"] = 938
 
 
-@lie("An epoch has a start and no stop", ERROR, "", "epoch_start without epoch_stop")
+@error("An epoch has a start and no stop", "epoch_start without epoch_stop")
 def _(b):
     b.remove("epoch_stop", 1)
 
 
-@lie(
-    "Starts and stops are marked as single moments", ERROR, "", "event_type against the event's key"
-)
+@error("Starts and stops are marked as single moments", "event_type against the event's key")
 def _(b):
     for e in find(b.events, "epoch_start"):
         e["event_type"] = "POINT_IN_TIME"
 
 
-@lie("Two lines of one epoch were exchanged", ERROR, "", "order of eval_start and eval_accuracy")
+@error("Two lines of one epoch were exchanged", "order of eval_start and eval_accuracy")
 def _(b):
     at = b.events.index(of_epoch(b.events, "eval_start", 2))
     b.events[at], b.events[at + 1] = b.events[at + 1], b.events[at]
 
 
-@lie(
+@fabricated(
     "Everything was logged within the same second, as a script does that writes a log afterwards",
-    FABRICATED,
     "no run was made",
     "wall clock (stands still) against monotonic clock",
 )
@@ -344,9 +299,8 @@ def _(b):
         e["time_ms"] = b.events[0]["time_ms"]
 
 
-@lie(
+@fabricated(
     "The log was written a day after the readings and steps",
-    FABRICATED,
     "a log of its own for old records",
     "log's wall clock against started_time_ms and run_id",
 )
@@ -355,9 +309,8 @@ def _(b):
         e["time_ms"] += 86_400_000
 
 
-@lie(
+@edited(
     "A pause of five minutes in the middle of training was cut out of the log",
-    EDITED,
     "cooling pauses do not count",
     NOTHING + ", if both clocks are moved; temperatures, if they are read",
 )
@@ -365,9 +318,8 @@ def _(b):
     rebuild(b, noise=0.02, seed=4, epoch_factor=lambda epoch: 1.3 if epoch == 1 else 0.85)
 
 
-@lie(
+@edited(
     "A pause between two epochs is left in one clock only",
-    EDITED,
     "cooling pauses do not count",
     "wall clock against monotonic clock",
 )
@@ -376,19 +328,16 @@ def _(b):
         e["time_ms"] += 300_000
 
 
-@lie(
+@error(
     "The framework's version in the log is that of an older installation",
-    ERROR,
-    "",
     "framework_version in the log against system.json",
 )
 def _(b):
     log_value(b, "framework_version", "0.4.1")
 
 
-@lie(
+@fabricated(
     "The whole run is dated before the machine's start: monotonic times below zero",
-    FABRICATED,
     "a result without a run",
     "monotonic clock of less than nothing",
 )
@@ -400,10 +349,8 @@ def _(b):
         e["time_ms"] += 2_000_000
 
 
-@lie(
+@error(
     "An epoch more was trained after the target was reached, and its better accuracy is shown",
-    ERROR,
-    "",
     "an epoch after the evaluation that reached the target",
 )
 def _(b):

@@ -6,9 +6,6 @@ import numpy as np
 import pandas as pd
 
 from proofs.outsider.edits import (
-    EDITED,
-    ERROR,
-    FABRICATED,
     NOTHING,
     Lie,
     add_channel,
@@ -30,7 +27,7 @@ from proofs.outsider.edits import (
 )
 
 LIES: list[Lie] = []
-lie = register(LIES)
+error, edited, fabricated = register(LIES)
 RAILS = {"VDD_GPU_SOC": 0.5, "VDD_CPU_CV": 0.2, "VIN_SYS_5V0": 0.3}
 
 
@@ -44,9 +41,8 @@ def idle_table(b) -> pd.DataFrame:
     return pd.read_parquet(b.path / "baseload.parquet")
 
 
-@lie(
+@edited(
     "One of the board's three rails was left out of the rule that adds them up",
-    EDITED,
     "half the energy",
     "channels of the rule in power.json against the rulebook's and the readings'",
 )
@@ -55,9 +51,8 @@ def _(b):
     power_rule(b, "AGX Orin rails", channels=["VDD_CPU_CV", "VIN_SYS_5V0"])
 
 
-@lie(
+@edited(
     "One of the board's three rails was left out of the readings and of the rule",
-    EDITED,
     "half the energy",
     "channels of the rule in power.json against the rulebook's",
 )
@@ -67,9 +62,8 @@ def _(b):
     power_rule(b, "AGX Orin rails", channels=["VDD_CPU_CV", "VIN_SYS_5V0"])
 
 
-@lie(
+@edited(
     "The rail of the processor and the accelerator shows what it draws idle, the others are true",
-    EDITED,
     "half the energy",
     "one rail that does not change under load against the step table",
 )
@@ -78,22 +72,18 @@ def _(b):
     b.readings.loc[rows(b, "ina3221", "VDD_GPU_SOC"), "value"] = 3.0 * 4 * 0.5
 
 
-@lie(
-    "Milliwatts were written as watts", ERROR, "", "power against what the board's supply can give"
-)
+@error("Milliwatts were written as watts", "power against what the board's supply can give")
 def _(b):
     scale_power(b, lambda w: w * 1000, idle=True)
 
 
-@lie("Watts were written as kilowatts", ERROR, "", "power of a few milliwatts against any board")
+@error("Watts were written as kilowatts", "power of a few milliwatts against any board")
 def _(b):
     scale_power(b, lambda w: w / 1000, idle=True)
 
 
-@lie(
+@error(
     "The unit says milliwatts and the numbers are watts",
-    ERROR,
-    "",
     "unit of the channel against the rule's unit in power.json",
 )
 def _(b):
@@ -101,16 +91,15 @@ def _(b):
     b.readings.loc[which, "unit"] = "mW"
 
 
-@lie("The unit changes in the middle of the run", ERROR, "", "two units of one channel")
+@error("The unit changes in the middle of the run", "two units of one channel")
 def _(b):
     which = rows(b, "um25c") & (b.readings["t_ns"] > window(b)[0] + 10**10)
     b.readings.loc[which, "unit"] = "mW"
     b.readings.loc[which, "value"] *= 1000
 
 
-@lie(
+@edited(
     "Two watts were taken off every reading of the run, as if the meter had an offset",
-    EDITED,
     "a third less energy",
     "power during the run close to that of the idle machine",
 )
@@ -118,9 +107,8 @@ def _(b):
     scale_power(b, lambda w: w - 2.0)
 
 
-@lie(
+@edited(
     "Readings of the run were multiplied by 0.45, those of the idle machine kept",
-    EDITED,
     "half the energy",
     "power during the run below that of the idle machine",
 )
@@ -128,24 +116,18 @@ def _(b):
     scale_power(b, lambda w: w * 0.45)
 
 
-@lie(
-    "Readings of the run and of the idle machine were multiplied by 0.7",
-    EDITED,
-    "a third less energy",
-    NOTHING,
-)
+@edited("Readings of the run and of the idle machine were multiplied by 0.7", "a third less energy")
 def _(b):
     scale_power(b, lambda w: w * 0.7, idle=True)
 
 
-@lie("Only what is above the idle power was halved", EDITED, "a quarter less energy", NOTHING)
+@edited("Only what is above the idle power was halved", "a quarter less energy")
 def _(b):
     scale_power(b, lambda w: 3.0 + (w - 3.0) / 2)
 
 
-@lie(
+@edited(
     "Readings of the idle machine were raised so that little is left for the training",
-    EDITED,
     "a larger share of baseload",
     "idle power against the power right before and after the run",
 )
@@ -153,19 +135,16 @@ def _(b):
     scale_power(b, lambda w: w + 2.8, run=False, idle=True)
 
 
-@lie(
+@error(
     "Readings of the idle machine are those of the loaded one",
-    ERROR,
-    "",
     "power of the idle machine as high as under load",
 )
 def _(b):
     scale_power(b, lambda w: w * 2, run=False, idle=True)
 
 
-@lie(
+@edited(
     "The readings of the idle machine were pasted into the run",
-    EDITED,
     "half the energy",
     "the same readings one after another in both tables; power during the run as idle",
 )
@@ -176,9 +155,8 @@ def _(b):
     )
 
 
-@lie(
+@edited(
     "Power readings were moved by ten seconds, so that the idle time lies under the run",
-    EDITED,
     "most of the energy",
     "first and last power reading against those of the other meters",
 )
@@ -193,9 +171,8 @@ def _(b):
     recount(b)
 
 
-@lie(
+@edited(
     "Every high reading was dropped, and the count of readings lowered",
-    EDITED,
     "a lower mean power",
     "distances between the readings against the meter's period",
 )
@@ -205,9 +182,8 @@ def _(b):
     drop_rows(b, which & (b.readings["value"] > 6.2))
 
 
-@lie(
+@edited(
     "Every high reading was dropped, and the count of readings kept",
-    EDITED,
     "a lower mean power",
     "readings of the meter against the count in run.json",
 )
@@ -216,9 +192,8 @@ def _(b):
     drop_rows(b, which & (np.arange(len(b.readings)) % 3 == 0), counted=False)
 
 
-@lie(
+@edited(
     "The meter is said to have been silent during the second epoch, the costly one",
-    EDITED,
     "the interpolation runs below the peak",
     "a hole in the power readings against failures in run.json",
 )
@@ -230,9 +205,8 @@ def _(b):
     drop_rows(b, which)
 
 
-@lie(
+@edited(
     "The meter was plugged in for the last two seconds only",
-    EDITED,
     "energy of the run from a part of it",
     "coverage of the run by power readings",
 )
@@ -240,9 +214,8 @@ def _(b):
     drop_rows(b, rows(b, "um25c") & (b.readings["t_ns"] < window(b)[1] - 2_000_000_000))
 
 
-@lie(
+@edited(
     "Holes in the readings were filled by interpolation",
-    EDITED,
     "a meter that lost half of its readings looks whole",
     "readings on straight lines, none of them rounded as the meter rounds",
 )
@@ -253,9 +226,8 @@ def _(b):
     b.readings.loc[which, "value"] = np.interp(np.arange(which.sum()), every, value[every])
 
 
-@lie(
+@edited(
     "The coverage was raised from the board to the whole machine at the wall",
-    EDITED,
     "a better class of measurement",
     "coverage in power.json against the rulebook's rule of this meter",
 )
@@ -263,9 +235,8 @@ def _(b):
     power_rule(b, coverage="wall")
 
 
-@lie(
+@edited(
     "The tier was raised to that of a power analyser",
-    EDITED,
     "a better class of measurement",
     "tier in power.json against the rulebook's rule of this meter",
 )
@@ -273,9 +244,8 @@ def _(b):
     power_rule(b, tier="analyser")
 
 
-@lie(
+@edited(
     "The USB meter's readings were given the name of an analyser's table",
-    EDITED,
     "a better class of measurement",
     NOTHING + "; odd digits and period of the readings",
 )
@@ -283,9 +253,8 @@ def _(b):
     other_meter(b, "meter-csv", {"wall.analyser": 1.0})
 
 
-@lie(
+@edited(
     "The estimate of the board's power chip is shown as a measurement",
-    EDITED,
     "a better class of measurement",
     "tier in power.json against the rulebook's rule of this meter",
 )
@@ -295,9 +264,8 @@ def _(b):
     power_rule(b, "PMIC rails", tier="on-board sensor")
 
 
-@lie(
+@edited(
     "Only the largest rail of the board's power chip is added up",
-    EDITED,
     "less energy",
     "channels of the rule in power.json against the readings",
 )
@@ -307,9 +275,8 @@ def _(b):
     power_rule(b, "PMIC rails", channels=["VDD_CORE.power"])
 
 
-@lie(
+@edited(
     "The plausible range was widened for readings that lie outside of it",
-    EDITED,
     "impossible power passes",
     "plausible range in power.json against the rulebook's",
 )
@@ -318,9 +285,8 @@ def _(b):
     scale_power(b, lambda w: w * 50, idle=True)
 
 
-@lie(
+@fabricated(
     "Power is below a tenth of a watt, idle and under load",
-    FABRICATED,
     "the least energy of all",
     "power against what any board draws",
 )
@@ -328,19 +294,13 @@ def _(b):
     scale_power(b, lambda w: w * 0.01, idle=True)
 
 
-@lie(
-    "Some readings are negative, as of a board that feeds the net",
-    ERROR,
-    "",
-    "readings below nothing",
-)
+@error("Some readings are negative, as of a board that feeds the net", "readings below nothing")
 def _(b):
     scale_power(b, lambda w: np.where(np.arange(len(w)) % 9 == 0, -w, w))
 
 
-@lie(
+@edited(
     "A second rule was put before the true one, for a channel that reads less",
-    EDITED,
     "less energy",
     "rules in power.json against the rulebook's; two totals of one machine",
 )
@@ -359,9 +319,8 @@ def _(b):
     write_json(b, "power.json", power)
 
 
-@lie(
+@edited(
     "The rule of the power file was emptied, and the energy disappears",
-    EDITED,
     "a costly run is shown without its energy",
     "power.json without a rule against power readings",
 )
@@ -369,9 +328,8 @@ def _(b):
     write_json(b, "power.json", {**read_json(b, "power.json"), "rules": []})
 
 
-@lie(
+@edited(
     "The wall meter's readings were taken out, so that the smaller sensor's remain",
-    EDITED,
     "less energy",
     "count of readings in run.json against the table, if it is kept; idle readings of a meter that"
     " the run does not have",
@@ -382,9 +340,8 @@ def _(b):
     known_power_rules(b)
 
 
-@lie(
+@edited(
     "Two readings of the same meter at the same moment lower the mean",
-    EDITED,
     "a lower mean power",
     "two readings of a channel at one time",
 )
@@ -396,9 +353,8 @@ def _(b):
     recount(b)
 
 
-@lie(
+@edited(
     "Readings were put in between the true ones, each a little lower",
-    EDITED,
     "a lower mean power",
     "distances between the readings against the meter's period",
 )
@@ -412,9 +368,8 @@ def _(b):
     recount(b)
 
 
-@lie(
+@edited(
     "Idle readings are those of a day before",
-    EDITED,
     "a larger share of baseload",
     "times of the idle readings against the run's start",
 )
@@ -426,12 +381,7 @@ def _(b):
     each_table(b, edit, readings=False)
 
 
-@lie(
-    "Idle readings were taken during the run",
-    ERROR,
-    "",
-    "times of the idle readings against run_start",
-)
+@error("Idle readings were taken during the run", "times of the idle readings against run_start")
 def _(b):
     def edit(table, _):
         table["t_ns"] += 20_000_000_000
@@ -440,19 +390,16 @@ def _(b):
     each_table(b, edit, readings=False)
 
 
-@lie(
+@error(
     "Idle readings come from another meter than the run's",
-    ERROR,
-    "",
     "source of the idle readings against power.json and the run's readings",
 )
 def _(b):
     each_table(b, lambda table, _: table.assign(source="shelly"), readings=False)
 
 
-@lie(
+@edited(
     "The idle machine was measured for a tenth of a second",
-    EDITED,
     "a chosen moment is the baseload",
     "length of the idle readings against ten seconds",
 )
@@ -460,9 +407,8 @@ def _(b):
     each_table(b, lambda table, _: table.iloc[-2:], readings=False)
 
 
-@lie(
+@fabricated(
     "A constant power was written for the whole of a real run that had no meter",
-    FABRICATED,
     "no meter needed",
     "power that does not change between preparation, epochs and end",
     needs="real",
@@ -485,9 +431,8 @@ def _(b):
     )
 
 
-@lie(
+@fabricated(
     "Power was made up for a real run without meter, high in epochs and low in evaluations",
-    FABRICATED,
     "no meter needed",
     "meter's costs and gaps in run.json against its readings",
     needs="real",
@@ -521,9 +466,8 @@ def _(b):
     )
 
 
-@lie(
+@edited(
     "The USB meter sat behind a battery that was charged before the run",
-    EDITED,
     "most of the energy",
     "power that does not change from idle to load",
 )
@@ -531,19 +475,16 @@ def _(b):
     scale_power(b, lambda w: w * 0.51)
 
 
-@lie(
+@error(
     "The meter is said to be absent while its readings are there",
-    ERROR,
-    "",
     "available in run.json against readings",
 )
 def _(b):
     meter(b, "um25c").update(available=False, reason="no USB meter was found")
 
 
-@lie(
+@edited(
     "Another board's readings were put in: a little board's power under a large machine's load",
-    EDITED,
     "a tenth of the energy",
     "power of two watts against a server's processor",
 )
@@ -552,11 +493,9 @@ def _(b):
     rebuild(b, noise=0.02)
 
 
-@lie(
+@edited(
     "The reading before the run's start was lowered to draw the interpolated end down",
-    EDITED,
     "a joule less",
-    NOTHING,
 )
 def _(b):
     start, stop = window(b)

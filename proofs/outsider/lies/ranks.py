@@ -8,9 +8,6 @@ import numpy as np
 import pandas as pd
 
 from proofs.outsider.edits import (
-    EDITED,
-    ERROR,
-    FABRICATED,
     NOTHING,
     Lie,
     find,
@@ -24,11 +21,7 @@ from proofs.outsider.edits import (
 from tests.faults.edits.rank_log_edits import read_log, read_logs, write_log, write_logs
 
 LIES: list[Lie] = []
-_lie = register(LIES)
-
-
-def lie(name, level, gain="", contradicts=NOTHING, sealed=True):
-    return _lie(name, level, gain, contradicts, "two_ranks", sealed)
+error, edited, fabricated = register(LIES, needs="two_ranks")
 
 
 def rank_one(b, edit) -> None:
@@ -51,9 +44,8 @@ def nodes(b, edit) -> None:
     write_json(b, "nodes.json", content)
 
 
-@lie(
+@edited(
     "Accuracy was raised in rank 0's log only",
-    EDITED,
     "a better accuracy",
     "rank 0's chain values in rank 1's log; accuracies of the two ranks",
 )
@@ -62,9 +54,8 @@ def _(b):
     of_epoch(b.events, "eval_accuracy", 2)["metadata"]["correct"] = 9880
 
 
-@lie(
+@edited(
     "Rank 1's log was edited and sealed by itself",
-    EDITED,
     "a straggler disappears",
     "rank 1's chain values in rank 0's log",
 )
@@ -78,9 +69,8 @@ def _(b):
     )
 
 
-@lie(
+@edited(
     "Rank 1's accuracy was edited, and every chain value in both logs made to fit",
-    EDITED,
     "a node whose model differs",
     "accuracies of the two ranks",
 )
@@ -91,10 +81,8 @@ def _(b):
     write_logs(b, logs)
 
 
-@lie(
+@error(
     "Rank 1 trained with another seed, and every chain value was made to fit",
-    ERROR,
-    "",
     "seed in rank 1's log against the request",
 )
 def _(b):
@@ -103,9 +91,8 @@ def _(b):
     write_logs(b, logs)
 
 
-@lie(
+@edited(
     "Rank 1's steps are missing",
-    EDITED,
     "a straggler disappears",
     "ranks of the step table against run.json",
 )
@@ -113,9 +100,8 @@ def _(b):
     b.steps = b.steps[b.steps["rank"] == 0].reset_index(drop=True)
 
 
-@lie(
+@edited(
     "Rank 0 took three quarters of each mini-batch, the slow rank a quarter",
-    EDITED,
     "a slow node does not hold up the others",
     "samples of each rank against its share",
 )
@@ -123,9 +109,8 @@ def _(b):
     rebuild(b, shares=lambda size, rank: size * 3 // 4 if rank == 0 else size - size * 3 // 4)
 
 
-@lie(
+@edited(
     "Rank 1 trained on nothing and is counted",
-    EDITED,
     "two nodes without communication",
     "samples of rank 1 against its share",
 )
@@ -133,19 +118,13 @@ def _(b):
     b.steps.loc[b.steps["rank"] == 1, "samples"] = 0
 
 
-@lie(
-    "Each rank trained on a whole mini-batch",
-    ERROR,
-    "",
-    "samples of a step against the global batch size",
-)
+@error("Each rank trained on a whole mini-batch", "samples of a step against the global batch size")
 def _(b):
     b.steps["samples"] *= 2
 
 
-@lie(
+@edited(
     "Both ranks trained on the same half of the data",
-    EDITED,
     "half the data",
     NOTHING + "; losses of the two ranks, if they are kept separate",
 )
@@ -153,9 +132,8 @@ def _(b):
     rebuild(b, noise=0.02, correct=[9690, 9840, 9901])
 
 
-@lie(
+@edited(
     "Rank 1's slow steps were cut to rank 0's",
-    EDITED,
     "a straggler disappears",
     "rank 0's waiting against rank 1, which was ready as early; rank 1's parts against its starts",
 )
@@ -165,9 +143,8 @@ def _(b):
     b.steps["compute_s"] -= 0.004
 
 
-@lie(
+@edited(
     "Only rank 1's steps were halved",
-    EDITED,
     "a faster second node",
     "rank 1's parts against its starts; both ranks wait for one another",
 )
@@ -175,9 +152,8 @@ def _(b):
     b.steps.loc[b.steps["rank"] == 1, "compute_s"] /= 2
 
 
-@lie(
+@fabricated(
     "Rank 1 is half an epoch ahead of rank 0 although gradients are summed after every step",
-    FABRICATED,
     "ranks that never wait",
     "start of the same step on both ranks",
 )
@@ -185,9 +161,8 @@ def _(b):
     b.steps.loc[b.steps["rank"] == 1, "start_ns"] += 2_000_000_000
 
 
-@lie(
+@fabricated(
     "Rank 1's log is rank 0's with another rank written in",
-    FABRICATED,
     "a second node that never was",
     "events that only rank 0 logs; both ranks log at the same nanoseconds",
 )
@@ -199,12 +174,7 @@ def _(b):
     write_logs(b, logs)
 
 
-@lie(
-    "Rank 1's log is one of another run",
-    ERROR,
-    "",
-    "rank 1's chain values in rank 0's log; its times",
-)
+@error("Rank 1's log is one of another run", "rank 1's chain values in rank 0's log; its times")
 def _(b):
     def edit(events):
         for e in events:
@@ -214,12 +184,12 @@ def _(b):
     rank_one(b, edit)
 
 
-@lie("Rank 1's log is missing", ERROR, "", "ranks in run.json against the logs")
+@error("Rank 1's log is missing", "ranks in run.json against the logs")
 def _(b):
     (b.path / "log.rank1.txt").unlink()
 
 
-@lie("A log of a third rank is there", ERROR, "", "ranks in run.json against the logs")
+@error("A log of a third rank is there", "ranks in run.json against the logs")
 def _(b):
     events = read_log(b.path / "log.rank1.txt")
     for e in events:
@@ -227,9 +197,8 @@ def _(b):
     write_log(b.path / "log.rank2.txt", events)
 
 
-@lie(
+@edited(
     "Chain values of the second epoch were left out of both logs",
-    EDITED,
     "logs can be edited up to there",
     "chain values after every epoch",
 )
@@ -242,9 +211,8 @@ def _(b):
     write_logs(b, logs)
 
 
-@lie(
+@edited(
     "Both ranks ran on one machine that is described under two names",
-    EDITED,
     "a run on two nodes",
     "the two nodes' addresses",
 )
@@ -252,17 +220,15 @@ def _(b):
     nodes(b, lambda each: each[1]["link"].update(each[0]["link"]))
 
 
-@lie("One machine is named twice", ERROR, "", "names of the nodes")
+@error("One machine is named twice", "names of the nodes")
 def _(b):
     nodes(b, lambda each: each[1].update(host="node0", node="node0"))
 
 
-@lie(
+@fabricated(
     "The second node's readings are a copy of the first's, moved to its clock",
-    FABRICATED,
     "a second meter that never was",
     "readings of two machines that are the same number for number",
-    sealed=True,
 )
 def _(b):
     rng = np.random.default_rng(1)
@@ -274,9 +240,8 @@ def _(b):
     node_readings(b, lambda table: copied)
 
 
-@lie(
+@edited(
     "The second node draws a tenth of what the first does",
-    EDITED,
     "almost half the energy",
     "the second node's power against its own idle power",
 )
@@ -289,9 +254,8 @@ def _(b):
     )
 
 
-@lie(
+@edited(
     "The second node's power was left out, and energy is shown for one",
-    EDITED,
     "half the energy",
     "power meters of the nodes in nodes.json against their readings",
 )
@@ -303,9 +267,8 @@ def _(b):
     )
 
 
-@lie(
+@edited(
     "The second node is left out of nodes.json and all ranks are said to run on the first",
-    EDITED,
     "half the energy",
     "nodes in nodes.json against the log's nodes_of_ranks and run.json",
 )
@@ -313,9 +276,8 @@ def _(b):
     nodes(b, lambda each: (each[0].update(ranks=[0, 1]), each.pop(1)))
 
 
-@lie(
+@edited(
     "The second node is left out everywhere, and its readings deleted",
-    EDITED,
     "half the energy",
     "clock offsets in the log against one node; rank 1's communication",
 )
@@ -329,9 +291,8 @@ def _(b):
     write_logs(b, logs)
 
 
-@lie(
+@edited(
     "A run of two nodes is shown as one of a single machine",
-    EDITED,
     "a machine twice as fast",
     "network readings of a single machine; half a second machine's work in the steps' times",
 )
@@ -351,10 +312,8 @@ def _(b):
     )
 
 
-@lie(
+@error(
     "Ranks' machines in the log are not those of nodes.json",
-    ERROR,
-    "",
     "nodes_of_ranks in the log against nodes.json",
 )
 def _(b):
@@ -364,10 +323,8 @@ def _(b):
     write_logs(b, logs)
 
 
-@lie(
+@error(
     "Ranks changed their machines in the middle of the run",
-    ERROR,
-    "",
     "nodes_of_ranks at the start against the end",
 )
 def _(b):
@@ -376,9 +333,8 @@ def _(b):
     write_logs(b, logs)
 
 
-@lie(
+@edited(
     "The second node's clock offset was moved, so that its idle readings lie under the run",
-    EDITED,
     "less energy of the second node",
     "clock offset against the times of the node's other readings",
 )
@@ -389,10 +345,8 @@ def _(b):
     write_logs(b, logs)
 
 
-@lie(
+@error(
     "The clock offsets at start and end differ by minutes",
-    ERROR,
-    "",
     "clock offsets against what two clocks can drift in the time",
 )
 def _(b):
@@ -401,9 +355,8 @@ def _(b):
     write_logs(b, logs)
 
 
-@lie(
+@edited(
     "The uncertainty of the clock offset is longer than the run",
-    EDITED,
     "readings fit anywhere",
     "clock offset's uncertainty against the run's length",
 )
@@ -414,9 +367,8 @@ def _(b):
     write_logs(b, logs)
 
 
-@lie(
+@edited(
     "A fast link is described as a slow one",
-    EDITED,
     "a link that looks slow and is fast",
     "link speed against bytes per second and communication times",
 )
@@ -424,9 +376,8 @@ def _(b):
     nodes(b, lambda each: [n["link"].update(kind="wired", speed_mbit_s=10) for n in each])
 
 
-@lie(
+@edited(
     "The second node's readings end after the first epoch",
-    EDITED,
     "less energy of the second node",
     "readings of a node against the run's length",
 )
@@ -434,10 +385,8 @@ def _(b):
     node_readings(b, lambda table: table[table["t_ns"] < table["t_ns"].min() + 10_000_000_000])
 
 
-@lie(
+@error(
     "Readings of the second node are on the first node's clock",
-    ERROR,
-    "",
     "times of the node's readings against its clock offset",
 )
 def _(b):
@@ -445,9 +394,8 @@ def _(b):
     node_readings(b, lambda table: table.assign(t_ns=table["t_ns"] - offset))
 
 
-@lie(
+@fabricated(
     "The second node's idle readings are the first node's under another name",
-    FABRICATED,
     "no second meter needed",
     "idle readings of two machines that are the same number for number",
 )
@@ -461,9 +409,8 @@ def _(b):
     )
 
 
-@lie(
+@edited(
     "The second node's processor is idle in its readings while its rank trains",
-    EDITED,
     "a node that looks frugal",
     "utilisation of the second node against rank 1's steps",
 )
@@ -475,19 +422,16 @@ def _(b):
     node_readings(b, edit)
 
 
-@lie(
+@error(
     "The request tells of three ranks, the log of two",
-    ERROR,
-    "",
     "ranks in run.json against log, steps and nodes.json",
 )
 def _(b):
     b.request["parallel"]["ranks"] = 3
 
 
-@lie(
+@fabricated(
     "A single machine's run was doubled into a run of two nodes",
-    FABRICATED,
     "a perfect speed-up that nobody measured",
     "two ranks whose steps are the same number for number, without any communication",
 )
@@ -495,9 +439,8 @@ def _(b):
     rebuild(b, parts=(0.001, 0.0005, 0.008, 0.0, 0.0005), noise=0.03)
 
 
-@lie(
+@edited(
     "Gradients were exchanged every tenth step only",
-    EDITED,
     "a tenth of the communication",
     "communication of nothing in nine of ten steps; losses of the ranks",
 )
@@ -508,7 +451,7 @@ def _(b):
     b.steps.loc[~talk, "communication_s"] = 0.0
 
 
-@lie("The ranks' boots were exchanged", ERROR, "", "boot in rank 1's log: it changes in the middle")
+@error("The ranks' boots were exchanged", "boot in rank 1's log: it changes in the middle")
 def _(b):
     logs = read_logs(b)
     for e in logs[1][40:]:
@@ -516,20 +459,13 @@ def _(b):
     write_logs(b, logs)
 
 
-@lie(
-    "Each node's table names another node's ranks",
-    ERROR,
-    "",
-    "ranks in nodes.json against nodes_of_ranks",
-)
+@error("Each node's table names another node's ranks", "ranks in nodes.json against nodes_of_ranks")
 def _(b):
     nodes(b, lambda each: (each[0].update(ranks=[1]), each[1].update(ranks=[0])))
 
 
-@lie(
+@error(
     "Readings of a node are there twice, under two node numbers",
-    ERROR,
-    "",
     "nodes in nodes.json against the tables of readings",
 )
 def _(b):

@@ -8,9 +8,6 @@ import numpy as np
 import pandas as pd
 
 from proofs.outsider.edits import (
-    EDITED,
-    ERROR,
-    FABRICATED,
     NOTHING,
     Lie,
     add_channel,
@@ -27,16 +24,15 @@ from proofs.outsider.edits import (
 )
 
 LIES: list[Lie] = []
-lie = register(LIES)
+error, edited, fabricated = register(LIES)
 
 
 def counter(b, event: str, edit) -> None:
     change_values(b, "counters", f"{event}.count", edit)
 
 
-@lie(
+@edited(
     "Cycles were multiplied by fifty",
-    EDITED,
     "a busy processor",
     "cycles per second against cores and any frequency",
 )
@@ -44,9 +40,8 @@ def _(b):
     counter(b, "cycles", lambda v: v * 50)
 
 
-@lie(
+@edited(
     "Cycles were divided by a thousand",
-    EDITED,
     "an efficient program",
     "cycles per instruction against any processor; processor time",
 )
@@ -54,9 +49,8 @@ def _(b):
     counter(b, "cycles", lambda v: v // 1000)
 
 
-@lie(
+@edited(
     "Instructions were halved",
-    EDITED,
     "an efficient program",
     "instructions per sample against the model's arithmetic",
 )
@@ -64,9 +58,8 @@ def _(b):
     counter(b, "instructions", lambda v: v // 2)
 
 
-@lie(
+@edited(
     "Instructions are fewer than the multiplications of the model",
-    EDITED,
     "a program that hardly computes",
     "instructions against the arithmetic of 180,000 samples",
 )
@@ -74,24 +67,21 @@ def _(b):
     counter(b, "instructions", lambda v: v // 200)
 
 
-@lie("A counter falls in the middle of the run", ERROR, "", "readings of one counter that fall")
+@error("A counter falls in the middle of the run", "readings of one counter that fall")
 def _(b):
     counter(b, "instructions", lambda v: np.where(np.arange(len(v)) > 150, v - v[100], v))
 
 
-@lie(
+@error(
     "A counter ran over its thirty-two bits and starts from nothing again",
-    ERROR,
-    "",
     "readings of one counter that fall",
 )
 def _(b):
     counter(b, "cycles", lambda v: v % 2**32)
 
 
-@lie(
+@fabricated(
     "Counters stand still while the training goes on",
-    FABRICATED,
     "counters of an idle machine",
     "counters against the step table",
 )
@@ -100,9 +90,8 @@ def _(b):
         counter(b, event, lambda v: np.full(len(v), v[5]))
 
 
-@lie(
+@fabricated(
     "Counters rise evenly before, during and after the run",
-    FABRICATED,
     "counters from a formula",
     "counts per second in the run against those before and after it",
 )
@@ -111,27 +100,23 @@ def _(b):
         counter(b, event, lambda v: np.round(np.linspace(v[0], v[-1] * 0.9, len(v))))
 
 
-@lie("Cache misses are more than accesses", ERROR, "", "l1d_refill against l1d_access")
+@error("Cache misses are more than accesses", "l1d_refill against l1d_access")
 def _(b):
     counter(b, "l1d_refill", lambda v: v * 40)
 
 
-@lie(
-    "Mispredicted branches are more than branches", ERROR, "", "branch_mispredicts against branches"
-)
+@error("Mispredicted branches are more than branches", "branch_mispredicts against branches")
 def _(b):
     counter(b, "branch_mispredicts", lambda v: v * 100)
 
 
-@lie("Branches are more than instructions", ERROR, "", "branches against instructions")
+@error("Branches are more than instructions", "branches against instructions")
 def _(b):
     counter(b, "branches", lambda v: v * 20)
 
 
-@lie(
+@error(
     "The columns of cycles and instructions were exchanged",
-    ERROR,
-    "",
     NOTHING + "; an unlikely ratio of the two",
 )
 def _(b):
@@ -139,19 +124,18 @@ def _(b):
     b.readings["channel"] = b.readings["channel"].replace(names)
 
 
-@lie("Page faults are counted in halves", ERROR, "", "counts that are not whole numbers")
+@error("Page faults are counted in halves", "counts that are not whole numbers")
 def _(b):
     counter(b, "page_faults", lambda v: v + 0.5)
 
 
-@lie("Cores are used to 140 %", ERROR, "", "utilisation against what a core can do")
+@error("Cores are used to 140 %", "utilisation against what a core can do")
 def _(b):
     change_values(b, "cpu", "utilisation", lambda v: v * 2.8)
 
 
-@lie(
+@edited(
     "Cores are said to be idle while they train",
-    EDITED,
     "an efficient program",
     "utilisation against counters and steps",
 )
@@ -159,9 +143,8 @@ def _(b):
     change_values(b, "cpu", "utilisation", lambda v: v * 0.02)
 
 
-@lie(
+@edited(
     "The cores' utilisation and the total tell of two different machines",
-    EDITED,
     "an efficient program",
     "total utilisation against the cores' mean",
 )
@@ -169,12 +152,7 @@ def _(b):
     change_values(b, "cpu", "utilisation.total", lambda v: v * 0.1)
 
 
-@lie(
-    "A third core is read on a machine of two",
-    ERROR,
-    "",
-    "cores of the readings against system.json",
-)
+@error("A third core is read on a machine of two", "cores of the readings against system.json")
 def _(b):
     more = b.readings[rows(b, "cpu", "utilisation.core0")].assign(channel="utilisation.core2")
     b.readings = (
@@ -183,10 +161,8 @@ def _(b):
     recount(b)
 
 
-@lie(
+@error(
     "The processor's time is more than two cores can give",
-    ERROR,
-    "",
     "processor time against wall time and cores",
     needs="real",
 )
@@ -194,9 +170,8 @@ def _(b):
     change_values(b, "cpu", "process_tree", lambda v: v * 3)
 
 
-@lie(
+@edited(
     "The processor's time was taken down to a fifth, the counters' task time kept",
-    EDITED,
     "an efficient program",
     "process_tree against task_clock",
     needs="real",
@@ -205,9 +180,8 @@ def _(b):
     change_values(b, "cpu", "process_tree", lambda v: np.round(v * 0.2, 2))
 
 
-@lie(
+@edited(
     "The processor's time and the counters' task time were taken down to a fifth",
-    EDITED,
     "an efficient program",
     "processor time against utilisation of both cores and compute time of the steps",
     needs="real",
@@ -217,9 +191,8 @@ def _(b):
     counter(b, "task_clock", lambda v: np.round(v * 0.2))
 
 
-@lie(
+@edited(
     "The second core's load by another program was wiped away",
-    EDITED,
     "a quiet machine",
     "utilisation of the cores against their total",
     needs="real",
@@ -228,19 +201,16 @@ def _(b):
     change_values(b, "cpu", "utilisation.core1", lambda v: v * 0.03)
 
 
-@lie(
+@error(
     "The program uses more memory than the machine has",
-    ERROR,
-    "",
     "process_tree_rss against memory_size_bytes",
 )
 def _(b):
     change_values(b, "memory", "process_tree_rss", lambda v: v * 200)
 
 
-@lie(
+@edited(
     "The program uses one megabyte",
-    EDITED,
     "a small footprint",
     "process_tree_rss against any framework, the model and its data",
 )
@@ -248,9 +218,8 @@ def _(b):
     change_values(b, "memory", "process_tree_rss", lambda v: v / 200)
 
 
-@lie(
+@edited(
     "Peak memory is below the memory in use",
-    EDITED,
     "a small footprint",
     "largest_process_peak_rss against process_tree_rss",
     needs="real",
@@ -259,9 +228,8 @@ def _(b):
     change_values(b, "memory", "largest_process_peak_rss", lambda v: np.round(v * 0.3))
 
 
-@lie(
+@edited(
     "Peak memory in the log was lowered",
-    EDITED,
     "a small footprint",
     "peak_rss_of_ranks in the log against the readings",
     needs="real",
@@ -270,10 +238,8 @@ def _(b):
     log_value(b, "peak_rss_of_ranks", [120_000_000])
 
 
-@lie(
+@error(
     "Free and used memory are more than the machine has",
-    ERROR,
-    "",
     "available plus used against memory_size_bytes",
     needs="real",
 )
@@ -281,10 +247,8 @@ def _(b):
     change_values(b, "memory", "available", lambda v: v * 1.5)
 
 
-@lie(
+@error(
     "Memory is told in kilobytes",
-    ERROR,
-    "",
     "memory of a few hundred kilobytes against any framework; other readings of memory",
     needs="real",
 )
@@ -292,9 +256,8 @@ def _(b):
     change_values(b, "memory", "", lambda v: v / 1024)
 
 
-@lie(
+@edited(
     "Swapping was wiped away although more was used than the memory holds",
-    EDITED,
     "a run without swapping",
     "memory in use against memory size and swap",
 )
@@ -303,21 +266,18 @@ def _(b):
     add_channel(b, "memory", "swap_used", "B", lambda s: 0.0)
 
 
-@lie("A temperature of minus 300 degrees", ERROR, "", "temperature against the coldest there is")
+@error("A temperature of minus 300 degrees", "temperature against the coldest there is")
 def _(b):
     add_channel(b, "temperature", "cpu-thermal", "°C", lambda s: -300.0, period=2.0)
 
 
-@lie(
-    "A temperature in thousandths of a degree", ERROR, "", "temperature against what silicon bears"
-)
+@error("A temperature in thousandths of a degree", "temperature against what silicon bears")
 def _(b):
     add_channel(b, "temperature", "cpu-thermal", "°C", lambda s: 51234.0 + 10 * s, period=2.0)
 
 
-@lie(
+@fabricated(
     "The board stays at room temperature under full load for the whole run",
-    FABRICATED,
     "no throttling",
     "temperature that does not change against power and load",
 )
@@ -325,14 +285,13 @@ def _(b):
     add_channel(b, "temperature", "cpu-thermal", "°C", lambda s: 21.0, period=2.0)
 
 
-@lie("The processor runs at nine gigahertz", ERROR, "", "frequency against any processor")
+@error("The processor runs at nine gigahertz", "frequency against any processor")
 def _(b):
     add_channel(b, "cpu", "frequency.core0", "Hz", lambda s: 9e9)
 
 
-@lie(
+@edited(
     "The frequency is half of what the cycles tell",
-    EDITED,
     "a slow clock, and yet fast",
     "cycles per second against frequency times cores",
 )
@@ -341,9 +300,8 @@ def _(b):
     add_channel(b, "cpu", "frequency.core1", "Hz", lambda s: 4e8)
 
 
-@lie(
+@edited(
     "Throttling was wiped from the readings",
-    EDITED,
     "no badge",
     "frequency that falls against a meter that saw no throttling",
 )
@@ -352,14 +310,13 @@ def _(b):
     add_channel(b, "throttling", "throttled", "events", lambda s: 0.0)
 
 
-@lie("The disk's bytes fall in the middle of the run", ERROR, "", "readings of the disk that fall")
+@error("The disk's bytes fall in the middle of the run", "readings of the disk that fall")
 def _(b):
     change_values(b, "disk", "read_bytes", lambda v: v[::-1].copy())
 
 
-@lie(
+@edited(
     "The disk read a hundred gigabytes within the run",
-    EDITED,
     "a storage medium that looks fast",
     "bytes per second against any storage medium",
 )
@@ -367,9 +324,8 @@ def _(b):
     change_values(b, "disk", "read_bytes", lambda v: v * 500_000)
 
 
-@lie(
+@edited(
     "The disk read nothing in the first epoch, with the cache emptied before",
-    EDITED,
     "no reading at all",
     "bytes of the disk against cache_cleared and the data's size",
     needs="real",
@@ -379,10 +335,8 @@ def _(b):
         change_values(b, "disk", channel, lambda v: np.full(len(v), v[-1]))
 
 
-@lie(
+@error(
     "The disk was busy for longer than the run lasted",
-    ERROR,
-    "",
     "busy seconds of the disk against wall time",
     needs="real",
 )
@@ -390,9 +344,8 @@ def _(b):
     change_values(b, "disk", "busy", lambda v: v[0] + (v - v[0]) * 100 + np.arange(len(v)) * 4)
 
 
-@lie(
+@edited(
     "More bytes than the link can carry in the time",
-    EDITED,
     "a link that looks fast",
     "bytes per second of the network against the link's speed",
     needs="two_ranks",
@@ -401,9 +354,8 @@ def _(b):
     change_values(b, "network", "eth0.sent", lambda v: v * 500)
 
 
-@lie(
+@fabricated(
     "Two ranks exchanged gradients without a byte on the network",
-    FABRICATED,
     "communication was never made",
     "bytes sent against gradients of 1,407 steps",
     needs="two_ranks",
@@ -412,14 +364,13 @@ def _(b):
     change_values(b, "network", "eth0.sent", lambda v: v * 0)
 
 
-@lie("The page cache holds 170 % of the data", ERROR, "", "ratio above one", needs="real")
+@error("The page cache holds 170 % of the data", "ratio above one", needs="real")
 def _(b):
     change_values(b, "page-cache", "resident", lambda v: v * 1.7)
 
 
-@lie(
+@edited(
     "The wall clock's drift readings were set to nothing although the clock was stepped",
-    EDITED,
     "a quiet clock",
     "drift readings against the log's two clocks",
     needs="real",
@@ -430,9 +381,8 @@ def _(b):
         e["time_ms"] += 60_000
 
 
-@lie(
+@edited(
     "The counters' file tells of twice the instructions that the readings do",
-    EDITED,
     "a processor that looks busy",
     "counters.json against the readings",
     sealed=False,
@@ -444,21 +394,17 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie(
+@error(
     "A meter that failed a hundred times has every reading",
-    ERROR,
-    "",
     "failures in run.json against a table without holes",
 )
 def _(b):
     meter(b, "cpu").update(failures=100, last_error="timed out")
 
 
-@lie(
+@error(
     "The counters were read on after the machine was switched off: an hour of readings behind"
     " the run",
-    ERROR,
-    "",
     "readings' times against the log",
 )
 def _(b):
@@ -468,7 +414,7 @@ def _(b):
     recount(b)
 
 
-@lie("Readings are not in the order of their times", ERROR, "", "order of a channel's readings")
+@error("Readings are not in the order of their times", "order of a channel's readings")
 def _(b):
     which = b.readings.index[rows(b, "memory")]
     times = b.readings.loc[which, "t_ns"].to_numpy().copy()
@@ -476,21 +422,19 @@ def _(b):
     b.readings.loc[which, "t_ns"] = times
 
 
-@lie("Some readings are not numbers", ERROR, "", "readings against their own kind")
+@error("Some readings are not numbers", "readings against their own kind")
 def _(b):
     change_values(b, "memory", "", lambda v: np.where(np.arange(len(v)) == 20, np.nan, v))
 
 
-@lie("Some readings are without end", ERROR, "", "readings against their own kind")
+@error("Some readings are without end", "readings against their own kind")
 def _(b):
     change_values(b, "um25c", "", lambda v: np.where(np.arange(len(v)) == 20, np.inf, v))
 
 
-@lie(
+@edited(
     "The readings of the memory in the third epoch are those of the second",
-    EDITED,
     "a growing program looks steady",
-    NOTHING,
     needs="real",
 )
 def _(b):
@@ -500,9 +444,8 @@ def _(b):
     b.readings.loc[which, "value"] = values
 
 
-@lie(
+@edited(
     "All readings of the second half of the run are missing, and the counts were lowered",
-    EDITED,
     "a hot, slow half that nobody sees",
     "last readings against run_stop",
 )
@@ -511,9 +454,8 @@ def _(b):
     drop_rows(b, b.readings["t_ns"] > (start + stop) // 2)
 
 
-@lie(
+@fabricated(
     "Readings of all meters fall on the very same moments, as a program writes them",
-    FABRICATED,
     "readings without a meter",
     "meters that never differ by a microsecond on a real machine",
     needs="real",
@@ -524,10 +466,8 @@ def _(b):
     recount(b)
 
 
-@lie(
+@error(
     "The unit of the processor's time is another in the second half",
-    ERROR,
-    "",
     "two units of one channel",
     needs="real",
 )

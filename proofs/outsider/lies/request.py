@@ -5,9 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from proofs.outsider.edits import (
-    EDITED,
-    ERROR,
-    FABRICATED,
     NOTHING,
     Lie,
     add_channel,
@@ -25,32 +22,23 @@ from proofs.outsider.edits import (
 )
 
 LIES: list[Lie] = []
-lie = register(LIES)
+error, edited, fabricated = register(LIES)
 
 
-@lie(
-    "A batch of 256, above the range, is stated openly",
-    ERROR,
-    "",
-    "batch size against the rulebook's range",
+@error(
+    "A batch of 256, above the range, is stated openly", "batch size against the rulebook's range"
 )
 def _(b):
     rebuild(b, batch=256)
 
 
-@lie(
-    "A batch of 8, below the range, is stated openly",
-    ERROR,
-    "",
-    "batch size against the rulebook's range",
-)
+@error("A batch of 8, below the range, is stated openly", "batch size against the rulebook's range")
 def _(b):
     rebuild(b, batch=8)
 
 
-@lie(
+@edited(
     "A batch of 512 was trained and 128 written into request and log",
-    EDITED,
     "larger batches run faster",
     "samples and number of steps against the global batch size",
 )
@@ -59,9 +47,8 @@ def _(b):
     state(b, "global_batch_size", "global_batch_size", 128)
 
 
-@lie(
+@edited(
     "A batch of 512 was trained and its steps were cut into four equal ones each",
-    EDITED,
     "larger batches run faster",
     "four steps in a row have the same length and loss",
 )
@@ -74,19 +61,16 @@ def _(b):
         )
 
 
-@lie(
+@error(
     "A learning rate of 0.2, above the range, is stated openly",
-    ERROR,
-    "",
     "learning rate against the rulebook's range",
 )
 def _(b):
     state(b, "optimizer.base_learning_rate", "opt_base_learning_rate", 0.2)
 
 
-@lie(
+@edited(
     "A learning rate above the range was used, and only the request was brought back into it",
-    EDITED,
     "a tuned learning rate",
     "request against the log's opt_base_learning_rate",
 )
@@ -94,19 +78,16 @@ def _(b):
     log_value(b, "opt_base_learning_rate", 0.2)
 
 
-@lie(
+@error(
     "A learning rate of zero stands in the log, which formats it with two digits",
-    ERROR,
-    "",
     "request against the log's opt_base_learning_rate",
 )
 def _(b):
     log_value(b, "opt_base_learning_rate", 0.0)
 
 
-@lie(
+@edited(
     "The learning rate was changed in request and log, and forgotten in the command line",
-    EDITED,
     "a run at one rate is shown at another",
     "command in run.json against request and log",
     needs="real",
@@ -115,9 +96,8 @@ def _(b):
     state(b, "optimizer.base_learning_rate", "opt_base_learning_rate", 0.02)
 
 
-@lie(
+@edited(
     "The seed was changed in request and log, and forgotten in the command line",
-    EDITED,
     "one run counts as two",
     "command in run.json against request and log",
     needs="real",
@@ -126,19 +106,18 @@ def _(b):
     state(b, "seed", "seed", 7)
 
 
-@lie("Another optimizer was taken, openly", ERROR, "", "optimizer against the workload's")
+@error("Another optimizer was taken, openly", "optimizer against the workload's")
 def _(b):
     state(b, "optimizer.name", "opt_name", "adam")
 
 
-@lie("A momentum of 0.95 was taken, openly", ERROR, "", "momentum against the workload's")
+@error("A momentum of 0.95 was taken, openly", "momentum against the workload's")
 def _(b):
     state(b, "optimizer.momentum", "opt_momentum", 0.95)
 
 
-@lie(
+@edited(
     "Weight decay was switched on, and only the log says so",
-    EDITED,
     "a better convergence",
     "request against the log's opt_weight_decay",
 )
@@ -146,19 +125,13 @@ def _(b):
     log_value(b, "opt_weight_decay", 0.0005)
 
 
-@lie(
-    "Another schedule of the learning rate was taken, openly",
-    ERROR,
-    "",
-    "schedule against the workload's",
-)
+@error("Another schedule of the learning rate was taken, openly", "schedule against the workload's")
 def _(b):
     state(b, "optimizer.schedule", "opt_learning_rate_schedule", "one_cycle")
 
 
-@lie(
+@edited(
     "Training went on from weights of an earlier run, openly",
-    EDITED,
     "the target is reached in one epoch",
     "initial weights against the workload's; first losses against guessing",
 )
@@ -168,9 +141,8 @@ def _(b):
     rebuild(b, correct=[9912], losses=lambda seen: falling_loss(seen, rng, 0.05, first=0.12))
 
 
-@lie(
+@edited(
     "Training went on from weights of an earlier run, under the name of random ones",
-    EDITED,
     "the target is reached in one epoch",
     "first losses in the step table against initial_weights",
 )
@@ -179,10 +151,9 @@ def _(b):
     rebuild(b, correct=[9912], losses=lambda seen: falling_loss(seen, rng, 0.05, first=0.12))
 
 
-@lie(
+@edited(
     "Training went on from earlier weights, and the first losses were replaced by those of a"
     " fresh run",
-    EDITED,
     "the target is reached in one epoch",
     "a loss that falls to its floor within ten steps",
 )
@@ -197,14 +168,13 @@ def _(b):
     )
 
 
-@lie("Twenty epochs were allowed, openly", ERROR, "", "max_epochs against the workload's")
+@error("Twenty epochs were allowed, openly", "max_epochs against the workload's")
 def _(b):
     state(b, "epochs", "max_epochs", 20)
 
 
-@lie(
+@edited(
     "The schedule was made for four epochs, and ten were written into the records",
-    EDITED,
     "the rate falls early and the target comes early",
     NOTHING + "; the convergence against the reference points",
 )
@@ -212,10 +182,8 @@ def _(b):
     rebuild(b, correct=[9820, 9907], noise=0.03)
 
 
-@lie(
+@error(
     "A target of 98 % was asked for, openly, and the run stops there",
-    ERROR,
-    "",
     "target against the workload's",
 )
 def _(b):
@@ -223,9 +191,8 @@ def _(b):
     cut_after(b, 2)
 
 
-@lie(
+@edited(
     "A target of 98 % was asked for, and 99 % written into the request only",
-    EDITED,
     "an epoch less",
     "target in the request against the log; last accuracy against the target",
 )
@@ -234,9 +201,8 @@ def _(b):
     cut_after(b, 2)
 
 
-@lie(
+@edited(
     "A target of 98 % was asked for, and 99 % written into request and log",
-    EDITED,
     "an epoch less",
     "the last accuracy against the target and the status",
 )
@@ -244,9 +210,8 @@ def _(b):
     cut_after(b, 2)
 
 
-@lie(
+@edited(
     "A run of the open division was called closed in the request only",
-    EDITED,
     "a place in the closed division",
     "division in run.json against the log",
 )
@@ -254,9 +219,8 @@ def _(b):
     log_value(b, "submission_division", "open")
 
 
-@lie(
+@edited(
     "A run with free settings was called closed everywhere",
-    EDITED,
     "a place in the closed division",
     "learning rate and optimizer against the rulebook",
 )
@@ -265,14 +229,13 @@ def _(b):
     state(b, "optimizer.name", "opt_name", "lamb")
 
 
-@lie("A division that does not exist was named", ERROR, "", "division against the rulebook")
+@error("A division that does not exist was named", "division against the rulebook")
 def _(b):
     state(b, "division", "submission_division", "clsoed")
 
 
-@lie(
+@edited(
     "Version of the suite was changed to one that does not exist",
-    EDITED,
     "an old run enters the new round",
     "suite_version against the round's",
 )
@@ -280,12 +243,11 @@ def _(b):
     b.run["suite_version"] = "9.9.9"
 
 
-@lie(
+@edited(
     "A run of the older format is numbered as the present one",
-    EDITED,
     "an old run enters the new round",
     "schema in run.json against the other files' content",
-    "reference",
+    needs="reference",
     sealed=False,
 )
 def _(b):
@@ -293,19 +255,16 @@ def _(b):
     seal_manifest(b.path)
 
 
-@lie(
+@error(
     "The version of the contract with the implementation is an older one",
-    ERROR,
-    "",
     "contract_version against schema and suite_version",
 )
 def _(b):
     ask(b, "contract_version", 0)
 
 
-@lie(
+@edited(
     "Run id tells of another day than the run's start",
-    EDITED,
     "an old run enters the new round",
     "run_id against started_time_ms",
 )
@@ -313,19 +272,16 @@ def _(b):
     b.run["run_id"] = "lenet-pytorch-20240101T000000Z-000001"
 
 
-@lie(
+@error(
     "Run id tells of another framework than the request",
-    ERROR,
-    "",
     "run_id against the framework in request, log and system",
 )
 def _(b):
     b.run["run_id"] = b.run["run_id"].replace("pytorch", "tensorflow")
 
 
-@lie(
+@edited(
     "One thread is stated, and two trained",
-    EDITED,
     "twice the speed per thread",
     "threads in run.json against framework_threads in the log",
 )
@@ -333,9 +289,8 @@ def _(b):
     ask(b, "threads", 1)
 
 
-@lie(
+@edited(
     "One thread is stated everywhere, and both cores were busy all the time",
-    EDITED,
     "twice the speed per thread",
     "threads in run.json and log against the processor time per second",
     needs="real",
@@ -347,9 +302,8 @@ def _(b):
     b.readings.loc[tasks, "value"] *= 1.95
 
 
-@lie(
+@edited(
     "A GPU was used for a run on the processor",
-    EDITED,
     "a processor as fast as a GPU",
     "accelerator in run.json against the GPU's readings and the framework's version",
 )
@@ -360,19 +314,16 @@ def _(b):
     add_channel(b, "nvml", "gpu0.power", "W", lambda s: 40 + np.sin(s))
 
 
-@lie(
+@error(
     "An accelerator is named that the machine does not have",
-    ERROR,
-    "",
     "accelerator in run.json against every reading and the libraries",
 )
 def _(b):
     ask(b, "accelerator", "cuda")
 
 
-@lie(
+@edited(
     "The run was made for another organisation, as its log says",
-    EDITED,
     "somebody else's result",
     "organization in run.json against submission_org in the log",
 )
@@ -380,29 +331,21 @@ def _(b):
     ask(b, "organization", "Example Devices Ltd")
 
 
-@lie(
+@error(
     "The run was killed, as exit code and message say, and its status is finished",
-    ERROR,
-    "",
     "exit code and message in run.json against its status and the log",
 )
 def _(b):
     b.run.update(exit_code=137, message="killed by signal 9")
 
 
-@lie(
-    "A run that was interrupted is handed in",
-    ERROR,
-    "",
-    "status in run.json against the log's run_stop",
-)
+@error("A run that was interrupted is handed in", "status in run.json against the log's run_stop")
 def _(b):
     b.run["status"] = "interrupted"
 
 
-@lie(
+@edited(
     "A smaller model was trained under the same name",
-    EDITED,
     "half the arithmetic",
     "parameters in the log against the workload's",
 )
@@ -411,9 +354,8 @@ def _(b):
     rebuild(b, parts=(0.002, 0.001, 0.008, 0.0, 0.001))
 
 
-@lie(
+@edited(
     "A smaller model was trained, and the number of parameters written over",
-    EDITED,
     "half the arithmetic",
     NOTHING + "; instructions per sample against other runs of this device",
 )
@@ -421,14 +363,13 @@ def _(b):
     rebuild(b, parts=(0.002, 0.001, 0.008, 0.0, 0.001), noise=0.02)
 
 
-@lie("Another model is named, openly", ERROR, "", "model against the workload's")
+@error("Another model is named, openly", "model against the workload's")
 def _(b):
     state(b, "model", "model", "mlp")
 
 
-@lie(
+@edited(
     "The run of LeNet was handed in as one of ResNet-18",
-    EDITED,
     "a result for a workload that never ran",
     "workload against model, data set and parameters",
 )
@@ -436,9 +377,8 @@ def _(b):
     state(b, "workload", "submission_benchmark", "resnet18")
 
 
-@lie(
+@edited(
     "The implementation's own output says that it computed with half the bits",
-    EDITED,
     "half the time",
     "output.txt against the rulebook's precision",
 )
@@ -447,9 +387,8 @@ def _(b):
     rebuild(b, parts=(0.002, 0.001, 0.008, 0.0, 0.001))
 
 
-@lie(
+@edited(
     "A precision of eight bits was asked for",
-    EDITED,
     "a quarter of the time",
     "request against the rulebook's precision",
 )
@@ -457,12 +396,7 @@ def _(b):
     b.request["precision"] = "int8"
 
 
-@lie(
-    "Evaluated after every third epoch only, openly",
-    ERROR,
-    "",
-    "eval_every_epochs against the workload's",
-)
+@error("Evaluated after every third epoch only, openly", "eval_every_epochs against the workload's")
 def _(b):
     ask(b, "eval_every_epochs", 3)
 
@@ -477,19 +411,16 @@ def _(b):
     in_every_log(b, edit)
 
 
-@lie(
+@error(
     "The run was limited to a number of steps, openly",
-    ERROR,
-    "",
     "steps in run.json against the workload's length",
 )
 def _(b):
     ask(b, "steps", 1407)
 
 
-@lie(
+@edited(
     "The rules that this run breaks were put on the list of findings that are allowed",
-    EDITED,
     "findings disappear",
     "findings_allowed in run.json against the rulebook; the batch size against its range",
 )
@@ -504,9 +435,8 @@ def _(b):
     rebuild(b, batch=1024)
 
 
-@lie(
+@edited(
     "Gradients were summed by the framework's own exchange",
-    EDITED,
     "communication hides behind compute",
     "collective against the rulebook's",
     needs="two_ranks",
@@ -515,9 +445,8 @@ def _(b):
     state(b, "parallel.collective", "collective", "gloo")
 
 
-@lie(
+@edited(
     "The framework's own exchange was used, as the log says, and the request changed",
-    EDITED,
     "communication hides behind compute",
     "collective in run.json against the log",
     needs="two_ranks",
@@ -526,10 +455,8 @@ def _(b):
     log_value(b, "collective", "nccl")
 
 
-@lie(
+@error(
     "A negative seed and a text as batch size came from a broken settings file",
-    ERROR,
-    "",
     "request against the log and against its own format",
 )
 def _(b):
@@ -537,9 +464,8 @@ def _(b):
     ask(b, "global_batch_size", "128")
 
 
-@lie(
+@edited(
     "The target was left out of the request, so that whatever is reached counts",
-    EDITED,
     "no target has to be reached",
     "target in run.json against the log and the workload",
 )
@@ -548,12 +474,10 @@ def _(b):
     rebuild(b, correct=correct_counts(b)[:2])
 
 
-@lie(
+@fabricated(
     "Everything that was asked for was invented after reading the rulebook: a batch and rate that"
     " nobody ran",
-    FABRICATED,
     "an entry at settings without reference point",
-    NOTHING,
 )
 def _(b):
     state(b, "optimizer.base_learning_rate", "opt_base_learning_rate", 0.0173)

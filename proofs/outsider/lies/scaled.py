@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from proofs.outsider.edits import (
-    EDITED,
-    ERROR,
     NOTHING,
     PARTS,
     Lie,
@@ -25,7 +23,7 @@ from proofs.outsider.edits import (
 )
 
 LIES: list[Lie] = []
-lie = register(LIES)
+error, edited, _ = register(LIES)
 
 
 def faster(t):
@@ -43,9 +41,8 @@ def scaled_and_read_anew(b, when) -> None:
     resample(b, periods=before)
 
 
-@lie(
+@edited(
     "Every time of the bundle was multiplied by 0.8, readings and idle time too",
-    EDITED,
     "a fifth less time and energy",
     "periods of the readings against the meters' periods",
 )
@@ -53,9 +50,8 @@ def _(b):
     warp(b, faster)
 
 
-@lie(
+@edited(
     "Every time was multiplied by 0.8, and the readings were interpolated back to their periods",
-    EDITED,
     "a fifth less time and energy",
     "counts of events against the processor's frequency; " + NOTHING + " else",
 )
@@ -63,9 +59,8 @@ def _(b):
     scaled_and_read_anew(b, faster)
 
 
-@lie(
+@edited(
     "Every time was multiplied by 0.8 in log and steps, the readings were kept",
-    EDITED,
     "a fifth less time and energy",
     "readings that show load after the run's end",
 )
@@ -73,9 +68,8 @@ def _(b):
     warp(b, faster, readings=False, idle=False)
 
 
-@lie(
+@edited(
     "Times in log and steps were shortened and the readings cut to the new end",
-    EDITED,
     "a fifth less time and energy",
     "counters' and power meter's course against epochs and evaluations",
 )
@@ -86,9 +80,8 @@ def _(b):
     recount(b)
 
 
-@lie(
+@edited(
     "Monotonic times were scaled and the wall clock forgotten",
-    EDITED,
     "a fifth less time",
     "wall clock against monotonic clock",
 )
@@ -96,19 +89,16 @@ def _(b):
     warp(b, faster, wall=False)
 
 
-@lie(
+@error(
     "The wall clock was scaled and the monotonic one forgotten",
-    ERROR,
-    "",
     "wall clock against monotonic clock",
 )
 def _(b):
     warp(b, faster, log=False, steps=False, readings=False, idle=False)
 
 
-@lie(
+@edited(
     "Only the log was scaled",
-    EDITED,
     "a fifth less time to the target",
     "steps and readings against the log",
 )
@@ -116,14 +106,13 @@ def _(b):
     warp(b, faster, steps=False, readings=False, idle=False)
 
 
-@lie("Only the steps were scaled", EDITED, "a fifth less time per epoch", "steps against the log")
+@edited("Only the steps were scaled", "a fifth less time per epoch", "steps against the log")
 def _(b):
     warp(b, faster, log=False, wall=False, readings=False, idle=False)
 
 
-@lie(
+@edited(
     "Only the parts of the steps were scaled, not their starts",
-    EDITED,
     "a fifth less compute",
     "parts of a step against the start of the next one",
 )
@@ -131,9 +120,8 @@ def _(b):
     b.steps[PARTS] *= 0.8
 
 
-@lie(
+@edited(
     "Only the starts of the steps were moved together, not their parts",
-    EDITED,
     "a fifth less time per epoch",
     "parts of a step against the start of the next one",
 )
@@ -141,9 +129,8 @@ def _(b):
     warp(b, faster, parts=False)
 
 
-@lie(
+@edited(
     "The first epoch was kept and all later ones scaled",
-    EDITED,
     "a fifth less time per epoch",
     "periods of the readings; epochs that are faster than the first for no reason",
 )
@@ -151,12 +138,7 @@ def _(b):
     scaled_and_read_anew(b, lambda t: np.where(t < 9.4, t, 9.4 + (t - 9.4) * 0.8))
 
 
-@lie(
-    "Each epoch was made two hundredths faster than the one before",
-    EDITED,
-    "a little less time",
-    NOTHING,
-)
+@edited("Each epoch was made two hundredths faster than the one before", "a little less time")
 def _(b):
     knots = np.array([-1e6, 0.0, 9.48, 18.96, 28.44, 1e6])
     speeds = np.array([1.0, 1.0, 0.98, 0.96, 1.0])
@@ -164,9 +146,8 @@ def _(b):
     scaled_and_read_anew(b, lambda t: np.interp(t, knots, heights))
 
 
-@lie(
+@edited(
     "Only evaluations were shortened, everything else moved up",
-    EDITED,
     "the time of the evaluations",
     "an evaluation's samples per second against a step's",
 )
@@ -179,10 +160,9 @@ def _(b):
     scaled_and_read_anew(b, when)
 
 
-@lie(
+@edited(
     "Only the run was shortened; what was before and after it kept its length, readings were made"
     " anew",
-    EDITED,
     "a fifth less time and energy",
     "counts of events per second during the run against before and after it",
 )
@@ -190,10 +170,9 @@ def _(b):
     scaled_and_read_anew(b, in_run)
 
 
-@lie(
+@edited(
     "All times of a real run were multiplied by 0.9, processor time too, readings interpolated back"
     " to their periods",
-    EDITED,
     "a tenth less time",
     NOTHING + "; the gaps that the meters' records state",
     needs="real",
@@ -204,9 +183,8 @@ def _(b):
     change_values(b, "counters", "task_clock", lambda v: np.round(v * 0.9))
 
 
-@lie(
+@edited(
     "All times of a real run were multiplied by 0.5 and the processor's time was forgotten",
-    EDITED,
     "half the time",
     "processor time against wall time times one thread",
     needs="real",
@@ -215,9 +193,8 @@ def _(b):
     scaled_and_read_anew(b, lambda t: 0.5 * t)
 
 
-@lie(
+@edited(
     "All times of a real run were multiplied by 0.9 and the meters' periods left as they came out",
-    EDITED,
     "a tenth less time",
     "periods of the readings against achieved_period_s in run.json",
     needs="real",
@@ -226,9 +203,8 @@ def _(b):
     warp(b, lambda t: 0.9 * t)
 
 
-@lie(
+@edited(
     "All times and the meters' stated periods were multiplied by 0.9",
-    EDITED,
     "a tenth less time",
     "odd periods against what every meter has by default",
     needs="real",
@@ -240,20 +216,13 @@ def _(b):
             meter[key] = meter[key] and meter[key] * 0.9
 
 
-@lie(
-    "A slow phase of a real run was sped up in all records",
-    EDITED,
-    "a second less",
-    NOTHING,
-    needs="real",
-)
+@edited("A slow phase of a real run was sped up in all records", "a second less", needs="real")
 def _(b):
     scaled_and_read_anew(b, lambda t: np.where(t < 0, t, np.where(t < 10, t * 0.92, t - 0.8)))
 
 
-@lie(
+@edited(
     "Times were scaled and the power raised to keep the energy",
-    EDITED,
     "a fifth less time, energy unchanged",
     "power before and after the run against power during it",
 )
@@ -262,9 +231,8 @@ def _(b):
     scale_power(b, lambda w: w / 0.8)
 
 
-@lie(
+@edited(
     "Times were stretched and the power lowered: a slower mode with half the energy",
-    EDITED,
     "less energy",
     "power close to that of the idle machine; counts of events per second",
 )
@@ -273,9 +241,8 @@ def _(b):
     scale_power(b, lambda w: w * 0.52)
 
 
-@lie(
+@edited(
     "Preparation and run were exchanged in length: the run shortened by what the preparation grew",
-    EDITED,
     "a part of the training is called preparation",
     "counters' and power meter's readings during a long preparation",
 )
@@ -289,9 +256,8 @@ def _(b):
     in_every_log(b, edit)
 
 
-@lie(
+@edited(
     "Two ranks: only rank 0's log and steps were scaled",
-    EDITED,
     "a fifth less time",
     "rank 0's times against rank 1's",
     needs="two_ranks",
@@ -308,9 +274,8 @@ def _(b):
     b.steps.loc[which, PARTS] *= 0.8
 
 
-@lie(
+@edited(
     "Two ranks: everything was scaled on both nodes, their clock offsets were not",
-    EDITED,
     "a fifth less time",
     "drift of the clocks against the length of the run",
     needs="two_ranks",
@@ -319,9 +284,8 @@ def _(b):
     warp(b, faster)
 
 
-@lie(
+@edited(
     "The monotonic times lost 1.9 seconds, just what the wall clock may differ without a word",
-    EDITED,
     "two seconds less",
     "wall clock against monotonic clock, by less than is allowed; readings end later than they"
     " should",
@@ -341,20 +305,16 @@ def _(b):
     b.steps.loc[second, PARTS] *= 7.48 / 9.38
 
 
-@lie(
+@error(
     "The parts of the steps were timed by a counter whose frequency was taken wrong",
-    ERROR,
-    "",
     "parts of a step against the start of the next one",
 )
 def _(b):
     b.steps[PARTS] *= 19.2 / 24
 
 
-@lie(
+@error(
     "Ticks of a 1024th of a second were taken for milliseconds in the log",
-    ERROR,
-    "",
     "log against steps, readings and wall clock",
 )
 def _(b):

@@ -5,9 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from proofs.outsider.edits import (
-    EDITED,
-    ERROR,
-    FABRICATED,
     NOTHING,
     PARTS,
     Lie,
@@ -25,12 +22,11 @@ from proofs.outsider.edits import (
 )
 
 LIES: list[Lie] = []
-lie = register(LIES)
+error, edited, fabricated = register(LIES)
 
 
-@lie(
+@edited(
     "Compute times were halved and the starts of the steps kept",
-    EDITED,
     "half the compute time",
     "parts of a step against the start of the next one: half of each epoch is left over",
 )
@@ -38,9 +34,8 @@ def _(b):
     b.steps["compute_s"] /= 2
 
 
-@lie(
+@edited(
     "Half of the compute time was called waiting for data",
-    EDITED,
     "a faster processor, a slower card",
     NOTHING + "; utilisation of the processor during the waiting",
 )
@@ -49,9 +44,8 @@ def _(b):
     b.steps["compute_s"] /= 2
 
 
-@lie(
+@edited(
     "All waiting for data was called compute",
-    EDITED,
     "no stalls",
     NOTHING + "; a fetch of 60,000 pictures without time",
 )
@@ -60,9 +54,8 @@ def _(b):
     b.steps["fetch_stall_s"] = 0.0
 
 
-@lie(
+@edited(
     "Copies to the device take no time on a machine with its own graphics memory",
-    EDITED,
     "no copy time",
     "copy times of nothing against the accelerator",
 )
@@ -72,9 +65,8 @@ def _(b):
     b.steps["copy_s"] = 0.0
 
 
-@lie(
+@edited(
     "Exposed communication was called compute",
-    EDITED,
     "no communication time",
     "communication of nothing against two ranks without overlap",
     needs="two_ranks",
@@ -84,39 +76,28 @@ def _(b):
     b.steps["communication_s"] = 0.0
 
 
-@lie(
-    "Waiting times are below zero where two clocks were subtracted",
-    ERROR,
-    "",
-    "parts of a step below nothing",
+@error(
+    "Waiting times are below zero where two clocks were subtracted", "parts of a step below nothing"
 )
 def _(b):
     b.steps.loc[b.steps["step"] % 7 == 0, "fetch_stall_s"] = -0.0004
 
 
-@lie(
-    "Steps were written in milliseconds",
-    ERROR,
-    "",
-    "parts of a step against the start of the next one",
-)
+@error("Steps were written in milliseconds", "parts of a step against the start of the next one")
 def _(b):
     b.steps[PARTS] *= 1000
 
 
-@lie(
+@error(
     "Starts of the steps are those of the wall clock",
-    ERROR,
-    "",
     "start_ns in the step table against epoch_start",
 )
 def _(b):
     b.steps["start_ns"] += 1_800_000_000_000_000_000 - 1_000_000_000_000
 
 
-@lie(
+@edited(
     "Steps overlap: each begins a quarter before the one before it ended",
-    EDITED,
     "a pipeline that was not measured",
     "start of a step against the end of the one before",
 )
@@ -124,9 +105,8 @@ def _(b):
     b.steps["compute_s"] += 0.005
 
 
-@lie(
+@edited(
     "Every step was given the mean of all",
-    EDITED,
     "no outliers",
     "steps that differ by nothing on a real machine",
     needs="real",
@@ -142,10 +122,9 @@ def _(b):
             b.steps.loc[steps.index, part] = steps[part].mean()
 
 
-@lie(
+@edited(
     "The slowest hundredth of the steps was cut to the median, and their time went into what is"
     " left over",
-    EDITED,
     "a better median and spread",
     "parts of these steps against the start of the next one",
     needs="real",
@@ -155,9 +134,8 @@ def _(b):
     b.steps.loc[slow, "compute_s"] = b.steps["compute_s"].median()
 
 
-@lie(
+@edited(
     "The slowest steps were cut to the median, and everything after them moved up in all records",
-    EDITED,
     "some seconds less",
     "the readings' end, which did not move",
     needs="real",
@@ -179,9 +157,8 @@ def _(b):
     in_every_log(b, edit)
 
 
-@lie(
+@edited(
     "The slow first epoch got the step times of the second",
-    EDITED,
     "no cold start",
     "parts of two epochs, step by step, whose ratio is one number",
     needs="real",
@@ -193,9 +170,8 @@ def _(b):
     fit_steps(b)
 
 
-@lie(
+@fabricated(
     "Steps of the second epoch were repeated for all later ones",
-    FABRICATED,
     "most of the run was never made",
     "parts of several epochs that are the same number for number",
     needs="real",
@@ -218,9 +194,8 @@ def _(b):
         b.steps.loc[which, "start_ns"] = b.steps.loc[which, "start_ns"].iloc[0] + offsets
 
 
-@lie(
+@edited(
     "A known board computes a hundred times as fast as it can",
-    EDITED,
     "the fastest board of all",
     "arithmetic per second against the device's peak",
 )
@@ -229,9 +204,8 @@ def _(b):
     rebuild(b, parts=(0.000001, 0.000001, 0.000006, 0.0, 0.000001), eval_s=0.001)
 
 
-@lie(
+@edited(
     "A known board computes just as fast as its peak for small numbers allows",
-    EDITED,
     "the fastest board of all",
     NOTHING + "; what such a network reaches of a peak",
 )
@@ -240,15 +214,13 @@ def _(b):
     rebuild(b, parts=(0.00005, 0.00002, 0.0009, 0.0, 0.00003), eval_s=0.01, noise=0.03)
 
 
-@lie("Steps are numbered from one in every epoch", ERROR, "", "step numbers that start over")
+@error("Steps are numbered from one in every epoch", "step numbers that start over")
 def _(b):
     b.steps["step"] = (b.steps["step"] - 1) % 469 + 1
 
 
-@lie(
+@error(
     "The last, smaller mini-batch of every epoch was dropped",
-    ERROR,
-    "",
     "samples of an epoch against train_samples",
 )
 def _(b):
@@ -259,9 +231,8 @@ def _(b):
     )
 
 
-@lie(
+@edited(
     "The slowest steps were taken out and the rest renumbered",
-    EDITED,
     "less time in the parts",
     "number of steps and samples against train_samples and the log",
     needs="real",
@@ -273,36 +244,29 @@ def _(b):
     b.steps["step"] = np.arange(1, len(b.steps) + 1)
 
 
-@lie(
-    "A step is in the table twice, as after an interrupted write", ERROR, "", "two rows of one step"
-)
+@error("A step is in the table twice, as after an interrupted write", "two rows of one step")
 def _(b):
     b.steps = b.steps.loc[[*range(400), 399, *range(400, len(b.steps))]].reset_index(drop=True)
 
 
-@lie(
+@error(
     "Steps of the third epoch are called steps of the second",
-    ERROR,
-    "",
     "epoch in the step table against the log and train_samples",
 )
 def _(b):
     b.steps.loc[b.steps["epoch"] == 3, "epoch"] = 2
 
 
-@lie(
+@error(
     "The table has a rank that the request does not",
-    ERROR,
-    "",
     "rank in the step table against ranks in run.json",
 )
 def _(b):
     b.steps.loc[b.steps["step"] > 1000, "rank"] = 1
 
 
-@lie(
+@fabricated(
     "Steps lie an hour after the log",
-    FABRICATED,
     "steps of another run",
     "start_ns in the step table against epoch_start",
 )
@@ -310,9 +274,8 @@ def _(b):
     b.steps["start_ns"] += 3600 * 10**9
 
 
-@lie(
+@edited(
     "The first step of each epoch starts before the epoch is logged",
-    EDITED,
     "the first fetch leaves the epoch",
     "first start_ns against epoch_start",
 )
@@ -321,9 +284,8 @@ def _(b):
         e["metadata"]["mono_ns"] += 15_000_000
 
 
-@lie(
+@edited(
     "Epochs are logged as ending before their last step",
-    EDITED,
     "an epoch ends earlier",
     "epoch_stop against the end of the last step",
 )
@@ -332,9 +294,8 @@ def _(b):
         e["metadata"]["mono_ns"] -= 600_000_000
 
 
-@lie(
+@edited(
     "Fetching was moved between the epochs, where no step counts it",
-    EDITED,
     "epochs without stalls",
     "time between an epoch's evaluation and the next one, and run time against the sum of its"
     " epochs",
@@ -350,29 +311,21 @@ def _(b):
     b.steps["start_ns"] += (b.steps["epoch"] - 1) * 940_000_000
 
 
-@lie(
+@error(
     "A missing time was filled with nothing: compute of zero in some steps",
-    ERROR,
-    "",
     "compute of nothing in steps that have a loss",
 )
 def _(b):
     b.steps.loc[b.steps["step"] % 50 == 0, "compute_s"] = 0.0
 
 
-@lie(
-    "Times that could not be read are not numbers",
-    ERROR,
-    "",
-    "parts of a step that are not numbers",
-)
+@error("Times that could not be read are not numbers", "parts of a step that are not numbers")
 def _(b):
     b.steps.loc[b.steps["step"] == 77, "copy_s"] = np.nan
 
 
-@lie(
+@edited(
     "Samples of the steps were exchanged: some mini-batches of 192, some of 64",
-    EDITED,
     "large batches where they are fast",
     "samples of a step against the global batch size",
 )
@@ -382,9 +335,8 @@ def _(b):
     b.steps.loc[full & (b.steps["step"] % 2 == 1), "samples"] = 64
 
 
-@lie(
+@edited(
     "Step times were drawn anew around the true mean, without the machine's slow phases",
-    EDITED,
     "a smaller spread",
     NOTHING + "; times of neighbouring steps that are not alike",
     needs="real",
@@ -396,9 +348,8 @@ def _(b):
     fit_steps(b)
 
 
-@lie(
+@edited(
     "A slow last third, as of a board that grows hot, was replaced by the speed of the first",
-    EDITED,
     "no throttling",
     "frequencies that fall against step times that do not",
 )
@@ -407,9 +358,8 @@ def _(b):
     add_channel(b, "throttling", "cpu_frequency", "Hz", lambda s: np.where(s < 18, 2.4e9, 1.0e9))
 
 
-@lie(
+@fabricated(
     "The evaluation's time was taken as fast as if it computed gradients and forgot the pictures",
-    FABRICATED,
     "evaluation time is saved",
     "evaluation of 10,000 samples within a step's time",
 )

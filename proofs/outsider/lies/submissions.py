@@ -9,9 +9,6 @@ import shutil
 import numpy as np
 
 from proofs.outsider.edits import (
-    EDITED,
-    ERROR,
-    FABRICATED,
     NOTHING,
     PARTS,
     Lie,
@@ -35,11 +32,7 @@ from proofs.outsider.edits import (
 )
 
 LIES: list[Lie] = []
-_lie = register(LIES)
-
-
-def lie(name, level, gain="", contradicts=NOTHING, sealed=True):
-    return _lie(name, level, gain, contradicts, "submission", sealed)
+error, edited, fabricated = register(LIES, needs="submission")
 
 
 def as_other(b, seed: int, later: float = 0.0) -> None:
@@ -60,19 +53,16 @@ def jitter(b, seed: int, size: float = 0.01) -> None:
     b.steps["loss"] *= np.exp(rng.normal(0, size, len(b.steps)))
 
 
-@lie(
+@error(
     "The first run was copied as the second one, byte for byte",
-    ERROR,
-    "",
     "run id, seed, times and losses of two runs",
 )
 def _(s):
     s.replace(1, by=0)
 
 
-@lie(
+@edited(
     "The first run was copied as the second one, and given another seed",
-    EDITED,
     "a narrow spread",
     "run id, times between steps, losses of two runs",
 )
@@ -80,9 +70,8 @@ def _(s):
     state(s.replace(1, by=0), "seed", "seed", 12)
 
 
-@lie(
+@edited(
     "The first run was copied, given another seed, id and hour",
-    EDITED,
     "a narrow spread",
     "times between steps and losses of two runs",
 )
@@ -90,9 +79,8 @@ def _(s):
     as_other(s.replace(1, by=0), 12, 900)
 
 
-@lie(
+@edited(
     "The first run was copied and its times multiplied by 1.003",
-    EDITED,
     "a narrow spread",
     "losses of two runs; ratio of their step times",
 )
@@ -102,9 +90,8 @@ def _(s):
     as_other(b, 12, 900)
 
 
-@lie(
+@edited(
     "The first run was copied, and its steps, losses and readings got a little noise",
-    EDITED,
     "a narrow spread",
     "order of slow and fast steps in two runs; accuracies that are the same",
 )
@@ -116,9 +103,8 @@ def _(s):
     as_other(b, 12, 900)
 
 
-@lie(
+@edited(
     "The first run was copied with noise, other accuracies and a scale of 1.01",
-    EDITED,
     "a narrow spread",
     "order of slow and fast steps in two runs",
 )
@@ -133,9 +119,8 @@ def _(s):
     as_other(b, 12, 1800)
 
 
-@lie(
+@edited(
     "The second run has the first one's steps in another order",
-    EDITED,
     "a narrow spread",
     "step times of two runs, sorted",
 )
@@ -149,9 +134,8 @@ def _(s):
     fit_steps(b, fill=0.95)
 
 
-@lie(
+@edited(
     "The second run has its own steps and the first one's readings",
-    EDITED,
     "energy of the run that drew less",
     "times between readings in two runs",
 )
@@ -161,9 +145,8 @@ def _(s):
     s.runs[1].readings = moved
 
 
-@lie(
+@edited(
     "The second run has its own times and the first one's losses",
-    EDITED,
     "a run that need not converge",
     "losses of two seeds that are the same number for number",
 )
@@ -171,9 +154,8 @@ def _(s):
     s.runs[1].steps["loss"] = s.runs[0].steps["loss"]
 
 
-@lie(
+@fabricated(
     "Third run is the mean of the first and the second",
-    FABRICATED,
     "a narrow spread",
     NOTHING + "; each step lies in the middle of two others",
 )
@@ -187,15 +169,14 @@ def _(s):
     fit_steps(c, fill=0.95)
 
 
-@lie("One seed was run three times", ERROR, "", "seeds of an entry's runs")
+@error("One seed was run three times", "seeds of an entry's runs")
 def _(s):
     for b in s.runs:
         state(b, "seed", "seed", 1)
 
 
-@lie(
+@edited(
     "One seed was run three times, and two seeds changed in request and log",
-    EDITED,
     "runs that differ in time only",
     "losses and accuracies of two seeds that are the same number for number",
 )
@@ -206,9 +187,8 @@ def _(s):
             set_correct(b, epoch, correct)
 
 
-@lie(
+@edited(
     "Of a hundred seeds the three that converge earliest were kept",
-    EDITED,
     "an epoch less to the target",
     "seeds of 17, 58 and 93, and nothing else; convergence against the reference points",
 )
@@ -218,9 +198,8 @@ def _(s):
         as_other(b, seed)
 
 
-@lie(
+@edited(
     "Of a hundred seeds three were kept and renumbered",
-    EDITED,
     "an epoch less to the target",
     "order and augmentation that these seeds give, if somebody repeats them; convergence against"
     " the reference points",
@@ -230,16 +209,13 @@ def _(s):
         rebuild(b, correct=[9760, 9903], noise=0.03, seed=b.request["seed"] + 50)
 
 
-@lie(
-    "The slow second run was left out", EDITED, "a better mean", "a gap in the numbers of the runs"
-)
+@edited("The slow second run was left out", "a better mean", "a gap in the numbers of the runs")
 def _(s):
     s.remove(1)
 
 
-@lie(
+@edited(
     "The slow second run was left out and the third renumbered",
-    EDITED,
     "a better mean",
     "a gap in the seeds, and in time between the runs",
 )
@@ -250,9 +226,8 @@ def _(s):
     s.runs[1].path = folder
 
 
-@lie(
+@edited(
     "The slow second run is called withdrawn, without a reason",
-    EDITED,
     "a better mean",
     "an empty WITHDRAWN beside a run that complies",
 )
@@ -261,9 +236,8 @@ def _(s):
     (s.runs[1].path.parent / "run_2.WITHDRAWN").write_text("")
 
 
-@lie(
+@edited(
     "A withdrawn run was handed in again under another number",
-    EDITED,
     "a withdrawn result counts",
     "run id and times of the withdrawn run and the new one",
 )
@@ -273,9 +247,8 @@ def _(s):
     (old / "WITHDRAWN").write_text("The power supply was not the one that is described.\n")
 
 
-@lie(
+@fabricated(
     "Two runs of one machine overlap in time",
-    FABRICATED,
     "time that a machine does not have",
     "times of two runs within one boot",
 )
@@ -283,9 +256,8 @@ def _(s):
     shift(s.runs[1], -890.0)
 
 
-@lie(
+@edited(
     "Two runs of one machine overlap by their idle measurement only",
-    EDITED,
     "an idle power that is not idle",
     "idle readings of the second run against the first run's end",
 )
@@ -294,9 +266,8 @@ def _(s):
     shift(s.runs[1], (end - start) / 1e9 + 6.0)
 
 
-@lie(
+@fabricated(
     "Second run is earlier than the first by one clock and later by the other",
-    FABRICATED,
     "a run for nothing",
     "wall clock against monotonic clock of two runs within one boot",
 )
@@ -304,19 +275,16 @@ def _(s):
     shift_wall(s.runs[1], -3_600_000)
 
 
-@lie(
+@error(
     "The runs of two organisations are in one folder",
-    ERROR,
-    "",
     "organization in run.json against the declaration and the other runs",
 )
 def _(s):
     state(s.runs[1], "organization", "submission_org", "Example Devices Ltd")
 
 
-@lie(
+@edited(
     "Another organisation's runs were submitted",
-    EDITED,
     "somebody else's result",
     "organization in run.json against the declaration",
 )
@@ -325,9 +293,8 @@ def _(s):
         state(b, "organization", "submission_org", "reference")
 
 
-@lie(
+@edited(
     "The third run was made on a faster machine of the same name",
-    EDITED,
     "a better mean",
     "processor and memory of one run's system.json against the others'",
 )
@@ -335,9 +302,8 @@ def _(s):
     s.runs[2].system.update(cpu_model="AMD EPYC 9965", memory_size_bytes=50_000_000_000)
 
 
-@lie(
+@edited(
     "The third run was made on a faster machine, and system.json was exchanged for the others'",
-    EDITED,
     "a better mean",
     "boot in system.json against the log",
 )
@@ -350,9 +316,8 @@ def _(s):
     )
 
 
-@lie(
+@edited(
     "The third run was made on a faster machine, and its whole description taken from the others",
-    EDITED,
     "a better mean",
     NOTHING + "; step times and counters far from those of the other runs",
 )
@@ -360,57 +325,36 @@ def _(s):
     warp(s.runs[2], lambda t: 0.6 * t)
 
 
-@lie(
+@error(
     "One run has another power mode than the others",
-    ERROR,
-    "",
     "power mode of one run's system.json against the others'",
 )
 def _(s):
     s.runs[1].system["power_mode"] = "MAXN"
 
 
-@lie(
-    "One run has another batch size than the others",
-    ERROR,
-    "",
-    "batch size of the runs of one entry",
-)
+@error("One run has another batch size than the others", "batch size of the runs of one entry")
 def _(s):
     rebuild(s.runs[1], batch=64)
 
 
-@lie(
-    "One run has another number of threads than the others",
-    ERROR,
-    "",
-    "threads of the runs of one entry",
-)
+@error("One run has another number of threads than the others", "threads of the runs of one entry")
 def _(s):
     state(s.runs[1], "threads", "framework_threads", 1)
 
 
-@lie(
-    "The declaration is missing", ERROR, "", "files of the submission against the rulebook's layout"
-)
+@error("The declaration is missing", "files of the submission against the rulebook's layout")
 def _(s):
     (s.path / "declaration.json").unlink()
 
 
-@lie(
-    "The declaration names another organisation",
-    ERROR,
-    "",
-    "declaration against organization in run.json",
-)
+@error("The declaration names another organisation", "declaration against organization in run.json")
 def _(s):
     s.declaration(lambda content: content.update(organization="Example Devices Ltd"))
 
 
-@lie(
+@error(
     "The declaration is not readable: its last bracket is missing",
-    ERROR,
-    "",
     "declaration.json against its own format",
 )
 def _(s):
@@ -418,7 +362,7 @@ def _(s):
     path.write_text(path.read_text().rstrip().rstrip("}"))
 
 
-@lie("A board that nobody can buy is called available", EDITED, "a place among products", NOTHING)
+@edited("A board that nobody can buy is called available", "a place among products")
 def _(s):
     s.declaration(
         lambda content: content.update(
@@ -427,19 +371,15 @@ def _(s):
     )
 
 
-@lie(
-    "Availability is a word that does not exist",
-    ERROR,
-    "",
-    "declaration against the rulebook's three kinds",
+@error(
+    "Availability is a word that does not exist", "declaration against the rulebook's three kinds"
 )
 def _(s):
     s.declaration(lambda content: content.update(availability="soon"))
 
 
-@lie(
+@edited(
     "The verdict on the implementation was changed from different to the same",
-    EDITED,
     "another model passes",
     "verdict in the probe against its own numbers",
 )
@@ -452,9 +392,8 @@ def _(s):
         path.write_text(json.dumps(content, indent=1))
 
 
-@lie(
+@edited(
     "The probe of another framework was renamed",
-    EDITED,
     "an implementation that was never compared",
     "implementation in the probe against its file name and the runs",
 )
@@ -463,15 +402,13 @@ def _(s):
         path.write_text(path.read_text().replace("pytorch", "numpy"))
 
 
-@lie("The probe is missing", ERROR, "", "implementations of the runs against the probes")
+@error("The probe is missing", "implementations of the runs against the probes")
 def _(s):
     shutil.rmtree(s.path / "probes")
 
 
-@lie(
+@error(
     "The runs lie in the folder of another framework",
-    ERROR,
-    "",
     "framework in run.json against the folder's name",
 )
 def _(s):
@@ -481,10 +418,8 @@ def _(s):
         b.path = target / b.path.name
 
 
-@lie(
+@error(
     "The runs lie in the folder of another workload",
-    ERROR,
-    "",
     "workload in run.json against the folder's name",
 )
 def _(s):
@@ -493,10 +428,8 @@ def _(s):
         b.path = s.path / "resnet18" / "pytorch" / b.path.name
 
 
-@lie(
+@error(
     "Files that belong nowhere are in the folder: notes of the author and a hidden file",
-    ERROR,
-    "",
     "files of the submission against the rulebook's layout",
 )
 def _(s):
@@ -504,14 +437,13 @@ def _(s):
     (s.path / "lenet" / ".DS_Store").write_bytes(b"\x00\x01")
 
 
-@lie("A link in the place of a run points to another run", ERROR, "", "one run under two numbers")
+@error("A link in the place of a run points to another run", "one run under two numbers")
 def _(s):
     (s.path / "lenet" / "pytorch" / "run_4").symlink_to("run_1")
 
 
-@lie(
+@edited(
     "The submission's system.json is of another machine than the runs'",
-    EDITED,
     "results under another machine's name",
     "system.json of the submission against the runs'",
 )
@@ -527,9 +459,8 @@ def _(s):
     path.write_text(json.dumps(content, indent=1))
 
 
-@lie(
+@edited(
     "All runs need one epoch where the reference needs several",
-    EDITED,
     "a third of the time",
     "convergence against the reference points",
 )
@@ -538,10 +469,9 @@ def _(s):
         rebuild(b, correct=[9901], noise=0.03, seed=b.request["seed"])
 
 
-@lie(
+@edited(
     "The learning rate is said to be one for which no reference exists, to escape the comparison of"
     " epochs",
-    EDITED,
     "a third of the time",
     NOTHING + "; a loss that falls alike at every rate",
 )
@@ -551,9 +481,8 @@ def _(s):
         rebuild(b, correct=[9901], noise=0.03, seed=b.request["seed"], batch=72)
 
 
-@lie(
+@fabricated(
     "Three runs were cut from one long run: its epochs 1 to 3, 4 to 6, 7 to 9",
-    FABRICATED,
     "two runs for nothing",
     "first losses of the second and third run against guessing",
 )
@@ -562,9 +491,8 @@ def _(s):
         b.steps["loss"] /= 1 + 4 * n
 
 
-@lie(
+@fabricated(
     "Runs are a nanosecond apart: the third run starts when the second one ends",
-    FABRICATED,
     "a run for nothing",
     "idle measurement and preparation against the end of the run before",
 )
@@ -573,9 +501,8 @@ def _(s):
     shift(s.runs[2], (end - start + 1) / 1e9)
 
 
-@lie(
+@fabricated(
     "All runs have the same accuracies, to the sample",
-    FABRICATED,
     "runs for nothing",
     "counts of correct samples of three seeds",
 )
@@ -584,9 +511,8 @@ def _(s):
         rebuild(b, correct=[9712, 9853, 9904], noise=0.04, seed=b.request["seed"])
 
 
-@lie(
+@edited(
     "An entry of two runs was filled up with a run of the open division",
-    EDITED,
     "a rank",
     "division of the runs of one entry",
 )
@@ -594,9 +520,8 @@ def _(s):
     state(s.runs[2], "division", "submission_division", "open")
 
 
-@lie(
+@edited(
     "The power readings of the run that drew most were taken out",
-    EDITED,
     "energy is shown where it is good",
     "power readings in some runs of an entry and none in others",
 )

@@ -5,9 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from proofs.outsider.edits import (
-    EDITED,
-    ERROR,
-    FABRICATED,
     NOTHING,
     Lie,
     add_channel,
@@ -24,12 +21,11 @@ from proofs.outsider.edits import (
 )
 
 LIES: list[Lie] = []
-lie = register(LIES)
+error, edited, fabricated = register(LIES)
 
 
-@lie(
+@edited(
     "A server's run was submitted under the name of a small board, in request and log only",
-    EDITED,
     "the fastest small board",
     "device in request and log against system.json",
 )
@@ -37,9 +33,8 @@ def _(b):
     state(b, "platform", "submission_platform", "nano")
 
 
-@lie(
+@edited(
     "A server's run was submitted under the name of a small board, in system.json too",
-    EDITED,
     "the fastest small board",
     "architecture, memory and cores against the device's profile",
 )
@@ -48,9 +43,8 @@ def _(b):
     b.system["device"] = "raspberry-pi-4"
 
 
-@lie(
+@edited(
     "A server's run was given the whole description of a small board",
-    EDITED,
     "the fastest small board",
     "cores in the readings against system.json",
 )
@@ -59,9 +53,8 @@ def _(b):
     as_cores(b, 2)
 
 
-@lie(
+@edited(
     "A server's run was given the whole description of a small board, its readings too",
-    EDITED,
     "the fastest small board",
     NOTHING + "; what this board reaches in other people's runs",
 )
@@ -71,9 +64,8 @@ def _(b):
     scale_power(b, lambda w: w * 0.9, idle=True)
 
 
-@lie(
+@edited(
     "A faster board's run is called the slower board's of the same family",
-    EDITED,
     "the fastest board of its kind",
     NOTHING + "; the arithmetic per second against the device's peak, if the run is fast enough",
 )
@@ -82,11 +74,9 @@ def _(b):
     rebuild(b, noise=0.03, parts=(0.0003, 0.0002, 0.004, 0.0, 0.0002), eval_s=0.03)
 
 
-@lie(
+@error(
     "The run was moved from one board's profile to another, only the device's name in system.json"
     " stayed",
-    ERROR,
-    "",
     "device in system.json against request and log",
 )
 def _(b):
@@ -94,9 +84,8 @@ def _(b):
     b.system["device"] = "raspberry-pi-4"
 
 
-@lie(
+@edited(
     "Eight cores were called two, and the readings of the six others taken out",
-    EDITED,
     "twice the speed per core",
     "counters' cycles and processor time against two cores",
 )
@@ -105,9 +94,8 @@ def _(b):
     change_values(b, "counters", "instructions", lambda v: v * 8)
 
 
-@lie(
+@edited(
     "One core is described, and two are read",
-    EDITED,
     "twice the speed per core",
     "cpu_cores against the cores in the readings",
 )
@@ -115,9 +103,8 @@ def _(b):
     b.system["cpu_cores"] = 1
 
 
-@lie(
+@edited(
     "A board of eight gigabytes is described with four",
-    EDITED,
     "a cheaper board",
     "memory_size_bytes against memory in use and available",
     needs="real",
@@ -126,19 +113,16 @@ def _(b):
     b.system["memory_size_bytes"] = 2_000_000_000
 
 
-@lie(
+@error(
     "A power mode is named that this machine does not have",
-    ERROR,
-    "",
     "power mode against the device's profile",
 )
 def _(b):
     b.system["power_mode"] = "15W"
 
 
-@lie(
+@edited(
     "The lowest power mode is stated for a run in the highest",
-    EDITED,
     "a fast entry among the frugal ones",
     "power mode against the power that was read",
 )
@@ -148,9 +132,8 @@ def _(b):
     scale_power(b, lambda w: w * 2.2, idle=True)
 
 
-@lie(
+@edited(
     "The governor is said to save power while the clock stays at its highest",
-    EDITED,
     "an untuned machine",
     "governor against frequency readings",
 )
@@ -160,9 +143,8 @@ def _(b):
     add_channel(b, "cpu", "frequency.core0", "Hz", lambda s: 2.4e9)
 
 
-@lie(
+@edited(
     "An overclocked board is shown as the one that is sold",
-    EDITED,
     "a faster board",
     "frequency readings against the board's highest clock",
 )
@@ -171,30 +153,25 @@ def _(b):
     add_channel(b, "cpu", "frequency.core0", "Hz", lambda s: 3.1e9)
 
 
-@lie(
-    "The kernel is one of another architecture",
-    ERROR,
-    "",
-    "kernel against architecture and operating system",
+@error(
+    "The kernel is one of another architecture", "kernel against architecture and operating system"
 )
 def _(b):
     b.system["kernel"] = "4.9.337-tegra"
 
 
-@lie("The kernel was left out", ERROR, "", "system.json without kernel and without a note")
+@error("The kernel was left out", "system.json without kernel and without a note")
 def _(b):
     b.system["kernel"] = None
 
 
-@lie("system.json is of an earlier boot", ERROR, "", "boot in system.json against the log")
+@error("system.json is of an earlier boot", "boot in system.json against the log")
 def _(b):
     b.system["boot"] = "22222222-2222-4222-8222-222222222222"
 
 
-@lie(
+@error(
     "system.json is of another machine's run",
-    ERROR,
-    "",
     "boot, framework version and cores against log and readings",
 )
 def _(b):
@@ -203,9 +180,8 @@ def _(b):
     )
 
 
-@lie(
+@edited(
     "The framework's version was raised in system.json",
-    EDITED,
     "an entry for a version that was not used",
     "framework_version in system.json against the log",
 )
@@ -213,9 +189,8 @@ def _(b):
     b.system["framework_version"] = "2.0"
 
 
-@lie(
+@edited(
     "The framework's version was raised in log and system.json, not among the libraries",
-    EDITED,
     "an entry for a version that was not used",
     "framework_version against the libraries in system.json",
     needs="real",
@@ -225,19 +200,15 @@ def _(b):
     log_value(b, "framework_version", "2.20.0")
 
 
-@lie(
-    "Another framework is named in system.json",
-    ERROR,
-    "",
-    "framework in system.json against request and log",
+@error(
+    "Another framework is named in system.json", "framework in system.json against request and log"
 )
 def _(b):
     b.system["framework"] = "tensorflow"
 
 
-@lie(
+@edited(
     "A framework was renamed everywhere, its libraries are still those of the other",
-    EDITED,
     "an entry for another framework",
     "libraries in system.json against the framework",
     needs="real",
@@ -248,9 +219,8 @@ def _(b):
     b.run["run_id"] = b.run["run_id"].replace("pytorch", "tensorflow")
 
 
-@lie(
+@edited(
     "An ARM architecture with a processor of AMD",
-    EDITED,
     "a server among the boards",
     "architecture against cpu_model",
 )
@@ -258,9 +228,8 @@ def _(b):
     b.system["architecture"] = "aarch64"
 
 
-@lie(
+@edited(
     "The board is named and the note still says that nothing names it",
-    EDITED,
     "a name for an unnamed machine",
     "board against its own note in system.json and device_evidence in run.json",
 )
@@ -268,9 +237,8 @@ def _(b):
     b.system["board"] = "Raspberry Pi 5 Model B Rev 1.0"
 
 
-@lie(
+@edited(
     "Storage is called an SD card, and it was a disk in memory",
-    EDITED,
     "no stalls from a slow card",
     "storage medium against bytes and times of the disk",
 )
@@ -279,10 +247,8 @@ def _(b):
     rebuild(b, parts=(0.00001, 0.001, 0.016, 0.0, 0.001))
 
 
-@lie(
+@error(
     "The module with 64 gigabytes is described under the profile of 32",
-    ERROR,
-    "",
     "memory_size_bytes against the device's profile",
 )
 def _(b):
@@ -290,9 +256,8 @@ def _(b):
     b.system["memory_size_bytes"] = 65_863_159_808
 
 
-@lie(
+@edited(
     "A module of twelve cores is described with its cores switched off, and uses them",
-    EDITED,
     "a frugal mode",
     "cores in the readings against system.json",
 )
@@ -301,14 +266,13 @@ def _(b):
     as_cores(b, 12)
 
 
-@lie("A wireless link is called wired", EDITED, "an entry in another group", NOTHING)
+@edited("A wireless link is called wired", "an entry in another group")
 def _(b):
     b.system["links"][0].update(interface="wlan0", kind="wired", speed_mbit_s=1000, reason=None)
 
 
-@lie(
+@edited(
     "Evidence for the device is that of another board",
-    EDITED,
     "the fastest small board",
     "device_evidence in run.json against system.json",
 )
@@ -317,10 +281,8 @@ def _(b):
     b.run["device_evidence"] = "/proc/device-tree/model says NVIDIA Jetson AGX Orin Developer Kit"
 
 
-@lie(
+@error(
     "A workload was run that this device is not asked to run",
-    ERROR,
-    "",
     "workload against the rulebook's list for the device",
 )
 def _(b):
@@ -328,9 +290,8 @@ def _(b):
     state(b, "workload", "submission_benchmark", "vgg11")
 
 
-@lie(
+@edited(
     "A rail of another family of boards is read on this one",
-    EDITED,
     "less energy",
     "rails of the readings against the device",
 )
@@ -339,9 +300,8 @@ def _(b):
     other_meter(b, "ina3221", {"VDD_IN": 0.6})
 
 
-@lie(
+@fabricated(
     "Memory is told as a round number of gigabytes, typed in by hand",
-    FABRICATED,
     "a machine that nobody has",
     "memory of exactly 25 gigabytes against what a kernel leaves",
 )
@@ -349,9 +309,8 @@ def _(b):
     b.system["memory_size_bytes"] = 25_000_000_000
 
 
-@lie(
+@fabricated(
     "The operating system is years older than the kernel and the framework allow",
-    FABRICATED,
     "a machine that nobody has",
     "operating system against kernel and Python",
     needs="real",
@@ -361,20 +320,14 @@ def _(b):
     b.system["python"] = "2.7.3"
 
 
-@lie(
-    "The number of cores is a text, memory is negative",
-    ERROR,
-    "",
-    "system.json against its own format",
-)
+@error("The number of cores is a text, memory is negative", "system.json against its own format")
 def _(b):
     b.system["cpu_cores"] = "two"
     b.system["memory_size_bytes"] = -1
 
 
-@lie(
+@edited(
     "A graphics card of a workstation trained, and the description names a small board",
-    EDITED,
     "the fastest small board",
     "readings of the card against the board's profile",
 )
