@@ -51,6 +51,21 @@ class MissedTargets:
 
 
 @dataclass(frozen=True)
+class TargetProcedure:
+    """How a target follows from reference runs (suite.metrics.targets): the bound above which a
+    share ``coverage`` of runs lies with this ``confidence``, of the best accuracies in the first
+    ``share_of_schedule``, rounded down to a multiple of ``step``; from at least these numbers of
+    runs and frameworks."""
+
+    coverage: float
+    confidence: float
+    share_of_schedule: float
+    step: float
+    min_runs: int
+    min_frameworks: int
+
+
+@dataclass(frozen=True)
 class Scoring:
     """The constants of scores, comparisons and ranks.
 
@@ -74,6 +89,7 @@ class Scoring:
     rate_tolerance: float
     min_projected_epochs: int
     missed: MissedTargets
+    targets: TargetProcedure
     energies: tuple[EnergyClass, ...]
 
     @property

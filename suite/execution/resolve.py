@@ -181,7 +181,7 @@ def _training(
         epochs=choice.epochs if options.epochs is None else options.epochs,
         steps=options.steps,
         eval_every_epochs=workload.eval_every_epochs,
-        target_accuracy=choice.target_accuracy,
+        target_accuracy=None if options.no_target else choice.target_accuracy,
         global_batch_size=batch_size,
         optimizer=optimizer,
         initial_weights=workload.initial_weights,
