@@ -59,8 +59,8 @@ if TYPE_CHECKING:
     from suite.metrics.replication_record import Replication
     from suite.metrics.review_record import Review
     from suite.metrics.stall_analysis import StallAnalysis
-    from suite.metrics.targets import FollowingTarget
     from suite.metrics.study import Study
+    from suite.metrics.targets import FollowingTarget
     from suite.metrics.trace_file import WrittenTrace
     from suite.metrics.traces.attaching import Attachment
     from suite.metrics.traces.columns import TraceOptions

@@ -168,6 +168,8 @@ def _status(
     unranked = why_unranked(entry)
     if unranked is not None:
         return Status.UNRANKED, unranked
+    if _workload(entry).target_is_provisional:
+        return Status.UNRANKED, "too few reference runs support the target of the workload"
     if len(runs) < scoring.min_runs:
         return Status.PROVISIONAL, f"{len(runs)} of the {scoring.min_runs} runs needed for a rank"
     return Status.CONFIRMED, None

@@ -48,7 +48,7 @@ class FollowingTarget:
 def tolerance_factor(runs: int, procedure: TargetProcedure) -> float:
     """k: standard deviations below the mean of ``runs`` values, beyond which a share ``coverage``
     of a normal distribution lies with the given confidence."""
-    from scipy import stats  # start-up: SciPy
+    from scipy import stats  # type: ignore[import-untyped]  # start-up: SciPy
 
     shift = stats.norm.ppf(procedure.coverage) * math.sqrt(runs)
     return float(stats.nct.ppf(procedure.confidence, runs - 1, shift) / math.sqrt(runs))

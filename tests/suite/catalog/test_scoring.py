@@ -53,6 +53,16 @@ def test_the_rulebook_states_these_numbers() -> None:
     assert "within one percent" in plain and SCORING.rate_tolerance == 0.01
 
 
+def test_the_rulebook_states_how_a_target_follows() -> None:
+    plain = re.sub(r"\s+", " ", (repository_root() / "rules" / "RULES.md").read_text())
+    targets = SCORING.targets
+    assert f"the first {100 * targets.share_of_schedule:g} % of its epochs counts" in plain
+    coverages = f"{100 * targets.confidence:g}/{100 * targets.coverage:g}"
+    assert f"at most the one-sided {coverages} normal tolerance bound" in plain
+    assert (targets.step, targets.min_runs, targets.min_frameworks) == (0.005, 6, 2)
+    assert "rounded down to half a point" in plain and "needs six runs in two frameworks" in plain
+
+
 def test_what_a_round_has_frozen_is_there_and_of_its_workloads() -> None:
     digests = {
         point.digest for workload in load_workloads() for point in load_points(workload.name)
