@@ -107,7 +107,7 @@ def _devices() -> str:
         (f"`{each.name}`", each.title, ", ".join(f"`{name}`" for name in each.closed_workloads))
         for each in load_devices()
     ]
-    return table(("device", "what", "closed workloads"), rows)
+    return table(("device", "what", "closed workloads by default"), rows)
 
 
 def _power() -> str:
