@@ -8,7 +8,13 @@ from typing import Any
 
 from reference_impls.contract import EXACT, FLOAT32, LOCAL, WAITING
 from reporter.data import frames as columns
-from reporter.data.derived import cost_figures, counted_figures, derived_figures, study_figures
+from reporter.data.derived import (
+    cost_figures,
+    counted_figures,
+    derived_figures,
+    per_thousand_figures,
+    study_figures,
+)
 from reporter.data.figure_fields import sensor_columns, significance
 from reporter.data.frames import BARE, ISOLATION, SETTINGS, WITHOUT, Row
 from reporter.data.text import MAX_REASON_LENGTH, plain, plain_or_none, reason_of
@@ -80,6 +86,7 @@ def _read(path: Path) -> BundleRows:
         if (path / COUNTERS).is_file():
             figures += counted_figures(run_id, bundle.json(COUNTERS))
         figures += derived_figures(figures)
+        figures += per_thousand_figures(figures, request["data"]["train_samples"])
         energy = next((row for row in figures if row["figure"] == "energy_j"), None)
         figures += cost_figures(run_id, run["trained_s"], epochs, energy)
         figures += study_figures(run_id, bundle, mark)
