@@ -75,6 +75,7 @@ KNOWN = (
     "--memory-budget",
     "--meters",
     "--no-identity",
+    "--no-target",
     "--nodes",
     "--nonce",
     "--output",
