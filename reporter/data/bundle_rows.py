@@ -24,6 +24,7 @@ from suite.bundle.reader import CachedBundle, RunRecord
 from suite.bundle.resumption import read_resumption
 from suite.bundle.study_mark import StudyMark, read_mark
 from suite.catalog.divisions import Division
+from suite.catalog.scoring import load_scoring
 from suite.catalog.seeds import nonce_kind
 from suite.compliance.checker import BundleVerdict, check_cached_bundle, round_of
 from suite.compliance.rules.preconditions import REQUEST_READABLE, RUN_COMPLETE
@@ -171,7 +172,16 @@ def _identity(record: RunRecord, system: Mapping[str, Any]) -> Row:
         "batch_size": int(request["global_batch_size"]),
         "learning_rate": float(request["optimizer"]["base_learning_rate"]),
         "epoch_budget": int(request["epochs"]),
+        "short": _short(request),
     }
+
+
+def _short(request: Mapping[str, Any]) -> int:
+    """The epochs after which a closed run was to stop; 0 for one of the whole schedule."""
+    if request["division"] != Division.CLOSED.value:
+        return 0
+    per_epoch = -(-int(request["data"]["train_samples"]) // int(request["global_batch_size"]))
+    return load_scoring().short.epochs(request["steps"], per_epoch, int(request["epochs"]))
 
 
 def _gpus(value: object) -> str | None:

@@ -57,8 +57,8 @@ class MachinePage:
 
     @property
     def entries(self) -> int:
-        """The number of accepted entries, projected ones included."""
-        return sum(line.section in ("accepted", "projected") for line in self.lines)
+        """The number of accepted entries."""
+        return sum(line.section == "accepted" for line in self.lines)
 
     @property
     def facts(self) -> str:

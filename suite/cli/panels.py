@@ -10,6 +10,7 @@ PANELS = {
         *(
             "epochs",
             "steps",
+            "short",
             "no_target",
             "batch_size",
             "learning_rate",

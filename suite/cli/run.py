@@ -122,6 +122,16 @@ class RunSettings:
             ),
         ),
     ] = False
+    short: Annotated[
+        int | None,
+        typer.Option(
+            metavar="EPOCHS",
+            help=(
+                "Stop after this many epochs of the schedule, and keep the states: an entry of a"
+                " board that needs days for all of them."
+            ),
+        ),
+    ] = None
     resume: Annotated[
         Path | None,
         typer.Option(
@@ -264,6 +274,7 @@ def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[R
             workload,
             placement,
             epochs=None if settings.stall_analysis else training.epochs,
+            short=settings.short,
             learning_rate=settings.learning_rate,
             workers=settings.workers,
             prefetch=settings.prefetch,
@@ -282,7 +293,7 @@ def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[R
             outputs[each.workload],
             settings.baseload,
             settings.witness,
-            settings.keep_states,
+            settings.keep_states or settings.short is not None,
             settings.meters,
             settings.power_pulse,
             settings.isolation,

@@ -49,7 +49,8 @@ def test_the_rulebook_states_these_numbers() -> None:
         in plain
         and SCORING.missed.min_share_reached == 0.8
     )
-    assert f"{words[SCORING.min_projected_epochs]} epochs or more, target not reached" in plain
+    assert f"{words[SCORING.short.min_epochs]} whole epochs or more" in plain
+    assert "takes a day or more" in plain and SCORING.short.min_whole_s == 24 * 3600
     assert "within one percent" in plain and SCORING.rate_tolerance == 0.01
 
 
