@@ -29,8 +29,8 @@ def make(
         list[Path],
         typer.Argument(
             help=(
-                "All closed runs, of any machine and anybody, or folders with them (`suite sweep`"
-                " makes them)."
+                "Closed runs and runs with --no-target, of any machine and anybody, or folders with"
+                " them."
             )
         ),
     ],
