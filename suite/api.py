@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from suite.metrics.review_record import Review
     from suite.metrics.stall_analysis import StallAnalysis
     from suite.metrics.study import Study
+    from suite.metrics.targets import FollowingTarget
     from suite.metrics.trace_file import WrittenTrace
     from suite.metrics.traces.attaching import Attachment
     from suite.metrics.traces.columns import TraceOptions
@@ -99,6 +100,7 @@ __all__ = [
     "TraceOptions",
     "Wire",
     "WrittenTrace",
+    "add_reference_accuracies",
     "attach_power",
     "audit",
     "check",
@@ -109,6 +111,7 @@ __all__ = [
     "figure",
     "findings_of",
     "finish",
+    "following_targets",
     "load",
     "make_reference_points",
     "place",
@@ -643,6 +646,27 @@ def make_reference_points(paths: Paths) -> "tuple[ReferencePoint, ...]":
             )
     refuse_other_precisions(bundles)
     return make_points(bundles)
+
+
+def following_targets(workload: str) -> "tuple[FollowingTarget, ...]":
+    """The targets that follow from the accuracies of a workload's reference runs, by setting."""
+    from suite.catalog.accuracies import load_accuracies  # start-up: schemas
+    from suite.catalog.workloads import load_workload  # start-up: schemas
+    from suite.metrics.targets import target_of  # start-up: numpy
+
+    return tuple(map(target_of, load_accuracies(load_workload(workload).name)))
+
+
+def add_reference_accuracies(workload: str, paths: Paths) -> Path:
+    """Keep the accuracies of all sealed runs at or below the paths in rules/accuracies; returns the
+    file. Raises SuiteError for a run of another recipe, and for one that a target ended."""
+    from suite.catalog.accuracies import add_accuracies  # start-up: schemas
+    from suite.catalog.workloads import load_workload  # start-up: schemas
+    from suite.compliance.checker import find_bundles  # start-up: rules
+    from suite.metrics.targets import accuracies_of  # start-up: numpy
+
+    bundles = [bundle for path in _paths(paths) for bundle in find_bundles(path)]
+    return add_accuracies(workload, accuracies_of(bundles, load_workload(workload)))
 
 
 def compare_with_reference(paths: Paths) -> ReferenceComparison:

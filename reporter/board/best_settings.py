@@ -28,8 +28,8 @@ class BestSetting:
 
 
 def best_settings(board: Board) -> tuple[BestSetting, ...]:
-    """One row per device and score, by device; provisional entries take part, projected and
-    unranked ones do not."""
+    """One row per device and score, by device; provisional entries take part, unranked ones
+    do not."""
     rows = [row for row in board.accepted if row.scores.status in PLACED]
     return tuple(
         sorted(

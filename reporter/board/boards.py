@@ -10,7 +10,7 @@ from typing import Any
 from reporter.board.columns import SCORE_COLUMNS, Cell, Column, Facet
 from reporter.board.energies import EnergyTable
 from reporter.board.ranking import Rank
-from reporter.data.entry_scores import MEASURED_J, SCORE_J, SCORE_S, EntryScores, Status
+from reporter.data.entry_scores import MEASURED_J, RANKED, SCORE_J, SCORE_S, EntryScores, Status
 from reporter.data.frames import Frames, known
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.shown_replications import SELF_REPORTED
@@ -20,7 +20,7 @@ ORDER = (SCORE_S, TIME_TO_TARGET, "time_to_epoch_s")
 """Figures that rows are sorted by: the next one where the one before is unknown or equal."""
 ENERGIES = {SCORE_S: (SCORE_J,), TIME_TO_TARGET: (MEASURED_J,)}
 """The energy of the training whose time a board shows first."""
-PLACED = (Status.CONFIRMED, Status.PROVISIONAL)
+PLACED = (*RANKED, Status.PROVISIONAL)
 """Of entries that are in one order by score."""
 PEAK_MEMORY = "peak_memory_bytes"
 
@@ -55,7 +55,7 @@ class BoardRow:
     @property
     def is_confirmed(self) -> bool:
         """Whether it may stand in a headline: confirmed, or as measured with enough runs."""
-        return self.scores.status is Status.CONFIRMED or (
+        return self.scores.status in RANKED or (
             self.scores.status in (Status.UNRANKED, Status.CHARACTERISATION)
             and int(self.entry["runs"]) >= load_scoring().min_runs
         )
@@ -100,9 +100,8 @@ class Board:
     """``facets`` are the properties in which rows differ, ``same`` those that all rows share, as
     (heading, value).
 
-    ``accepted`` are the confirmed and provisional rows by score, then the unranked ones;
-    ``projected`` stand apart. ``precision`` is that of all rows of the closed division; empty in
-    the open one.
+    ``accepted`` are the ranked and provisional rows by score, then the unranked ones.
+    ``precision`` is that of all rows of the closed division; empty in the open one.
     """
 
     slug: str
@@ -117,26 +116,19 @@ class Board:
     same: tuple[tuple[str, str], ...]
     columns: tuple[Column, ...]
     accepted: tuple[BoardRow, ...]
-    projected: tuple[BoardRow, ...]
     refused: tuple[BoardRow, ...]
     withdrawn: tuple[BoardRow, ...]
     energies: tuple[EnergyTable, ...]
 
     @property
     def runs(self) -> int:
-        """Number of runs of the accepted entries, projected ones left out."""
+        """Number of runs of the accepted entries."""
         return sum(int(row.entry["runs"]) for row in self.accepted)
 
     @property
     def ranked(self) -> tuple[BoardRow, ...]:
         """The rows with a rank."""
         return tuple(row for row in self.accepted if row.rank.place is not None)
-
-    @cached_property
-    def compared(self) -> tuple[BoardRow, ...]:
-        """The rows that can be compared with one another: accepted ones, projected ones
-        included."""
-        return (*self.accepted, *self.projected)
 
     @cached_property
     def time(self) -> Column:
@@ -184,7 +176,7 @@ class Board:
     def unknown(self) -> tuple[tuple[Column, str], ...]:
         """The columns that are empty in every row, with the reason of the first row."""
         cells = {
-            column: next((row.cell(column.figure) for row in self.compared), None)
+            column: next((row.cell(column.figure) for row in self.accepted), None)
             for column in self.columns
             if not self.is_known(column.figure)
         }
@@ -201,7 +193,7 @@ class Board:
     @property
     def rows(self) -> tuple[BoardRow, ...]:
         """The rows of all sections."""
-        return (*self.accepted, *self.projected, *self.refused, *self.withdrawn)
+        return (*self.accepted, *self.refused, *self.withdrawn)
 
     def _first_known(self, figures: Iterable[str]) -> Column | None:
         columns = {column.figure: column for column in self.columns}

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from reporter.board.ranking import Rank, rank_entries, unranked
-from reporter.data.entry_scores import EntryScores, Score, Status
+from reporter.data.entry_scores import RANKED, EntryScores, Score, Status
 from suite.catalog.scoring import Instrument, Scoring, Standing
 
 WHY_UNRANKED = {
@@ -40,8 +40,7 @@ class EnergyTable:
 
 
 def energy_tables(scores: Mapping[str, EntryScores], scoring: Scoring) -> tuple[EnergyTable, ...]:
-    """The tables that have a row, in the rulebook's order of instruments. Projected energies are in
-    none."""
+    """The tables that have a row, in the rulebook's order of instruments."""
     found = []
     for instrument in scoring.instruments():
         of_kind = {
@@ -49,7 +48,6 @@ def energy_tables(scores: Mapping[str, EntryScores], scoring: Scoring) -> tuple[
             for name, entry in scores.items()
             if entry.instrument == (instrument.tier.value, instrument.covers.value)
             and entry.energy is not None
-            and entry.status is not Status.PROJECTED
         }
         if of_kind:
             found.append(EnergyTable(instrument, _rows(instrument, of_kind, scoring)))
@@ -64,6 +62,7 @@ def _rows(
     ranks = rank_entries(
         {name: energy.measured for name, energy in energies.items() if reasons[name] is None},
         scoring,
+        [name for name, entry in entries.items() if entry.status is Status.SHORT],
     )
     rows = [
         EnergyRow(
@@ -75,7 +74,8 @@ def _rows(
         sorted(
             rows,
             key=lambda row: (
-                row.status is not Status.CONFIRMED,
+                row.status not in RANKED,
+                row.rank.place or 0,
                 row.energy.interval.value,
                 row.entry_id,
             ),
@@ -86,7 +86,7 @@ def _rows(
 def _why_unranked(instrument: Instrument, entry: EntryScores) -> str | None:
     if instrument.standing is not Standing.RANKED:
         return WHY_UNRANKED[instrument.standing]
-    if entry.status is not Status.CONFIRMED:
+    if entry.status not in RANKED:
         return entry.reason
     return (
         "the instrument's error is not known"

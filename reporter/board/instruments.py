@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from reporter.board.boards import Board, BoardRow, with_values
 from reporter.board.columns import Cell, Column
 from reporter.board.ranking import Rank, unranked
-from reporter.data.entry_scores import MEASURED_J, SCORE_J, Status
+from reporter.data.entry_scores import MEASURED_J, SCORE_J
 from reporter.data.instrument_names import instrument_words
 from suite.catalog.scoring import Instrument, Standing, load_scoring
 
@@ -81,8 +81,7 @@ class Measured:
 
 
 def measured_by(board: Board) -> tuple[Measured, ...]:
-    """The accepted rows with an energy, in groups that compare; rows that are only projected are in
-    none."""
+    """The accepted rows with an energy, in groups that compare."""
     return tuple(_groups(board, board.energy)) if board.energy is not None else ()
 
 
@@ -94,11 +93,7 @@ def _groups(board: Board, column: Column) -> Iterator[Measured]:
     )
     cells = with_values(board.accepted, column.figure)
     for instrument in load_scoring().instruments():
-        found = [
-            (row, cell)
-            for row, cell in cells
-            if row.instrument == instrument.place and row.scores.status is not Status.PROJECTED
-        ]
+        found = [(row, cell) for row, cell in cells if row.instrument == instrument.place]
         found.sort(key=lambda pair: (pair[1].value, pair[0].entry_id))
         rows = (MeasuredRow(row, cell, ranks.get(row.entry_id, NOT_SCORED)) for row, cell in found)
         if found:

@@ -1,9 +1,10 @@
 """Makes leaderboards from frames: groups entries, ranks and labels them."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from reporter.board.boards import ORDER, PLACED, Board, BoardRow
+from reporter.board.boards import ORDER, Board, BoardRow
 from reporter.board.columns import (
     FACETS,
     FIGURE_COLUMNS,
@@ -25,7 +26,7 @@ from reporter.data.entries import (
     differences,
     make_labels,
 )
-from reporter.data.entry_scores import EntryScores, Status
+from reporter.data.entry_scores import RANKED, EntryScores, Status
 from reporter.data.frames import (
     ACCEPTED,
     GENERATED,
@@ -67,7 +68,6 @@ DISTURBANCES = {
     "foreign_cpu_share": (MAX_FOREIGN_SHARE, "other programs ran"),
 }
 """Badges by figure: shown when the highest value of an entry's runs is above the limit."""
-PROJECTED = "projected"
 EVIDENCE_WORDS = {
     "audited_in": "unsigned audit in",
     "witnessed_by": "witnessed by",
@@ -138,8 +138,8 @@ def _board(
     rows = tuple(_rows(frames, figures, shown, columns))
     others = () if precision in ("", STRICT) else (precision,)
     sections = {
-        name: tuple(row for row in rows if _section(row) == name)
-        for name in (ACCEPTED, PROJECTED, REFUSED, WITHDRAWN)
+        name: tuple(row for row in rows if row.entry["state"] == name)
+        for name in (ACCEPTED, REFUSED, WITHDRAWN)
     }
     scores = {row.entry_id: row.scores for row in sections[ACCEPTED]}
     return Board(
@@ -177,12 +177,6 @@ def _differing(
     return differ, same
 
 
-def _section(row: BoardRow) -> str:
-    """The table of a board that the row is in."""
-    state = str(row.entry["state"])
-    return PROJECTED if state == ACCEPTED and row.scores.status is Status.PROJECTED else state
-
-
 def _differs(facet: Facet, rows: Iterable[Mapping[str, str]]) -> bool:
     """Whether rows differ in it; for versions and code, whether rows of the same framework do."""
     if facet.name in OF_FRAMEWORK:
@@ -209,7 +203,10 @@ def _rows(
     entries = {entry["entry_id"]: entry for entry in rows_of(frames.entries)}
     labels, settings = make_labels(list(entries.values())), _settings(entries.values())
     ranks, findings, scoring = _ranks(frames), _findings(frames), load_scoring()
-    order = {name: (*_order(frames.scores[name], figures[name]), name) for name in entries}
+    order = {
+        name: (*_order(frames.scores[name], ranks.get(name), figures[name]), name)
+        for name in entries
+    }
     for name in sorted(entries, key=order.__getitem__):
         entry, found, scores = entries[name], figures[name], frames.scores[name]
         yield BoardRow(
@@ -262,20 +259,22 @@ def _ranks(frames: Frames) -> dict[str, Rank]:
     confirmed = {
         name: one.time.measured
         for name, one in scores.items()
-        if one.status is Status.CONFIRMED and one.time is not None
+        if one.status in RANKED and one.time is not None
     }
     others = {
         name: unranked(one.reason or "") for name, one in scores.items() if name not in confirmed
     }
-    return {**rank_entries(confirmed, load_scoring()), **others}
+    short = [name for name in confirmed if scores[name].status is Status.SHORT]
+    return {**rank_entries(confirmed, load_scoring(), short), **others}
 
 
-def _order(scores: EntryScores, figures: Mapping[str, Any]) -> tuple[float, ...]:
-    """Confirmed entries by score, behind them the provisional ones, then the others by score or by
+def _order(scores: EntryScores, rank: Rank | None, figures: Mapping[str, Any]) -> tuple[float, ...]:
+    """Ranked entries by place, behind them the provisional ones, then the others by score or by
     what was measured."""
-    behind = float(PLACED.index(scores.status) if scores.status in PLACED else len(PLACED))
+    place = math.inf if rank is None or rank.place is None else rank.place
+    behind = place, float(scores.status is not Status.PROVISIONAL)
     values = [figures.get(name, {}).get("value") for name in ORDER]
-    return behind, *(float(value) if known(value) else float("inf") for value in values)
+    return *behind, *(float(value) if known(value) else float("inf") for value in values)
 
 
 def _provenance(frames: Frames, entry: Mapping[str, Any]) -> str:
@@ -328,7 +327,13 @@ def _badges(
         if figures.get("energy_per_epoch_j", {}).get("attached")
         else ()
     )
+    short = (
+        (f"{entry['short']:g} of {entry['epoch_budget']:g} epochs trained",)
+        if entry["short"]
+        else ()
+    )
     return (
+        *short,
         *disturbed,
         *attached,
         *people,

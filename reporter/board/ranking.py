@@ -1,11 +1,11 @@
 """Ranks of entries: their order by score, and of how many others each is not distinguishable.
 Definitions: the rulebook's chapter *Runs and scoring*."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from suite.catalog.scoring import Scoring
-from suite.metrics.comparisons import Measured, alike
+from suite.metrics.comparisons import Measured, alike, ratio
 
 
 @dataclass(frozen=True)
@@ -44,17 +44,31 @@ def unranked(reason: str) -> Rank:
     return Rank(None, None, reason)
 
 
-def rank_entries(scores: Mapping[str, Measured], scoring: Scoring) -> dict[str, Rank]:
+def rank_entries(
+    scores: Mapping[str, Measured], scoring: Scoring, short: Collection[str] = ()
+) -> dict[str, Rank]:
     """The ranks of entries, each of which has the number of runs that a rank needs; smaller scores
-    are better."""
+    are better.
+
+    A ``short`` entry stands behind every whole one that it is not distinguishable from.
+    """
     names = sorted(scores)
     entries = [scores[name] for name in names]
     found = alike(entries, scoring.pair_level, scoring.epochs_level)
-    ordered = sorted(one.log_mean for one in entries)
+    behind = {name: (scores[name].log_mean, False) for name in names}
+    whole = [scores[name] for name in names if name not in short]
+    for name in short:
+        equals = [one.log_mean for one in whole if _is_alike(scores[name], one, scoring)]
+        behind[name] = max([behind[name], *((log_mean, True) for log_mean in equals)])
+    ordered = sorted(behind.values())
     return {
-        name: Rank(1 + ordered.index(one.log_mean), count, None)
-        for name, one, count in zip(names, entries, found, strict=True)
+        name: Rank(1 + ordered.index(behind[name]), count, None)
+        for name, count in zip(names, found, strict=True)
     }
+
+
+def _is_alike(one: Measured, other: Measured, scoring: Scoring) -> bool:
+    return not ratio(one, other, scoring.pair_level, scoring.epochs_level).is_different
 
 
 def _ordinal(number: int) -> str:

@@ -8,7 +8,13 @@ from typing import Any
 
 from reference_impls.contract import EXACT, FLOAT32, LOCAL, WAITING
 from reporter.data import frames as columns
-from reporter.data.derived import cost_figures, counted_figures, derived_figures, study_figures
+from reporter.data.derived import (
+    cost_figures,
+    counted_figures,
+    derived_figures,
+    per_thousand_figures,
+    study_figures,
+)
 from reporter.data.figure_fields import sensor_columns, significance
 from reporter.data.frames import BARE, ISOLATION, SETTINGS, WITHOUT, Row
 from reporter.data.text import MAX_REASON_LENGTH, plain, plain_or_none, reason_of
@@ -18,6 +24,7 @@ from suite.bundle.reader import CachedBundle, RunRecord
 from suite.bundle.resumption import read_resumption
 from suite.bundle.study_mark import StudyMark, read_mark
 from suite.catalog.divisions import Division
+from suite.catalog.scoring import load_scoring
 from suite.catalog.seeds import nonce_kind
 from suite.compliance.checker import BundleVerdict, check_cached_bundle, round_of
 from suite.compliance.rules.preconditions import REQUEST_READABLE, RUN_COMPLETE
@@ -80,6 +87,7 @@ def _read(path: Path) -> BundleRows:
         if (path / COUNTERS).is_file():
             figures += counted_figures(run_id, bundle.json(COUNTERS))
         figures += derived_figures(figures)
+        figures += per_thousand_figures(figures, request["data"]["train_samples"])
         energy = next((row for row in figures if row["figure"] == "energy_j"), None)
         figures += cost_figures(run_id, run["trained_s"], epochs, energy)
         figures += study_figures(run_id, bundle, mark)
@@ -164,7 +172,16 @@ def _identity(record: RunRecord, system: Mapping[str, Any]) -> Row:
         "batch_size": int(request["global_batch_size"]),
         "learning_rate": float(request["optimizer"]["base_learning_rate"]),
         "epoch_budget": int(request["epochs"]),
+        "short": _short(request),
     }
+
+
+def _short(request: Mapping[str, Any]) -> int:
+    """The epochs after which a closed run was to stop; 0 for one of the whole schedule."""
+    if request["division"] != Division.CLOSED.value:
+        return 0
+    per_epoch = -(-int(request["data"]["train_samples"]) // int(request["global_batch_size"]))
+    return load_scoring().short.epochs(request["steps"], per_epoch, int(request["epochs"]))
 
 
 def _gpus(value: object) -> str | None:

@@ -26,6 +26,13 @@ QUOTIENTS = (
     ("mean_power_w", "energy_per_epoch_j", "time_to_epoch_s", "W"),
     ("instructions_per_cpu_s", "instructions", "cpu_time_s", "1/s"),
 )
+PER_THOUSAND = (
+    ("time_per_1000_samples_s", "time_to_epoch_s"),
+    ("energy_per_1000_samples_j", "energy_per_epoch_j"),
+    ("fetch_stall_per_1000_samples_s", "fetch_stall_s"),
+)
+"""Figures of an epoch over its thousands of training samples: epochs of data sets of different
+sizes compare by them."""
 COUNTED = (
     "l1d_access",
     "l1d_refill",
@@ -130,6 +137,26 @@ def derived_figures(figures: Sequence[Row]) -> list[Row]:
         if above in by_name and below in by_name and name not in by_name:
             found.append(_quotient(name, by_name[above], by_name[below], unit))
     return found
+
+
+def per_thousand_figures(figures: Sequence[Row], samples: int) -> list[Row]:
+    """Time, energy and fetch stall of 1,000 training samples, of an epoch with ``samples``; unknown
+    as those of the epoch are."""
+    by_name = {row["figure"]: row for row in figures}
+    return [
+        {
+            **by_name[of_epoch],
+            "figure": name,
+            "method": f"{of_epoch} x 1000 / {samples} samples",
+            **{
+                key: by_name[of_epoch][key] * 1000 / samples
+                for key in ("value", "spread", "low", "high")
+                if known(by_name[of_epoch][key])
+            },
+        }
+        for name, of_epoch in PER_THOUSAND
+        if of_epoch in by_name
+    ]
 
 
 def _quotient(name: str, above: Row, below: Row, unit: str) -> Row:

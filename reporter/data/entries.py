@@ -42,6 +42,7 @@ USUAL: Mapping[str, tuple[object, str]] = {
     "accumulation": (1, "accumulation {}"),
     "timing": (WAITING, "timing {}"),
     "resumed": (0, "resumed after {}"),
+    "short": (0, "short, {}"),
 }
 """Columns of which the usual value is no part of an entry's id, and how another one is written
 there."""
@@ -119,7 +120,7 @@ def _auditors(members: Sequence[Row]) -> str | None:
 def make_scores(
     entries: Iterable[Row], runs: Iterable[Row], figures: Iterable[Row], epochs: Iterable[Row] = ()
 ) -> dict[str, EntryScores]:
-    """The scores of every entry, by entry id; without ``epochs`` none is projected."""
+    """The scores of every entry, by entry id; without ``epochs`` no short entry is ranked."""
     of_runs: dict[str, dict[str, Row]] = {}
     for figure in figures:
         if figure["figure"] in COST_FIGURES:
@@ -303,6 +304,7 @@ _LABEL_PROPERTIES = (
     *TRAINED,
     CODE,
     "resumed",
+    "short",
 )
 
 
@@ -325,6 +327,7 @@ def describe(name: str, value: object) -> str:
         "isolation": "isolation {}",
         "recomputation": "recomputation: {}",
         "resumed": "resumed after epoch {}",
+        "short": "{} epochs trained",
         "accumulation": "{} mini-batches an update",
         "timing": "{} timing",
     }

@@ -16,13 +16,16 @@ OF_ENTRIES = (SCORE_S, SCORE_J, MEASURED_J)
 
 
 class Status(str, enum.Enum):
-    """What an entry's score is worth. Only confirmed entries have ranks."""
+    """What an entry's score is worth. Only confirmed and short entries have ranks."""
 
     CONFIRMED = "confirmed"
     PROVISIONAL = "provisional"
-    PROJECTED = "projected"
+    SHORT = "short entry"
     CHARACTERISATION = "characterisation"
     UNRANKED = "unranked"
+
+
+RANKED = (Status.CONFIRMED, Status.SHORT)
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,7 @@ IDENTITY: Mapping[str, str] = {
     "batch_size": "global batch size, samples",
     "learning_rate": "base learning rate of the schedule",
     "epoch_budget": "epochs at most, the horizon of the learning-rate schedule",
+    "short": "epochs of them after which a short entry was to stop; 0: none",
     "model_trained": (
         "the model that was trained, as the implementation logged it; the requested one where it"
         " logged none"

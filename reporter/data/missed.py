@@ -23,7 +23,9 @@ def reached_text(entry: Mapping[str, Any]) -> str:
 
 
 def missed(entry: Mapping[str, Any]) -> int:
-    """The number of runs that missed their target."""
+    """The number of runs that missed their target; a short entry was not to reach it."""
+    if entry["short"]:
+        return 0
     return int(entry["runs"]) - int(entry["reached"]) if known(entry["reached"]) else 0
 
 

@@ -12,7 +12,15 @@ from types import MappingProxyType
 from typing import Any
 
 from reporter.data.derived import EVALUATION_J, EVALUATION_S, FIRST_EPOCH_J
-from reporter.data.entry_scores import MEASURED_J, SCORE_J, SCORE_S, EntryScores, Score, Status
+from reporter.data.entry_scores import (
+    MEASURED_J,
+    RANKED,
+    SCORE_J,
+    SCORE_S,
+    EntryScores,
+    Score,
+    Status,
+)
 from reporter.data.frames import WITHOUT, Row, known
 from reporter.data.missed import why_unranked, with_shares
 from suite.catalog.divisions import Division
@@ -46,6 +54,9 @@ Z_95 = 1.959964
 Epochs = Mapping[str, Sequence[Row]]
 """The rows of each run's epochs, by its name."""
 
+OPEN = (
+    "the open division is not ranked: nothing checks that its entries need the reference's epochs"
+)
 SEVERAL_INSTRUMENTS = "the energies of its runs are of several instruments"
 
 
@@ -83,13 +94,13 @@ def score_entry(
         missing |= dict.fromkeys(PARTS, expected.reason)
         return replace(unscored, status=expected.status, reason=expected.reason, missing=missing)
     status, reason = _status(entry, runs, epochs_of, scoring)
-    epochs = _epochs(runs if status is not Status.PROJECTED else (), expected, scoring)
+    epochs = _epochs(() if _is_short(entry, runs) else runs, expected, scoring)
     scores = {name: _score(name, runs, figures, epochs, scoring) for name in PARTS}
     if instrument is None and isinstance(scores[SCORE_J], Score):
         scores[SCORE_J] = SEVERAL_INSTRUMENTS
     missing |= {name: one for name, one in scores.items() if isinstance(one, str)}
     time, energy = (one if isinstance(one, Score) else None for one in scores.values())
-    if time is None and status in (Status.CONFIRMED, Status.PROVISIONAL):
+    if time is None and status in (*RANKED, Status.PROVISIONAL):
         status, reason = Status.UNRANKED, missing[SCORE_S]
     said = replace(unscored, status=status, reason=reason, missing=missing)
     return replace(said, epochs=epochs, expected=expected, time=time, energy=energy)
@@ -164,45 +175,40 @@ def _status(
 ) -> tuple[Status, str | None]:
     """The status of an entry whose setting has a reference point, and why it is not confirmed."""
     if entry["division"] != Division.CLOSED.value:
-        return _open_status(entry, runs, epochs_of, scoring)
+        return Status.UNRANKED, OPEN
     unranked = why_unranked(entry)
     if unranked is not None:
         return Status.UNRANKED, unranked
-    if len(runs) < scoring.min_runs:
+    if _workload(entry).target_is_provisional:
+        return Status.UNRANKED, "too few reference runs support the target of the workload"
+    status, reason = (
+        _short_status(entry, runs, epochs_of, scoring)
+        if _is_short(entry, runs)
+        else (Status.CONFIRMED, None)
+    )
+    if status in RANKED and len(runs) < scoring.min_runs:
         return Status.PROVISIONAL, f"{len(runs)} of the {scoring.min_runs} runs needed for a rank"
-    return Status.CONFIRMED, None
+    return status, reason
 
 
-def _open_status(
+def _is_short(entry: Mapping[str, Any], runs: Sequence[Row]) -> bool:
+    return entry["short"] > 0 and not all(run["reached"] for run in runs)
+
+
+def _short_status(
     entry: Mapping[str, Any], runs: Sequence[Row], epochs_of: Epochs, scoring: Scoring
 ) -> tuple[Status, str | None]:
-    """Projected, where every run has the epochs for it and learns as the reference does, or
-    unranked."""
-    epochs = min(int(run["epochs"]) for run in runs)
-    if any(run["reached"] for run in runs) or epochs < scoring.min_projected_epochs:
-        return (
-            Status.UNRANKED,
-            (
-                "the open division is not ranked: nothing checks that its entries need the"
-                " reference's epochs"
-            ),
-        )
+    """Ranked, at the reference's epochs, where every run learns as the reference does."""
     setting = int(entry["batch_size"]), float(entry["learning_rate"]), _local(entry) or 0
     for run in runs:
-        other = why_other(
-            _mean_losses(epochs_of.get(run["run_id"], ())),
-            str(entry["workload"]),
-            setting,
-            scoring.rate_tolerance,
-        )
+        losses = _mean_losses(epochs_of.get(run["run_id"], ()))
+        other = why_other(losses, str(entry["workload"]), setting, scoring.rate_tolerance)
         if other is not None:
-            return Status.UNRANKED, f"not projected: {other}"
+            return Status.UNRANKED, f"a short entry whose losses are not the reference's: {other}"
     return (
-        Status.PROJECTED,
-        (
-            f"projected from {epochs} epochs, whose losses are the reference's: the target was not"
-            " reached"
-        ),
+        Status.SHORT,
+        f"{entry['short']:g} of {entry['epoch_budget']:g} epochs trained, whose losses are the"
+        " reference's",
     )
 
 

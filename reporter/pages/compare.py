@@ -90,7 +90,7 @@ class BoardPairs:
 
 def compare_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """compare.html and data/compare.js."""
-    boards = [board for board in contents.boards if len(board.compared) > 1]
+    boards = [board for board in contents.boards if len(board.accepted) > 1]
     found = {board.slug: _comparables(board) for board in boards}
     listed = [_pairs(board, found[board.slug][SCORE_S]) for board in boards]
     confidence = load_scoring().pair_confidence
@@ -114,8 +114,8 @@ def compare_page(contents: SiteContents, environment: jinja2.Environment) -> Ite
 def _comparables(board: Board) -> dict[str, dict[str, Comparable]]:
     """What is compared of every entry, by figure and entry id. Energies and powers carry their
     instrument."""
-    entries = [row.entry for row in board.compared]
-    instruments = {row.entry_id: row.scores.instrument for row in board.compared}
+    entries = [row.entry for row in board.accepted]
+    instruments = {row.entry_id: row.scores.instrument for row in board.accepted}
     made = {}
     for column in COMPARED:
         values = {} if column.figure in OF_ENTRIES else values_of_runs(board.frames, column.figure)
@@ -138,7 +138,7 @@ def _by(one: Comparable, board: Board, name: str, instrument: tuple[str, str] | 
 
 
 def _pairs(board: Board, found: Mapping[str, Comparable]) -> BoardPairs:
-    rows = board.compared
+    rows = board.accepted
     is_whole = len(rows) <= ALL_PAIRS_OF
     pairs = (
         itertools.combinations(rows, 2)
@@ -214,7 +214,7 @@ def _board(board: Board, found: Mapping[str, Mapping[str, Comparable]]) -> dict[
     return {
         "slug": board.slug,
         "title": board_title(board),
-        "entries": [_entry(row, found) for row in board.compared],
+        "entries": [_entry(row, found) for row in board.accepted],
     }
 
 

@@ -75,7 +75,7 @@ def _quantiles(confidence: float) -> dict[str, float]:
 
 
 def _of_score(board: Board, name: str) -> dict[str, Any]:
-    rows = board.compared
+    rows = board.accepted
     entries = [row.entry for row in rows]
     found = comparables(board.frames, entries, name, {})
     rank = (

@@ -30,6 +30,7 @@ from reporter.pages.shared import (
     render,
 )
 from suite.catalog.devices import Device, load_devices
+from suite.catalog.literature import Published, load_literature
 from suite.catalog.prices import load_prices, system_prices
 
 OF_BOARD = "machine"
@@ -57,8 +58,8 @@ class MachinePage:
 
     @property
     def entries(self) -> int:
-        """The number of accepted entries, projected ones included."""
-        return sum(line.section in ("accepted", "projected") for line in self.lines)
+        """The number of accepted entries."""
+        return sum(line.section == "accepted" for line in self.lines)
 
     @property
     def facts(self) -> str:
@@ -104,6 +105,7 @@ def device_pages(contents: SiteContents, environment: jinja2.Environment) -> Ite
             trends=trends(page.lines),
             machines=own if page.profile is not None and page.profile.is_fallback else (),
             **_prices(page),
+            published=_published(page),
         )
         for group in groups:
             yield from group.charts.files
@@ -170,6 +172,18 @@ def _prices(page: MachinePage) -> Mapping[str, Any]:
         "prices": system_prices(prices) if prices else (),
         "quotes": prices.quotes if prices else (),
     }
+
+
+def _published(page: MachinePage) -> tuple[Published, ...]:
+    """What others measured on the device."""
+    return next(
+        (
+            one.results
+            for one in load_literature()
+            if page.profile is not None and one.name == page.profile.name
+        ),
+        (),
+    )
 
 
 PAGE_KIND = PageKind(device_pages, 12, MenuItem("devices", "devices/index.html", "Devices"))

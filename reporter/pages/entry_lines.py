@@ -35,7 +35,7 @@ class Dates:
 
 @dataclass(frozen=True)
 class EntryLine:
-    """An entry with its leaderboard. ``section`` is where it stands there: accepted, projected,
+    """An entry with its leaderboard. ``section`` is where it stands there: accepted,
     refused or withdrawn."""
 
     row: BoardRow
@@ -110,7 +110,6 @@ def sections(board: Board) -> tuple[tuple[str, Sequence[BoardRow]], ...]:
     """The tables of a board by name."""
     return (
         ("accepted", board.accepted),
-        ("projected", board.projected),
         ("refused", board.refused),
         ("withdrawn", board.withdrawn),
     )

@@ -7,10 +7,11 @@ from xml.sax.saxutils import escape, quoteattr
 
 import jinja2
 
+from reporter.data.frames import ACCEPTED
 from reporter.data.text import plain
 from reporter.pages.entry_lines import EntryLine, entry_lines
 from reporter.pages.shared import Page, PageKind, SiteContents
-from reporter.pages.standings import COMPARED, Standing, standings_of
+from reporter.pages.standings import Standing, standings_of
 
 MAX_RESULTS = 50
 DECLARATION = '<?xml version="1.0" encoding="utf-8"?>'
@@ -18,10 +19,10 @@ TITLE = "Edge training benchmark: new results"
 
 
 def feed(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    """The results of accepted and projected entries, the newest first; addresses are relative
+    """The results of accepted entries, the newest first; addresses are relative
     unless that of the site is known."""
     lines = [
-        line for line in entry_lines(contents.boards, contents.frames) if line.section in COMPARED
+        line for line in entry_lines(contents.boards, contents.frames) if line.section == ACCEPTED
     ]
     lines.sort(key=lambda line: (-line.dates.last_ms, line.row.entry_id))
     standings = standings_of(contents.frames, contents.boards)

@@ -86,7 +86,7 @@ class EntryTable:
     def is_compared(self, row: BoardRow) -> bool:
         """Whether the page that compares two entries has the row and another one to compare it
         with."""
-        return row.entry["state"] == ACCEPTED and len(self.board.compared) > 1
+        return row.entry["state"] == ACCEPTED and len(self.board.accepted) > 1
 
     def instrument(self, row: BoardRow) -> str:
         """What measured the row's energy, in words."""
@@ -95,7 +95,7 @@ class EntryTable:
 
 def entry_table(board: Board, rows: tuple[BoardRow, ...]) -> EntryTable:
     """A table of these rows; all tables of a board have one axis."""
-    axis = axis_of((row.cell(board.time.figure) for row in board.compared), board.time.unit)
+    axis = axis_of((row.cell(board.time.figure) for row in board.accepted), board.time.unit)
     facets = tuple(
         (place, facet) for place, facet in enumerate(board.facets) if facet.name not in NAMED
     )
@@ -106,7 +106,7 @@ def entry_table(board: Board, rows: tuple[BoardRow, ...]) -> EntryTable:
 
 
 SCORES = (SCORE_S, SCORE_J)
-MARKED = (Status.PROVISIONAL, Status.PROJECTED, Status.CHARACTERISATION)
+MARKED = (Status.PROVISIONAL, Status.CHARACTERISATION)
 CHANGED = ("batch_size", "learning_rate", "precision")
 """Settings that rounds prescribe, and that change a training's time."""
 NAMED = ("device", "framework")

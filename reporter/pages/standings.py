@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from reporter.board.boards import Board
 from reporter.board.systems import system_name
 from reporter.data.entry_scores import SCORE_S
-from reporter.data.frames import Frames, rows_of
+from reporter.data.frames import ACCEPTED, Frames, rows_of
 from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_title, profile_of
 from reporter.data.missed import TIME_TO_TARGET
@@ -19,7 +19,6 @@ from reporter.pages.shared import title_of
 from suite.catalog.devices import GENERIC
 from suite.catalog.prices import SystemPrice, load_prices, system_prices
 
-COMPARED = ("accepted", "projected")
 SAID = {
     SCORE_S: " expected to target",
     TIME_TO_TARGET: " measured to target",
@@ -81,7 +80,7 @@ def _standing(
     title = f"{trained} in {framework_name(str(entry['framework']))}, {system_name(entry)}"
     cells = (
         {words: line.row.cell(figure) for figure, words in SAID.items()}
-        if line is not None and line.section in COMPARED
+        if line is not None and line.section == ACCEPTED
         else {}
     )
     score = next(
@@ -110,7 +109,7 @@ def _standing(
         dates=dates.text,
         last_moment=moment_of(dates.last_ms),
         costs=_costs(entry, line, prices),
-        is_compared=line is not None and line.section in COMPARED and len(line.board.compared) > 1,
+        is_compared=line is not None and line.section == ACCEPTED and len(line.board.accepted) > 1,
     )
 
 

@@ -22,7 +22,8 @@ class DataRecord:
 
     Pictures are too many to be listed: ``pictures`` is their number, ``pictures_sha256`` the
     SHA-256 over one line for each, as in a digest list (suite.datasets.digest_lists); both are 0
-    and None for data sets without pictures.
+    and None for data sets without pictures. ``pictures_decoded_sha256`` is the same over their
+    pixels, taken where the files are not the pinned ones and the pixels may be.
     """
 
     name: str
@@ -30,6 +31,7 @@ class DataRecord:
     files: Annotated[tuple[FileDigest, ...], Meta(max_length=MAX_FILES)]
     pictures: int = 0
     pictures_sha256: str | None = None
+    pictures_decoded_sha256: str | None = None
 
 
 def write_data_record(path: Path, record: DataRecord) -> None:

@@ -42,12 +42,42 @@ class Table:
 
 @dataclass(frozen=True)
 class Pictures:
-    """The pictures of a data set: ``digest_list`` is a file beside the definition with the SHA-256
-    and the name of each, ``sha256`` is that of its lines (suite.datasets.digest_lists).
+    """The pictures of a data set: ``sha256`` is that of one line for each, with its SHA-256 and its
+    name (suite.datasets.digest_lists).
+
+    ``digest_list`` is the file beside the definition with these lines; None for pictures that are
+    made, whose lines are written beside them. ``decoded_sha256`` is the same for the pictures'
+    pixels: another JPEG encoder may write other files with equal pixels.
     """
 
-    digest_list: str
     sha256: str
+    digest_list: str | None = None
+    decoded_sha256: str | None = None
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A size of pictures, and the share of them that have it."""
+
+    width: int
+    height: int
+    percent: int
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How the pictures of a data set are made from ``photographs`` (suite.datasets.recipes).
+
+    A picture is a crop that has at least ``smallest_crop_percent`` of the largest one's sides; it
+    is coded as JPEG with ``quality``. ``size_bytes`` is the size of all pictures.
+    """
+
+    source: str
+    photographs: Pictures
+    shapes: tuple[Shape, ...]
+    smallest_crop_percent: int
+    quality: int
+    size_bytes: int
 
 
 @dataclass(frozen=True)
@@ -57,8 +87,9 @@ class DataSetDefinition:
     ``mirrors`` are addresses with ``<name>.gz`` of every file, ``archive`` is one file with
     everything; a data set that is generated or that users must provide has neither. Numbers of
     classes and samples are None where they are counted in the files. ``pictures`` pins the pictures
-    that ``tables`` name; None: their digests are not known. ``mistaken_for`` are names of other
-    data sets whose files have the same names.
+    that ``tables`` name; None: their digests are not known. ``recipe`` says how they are made, None
+    where they are published. ``mistaken_for`` are names of other data sets whose files have the
+    same names.
     """
 
     name: str
@@ -73,6 +104,7 @@ class DataSetDefinition:
     archive: Archive | None = None
     tables: tuple[Table, ...] = ()
     pictures: Pictures | None = None
+    recipe: Recipe | None = None
     mistaken_for: tuple[str, ...] = ()
 
 

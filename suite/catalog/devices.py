@@ -150,7 +150,8 @@ class Device:
     total; empty where it has none, or they are not known. ``peak_gflops`` is more than the device
     can compute per second in any precision that trains; None where that is not known.
     ``is_fallback``: any machine that no other profile recognises; it needs no ``sample``.
-    ``short_title``: the title where there is little room.
+    ``short_title``: the title where there is little room. ``closed_workloads`` are those that a
+    closed run trains where it names none; every other workload that fits the device may be entered.
     """
 
     name: str

@@ -51,6 +51,36 @@ class MissedTargets:
 
 
 @dataclass(frozen=True)
+class ShortEntries:
+    """A closed run may stop after ``min_epochs`` whole epochs or more of its schedule where the
+    whole schedule takes ``min_whole_s`` or more."""
+
+    min_epochs: int
+    min_whole_s: float
+
+    def epochs(self, steps: int | None, per_epoch: int, of: int) -> int:
+        """The whole epochs of ``per_epoch`` steps that a limit of ``steps`` leaves of a schedule of
+        ``of`` epochs; 0 for a limit that no short entry may have, and without one."""
+        whole, left = divmod(steps or 0, per_epoch)
+        return whole if not left and self.min_epochs <= whole < of else 0
+
+
+@dataclass(frozen=True)
+class TargetProcedure:
+    """How a target follows from reference runs (suite.metrics.targets): the bound above which a
+    share ``coverage`` of runs lies with this ``confidence``, of the best accuracies in the first
+    ``share_of_schedule``, rounded down to a multiple of ``step``; from at least these numbers of
+    runs and frameworks."""
+
+    coverage: float
+    confidence: float
+    share_of_schedule: float
+    step: float
+    min_runs: int
+    min_frameworks: int
+
+
+@dataclass(frozen=True)
 class Scoring:
     """The constants of scores, comparisons and ranks.
 
@@ -60,8 +90,7 @@ class Scoring:
     standard deviation that further runs do not average out, because they share a machine. Runs
     between two starts of a machine are one session; with fewer than ``min_sessions``, what a
     session does to all its runs is not known, and ``session_floor`` stands for it. A learning rate
-    is the reference point's within ``rate_tolerance``. A run of at least ``min_projected_epochs``
-    epochs without a target can be projected.
+    is the reference point's within ``rate_tolerance``.
     """
 
     min_runs: int
@@ -72,8 +101,9 @@ class Scoring:
     min_sessions: int
     session_floor: float
     rate_tolerance: float
-    min_projected_epochs: int
+    short: ShortEntries
     missed: MissedTargets
+    targets: TargetProcedure
     energies: tuple[EnergyClass, ...]
 
     @property

@@ -218,10 +218,11 @@ class Workload:
     step has about three times that.
 
     ``target_accuracy`` is None where no target has been established: a run then trains all epochs,
-    and its results are a *characterisation*. ``threads`` is the default number of threads; None:
-    one per usable core. ``normalisation_statistics``: the model keeps running means and variances,
-    which are a part of its training state; its convergence depends on the mini-batch of a rank and
-    not on the global one alone.
+    and its results are a *characterisation*. ``target_is_provisional``: too few reference runs
+    support it (suite.metrics.targets), and entries are not ranked. ``threads`` is the default
+    number of threads; None: one per usable core. ``normalisation_statistics``: the model keeps
+    running means and variances, which are a part of its training state; its convergence depends on
+    the mini-batch of a rank and not on the global one alone.
     """
 
     name: str
@@ -240,6 +241,7 @@ class Workload:
     needs: Needs
     verification: Verification
     target_accuracy: float | None = None
+    target_is_provisional: bool = False
     other_data: tuple[OtherData, ...] = ()
     threads: int | None = None
     normalisation_statistics: bool = True

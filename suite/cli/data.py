@@ -2,6 +2,7 @@
 
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -28,7 +29,11 @@ def prepare(
     name: DataSetName,
     source: Annotated[
         Path | None,
-        typer.Option("--from", help="Folder with its files (plain or .gz) or its archive."),
+        typer.Option(
+            "--from",
+            help="Folder with its files (plain or .gz), its archive, or the photographs that it is"
+            " made of.",
+        ),
     ] = None,
     download: Annotated[bool, typer.Option("--download", help="Download the files.")] = False,
     synthetic: Annotated[
@@ -44,7 +49,7 @@ def prepare(
     seed: Annotated[int, typer.Option(help="Seed of the generated data.")] = 1,
     json: Json = False,
 ) -> None:
-    """Download or import a data set and verify its checksums."""
+    """Download, import or make a data set and verify its checksums."""
     if sum((source is not None, download, synthetic)) > 1:
         raise SuiteError(
             "--from imports files, --download fetches them and --synthetic generates others; choose"
@@ -53,10 +58,8 @@ def prepare(
     if synthetic:
         prepared = preparing.generate(name, samples, seed)
     elif source is not None:
-        progress = _Progress()
-        prepared = preparing.from_directory(
-            name, source, decoded=lambda done, of: progress.count(f"decoding {name}", done, of)
-        )
+        count = partial(_Progress().count, f"pictures of {name}")
+        prepared = preparing.from_directory(name, source, done=count)
     elif download:
         prepared = _download(name)
     else:
@@ -104,7 +107,13 @@ def _show(prepared: PreparedDataSet, json: bool) -> None:
         if prepared.is_synthetic
         else "as published"
         if found.verified
+        else f"different: {found.different}"
+        if found.different
         else "not verified: no checksum is known"
+    )
+    published = prepared.definition.train_samples
+    of_published = (
+        f" of {published}" if not prepared.is_synthetic and published != found.train_samples else ""
     )
     if json:
         values = {
@@ -117,8 +126,8 @@ def _show(prepared: PreparedDataSet, json: bool) -> None:
     else:
         print(f"{prepared.definition.title}: {prepared.directory}")
         print(
-            f"{found.train_samples} training and {found.eval_samples} evaluation samples of"
-            f" {found.classes} classes; {origin}"
+            f"{found.train_samples}{of_published} training and {found.eval_samples} evaluation"
+            f" samples of {found.classes} classes; {origin}"
         )
 
 
@@ -129,12 +138,16 @@ class _Progress:
         self._address, self._began_s, self._shown_s, self._first = "", 0.0, 0.0, 0
 
     def count(self, what: str, done: int, total: int) -> None:
-        """Show a count of items."""
+        """Show a count of items, and how long the others will take at the same rate."""
         now_s = time.monotonic()
+        if what != self._address:
+            self._address, self._began_s, self._first = what, now_s, done
         if sys.stderr.isatty() and (now_s - self._shown_s >= REFRESH_S or done + 1 == total):
             self._shown_s = now_s
+            rate = (done - self._first) / max(now_s - self._began_s, 1e-3)
+            left = f", {(total - done) / rate:.0f} s to go" if rate and done + 1 < total else ""
             end = "\n" if done + 1 == total else ""
-            print(f"\r\x1b[K{what}: {done + 1} of {total}", end=end, file=sys.stderr)
+            print(f"\r\x1b[K{what}: {done + 1} of {total}{left}", end=end, file=sys.stderr)
 
     def __call__(self, address: str, done: int, total: int | None) -> None:
         now_s = time.monotonic()

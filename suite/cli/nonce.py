@@ -12,7 +12,8 @@ from suite.catalog.seeds import (
 )
 from suite.cli.json_output import print_rows
 from suite.cli.options import TrainingOptions, with_options
-from suite.cli.run import RunSettings, resolve_requests
+from suite.cli.run import resolve_requests
+from suite.cli.run_settings import RunSettings
 
 app = typer.Typer(no_args_is_help=True)
 

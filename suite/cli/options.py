@@ -177,6 +177,12 @@ class TrainingOptions:
         typer.Option(help="Maximum epochs (also the horizon of the learning-rate schedule)."),
     ] = None
     steps: Annotated[int | None, typer.Option(help="Stop each run after N mini-batches.")] = None
+    no_target: Annotated[
+        bool,
+        typer.Option(
+            "--no-target", help="Train all epochs, whatever the accuracy (open division)."
+        ),
+    ] = False
     batch_size: Annotated[
         int | None,
         typer.Option(help="Samples per global mini-batch; in a weak-scaling sweep, per rank."),
@@ -249,6 +255,7 @@ class TrainingOptions:
                 "data",
                 "epochs",
                 "steps",
+                "no_target",
                 "batch_size",
                 "threads",
                 "accelerator",

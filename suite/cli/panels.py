@@ -7,7 +7,16 @@ PANELS = {
     "What": (
         *("study", "vary", "file", "values", "workload", "division", "framework", "implementation"),
         *("data", "seed", "seeds", "nonce", "run_number", "repetitions", "random", "order"),
-        *("epochs", "steps", "batch_size", "learning_rate", "stall_analysis", "resume"),
+        *(
+            "epochs",
+            "steps",
+            "short",
+            "no_target",
+            "batch_size",
+            "learning_rate",
+            "stall_analysis",
+            "resume",
+        ),
     ),
     "Where": (
         *("device", "accelerator", "threads", "workers", "prefetch", "memory_budget", "spill"),

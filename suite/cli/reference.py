@@ -1,4 +1,4 @@
-"""`suite reference-points make|show|compare`."""
+"""`suite reference-points make|show|compare|target`."""
 
 import math
 from pathlib import Path
@@ -29,8 +29,8 @@ def make(
         list[Path],
         typer.Argument(
             help=(
-                "All closed runs, of any machine and anybody, or folders with them (`suite sweep`"
-                " makes them)."
+                "Closed runs and runs with --no-target, of any machine and anybody, or folders with"
+                " them."
             )
         ),
     ],
@@ -130,6 +130,48 @@ def compare(
         f"level {LEVEL:g}; the smallest p that this number of runs can give is"
         f" {found.smallest_p:.2g}"
     )
+
+
+@app.command()
+def target(
+    workload: WorkloadName,
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help=(
+                "Runs made with --no-target, or folders with them: their accuracies are kept in"
+                " rules/accuracies first."
+            )
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show the target that follows from the accuracies of a workload's reference runs."""
+    if runs:
+        api.add_reference_accuracies(workload, runs)
+    found, named = api.following_targets(workload), load_workload(workload).target_accuracy
+    if json:
+        print_rows("reference-points-target", [vars(each) for each in found])
+        return
+    print(f"target of {workload}: {'none' if named is None else f'{named:.1%}'}")
+    if not found:
+        print(
+            "no accuracies are kept: make runs with `suite run --division open --no-target`, and"
+            f" name them: suite reference-points target {workload} RUNS"
+        )
+    for each in found:
+        print(
+            f"batch size {each.batch_size}, learning rate {each.base_learning_rate:g}: best of the"
+            f" first {each.until_epoch} epochs"
+            f" {', '.join(f'{best:.2%}' for best in each.best)}"
+        )
+        if each.bound is not None:
+            print(
+                f"  mean less {each.deviations:.2f} standard deviations: {each.bound:.2%}; the"
+                f" target is at most {each.highest_target:.1%}"
+            )
+        if each.missing:
+            print(f"  provisional: the procedure needs {each.missing}")
 
 
 def _expectation(point: ReferencePoint) -> str:

@@ -1,194 +1,33 @@
 """`suite run`: one run, or every closed workload of a device, from command to bundle."""
 
 import sys
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from reference_impls.contract import request_to_dict
 from suite import api
-from suite.api import Division, RunRequest, Timing
-from suite.cli.completion import workload_names
+from suite.api import RunRequest, Timing
 from suite.cli.findings import show_findings
 from suite.cli.json_output import print_rows
-from suite.cli.options import DIVISION_HELP, TrainingOptions, with_options
+from suite.cli.options import TrainingOptions, with_options
 from suite.cli.results import show_result, show_stall_analysis
+from suite.cli.run_settings import RunSettings
 from suite.cli.watching import watcher
+from suite.cli.whole_board import PlannedRun, planned_runs, possible, say_what_next, tell_hours
 from suite.errors import SuiteError
+from suite.execution.resolve import RUNS
 from suite.experiments.one_run import CannotComply, broken_rules
-from suite.launch.isolation import Isolation
 from suite.machine.identify import resolve_device
 
 NOT_COMPLIANT = 1
-TIMING_HELP = (
-    "Wait for the device after every step, which splits it into fetch, copy, compute and"
-    " communication (synchronised), or at the end of an epoch (asynchronous, and the default on an"
-    " accelerator that one rank trains on). On a CPU both are the same: synchronised."
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunSettings:
-    """Options of `suite run` alone."""
-
-    division: Annotated[Division, typer.Option(help=f"Division: {DIVISION_HELP}")]
-    workload: Annotated[
-        str | None,
-        typer.Option(
-            autocompletion=workload_names,
-            help="Workload (default: every closed workload of the device).",
-        ),
-    ] = None
-    learning_rate: Annotated[
-        float | None, typer.Option(help="Base learning rate of the schedule.")
-    ] = None
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            help=(
-                "Data-loading processes (default: 4 on a GPU, else 0: the training process loads"
-                " the data)."
-            )
-        ),
-    ] = None
-    prefetch: Annotated[
-        int | None, typer.Option(help="Mini-batches that each worker prepares ahead (default: 2).")
-    ] = None
-    nodes: Annotated[
-        int | None,
-        typer.Option(help="Train on the first N hosts of --hostfile (default: all of them)."),
-    ] = None
-    nonce: Annotated[
-        str | None,
-        typer.Option(
-            help=(
-                "Compute the seed from this nonce, in place of --seed (closed entries: the round's"
-                " nonce)."
-            )
-        ),
-    ] = None
-    run_number: Annotated[
-        int | None,
-        typer.Option(help="Number of the run with --nonce: 0, 1, 2, … without gaps (default: 0)."),
-    ] = None
-    org: Annotated[str, typer.Option(help="Submitting organization.")] = "none"
-    baseload: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            help=(
-                "Seconds to measure the idle machine's power before the run, where a power meter is"
-                " available."
-            ),
-        ),
-    ] = api.DEFAULT_BASELOAD_S
-    power_pulse: Annotated[
-        bool,
-        typer.Option(
-            "--power-pulse",
-            help=(
-                "Load all cores in a pattern before and after the run, which `suite power attach`"
-                " finds in a trace."
-            ),
-        ),
-    ] = False
-    witness: Annotated[
-        str | None,
-        typer.Option(
-            help=(
-                "Witness of when the run begins and ends: URL of a `suite witness serve`, or"
-                " rfc3161:URL of a time stamp authority."
-            )
-        ),
-    ] = None
-    isolation: Annotated[
-        Isolation | None,
-        typer.Option(
-            help=(
-                "Start the implementation in Linux namespaces of its own (namespace) or a container"
-                " (podman), and record it."
-            )
-        ),
-    ] = None
-    keep_states: Annotated[
-        bool,
-        typer.Option(
-            "--keep-states",
-            help=(
-                "Keep every epoch's training state beside the run directory, for `suite audit"
-                " --state`."
-            ),
-        ),
-    ] = False
-    resume: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="RUN",
-            help=(
-                "Continue an interrupted run from the last state that it kept (--keep-states), on"
-                " the hosts given now."
-            ),
-        ),
-    ] = None
-    meters: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME,…",
-            help=(
-                "Meters to read (cpu,load), or to leave out (-jtop,-tegrastats); default: every one"
-                " (`suite doctor` lists them)."
-            ),
-        ),
-    ] = None
-    timing: Annotated[Timing | None, typer.Option(help=TIMING_HELP)] = None
-    memory_budget: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE",
-            help=(
-                "Memory that the training process may take (2GB): what does not fit is recomputed"
-                " (docs/memory.md)."
-            ),
-        ),
-    ] = None
-    spill: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help=(
-                "With --memory-budget: activations that do not fit go to this folder on storage,"
-                " none is recomputed."
-            ),
-        ),
-    ] = None
-    output: Annotated[Path | None, typer.Option(help="Run directory (default: runs/<run id>).")] = (
-        None
-    )
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing run directory.")] = (
-        False
-    )
-    allow_invalid: Annotated[
-        bool, typer.Option("--allow-invalid", help="Run although the result can never comply.")
-    ] = False
-    verbose: Annotated[bool, typer.Option("--verbose", help="Show all figures of the run.")] = False
-    stall_analysis: Annotated[
-        bool,
-        typer.Option(
-            "--stall-analysis",
-            help=(
-                "Three runs (cold cache, warm cache, data in memory) that separate reading from"
-                " preprocessing."
-            ),
-        ),
-    ] = False
 
 
 @with_options
 def run(settings: RunSettings, training: TrainingOptions) -> None:
     """Train a workload under the rules of a division and record everything that was measured."""
-    requests = resolve_requests(training, settings)
+    planned = _board_runs(training, settings)
+    left = possible(planned, resolve_requests) if planned else {}
+    requests = list(left.values()) if planned else resolve_requests(training, settings)
     _refuse_invalid(requests, settings, training.json)
     if training.dry_run:
         for missing in sorted(
@@ -205,6 +44,8 @@ def run(settings: RunSettings, training: TrainingOptions) -> None:
             )
         print_rows("run-requests", [_plain(request) for request in requests])
         return
+    if planned:
+        tell_hours(planned, left, resolve_requests)
     for number, request in enumerate(requests):
         with watcher() as progress:
             if settings.stall_analysis:
@@ -212,18 +53,28 @@ def run(settings: RunSettings, training: TrainingOptions) -> None:
                     request, epochs=training.epochs, force=settings.force, progress=progress
                 )
             else:
-                is_first = number == 0
                 result = api.run(
                     request,
                     allow_invalid=True,
                     force=settings.force,
-                    since_process_start=is_first,
+                    since_process_start=number == 0 and not planned,
                     progress=progress,
                 )
         if settings.stall_analysis:
             show_stall_analysis(analysis, request.directory, training.json)
         else:
             show_result(result, training.json, settings.verbose)
+    if planned and not training.json:
+        say_what_next(planned)
+
+
+def _board_runs(training: TrainingOptions, settings: RunSettings) -> list[PlannedRun]:
+    """The runs of every workload of the board, where no workload is named; else none."""
+    if settings.workload is not None or settings.stall_analysis:
+        return []
+    device = resolve_device(training.device).device
+    output = settings.output or RUNS / f"{device.name}-{settings.division.value}"
+    return planned_runs(training, settings, device.closed_workloads, output)
 
 
 def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[RunRequest]:
@@ -264,6 +115,7 @@ def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[R
             workload,
             placement,
             epochs=None if settings.stall_analysis else training.epochs,
+            short=settings.short,
             learning_rate=settings.learning_rate,
             workers=settings.workers,
             prefetch=settings.prefetch,
@@ -282,7 +134,7 @@ def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[R
             outputs[each.workload],
             settings.baseload,
             settings.witness,
-            settings.keep_states,
+            settings.keep_states or settings.short is not None,
             settings.meters,
             settings.power_pulse,
             settings.isolation,

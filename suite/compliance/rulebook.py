@@ -93,6 +93,8 @@ def _proof(definition: DataSetDefinition) -> str:
         return "MD5 of the published archive"
     if definition.files:
         return "SHA-256 of every file's content"
+    if definition.recipe is not None:
+        return "MD5 of its tables, SHA-256 over all pictures or over their pixels"
     if definition.tables and definition.pictures is None:
         return "MD5 of the published tables; nothing proves its pictures yet"
     return (
@@ -107,7 +109,7 @@ def _devices() -> str:
         (f"`{each.name}`", each.title, ", ".join(f"`{name}`" for name in each.closed_workloads))
         for each in load_devices()
     ]
-    return table(("device", "what", "closed workloads"), rows)
+    return table(("device", "what", "closed workloads by default"), rows)
 
 
 def _power() -> str:

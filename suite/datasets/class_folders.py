@@ -38,7 +38,7 @@ def arrange(definition: DataSetDefinition, source: Path, target: Path) -> None:
     Raises SuiteError where a class is missing, or pictures of the list are: their number and the
     first.
     """
-    assert definition.pictures is not None
+    assert definition.pictures is not None and definition.pictures.digest_list is not None
     wanted = {
         Path(line[66:]).stem
         for line in read_list(definitions_folder() / definition.pictures.digest_list)
@@ -62,7 +62,7 @@ def arrange(definition: DataSetDefinition, source: Path, target: Path) -> None:
                 source / split / names[label] / f"{image_id}.jpg",
                 target / CANONICAL_FOLDER / f"{image_id}.jpg",
             )
-        _write_table(target / table.name, columns, rows)
+        write_table(target / table.name, columns, rows)
         wanted -= {image_id for image_id, _ in rows}
     if wanted:
         raise SuiteError(
@@ -82,7 +82,8 @@ def link_or_copy(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def _write_table(path: Path, columns: Sequence[str], rows: Sequence[tuple[str, int]]) -> None:
+def write_table(path: Path, columns: Sequence[str], rows: Sequence[tuple[str, int]]) -> None:
+    """Write a table of image ids and their classes."""
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(columns)

@@ -6,6 +6,7 @@ A list pins pictures that have no published archive: ``rules/datasets/<name>.sha
 ``train/`` and ``test/`` are written as ``images/``, so that both arrangements have one list.
 """
 
+import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from suite.files.digest import sha256
 
 PICTURE_FOLDERS = ("images", "train", "test")
 CANONICAL_FOLDER = PICTURE_FOLDERS[0]
+MADE_LIST = "pictures.sha256"
+"""The list of pictures that were made, in their data set's folder."""
 MAX_LIST_BYTES = 64 * 2**20
 _LINE = re.compile(r"(?P<digest>[0-9a-f]{64})  (?P<name>images/[A-Za-z0-9_-]{1,100}\.jpg)")
 
@@ -33,13 +36,30 @@ class ListDifference:
 def lines_of_folder(directory: Path, folders: Sequence[str] = PICTURE_FOLDERS) -> tuple[str, ...]:
     """One line for each picture below the folders, sorted by name; reads every picture. Raises
     OSError."""
-    found = {
+    found = _pictures(directory, folders)
+    return tuple(f"{sha256(found[name])}  {name}" for name in sorted(found))
+
+
+def decoded_lines_of_folder(directory: Path) -> tuple[str, ...]:
+    """The same with the SHA-256 of each picture's RGB pixels; decodes every picture. Raises
+    OSError."""
+    from PIL import Image  # start-up: loads Pillow
+
+    lines = []
+    for name, path in sorted(_pictures(directory, PICTURE_FOLDERS).items()):
+        with Image.open(path) as image:
+            pixels = image.convert("RGB").tobytes()
+        lines.append(f"{hashlib.sha256(pixels).hexdigest()}  {name}")
+    return tuple(lines)
+
+
+def _pictures(directory: Path, folders: Sequence[str]) -> Mapping[str, Path]:
+    return {
         f"{CANONICAL_FOLDER}/{path.name}": path
         for folder in folders
         for path in (directory / folder).glob("*.jpg")
         if not path.is_symlink()
     }
-    return tuple(f"{sha256(found[name])}  {name}" for name in sorted(found))
 
 
 def digest_of_list(lines: Iterable[str]) -> str:

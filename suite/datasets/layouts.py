@@ -14,6 +14,8 @@ from suite.catalog.data_sets import DataFile, DataSetDefinition
 from suite.catalog.data_sets import folder as definitions_folder
 from suite.datasets.digest_lists import (
     CANONICAL_FOLDER,
+    MADE_LIST,
+    decoded_lines_of_folder,
     differences,
     digest_of_list,
     lines_of_folder,
@@ -129,17 +131,25 @@ def _gld23k(definition: DataSetDefinition, directory: Path, checksums: bool) -> 
     counts, verified = [], definition.pictures is not None
     for table, split in zip(definition.tables, ("train", "test"), strict=True):
         path = directory / table.name
-        rows = _read_table(path, definition.classes or 0)
-        folder = next(
-            (directory / name for name in ("images", split) if (directory / name).is_dir()),
-            directory / "images",
-        )
+        rows = read_table(path, definition.classes or 0)
+        folder = picture_folder(directory, split)
         check_images([folder / f"{image_id}.jpg" for image_id in rows], f" ({path.name} names it)")
         counts.append(len(rows))
         verified &= hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest() == table.md5
+    different = None
     if verified and checksums:
-        _check_pictures(definition, directory, named_pictures(definition, directory))
-    return DataSetContents(definition.classes or 0, counts[0], counts[1], verified)
+        different = _different_pictures(definition, directory)
+    return DataSetContents(
+        definition.classes or 0, counts[0], counts[1], verified and different is None, different
+    )
+
+
+def picture_folder(directory: Path, split: str) -> Path:
+    """The folder of a table's pictures."""
+    return next(
+        (directory / name for name in (CANONICAL_FOLDER, split) if (directory / name).is_dir()),
+        directory / CANONICAL_FOLDER,
+    )
 
 
 def named_pictures(definition: DataSetDefinition, directory: Path) -> set[str]:
@@ -148,33 +158,57 @@ def named_pictures(definition: DataSetDefinition, directory: Path) -> set[str]:
     ids = (
         image_id
         for table in definition.tables
-        for image_id in _read_table(directory / table.name, definition.classes or 0)
+        for image_id in read_table(directory / table.name, definition.classes or 0)
     )
     return {f"{CANONICAL_FOLDER}/{image_id}.jpg" for image_id in ids}
 
 
-def _check_pictures(definition: DataSetDefinition, directory: Path, names: set[str]) -> None:
-    """Every picture that the tables name has the digest that is pinned; raises SuiteError with the
-    number of the others, and the first."""
+def _different_pictures(definition: DataSetDefinition, directory: Path) -> str | None:
+    """How the pictures that the tables name differ from those that are pinned: their number, and
+    the first; None if they do not."""
     assert definition.pictures is not None
-    path = definitions_folder() / definition.pictures.digest_list
-    listed = read_list(path)
-    if digest_of_list(listed) != definition.pictures.sha256:
-        raise SuiteError(
-            f"{path} is not the list that {definition.name}.toml pins; take both from one version"
-            " of the suite"
+    found, pinned = lines_of_folder(directory), definition.pictures
+    if pinned.decoded_sha256 is not None and (
+        digest_of_list(found) == pinned.sha256
+        or digest_of_list(decoded_lines_of_folder(directory)) == pinned.decoded_sha256
+    ):
+        return None
+    listed = _pinned_lines(definition, directory)
+    if listed is None:
+        return (
+            f"{directory} has pictures with other pixels than those of {definition.title}: another"
+            " JPEG library made them"
         )
-    different = differences(listed, lines_of_folder(directory), names)
-    if different.missing or different.changed:
-        first = (*different.missing, *different.changed)[0]
-        raise SuiteError(
-            f"{directory}: of {len(names)} pictures {len(different.missing)} are missing and"
-            f" {len(different.changed)} differ from the published ones (thumbnails, or coded anew),"
-            f" the first is {first}"
-        )
+    names = named_pictures(definition, directory)
+    different = differences(listed, found, names)
+    wrong = (*different.missing, *different.changed)
+    return (
+        f"{directory}: of {len(names)} pictures {len(different.missing)} are missing and"
+        f" {len(different.changed)} differ from the published ones (thumbnails, or coded anew), the"
+        f" first is {wrong[0]}"
+        if wrong
+        else None
+    )
 
 
-def _read_table(path: Path, classes: int) -> list[str]:
+def _pinned_lines(definition: DataSetDefinition, directory: Path) -> Sequence[str] | None:
+    """The digest list that the definition pins; None where pictures were made and the list beside
+    them is another one."""
+    assert definition.pictures is not None
+    name = definition.pictures.digest_list
+    path = directory / MADE_LIST if name is None else definitions_folder() / name
+    listed = read_list(path) if name is not None or path.is_file() else ()
+    if digest_of_list(listed) == definition.pictures.sha256:
+        return listed
+    if name is None:
+        return None
+    raise SuiteError(
+        f"{path} is not the list that {definition.name}.toml pins; take both from one version of"
+        " the suite"
+    )
+
+
+def read_table(path: Path, classes: int) -> list[str]:
     """The image ids of a table; they become file names, so only letters, digits, - and _ are
     allowed."""
     try:

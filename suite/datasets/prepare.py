@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from suite.catalog.data_sets import Archive, DataFile, DataSetDefinition, load_data_set
+from suite.datasets.available import lacks_pictures, leave_out
 from suite.datasets.class_folders import arrange, has_class_folders, link_or_copy
 from suite.datasets.download import Acceptable, Progress, download
 from suite.datasets.layouts import IMAGE_SUFFIXES, decode_all, problem_with, root_of
@@ -24,6 +25,7 @@ from suite.datasets.locate import (
     place,
     synthetic_place,
 )
+from suite.datasets.recipes import make_pictures
 from suite.datasets.synthetic import FOLDERS, WRITERS, write_digits
 from suite.errors import SuiteError
 from suite.files.digest import sha256
@@ -37,7 +39,7 @@ def make(name: str, home: Path | None = None) -> PreparedDataSet:
     definition = load_data_set(name)
     if name not in MAKERS:
         raise SuiteError(
-            f"The data set {name!r} cannot be made on this machine; use"
+            f"The data set {name!r} does not come with installed packages; prepare it with"
             f" {how_to_prepare(definition)}."
         )
     with _new_folder(name, home) as folder:
@@ -51,15 +53,16 @@ def from_directory(
     name: str,
     source: Path,
     home: Path | None = None,
-    decoded: Callable[[int, int], None] = lambda done, of: None,
+    done: Callable[[int, int], None] = lambda number, of: None,
 ) -> PreparedDataSet:
     """Prepare a data set from a folder that contains it.
 
     Files of a known content are taken from the folder or one of two levels below it, plain or as
     ``<name>.gz``, also under names that programs give them; an archive is unpacked once its
     checksum is verified; images are taken with their tables and folders, and each is decoded once
-    (``decoded`` is called with the number decoded and the total). Images are hard-linked where
-    possible, else copied. ``source`` may be the archive itself.
+    (``done`` is called with the number decoded or made, and the total). Images are hard-linked
+    where possible, else copied; those of a recipe are made from its photographs. ``source`` may be
+    the archive itself.
     """
     definition = load_data_set(name)
     archive = definition.archive
@@ -70,8 +73,14 @@ def from_directory(
         raise SuiteError(
             f"{source} is not a folder; give the folder that contains {_wanted(definition)}."
         )
+    tabled = any((source / table.name).is_file() for table in definition.tables)
+    if definition.recipe is not None and not tabled:
+        with _new_folder(name, home) as folder:
+            make_pictures(definition, source, folder, done)
+            _refuse_different(definition, folder)
+        return find(name, home=home, verify=False)
     if definition.tables or not definition.files:
-        return _from_tree(definition, source, home, decoded)
+        return _from_tree(definition, source, home, done)
     with _new_folder(name, home) as folder:
         found = {file: _find_source(definition, source, file.name) for file in definition.files}
         for file, path in found.items():
@@ -171,12 +180,13 @@ def _from_tree(
     definition: DataSetDefinition,
     source: Path,
     home: Path | None,
-    decoded: Callable[[int, int], None],
+    done: Callable[[int, int], None],
 ) -> PreparedDataSet:
     """Take over a checked tree; symbolic links, which may lead outside of it, are refused."""
-    if has_class_folders(definition, source):
-        with _arranged(definition, source, home) as arranged:
-            return _from_tree(definition, arranged, home, decoded)
+    for differs, arrangement in ((has_class_folders, arrange), (lacks_pictures, leave_out)):
+        if differs(definition, source):
+            with _arranged(definition, source, home, arrangement) as arranged:
+                return _from_tree(definition, arranged, home, done)
     parts = [
         *(file.name for file in definition.files),
         *(table.name for table in definition.tables),
@@ -187,7 +197,7 @@ def _from_tree(
             f" {_wanted(definition)}."
         )
     with _new_folder(definition.name, home) as folder:
-        find(definition.name, source)
+        _refuse_different(definition, source)
         for path in sorted(source.rglob("*")):
             target = folder / path.relative_to(source)
             if path.is_dir() and not path.is_symlink():
@@ -195,16 +205,32 @@ def _from_tree(
             elif path.is_symlink() or path.suffix.lower() in (
                 *IMAGE_SUFFIXES,
                 ".csv",
+                ".sha256",
                 ".bin",
                 ".txt",
             ):
                 link_or_copy(path, target)
-        decode_all(folder, decoded)
+        decode_all(folder, done)
     return find(definition.name, home=home, verify=False)
 
 
+def _refuse_different(definition: DataSetDefinition, directory: Path) -> None:
+    """Verify the data set in ``directory``; raises SuiteError also where it could be trained on in
+    the open division."""
+    if different := find(definition.name, directory).contents.different:
+        raise SuiteError(
+            f"{different}. Get or make them again; a run of the open division takes them as they"
+            " are (--data FOLDER)."
+        )
+
+
 @contextmanager
-def _arranged(definition: DataSetDefinition, source: Path, home: Path | None) -> Iterator[Path]:
+def _arranged(
+    definition: DataSetDefinition,
+    source: Path,
+    home: Path | None,
+    arrangement: Callable[[DataSetDefinition, Path, Path], None],
+) -> Iterator[Path]:
     """A temporary folder, beside the data set's, with the set's tables and pictures."""
     target = place(definition.name, home)
     with _disk_errors(target):
@@ -212,7 +238,7 @@ def _arranged(definition: DataSetDefinition, source: Path, home: Path | None) ->
         with tempfile.TemporaryDirectory(
             dir=target.parent, prefix=f".{definition.name}."
         ) as folder:
-            arrange(definition, source, Path(folder))
+            arrangement(definition, source, Path(folder))
             yield Path(folder)
 
 

@@ -17,7 +17,11 @@ from suite.bundle.reader import RunRecord
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.rounds import current_round
 from suite.catalog.seeds import describe_implementation
-from suite.datasets.digest_lists import PICTURE_FOLDERS, digest_of_list, lines_of_folder
+from suite.datasets.digest_lists import (
+    decoded_lines_of_folder,
+    digest_of_list,
+    lines_of_folder,
+)
 from suite.datasets.layouts import root_of
 from suite.execution.power_pulse import Pulse, pulse
 from suite.execution.remote_recorders import RemoteRecorders
@@ -120,7 +124,7 @@ def prepare(request: RunRequest, environment: Environment, invocation: Invocatio
 
 def digest_data(name: str, directory: Path) -> DataRecord:
     """Read every file of the data set ``name`` in ``directory`` that its definition lists; its
-    pictures only if they are pinned.
+    pictures only if they are pinned, and their pixels only if the files are other ones.
 
     Files that are missing are left out: the checker reports them. Raises OSError for a file that
     cannot be read.
@@ -132,10 +136,14 @@ def digest_data(name: str, directory: Path) -> DataRecord:
         *(table.name for table in definition.tables),
     ]
     files = tuple(file_digest(root, each) for each in names if (root / each).is_file())
-    if definition.pictures is None:
+    pinned = definition.pictures
+    if pinned is None:
         return DataRecord(name, taken_ns, files)
-    lines = lines_of_folder(directory, PICTURE_FOLDERS)
-    return DataRecord(name, taken_ns, files, len(lines), digest_of_list(lines))
+    lines = lines_of_folder(directory)
+    digest, decoded = digest_of_list(lines), None
+    if pinned.decoded_sha256 is not None and digest != pinned.sha256:
+        decoded = digest_of_list(decoded_lines_of_folder(directory))
+    return DataRecord(name, taken_ns, files, len(lines), digest, decoded)
 
 
 def begin_lifetime(since_process_start: bool, root: Path = Path("/")) -> Lifetime:

@@ -75,6 +75,8 @@ class RunOptions:
     seed: int = 1
     epochs: int | None = None
     steps: int | None = None
+    short: int | None = None  # whole epochs of the schedule that are trained
+    no_target: bool = False  # all epochs are trained, whatever the accuracy
     batch_size: int | None = None
     learning_rate: float | None = None
     threads: int | None = None

@@ -179,9 +179,9 @@ def _training(
         platform=device.name,
         seed=options.seed,
         epochs=choice.epochs if options.epochs is None else options.epochs,
-        steps=options.steps,
+        steps=options.steps if options.short is None else options.short * -(-samples // batch_size),
         eval_every_epochs=workload.eval_every_epochs,
-        target_accuracy=choice.target_accuracy,
+        target_accuracy=None if options.no_target else choice.target_accuracy,
         global_batch_size=batch_size,
         optimizer=optimizer,
         initial_weights=workload.initial_weights,
@@ -292,6 +292,7 @@ def validate(options: RunOptions) -> None:
     at_least_one = {
         "--epochs": options.epochs,
         "--steps": options.steps,
+        "--short": options.short,
         "--batch-size": options.batch_size,
         "--threads": options.threads,
         "--accumulate": options.accumulate,
@@ -321,6 +322,10 @@ def _contradictions(options: RunOptions) -> Iterator[tuple[bool, str]]:
     in_budget, accumulates = options.memory_budget is not None, options.accumulate > 1
     is_native = options.collective is Collective.NATIVE  # which weights the ranks' gradients itself
     is_synchronised = options.normalisation is Normalisation.SYNCHRONISED
+    yield (
+        options.short is not None and options.steps is not None,
+        "--short and --steps both say when the training stops; leave one out.",
+    )
     yield (
         is_synchronised and not load_workload(options.workload).normalisation_statistics,
         f"The model of {options.workload!r} has no batch normalisation; leave --normalisation"

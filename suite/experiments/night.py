@@ -41,7 +41,7 @@ class Night:
 
 def plan(looks: Sequence[QuickLook], left_s: float) -> tuple[Planned, ...]:
     """The cheapest workloads first, as many as have time for a run with every seed."""
-    costs = {look.workload: _run_s(look) for look in looks}
+    costs = {look.workload: run_s_of(look) for look in looks}
     planned = []
     for name, run_s in sorted(costs.items(), key=lambda each: (each[1] is None, each[1] or 0.0)):
         if run_s is None:
@@ -60,7 +60,7 @@ def _in_hours(time_s: float) -> str:
     return f"{time_s / 3600:.1f} h" if time_s >= 3600 else f"{time_s / 60:.1f} min"
 
 
-def _run_s(look: QuickLook) -> float | None:
+def run_s_of(look: QuickLook) -> float | None:
     """What a run to the target takes; all its epochs where nothing projects it."""
     if look.reached_s is not None:
         return look.reached_s

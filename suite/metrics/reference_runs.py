@@ -1,6 +1,6 @@
 """Makes reference points from bundles and compares runs with them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,15 +10,17 @@ from suite.bundle.layout import MANIFEST
 from suite.bundle.reader import Bundle
 from suite.catalog.reference_points import ReferencePoint, ReferenceRun, newest_points, setting_of
 from suite.catalog.rounds import judging_round
+from suite.catalog.workloads import Workload, load_workload
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.metrics.convergence import Comparison, compare
 from suite.metrics.summary import target_figures
+from suite.metrics.targets import accuracies_of
 
 
 def make_points(bundles: Sequence[Path]) -> tuple[ReferencePoint, ...]:
-    """Reference points from sealed closed runs, by workload, batch size, learning rate, evaluation
-    interval and local batch size.
+    """Reference points from sealed closed runs, and runs of the recipe that no target ended, by
+    workload, batch size, learning rate, evaluation interval and local batch size.
 
     Runs that trained all their epochs and missed the target are kept: leaving them out would bias
     the point. Raises SuiteError for any other run, and for two of one setting, framework and seed:
@@ -26,8 +28,9 @@ def make_points(bundles: Sequence[Path]) -> tuple[ReferencePoint, ...]:
     """
     found: dict[tuple[str, int, float, int, int], list[ReferenceRun]] = {}
     paths: dict[tuple[Any, ...], Path] = {}
+    without_target = _accuracies(bundles)
     for path in bundles:
-        key, reference = _reference_run(path)
+        key, reference = _reference_run(path, without_target)
         first = paths.setdefault((*key, reference.framework, reference.seed), path)
         if first is not path:
             raise SuiteError(
@@ -55,23 +58,29 @@ def refuse_other_precisions(bundles: Sequence[Path]) -> None:
             )
 
 
-def _reference_run(path: Path) -> tuple[tuple[str, int, float, int, int], ReferenceRun]:
+def _reference_run(
+    path: Path, without_target: Mapping[str, Sequence[float]]
+) -> tuple[tuple[str, int, float, int, int], ReferenceRun]:
     bundle = Bundle(path)
-    run, log = bundle.run(), bundle.log()
-    request, to_target = run.request, target_figures(log)["epochs_to_target"].value
-    trained = len(log.finished_epochs())
-    is_whole = to_target is not None or (
-        request["target_accuracy"] is not None and trained == request["epochs"]
-    )
-    if (
-        request["division"] != "closed"
-        or not bundle.is_sealed
-        or run.status != "finished"
-        or not is_whole
-    ):
+    run, request = bundle.run(), bundle.run().request
+    to_target: float | None
+    if request["target_accuracy"] is None:
+        accuracies, workload = (
+            without_target.get(run.run_id, ()),
+            load_workload(request["workload"]),
+        )
+        trained, to_target = len(accuracies), _reached(accuracies, workload)
+        is_whole = trained == request["epochs"]
+    else:
+        trained = len(bundle.log().finished_epochs())
+        to_target = target_figures(bundle.log())["epochs_to_target"].value
+        is_whole = request["division"] == "closed" and (
+            to_target is not None or trained == request["epochs"]
+        )
+    if not bundle.is_sealed or run.status != "finished" or not is_whole:
         raise SuiteError(
-            f"{path} is not a sealed closed run that reached its target or trained all its epochs; "
-            "make a reference point from all runs, each of this kind."
+            f"{path} is not a sealed run that trained all its epochs (--no-target), or a closed one"
+            " that reached its target; make a reference point from all runs, each of these kinds."
         )
     batch_size, rate, local = setting_of(request, judging_round(run.round))
     key = (request["workload"], batch_size, rate, request["eval_every_epochs"], local)
@@ -84,6 +93,29 @@ def _reference_run(path: Path) -> tuple[tuple[str, int, float, int, int], Refere
         to_target is not None,
         sha256(bundle.file(MANIFEST)),
     )
+
+
+def _accuracies(bundles: Sequence[Path]) -> dict[str, tuple[float, ...]]:
+    """Of every epoch of the runs that no target ended, by run id."""
+    by_workload: dict[str, list[Path]] = {}
+    for path in bundles:
+        request = Bundle(path).run().request
+        if request["target_accuracy"] is None:
+            by_workload.setdefault(request["workload"], []).append(path)
+    return {
+        run.run_id: run.accuracies
+        for name, paths in by_workload.items()
+        for setting in accuracies_of(paths, load_workload(name))
+        for run in setting.runs
+    }
+
+
+def _reached(accuracies: Sequence[float], workload: Workload) -> int | None:
+    """The first epoch with the accuracy that is the workload's target now; None: there is none."""
+    target = workload.target_accuracy
+    if target is None:
+        raise SuiteError(f"{workload.name} has no target; name one in its definition first.")
+    return next((epoch for epoch, value in enumerate(accuracies, 1) if value >= target), None)
 
 
 def compare_runs(

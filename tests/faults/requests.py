@@ -22,7 +22,7 @@ REFUSED: dict[str, dict[str, Any]] = {
         "preprocessing.std": [1.0],
         "preprocessing.augmentation": "crop_flip",
     },
-    "closed-length": {"epochs": 20, "target_accuracy": 0.9, "eval_every_epochs": 2, "steps": 1407},
+    "closed-length": {"epochs": 20, "target_accuracy": 0.9, "eval_every_epochs": 2},
     "closed-tuning-range": {"global_batch_size": 256, "optimizer.base_learning_rate": 1.0},
     "closed-data": {"data.name": "digits", "data.synthetic": True, "data.verified": False},
     "closed-model": {"model": "lenet4"},

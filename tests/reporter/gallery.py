@@ -99,7 +99,7 @@ WORKLOADS = {
     "lenet": ("mnist", 1.0),
     "resnet18": ("cifar10", 16.0),
     "vgg11": ("cifar10", 6.0),
-    "mobilenetv3": ("gld23k", 55.0),
+    "mobilenetv3": ("photographs", 55.0),
 }
 """Data set, and time of a training relative to LeNet-5's. Only LeNet-5 has reference points; the
 others have no scores."""

@@ -24,6 +24,7 @@ from reporter.pages.previews import SIZE, picture
 from reporter.site import REFERENCE, SiteOptions, build
 from suite import api
 from suite.catalog.devices import load_devices
+from suite.catalog.literature import load_literature
 from suite.catalog.prices import LIFETIME_S, Part, load_prices, system_prices
 from suite.errors import SuiteError
 from suite.machine.system import board_name, cpu_model
@@ -262,6 +263,20 @@ def test_prices_name_who_said_them_and_when() -> None:
         assert prices.name in devices and all(
             quote.said_by and quote.source and quote.date for quote in prices.quotes
         )
+
+
+def test_published_times_name_a_device_and_stand_on_its_page(whole_site: Path) -> None:
+    devices = {device.name for device in load_devices()}
+    for literature in load_literature():
+        assert literature.name in devices
+        page = (whole_site / "devices" / f"{literature.name}.html").read_text()
+        for one in literature.results:
+            assert f">{one.time_per_1000_samples_s:.0f}</td>" in page and one.place in page
+    (pi5,) = (each for each in load_literature() if each.name == "raspberry-pi-5")
+    found = {one.model: one.time_per_1000_samples_s for one in pi5.results}
+    assert found["ResNet-18"] == pytest.approx(116.85059 / 320 * 1000)
+    page = (whole_site / "devices" / "raspberry-pi-5.html").read_text()
+    assert "suite run --division closed --device raspberry-pi-5" in page
 
 
 PRICES = """name = "orin"

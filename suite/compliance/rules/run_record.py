@@ -9,6 +9,7 @@ from reference_impls.contract import (
     EXACT,
     LOCAL,
 )
+from reference_impls.updates import steps_per_epoch
 from suite.bundle.attached import SOURCE as ATTACHED
 from suite.bundle.layout import RUN, SYSTEM
 from suite.bundle.log import MAX_TIME_MS
@@ -75,6 +76,7 @@ KNOWN = (
     "--memory-budget",
     "--meters",
     "--no-identity",
+    "--no-target",
     "--nodes",
     "--nonce",
     "--output",
@@ -82,6 +84,7 @@ KNOWN = (
     "--ranks-per-node",
     "--resume",
     "--run-number",
+    "--short",
     "--silence",
     "--spill",
     "--stall-analysis",
@@ -95,6 +98,7 @@ PROGRAMS = ("suite", "-c", "-m", "__main__.py")
 """Commands that make runs, and the programs by which the suite itself may be started; any Python
 program is called so but the first."""
 CHOSEN_BY_THE_SUITE = "auto"
+MAX_DIGITS = 6
 SET_BY_STALL_ANALYSIS = ("--epochs",)
 _RUN_ID = re.compile(r"(?P<name>.+)-(?P<stamp>\d{8}T\d{6}Z)-[\w.-]{1,100}", re.ASCII)
 # runs that are requested together are named together, and run one after another
@@ -265,6 +269,9 @@ def _command(context: BundleContext) -> Violations:
     options = _options(context.run.command)
     if options is None:
         return
+    short = options.get("--short", "")
+    if short.isdecimal() and len(short) < MAX_DIGITS:  # names the step limit in epochs
+        options["--steps"] = str(int(short) * steps_per_epoch(context.request))
     skipped = (
         *(SET_BY_STALL_ANALYSIS if "--stall-analysis" in options else ()),
         *(OF_SEVERAL_RANKS if context.request.parallel.ranks == 1 else ()),

@@ -140,9 +140,9 @@ def miss_target(bundle: EditableBundle) -> None:
 
 
 @edit
-def miss_target_in_all_epochs(bundle: EditableBundle) -> None:
-    """Repeat the last epoch, which misses the target like all others, until the last one requested;
-    readings are repeated with it."""
+def miss_target_in_all_epochs(bundle: EditableBundle, short: int | None = None) -> None:
+    """Repeat the last epoch, which misses the target like all others, until the last one requested
+    or the ``short`` one, which is then the limit; readings are repeated with it."""
     import pandas  # start-up: slow to load
 
     miss_target()(bundle)
@@ -157,7 +157,7 @@ def miss_target_in_all_epochs(bundle: EditableBundle) -> None:
         bundle.steps[bundle.steps["epoch"] == last],
     )
     during = bundle.readings[bundle.readings["t_ns"] >= begin_ns]
-    more = bundle.request["epochs"] - last
+    more = (short or bundle.request["epochs"]) - last
     place = bundle.events.index(bundle.event("run_stop"))
     tail, bundle.events[:] = bundle.events[place:], bundle.events[:place]
     for number in range(1, more + 1):
@@ -181,6 +181,8 @@ def miss_target_in_all_epochs(bundle: EditableBundle) -> None:
     ]
     bundle.readings = pandas.concat([bundle.readings, *whole]).reset_index(drop=True)
     count_readings(bundle)
+    if short is not None:
+        set_everywhere("steps", short * len(steps))(bundle)
 
 
 def _later(event: dict[str, Any], by_ns: int, **metadata: object) -> dict[str, Any]:

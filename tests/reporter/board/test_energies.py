@@ -71,16 +71,17 @@ def test_ranks_are_within_one_table_and_need_a_calibrated_meter_of_the_whole() -
     assert "indicative" in found[1].rows[0].rank.words and "estimate" in found[2].rows[0].rank.words
 
 
-def test_provisional_entries_stand_behind_confirmed_ones_and_projected_ones_not_at_all() -> None:
+def test_provisional_entries_stand_behind_ranked_ones() -> None:
     found = tables(
         a=entry(10, "wall meter", "wall"),
         few=entry(15, "wall meter", "wall", Status.PROVISIONAL, 2),
         b=entry(20, "wall meter", "wall"),
-        soon=entry(5, "wall meter", "wall", Status.PROJECTED),
+        short=entry(5, "wall meter", "wall", Status.SHORT),
     )
     assert [(row.entry_id, row.rank.words) for row in found[0].rows] == [
-        ("a", "1st"),
-        ("b", "2nd"),
+        ("short", "1st"),
+        ("a", "2nd"),
+        ("b", "3rd"),
         ("few", "too few runs"),
     ]
 

@@ -20,6 +20,13 @@ def test_a_rank_is_a_place_and_says_from_how_many_it_is_not_distinguishable() ->
     assert [found[name].alike for name in ("one", "other", "slow")] == [1, 1, 0]
 
 
+def test_a_short_entry_stands_behind_the_whole_one_that_it_equals_and_before_a_slower_one() -> None:
+    runs = {"slow": [100, 101, 102], "whole": [10.5, 14, 12], "short": [10, 14, 12]}
+    scores = {name: measured(values) for name, values in runs.items()}
+    found = rank_entries(scores, load_scoring(), ["short"])
+    assert [found[name].place for name in ("whole", "short", "slow")] == [1, 2, 3]
+
+
 def test_without_a_rank_there_is_a_reason() -> None:
     assert (unranked("one run").text, unranked("one run").words) == ("", "one run")
 

@@ -14,13 +14,18 @@ from reporter.board.best_settings import best_settings
 from reporter.board.boards import Board
 from reporter.board.comparison import compare_entries
 from reporter.board.making import make_boards
+from reporter.data import scores
+from reporter.data.entry_scores import Status
 from reporter.data.frames import Frames
 from reporter.pages.comparison_data import comparison_files
 from reporter.pages.headlines import headline
 from reporter.pages.leaderboard import why_other_round
+from suite.catalog.scoring import load_scoring
+from suite.compliance.rules import short_entries
 from suite.files.paths import repository_root
 from tests.builders import Scenario, make_bundle
-from tests.reference_losses import learn_as_the_reference
+from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.log_edits import set_everywhere
 
 
 @pytest.fixture(scope="module")
@@ -255,15 +260,18 @@ def test_a_tie_is_said_and_so_is_what_another_round_set_otherwise(reference_runs
     )
 
 
-def test_projected_rows_stand_apart(tmp_path: Path) -> None:
-    scenario = Scenario(
-        name="few-epochs", division="open", accuracies=(0.9, 0.95, 0.96, 0.97), learning_rate=0.04
-    )
-    learn_as_the_reference(make_bundle(tmp_path / "one", scenario))
-    make_bundle(
-        tmp_path / "two",
-        replace(scenario, name="whole", accuracies=(0.97, 0.98, 0.9905), seed=2, later_s=9000),
-    )
+def test_a_short_entry_is_marked_with_its_epochs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = replace(load_scoring().short, min_whole_s=1.0)
+    monkeypatch.setattr(scores, "why_other", lambda *_: None)
+    monkeypatch.setattr(short_entries, "load_scoring", lambda: replace(load_scoring(), short=short))
+    few = Scenario(name="few", accuracies=(0.9, 0.95, 0.96, 0.97), learning_rate=0.04)
+    bundle = EditableBundle(make_bundle(tmp_path / "few", few))
+    set_everywhere("steps", 4 * 469)(bundle)
+    bundle.run["command"] = ["suite", "run", "--short", "4"]
+    bundle.save(recomputed=True)
     (board,) = make_boards(reporter.load([tmp_path]))
-    assert len(board.projected) == len(board.accepted) == 1
-    assert board.projected[0].scores.time is not None and board.projected[0].rank.place is None
+    (row,) = board.accepted
+    assert row.badges == ("4 of 10 epochs trained",)
+    assert row.scores.status is Status.PROVISIONAL and row.scores.time is not None

@@ -32,7 +32,7 @@ def headings(board: Board) -> list[str]:
 
 def test_a_softmax_regression_is_shown_for_what_it_is(runs: Path, tmp_path: Path) -> None:
     board = board_with(tmp_path, runs / "lenet-fake-digits", **SOFTMAX)
-    rows = {str(row.entry["model_trained"]): row for row in (*board.accepted, *board.projected)}
+    rows = {str(row.entry["model_trained"]): row for row in board.accepted}
     assert set(rows) == {"lenet5", "softmax_regression"}
     assert {"model", "parameters", "precision"} <= set(headings(board))
     shown = dict(zip(headings(board), rows["softmax_regression"].facets, strict=True))
@@ -52,7 +52,7 @@ def test_the_model_is_a_column_where_all_trained_the_same(runs: Path, tmp_path: 
 @pytest.mark.parametrize("key", ["model_trained", "optimizer_used", "precision"])
 def test_each_of_them_separates_entries(key: str, runs: Path, tmp_path: Path) -> None:
     board = board_with(tmp_path, runs / "lenet-fake-digits", **{key: "another"})
-    assert len({row.entry["entry_id"] for row in (*board.accepted, *board.projected)}) == 2
+    assert len({row.entry["entry_id"] for row in board.accepted}) == 2
 
 
 def test_other_code_is_another_entry_of_a_closed_board(runs: Path, tmp_path: Path) -> None:

@@ -38,6 +38,17 @@ def test_values_are_those_of_the_bundles(runs: Path) -> None:
     assert (energy["covers"], energy["tier"]) == ("wall", "wall meter")
     power = figures.loc[(run_id("lenet-pytorch-1"), "mean_power_w")]
     assert power["value"] == pytest.approx(2.5, rel=0.01) and power["unit"] == "W"
+    for name, of_epoch, unit in (
+        ("time_per_1000_samples_s", epoch, "s"),
+        ("energy_per_1000_samples_j", energy, "J"),
+    ):
+        thousand = figures.loc[(run_id("lenet-pytorch-1"), name)]
+        assert (
+            thousand["value"] == pytest.approx(of_epoch["value"] / 60) and thousand["unit"] == unit
+        )
+        assert thousand["spread"] == pytest.approx(of_epoch["spread"] / 60)
+        assert "60000 samples" in thousand["method"]
+    assert figures.loc[(run_id("lenet-pytorch-1"), "fetch_stall_per_1000_samples_s")]["value"] >= 0
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ ENTRY = {
     "timing": "synchronised",
     "accelerator": "cpu",
     "recomputation": "none",
+    "short": 0,
 }
 REFERENCE = 128 / 15  # epochs of eighteen runs, over the fifteen that reached the target
 
@@ -160,7 +161,7 @@ def test_between_reference_points_there_is_a_score() -> None:
     )
 
 
-OPEN = {**ENTRY, "division": "open"}
+SHORT = {**ENTRY, "short": 4, "epoch_budget": 10}
 
 
 def epoch_rows(factor: float = 1.0, whole: int = 4) -> tuple[Row, ...]:
@@ -174,21 +175,18 @@ def epoch_rows(factor: float = 1.0, whole: int = 4) -> tuple[Row, ...]:
     return (*full, {"epoch": whole + 1.0, "steps": 3.0, "mean_loss": 9.9})
 
 
-def test_a_few_epochs_of_the_open_division_are_projected_where_they_learn_as_the_reference_does() -> (  # noqa: E501
-    None
-):
-    found = scored([10.0], OPEN, trained=4, reached=False, epochs=epoch_rows())
-    assert (
-        found.status is Status.PROJECTED
-        and found.time is not None
-        and found.epochs is not None
-        and not found.epochs.is_own
-    )
-    assert (
-        scored([10.0], OPEN, trained=3, reached=False, epochs=epoch_rows()).status
-        is Status.UNRANKED
-    )
-    assert scored([10.0] * 3, OPEN, epochs=epoch_rows()).status is Status.UNRANKED
+def test_a_short_entry_is_ranked_where_it_learns_as_the_reference_does() -> None:
+    found = scored([10.0] * 3, SHORT, trained=4, reached=False, epochs=epoch_rows())
+    assert found.status is Status.SHORT and found.reason is not None
+    assert found.reason.startswith("4 of 10 epochs trained")
+    assert found.epochs is not None and not found.epochs.is_own and found.time is not None
+    assert found.time.interval.value == pytest.approx(12 + (REFERENCE - 1) * 10 + REFERENCE)
+    few = scored([10.0] * 2, SHORT, trained=4, reached=False, epochs=epoch_rows())
+    assert few.status is Status.PROVISIONAL
+    assert scored([10.0] * 3, SHORT, epochs=epoch_rows()).status is Status.CONFIRMED
+    is_open = {**SHORT, "division": "open"}
+    found = scored([10.0] * 3, is_open, trained=4, reached=False, epochs=epoch_rows())
+    assert found.status is Status.UNRANKED
 
 
 @pytest.mark.parametrize(
@@ -197,25 +195,24 @@ def test_a_few_epochs_of_the_open_division_are_projected_where_they_learn_as_the
         (
             {},
             epoch_rows(2.0),
-            (
-                r"not projected: the mean loss of epoch 1 is 0\.4\d+, outside 0\.\d+ to 0\.\d+ of 9"
-                r" reference runs"
-            ),
+            r"the mean loss of epoch 1 is 0\.4\d+, outside 0\.\d+ to 0\.\d+ of 9 reference runs",
         ),
-        ({}, (), "not projected: no mean loss of an epoch can be held against the reference's"),
+        ({}, (), "no mean loss of an epoch can be held against the reference's"),
         (
             {"batch_size": 64, "learning_rate": 0.02},
             epoch_rows(),
-            "not projected: no losses of reference runs are known at batch size 64, rate 0.02",
+            "no losses of reference runs are known at batch size 64, rate 0.02",
         ),
     ],
     ids=["twice the losses", "no losses", "between two reference points"],
 )
-def test_epochs_that_cannot_be_held_against_the_reference_are_not_projected(
+def test_a_short_entry_that_cannot_be_held_against_the_reference_is_unranked(
     changes: dict[str, Any], epochs: tuple[Row, ...], reason: str
 ) -> None:
-    found = scored([10.0], {**OPEN, **changes}, trained=4, reached=False, epochs=epochs)
-    assert found.status is Status.UNRANKED and re.fullmatch(reason, str(found.reason))
+    found = scored([10.0] * 3, {**SHORT, **changes}, trained=4, reached=False, epochs=epochs)
+    assert found.status is Status.UNRANKED
+    said = f"a short entry whose losses are not the reference's: {reason}"
+    assert re.fullmatch(said, str(found.reason))
 
 
 def test_epochs_that_are_significantly_more_are_scored_as_they_are() -> None:

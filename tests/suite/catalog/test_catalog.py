@@ -83,6 +83,25 @@ def test_a_device_names_workloads_that_exist(device: Device) -> None:
         load_workload(name)
 
 
+def test_a_board_may_enter_every_workload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A profile lists defaults: no rule refuses a closed run of another workload."""
+    from suite.catalog.divisions import Division
+    from suite.compliance.checker import check_request
+    from suite.execution.request import RunOptions
+    from suite.execution.resolve import resolve_options
+    from suite.machine import identify
+
+    monkeypatch.setenv("SUITE_HOME", str(tmp_path))
+    monkeypatch.setattr(identify, "compatible", lambda root: ("nvidia,p3701-0000",))
+    others = {each.name for each in load_workloads()} - {*load_device("orin").closed_workloads}
+    assert others == {"vgg11"}
+    for name in others:
+        options = RunOptions(Division.CLOSED, "orin", name, "pytorch")
+        request = resolve_options(options, as_published=True)
+        assert request.training.platform == "orin"
+        assert check_request(request.training, request.workload) == ()
+
+
 @pytest.mark.parametrize("device", load_devices(), ids=lambda device: device.name)
 def test_a_device_has_an_identity_and_a_sample(device: Device) -> None:
     identity, sample = device.identity, device.sample

@@ -49,8 +49,19 @@ def test_the_rulebook_states_these_numbers() -> None:
         in plain
         and SCORING.missed.min_share_reached == 0.8
     )
-    assert f"{words[SCORING.min_projected_epochs]} epochs or more, target not reached" in plain
+    assert f"{words[SCORING.short.min_epochs]} whole epochs or more" in plain
+    assert "takes a day or more" in plain and SCORING.short.min_whole_s == 24 * 3600
     assert "within one percent" in plain and SCORING.rate_tolerance == 0.01
+
+
+def test_the_rulebook_states_how_a_target_follows() -> None:
+    plain = re.sub(r"\s+", " ", (repository_root() / "rules" / "RULES.md").read_text())
+    targets = SCORING.targets
+    assert f"the first {100 * targets.share_of_schedule:g} % of its epochs counts" in plain
+    coverages = f"{100 * targets.confidence:g}/{100 * targets.coverage:g}"
+    assert f"at most the one-sided {coverages} normal tolerance bound" in plain
+    assert (targets.step, targets.min_runs, targets.min_frameworks) == (0.005, 6, 2)
+    assert "rounded down to half a point" in plain and "needs six runs in two frameworks" in plain
 
 
 def test_what_a_round_has_frozen_is_there_and_of_its_workloads() -> None:

@@ -54,7 +54,7 @@ def definition(
     (tmp_path / "clothing.sha256").write_text("".join(f"{line}\n" for line in lines))
     for module in (layouts, class_folders):
         monkeypatch.setattr(module, "definitions_folder", lambda: tmp_path)
-    pictures = Pictures("clothing.sha256", digest_of_list(lines))
+    pictures = Pictures(digest_of_list(lines), "clothing.sha256")
     plain = replace(
         load_data_set("clothing"), classes=3, train_samples=12, eval_samples=5, pictures=pictures
     )
@@ -138,10 +138,13 @@ def test_a_folder_with_tables_is_taken_as_it_is(
     assert not has_class_folders(definition, published)
 
 
-@pytest.mark.parametrize("name", [found.name for found in load_data_sets() if found.pictures])
+@pytest.mark.parametrize(
+    "name",
+    [found.name for found in load_data_sets() if found.pictures and found.pictures.digest_list],
+)
 def test_a_definition_pins_the_list_beside_it(name: str) -> None:
     found = load_data_set(name)
-    assert found.pictures is not None
+    assert found.pictures is not None and found.pictures.digest_list is not None
     lines = read_list(definitions_folder() / found.pictures.digest_list)
     assert digest_of_list(lines) == found.pictures.sha256
     assert len(lines) == (found.train_samples or 0) + (found.eval_samples or 0)

@@ -11,11 +11,15 @@ from pathlib import Path
 import pytest
 
 from suite.catalog.data_sets import DataFile, load_data_set
+from suite.catalog.divisions import Division
+from suite.compliance.checker import check_request
 from suite.datasets import prepare
 from suite.datasets.layouts import decode_all, inspect
 from suite.datasets.locate import find
 from suite.datasets.synthetic import WRITERS
 from suite.errors import SuiteError
+from suite.execution.request import RunOptions
+from suite.execution.resolve import resolve_options
 from suite.files.digest import sha256
 from tests.every_case import some
 
@@ -214,6 +218,41 @@ def test_a_tree_is_taken_over_completely(copy: Callable[[str], Path], tmp_path: 
         False,
     )
     assert not taken.contents.verified  # its tables are not the published ones
+
+
+def test_pictures_that_nobody_can_get_are_left_out(
+    copy: Callable[[str], Path], tmp_path: Path
+) -> None:
+    folder = copy("gld23k")
+    (folder / "prepared.json").unlink()
+    tables = {path: path.read_bytes() for path in folder.glob("*.csv")}
+    for name in ("train000001", "train000005", "test000002"):
+        (folder / "images" / f"{name}.jpg").unlink()
+    taken = prepare.from_directory("gld23k", folder, tmp_path / "home")
+    assert (taken.contents.train_samples, taken.contents.eval_samples) == (201, 202)
+    kept = (taken.directory / "mini_gld_train_split.csv").read_text()
+    assert "train000001" not in kept and kept.startswith("user_id,image_id,class\n")
+    assert {path: path.read_bytes() for path in tables} == tables, "the folder stays as it was"
+    options = RunOptions(
+        Division.OPEN, "generic", "mobilenetv3", "pytorch", data=f"gld23k={taken.directory}"
+    )
+    request = resolve_options(options)
+    findings = check_request(request.training, request.workload)
+    assert request.training.data.train_samples == 201
+    assert "data-as-defined" not in {finding.rule for finding in findings}
+    closed = request.training._replace(division=Division.CLOSED.value)
+    findings = check_request(closed, request.workload)
+    assert {"data-as-defined", "closed-data"} <= {finding.rule for finding in findings}
+
+
+def test_a_table_without_any_picture_is_refused(
+    copy: Callable[[str], Path], tmp_path: Path
+) -> None:
+    folder = copy("gld23k")
+    for path in (folder / "images").glob("test*.jpg"):
+        path.unlink()
+    with pytest.raises(SuiteError, match=r"has none of the 203 pictures that mini_gld_test\.csv"):
+        prepare.from_directory("gld23k", folder, tmp_path / "home")
 
 
 def pack(folder: Path, target: Path) -> None:

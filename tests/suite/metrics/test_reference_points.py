@@ -23,6 +23,8 @@ from suite.catalog.workloads import Workload, load_workload, load_workloads
 from suite.errors import SuiteError
 from suite.metrics.reference_runs import compare_runs, make_points, refuse_other_precisions
 from tests.builders import RICH, Scenario, make_bundle
+from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.log_edits import set_everywhere
 
 RESNET = load_workload("resnet18")
 
@@ -47,6 +49,19 @@ def test_a_point_holds_the_epochs_of_every_run_and_reads_back(tmp_path: Path) ->
     assert (point.workload, point.batch_size, point.epochs) == ("lenet", 128, (2, 3))
     write_points([point], tmp_path)
     assert load_points("lenet", tmp_path) == (point,)
+
+
+def test_a_run_that_no_target_ended_has_the_epochs_to_the_target_of_now(tmp_path: Path) -> None:
+    reached = (0.97, 0.97, 0.97, 0.9905, *(0.97,) * 6)
+    made = []
+    for seed, accuracies in enumerate((reached, (0.97,) * 10), 1):
+        scenario = Scenario(name=f"n{seed}", seed=seed, accuracies=accuracies, division="open")
+        bundle = EditableBundle(make_bundle(tmp_path / str(seed), scenario))
+        set_everywhere("target_accuracy", None)(bundle)
+        bundle.save(recomputed=True)
+        made.append(tmp_path / str(seed))
+    (point,) = make_points(made)
+    assert [(run.epochs_trained, run.reached) for run in point.runs] == [(4, True), (10, False)]
 
 
 def test_another_batch_size_is_added_and_the_same_replaced(tmp_path: Path) -> None:
@@ -105,7 +120,7 @@ def test_a_run_that_ended_before_its_last_epoch_makes_no_point(tmp_path: Path) -
 
 
 def test_open_runs_make_no_point(tmp_path: Path) -> None:
-    with pytest.raises(SuiteError, match="closed run"):
+    with pytest.raises(SuiteError, match="trained all its epochs"):
         make_points(bundles(tmp_path, division="open"))
 
 

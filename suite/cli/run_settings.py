@@ -1,0 +1,185 @@
+"""Options of `suite run` alone."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from suite import api
+from suite.api import Division, Timing
+from suite.cli.completion import workload_names
+from suite.cli.options import DIVISION_HELP
+from suite.launch.isolation import Isolation
+
+TIMING_HELP = (
+    "Wait for the device after every step, which splits it into fetch, copy, compute and"
+    " communication (synchronised), or at the end of an epoch (asynchronous, and the default on an"
+    " accelerator that one rank trains on). On a CPU both are the same: synchronised."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """Options of `suite run` alone."""
+
+    division: Annotated[Division, typer.Option(help=f"Division: {DIVISION_HELP}")]
+    workload: Annotated[
+        str | None,
+        typer.Option(
+            autocompletion=workload_names,
+            help="Workload (default: three runs of each of the device's workloads, planned first).",
+        ),
+    ] = None
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Base learning rate of the schedule.")
+    ] = None
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help=(
+                "Data-loading processes (default: 4 on a GPU, else 0: the training process loads"
+                " the data)."
+            )
+        ),
+    ] = None
+    prefetch: Annotated[
+        int | None, typer.Option(help="Mini-batches that each worker prepares ahead (default: 2).")
+    ] = None
+    nodes: Annotated[
+        int | None,
+        typer.Option(help="Train on the first N hosts of --hostfile (default: all of them)."),
+    ] = None
+    nonce: Annotated[
+        str | None,
+        typer.Option(
+            help=(
+                "Compute the seed from this nonce, in place of --seed (closed entries: the round's"
+                " nonce)."
+            )
+        ),
+    ] = None
+    run_number: Annotated[
+        int | None,
+        typer.Option(help="Number of the run with --nonce: 0, 1, 2, … without gaps (default: 0)."),
+    ] = None
+    org: Annotated[str, typer.Option(help="Submitting organization.")] = "none"
+    baseload: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            help=(
+                "Seconds to measure the idle machine's power before the run, where a power meter is"
+                " available."
+            ),
+        ),
+    ] = api.DEFAULT_BASELOAD_S
+    power_pulse: Annotated[
+        bool,
+        typer.Option(
+            "--power-pulse",
+            help=(
+                "Load all cores in a pattern before and after the run, which `suite power attach`"
+                " finds in a trace."
+            ),
+        ),
+    ] = False
+    witness: Annotated[
+        str | None,
+        typer.Option(
+            help=(
+                "Witness of when the run begins and ends: URL of a `suite witness serve`, or"
+                " rfc3161:URL of a time stamp authority."
+            )
+        ),
+    ] = None
+    isolation: Annotated[
+        Isolation | None,
+        typer.Option(
+            help=(
+                "Start the implementation in Linux namespaces of its own (namespace) or a container"
+                " (podman), and record it."
+            )
+        ),
+    ] = None
+    keep_states: Annotated[
+        bool,
+        typer.Option(
+            "--keep-states",
+            help=(
+                "Keep every epoch's training state beside the run directory, for `suite audit"
+                " --state`."
+            ),
+        ),
+    ] = False
+    short: Annotated[
+        int | None,
+        typer.Option(
+            metavar="EPOCHS",
+            help=(
+                "Stop after this many epochs of the schedule, and keep the states: an entry of a"
+                " board that needs days for all of them."
+            ),
+        ),
+    ] = None
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RUN",
+            help=(
+                "Continue an interrupted run from the last state that it kept (--keep-states), on"
+                " the hosts given now."
+            ),
+        ),
+    ] = None
+    meters: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,…",
+            help=(
+                "Meters to read (cpu,load), or to leave out (-jtop,-tegrastats); default: every one"
+                " (`suite doctor` lists them)."
+            ),
+        ),
+    ] = None
+    timing: Annotated[Timing | None, typer.Option(help=TIMING_HELP)] = None
+    memory_budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help=(
+                "Memory that the training process may take (2GB): what does not fit is recomputed"
+                " (docs/memory.md)."
+            ),
+        ),
+    ] = None
+    spill: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help=(
+                "With --memory-budget: activations that do not fit go to this folder on storage,"
+                " none is recomputed."
+            ),
+        ),
+    ] = None
+    output: Annotated[Path | None, typer.Option(help="Run directory (default: runs/<run id>).")] = (
+        None
+    )
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing run directory.")] = (
+        False
+    )
+    allow_invalid: Annotated[
+        bool, typer.Option("--allow-invalid", help="Run although the result can never comply.")
+    ] = False
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show all figures of the run.")] = False
+    stall_analysis: Annotated[
+        bool,
+        typer.Option(
+            "--stall-analysis",
+            help=(
+                "Three runs (cold cache, warm cache, data in memory) that separate reading from"
+                " preprocessing."
+            ),
+        ),
+    ] = False

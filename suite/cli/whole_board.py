@@ -1,0 +1,115 @@
+"""`suite run` without --workload: plans three runs of every workload of a board, and makes them."""
+
+import sys
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from suite import api
+from suite.api import Division, RunRequest
+from suite.bundle.reader import Bundle
+from suite.cli.durations import duration
+from suite.cli.options import TrainingOptions
+from suite.cli.quick import EPOCHS
+from suite.cli.run_settings import RunSettings
+from suite.cli.watching import watcher
+from suite.errors import SuiteError
+from suite.experiments import night as nights
+from suite.experiments.quick import look_within
+from suite.files.typed import typed
+
+LOOK_S = 30.0
+"""What the first look at a workload may take, from which its hours are told."""
+Resolve = Callable[[TrainingOptions, RunSettings], list[RunRequest]]
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """A run of the set: its options and its directory."""
+
+    training: TrainingOptions
+    settings: RunSettings
+    path: Path
+
+
+def planned_runs(
+    training: TrainingOptions, settings: RunSettings, workloads: Sequence[str], output: Path
+) -> list[PlannedRun]:
+    """Each workload once before one has its second run, so that the runs of a workload lie apart;
+    one run each where the seed was typed."""
+    return [
+        PlannedRun(
+            of_run,
+            replace(numbered, workload=workload, output=output / workload / name),
+            output / workload / name,
+        )
+        for name, of_run, numbered in _numbered(training, settings)
+        for workload in workloads
+    ]
+
+
+def _numbered(
+    training: TrainingOptions, settings: RunSettings
+) -> Iterator[tuple[str, TrainingOptions, RunSettings]]:
+    if settings.nonce is not None:
+        chosen = settings.run_number
+        for number in range(len(nights.SEEDS)) if chosen is None else (chosen,):
+            yield f"run-{number}", training, replace(settings, run_number=number)
+    else:
+        for seed in nights.SEEDS if training.seed is None else (training.seed,):
+            yield f"seed-{seed}", replace(training, seed=seed), settings
+
+
+def possible(runs: Sequence[PlannedRun], resolve: Resolve) -> dict[Path, RunRequest]:
+    """The requests of the runs that are left to make, by their directories. Workloads that this
+    machine cannot train are named once; raises SuiteError where it can train none."""
+    requests, problems = dict[Path, RunRequest](), dict[str, str]()
+    for run in runs:
+        workload = str(run.settings.workload)
+        if workload not in problems and not nights.is_made(run.path):
+            try:
+                (requests[run.path],) = resolve(run.training, run.settings)
+            except SuiteError as error:
+                problems[workload] = str(error)
+    for workload, problem in problems.items():
+        print(f"left out: {workload}: {problem}", file=sys.stderr)
+    if len(problems) == len({run.settings.workload for run in runs}):
+        raise SuiteError("None of the board's workloads can be trained; the lines above say why.")
+    return requests
+
+
+def tell_hours(runs: Sequence[PlannedRun], left: Collection[Path], resolve: Resolve) -> None:
+    """Look at each workload of which no run is made, and say what is trained and how long it
+    takes."""
+    of_workload: dict[str, list[PlannedRun]] = {}
+    for run in runs:
+        if run.path in left:
+            of_workload.setdefault(str(run.settings.workload), []).append(run)
+    total_s = 0.0
+    for workload, members in of_workload.items():
+        first, looks = members[0], members[0].path.parent.parent / nights.LOOKS
+        looked = replace(first.settings, division=Division.OPEN, output=looks / workload)
+        (request,) = resolve(first.training, replace(looked, keep_states=False, short=None))
+        run_s = nights.run_s_of(look_within(request, EPOCHS, LOOK_S, _look))
+        total_s += len(members) * (run_s or 0.0)
+        what = ", ".join(run.path.name for run in members)
+        takes = "takes a time that its first look did not say"
+        print(
+            f"{workload}: {what}; a run {takes if run_s is None else 'takes ' + duration(run_s)}",
+            file=sys.stderr,
+        )
+    print(f"In all about {duration(total_s)}. The same command continues it.", file=sys.stderr)
+
+
+def _look(request: RunRequest) -> Path:
+    with watcher() as progress:
+        return api.run(request, allow_invalid=True, force=True, progress=progress).path
+
+
+def say_what_next(runs: Sequence[PlannedRun]) -> None:
+    """The command that packages the runs of the set."""
+    made = [run.path for run in runs if Bundle(run.path).is_sealed]
+    settings = runs[0].settings
+    if made and settings.division is Division.CLOSED:
+        options = ("--org", settings.org, "--availability", "available")
+        print(f"\nHand them in: {typed('suite package', *made, *options)}")

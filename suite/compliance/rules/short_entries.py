@@ -1,0 +1,70 @@
+"""Closed runs that stop before their target, on boards that need days for the whole schedule."""
+
+from reference_impls.contract import SECONDS_PER_NS
+from reference_impls.updates import steps_per_epoch
+from suite.catalog.scoring import load_scoring
+from suite.compliance.rule import (
+    CLOSED,
+    BundleContext,
+    OfBundle,
+    OfRequest,
+    RequestContext,
+    Rule,
+    Violation,
+    Violations,
+)
+from suite.compliance.wording import seconds
+
+ORDER = 21  # after what a closed run trains
+
+
+def _length(context: RequestContext) -> Violations:
+    request, short = context.request, load_scoring().short
+    per_epoch = steps_per_epoch(request)
+    if request.steps is not None and not short.epochs(request.steps, per_epoch, request.epochs):
+        yield Violation(
+            context.file,
+            f"no step limit, or {short.min_epochs} to {request.epochs - 1} whole epochs of"
+            f" {per_epoch} steps",
+            f"{request.steps} steps",
+        )
+
+
+def _needed(context: BundleContext) -> Violations:
+    """Check that the whole schedule takes long, by the time from run_start to the last
+    evaluation."""
+    request, target, window = context.request, context.request.target_accuracy, context.window
+    values = [event.value for event in context.log.all("eval_accuracy")]
+    reached = any(
+        isinstance(value, int | float) and target is not None and value >= target
+        for value in values
+    )
+    if request.steps is None or reached or window is None or not values:
+        return
+    whole_s = (window[1] - window[0]) * SECONDS_PER_NS / len(values) * request.epochs
+    if whole_s < load_scoring().short.min_whole_s:
+        yield Violation(
+            "log.txt",
+            f"a whole run: a schedule of {seconds(load_scoring().short.min_whole_s)} or more may be"
+            " shortened",
+            f"{len(values)} epochs, of which {request.epochs} take {seconds(whole_s)}",
+            fix="run again without --short",
+        )
+
+
+RULES = (
+    Rule(
+        "short-entry",
+        "A closed run may stop before its target after four whole epochs or more of the"
+        " workload's schedule (`--short`), where the whole schedule takes a day or more on the"
+        " device.",
+        "A board that needs days for one training could rank nothing. Its epochs and evaluations"
+        " are measured, the reference's runs say how many epochs a training needs, and its losses"
+        " must be theirs.",
+        "name the epochs with --short, or train the whole schedule",
+        (
+            OfRequest("short-length", _length, CLOSED),
+            OfBundle("short-needed", _needed, CLOSED),
+        ),
+    ),
+)

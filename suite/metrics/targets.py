@@ -1,0 +1,146 @@
+"""Targets by a procedure: what nearly every run of the reference reaches well before its schedule
+ends.
+
+A target is at most the one-sided normal tolerance bound of the best accuracies of reference runs
+(Natrella, "Experimental Statistics", NBS Handbook 91, 1963, section 2-5): mean less k standard
+deviations, k from the noncentral t distribution. The accuracies are the best before a share of the
+schedule has passed, since runs that all pass near the end of the schedule differ in throughput
+alone. The numbers are in rules/scoring.toml.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from reference_impls.contract import FLOAT32
+from suite.bundle.layout import MANIFEST
+from suite.bundle.reader import Bundle
+from suite.catalog.accuracies import ReferenceAccuracies, RunAccuracies
+from suite.catalog.scoring import TargetProcedure, load_scoring
+from suite.catalog.workloads import Workload
+from suite.errors import SuiteError
+from suite.files.digest import sha256
+from suite.metrics.summary import resumption_of
+
+
+@dataclass(frozen=True)
+class FollowingTarget:
+    """What the runs of one setting allow as a target. Accuracies are shares of the evaluation set.
+
+    ``best`` are the highest accuracies of the runs in the first ``until_epoch`` epochs.
+    ``deviations`` is k; it, ``bound`` and ``highest_target`` (the bound rounded down) are None with
+    fewer than two runs. ``missing`` says what the procedure lacks, empty if nothing.
+    """
+
+    batch_size: int
+    base_learning_rate: float
+    until_epoch: int
+    best: tuple[float, ...]
+    deviations: float | None
+    bound: float | None
+    highest_target: float | None
+    missing: str
+
+
+def tolerance_factor(runs: int, procedure: TargetProcedure) -> float:
+    """k: standard deviations below the mean of ``runs`` values, beyond which a share ``coverage``
+    of a normal distribution lies with the given confidence."""
+    from scipy import stats  # type: ignore[import-untyped]  # start-up: SciPy
+
+    shift = stats.norm.ppf(procedure.coverage) * math.sqrt(runs)
+    return float(stats.nct.ppf(procedure.confidence, runs - 1, shift) / math.sqrt(runs))
+
+
+def target_of(setting: ReferenceAccuracies) -> FollowingTarget:
+    """The target that follows from the runs of a setting."""
+    procedure = load_scoring().targets
+    until_epoch = math.floor(procedure.share_of_schedule * setting.epochs)
+    best = tuple(max(run.accuracies[:until_epoch]) for run in setting.runs)
+    known = (setting.batch_size, setting.base_learning_rate, until_epoch, best)
+    missing = _missing(setting.runs, procedure)
+    if len(best) < 2:
+        return FollowingTarget(*known, None, None, None, missing)
+    factor = tolerance_factor(len(best), procedure)
+    bound = float(np.mean(best) - factor * np.std(best, ddof=1))
+    steps = math.floor(bound / procedure.step + 1e-9)  # 0.99 is 198 steps of 0.005, not 197.99…
+    return FollowingTarget(*known, factor, bound, steps * procedure.step, missing)
+
+
+def _missing(runs: Sequence[RunAccuracies], procedure: TargetProcedure) -> str:
+    frameworks = {run.framework for run in runs}
+    lacks = []
+    if len(runs) < procedure.min_runs:
+        lacks.append(f"{procedure.min_runs - len(runs)} more runs")
+    if len(frameworks) < procedure.min_frameworks:
+        lacks.append(f"runs of {procedure.min_frameworks} frameworks (seen: {len(frameworks)})")
+    return ", ".join(lacks)
+
+
+def accuracies_of(bundles: Sequence[Path], workload: Workload) -> tuple[ReferenceAccuracies, ...]:
+    """The accuracies of sealed runs of the workload's recipe that no target ended.
+
+    A resumed run has the epochs before it from the run that it continues, which must be among the
+    bundles. Raises SuiteError for a run of another recipe or without all of these epochs.
+    """
+    by_id = {Bundle(path).run().run_id: Bundle(path) for path in bundles}
+    continued = {
+        resumed.run_id
+        for bundle in by_id.values()
+        if (resumed := resumption_of(bundle)) is not None
+    }
+    found: dict[tuple[int, float, int], list[RunAccuracies]] = {}
+    for run_id, bundle in by_id.items():
+        if run_id not in continued:
+            setting, run = _of_run(bundle, by_id, workload)
+            found.setdefault(setting, []).append(run)
+    return tuple(ReferenceAccuracies(*key, tuple(runs)) for key, runs in sorted(found.items()))
+
+
+def _of_run(
+    bundle: Bundle, by_id: dict[str, Bundle], workload: Workload
+) -> tuple[tuple[int, float, int], RunAccuracies]:
+    run = bundle.run()
+    request = run.request
+    optimizer = dict(request["optimizer"])
+    rate = float(optimizer.pop("base_learning_rate"))
+    own = {key: value for key, value in vars(workload.optimizer).items() if key in optimizer}
+    if (request["workload"], request["data"]["name"], optimizer) != (
+        workload.name,
+        workload.data,
+        own,
+    ):
+        raise SuiteError(
+            f"{bundle.path} did not train {workload.name} by its recipe on {workload.data}; leave"
+            " it out."
+        )
+    accuracies, epochs = _accuracies(bundle, by_id), int(request["epochs"])
+    needed = math.floor(load_scoring().targets.share_of_schedule * epochs)
+    if not bundle.is_sealed or len(accuracies) < needed:
+        raise SuiteError(
+            f"{bundle.path} is not a sealed run of at least {needed} of {epochs} epochs; train it"
+            " with --no-target, and name the run that it continues beside it."
+        )
+    return (int(request["global_batch_size"]), rate, epochs), RunAccuracies(
+        run.run_id,
+        request["framework"],
+        int(request["seed"]),
+        request.get("precision", FLOAT32),
+        request.get("accelerator", "cpu"),
+        sha256(bundle.file(MANIFEST)),
+        accuracies,
+    )
+
+
+def _accuracies(bundle: Bundle, by_id: dict[str, Bundle]) -> tuple[float, ...]:
+    resumed = resumption_of(bundle)
+    before: tuple[float, ...] = ()
+    if resumed is not None:
+        if resumed.run_id not in by_id:
+            raise SuiteError(
+                f"{bundle.path} continues the run {resumed.run_id}; name that run, too."
+            )
+        before = _accuracies(by_id[resumed.run_id], by_id)[: resumed.epoch]
+    return (*before, *(float(event.value) for event in bundle.log().all("eval_accuracy")))
