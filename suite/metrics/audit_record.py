@@ -82,6 +82,11 @@ class StateAudit:
     epoch_after: EpochReplays | None = None
 
     @property
+    def is_complete(self) -> bool:
+        """Whether the epoch after the state was replayed, where a step follows."""
+        return self.epoch_after is not None or not self.losses.recorded
+
+    @property
     def allowed_correct(self) -> int:
         """By how many correct samples two honest evaluations of one state may differ."""
         return max(1, round(MAX_CORRECT_SHARE * self.eval_samples))

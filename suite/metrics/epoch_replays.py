@@ -16,6 +16,7 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
+from suite.bundle.arrays import Values
 from suite.bundle.steps import StepRecords
 from suite.files.schema import Count, Number, Positive
 from suite.metrics.comparisons import quantile
@@ -108,11 +109,6 @@ def interval(values: Sequence[float], least: float) -> tuple[float, float]:
     return mean - margin, mean + margin
 
 
-def mean_loss(losses: Losses) -> float:
-    """Of steps."""
-    return float(np.mean(losses))
-
-
 def samples_of(steps: StepRecords, count: int, after: int) -> int:
     """Samples of the ``count`` steps after step ``after``, on all ranks."""
     return int(steps.samples[(steps.step > after) & (steps.step <= after + count)].sum())
@@ -132,6 +128,6 @@ def figures(
     return _figures(np.array(recorded[0]), losses.mean(axis=0), correct), tuple(found)
 
 
-def _figures(losses: "np.ndarray", others: "np.ndarray", correct: int | None) -> EpochFigures:
+def _figures(losses: Values, others: Values, correct: int | None) -> EpochFigures:
     apart = math.sqrt(float(((losses - others) ** 2).mean()))
-    return EpochFigures(mean_loss(losses), apart, correct)
+    return EpochFigures(float(losses.mean()), apart, correct)

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 from reference_impls.contract import log_name
 from suite.bundle.layout import MANIFEST
 from suite.bundle.log import chain_head
@@ -21,7 +23,7 @@ from suite.metrics.audit_record import (
     read_audit,
 )
 from suite.metrics.epoch_draw import drawn_epoch
-from suite.metrics.epoch_replays import FIGURES, EpochReplays, mean_loss, samples_of
+from suite.metrics.epoch_replays import FIGURES, EpochReplays, samples_of
 from suite.metrics.replayed_losses import recorded_losses
 from suite.submission.folder_names import AUDITS, audit_path
 
@@ -183,7 +185,7 @@ def _epoch_differences(
     steps = bundle.steps()
     losses = recorded_losses(steps, found.steps, done)
     correct = bundle.log().correct().get(epoch)
-    own = (mean_loss(losses), samples_of(steps, found.steps, done), correct)
+    own = (float(np.mean(losses)), samples_of(steps, found.steps, done), correct)
     after = found.recorded.correct
     stated = (found.recorded.mean_loss, found.samples, correct if after is None else after)
     if own != stated:
