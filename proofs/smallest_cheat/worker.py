@@ -1,7 +1,7 @@
 """Runs in PyTorch's environment: trains the epoch after a training state, as it should be and with
 cheats that begin at its step FROM.
 
-``python -m proofs.smallest_cheat.worker REQUEST``; every line of the standard input is a JSON object
+``python -m proofs.smallest_cheat.worker REQUEST``; every line of the input is a JSON object
 with the file of a ``state``, a ``cheat`` and its ``size``, every line of the output the same with
 the losses of the steps and the correct samples after them.
 """

@@ -9,12 +9,13 @@ import numpy as np
 
 from reference_impls.state_file import Progress, StateFile, write_state
 
-UNIT = 2.0**-23
-"""Distance between float32 numbers, relative to them."""
+MOST = 64 * 2.0**-23
+"""Of a parameter: 64 distances between float32 numbers. One of them leaves half of the replays on
+the way of the state itself for a whole epoch, until a sum falls on the other side of a kink."""
 
 
 def round_anew(state: StateFile, seed: int, path: Path) -> None:
-    """Write the state with every parameter moved by at most a rounding, drawn from ``seed``."""
+    """Write the state with every parameter moved by some roundings, drawn from ``seed``."""
     random = np.random.default_rng(seed)
     arrays = {name: np.asarray(value) for name, value in state.items()}
     write_state(str(path), _moved(arrays, random), Progress(*state.progress))
@@ -24,7 +25,7 @@ def _moved(arrays: Mapping[str, Any], random: np.random.Generator) -> dict[str, 
     """Parameters move, velocities and statistics stay."""
     return {
         name: (
-            (value * (1 + random.uniform(-UNIT, UNIT, value.shape))).astype(value.dtype)
+            (value * (1 + random.uniform(-MOST, MOST, value.shape))).astype(value.dtype)
             if name.startswith("parameter/")
             else value
         )
