@@ -1,9 +1,9 @@
 """How small a cheat the replayed epoch finds: `make prove smallest-cheat`.
 
 LeNet-5 is trained for an epoch on MNIST; from its state the next one is trained REPLAYS times as it
-should be, each with other roundings, and with cheats. A figure moves in proportion to a small
-cheat. The smallest one that is found with a power of 95 % moves it by the margin that the audit
-allows, and by what 95 of 100 runs scatter.
+should be, each with other roundings, and with cheats. The smallest one that is found with a power
+of 95 % moves a figure by the margin that the audit allows, and by what 95 of 100 runs scatter;
+between the sizes that were trained it is interpolated.
 """
 
 import argparse
@@ -95,11 +95,16 @@ def smallest(trained: list[dict[str, Any]]) -> dict[str, float]:
         least = max(1.0, LEAST_CORRECT * 10_000) if name == "correct" else LEAST_LOSS
         beyond = max(least, factor * scatter) + POWER_Z * scatter
         print(f"{name}: {values.mean():.6g}, scatter {scatter:.2g}, found from {beyond:.2g} on")
+        shifts: dict[str, list[tuple[float, float]]] = defaultdict(lambda: [(0.0, 0.0)])
         for (cheat, size), runs in sorted(of.items()):
             moved = [getattr(figures(run, honest)[0], name) - values.mean() for run in runs]
             print(f"  {cheat} {size:.0%}: {', '.join(f'{each:+.3g}' for each in moved)}")
-            reach = size * beyond / max(min(map(abs, moved)), 1e-12)
-            found[cheat] = min(found.get(cheat, math.inf), reach)
+            shifts[cheat].append((size, min(map(abs, moved))))
+        for cheat, points in shifts.items():
+            sizes, reached = zip(*points, strict=True)
+            if beyond <= reached[-1]:
+                size = float(np.interp(beyond, reached, sizes))
+                found[cheat] = min(found.get(cheat, math.inf), size)
     return found
 
 

@@ -80,10 +80,11 @@ def where_contradicted(record: "AuditRecord") -> str:
     state = record.state
     if state is None:
         return ""
-    for figure in () if state.epoch_after is None else state.epoch_after.judged():
-        if not figure.is_within:
+    whole = state.epoch_after
+    for figure in () if whole is None else whole.judged():
+        if whole is not None and not figure.is_within:
             return (
-                f"in the {state.epoch_after.steps} steps after the state of epoch {state.epoch}:"
+                f"in the {whole.steps} steps after the state of epoch {state.epoch}:"
                 f" {FIGURES[figure.name]} {figure.observed:.6g}, in replays {figure.low:.6g} to"
                 f" {figure.high:.6g}"
             )
