@@ -73,19 +73,8 @@ def review(submission: Path, options: ReviewOptions, report: Report) -> tuple[Pa
     before = () if earlier is None else earlier.draws
     drawn = _drawn(before, manifests)
     values = {name: str(value_for(drawn, each)) for name, each in manifests.items()}
-    record = Review(
-        schema=SCHEMA,
-        suite_version=__version__,
-        organization=options.organization,
-        date=_now(),
-        architecture=platform.machine(),
-        cpu_model=cpu_model(),
-        submission="/".join(submission.resolve().parts[-2:]),
-        draws=drawn,
-        runs={name: _not_replayed(folder, values[name]) for name, folder in folders.items()},
-        models={},
-        time_s=0.0,
-    )
+    runs = {name: _not_replayed(folder, values[name]) for name, folder in folders.items()}
+    record = _begun(submission, options.organization, drawn, runs)
     if drawn != before:  # a draw stands before anything is known of the runs
         _write(file, record, options.key)
     runs = {
@@ -98,6 +87,28 @@ def review(submission: Path, options: ReviewOptions, report: Report) -> tuple[Pa
     record = replace(record, date=_now(), runs=runs, models=models, time_s=time_s)
     _write(file, record, options.key)
     return file, record
+
+
+def _begun(
+    submission: Path,
+    organization: str,
+    drawn: tuple[DrawnRuns, ...],
+    runs: Mapping[str, ReviewedRun],
+) -> Review:
+    """The record on this machine before anything was replayed."""
+    return Review(
+        schema=SCHEMA,
+        suite_version=__version__,
+        organization=organization,
+        date=_now(),
+        architecture=platform.machine(),
+        cpu_model=cpu_model(),
+        submission="/".join(submission.resolve().parts[-2:]),
+        draws=drawn,
+        runs=runs,
+        models={},
+        time_s=0.0,
+    )
 
 
 def _complying(submission: Path) -> dict[str, RunFolder]:

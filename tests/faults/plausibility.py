@@ -60,10 +60,6 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     "power-around-run": both(
         "half a watt before and after the run", set_around_run("um25c", "power", 0.5)
     ),
-    "power-follows-load": both(
-        "every third reading the idle machine's",
-        set_values("um25c", "power", 3, lambda value: value / 2),
-    ),
     "flop-rate": both(
         "a hundred times a Raspberry Pi 4",
         in_turn(set_device("raspberry-pi-4"), scale_column("compute_s", 0.01)),

@@ -3,15 +3,12 @@
 import math
 from collections.abc import Iterator
 
-import numpy as np
-
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.channels import Channels
 from suite.bundle.layout import STEPS
 from suite.bundle.steps import StepRecords
 from suite.catalog.devices import Device
 from suite.catalog.power import Coverage, PowerTotal, Tier, totals
-from suite.compliance.finding import Severity
 from suite.compliance.node_context import NodeContext
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.metrics.energy_figures import energy_figures
@@ -38,9 +35,6 @@ COVERED = (Coverage.CHIP, Coverage.MODULE, Coverage.BOARD, Coverage.WALL)
 MIN_WHOLE_SHARE = 0.8  # in rounds before v0.3
 WORST_ADAPTER, IDLE_ADAPTER_W = 0.5, 5.0  # an adapter's efficiency, and what it takes by itself
 MIN_AROUND, MIN_SHARE_AROUND = 4, 0.5
-MIN_LOADS, MIN_SHARE_OF_UTILISATION, LAG_NS = 20, 0.8, 1.5e9
-"""Readings; and what is busy, by the readings of the load that are a second apart."""
-MAX_IDLE_RISE, MAX_IDLE_SHARE = 0.1, 0.1
 
 
 def _power(context: BundleContext) -> Violations:
@@ -270,43 +264,6 @@ def _around(context: BundleContext) -> Violations:
                 )
 
 
-def _under_load(context: BundleContext) -> Violations:
-    """Check that a node that is busy throughout does not draw an idle machine's power now and
-    then."""
-    window = context.window
-    for node in (node for node in context.nodes if node.is_on_clock and window is not None):
-        assert window is not None
-        load = node.channels.get("cpu", "utilisation.total").during(window).in_time
-        for total in power_totals(node.channels, context.power_rules, window):
-            if total.rule.unit != "W" or len(load) < MIN_LOADS or is_busy(node):
-                continue
-            power, idle = (
-                [each.get(total.source, name) for name in total.channels]
-                for each in (node.channels, node.idle)
-            )
-            t_ns = power[0].during(window).in_time.t_ns
-            busy = np.min(
-                [np.interp(t_ns + lag, load.t_ns, load.values) for lag in (-LAG_NS, 0, LAG_NS)], 0
-            ) >= MIN_SHARE_OF_UTILISATION * np.median(load.values)
-            power_w = np.sum(
-                [np.interp(t_ns, each.in_time.t_ns, each.in_time.values) for each in power], axis=0
-            )
-            idle_w, highest_w = sum(each.mean for each in idle), sum(each.maximum for each in idle)
-            usual_w = float(np.median(power_w)) if len(t_ns) else math.nan
-            if busy.sum() < MIN_LOADS or not usual_w > highest_w:
-                continue
-            limit_w = idle_w + MAX_IDLE_RISE * (usual_w - idle_w)
-            share = float((power_w[busy] < limit_w).mean())
-            if share > MAX_IDLE_SHARE:
-                yield Violation(
-                    node.file,
-                    f"at most {MAX_IDLE_SHARE:.0%} of the readings of {total.source} below"
-                    f" {limit_w:.2f} W while the processor is busy, the idle machine drew"
-                    f" {idle_w:.2f} W",
-                    f"{share:.0%} of {int(busy.sum())} readings",
-                )
-
-
 def _rate(context: BundleContext) -> Violations:
     """Check the arithmetic per second of compute time, epoch by epoch, against the device's peak in
     its fastest precision.
@@ -384,16 +341,6 @@ RULES = (
             OfBundle("power-above-idle", _above_idle),
             OfBundle("power-around-run", _around),
         ),
-    ),
-    Rule(
-        "power-follows-load",
-        "While the processor is as busy as it mostly is in the run, at most a tenth of the power"
-        " readings are an idle machine's: less than a tenth of the way from the idle power to the"
-        " run's median.",
-        "Idle readings that were put in, and a trace of another time, lower the energy and do not"
-        " follow the load.",
-        "check that the meter covers the board that trains, and that its clock is right; run again",
-        (OfBundle("power-follows-load", _under_load, severity=Severity.WARNING),),
     ),
     Rule(
         "flop-rate",
