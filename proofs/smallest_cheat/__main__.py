@@ -112,9 +112,11 @@ def main() -> None:
     """Measure, and print the smallest cheats."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=Path("build/smallest-cheat"))
+    print("```text")
     found = smallest(measure(parser.parse_args().folder))
+    print("```\n")
     for cheat, size in found.items():
-        print(f"{cheat}: from {size:.2%} on, with a power of 95 %")
+        print(f"- {cheat}: from {size:.1%} on, with a power of 95 %")
     hand_over(**{f"{cheat}_percent": round(100 * size, 2) for cheat, size in found.items()})
 
 

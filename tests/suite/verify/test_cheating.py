@@ -34,7 +34,7 @@ def part(share: float) -> Step:
 
 
 def every(period: int, loss: Callable[[Any, Batch], float]) -> Step:
-    """Leave every so many updates out, and state a loss."""
+    """Leave one update of ``period`` out, and state a loss."""
 
     def step(one: Any, number: int, batch: Batch, rate: float) -> float:
         if number % period:
@@ -111,7 +111,7 @@ CHEATS: dict[str, Step] = {
 
 
 def batches() -> Iterator[Batch]:
-    """Pictures of classes that can be told apart."""
+    """Pictures around the mean of their class."""
     random = np.random.default_rng(0)
     means = random.random((CLASSES, FEATURES))
     for _ in range(STEPS):
