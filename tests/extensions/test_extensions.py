@@ -102,7 +102,7 @@ def test_an_extension_of_another_distribution_uses_the_same_door(
     (package / "figures.py").write_text("SEEN = True\n")
     monkeypatch.syspath_prepend(tmp_path)
     entry = type("Entry", (), {"name": "acme", "value": "acme_figures"})()
-    monkeypatch.setattr(catalog, "entry_points", lambda group: [entry])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [entry])
     extensions.cache_clear()
     try:
         found = next(one for one in extensions() if one.name == "acme_figures")
