@@ -38,9 +38,9 @@ class AuditTolerances:
 
     name: str
     last_steps: tuple[int, ...] = ()
+    pairs: tuple[PairTolerance, ...] = ()
     window_steps: int = 200
     replays: int = 5
-    pairs: tuple[PairTolerance, ...] = ()
 
     def of(self, one: str, other: str, steps: int) -> tuple[float | None, ...]:
         """The tolerance of each of the first ``steps`` steps; None where nothing is known.

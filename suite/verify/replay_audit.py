@@ -182,6 +182,8 @@ class _Auditor:
         """The steps of an epoch against replays, of which the first began with the state as it
         is."""
         replays, epoch = [first], kept.epoch + 1
+        # the state's own evaluation was repeated; that at the end is always made
+        request = request._replace(eval_every_epochs=request.epochs + 1)
         with tempfile.TemporaryDirectory(prefix="audit-") as folder:
             for seed in range(1, self._tolerances.replays):
                 moved = Path(folder) / state_name(kept.epoch)
