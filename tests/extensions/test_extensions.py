@@ -10,7 +10,6 @@ import pytest
 
 from reporter.data.studies import study_kinds
 from suite import api
-from suite.catalog import extensions as catalog
 from suite.catalog.extensions import Extension, Part, extensions
 from suite.cli.app import commands, load_command
 from suite.compliance.folders import folder_kinds
