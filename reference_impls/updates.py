@@ -6,7 +6,7 @@ Standard library only, Python 3.6 grammar.
 """
 
 import math
-from typing import Iterator, List, NamedTuple, Optional
+from typing import Callable, Iterator, List, NamedTuple, Optional
 
 from reference_impls.contract import Request
 from reference_impls.schedules import SCHEDULES
@@ -43,24 +43,28 @@ def places(request: Request, left: Optional[int]) -> Iterator[Place]:
             yield Place(sum(group), number == len(group) - 1)
 
 
-def learning_rate(request: Request, step: int) -> float:
+def rate_of(request: Request) -> Callable[[int], float]:
     """The rate of the update that a mini-batch is part of, counted from 0 over the whole run: the
     schedule counts updates."""
-    per_epoch = steps_per_epoch(request)
-    whole = updates_of(request, per_epoch)
-    epochs, place = divmod(step, per_epoch)
-    schedule = SCHEDULES[request.optimizer.schedule]
-    return schedule(
-        request.optimizer.base_learning_rate,
-        epochs * whole + place // request.accumulation,
-        request.epochs * whole,
-    )
+    per_epoch, accumulation = steps_per_epoch(request), request.accumulation
+    whole, optimizer = updates_of(request, per_epoch), request.optimizer
+    schedule, horizon = SCHEDULES[optimizer.schedule], request.epochs * whole
+
+    def rate(step: int) -> float:
+        epochs, place = divmod(step, per_epoch)
+        update = epochs * whole + place // accumulation
+        return schedule(optimizer.base_learning_rate, update, horizon)
+
+    return rate
+
+
+def learning_rate(request: Request, step: int) -> float:
+    """The rate of a single mini-batch's update."""
+    return rate_of(request)(step)
 
 
 def learning_rates(request: Request, done: int, steps: int) -> List[float]:
     """The rates of an epoch's updates: of its first and its last one, and their mean. ``done``
     mini-batches came before its ``steps``."""
-    rates = [
-        learning_rate(request, step) for step in range(done, done + steps, request.accumulation)
-    ]
+    rates = list(map(rate_of(request), range(done, done + steps, request.accumulation)))
     return [rates[0], rates[-1], math.fsum(rates) / len(rates)] if rates else []

@@ -50,6 +50,8 @@ CONFIGURATIONS = {
     "vgg11": ((32, None, range(1, 4), 10),),
     "resnet18": ((32, None, range(1, 3), 10), (16, None, range(1, 3), 10)),
 }
+WINDOWS = {"lenet": ("window_steps = 3750", "replays = 8")}
+"""A whole epoch of the smallest mini-batches takes seconds."""
 LEAST = 1e-4
 """Smallest tolerance. First losses differ by 1e-7; but a rounded sum that falls on the other side
 of a ReLU's or a pooling's kink moves the next losses by up to 1e-4, in one of 25 trainings within
@@ -234,6 +236,7 @@ def write(workload: Workload, entries: list[dict[str, Any]]) -> None:
         ),
         f'name = "{workload.name}"',
         f"last_steps = {bounds}",
+        *WINDOWS.get(workload.name, ()),
     ]
     exact = {pair: [0.0] * measured for pair in EXACT.get(workload.name, ())}
     for pair, differences in sorted({**seen, **exact}.items()):

@@ -24,7 +24,8 @@ from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_name, short_title
 from reporter.data.missed import TIME_TO_TARGET, missed, times_with_shares, why_unranked
 from reporter.data.scores import COST_FIGURES, PARTS, UNITS, score_entry, time_interval
-from reporter.data.words import AND, submitter_title
+from reporter.data.shown_replications import AND
+from reporter.data.words import submitter_title
 from suite.bundle.layout import READINGS, STEPS
 from suite.catalog.divisions import Division
 from suite.catalog.scoring import load_scoring

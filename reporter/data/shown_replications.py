@@ -8,6 +8,7 @@ from suite.metrics.replication_record import ReplicationVerdict
 
 AVAILABLE, FUNCTIONAL, REPRODUCED = "available", "functional", "reproduced"
 SELF_REPORTED, TIME_STATED = "self-reported", ", time stated by the submitter"
+PROJECT, AND = "project", " and "
 """Badges, as those of ACM's Artifact Review and Badging: code that everybody can get; runs that
 others made again; results that they confirmed."""
 
@@ -49,10 +50,16 @@ def provenance_of(
         if each.is_by_others and each.is_signed and each.verdict == confirmed
     }
     if makers:
-        return f"reproduced by {' and '.join(sorted(makers))}"
+        return f"reproduced by {_in_words(sorted(makers))}"
     if audited_by is None:
         return SELF_REPORTED
-    return f"audited by {audited_by}{'' if is_witnessed else TIME_STATED}"
+    auditors = _in_words(audited_by.split(AND))
+    return f"audited by {auditors}{'' if is_witnessed else TIME_STATED}"
+
+
+def _in_words(makers: Sequence[str]) -> str:
+    """The organizations; the standing auditor, which signs as ``project``, is the project."""
+    return AND.join("the project" if maker == PROJECT else maker for maker in makers)
 
 
 def badges_of(replications: Sequence[ShownReplication], code_is_public: bool) -> tuple[str, ...]:

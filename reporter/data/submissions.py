@@ -8,8 +8,8 @@ from pathlib import Path
 
 from reporter.data.bundle_rows import Broken, BundleRows
 from reporter.data.folders import place_below
+from reporter.data.shown_replications import AND
 from reporter.data.text import plain
-from reporter.data.words import AND
 from suite.bundle.reader import CachedBundle
 from suite.compliance.checker import BundleVerdict
 from suite.compliance.finding import Finding

@@ -13,8 +13,6 @@ from suite.errors import SuiteError
 LAST_MS = 253_370_764_800_000
 """The year 9999: what a calendar can hold."""
 
-AND = " and "
-"""Between the names of organizations."""
 NO_ORGANIZATION = "none"
 """The organization of runs that belong to no submission."""
 PROPERTIES = {

@@ -104,6 +104,14 @@ class Log:
         """Epochs with a logged ``epoch_stop``: all their steps are on the storage medium."""
         return tuple(event.epoch for event in self.all("epoch_stop") if event.epoch is not None)
 
+    def correct(self) -> dict[int, int]:
+        """Correctly classified samples, by the epochs whose evaluation logged a number."""
+        counted = (
+            (event.epoch, _int64(event.metadata.get("correct")))
+            for event in self.all("eval_accuracy")
+        )
+        return {epoch: count for epoch, count in counted if epoch is not None and count is not None}
+
 
 def read_log(path: Path) -> Log:
     """Read a log that may be hostile, truncated or another producer's. Raises OSError for the file,

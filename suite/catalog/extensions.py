@@ -11,7 +11,6 @@ import pkgutil
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
@@ -90,6 +89,8 @@ class Extension:
 @cache
 def extensions() -> tuple[Extension, ...]:
     """Every extension, by name; raises SuiteError for one that cannot be read."""
+    from importlib.metadata import entry_points  # start-up: loads email
+
     own = Path(importlib.import_module(OWN).__path__[0])
     places = {f"{OWN}.{path.parent.name}": path.parent for path in own.glob(f"*/{FILE}")}
     for entry in entry_points(group=GROUP):

@@ -58,6 +58,7 @@ CODES = {
 USUAL_CODES = "Exit code: 0 done, 2 could not."
 
 
+@functools.cache
 def own_commands() -> Extension:
     """The suite's own commands, described as those of an extension are."""
     return read_extension(Path(__file__).with_name(OWN), "suite.cli")
@@ -66,7 +67,11 @@ def own_commands() -> Extension:
 @functools.cache
 def listed_commands() -> dict[str, tuple[Extension, ListedCommand]]:
     """Every command with who describes it, by name: the suite's own, then those of extensions."""
-    described = (own_commands(), *extensions())
+    return listed_in(own_commands(), *extensions())
+
+
+def listed_in(*described: Extension) -> dict[str, tuple[Extension, ListedCommand]]:
+    """The commands of these, by name."""
     return {each.name: (one, each) for one in described for each in one.commands}
 
 
@@ -95,20 +100,30 @@ def examples() -> dict[str, str]:
 
 
 class LazyGroup(typer.core.TyperGroup):
-    """Imports a command's module when the command runs. Ctrl-C ends a command with one sentence,
-    like every other failure."""
+    """Imports a command's module when the command runs, and looks for extensions unless it is one
+    of the suite's own. Ctrl-C ends a command with one sentence, like every other failure."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        for name, (_, listed) in listed_commands().items():
+        self._list(listed_in(own_commands()))
+
+    def _list(self, commands: dict[str, tuple[Extension, ListedCommand]]) -> None:
+        for name in commands.keys() - self.commands.keys():
+            listed = commands[name][1]
             text = listed.help.partition(" Exit code:")[0]  # said by its own help
             self.add_command(typer.core.TyperCommand(name, help=text, rich_help_panel=listed.panel))
 
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Those of extensions, too."""
+        self._list(listed_commands())
+        return list(listed_commands())
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that was typed, loaded, in place of the stub that `suite --help` lists."""
-        name, command, rest = super().resolve_command(
-            ctx, [ALSO_CALLED.get(args[0], args[0]), *args[1:]] if args else args
-        )
+        typed_as = [ALSO_CALLED.get(args[0], args[0]), *args[1:]] if args else args
+        if typed_as and typed_as[0] not in self.commands:
+            self._list(listed_commands())
+        name, command, rest = super().resolve_command(ctx, typed_as)
         return name, command and load_command(str(name)), rest
 
     def invoke(self, ctx: Any) -> Any:
@@ -140,7 +155,8 @@ def _again(words: list[str]) -> str:
 
 def load_command(name: str) -> Any:
     """Import a command and make it ready to run."""
-    owner, listed = listed_commands()[name]
+    own = listed_in(own_commands())
+    owner, listed = own[name] if name in own else listed_commands()[name]
     module = importlib.import_module(f"{owner.package}.{listed.module}")
     found = getattr(module, "app", None) or getattr(module, name.replace("-", "_"))
     if isinstance(found, typer.Typer):

@@ -15,6 +15,7 @@ from suite.cli.json_output import expect_place, print_json, write_record
 from suite.cli.options import DataFolder, Json
 from suite.compliance.finding import escaped
 from suite.metrics.audit_record import AuditRecord, StateAudit
+from suite.metrics.epoch_replays import FIGURES, EpochReplays
 from suite.metrics.replayed_losses import AuditVerdict
 
 OWN = "bundle"
@@ -177,4 +178,18 @@ def _show_state(state: StateAudit) -> None:
         print(
             f"    correct samples of {state.eval_samples}: {counted} ({state.allowed_correct} may"
             " differ)"
+        )
+    if state.epoch_after is not None:
+        _show_epoch(state.epoch_after)
+
+
+def _show_epoch(after: EpochReplays) -> None:
+    print(
+        f"    the {after.steps} steps after it, beside {len(after.replayed)} replays with other"
+        " roundings:"
+    )
+    for figure in after.judged():
+        print(
+            f"      {FIGURES[figure.name]} {figure.observed:.5g}, honest {figure.low:.5g} to"
+            f" {figure.high:.5g}{'' if figure.is_within else ': contradicts'}"
         )

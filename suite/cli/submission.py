@@ -13,6 +13,7 @@ from suite.cli.options import Json, Runs, with_options
 from suite.cli.verdicts import show
 from suite.compliance.checker import find_bundles
 from suite.errors import SuiteError
+from suite.execution.kept_states import states_folder
 from suite.files.archive import pack
 from suite.submission import package as packaging
 from suite.submission.declaration import SystemAvailability
@@ -106,9 +107,9 @@ def package(
         tuple(evidence.audit or ()),
         tuple(_packaged(folder) for folder in evidence.implementation or ()),
     )
-    folder = packaging.package(
-        [bundle for path in runs for bundle in find_bundles(path)], request, output
-    )
+    states = {states_folder(path) for path in runs}  # what a shell's RUN* names beside the runs
+    bundles = [bundle for path in runs if path not in states for bundle in find_bundles(path)]
+    folder = packaging.package(bundles, request, output)
     if archive is not None:
         try:
             pack(folder, archive, base=folder.parent.parent)

@@ -12,7 +12,7 @@ from reference_impls.contract import DataSet, Request
 from reference_impls.updates import steps_per_epoch
 from suite.bundle.log import LogEvent
 from suite.catalog.data_sets import load_data_set
-from suite.catalog.frameworks import load_framework
+from suite.catalog.frameworks import known_frameworks
 from suite.catalog.timings import EVALUATION_OF_STEP
 from suite.cli.durations import duration
 from suite.execution import events
@@ -96,7 +96,8 @@ class LineWatcher:
         self._pace.event(event)
         total = self._training.epochs
         if event.key == "init_start":
-            self._phase = f"loading {load_framework(self._training.framework).title}"
+            known = known_frameworks().get(self._training.framework)
+            self._phase = f"loading {known.title if known else self._training.framework}"
         elif event.key == "epoch_start":
             self._phase = f"epoch {event.epoch} of at most {total}"
         elif event.key == "eval_start":

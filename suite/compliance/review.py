@@ -16,6 +16,7 @@ from suite.compliance.finding import Severity, escaped
 from suite.compliance.paths import CheckResult
 from suite.compliance.submissions import SubmissionVerdict
 from suite.errors import SuiteError
+from suite.files.signature import SignatureState
 from suite.metrics.review_record import Review
 from suite.submission.declaration import Code, Declaration, SystemAvailability, read_declaration
 from suite.submission.folder_names import (
@@ -236,7 +237,11 @@ def _evidence(verdict: SubmissionVerdict, runs: tuple[_Run, ...]) -> Iterator[Re
         if not probe_path(verdict.path, workload, framework).is_file()
     ]
     witnessed = {bundle.path for bundle in verdict.bundles if bundle.witnessed_by is not None}
-    reviews = [each.record for each in verdict.reviews if each.record is not None]
+    reviews = [
+        each.record
+        for each in verdict.reviews
+        if each.record is not None and each.maker.state is not SignatureState.BAD
+    ]
     waiting = {name for review in reviews for name in _waiting(review)}
     replaced = {name for review in reviews for name in review.replaced}
     missing = (

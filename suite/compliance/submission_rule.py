@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from suite.catalog.rounds import Round
-from suite.compliance.rule import Check
+from suite.compliance.rule import Check, Violation
 from suite.compliance.signed_reviews import SignedReview, read_signed_reviews
 from suite.submission.declaration import Declaration
 from suite.submission.entry_keys import entry_key
@@ -95,7 +95,7 @@ class SubmissionContext:
 
     ``round`` is the one whose rules are applied. ``other_runs`` are those of all other submissions
     that are checked together with this one, ``copies`` the near copies in which this one's runs
-    have a part.
+    have a part. ``of_reviews`` keeps what was found wrong with each review, by its file.
     """
 
     path: Path
@@ -106,6 +106,7 @@ class SubmissionContext:
     unexpected: tuple[Path, ...]
     other_runs: tuple[SubmittedRun, ...] = ()
     copies: tuple[Copied, ...] = ()
+    of_reviews: dict[Path, tuple[Violation, ...]] = field(default_factory=dict, compare=False)
 
     def pairs(self) -> Iterator[tuple[SubmittedRun, SubmittedRun]]:
         """Every run with every run of this submission and of the others, itself included."""

@@ -40,6 +40,8 @@ WORDS = {
     "object": "a table",
 }
 _PROBLEM = re.compile(r"(.*?)(?: - at `\$([^`]*)`)?", re.DOTALL)
+ANY_KEY = "[...]"
+"""What msgspec calls a value of a mapping, whatever its key is."""
 _STEP = re.compile(r"\.?([^.\[\]]+)")
 
 
@@ -88,12 +90,21 @@ def _unknown(values: Any, kind: Any, place: str) -> Iterator[tuple[str, str, Seq
         for number, value in enumerate(values):
             item = f"{place.removesuffix('.')}[{number}]."
             yield from _unknown(value, typing.get_args(kind)[0], item)
+    elif typing.get_origin(kind) is Mapping and isinstance(values, Mapping):
+        for name, value in values.items():
+            yield from _unknown(value, typing.get_args(kind)[1], f"{place}{name}.")
 
 
 def _sentence(error: msgspec.ValidationError, values: Any, kind: Any) -> str:
     problem, place = _PROBLEM.fullmatch(str(error)).groups("")  # type: ignore[union-attr]
-    for step in _STEP.findall(place):
-        values, kind = _value_below(values, step), _kind_below(kind, step)
+    for step in _STEP.findall(place.replace(ANY_KEY, "[*]")):
+        if step == "*" and isinstance(values, Mapping):
+            kind = _without_none(typing.get_args(kind)[1])
+            key = next(key for key, value in values.items() if problem_of(value, kind))
+            place = place.replace(ANY_KEY, f".{key}", 1)
+            values = values[key]
+        else:
+            values, kind = _value_below(values, step), _kind_below(kind, step)
     name = place.removeprefix(".")
     if missing := re.search(r"missing required field `(.*)`", problem):
         return f"{name}{'.' * bool(name)}the key {missing[1]!r} is missing"

@@ -8,10 +8,11 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from suite.catalog.audit_tolerances import FLOAT64, AuditTolerances
+from suite.catalog.audit_tolerances import FLOAT64, AuditTolerances, measured_as
 from suite.errors import FileError
 from suite.files.json_file import read_as
 from suite.files.schema import Number
+from suite.metrics.epoch_replays import EpochReplays
 from suite.metrics.replayed_losses import (
     MAX_STEPS,
     AuditVerdict,
@@ -67,7 +68,8 @@ class StateAudit:
     self-drawn, nobody else chose it. ``losses`` are of the first steps after the state, and
     ``comparison`` is None after the run's last epoch, which no step follows. ``correct`` is the
     number of correctly classified samples that the run logged, ``replayed_correct`` the replay's;
-    None where this epoch was not evaluated.
+    None where this epoch was not evaluated. ``epoch_after``: the whole epoch after the state or its
+    beginning; None where no step follows, and in records of before.
     """
 
     epoch: int
@@ -77,6 +79,12 @@ class StateAudit:
     correct: int | None
     replayed_correct: int | None
     eval_samples: int
+    epoch_after: EpochReplays | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the epoch after the state was replayed, where a step follows."""
+        return self.epoch_after is not None or not self.losses.recorded
 
     @property
     def allowed_correct(self) -> int:
@@ -90,6 +98,8 @@ class StateAudit:
         if self.correct is not None and self.replayed_correct is not None:
             is_near = abs(self.correct - self.replayed_correct) <= self.allowed_correct
             verdicts.append(AuditVerdict.AGREES if is_near else AuditVerdict.CONTRADICTS)
+        if self.epoch_after is not None:
+            verdicts.append(self.epoch_after.verdict)
         return _joint(verdicts)
 
 
@@ -211,7 +221,7 @@ def _contradictions(
         ("tolerances", record.replayer.framework),
         ("tolerances_float64", FLOAT64),
     ):
-        expected = tolerances.of(record.bundle.framework, partner, steps)
+        expected = tolerances.of(measured_as(record.bundle.framework), partner, steps)
         for step, (right, observed) in enumerate(
             zip(expected, getattr(losses, name), strict=True), start=1
         ):

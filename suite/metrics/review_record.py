@@ -21,7 +21,7 @@ Moment = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\Z")]
 
 
 @dataclass(frozen=True)
-class Draw:
+class DrawnRuns:
     """A value that the reviewer made after runs were handed in, and SHA-256 of their manifests by
     folder."""
 
@@ -66,7 +66,7 @@ class Review:
     architecture: ShortText
     cpu_model: ShortText | None
     submission: ShortText
-    draws: Annotated[tuple[Draw, ...], Meta(min_length=1, max_length=MAX_DRAWS)]
+    draws: Annotated[tuple[DrawnRuns, ...], Meta(min_length=1, max_length=MAX_DRAWS)]
     runs: Annotated[Mapping[str, ReviewedRun], Meta(max_length=MAX_RUNS)]
     models: Annotated[Mapping[str, ReviewedModel], Meta(max_length=MAX_RUNS)]
     time_s: Seconds
@@ -76,9 +76,10 @@ class Review:
         return value_for(self.draws, run.manifest_sha256)
 
     def is_from_drawn_state(self, run: ReviewedRun) -> bool:
-        """Whether the replay of a run began with the state that was drawn."""
+        """Whether the replay of a run began with the state that was drawn, and went on through the
+        epoch after it."""
         state = None if run.audit is None else run.audit.state
-        return state is not None and state.value == self.value_of(run)
+        return state is not None and state.is_complete and state.value == self.value_of(run)
 
     @property
     def replaced(self) -> frozenset[str]:
@@ -107,7 +108,7 @@ class Review:
         return AuditVerdict.AGREES if agrees else AuditVerdict.CANNOT_TELL
 
 
-def value_for(draws: Iterable[Draw], manifest_sha256: str) -> str | None:
+def value_for(draws: Iterable[DrawnRuns], manifest_sha256: str) -> str | None:
     """The value of the first draw that lists a manifest."""
     return next((draw.value for draw in draws if manifest_sha256 in draw.manifests.values()), None)
 

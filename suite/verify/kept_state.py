@@ -1,6 +1,7 @@
 """Training states that are handed in for an audit: the draw of the epoch, and whether a state is
 the one that the run logged."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from suite.bundle.steps import StepRecords
 from suite.errors import SuiteError
 from suite.metrics.audit_record import StateAudit
 from suite.metrics.epoch_draw import drawn_epoch
-from suite.metrics.replayed_losses import LossComparison, ReplayedLosses
+from suite.metrics.epoch_replays import EpochReplays
+from suite.metrics.replayed_losses import ReplayedLosses, compare_losses
 
 
 @dataclass(frozen=True)
@@ -42,32 +44,33 @@ class KeptState:
     """A state whose digests are those that the run logged after ``epoch``, when ``step`` steps were
     taken.
 
-    ``correct`` is what the run's evaluation after this epoch counted, of ``eval_samples``; None
-    where there was none. ``value``: as in HandedIn.
+    ``correct`` is what the run's evaluations counted, by epoch, of ``eval_samples``. ``value``: as
+    in HandedIn.
     """
 
     file: Path
     epoch: int
     step: int
     value: str | None
-    correct: int | None
+    correct: Mapping[int, int]
     eval_samples: int
 
     def steps_after(self, steps: StepRecords, count: int) -> int:
-        """How many of ``count`` steps after the state the run has."""
-        return min(count, len(set(steps.step[steps.step > self.step].tolist())))
+        """How many of ``count`` steps after the state the run has in the next epoch."""
+        chosen = (steps.step > self.step) & (steps.epoch == self.epoch + 1)
+        return min(count, len(set(steps.step[chosen].tolist())))
 
     def audited(
-        self,
-        losses: ReplayedLosses,
-        comparison: LossComparison | None,
-        replayed_correct: int | None,
+        self, losses: ReplayedLosses, replayed: Mapping[int, int], after: EpochReplays | None
     ) -> StateAudit:
         """The record; an evaluation counts where both sides made it."""
-        counts = (self.correct, replayed_correct)
+        counts = (self.correct.get(self.epoch), replayed.get(self.epoch))
         if None in counts:
             counts = (None, None)
-        return StateAudit(self.epoch, self.value, losses, comparison, *counts, self.eval_samples)
+        comparison = compare_losses(losses) if losses.recorded else None
+        return StateAudit(
+            self.epoch, self.value, losses, comparison, *counts, self.eval_samples, after
+        )
 
 
 def draw(path: Path, value: str | None) -> Draw:
@@ -134,12 +137,11 @@ def _verified(bundle: Bundle, request: contract.Request, handed_in: HandedIn) ->
         raise SuiteError(
             f"{handed_in.file} says that it was taken {said}, not after epoch {epoch}, step {step}."
         )
-    counts = (
-        event.metadata.get("correct")
-        for event in bundle.log().all("eval_accuracy")
-        if event.epoch == epoch
-    )
-    correct = next((count for count in counts if isinstance(count, int)), None)
     return KeptState(
-        handed_in.file.resolve(), epoch, step, handed_in.value, correct, request.data.eval_samples
+        handed_in.file.resolve(),
+        epoch,
+        step,
+        handed_in.value,
+        bundle.log().correct(),
+        request.data.eval_samples,
     )

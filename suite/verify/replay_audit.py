@@ -2,19 +2,27 @@
 replay where they differ; and makes the record."""
 
 import platform
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reference_impls import contract
+from reference_impls.state_file import StateFile, state_name
 from suite import __version__
 from suite.bundle.layout import MANIFEST, RUN, STEPS
 from suite.bundle.reader import Bundle
 from suite.bundle.request import read_request
 from suite.bundle.steps import StepRecords
-from suite.catalog.audit_tolerances import FLOAT64, load_audit_tolerances
-from suite.catalog.frameworks import Framework, load_framework, load_frameworks
+from suite.catalog.audit_tolerances import FLOAT64, OUTSIDE, load_audit_tolerances
+from suite.catalog.frameworks import (
+    REFERENCE,
+    Framework,
+    is_own,
+    load_framework,
+    load_frameworks,
+)
 from suite.catalog.workloads import Workload
 from suite.compliance.checker import round_of
 from suite.datasets.locate import PreparedDataSet, find, synthetic_place
@@ -32,6 +40,7 @@ from suite.metrics.audit_record import (
     StateAudit,
     rate_error_found,
 )
+from suite.metrics.epoch_replays import EpochReplays, figures, samples_of
 from suite.metrics.replayed_losses import (
     MAX_STEPS,
     AuditVerdict,
@@ -42,6 +51,7 @@ from suite.metrics.replayed_losses import (
 )
 from suite.verify.kept_state import HandedIn, KeptState, open_state
 from suite.verify.replaying import Replayed, replay, replay_in_float64
+from suite.verify.rounding import round_anew
 
 DEFAULT_STEPS = 10
 """Later steps decide nothing: rounding has by then moved the losses by as much as a lie
@@ -83,8 +93,8 @@ def audit(path: Path, options: AuditOptions, report: Report) -> AuditRecord:
     prepared = _data_set_of_run(original, options.data)
     steps = _steps_to_replay(bundle, options.steps)
     workload = round_of(bundle.run()).workload(original.workload)
-    request = _request(original, workload, prepared, steps)
-    auditor = _Auditor(request, own, _framework(original.framework, options.framework), report)
+    request = _request(original, own, workload, prepared, steps)
+    auditor = _Auditor(request, own, _framework(own, options.framework), report)
     losses, with_other_rate = auditor.losses(recorded_losses(bundle.steps(), steps))
     state = (
         None
@@ -112,7 +122,7 @@ class _Auditor:
     """The replays of one request, made when they are needed."""
 
     def __init__(
-        self, request: contract.Request, own: Framework, other: Framework, report: Report
+        self, request: contract.Request, own: Framework | None, other: Framework, report: Report
     ) -> None:
         self._request, self._own, self._other, self._report = request, own, other, report
         self._version: str | None = None
@@ -121,7 +131,7 @@ class _Auditor:
     @property
     def has_referee(self) -> bool:
         """Both frameworks compute in float32, so that a float64 replay decides between them."""
-        return all(one.serves_closed for one in (self._own, self._other))
+        return all(one is None or one.serves_closed for one in (self._own, self._other))
 
     def losses(
         self, recorded: tuple[float, ...]
@@ -141,16 +151,57 @@ class _Auditor:
         return losses, self._plain(self._request._replace(optimizer=optimizer)).losses
 
     def audit_state(self, kept: KeptState, steps: StepRecords, count: int) -> StateAudit:
-        """The evaluation of a training state and the first ``count`` steps after it, as far as the
-        run has them."""
-        after = kept.steps_after(steps, count)
-        request, recorded = (
-            self._request._replace(steps=kept.step + after),
-            recorded_losses(steps, after, kept.step),
+        """The evaluation of a training state, the first ``count`` steps after it, one by one, and
+        the whole epoch after it or its beginning, as far as the run has them."""
+        window = kept.steps_after(steps, max(count, self._tolerances.window_steps))
+        request = self._request._replace(steps=kept.step + window)
+        whole = recorded_losses(steps, window, kept.step)
+        found = self._plain(request, kept.epoch, kept.file)
+        losses = self._with_referee(
+            request._replace(steps=kept.step + len(whole[:count])),
+            whole[:count],
+            found.losses[:count],
+            None,
+            kept,
         )
-        found = self._plain(request, kept)
-        losses = self._with_referee(request, recorded, found.losses, None, kept)
-        return kept.audited(losses, compare_losses(losses) if recorded else None, found.correct)
+        audited = kept.audited(losses, found.correct, None)
+        if not whole or audited.verdict is AuditVerdict.CONTRADICTS:
+            return audited
+        return kept.audited(
+            losses, found.correct, self._epoch_after(kept, steps, whole, request, found)
+        )
+
+    def _epoch_after(
+        self,
+        kept: KeptState,
+        steps: StepRecords,
+        recorded: tuple[float, ...],
+        request: contract.Request,
+        first: Replayed,
+    ) -> EpochReplays:
+        """The steps of an epoch against replays, of which the first began with the state as it
+        is."""
+        replays, epoch = [first], kept.epoch + 1
+        # the state's own evaluation was repeated; that at the end is always made
+        request = request._replace(eval_every_epochs=request.epochs + 1)
+        with tempfile.TemporaryDirectory(prefix="audit-") as folder:
+            for seed in range(1, self._tolerances.replays):
+                moved = Path(folder) / state_name(kept.epoch)
+                round_anew(StateFile(str(kept.file)), seed, moved)
+                replays.append(self._plain(request, kept.epoch, moved))
+        recorded_figures, replayed = figures(
+            (recorded, kept.correct.get(epoch)),
+            [(each.losses, each.correct.get(epoch)) for each in replays],
+        )
+        size, data = request.global_batch_size, request.data
+        return EpochReplays(
+            len(recorded),
+            samples_of(steps, len(recorded), kept.step),
+            min(len(recorded) * size, data.train_samples),
+            data.eval_samples,
+            recorded_figures,
+            replayed,
+        )
 
     def _with_referee(
         self,
@@ -161,8 +212,9 @@ class _Auditor:
         start: KeptState | None = None,
     ) -> ReplayedLosses:
         """What is compared: with the float64 replay where the plain one does not agree."""
+        own = OUTSIDE if self._own is None else self._own.name
         tolerances, wide = (
-            self._tolerances.of(self._own.name, partner, len(recorded))
+            self._tolerances.of(own, partner, len(recorded))
             for partner in (self._other.name, FLOAT64)
         )
         if not self.has_referee and None not in tolerances:
@@ -189,17 +241,15 @@ class _Auditor:
             data_verified,
         )
 
-    def _plain(self, request: contract.Request, start: KeptState | None = None) -> Replayed:
-        what = f"{request.steps} steps"
-        if start is not None:
-            after = (request.steps or 0) - start.step
-            what = f"the evaluation of epoch {start.epoch}" + (
-                f" and the {after} steps after it" if after else ""
-            )
+    def _plain(
+        self, request: contract.Request, epoch: int = 0, start: Path | None = None
+    ) -> Replayed:
+        after = f", from the state after epoch {epoch}" if epoch else ""
         self._report(
-            f"{what} in {self._other.title}, learning rate {request.optimizer.base_learning_rate:g}"
+            f"up to step {request.steps} in {self._other.title}, learning rate"
+            f" {request.optimizer.base_learning_rate:g}{after}"
         )
-        found = replay(request, self._other, None if start is None else start.file)
+        found = replay(request, self._other, start)
         self._version = found.framework_version
         return found
 
@@ -236,23 +286,17 @@ def _audited(bundle: Bundle) -> AuditedBundle:
     )
 
 
-def _trained_by(request: contract.Request) -> Framework:
-    """The framework of the run; raises SuiteError for an implementation that is not in the
-    checkout, and where no tolerance was measured."""
-    name = request.framework
-    if name not in {framework.name for framework in load_frameworks()}:
-        raise SuiteError(
-            f"The run was trained by {name[:80]!r}, an implementation outside the checkout. How far"
-            " its losses may be from others' was not measured: an audit cannot tell. `suite"
-            " verify-model` compares what it computes."
-        )
+def _trained_by(request: contract.Request) -> Framework | None:
+    """The framework of the run, None for an implementation outside the checkout; raises SuiteError
+    where no tolerance was measured."""
     if request.accumulation > 1:
         raise SuiteError(
             f"The run updated its parameters after every {request.accumulation} mini-batches, a"
             " replay after each: an audit cannot tell."
         )
-    framework = load_framework(name)
-    if framework.serves_closed and request.precision != contract.FLOAT32:
+    framework = load_framework(request.framework) if is_own(request.framework) else None
+    is_measured = framework is None or framework.serves_closed
+    if is_measured and request.precision != contract.FLOAT32:
         raise SuiteError(
             f"The run computed in {request.precision}. How far its losses may be from others' was"
             " measured for float32 only: an audit cannot tell."
@@ -260,20 +304,20 @@ def _trained_by(request: contract.Request) -> Framework:
     return framework
 
 
-def _framework(own: str, chosen: str | None) -> Framework:
+def _framework(own: Framework | None, chosen: str | None) -> Framework:
     """The framework of the replay."""
-    framework = load_framework(own)
     if chosen is not None:
         return load_framework(chosen)
-    candidates = [framework, *(one for one in load_frameworks() if one.serves_closed)]
-    for candidate in candidates if framework.serves_closed else (framework,):
+    first = own or load_framework(REFERENCE)
+    candidates = [first, *(one for one in load_frameworks() if one.serves_closed)]
+    for candidate in candidates if first.serves_closed else (first,):
         try:
             environments.find(candidate)
         except SuiteError:
             continue
         return candidate
     raise SuiteError(
-        "There is no environment of a framework", f"create it with `suite env create {own}`"
+        "There is no environment of a framework", f"create it with `suite env create {first.name}`"
     )
 
 
@@ -305,7 +349,11 @@ def _steps_to_replay(bundle: Bundle, chosen: int | None) -> int:
 
 
 def _request(
-    original: contract.Request, workload: Workload, prepared: PreparedDataSet, steps: int
+    original: contract.Request,
+    own: Framework | None,
+    workload: Workload,
+    prepared: PreparedDataSet,
+    steps: int,
 ) -> contract.Request:
     """The run's request, on this machine's data set and processor, ending after ``steps`` steps."""
     data = original.data._replace(
@@ -324,7 +372,7 @@ def _request(
         accelerator="cpu",
         threads=workload.threads or usable_cores(),
         # requests of earlier versions do not name that of a variant
-        precision=load_framework(original.framework).precisions[0].value,
+        precision=contract.FLOAT32 if own is None else own.precisions[0].value,
     )
 
 

@@ -5,7 +5,7 @@ import csv
 import json
 import math
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,13 +28,12 @@ class Replayed:
     """The losses of the replayed steps, each the mean of its global mini-batch, and the version of
     the framework that computed them.
 
-    ``correct`` is the number of correctly classified samples of the first evaluation; None without
-    one.
+    ``correct`` are the numbers of correctly classified samples, by the epochs that were evaluated.
     """
 
     losses: tuple[float, ...]
     framework_version: str | None
-    correct: int | None
+    correct: Mapping[int, int]
 
 
 def replay(request: contract.Request, framework: Framework, start: Path | None = None) -> Replayed:
@@ -49,14 +48,9 @@ def replay(request: contract.Request, framework: Framework, start: Path | None =
     with tempfile.TemporaryDirectory(prefix="audit-") as folder:
         _train(changed._replace(output_directory=folder), framework, framework.module, start)
         log = read_log(Path(folder) / contract.log_name(0))
-        version, evaluation = log.value("framework_version"), log.first("eval_accuracy")
-        correct = None if evaluation is None else evaluation.metadata.get("correct")
+        version = log.value("framework_version")
         losses = _losses(Path(folder) / contract.steps_name(0))
-        return Replayed(
-            losses,
-            version if isinstance(version, str) else None,
-            correct if isinstance(correct, int) else None,
-        )
+        return Replayed(losses, version if isinstance(version, str) else None, log.correct())
 
 
 def replay_in_float64(

@@ -4,7 +4,7 @@ replays runs and models, and writes the signed record."""
 import platform
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from suite.launch.environments import find
 from suite.machine.system import cpu_model
 from suite.metrics.review_record import (
     SCHEMA,
-    Draw,
+    DrawnRuns,
     Review,
     ReviewedModel,
     ReviewedRun,
@@ -69,33 +69,46 @@ def review(submission: Path, options: ReviewOptions, report: Report) -> tuple[Pa
     folders = _complying(submission)
     file = review_path(submission, options.organization)
     manifests = {name: sha256(each.path / MANIFEST) for name, each in folders.items()}
-    before = _draws_before(file)
+    earlier = _earlier(file)
+    before = () if earlier is None else earlier.draws
     drawn = _drawn(before, manifests)
     values = {name: str(value_for(drawn, each)) for name, each in manifests.items()}
-    record = Review(
-        schema=SCHEMA,
-        suite_version=__version__,
-        organization=options.organization,
-        date=_now(),
-        architecture=platform.machine(),
-        cpu_model=cpu_model(),
-        submission="/".join(submission.resolve().parts[-2:]),
-        draws=drawn,
-        runs={name: _not_replayed(folder, values[name]) for name, folder in folders.items()},
-        models={},
-        time_s=0.0,
-    )
+    runs = {name: _not_replayed(folder, values[name]) for name, folder in folders.items()}
+    record = _begun(submission, options.organization, drawn, runs)
     if drawn != before:  # a draw stands before anything is known of the runs
         _write(file, record, options.key)
     runs = {
         name: _replayed(folder, record.runs[name], values[name], options, report)
         for name, folder in folders.items()
     }
-    models = dict(_models(folders, report))
+    known = _known_models(earlier, record)
+    models = known | dict(_models(set(map(_model, folders.values())) - known.keys(), report))
     time_s = time.monotonic() - started_s
     record = replace(record, date=_now(), runs=runs, models=models, time_s=time_s)
     _write(file, record, options.key)
     return file, record
+
+
+def _begun(
+    submission: Path,
+    organization: str,
+    drawn: tuple[DrawnRuns, ...],
+    runs: Mapping[str, ReviewedRun],
+) -> Review:
+    """The record on this machine before anything was replayed."""
+    return Review(
+        schema=SCHEMA,
+        suite_version=__version__,
+        organization=organization,
+        date=_now(),
+        architecture=platform.machine(),
+        cpu_model=cpu_model(),
+        submission="/".join(submission.resolve().parts[-2:]),
+        draws=drawn,
+        runs=runs,
+        models={},
+        time_s=0.0,
+    )
 
 
 def _complying(submission: Path) -> dict[str, RunFolder]:
@@ -128,21 +141,31 @@ def _complying(submission: Path) -> dict[str, RunFolder]:
     return runs
 
 
-def _draws_before(file: Path) -> tuple[Draw, ...]:
-    """The draws of this reviewer's earlier calls."""
+def _earlier(file: Path) -> Review | None:
+    """The record of this reviewer's earlier calls."""
     if not file.exists():
-        return ()
+        return None
     if maker_of(file, allowed_signers()).state is SignatureState.BAD:
         raise SuiteError(
             f"{file} is not as it was signed; restore it, or remove it if it is not yours."
         )
-    return read_review(file).draws
+    return read_review(file)
 
 
-def _drawn(before: tuple[Draw, ...], manifests: Mapping[str, str]) -> tuple[Draw, ...]:
+def _known_models(earlier: Review | None, record: Review) -> dict[str, ReviewedModel]:
+    """The verdicts of an earlier call with the same suite on the same machine, but for those that
+    could not tell."""
+    same = ("suite_version", "architecture", "cpu_model")
+    if earlier is None or any(getattr(earlier, name) != getattr(record, name) for name in same):
+        return {}
+    known = earlier.models.items()
+    return {name: each for name, each in known if each.is_equivalent is not None}
+
+
+def _drawn(before: tuple[DrawnRuns, ...], manifests: Mapping[str, str]) -> tuple[DrawnRuns, ...]:
     """The draws, with a new one for manifests that none of them lists."""
     new = {name: each for name, each in manifests.items() if value_for(before, each) is None}
-    return (*before, Draw(_now(), secrets.token_hex(16), new)) if new else before
+    return (*before, DrawnRuns(_now(), secrets.token_hex(16), new)) if new else before
 
 
 def _now() -> str:
@@ -193,13 +216,16 @@ def _candidates(states: Path | None, epoch: int | None) -> Iterator[Path]:
         yield from files_below(states, state_name(epoch))
 
 
-def _models(
-    folders: Mapping[str, RunFolder], report: Report
-) -> Iterator[tuple[str, ReviewedModel]]:
+def _model(folder: RunFolder) -> str:
+    """The name of the model that a run trained, and of the implementation."""
+    return f"{folder.workload}/{folder.framework}"
+
+
+def _models(models: Iterable[str], report: Report) -> Iterator[tuple[str, ReviewedModel]]:
     """The probe of every implementation of the checkout that trained."""
     served = {each.name for each in load_frameworks() if each.serves_closed}
-    for workload, name in sorted({(each.workload, each.framework) for each in folders.values()}):
-        place = f"{workload}/{name}"
+    for place in sorted(models):
+        workload, _, name = place.partition("/")
         if name not in served:
             yield place, ReviewedModel(None, "the implementation has no probe")
             continue

@@ -11,7 +11,6 @@ import pytest
 
 from reporter.data.studies import study_kinds
 from suite import api
-from suite.catalog import extensions as catalog
 from suite.catalog.extensions import Extension, Part, extensions
 from suite.cli.app import commands, load_command
 from suite.compliance.folders import folder_kinds
@@ -122,7 +121,7 @@ def test_an_extension_of_another_distribution_uses_the_same_door(
     (package / "figures.py").write_text("SEEN = True\n")
     monkeypatch.syspath_prepend(tmp_path)
     entry = type("Entry", (), {"name": "acme", "value": "acme_figures"})()
-    monkeypatch.setattr(catalog, "entry_points", lambda group: [entry])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [entry])
     extensions.cache_clear()
     try:
         found = next(one for one in extensions() if one.name == "acme_figures")

@@ -56,6 +56,20 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         of_submission(
             "a state whose steps contradict", add_audit(OTHER_STEP, judged=True, state=2)
         ),
+        of_submission(
+            "an epoch whose replays learn less",
+            add_audit({"state.epoch_after.recorded.apart_loss": 0.5}, state=2),
+        ),
+        of_submission(
+            "an epoch with another mean loss",
+            add_audit({"state.epoch_after.recorded.mean_loss": 0.1}, state=2),
+        ),
+        of_submission(
+            "an epoch that counted other samples",
+            add_audit(
+                {"state.epoch_after.samples": 8, "state.epoch_after.expected_samples": 8}, state=2
+            ),
+        ),
         of_submission("a state with other losses", add_audit(OTHER_LOSSES, judged=True, state=2)),
         of_submission(
             "a state without the steps after it",

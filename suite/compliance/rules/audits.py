@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 from reference_impls.contract import log_name
 from suite.bundle.layout import MANIFEST
 from suite.bundle.log import chain_head
@@ -21,6 +23,7 @@ from suite.metrics.audit_record import (
     read_audit,
 )
 from suite.metrics.epoch_draw import drawn_epoch
+from suite.metrics.epoch_replays import FIGURES, EpochReplays, samples_of
 from suite.metrics.replayed_losses import recorded_losses
 from suite.submission.folder_names import AUDITS, audit_path
 
@@ -75,13 +78,19 @@ def where_contradicted(record: "AuditRecord") -> str:
             where = f"at step {step.step}" + (f" after the state of epoch {after}" if after else "")
             return f"{where}: loss {step.observed:.6g}, replayed {step.expected:.6g}"
     state = record.state
+    if state is None:
+        return ""
+    whole = state.epoch_after
+    for figure in () if whole is None else whole.judged():
+        if whole is not None and not figure.is_within:
+            return (
+                f"in the {whole.steps} steps after the state of epoch {state.epoch}:"
+                f" {FIGURES[figure.name]} {figure.observed:.6g}, in replays {figure.low:.6g} to"
+                f" {figure.high:.6g}"
+            )
     return (
-        ""
-        if state is None
-        else (
-            f"in the evaluation of epoch {state.epoch}: {state.correct} correct, replayed"
-            f" {state.replayed_correct}"
-        )
+        f"in the evaluation of epoch {state.epoch}: {state.correct} correct, replayed"
+        f" {state.replayed_correct}"
     )
 
 
@@ -157,14 +166,9 @@ def _state_differences(state: "StateAudit", bundle: Bundle) -> Iterator[tuple[st
             "those of its step records",
             "others",
         )
-    correct = next(
-        (
-            event.metadata.get("correct")
-            for event in log.all("eval_accuracy")
-            if event.epoch == state.epoch
-        ),
-        None,
-    )
+    correct = log.correct().get(state.epoch)
+    if state.epoch_after is not None:
+        yield from _epoch_differences(state.epoch_after, bundle, after, state.epoch + 1)
     observed = (state.correct, state.eval_samples)
     if observed != (correct, request["data"]["eval_samples"]):
         expected = f"{correct} of {request['data']['eval_samples']}"
@@ -173,6 +177,20 @@ def _state_differences(state: "StateAudit", bundle: Bundle) -> Iterator[tuple[st
             expected,
             f"{observed[0]} of {observed[1]}",
         )
+
+
+def _epoch_differences(
+    found: EpochReplays, bundle: Bundle, done: int, epoch: int
+) -> Iterator[tuple[str, str, str]]:
+    """Where the figures of the epoch after a state are not those of the run."""
+    steps = bundle.steps()
+    losses = recorded_losses(steps, found.steps, done)
+    correct = bundle.log().correct().get(epoch)
+    own = (float(np.mean(losses)), samples_of(steps, found.steps, done), correct)
+    after = found.recorded.correct
+    stated = (found.recorded.mean_loss, found.samples, correct if after is None else after)
+    if own != stated:
+        yield f"mean loss, samples and correct samples of epoch {epoch}", f"{own}", f"{stated}"
 
 
 RULES = (

@@ -1,6 +1,6 @@
 """Order and times of events, epochs, evaluations and steps."""
 
-from itertools import pairwise
+from itertools import cycle, islice, pairwise
 
 from reference_impls.contract import SECONDS_PER_NS, log_name
 from suite.bundle.layout import PARTS, STEPS
@@ -177,14 +177,8 @@ def _step_counts(context: BundleContext) -> Violations:
         if context.request.steps is not None and int(of_epoch.step.max()) == context.request.steps:
             continue
         steps, sizes = -(-samples // batch), of_epoch.sum_over_ranks(of_epoch.samples).tolist()
-        wrong = next(
-            (
-                index
-                for index, size in enumerate(sizes)
-                if size != min(batch, samples - index * batch)
-            ),
-            None,
-        )
+        wanted = [min(batch, samples - index * batch) for index in range(len(sizes))]
+        wrong = _first_other(sizes, wanted)
         if len(sizes) != steps or wrong is not None:
             observed = f"{len(sizes)} steps, {sum(sizes)} samples"
             if wrong is not None:
@@ -215,7 +209,7 @@ def _ranks(context: BundleContext) -> Violations:
         yield Violation("log.txt", f"ranks = {ranks}, as requested", shown(logged))
     for rank, steps in context.steps.by_rank():
         samples, shares = steps.samples.tolist(), _shares(context, len(steps), rank)
-        wrong = next((index for index, share in enumerate(shares) if samples[index] != share), None)
+        wrong = _first_other(samples, shares)
         if wrong is not None:
             whole = "rank 0 to take all samples of each mini-batch"
             part = (
@@ -239,7 +233,16 @@ def _shares(context: BundleContext, steps: int, rank: int) -> list[int]:
         len(range(rank, min(batch, samples - index * batch), ranks))
         for index in range(min(steps, -(-samples // batch)))
     ]
-    return [of_epoch[index % len(of_epoch)] for index in range(steps)]
+    return list(islice(cycle(of_epoch), steps))
+
+
+def _first_other(found: list[int], wanted: list[int]) -> int | None:
+    """The first place in which two lists differ."""
+    if found == wanted:
+        return None
+    return next(
+        index for index, pair in enumerate(zip(found, wanted, strict=True)) if pair[0] != pair[1]
+    )
 
 
 def _step_times(context: BundleContext) -> Violations:

@@ -347,7 +347,8 @@ RULES = (
         "No epoch computes over four times as fast as the device's peak in its fastest"
         " precision; devices without a known peak are exempt.",
         "No program exceeds the silicon's peak; fast convolutions need down to a fourth of the"
-        " multiplications that are counted.",
+        " multiplications that are counted. The least time at no less than the idle power bounds"
+        " the joules of an operation, too.",
         "run again on a machine of the device profile",
         (OfBundle("flop-rate", _rate),),
     ),

@@ -29,8 +29,14 @@ def _reviews(context: SubmissionContext) -> Violations:
         yield from _faults(review, context)
 
 
-def _faults(review: SignedReview, context: SubmissionContext) -> Violations:
-    """What is wrong with one review."""
+def _faults(review: SignedReview, context: SubmissionContext) -> tuple[Violation, ...]:
+    """What is wrong with one review; the runs that it replayed are read once."""
+    if review.file not in context.of_reviews:
+        context.of_reviews[review.file] = tuple(_found(review, context))
+    return context.of_reviews[review.file]
+
+
+def _found(review: SignedReview, context: SubmissionContext) -> Violations:
     name = review.file.relative_to(context.path).as_posix()
     if review.maker.state is SignatureState.BAD:
         yield Violation(name, "a record that its signature covers", f"{review.maker.reason}")

@@ -128,6 +128,7 @@ def honest_state(run: Path, epoch: int, value: str | None) -> dict[str, Any]:
     """The part of a record that replayed the run's own losses after an epoch, and its own
     evaluation."""
     # start-up: loads numpy
+    from suite.metrics.epoch_replays import MIN_REPLAYS, EpochReplays, figures, samples_of
     from suite.metrics.replayed_losses import ReplayedLosses, compare_losses, recorded_losses
 
     bundle, request = Bundle(run), Bundle(run).run().request
@@ -147,6 +148,14 @@ def honest_state(run: Path, epoch: int, value: str | None) -> dict[str, Any]:
         if event.epoch == epoch
     )
     samples = request["data"]["eval_samples"]
+    done = int(steps.step[steps.epoch <= epoch].max())
+    count = int((steps.epoch == epoch + 1).sum())
+    epoch_after = None
+    if count:
+        whole = (recorded_losses(steps, count, done), bundle.log().correct().get(epoch + 1))
+        own, replayed = figures(whole, [whole] * MIN_REPLAYS)
+        seen = samples_of(steps, count, done)
+        epoch_after = EpochReplays(count, seen, seen, samples, own, replayed)
     return _plain(
         {
             "epoch": epoch,
@@ -156,6 +165,7 @@ def honest_state(run: Path, epoch: int, value: str | None) -> dict[str, Any]:
             "correct": correct,
             "replayed_correct": correct,
             "eval_samples": samples,
+            "epoch_after": epoch_after,
         }
     )
 

@@ -13,13 +13,16 @@ from suite.compliance.review import ReviewKind
 from suite.compliance.review import review as points_of
 from suite.compliance.submissions import check_submission
 from suite.errors import SuiteError
-from suite.files.signature import public_key
+from suite.files.signature import make_key, public_key, sign
 from suite.metrics.replayed_losses import AuditVerdict
+from suite.submission import evidence
+from suite.submission.evidence import signature_of
+from suite.submission.folder_names import review_path
 from suite.verify import reviewing
 from suite.verify.replay_audit import AuditOptions, Report
 from suite.verify.reviewing import ReviewOptions, review
 from tests.faults.edits.keys import signing_key
-from tests.faults.edits.review_edits import add_review, edit_signed_review
+from tests.faults.edits.review_edits import VALUE, add_review, edit_signed_review
 from tests.good_submissions import good_submission
 
 DIFFERENT = {"is_equivalent": False, "reason": None}
@@ -139,29 +142,100 @@ def test_nothing_is_drawn_of_what_does_not_comply(submission: Path, options: Rev
     assert not (submission / "reviews").exists()
 
 
+def forged(change: Callable[[Path, Path], object]) -> Callable[[Path], None]:
+    """A change of a submission with a review in it, by somebody who has every file and program and
+    a key of his own, but not the reviewer's."""
+
+    def forge(submission: Path) -> None:
+        add_review({})(submission)
+        change(submission, review_path(submission, "lab"))
+
+    return forge
+
+
+def moved(name: str) -> Callable[[Path, Path], None]:
+    def change(submission: Path, record: Path) -> None:
+        for file in (record, signature_of(record)):
+            file.rename(file.with_name(file.name.replace("lab", name)))
+
+    return change
+
+
+def in_record(old: str, new: str) -> Callable[[Path, Path], object]:
+    return lambda submission, record: record.write_text(record.read_text().replace(old, new))
+
+
+def by_own_key(name: str, namespace: str = evidence.NAMESPACE) -> Callable[[Path, Path], None]:
+    """A review in the name of ``name``, signed with another key than the reviewer's."""
+
+    def change(submission: Path, record: Path) -> None:
+        own = submission.parent / "own"
+        make_key(own, name)
+        in_record('"lab"', f'"{name}"')(submission, record)
+        signature_of(record).write_text(sign(record.read_bytes(), own, namespace))
+        moved(name)(submission, record)
+
+    return change
+
+
+def linked(submission: Path, record: Path) -> None:
+    kept = record.rename(submission.parent / "kept.json")
+    record.symlink_to(kept)
+
+
+def beside(submission: Path, record: Path) -> None:
+    by_own_key("lab")(submission, record)
+    (submission / "ALLOWED_SIGNERS").write_text(f"lab {public_key(submission.parent / 'own')}\n")
+
+
+STATE = "run.audit.state"
+FABRICATED: dict[str, Callable[[Path], object]] = {
+    "its own key in a reviewer's name": forged(by_own_key("lab")),
+    "its own key in the project's name": forged(by_own_key("project")),
+    "its own key in the submitter's name": forged(by_own_key("acme")),
+    "its own key in an unknown name": forged(by_own_key("globex")),
+    "its own list of signers": forged(beside),
+    "a known key in another's name": add_review({}, "acme"),
+    "no signature": forged(lambda place, record: signature_of(record).unlink()),
+    "an empty signature": forged(lambda place, record: signature_of(record).write_text("")),
+    "a signature for something else": forged(
+        lambda place, record: signature_of(record).write_text(
+            sign(record.read_bytes(), signing_key(), "edge-training-submission")
+        )
+    ),
+    "a review of other bundles": forged(
+        lambda place, record: with_notes(place / "lenet/pytorch/run_1")
+    ),
+    "a review of another submission's name": forged(moved("project")),
+    "a review elsewhere": forged(linked),
+    "a verdict changed": forged(in_record("agrees", "Agrees")),
+    "a run's name changed": forged(in_record("run_2", "run_1")),
+    "another value": forged(in_record(VALUE, VALUE[::-1])),
+    "first steps only": add_review({STATE: None}),
+    "a state that nobody drew": add_review({f"{STATE}.value": None}),
+    "ten steps after the state": add_review({f"{STATE}.epoch_after": None}),
+    "one replay": add_review({f"{STATE}.epoch_after.replayed": []}),
+    "an epoch that learned less": add_review({f"{STATE}.epoch_after.recorded.mean_loss": 9.0}),
+}
+
+
+@pytest.mark.parametrize("name", FABRICATED)
+def test_a_fabricated_review_earns_no_mark(
+    submission: Path, options: ReviewOptions, name: str
+) -> None:
+    FABRICATED[name](submission)
+    assert check_submission(submission).audited_by[submission / "lenet/pytorch/run_1"] == ()
+
+
 @pytest.mark.parametrize(
-    ("change", "mark"),
-    [
-        (add_review({}), ("lab",)),
-        (add_review({"run.audit.state": None}), ()),
-        (add_review({"record.models": {"lenet/pytorch": DIFFERENT}}), ()),
-        (add_review({"record.models": {"lenet/jax": DIFFERENT}}), ("lab",)),
-        (add_review({}, "acme"), ()),
-        (add_review({"record.time_s": -1}), ()),
-    ],
-    ids=[
-        "drawn state",
-        "first steps",
-        "another model",
-        "another entry's",
-        "another's key",
-        "malformed",
-    ],
+    ("models", "mark"),
+    [({}, ("lab",)), ({"lenet/pytorch": DIFFERENT}, ()), ({"lenet/jax": DIFFERENT}, ("lab",))],
+    ids=["no probe", "another model", "another entry's"],
 )
 def test_a_drawn_state_replayed_by_a_known_key_is_what_earns_the_mark(
-    submission: Path, options: ReviewOptions, change: Callable[[Path], object], mark: tuple[str]
+    submission: Path, options: ReviewOptions, models: dict[str, object], mark: tuple[str]
 ) -> None:
-    change(submission)
+    add_review({"record.models": models})(submission)
     assert check_submission(submission).audited_by[submission / "lenet/pytorch/run_1"] == mark
 
 

@@ -129,7 +129,7 @@ def test_an_entry_shows_its_signed_replication(
     confirmed = replace(found, verdict="confirmed")
     assert provenance_of((confirmed,), "x", False) == "reproduced by lab"
     assert provenance_of((found,), None, True) == "self-reported"
-    assert provenance_of((), "x", True) == "audited by x"
+    assert provenance_of((), "project and x", True) == "audited by the project and x"
     assert (found.organization, found.is_by_others, found.losses, found.times) == (
         "lab",
         True,
