@@ -132,7 +132,7 @@ def _energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: in
         for name in total.channels
     )
     whole = replace(whole, rejected=whole.rejected + stuck)
-    left_out = f" ({stuck} readings of a stuck sensor are left out)" if stuck else ""
+    left_out = f" ({stuck} readings of a stuck or erring sensor are left out)" if stuck else ""
     if whole.energy_j is None:
         return replace(whole, reason=f"{whole.reason}{left_out}")
     if whole.coverage < rule.min_coverage:
@@ -168,6 +168,7 @@ def _alive(channels: Channels, total: PowerTotal, name: str) -> Channel:
             rule.still_factor,
             is_counter=rule.unit == "J",
             is_whole=len(total.channels) == 1,
+            step=total.step(name),
         ),
     )
     return ordered if kept.all() else ordered.select(kept)

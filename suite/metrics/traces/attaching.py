@@ -35,7 +35,7 @@ from suite.metrics.traces.clock_fit import ClockFit, fit_clock, given_clock
 from suite.metrics.traces.columns import TraceOptions
 from suite.metrics.traces.course import Course, course_of
 from suite.metrics.traces.reading import ReadTrace, read_trace, stepped_text
-from suite.metrics.traces.series import turns_of
+from suite.metrics.traces.series import refuse_counter, turns_of
 from suite.metrics.traces.sniffing import sentence, understand
 from suite.metrics.traces.trace_format import Rail, Trace, TraceFormat, opened
 
@@ -117,6 +117,8 @@ def read_logger(path: Path, options: TraceOptions) -> tuple[TraceFormat, ReadTra
     read = read_trace(path, how)
     if read.trace.stepped_s:
         raise SuiteError(f"{path} cannot be attached: {stepped_text(read.trace)}.")
+    if not how.is_energy:
+        refuse_counter(read.trace.power_w)
     turns = turns_of(read.trace.t_s, read.trace.power_w) if read.trace.averaged == 1 else 1
     if turns == 1 or options.series or how.series_columns:
         return how, read
