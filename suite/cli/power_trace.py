@@ -164,6 +164,18 @@ def attach(
         print(f"The run is sealed again. Check it: suite check {bundle}")
 
 
+@app.command()
+def leave_out(
+    bundle: Annotated[Path, typer.Argument(help="Run directory of a finished run.")],
+    meter: Annotated[str, typer.Argument(help="Name of the power meter, as `suite check` has it.")],
+    reason: Annotated[str, typer.Option(help="What is wrong with it; readers see it.")],
+) -> None:
+    """Leave a power meter out of a run's energies, because it contradicts another one."""
+    api.leave_meter_out(bundle, meter, reason=reason)
+    print(_energy_sentence(api.energy_figure(bundle)))
+    print(f"The run is sealed again. Check it: suite check {bundle}")
+
+
 def _plain(bundle: Path, found: Attachment, energy: object) -> dict[str, object]:
     trace = found.read.trace
     counts = {

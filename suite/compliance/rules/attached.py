@@ -63,11 +63,9 @@ def _unchanged(context: BundleContext) -> Violations:
     before = Bundle(context.bundle.path / BEFORE)
     own, now = before.json(CHANGED[RUN]), context.bundle.json(RUN)
     meters = [meter for meter in now["meters"] if meter.get("name") != SOURCE]
+    now = {**now, "meters": meters, "attached": None, "meters_left_out": None}
     changed = sorted(
-        name
-        for name in {**own, **now}
-        if {**now, "meters": meters, "attached": None}.get(name)
-        != {"attached": None, **own}.get(name)
+        name for name in {**own, **now} if now.get(name) != {"attached": None, **own}.get(name)
     )
     if changed:
         yield Violation(
@@ -76,7 +74,8 @@ def _unchanged(context: BundleContext) -> Violations:
             f"other values of {', '.join(changed)}",
         )
     if (before.path / POWER).exists():
-        rules = tuple(rule for rule in context.power_rules if SOURCE not in rule.sources)
+        carried = power_rules(context.bundle)
+        rules = tuple(rule for rule in carried if SOURCE not in rule.sources)
         if rules != power_rules(before):
             yield Violation(
                 POWER,

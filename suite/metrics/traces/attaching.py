@@ -79,17 +79,7 @@ def prepare(
 ) -> Attachment:
     """Read a trace and fit its clock to the run; nothing is written. Raises SuiteError where that
     is not possible."""
-    run = bundle.run()
-    if run.schema != layout.SCHEMA:
-        raise SuiteError(
-            f"{bundle.path} was made by suite {run.suite_version}, whose bundles take no trace:"
-            " make the run again with this version."
-        )
-    if not bundle.is_sealed or run.status != "finished":
-        raise SuiteError(
-            f"{bundle.path} is not a finished, closed run (status {run.status}); `suite finish`"
-            " closes it."
-        )
+    expect_finished(bundle)
     if covers not in COVERAGES or tier not in TIERS:
         raise SuiteError(
             f"A logger covers {', '.join(each.value for each in COVERAGES)}, and is"
@@ -108,6 +98,21 @@ def prepare(
     else:
         fit = given_clock(trace.t_s, trace.power_w, course, offset_s)
     return Attachment(trace_path, read, how, sentence(how), course, fit, covers, tier)
+
+
+def expect_finished(bundle: Bundle) -> None:
+    """Raise SuiteError for a bundle that cannot be changed afterwards."""
+    run = bundle.run()
+    if run.schema != layout.SCHEMA:
+        raise SuiteError(
+            f"{bundle.path} was made by suite {run.suite_version}, whose bundles cannot be changed:"
+            " make the run again with this version."
+        )
+    if not bundle.is_sealed or run.status != "finished":
+        raise SuiteError(
+            f"{bundle.path} is not a finished, closed run (status {run.status}); `suite finish`"
+            " closes it."
+        )
 
 
 def read_logger(path: Path, options: TraceOptions) -> tuple[TraceFormat, ReadTrace]:
@@ -135,14 +140,20 @@ def attach(path: Path, found: Attachment, command: Sequence[str]) -> None:
     """Write a trace into the bundle at ``path`` and seal it again; an earlier trace is replaced.
     The files are changed in place."""
     bundle = Bundle(path)
-    earlier = bundle.run().attached
-    _restore_or_keep_files(path)
+    earlier = bundle.run()
+    if not keep_files(path):
+        _restore_files(path)
     _keep(path, found)
     t_ns, power_w = readings_of(found.read.trace, found.fit, found.course)
     _write_readings(path, t_ns, power_w, found)
-    run = _with_record(bundle.run(), found, t_ns, command, earlier)
-    write_json(path / layout.RUN, run)
+    run = _with_record(bundle.run(), found, t_ns, command, earlier.attached)
+    write_json(path / layout.RUN, replace(run, meters_left_out=earlier.meters_left_out))
     _write_rules(path)
+    seal_again(path)
+
+
+def seal_again(path: Path) -> None:
+    """Compute the figures of a changed bundle, and seal it."""
     write_json(path / layout.SUMMARY, derive(CachedBundle(path)).to_dict())
     (path / layout.MANIFEST).unlink()
     manifest.seal(path)
@@ -170,16 +181,23 @@ def own_readings(path: Path) -> Iterator[pyarrow.RecordBatch]:
     return iter(table_batches(table, READING_TYPES) if table.exists() else ())
 
 
-def _restore_or_keep_files(path: Path) -> None:
-    """Put the files from before an earlier trace back in their place; without one, keep those that
-    will change."""
+def keep_files(path: Path) -> bool:
+    """Keep the files that will change as the run left them; False where they are kept already."""
     before = path / BEFORE
-    is_second = before.exists()
-    before.mkdir(exist_ok=True)
+    if before.exists():
+        return False
+    before.mkdir()
     for name, kept in CHANGED.items():
-        source, target = (before / kept, path / name) if is_second else (path / name, before / kept)
-        if source.exists():
-            shutil.copyfile(source, target)
+        if (path / name).exists():
+            shutil.copyfile(path / name, before / kept)
+    return True
+
+
+def _restore_files(path: Path) -> None:
+    """Put the files from before an earlier trace back in their place."""
+    for name, kept in CHANGED.items():
+        if (path / BEFORE / kept).exists():
+            shutil.copyfile(path / BEFORE / kept, path / name)
 
 
 def _keep(path: Path, found: Attachment) -> None:

@@ -49,9 +49,7 @@ def test_a_counter_that_stops_gives_no_energy() -> None:
     whole = rapl(200, 200).energy_j
     assert whole == pytest.approx(6 * RUN_S, rel=0.03)
     stopped = rapl(40, 200)
-    assert stopped.energy_j is None and "a stuck or erring sensor" in str(
-        stopped.reason
-    )
+    assert stopped.energy_j is None and "a stuck or erring sensor" in str(stopped.reason)
     assert rapl(40, 60).energy_j is None
     paused = rapl(40, 45)
     assert paused.energy_j == pytest.approx(whole, rel=0.001) and paused.gaps == 1

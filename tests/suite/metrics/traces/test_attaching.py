@@ -430,6 +430,28 @@ def test_the_command_says_what_it_understood_and_found(
     assert json.loads(again.stdout)["fit"]["method"] == "correlation"  # type: ignore[attr-defined]
 
 
+def test_one_of_two_meters_that_contradict_each_other_is_left_out_with_the_reason(
+    suite: Callable[..., object], tmp_path: Path
+) -> None:
+    """7 W by the trace, and 6 W by the meter."""
+    path, logged = make_bundle(tmp_path / "run", RICH), tmp_path / "logger.csv"
+    logged.write_text(made_trace(course_of(Bundle(path))), encoding="utf-8")
+
+    def checks() -> set[str]:
+        verdict = check_bundle(path)
+        assert "attached-trace" not in {each.check for each in verdict.findings}
+        return {each.check for each in verdict.findings} & {"meters-agree", "meters-left-out"}
+
+    for expected in ({"meters-agree"}, {"meters-left-out"}):
+        api.attach_power(path, logged, covers="board")
+        assert checks() == expected
+        suite.typed(f"power leave-out {path} um25c --reason loose")
+        assert checks() == {"meters-left-out"}
+        assert api.energy_figure(path)["sensor"]["instruments"] == [SOURCE]
+    with pytest.raises(SuiteError, match="no power meter that counts"):
+        api.leave_meter_out(path, "um25c", reason="loose")
+
+
 def test_a_trace_in_a_run_of_round_v02_leaves_its_power_rules_as_they_were(
     tmp_path: Path,
 ) -> None:
