@@ -16,6 +16,7 @@ from tests.faults.edits.reading_edits import (
     leave_meter_out,
     paste_idle_power,
     set_constant,
+    set_meter,
     set_units,
     take_idle_from_run,
 )
@@ -88,7 +89,10 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     "meters-agree": (
         recomputed(
             "9 W beside the board's 6 W",
-            add_channel("tegrastats", "VIN", "W", lambda time_s: 9.0 + time_s**2 % 1, 0.1),
+            in_turn(
+                add_channel("tegrastats", "VIN", "W", lambda time_s: 9.0 + time_s**2 % 1),
+                set_meter("tegrastats", longest_gap_s=1.0),
+            ),
         ),
     ),
     "meters-left-out": (
