@@ -84,6 +84,11 @@ class PowerRule:
     still_factor: float = 0.0
     must_agree: bool = False
 
+    @property
+    def is_before_v03(self) -> bool:
+        """A bundle from before round v0.3 carries it; its figures stay as they were computed."""
+        return not self.must_agree
+
 
 @dataclass(frozen=True)
 class PowerTotal:
@@ -146,8 +151,8 @@ def power_rules_before_v03() -> tuple[PowerRule, ...]:
 
 def rulebook_beside(carried: Iterable[PowerRule]) -> tuple[PowerRule, ...]:
     """All rules, as those are that a bundle carries: today's, or those from before round v0.3."""
-    is_of_today = all(rule.must_agree for rule in carried)
-    return load_power_rules() if is_of_today else power_rules_before_v03()
+    is_old = any(rule.is_before_v03 for rule in carried)
+    return power_rules_before_v03() if is_old else load_power_rules()
 
 
 def power_sources(rules: Iterable[PowerRule]) -> frozenset[str]:

@@ -76,6 +76,13 @@ class FileOptions:
     sum: Annotated[
         bool, typer.Option("--sum", help="Add up all devices whose rows the file has in turn.")
     ] = False
+    mean: Annotated[
+        bool | None,
+        typer.Option(
+            "--mean/--moment",
+            help="Whether each row is the mean since the row before (default: known instruments).",
+        ),
+    ] = None
 
     def options(self) -> TraceOptions:
         """The same for the library."""
@@ -91,6 +98,7 @@ class FileOptions:
             self.day_first,
             tuple(self.series or ()),
             self.sum,
+            self.mean,
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from suite.bundle.arrays import Times, Values
-from suite.bundle.attached import BEFORE, CHANGED, CLOCK_ERROR, KEPT, SOURCE
+from suite.bundle.attached import BEFORE, CHANGED, CLOCK_ERROR, KEPT, MEAN, SOURCE
 from suite.bundle.layout import POWER, READINGS, RUN
 from suite.bundle.reader import Bundle
 from suite.catalog.power import Coverage, Tier
@@ -153,7 +153,10 @@ def _compared(context: BundleContext, record: Mapping[str, Any]) -> Violations:
                 f"{getattr(stated, name):.6g}",
             )
     name = channel_name(Coverage(record["covers"]), Tier(record["tier"]))
-    yield from _same_readings(context, name, *readings_of(trace, stated, course))
+    is_mean = bool(described.get("is_mean"))
+    if described["is_kept_whole"] and trace.is_mean != is_mean:
+        yield Violation(RUN, f"is_mean = {trace.is_mean}, as in {KEPT}", f"{is_mean}")
+    yield from _same_readings(context, name, *readings_of(trace, stated, course), is_mean=is_mean)
     error = context.bundle.channels().get(SOURCE, CLOCK_ERROR)
     if not np.array_equal(error.values, [stated.half_width_s] * 2):
         yield Violation(
@@ -163,10 +166,14 @@ def _compared(context: BundleContext, record: Mapping[str, Any]) -> Violations:
         )
 
 
-def _same_readings(context: BundleContext, name: str, t_ns: Times, power_w: Values) -> Violations:
+def _same_readings(
+    context: BundleContext, name: str, t_ns: Times, power_w: Values, *, is_mean: bool
+) -> Violations:
     """Compare the attached readings with those that follow from the kept trace."""
     channel = context.bundle.channels().get(SOURCE, name)
-    if len(channel) != len(t_ns) or len(context.bundle.channels().of(SOURCE)) != 2:
+    of_clock = {CLOCK_ERROR, MEAN} if is_mean else {CLOCK_ERROR}
+    read = {each.name for each in context.bundle.channels().of(SOURCE)}
+    if len(channel) != len(t_ns) or read != {name, *of_clock}:
         yield Violation(
             READINGS,
             f"{len(t_ns)} readings of {SOURCE} {name}, as in {KEPT}, and the clock's error",

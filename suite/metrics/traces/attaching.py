@@ -21,7 +21,7 @@ from reference_impls.contract import NS_PER_S, SECONDS_PER_NS
 from suite import __version__
 from suite.bundle import layout, manifest
 from suite.bundle.arrays import Times, Values, median
-from suite.bundle.attached import BEFORE, CHANGED, CLOCK_ERROR, KEPT, SOURCE
+from suite.bundle.attached import BEFORE, CHANGED, CLOCK_ERROR, KEPT, MEAN, SOURCE
 from suite.bundle.reader import Bundle, CachedBundle, RunRecord
 from suite.bundle.schemas import READING_TYPES
 from suite.bundle.tables import TableWriter, table_batches
@@ -223,6 +223,9 @@ def _write_readings(path: Path, t_ns: Times, power_w: Values, found: Attachment)
         _batch(t_ns, power_w, channel_name(found.covers, found.tier), "W"),
         _batch(np.array(run_ns, np.int64), np.full(2, found.fit.half_width_s), CLOCK_ERROR, "s"),
     ]
+    if found.read.trace.is_mean:
+        means_s = np.full(2, median(np.diff(found.read.trace.t_s)))
+        batches.append(_batch(np.array(run_ns, np.int64), means_s, MEAN, "s"))
     with publish(path / layout.READINGS) as temporary:
         writer = TableWriter(temporary, READING_TYPES)
         for batch in (*own_readings(path), *batches):
@@ -252,7 +255,7 @@ def _with_record(
         "period_s": period_s,
         "available": True,
         "reason": "",
-        "readings": len(t_ns) + 2,
+        "readings": len(t_ns) + (4 if found.read.trace.is_mean else 2),
         "failures": 0,
         "last_error": None,
         "cost_s": 0.0,
@@ -286,6 +289,7 @@ def _record(
             "late": trace.late,
             "averaged": trace.averaged,
             "is_absolute": trace.is_absolute,
+            "is_mean": trace.is_mean,
             "kept": KEPT,
             "is_kept_whole": found.is_kept_whole,
         },

@@ -33,6 +33,14 @@ from suite.metrics.traces.trace_format import MICRO, UNITS, Rail, TraceFormat, q
 
 ON_CHANGE = ("last changed",)
 """Home Assistant writes a row when the state has changed."""
+OF_MEANS = (
+    {"watts", "volts", "mark"},
+    {"current", "voltage", "power", "charge", "energy"},
+    {"timestamp(ms)", "current(ua)"},
+    {"pkgwatt"},
+)
+"""Columns of instruments that average since the last row: SPEC's PTDaemon, Joulescope's statistics,
+Nordic's PPK2, turbostat."""
 MAX_DIRECT_V = 60.0
 """Above it is the mains, where current times voltage is no power."""
 JTOP, JTOP_TOTAL = "Power ", ("jtop", "TOT")
@@ -73,6 +81,7 @@ def understand(path: Path, options: TraceOptions) -> TraceFormat:
         names=head.names,
         leaves_out_spikes=True,
         is_on_change=_is_on_change(head, times, rails),
+        is_mean=_is_mean(head, rails) if options.mean is None else options.mean,
         log=head.log,
         series_columns=keys,
         series=options.series,
@@ -102,12 +111,20 @@ def sentence(how: TraceFormat) -> str:
 def _series_text(how: TraceFormat) -> str:
     each = f", rows of {' + '.join(how.series)}" if how.series else ""
     each = each or ", the sum of all series" * how.adds
+    each += ", each row the mean since the one before" * how.is_mean
     return each + ", each row until the next" * how.is_on_change
 
 
 def _is_on_change(head: Head, times: Sequence[int], rails: Sequence[Rail]) -> bool:
     is_power = all(quantity_of(rail.power_unit) == "W" for rail in rails)
     return is_power and any(plain(head.names[place]).lower() in ON_CHANGE for place in times)
+
+
+def _is_mean(head: Head, rails: Sequence[Rail]) -> bool:
+    """Whether the instrument is one whose rows are means since the row before."""
+    names = {name.lower() for name in head.names}
+    is_power = all(quantity_of(rail.power_unit) == "W" for rail in rails)
+    return is_power and any(known <= names for known in OF_MEANS)
 
 
 def _rail_text(rail: Rail, names: Sequence[str]) -> str:

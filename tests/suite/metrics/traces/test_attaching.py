@@ -61,6 +61,11 @@ def test_the_energy_of_an_attached_trace_is_that_of_its_power(
     after = Bundle(good_bundle).json("summary.json")
     assert after["figures"]["compute_s"] == before["figures"]["compute_s"]
     assert SOURCE in {row["source"] for row in after["energies"]}
+    assert "low" not in energy, "rows of a clock may miss a load in step with it"
+    api.attach_power(good_bundle, trace, covers="wall", options=api.TraceOptions(mean=True))
+    low, high = (api.energy_figure(good_bundle)[name] for name in ("low", "high"))
+    assert low < 7.0 * found.course.run_s < high < 1.2 * low
+    assert "attached-trace" not in {each.check for each in check_bundle(good_bundle).findings}
 
 
 @pytest.mark.proof

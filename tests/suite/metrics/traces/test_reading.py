@@ -265,6 +265,17 @@ EXPORTS = {
 }
 
 
+OF_MEANS = ("PPK2", "PTDaemon", "turbostat", "perf stat", "a counter")
+
+
+def test_a_row_that_is_the_mean_since_the_last_is_of_the_middle_between_them(
+    tmp_path: Path,
+) -> None:
+    text = "t [s],power [W]\n" + "".join(f"{n},{4 + n % 3}\n" for n in range(30))
+    trace = trace_of(tmp_path / "trace.csv", text, TraceOptions(mean=True))
+    assert trace.is_mean and trace.t_s[:2].tolist() == [-0.5, 0.5]
+
+
 def trace_of(path: Path, text: str, options: TraceOptions = NOTHING) -> Trace:
     path.write_text(text, encoding="utf-8")
     return read_trace(path, understand(path, options)).trace
@@ -276,6 +287,7 @@ def test_an_export_is_understood(name: str, tmp_path: Path) -> None:
     trace = trace_of(tmp_path / "trace.csv", text, options)
     assert len(trace.t_s) == 30 or name == "Home Assistant"
     assert trace.power_w[0] == pytest.approx(first_w)
+    assert trace.is_mean == name.startswith(OF_MEANS)
     assert (np.diff(trace.t_s) > 0).all()
 
 
