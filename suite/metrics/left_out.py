@@ -15,7 +15,7 @@ MAX_REASON = 200
 
 
 def refuse_left_out(bundle: Bundle, meter: str, reason: str) -> None:
-    """Raise SuiteError where the meter measured no power of this run, or no reason is given."""
+    """Raise SuiteError where the meter measured no power of this run, or the reason is missing."""
     read = {channel.source for channel in bundle.channels()}
     counted = sorted(read & power_sources(counted_rules(bundle)))
     if meter not in counted:

@@ -12,13 +12,17 @@ MIN_STRETCHES, MIN_REPEATS = 10, 5
 MIN_FROZEN, FINE = 100, 0.02
 """A gauge that has hardly ever changed is frozen after this many readings, if its resolution is
 finer than this share of its value: training and evaluation draw different power."""
+UNRESOLVED, MIN_LARGER = 4, 0.1
+"""Where the step hides the scatter, a level between two codes repeats rarely and one within a code
+very often: that many times as long is allowed, unless this share of the changes are of two steps or
+more."""
 SPIKE, SUSTAINED = 10.0, 3
 """A spike is as many times the power that as many readings in a row reach."""
 OTHER_UNIT = 300.0
 """No load falls to such a fraction of itself and stays there: W that became mW."""
 JUMP, LEVEL_OF, SCATTER_OF, NEAR_TEN, ALIKE = 5.0, 10, 40, 0.03, 0.3
 """Readings on both sides of a jump of this size are compared: a change of the unit multiplies their
-level by a power of ten (to within so many decades) and their scatter alike. A load changes both
+level by a power of ten (to within NEAR_TEN decades) and their scatter alike. A load changes both
 differently."""
 
 
@@ -54,12 +58,20 @@ def alive(
     elif not is_counter and len(values) >= MIN_FROZEN and _is_fine(values, step):
         usual = float(np.sort(lengths)[-2]) if len(lengths) > 1 else 1.0
     if usual:
-        longest = max(MIN_REPEATS, still_factor * usual * np.log10(len(values)))
+        slack = 1 if is_counter or _scatters(values) else UNRESOLVED
+        longest = max(MIN_REPEATS, slack * still_factor * usual * np.log10(len(values)))
         kept = ~np.repeat(lengths > longest, lengths)
         kept[starts] = True
     if is_counter or not is_whole:
         return kept
     return kept & ~_in_another_unit(values) & ~_jumped(values) & ~spikes(values)
+
+
+def _scatters(values: Values) -> bool:
+    """Whether changes are often of two steps or more: the step does not hide the scatter."""
+    changes = np.abs(np.diff(values))
+    changes = changes[changes > 0]
+    return not len(changes) or bool(np.mean(changes > 1.5 * changes.min()) >= MIN_LARGER)
 
 
 def _is_fine(values: Values, step: float | None) -> bool:
