@@ -19,6 +19,7 @@ NEEDS = {
     "network": "the network",
     "quiet": "a machine that does nothing else",
     "frameworks": "the environments of all frameworks",
+    "public reports": "a folder of public reports (SUITE_PUBLIC_REPORTS)",
     "mnist": "real MNIST (suite data prepare mnist)",
 }
 """What a proof may need, in words."""
@@ -97,5 +98,6 @@ def unmet(proof: Proof, granted: frozenset[str] = frozenset()) -> tuple[str, ...
         "gpu": Path("/dev/nvidiactl").exists(),
         "frameworks": True,
         "mnist": True,
+        "public reports": "SUITE_PUBLIC_REPORTS" in os.environ,
     }
     return tuple(need for need in proof.declared.needs if not has.get(need, need in granted))

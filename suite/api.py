@@ -112,6 +112,7 @@ __all__ = [
     "findings_of",
     "finish",
     "following_targets",
+    "leave_meter_out",
     "load",
     "make_reference_points",
     "place",
@@ -344,6 +345,14 @@ def attach_power(
         command=command,
         dry_run=dry_run,
     )
+
+
+def leave_meter_out(bundle: str | Path, meter: str, *, reason: str) -> None:
+    """Compute a finished run's energies without a power meter, and seal it again. Its readings and
+    the reason stay in the bundle."""
+    from suite.execution.attach import leave_meter_out as leave_out  # start-up: pandas
+
+    leave_out(Path(bundle), meter, reason)
 
 
 def energy_figure(bundle: str | Path) -> dict[str, Any]:

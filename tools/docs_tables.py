@@ -14,9 +14,10 @@ from typing import get_type_hints
 from reference_impls import contract, definitions
 from reporter.papers.presets import PRESETS
 from suite.catalog.audit_tolerances import AuditTolerances, load_all_audit_tolerances
-from suite.catalog.devices import Identity, Sample, load_devices
+from suite.catalog.devices import Device, Identity, Sample, load_devices
 from suite.catalog.extensions import Part, modules
 from suite.catalog.frameworks import load_frameworks, locks_folder
+from suite.catalog.power import load_power_rules
 from suite.cli.json_output import JsonFormat, json_formats
 from suite.compliance.registry import all_modules, all_rules
 from suite.files.generated import Writers, fill, places, table
@@ -98,6 +99,7 @@ def _boards() -> str:
             _recognised_by(device.identity),
             ", ".join(mode.name for mode in device.power_modes) or "governor and limits",
             *_read_from(device.sample),
+            _covered_by_sensors(device),
         )
         for device in load_devices()
     ]
@@ -110,9 +112,21 @@ def _boards() -> str:
             "sample",
             "its power mode",
             "its total power",
+            "what its own sensors cover",
         ),
         rows,
     )
+
+
+def _covered_by_sensors(device: Device) -> str:
+    """What each total of the board's own sensors covers, and whose word it is."""
+    expected = None if device.sample is None else device.sample.expected.power_total
+    found = [
+        f"{rule.name}: {rule.coverage.value} ({rule.reference})"
+        for rule in load_power_rules()
+        if rule.name == expected or set(rule.channels) <= set(device.power_rails)
+    ]
+    return "; ".join(found) or "unknown: no sensor whose scope is documented"
 
 
 def _recognised_by(identity: Identity) -> str:

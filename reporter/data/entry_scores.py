@@ -47,7 +47,8 @@ class EntryScores:
 
     ``reason`` says why the status is not confirmed; ``missing`` why a score is unknown, by its
     name. ``instrument`` is the tier and the coverage of the energy, None where there is no energy
-    or the runs differ in it. ``is_separated``: its runs are of enough sessions to tell what a
+    or the runs differ in it. ``contradicted_by``: meters of the same that differ from it, in any
+    run, by more than both state. ``is_separated``: its runs are of enough sessions to tell what a
     session does to all of its runs.
     """
 
@@ -61,6 +62,7 @@ class EntryScores:
     instrument: tuple[str, str] | None = None
     measured_energy: Score | None = None
     is_separated: bool = False
+    contradicted_by: str | None = None
 
     def of(self, name: str) -> Score | None:
         """The score, or the measured energy, of this name; None where it is unknown."""

@@ -14,7 +14,8 @@ def sensor_columns(figure: Mapping[str, Any]) -> Row:
     """What the sensor of an energy or a power covers, its tier, and whether its readings are of a
     trace that was attached after the run.
 
-    None where there was no sensor. Raises AttributeError for a malformed one.
+    None where there was no sensor; ``contradicted_by``: meters of the same that differ from it.
+    Raises AttributeError for a malformed one.
     """
     sensor = figure.get("sensor") or {}
     tier, instruments = plain_or_none(sensor.get("tier"), MAX_LENGTH), sensor.get("instruments")
@@ -23,7 +24,16 @@ def sensor_columns(figure: Mapping[str, Any]) -> Row:
         "covers": plain_or_none(sensor.get("covers"), MAX_LENGTH),
         "tier": tier,
         "attached": is_attached,
+        "contradicted_by": _names(sensor.get("contradicted_by")),
     }
+
+
+def _names(values: object) -> str | None:
+    return (
+        plain_or_none(" and ".join(map(str, values)), MAX_LENGTH)
+        if isinstance(values, list)
+        else None
+    )
 
 
 def significance(figure: Mapping[str, Any]) -> bool | None:

@@ -182,6 +182,9 @@ FIGURES: Mapping[str, str] = {
     "attached": (
         "whether its readings are of a trace that was added after the run; None without a sensor"
     ),
+    "contradicted_by": (
+        "meters of the same that differ from that sensor by more than both state; None without"
+    ),
     "significant": (
         "whether a difference is statistically significant; None where it was not tested"
     ),

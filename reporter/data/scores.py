@@ -89,6 +89,7 @@ def score_entry(
         instrument=instrument,
         measured_energy=energy_spent,
         is_separated=is_separated,
+        contradicted_by=_contradicted_by(runs, figures),
     )
     if isinstance(expected, NoReference):
         missing |= dict.fromkeys(PARTS, expected.reason)
@@ -130,6 +131,11 @@ def _instrument(
     }
     (tier, covers), *others = kinds
     return (str(tier), str(covers)) if not others and known(tier) and known(covers) else None
+
+
+def _contradicted_by(runs: Sequence[Row], figures: Mapping[str, Mapping[str, Row]]) -> str | None:
+    rows = (figures.get(run["run_id"], {}).get("energy_j") or {} for run in runs)
+    return next((str(name) for row in rows if known(name := row.get("contradicted_by"))), None)
 
 
 def _measured_energy(

@@ -10,7 +10,7 @@ from suite.bundle.channels import Channel, Channels
 from suite.bundle.log import Log, run_window
 from suite.bundle.reader import Bundle
 from suite.catalog.power import PowerRule, PowerTotal
-from suite.metrics.power_totals import describe_totals, power_rules, power_totals
+from suite.metrics.power_totals import counted_rules, describe_totals, power_totals
 
 INTERVALS = 400
 LOADS = (
@@ -74,7 +74,9 @@ def read_timeline(bundle: Bundle, log: Log) -> Timeline:
     channels, start_ns = bundle.channels(), start.mono_ns
     power, load = (
         list(
-            _power(channels, power_totals(channels, power_rules(bundle), run_window(log)), start_ns)
+            _power(
+                channels, power_totals(channels, counted_rules(bundle), run_window(log)), start_ns
+            )
         ),
         list(_loads(channels, start_ns)),
     )

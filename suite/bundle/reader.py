@@ -61,8 +61,9 @@ class RunRecord:
     says where the seed came from (suite.catalog.seeds.NonceUse); None: the user chose it.
     ``power_pulse`` holds the loads that the suite made before and after the run for a logger's
     clock, ``attached`` the trace that was added later and its clock fit
-    (suite.metrics.traces.attaching); None without them. ``implementation`` describes the program
-    that trained (suite.catalog.seeds.describe_implementation); None in bundles of earlier versions.
+    (suite.metrics.traces.attaching), ``meters_left_out`` why somebody left a meter out of the
+    energies afterwards, by meter; None without them. ``implementation`` describes the program that
+    trained (suite.catalog.seeds.describe_implementation); None in bundles of earlier versions.
     ``study`` marks a run that was made for a study (suite.bundle.study_mark), ``resumed`` one that
     continues an interrupted run (suite.bundle.resumption); None for others. ``isolation`` says what
     the implementation was started in (suite.launch.isolation), and with ``released_ns`` when
@@ -87,6 +88,7 @@ class RunRecord:
     closed_later: Mapping[str, Any] | None = None
     power_pulse: Mapping[str, Any] | None = None
     attached: Mapping[str, Any] | None = None
+    meters_left_out: Mapping[str, str] | None = None
     implementation: Mapping[str, Any] | None = None
     study: Mapping[str, Any] | None = None
     isolation: Mapping[str, Any] | None = None

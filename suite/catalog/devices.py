@@ -1,7 +1,7 @@
 """Device profiles, each defined in ``rules/devices/*.toml``."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from suite.catalog.definitions import Definitions
@@ -15,19 +15,26 @@ class Identity:
 
     ``compatible``: of the device tree's ``compatible`` entries (ARM boards). ``dmi``: of the names
     in /sys/class/dmi/id (PCs). ``cpu_model``: of /proc/cpuinfo's model name, for machines whose DMI
-    names are useless.
+    names are useless. ``not_compatible``: of entries that only other boards have beside them.
     """
 
     compatible: tuple[str, ...] = ()
+    not_compatible: tuple[str, ...] = ()
     dmi: tuple[str, ...] = ()
     cpu_model: tuple[str, ...] = ()
 
     def contradicts(self, compatible: Sequence[str]) -> bool:
         """Whether a device tree with these entries is of another board; False where either side has
         none."""
-        return bool(compatible and self.compatible) and not any(
-            has_part(entry, part) for part in self.compatible for entry in compatible
+        return bool(compatible and self.compatible) and (
+            self.is_of_another(compatible)
+            or not any(has_part(entry, part) for part in self.compatible for entry in compatible)
         )
+
+    def is_of_another(self, compatible: Iterable[str]) -> bool:
+        """Whether a device tree with these entries names another board of the same module or
+        chip."""
+        return any(has_part(entry, part) for part in self.not_compatible for entry in compatible)
 
 
 def has_part(name: str, part: str) -> bool:

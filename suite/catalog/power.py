@@ -8,7 +8,7 @@ meters (``power.json``).
 import enum
 import fnmatch
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -61,8 +61,8 @@ class PowerRule:
     ``min_coverage`` is the share of a window that readings must cover for an energy. ``contains``
     are patterns of the same source's channels behind the total: it cannot read less than they.
     ``still_factor``: how much longer than expected a value may repeat
-    (:func:`suite.metrics.liveness.alive`). ``must_agree``: no energy where another instrument of
-    the same coverage differs by more than both state. Neither is in bundles from before round v0.3.
+    (:func:`suite.metrics.liveness.alive`). ``must_agree``: no rank where another instrument of the
+    same coverage differs by more than both state. Neither is in bundles from before round v0.3.
     """
 
     name: str
@@ -84,14 +84,21 @@ class PowerRule:
     still_factor: float = 0.0
     must_agree: bool = False
 
+    @property
+    def is_before_v03(self) -> bool:
+        """A bundle from before round v0.3 carries it; its figures stay as they were computed."""
+        return not self.must_agree
+
 
 @dataclass(frozen=True)
 class PowerTotal:
-    """A rule applied to readings: the source, and the channels that are summed."""
+    """A rule applied to readings: the source, and the channels that are summed.
+    ``contradicted_by``: another source of the same whose energy differs by more than both state."""
 
     rule: PowerRule
     source: str
     channels: tuple[str, ...]
+    contradicted_by: str | None = None
 
     @property
     def delay_s(self) -> float:
@@ -144,8 +151,8 @@ def power_rules_before_v03() -> tuple[PowerRule, ...]:
 
 def rulebook_beside(carried: Iterable[PowerRule]) -> tuple[PowerRule, ...]:
     """All rules, as those are that a bundle carries: today's, or those from before round v0.3."""
-    is_of_today = all(rule.must_agree for rule in carried)
-    return load_power_rules() if is_of_today else power_rules_before_v03()
+    is_old = any(rule.is_before_v03 for rule in carried)
+    return power_rules_before_v03() if is_old else load_power_rules()
 
 
 def power_sources(rules: Iterable[PowerRule]) -> frozenset[str]:
@@ -157,6 +164,18 @@ def rules_for(rules: Iterable[PowerRule], sources: Iterable[str]) -> tuple[Power
     """The rules for any of these meters, in order of preference."""
     wanted = frozenset(sources)
     return tuple(rule for rule in rules if wanted.intersection(rule.sources))
+
+
+def without_sources(rules: Iterable[PowerRule], left_out: Collection[str]) -> tuple[PowerRule, ...]:
+    """The rules without some meters."""
+    found = []
+    for rule in rules:
+        kept = [place for place, name in enumerate(rule.sources) if name not in left_out]
+        sources = tuple(rule.sources[place] for place in kept)
+        delays_s = tuple(rule.delay_s[place] for place in kept if place < len(rule.delay_s))
+        if sources:
+            found.append(replace(rule, sources=sources, delay_s=delays_s))
+    return tuple(found)
 
 
 def totals(

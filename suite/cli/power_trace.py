@@ -76,6 +76,13 @@ class FileOptions:
     sum: Annotated[
         bool, typer.Option("--sum", help="Add up all devices whose rows the file has in turn.")
     ] = False
+    mean: Annotated[
+        bool | None,
+        typer.Option(
+            "--mean/--moment",
+            help="Whether each row is the mean since the row before (default: known instruments).",
+        ),
+    ] = None
 
     def options(self) -> TraceOptions:
         """The same for the library."""
@@ -91,6 +98,7 @@ class FileOptions:
             self.day_first,
             tuple(self.series or ()),
             self.sum,
+            self.mean,
         )
 
 
@@ -162,6 +170,18 @@ def attach(
     if energy is not None:
         print(_energy_sentence(energy))
         print(f"The run is sealed again. Check it: suite check {bundle}")
+
+
+@app.command()
+def leave_out(
+    bundle: Annotated[Path, typer.Argument(help="Run directory of a finished run.")],
+    meter: Annotated[str, typer.Argument(help="Name of the power meter, as `suite check` has it.")],
+    reason: Annotated[str, typer.Option(help="What is wrong with it; readers see it.")],
+) -> None:
+    """Leave a power meter out of a run's energies, because it contradicts another one."""
+    api.leave_meter_out(bundle, meter, reason=reason)
+    print(_energy_sentence(api.energy_figure(bundle)))
+    print(f"The run is sealed again. Check it: suite check {bundle}")
 
 
 def _plain(bundle: Path, found: Attachment, energy: object) -> dict[str, object]:

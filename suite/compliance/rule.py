@@ -127,9 +127,9 @@ class BundleContext:
     @cached_property
     def power_rules(self) -> tuple[PowerRule, ...]:
         """The power rules that the bundle's energies are computed by."""
-        from suite.metrics.power_totals import power_rules  # start-up: loads numpy
+        from suite.metrics.power_totals import counted_rules  # start-up: loads numpy
 
-        return power_rules(self.bundle)
+        return counted_rules(self.bundle)
 
     @cached_property
     def window(self) -> tuple[int, int] | None:

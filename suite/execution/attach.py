@@ -1,8 +1,8 @@
-"""Attaches a logger's trace to a closed bundle, all or nothing: a copy is changed and takes the
-bundle's place."""
+"""Attaches a logger's trace to a closed bundle, or leaves a meter out of its energies, all or
+nothing: a copy is changed and takes the bundle's place."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from suite.bundle.reader import Bundle
@@ -12,7 +12,8 @@ from suite.execution.closing import disk_errors
 from suite.execution.run_directory import is_held
 from suite.execution.run_records import kept_records
 from suite.files.durable import sync
-from suite.metrics.traces.attaching import Attachment, attach, prepare
+from suite.metrics.left_out import leave_out, refuse_left_out
+from suite.metrics.traces.attaching import Attachment, attach, expect_finished, prepare
 from suite.metrics.traces.columns import TraceOptions
 
 
@@ -35,18 +36,37 @@ def attach_trace(
     ``.before-attach`` after it. Raises SuiteError, and nothing is changed, where the trace does not
     fit.
     """
-    bundle = Bundle(path)
-    bundle.expect_run()
-    if is_held(path):
-        raise SuiteError(f"{path} still runs; attach the trace when the run has ended.")
-    found = prepare(bundle, trace, covers, tier, options, offset_s)
+    found = prepare(_ended(path), trace, covers, tier, options, offset_s)
     if not dry_run:
-        with disk_errors(path, "Free some space and attach again"):
-            _exchange(path.resolve(), found, kept_records(path).redactor.command(command))
+        discreet = kept_records(path).redactor.command(command)
+        _exchange(path, lambda copy: attach(copy, found, discreet))
     return found
 
 
-def _exchange(path: Path, found: Attachment, command: Sequence[str]) -> None:
+def leave_meter_out(path: Path, meter: str, reason: str) -> None:
+    """Compute a closed run's energies without a meter. Raises SuiteError, and nothing is changed,
+    where it measured no power."""
+    bundle = _ended(path)
+    expect_finished(bundle)
+    refuse_left_out(bundle, meter, reason)
+    discreet = str(kept_records(path).redactor.value(reason))
+    _exchange(path, lambda copy: leave_out(copy, meter, discreet))
+
+
+def _ended(path: Path) -> Bundle:
+    bundle = Bundle(path)
+    bundle.expect_run()
+    if is_held(path):
+        raise SuiteError(f"{path} still runs; change it when the run has ended.")
+    return bundle
+
+
+def _exchange(path: Path, change: Callable[[Path], None]) -> None:
+    with disk_errors(path, "Free some space and try again"):
+        _exchange_files(path.resolve(), change)
+
+
+def _exchange_files(path: Path, change: Callable[[Path], None]) -> None:
     copy, before = (
         path.with_name(f".{path.name}.attaching"),
         path.with_name(f".{path.name}.before-attach"),
@@ -54,7 +74,7 @@ def _exchange(path: Path, found: Attachment, command: Sequence[str]) -> None:
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(path, copy, symlinks=True)
     try:
-        attach(copy, found, command)
+        change(copy)
         for file in (*copy.iterdir(), copy):
             sync(file)
     except BaseException:

@@ -27,6 +27,7 @@ def identify(system_root: Path = Path("/"), root: Path | None = None) -> Identif
     its CPU model; generic if none matches."""
     devices, model = load_devices(root), cpu_model(system_root)
     entries = dict.fromkeys(compatible(system_root), "/proc/device-tree/compatible")
+    devices = tuple(each for each in devices if not each.identity.is_of_another(entries))
     models = {} if model is None else {model: "/proc/cpuinfo"}
     sources: tuple[tuple[str, Mapping[str, str], PartsOf], ...] = (
         ("device tree", entries, lambda identity: identity.compatible),

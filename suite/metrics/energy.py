@@ -12,7 +12,7 @@ import numpy as np
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Times, Values, Window
-from suite.bundle.attached import CLOCK_ERROR
+from suite.bundle.attached import CLOCK_ERROR, MEAN
 from suite.bundle.channels import Channel, Channels
 from suite.catalog.power import PowerRule, PowerTotal
 from suite.metrics.liveness import alive
@@ -132,7 +132,7 @@ def _energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: in
         for name in total.channels
     )
     whole = replace(whole, rejected=whole.rejected + stuck)
-    left_out = f" ({stuck} readings of a stuck sensor are left out)" if stuck else ""
+    left_out = f" ({stuck} readings of a stuck or erring sensor are left out)" if stuck else ""
     if whole.energy_j is None:
         return replace(whole, reason=f"{whole.reason}{left_out}")
     if whole.coverage < rule.min_coverage:
@@ -168,6 +168,7 @@ def _alive(channels: Channels, total: PowerTotal, name: str) -> Channel:
             rule.still_factor,
             is_counter=rule.unit == "J",
             is_whole=len(total.channels) == 1,
+            step=total.step(name),
         ),
     )
     return ordered if kept.all() else ordered.select(kept)
@@ -209,12 +210,17 @@ def _power_uncertainty(channels: Channels, total: PowerTotal, window: Window) ->
     series = _plausible_readings(channels, total, window)
     (t_s, first_w), *others = series
     power_w = np.sum([first_w, *(np.interp(t_s, *other) for other in others)], axis=0)
-    is_random = at_random_moments(t_s)
+    is_random, is_mean = at_random_moments(t_s), bool(len(channels.get(total.source, MEAN)))
+    sampling = 0.0 if is_mean else None
+    if is_random and not is_mean:
+        sampling = sampling_half_width(t_s, power_w, window_s, longest_s)
     return Uncertainty(
-        sampling=sampling_half_width(t_s, power_w, window_s, longest_s) if is_random else None,
+        sampling=sampling,
         quantisation=math.hypot(
             *(
-                quantisation_half_width(*one, window_s, total.step(name))
+                quantisation_half_width(
+                    *one, window_s, total.step(name), varies=not total.rule.is_before_v03
+                )
                 for one, name in zip(series, total.channels, strict=True)
             )
         ),
@@ -225,7 +231,7 @@ def _power_uncertainty(channels: Channels, total: PowerTotal, window: Window) ->
             _delay_half_width(t_s, power_w, window_s, total.delay_s),
             shift_half_width(t_s, power_w, window_s, _clock_error_s(channels, total)),
         ),
-        possibly_aliased=not is_random,
+        possibly_aliased=not (is_random or is_mean),
     )
 
 

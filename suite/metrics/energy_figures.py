@@ -199,7 +199,9 @@ def _row(
         and total not in chosen
         and total.rule.coverage is covers(chosen)
     )
+    contradicted = {"contradicted_by": total.contradicted_by} if total.contradicted_by else {}
     return {
+        **contradicted,
         "source": total.source,
         "rule": total.rule.name,
         "covers": total.rule.coverage.value,

@@ -18,12 +18,14 @@ OPTIONAL = ("sensor", "is_significant", "uncertainty", "level", "low", "high")
 @dataclass(frozen=True)
 class Sensor:
     """The sensor of an energy or power: meters, the rules that summed their channels, what they
-    cover, and the tier of the worst meter."""
+    cover, and the tier of the worst meter. ``contradicted_by``: meters of the same that differ from
+    them by more than both state."""
 
     instruments: tuple[str, ...]
     rules: tuple[str, ...]
     covers: Coverage
     tier: Tier
+    contradicted_by: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -32,6 +34,7 @@ class Sensor:
             "rules": list(self.rules),
             "covers": self.covers.value,
             "tier": self.tier.value,
+            **({"contradicted_by": list(self.contradicted_by)} if self.contradicted_by else {}),
         }
 
 
@@ -129,4 +132,7 @@ def sensor_of(totals: Sequence[PowerTotal], coverage: Coverage | None = None) ->
         rules=tuple(dict.fromkeys(total.rule.name for total in totals)),
         covers=coverage or covers(totals),
         tier=worst_tier(totals),
+        contradicted_by=tuple(
+            dict.fromkeys(total.contradicted_by for total in totals if total.contradicted_by)
+        ),
     )

@@ -9,32 +9,78 @@ from suite.bundle.arrays import Integers, Mask, Values
 USUAL = 0.9
 """Quantile of how often a value repeats: a value that stands to the end is one among many."""
 MIN_STRETCHES, MIN_REPEATS = 10, 5
+MIN_FROZEN, FINE = 100, 0.02
+"""A gauge that has hardly ever changed is frozen after this many readings, if its resolution is
+finer than this share of its value: training and evaluation draw different power."""
+UNRESOLVED, MIN_LARGER = 4, 0.1
+"""Where the step hides the scatter, a level between two codes repeats rarely and one within a code
+very often: that many times as long is allowed, unless this share of the changes are of two steps or
+more."""
 SPIKE, SUSTAINED = 10.0, 3
 """A spike is as many times the power that as many readings in a row reach."""
 OTHER_UNIT = 300.0
 """No load falls to such a fraction of itself and stays there: W that became mW."""
+JUMP, LEVEL_OF, SCATTER_OF, NEAR_TEN, ALIKE = 5.0, 10, 40, 0.03, 0.3
+"""Readings on both sides of a jump of this size are compared: a change of the unit multiplies their
+level by a power of ten (to within NEAR_TEN decades) and their scatter alike. A load changes both
+differently."""
 
 
-def alive(values: Values, still_factor: float, *, is_counter: bool, is_whole: bool = True) -> Mask:
+def alive(
+    values: Values,
+    still_factor: float,
+    *,
+    is_counter: bool,
+    is_whole: bool = True,
+    step: float | None = None,
+) -> Mask:
     """Mask of the readings that a working meter may have made.
 
     A value may repeat ``still_factor`` times as often as is to be expected of the longest repeat
     among N readings, by how often values usually repeat (lengths of a geometric distribution); the
     first reading of a longer stretch counts. 0 judges nothing. ``is_whole``: the gauge's power
-    is that of all it supplies, which never falls to nothing as that of one rail does.
+    is that of all it supplies, which never falls to nothing as that of one rail does. ``step``: the
+    gauge's resolution; None where it is not stated.
     """
     kept = np.ones(len(values), bool)
     if not still_factor or len(values) < MIN_STRETCHES:
         return kept
+    known = np.isfinite(values)
+    if not known.all():  # left out for another reason
+        kept[known] = alive(
+            values[known], still_factor, is_counter=is_counter, is_whole=is_whole, step=step
+        )
+        return kept
     starts, lengths = _stretches(values)
+    usual = 0.0
     if len(lengths) >= MIN_STRETCHES:
-        usual = np.quantile(lengths, USUAL, method="higher")
-        longest = max(MIN_REPEATS, still_factor * usual * np.log10(len(values)))
+        usual = float(np.quantile(lengths, USUAL, method="higher"))
+    elif not is_counter and len(values) >= MIN_FROZEN and _is_fine(values, step):
+        usual = float(np.sort(lengths)[-2]) if len(lengths) > 1 else 1.0
+    if usual:
+        slack = 1 if is_counter or _scatters(values) else UNRESOLVED
+        longest = max(MIN_REPEATS, slack * still_factor * usual * np.log10(len(values)))
         kept = ~np.repeat(lengths > longest, lengths)
         kept[starts] = True
     if is_counter or not is_whole:
         return kept
-    return kept & ~_in_another_unit(values) & ~spikes(values)
+    return kept & ~_in_another_unit(values) & ~_jumped(values) & ~spikes(values)
+
+
+def _scatters(values: Values) -> bool:
+    """Whether changes are often of two steps or more: the step does not hide the scatter."""
+    changes = np.abs(np.diff(values))
+    changes = changes[changes > 0]
+    return not len(changes) or bool(np.mean(changes > 1.5 * changes.min()) >= MIN_LARGER)
+
+
+def _is_fine(values: Values, step: float | None) -> bool:
+    """Whether the gauge would show a small change of the power; without a stated step its values'
+    decimals tell."""
+    usual = float(np.quantile(np.abs(values), USUAL))
+    if step is None:
+        step = next((10.0**-n for n in range(6) if np.allclose(values, np.round(values, n))), 0.0)
+    return step < FINE * usual
 
 
 def spikes(values: Values) -> Mask:
@@ -55,6 +101,36 @@ def _in_another_unit(values: Values) -> Mask:
     _, lengths = _stretches(is_low)
     stays_low: Mask = is_low & np.repeat(lengths > MIN_REPEATS, lengths)
     return stays_low
+
+
+def _jumped(values: Values) -> Mask:
+    """Mask of readings whose level is that of the others times a power of ten; of two levels the
+    one with more readings is right."""
+    power = np.maximum(np.abs(values), np.finfo(float).tiny)
+    places = np.flatnonzero(np.abs(np.diff(np.log10(power))) > np.log10(JUMP)) + 1
+    parts = np.split(power, places)
+    decades = np.zeros(len(parts), np.int64)
+    last = 0
+    for place in range(1, len(parts)):
+        decades[place] = decades[last]
+        if len(parts[place]) > MIN_REPEATS and len(parts[last]) > MIN_REPEATS:
+            decades[place] += _decades(parts[last][::-1], parts[place])
+        if len(parts[place]) > MIN_REPEATS:
+            last = place
+    of_each = np.repeat(decades, [len(part) for part in parts])
+    found, counts = np.unique(of_each, return_counts=True)
+    has_jumped: Mask = of_each != found[counts.argmax()]
+    return has_jumped
+
+
+def _decades(before: Values, after: Values) -> int:
+    """The power of ten of a change of the unit, from the readings on its both sides, the nearest
+    first; 0 for a load's."""
+    jump = float(np.log10(np.median(after[:LEVEL_OF]) / np.median(before[:LEVEL_OF])))
+    scatters = np.std(before[:SCATTER_OF]), np.std(after[:SCATTER_OF])
+    if min(scatters) == 0 or abs(jump - round(jump)) > NEAR_TEN:
+        return 0
+    return round(jump) if abs(np.log10(scatters[1] / scatters[0]) - jump) < ALIKE else 0
 
 
 def _stretches(values: Values | Mask) -> tuple[Integers, Integers]:

@@ -20,6 +20,7 @@ from suite.catalog.power import (
     power_rules_before_v03,
     rules_for,
     totals,
+    without_sources,
 )
 from suite.errors import FileError, SuiteError
 from suite.files.json_file import write_json
@@ -60,6 +61,12 @@ def power_rules(bundle: Bundle) -> tuple[PowerRule, ...]:
         raise FileError(path, f"does not hold power rules ({str(error)[:200]})") from error
 
 
+def counted_rules(bundle: Bundle) -> tuple[PowerRule, ...]:
+    """The rules by which the bundle's energies are computed: without the meters that somebody left
+    out."""
+    return without_sources(power_rules(bundle), bundle.run().meters_left_out or ())
+
+
 @dataclass(frozen=True)
 class MeasuredTotal:
     """A total that was read, and its energy in a window."""
@@ -75,8 +82,8 @@ def measure_totals(
     preference.
 
     A total that reads less than the rails behind it, or one of the machine that reads less than its
-    CPU and GPU together, does not contain them: it has no energy, with the reason. Nor has one that
-    another instrument contradicts.
+    CPU and GPU together, does not contain them: it has no energy, with the reason. One that another
+    instrument of the same contradicts has ``contradicted_by``.
     """
     found = totals(rules, ((channel.source, channel.name) for channel in channels))
     measured = [
@@ -88,7 +95,7 @@ def measure_totals(
     chips = _best_of_parts(measured)
     least_j = sum(_bounds(one)[0] for one in chips)
     measured = [_without_contradiction(one, least_j, chips) for one in measured]
-    return tuple(_without_disagreement(one, measured) for one in measured)
+    return tuple(_with_contradiction(one, measured) for one in measured)
 
 
 def counting(measured: Sequence[MeasuredTotal]) -> tuple[PowerTotal, ...]:
@@ -145,18 +152,21 @@ def _without_contradiction(
     )
 
 
-def _without_disagreement(one: MeasuredTotal, measured: Sequence[MeasuredTotal]) -> MeasuredTotal:
-    """The total, without its energy where another instrument of the same differs from it by more
-    than both state: nobody knows which is right."""
+def _with_contradiction(one: MeasuredTotal, measured: Sequence[MeasuredTotal]) -> MeasuredTotal:
+    """The total, with the instrument of the same that differs from it by more than both state:
+    nobody knows which is right, but that an estimate gives way to a meter."""
     other = next((other for other in measured if _contradict(one, other)), None)
     if other is None or not one.total.rule.must_agree:
         return one
-    reason = (
-        f"it read {one.energy.energy_j:.4g} J, and {other.total.source}"
-        f" {other.energy.energy_j:.4g} J of the same {one.total.rule.coverage.value}: they differ"
-        " by more than both state. Find the wrong one and run again without it"
-    )
-    return replace(one, energy=replace(one.energy, energy_j=None, reason=reason, uncertainty=None))
+    if one.total.rule.tier is Tier.ESTIMATE and other.total.rule.tier is not Tier.ESTIMATE:
+        reason = (
+            f"it estimated {one.energy.energy_j:.4g} J, and {other.total.source} measured"
+            f" {other.energy.energy_j:.4g} J of the same {one.total.rule.coverage.value}"
+        )
+        return replace(
+            one, energy=replace(one.energy, energy_j=None, reason=reason, uncertainty=None)
+        )
+    return replace(one, total=replace(one.total, contradicted_by=other.total.source))
 
 
 def _contradict(one: MeasuredTotal, other: MeasuredTotal) -> bool:

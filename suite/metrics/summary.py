@@ -40,7 +40,7 @@ from suite.metrics.node_figures import (
     node_rows,
 )
 from suite.metrics.node_readings import NodeReadings, machine_readings, node_readings
-from suite.metrics.power_totals import power_rules, power_totals
+from suite.metrics.power_totals import counted_rules, power_totals
 from suite.metrics.rank_figures import rank_figures, rank_rows
 from suite.metrics.wire_figures import wire_figures
 
@@ -132,7 +132,7 @@ class Summary:
 def derive(bundle: Bundle) -> Summary:
     """Compute every figure of a bundle, finished or not, from its log, step records and
     readings."""
-    log, steps, rules = bundle.log(), bundle.steps(), power_rules(bundle)
+    log, steps, rules = bundle.log(), bundle.steps(), counted_rules(bundle)
     run, uncounted = run_window(log), uncounted_intervals(log)
     channels, nodes = bundle.channels(), node_readings(bundle, log, rules)
     machine = machine_readings(bundle, "", (), power_totals(channels, rules, run))

@@ -28,7 +28,7 @@ from suite.metrics.node_readings import (
     machine_readings,
     node_readings,
 )
-from suite.metrics.power_totals import power_rules
+from suite.metrics.power_totals import counted_rules
 
 NS_PER_US = 1000
 MAX_RANKS = 10_000
@@ -260,7 +260,7 @@ def _bounds_ns(records: StepRecords, thread: _Thread) -> Times:
 
 def _nodes(bundle: Bundle, log: Log) -> tuple[NodeReadings, ...]:
     """The run's nodes; a run on one machine has one, with all ranks."""
-    found = node_readings(bundle, log, power_rules(bundle))
+    found = node_readings(bundle, log, counted_rules(bundle))
     if found:
         return found
     parallel, names = bundle.run().request.get("parallel"), log.value("nodes_of_ranks")

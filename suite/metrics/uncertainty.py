@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from suite.bundle.arrays import Values, median
+from suite.bundle.arrays import Integers, Values, median
 
 CONFIDENCE = 0.95
 NORMAL = 1.959964  # quantile of the normal distribution for 95 % both sides
@@ -29,6 +29,11 @@ MIN_SPACINGS = 8
 NEAR_MEDIAN, MAX_SHARE_NEAR = 0.1, 0.5
 # of random spacings, one in 25 is within 2 % of the median of another; half where two take turns
 MIN_PATTERN, ALIKE, MIN_SHARE_ALIKE = 30, 0.02, 0.3
+
+
+MIN_NEAR, PER_SCATTER = 10, 1.5
+"""Pairs of readings from which a scatter is told, and the share of them in two codes for each step
+of scatter: 2 / sqrt(pi) on average over the places of the level in a code, more beside an edge."""
 
 
 @dataclass(frozen=True)
@@ -215,12 +220,14 @@ def _fit(of_nugget: Values, of_slope: Values, squares: Values) -> tuple[float, f
 
 
 def quantisation_half_width(
-    t_s: Values, values: Values, window_s: float, step: float | None
+    t_s: Values, values: Values, window_s: float, step: float | None, *, varies: bool = True
 ) -> float:
     """Half-width of what the sensor's ``step`` adds to a trapezoidal integral over [0, window_s].
 
-    All readings of one code err alike, by half a step at most; the codes err independently. A step
-    that is not stated is the smallest difference between two of the readings.
+    All readings of one code err alike, by half a step at most; the codes err independently. Where
+    the power ``varies`` from reading to reading, so does the error: what readings of one code have
+    in common falls by exp(-2 pi^2 s^2) with a scatter of s steps (Widrow and Kollár, Quantization
+    Noise, chapter 9). A step that is not stated is the smallest difference between two readings.
     """
     if step is None:
         differences = np.diff(np.unique(values))
@@ -228,10 +235,22 @@ def quantisation_half_width(
     if step <= 0:
         return 0.0
     _, codes = np.unique(np.round(values / step), return_inverse=True)
-    of_codes_s = np.bincount(codes, weights_s(t_s, window_s))
-    return min(
-        NORMAL * step / math.sqrt(12) * math.sqrt(float(np.sum(of_codes_s**2))), step / 2 * window_s
-    )
+    weights = weights_s(t_s, window_s)
+    alike, alone = np.bincount(codes, weights) ** 2, np.bincount(codes, weights**2)
+    common = _common(np.round(values / step), codes) if varies else np.ones(len(alike))
+    variance = float(np.sum(alone + common**2 * (alike - alone)))
+    return min(NORMAL * step / math.sqrt(12) * math.sqrt(variance), step / 2 * window_s)
+
+
+def _common(steps: Values, codes: Integers) -> Values:
+    """Of each code, the share of the error that its readings have in common, by how often the next
+    reading is of the code beside it."""
+    jumps = np.abs(np.diff(steps))
+    beside = np.bincount(codes[:-1], jumps == 1, minlength=int(codes.max()) + 1)
+    near = np.bincount(codes[:-1], jumps <= 1, minlength=int(codes.max()) + 1)
+    scatter = np.where(near >= MIN_NEAR, beside / np.maximum(near, 1), 0.0) / PER_SCATTER
+    shares: Values = np.exp(-2 * (math.pi * scatter) ** 2)
+    return shares
 
 
 def gaps_half_width(t_s: Values, power: Values, window_s: float, longest_s: float) -> float:

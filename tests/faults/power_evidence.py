@@ -16,6 +16,7 @@ from tests.faults.edits.reading_edits import (
     leave_meter_out,
     paste_idle_power,
     set_constant,
+    set_meter,
     set_units,
     take_idle_from_run,
 )
@@ -84,6 +85,21 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     "power-as-energy": both(
         "a counter of 8 W at 6 W",
         add_channel("um25c", "energy", "J", lambda time_s: 1000.0 + 8.0 * time_s),
+    ),
+    "meters-agree": (
+        recomputed(
+            "9 W beside the board's 6 W",
+            in_turn(
+                add_channel("tegrastats", "VIN", "W", lambda time_s: 9.0 + time_s**2 % 1),
+                set_meter("tegrastats", longest_gap_s=1.0),
+            ),
+        ),
+    ),
+    "meters-left-out": (
+        recomputed(
+            "a meter left out with a reason",
+            lambda bundle: bundle.run.update(meters_left_out={"um25c": "its shunt is loose"}),
+        ),
     ),
     "baseload-measured": (
         recomputed("no idle readings", lambda bundle: (bundle.path / BASELOAD).unlink()),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from suite.bundle.arrays import Times, Values
-from suite.bundle.attached import BEFORE, CHANGED, CLOCK_ERROR, KEPT, SOURCE
+from suite.bundle.attached import BEFORE, CHANGED, CLOCK_ERROR, KEPT, MEAN, SOURCE
 from suite.bundle.layout import POWER, READINGS, RUN
 from suite.bundle.reader import Bundle
 from suite.catalog.power import Coverage, Tier
@@ -63,11 +63,9 @@ def _unchanged(context: BundleContext) -> Violations:
     before = Bundle(context.bundle.path / BEFORE)
     own, now = before.json(CHANGED[RUN]), context.bundle.json(RUN)
     meters = [meter for meter in now["meters"] if meter.get("name") != SOURCE]
+    now = {**now, "meters": meters, "attached": None, "meters_left_out": None}
     changed = sorted(
-        name
-        for name in {**own, **now}
-        if {**now, "meters": meters, "attached": None}.get(name)
-        != {"attached": None, **own}.get(name)
+        name for name in {**own, **now} if now.get(name) != {"attached": None, **own}.get(name)
     )
     if changed:
         yield Violation(
@@ -76,7 +74,8 @@ def _unchanged(context: BundleContext) -> Violations:
             f"other values of {', '.join(changed)}",
         )
     if (before.path / POWER).exists():
-        rules = tuple(rule for rule in context.power_rules if SOURCE not in rule.sources)
+        carried = power_rules(context.bundle)
+        rules = tuple(rule for rule in carried if SOURCE not in rule.sources)
         if rules != power_rules(before):
             yield Violation(
                 POWER,
@@ -154,7 +153,10 @@ def _compared(context: BundleContext, record: Mapping[str, Any]) -> Violations:
                 f"{getattr(stated, name):.6g}",
             )
     name = channel_name(Coverage(record["covers"]), Tier(record["tier"]))
-    yield from _same_readings(context, name, *readings_of(trace, stated, course))
+    is_mean = bool(described.get("is_mean"))
+    if described["is_kept_whole"] and trace.is_mean != is_mean:
+        yield Violation(RUN, f"is_mean = {trace.is_mean}, as in {KEPT}", f"{is_mean}")
+    yield from _same_readings(context, name, *readings_of(trace, stated, course), is_mean=is_mean)
     error = context.bundle.channels().get(SOURCE, CLOCK_ERROR)
     if not np.array_equal(error.values, [stated.half_width_s] * 2):
         yield Violation(
@@ -164,10 +166,14 @@ def _compared(context: BundleContext, record: Mapping[str, Any]) -> Violations:
         )
 
 
-def _same_readings(context: BundleContext, name: str, t_ns: Times, power_w: Values) -> Violations:
+def _same_readings(
+    context: BundleContext, name: str, t_ns: Times, power_w: Values, *, is_mean: bool
+) -> Violations:
     """Compare the attached readings with those that follow from the kept trace."""
     channel = context.bundle.channels().get(SOURCE, name)
-    if len(channel) != len(t_ns) or len(context.bundle.channels().of(SOURCE)) != 2:
+    of_clock = {CLOCK_ERROR, MEAN} if is_mean else {CLOCK_ERROR}
+    read = {each.name for each in context.bundle.channels().of(SOURCE)}
+    if len(channel) != len(t_ns) or read != {name, *of_clock}:
         yield Violation(
             READINGS,
             f"{len(t_ns)} readings of {SOURCE} {name}, as in {KEPT}, and the clock's error",

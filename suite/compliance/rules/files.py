@@ -43,11 +43,10 @@ def _known(context: BundleContext) -> Violations:
         for place in range(1, min(nodes, parallel.ranks))
         for name in (layout.node_tables(place)[0], layout.node_baseloads(place)[0])
     )
-    attached = (
-        (KEPT, *(f"{BEFORE}/{name}" for name in CHANGED.values()))
-        if context.run.attached is not None
-        else ()
-    )
+    run = context.run
+    is_changed = run.attached is not None or run.meters_left_out is not None
+    changed = [f"{BEFORE}/{name}" for name in CHANGED.values() if is_changed]
+    attached = (*changed, *((KEPT,) if run.attached is not None else ()))
     known = set(
         chain(
             ALONE,

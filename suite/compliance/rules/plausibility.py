@@ -145,7 +145,8 @@ def _whole_w(
     slack = (1 + part.rule.gain_error) * (1 + whole.rule.gain_error)
     through_adapter = (whole.rule.coverage, part.rule.coverage) == (Coverage.WALL, Coverage.BOARD)
     max_w = (part_w / WORST_ADAPTER + IDLE_ADAPTER_W) * slack if through_adapter else math.inf
-    return part_w / slack, max_w
+    steps_w = sum(total.step(name) or 0.0 for total in (part, whole) for name in total.channels)
+    return part_w / slack - steps_w / 2, max_w + steps_w / 2
 
 
 def _means_w(context: BundleContext, node: NodeContext) -> Iterator[tuple[PowerTotal, float]]:

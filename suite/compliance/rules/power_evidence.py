@@ -10,7 +10,7 @@ import numpy as np
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.attached import SOURCE as ATTACHED
 from suite.bundle.channels import Channel
-from suite.bundle.layout import POWER
+from suite.bundle.layout import POWER, RUN
 from suite.catalog.power import (
     PowerRule,
     Tier,
@@ -25,7 +25,7 @@ from suite.compliance.node_context import NodeContext
 from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.wording import listed
-from suite.metrics.power_totals import power_totals
+from suite.metrics.power_totals import measure_totals, power_rules, power_totals
 
 ORDER = 86  # before plausibility, which sums power by these rules
 
@@ -68,7 +68,7 @@ def _known(context: BundleContext) -> Violations:
             return
         yield Violation(POWER, "the power rules of the meters that were read", "no such file")
         return
-    carried = context.power_rules
+    carried = power_rules(context.bundle)
     rulebook = rulebook_beside(carried) if context.round.closed else load_power_rules()
     for rule in carried:
         if rule not in rulebook:
@@ -440,6 +440,28 @@ def _idle_window(context: BundleContext) -> Violations:
             )
 
 
+def _contradicted(context: BundleContext) -> Violations:
+    for node, window in context.nodes_in_run():
+        measured = measure_totals(node.channels, context.power_rules, window)
+        energies = {one.total.source: f"{one.energy.energy_j or 0:.4g} J" for one in measured}
+        seen = set()
+        for total in (one.total for one in measured if one.total.contradicted_by is not None):
+            first, second = sorted((total.source, str(total.contradicted_by)))
+            if (first, second) not in seen:
+                seen.add((first, second))
+                yield Violation(
+                    node.file,
+                    f"{first} and {second}, both of the {total.rule.coverage.value}, to agree"
+                    " within what both state",
+                    f"{energies[first]} and {energies[second]}",
+                )
+
+
+def _left_out(context: BundleContext) -> Violations:
+    for meter, reason in (context.run.meters_left_out or {}).items():
+        yield Violation(RUN, f"{meter}, which was read, in the energies", f"left out: {reason}")
+
+
 def _power_channels(context: BundleContext) -> "Iterator[tuple[NodeContext, str, Channel]]":
     """Every channel that a power rule adds up, with the rule's unit."""
     for node in context.nodes:
@@ -514,6 +536,18 @@ RULES = (
         (
             OfBundle("power-as-current", _own_factors),
             OfBundle("power-as-energy", _own_counter),
+        ),
+    ),
+    Rule(
+        "meters-agree",
+        "Two meters that cover the same agree within what both state. A closed entry whose meters"
+        " contradict each other has no rank for its energy until one is left out, with the reason.",
+        "Nobody knows which one is right. An estimate does not contradict a meter: it misses what"
+        " hangs at the board's ports.",
+        "find the wrong meter and leave it out: `suite power leave-out RUN METER --reason TEXT`",
+        (
+            OfBundle("meters-agree", _contradicted, severity=Severity.WARNING),
+            OfBundle("meters-left-out", _left_out, severity=Severity.NOTE),
         ),
     ),
     Rule(

@@ -25,6 +25,8 @@ SINCE_BOOT = 16
 CPUS = "sys/devices/system/cpu"
 THERMAL = "sys/class/thermal"
 MAX_SETTINGS = 50
+ASKS_S = 30.0
+"""How often vcgencmd, which takes a process, is asked while all is well."""
 
 
 class ThrottlingMeter(ChannelMeter):
@@ -125,34 +127,32 @@ def _trip_points(root: Path) -> Iterator[tuple[str, str]]:
 
 
 class _Flags:
-    """The firmware's flags. Where the kernel's file lacks what vcgencmd tells (some kernels leave
-    it 0), vcgencmd is asked, once for all flags of a reading."""
+    """The firmware's flags, from the kernel's file. Some kernels leave it 0: as long as it is,
+    vcgencmd is asked now and then (the flags since boot miss nothing), and always once it tells
+    more."""
 
     def __init__(self, path: Path, root: Path) -> None:
-        self._path, self._read_s = path, -math.inf
-        self._flags: int | None = None
+        self._path, self._asked_s, self._asks_s = path, -math.inf, ASKS_S
+        self._told = 0
         self._tool = find_tool(root, "vcgencmd")
-        if self._tool is not None and ((self._told() or 0) & ~(self._filed() or 0)) == 0:
-            self._tool = None
 
     def bit(self, bit: int) -> float | None:
         """1 while the flag is set, else 0; None where it cannot be read."""
-        if self._tool is None:
-            flags = self._filed()
-        else:
-            if time.monotonic() - self._read_s > ThrottlingMeter.period_s / 2:
-                self._flags, self._read_s = self._told(), time.monotonic()
-            flags = self._flags
+        flags = _hexadecimal(text(self._path))
+        if not flags and self._tool is not None:
+            now_s = time.monotonic()
+            if now_s - self._asked_s > self._asks_s:
+                self._asked_s, self._told = now_s, self._ask(self._tool)
+                self._asks_s = ThrottlingMeter.period_s / 2 if self._told else ASKS_S
+            flags = self._told if flags is None else flags | self._told
         return None if flags is None else float(flags >> bit & 1)
 
-    def _filed(self) -> int | None:
-        return _hexadecimal(text(self._path))
-
-    def _told(self) -> int | None:
+    def _ask(self, tool: Path) -> int:
         try:
-            return _hexadecimal(run_tool([str(self._tool), "get_throttled"])[0].partition("=")[2])
+            answer = run_tool([str(tool), "get_throttled"])[0]
         except OSError:
-            return None
+            return 0
+        return _hexadecimal(answer.partition("=")[2]) or 0
 
 
 def _hexadecimal(written: str | None) -> int | None:

@@ -21,7 +21,7 @@ from reference_impls.contract import NS_PER_S, SECONDS_PER_NS
 from suite import __version__
 from suite.bundle import layout, manifest
 from suite.bundle.arrays import Times, Values, median
-from suite.bundle.attached import BEFORE, CHANGED, CLOCK_ERROR, KEPT, SOURCE
+from suite.bundle.attached import BEFORE, CHANGED, CLOCK_ERROR, KEPT, MEAN, SOURCE
 from suite.bundle.reader import Bundle, CachedBundle, RunRecord
 from suite.bundle.schemas import READING_TYPES
 from suite.bundle.tables import TableWriter, table_batches
@@ -35,7 +35,7 @@ from suite.metrics.traces.clock_fit import ClockFit, fit_clock, given_clock
 from suite.metrics.traces.columns import TraceOptions
 from suite.metrics.traces.course import Course, course_of
 from suite.metrics.traces.reading import ReadTrace, read_trace, stepped_text
-from suite.metrics.traces.series import turns_of
+from suite.metrics.traces.series import refuse_counter, turns_of
 from suite.metrics.traces.sniffing import sentence, understand
 from suite.metrics.traces.trace_format import Rail, Trace, TraceFormat, opened
 
@@ -79,17 +79,7 @@ def prepare(
 ) -> Attachment:
     """Read a trace and fit its clock to the run; nothing is written. Raises SuiteError where that
     is not possible."""
-    run = bundle.run()
-    if run.schema != layout.SCHEMA:
-        raise SuiteError(
-            f"{bundle.path} was made by suite {run.suite_version}, whose bundles take no trace:"
-            " make the run again with this version."
-        )
-    if not bundle.is_sealed or run.status != "finished":
-        raise SuiteError(
-            f"{bundle.path} is not a finished, closed run (status {run.status}); `suite finish`"
-            " closes it."
-        )
+    expect_finished(bundle)
     if covers not in COVERAGES or tier not in TIERS:
         raise SuiteError(
             f"A logger covers {', '.join(each.value for each in COVERAGES)}, and is"
@@ -110,6 +100,21 @@ def prepare(
     return Attachment(trace_path, read, how, sentence(how), course, fit, covers, tier)
 
 
+def expect_finished(bundle: Bundle) -> None:
+    """Raise SuiteError for a bundle that cannot be changed afterwards."""
+    run = bundle.run()
+    if run.schema != layout.SCHEMA:
+        raise SuiteError(
+            f"{bundle.path} was made by suite {run.suite_version}, whose bundles cannot be changed:"
+            " make the run again with this version."
+        )
+    if not bundle.is_sealed or run.status != "finished":
+        raise SuiteError(
+            f"{bundle.path} is not a finished, closed run (status {run.status}); `suite finish`"
+            " closes it."
+        )
+
+
 def read_logger(path: Path, options: TraceOptions) -> tuple[TraceFormat, ReadTrace]:
     """The format and the readings; rows in turn that name no series are asked for, or added up.
     Raises SuiteError for a clock that was set back within the file."""
@@ -117,6 +122,8 @@ def read_logger(path: Path, options: TraceOptions) -> tuple[TraceFormat, ReadTra
     read = read_trace(path, how)
     if read.trace.stepped_s:
         raise SuiteError(f"{path} cannot be attached: {stepped_text(read.trace)}.")
+    if not how.is_energy:
+        refuse_counter(read.trace.power_w)
     turns = turns_of(read.trace.t_s, read.trace.power_w) if read.trace.averaged == 1 else 1
     if turns == 1 or options.series or how.series_columns:
         return how, read
@@ -133,14 +140,20 @@ def attach(path: Path, found: Attachment, command: Sequence[str]) -> None:
     """Write a trace into the bundle at ``path`` and seal it again; an earlier trace is replaced.
     The files are changed in place."""
     bundle = Bundle(path)
-    earlier = bundle.run().attached
-    _restore_or_keep_files(path)
+    earlier = bundle.run()
+    if not keep_files(path):
+        _restore_files(path)
     _keep(path, found)
     t_ns, power_w = readings_of(found.read.trace, found.fit, found.course)
     _write_readings(path, t_ns, power_w, found)
-    run = _with_record(bundle.run(), found, t_ns, command, earlier)
-    write_json(path / layout.RUN, run)
+    run = _with_record(bundle.run(), found, t_ns, command, earlier.attached)
+    write_json(path / layout.RUN, replace(run, meters_left_out=earlier.meters_left_out))
     _write_rules(path)
+    seal_again(path)
+
+
+def seal_again(path: Path) -> None:
+    """Compute the figures of a changed bundle, and seal it."""
     write_json(path / layout.SUMMARY, derive(CachedBundle(path)).to_dict())
     (path / layout.MANIFEST).unlink()
     manifest.seal(path)
@@ -168,16 +181,23 @@ def own_readings(path: Path) -> Iterator[pyarrow.RecordBatch]:
     return iter(table_batches(table, READING_TYPES) if table.exists() else ())
 
 
-def _restore_or_keep_files(path: Path) -> None:
-    """Put the files from before an earlier trace back in their place; without one, keep those that
-    will change."""
+def keep_files(path: Path) -> bool:
+    """Keep the files that will change as the run left them; False where they are kept already."""
     before = path / BEFORE
-    is_second = before.exists()
-    before.mkdir(exist_ok=True)
+    if before.exists():
+        return False
+    before.mkdir()
     for name, kept in CHANGED.items():
-        source, target = (before / kept, path / name) if is_second else (path / name, before / kept)
-        if source.exists():
-            shutil.copyfile(source, target)
+        if (path / name).exists():
+            shutil.copyfile(path / name, before / kept)
+    return True
+
+
+def _restore_files(path: Path) -> None:
+    """Put the files from before an earlier trace back in their place."""
+    for name, kept in CHANGED.items():
+        if (path / BEFORE / kept).exists():
+            shutil.copyfile(path / BEFORE / kept, path / name)
 
 
 def _keep(path: Path, found: Attachment) -> None:
@@ -203,6 +223,9 @@ def _write_readings(path: Path, t_ns: Times, power_w: Values, found: Attachment)
         _batch(t_ns, power_w, channel_name(found.covers, found.tier), "W"),
         _batch(np.array(run_ns, np.int64), np.full(2, found.fit.half_width_s), CLOCK_ERROR, "s"),
     ]
+    if found.read.trace.is_mean:
+        means_s = np.full(2, median(np.diff(found.read.trace.t_s)))
+        batches.append(_batch(np.array(run_ns, np.int64), means_s, MEAN, "s"))
     with publish(path / layout.READINGS) as temporary:
         writer = TableWriter(temporary, READING_TYPES)
         for batch in (*own_readings(path), *batches):
@@ -232,7 +255,7 @@ def _with_record(
         "period_s": period_s,
         "available": True,
         "reason": "",
-        "readings": len(t_ns) + 2,
+        "readings": len(t_ns) + (4 if found.read.trace.is_mean else 2),
         "failures": 0,
         "last_error": None,
         "cost_s": 0.0,
@@ -266,6 +289,7 @@ def _record(
             "late": trace.late,
             "averaged": trace.averaged,
             "is_absolute": trace.is_absolute,
+            "is_mean": trace.is_mean,
             "kept": KEPT,
             "is_kept_whole": found.is_kept_whole,
         },

@@ -66,7 +66,8 @@ LOWER_CASE = {unit.lower(): unit for unit in UNITS}
 class TraceOptions:
     """What somebody says of a file. Columns are names of the header, or numbers from 1; ``unit``
     applies to all columns of power, energy or current. ``series`` are names, ``sum`` adds up all
-    that the file has in turn.
+    that the file has in turn. ``mean``: each row is the mean since the row before (None: of
+    instruments that are known to do so).
     """
 
     time: tuple[str, ...] = ()
@@ -80,6 +81,7 @@ class TraceOptions:
     day_first: bool | None = None
     series: tuple[str, ...] = ()
     sum: bool = False
+    mean: bool | None = None
 
 
 def decimal_of(head: Head) -> str:

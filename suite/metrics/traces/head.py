@@ -74,10 +74,8 @@ def read_head(path: Path) -> Head:
         raise SuiteError(f"{path} has fewer than two rows; export the logger's readings as CSV.")
     delimiter = _delimiter([line for _, line in plain])
     cells = [(number, _cells(line, delimiter)) for number, line in plain]
-    width = max(
-        (len(row) for _, row in cells[len(cells) // 2 :]),
-        key=[len(row) for _, row in cells[len(cells) // 2 :]].count,
-    )
+    widths = [len(row) for _, row in cells[len(cells) // 2 :]]
+    width = max(widths, key=lambda each: (widths.count(each), each))
     if width > MAX_COLUMNS:
         raise SuiteError(f"{path} has {width} columns; {MAX_COLUMNS} at most.")
     body = [(number, row) for number, row in cells if len(row) == width]
@@ -148,6 +146,8 @@ def _delimiter(lines: Sequence[str]) -> str:
     for sign in (";", "\t", "|", ","):
         if sign in even:
             return sign
+    if not any(map(any, counts.values())) and all(" " in line for line in sample.split("\n")):
+        return " "
     try:
         return csv.Sniffer().sniff(sample, DELIMITERS + " ").delimiter
     except csv.Error:

@@ -105,6 +105,8 @@ def _trace(rows: "_Rows", points: "dict[str, _Points]") -> tuple[Trace, int]:
         if rows.how.leaves_out_spikes:
             kept = ~spikes(values)
             t_s, values, absurd = t_s[kept], values[kept], absurd + int(np.sum(~kept))
+        if rows.how.is_mean:
+            t_s = t_s - _spacings_s(t_s) / 2
         series.append(as_steps(t_s, values) if rows.how.is_on_change else (t_s, values))
     t_s, power_w = added(series) if len(series) > 1 else series[0]
     unreadable = sum(rows.unreadable[name] for name in chosen)
@@ -118,6 +120,7 @@ def _trace(rows: "_Rows", points: "dict[str, _Points]") -> tuple[Trace, int]:
         max(part.averaged for part in parts),
         is_date and float(t_s[0]) > ABSOLUTE_S,
         max(part.stepped_s for part in parts),
+        rows.how.is_mean or rows.how.is_energy,
     )
     return trace, sum(part.repeated for part in parts)
 
@@ -398,9 +401,7 @@ def power_of_energies(t_s: Values, energy_j: Values, averaged: int = 1) -> tuple
     steps_j = np.diff(energy_j)
     rises, falls = int(np.sum(steps_j > 0)), int(np.sum(steps_j < 0))
     if rises < MIN_RISES * max(falls, 1) and (falls or rises < MIN_COUNTED):
-        period_s = median(np.diff(t_s))
-        spacings_s = np.append(period_s, np.diff(t_s))
-        spacings_s[spacings_s > MAX_PERIODS * period_s] = period_s
+        spacings_s = _spacings_s(t_s)
         return t_s - spacings_s / 2, energy_j * averaged / spacings_s
     if rises < len(steps_j) / 2:  # of coarse steps: from one to the next
         kept = np.append(True, steps_j > 0)
@@ -409,3 +410,13 @@ def power_of_energies(t_s: Values, energy_j: Values, averaged: int = 1) -> tuple
     is_step = steps_j >= 0  # else it was reset
     middles_s: Values = (t_s[1:] + t_s[:-1]) / 2
     return middles_s[is_step], (steps_j / spacings_s)[is_step]
+
+
+def _spacings_s(t_s: Values) -> Values:
+    """The time that each row is of: since the one before, or a period after a longer pause."""
+    if len(t_s) < 2:
+        return np.zeros(len(t_s))
+    period_s = median(np.diff(t_s))
+    spacings_s: Values = np.append(period_s, np.diff(t_s))
+    spacings_s[spacings_s > MAX_PERIODS * period_s] = period_s
+    return spacings_s

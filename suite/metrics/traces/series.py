@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,6 +23,8 @@ OFTEN_A_LOAD = re.compile(r"cpu|gpu|core|node|socket|device|channel", re.IGNOREC
 SUMMARY = "-"
 """turbostat's row of the whole machine."""
 MAX_TURNS, MIN_ROWS = 16, 40
+MIN_RISES = 10
+"""For each fall: a counter's."""
 LARGEST_STEP_S, MAX_STEPS = 0.1, 100_000
 PARTS, MIN_SHARE = 10, 0.3
 """Parts of a trace, and how many of them must show the turns."""
@@ -55,6 +58,22 @@ def _take_turns(cells: Sequence[str]) -> bool:
         and sum(map(str.__eq__, cells, cells[turns:])) >= 0.9 * (len(cells) - turns)
         for turns in range(2, min(MAX_TURNS, len(cells) // 2) + 1)
     )
+
+
+def rows_of_series(head: Head, names: Sequence[str]) -> Head:
+    """The head with the rows of these series alone; all where a name is not a cell."""
+    rows = tuple(row for row in head.rows if not set(names).isdisjoint(row))
+    return replace(head, rows=rows) if rows else head
+
+
+def refuse_counter(values: Values) -> None:
+    """Raise SuiteError for a power that only rises, a few resets apart."""
+    steps = np.diff(values)
+    if np.sum(steps > 0) >= MIN_RISES * max(1, int(np.sum(steps < 0))):
+        raise SuiteError(
+            "The power hardly ever falls from one reading to the next: it counts energy. Add --unit"
+            " with its unit (J, Wh, mWh or kWh), or choose another column with --power."
+        )
 
 
 def refuse_other_quantities(names: Sequence[str], unit: str | None) -> None:

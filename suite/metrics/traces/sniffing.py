@@ -27,12 +27,20 @@ from suite.metrics.traces.columns import (
 )
 from suite.metrics.traces.head import Head, is_number, read_head
 from suite.metrics.traces.moments import TIME_OF_DAY
-from suite.metrics.traces.series import key_columns, refuse_other_quantities
+from suite.metrics.traces.series import key_columns, refuse_other_quantities, rows_of_series
 from suite.metrics.traces.sniffed_times import time_columns, time_form, time_kind
 from suite.metrics.traces.trace_format import MICRO, UNITS, Rail, TraceFormat, quantity_of
 
 ON_CHANGE = ("last changed",)
 """Home Assistant writes a row when the state has changed."""
+OF_MEANS = (
+    {"watts", "volts", "mark"},
+    {"current", "voltage", "power", "charge", "energy"},
+    {"timestamp(ms)", "current(ua)"},
+    {"pkgwatt"},
+)
+"""Columns of instruments that average since the last row: SPEC's PTDaemon, Joulescope's statistics,
+Nordic's PPK2, turbostat."""
 MAX_DIRECT_V = 60.0
 """Above it is the mains, where current times voltage is no power."""
 JTOP, JTOP_TOTAL = "Power ", ("jtop", "TOT")
@@ -45,14 +53,19 @@ def understand(path: Path, options: TraceOptions) -> TraceFormat:
     does not tell."""
     _refuse_unknown_units(options)
     head = read_head(path)
-    _refuse_changing_units(head)
+    chosen = rows_of_series(head, options.series)
+    _refuse_changing_units(chosen)
     decimal = decimal_of(head)
     times = time_columns(head, options, decimal)
-    rails = _rails(head, options, set(times))
+    rails = _rails(chosen, options, set(times))
     kind, unit = time_kind(head, times, options, decimal)
     form = time_form(path, head, times, options) if kind == "text" else ""
-    refuse_other_quantities(options.series, options.unit)
     used = {*times, *(column for rail in rails for column in rail.columns)}
+    keys = key_columns(head, used)
+    names = {" ".join(row[key] for key in keys) for row in head.rows} if keys else set()
+    is_named = any(is_quantity(head.names[column], POWER, "W") for column in used - set(times))
+    if options.series or (len(names) == 1 and not is_named):
+        refuse_other_quantities(options.series or tuple(names), options.unit)
     return TraceFormat(
         encoding=head.encoding,
         delimiter=head.delimiter,
@@ -68,8 +81,9 @@ def understand(path: Path, options: TraceOptions) -> TraceFormat:
         names=head.names,
         leaves_out_spikes=True,
         is_on_change=_is_on_change(head, times, rails),
+        is_mean=_is_mean(head, rails) if options.mean is None else options.mean,
         log=head.log,
-        series_columns=key_columns(head, used),
+        series_columns=keys,
         series=options.series,
         adds=options.sum,
         time_form=form,
@@ -97,12 +111,20 @@ def sentence(how: TraceFormat) -> str:
 def _series_text(how: TraceFormat) -> str:
     each = f", rows of {' + '.join(how.series)}" if how.series else ""
     each = each or ", the sum of all series" * how.adds
+    each += ", each row the mean since the one before" * how.is_mean
     return each + ", each row until the next" * how.is_on_change
 
 
 def _is_on_change(head: Head, times: Sequence[int], rails: Sequence[Rail]) -> bool:
     is_power = all(quantity_of(rail.power_unit) == "W" for rail in rails)
     return is_power and any(plain(head.names[place]).lower() in ON_CHANGE for place in times)
+
+
+def _is_mean(head: Head, rails: Sequence[Rail]) -> bool:
+    """Whether the instrument is one whose rows are means since the row before."""
+    names = {name.lower() for name in head.names}
+    is_power = all(quantity_of(rail.power_unit) == "W" for rail in rails)
+    return is_power and any(known <= names for known in OF_MEANS)
 
 
 def _rail_text(rail: Rail, names: Sequence[str]) -> str:
@@ -129,6 +151,14 @@ def _refuse_changing_units(head: Head) -> None:
     for place, name in enumerate(head.names):
         found = {row[place].translate(MICRO) for row in head.rows}
         if len(found) > 1 and all(unit in UNITS for unit in found):
+            keys = key_columns(head, {place})
+            series = {(" ".join(row[key] for key in keys), row[place]) for row in head.rows if keys}
+            if len({key for key, _ in series}) == len(series) > 0:
+                listed_series = ", ".join(f"{key!r} in {unit}" for key, unit in sorted(series))
+                raise SuiteError(
+                    f"The file has several series: {listed_series}. Add --series NAME for the one"
+                    " that measured the run."
+                )
             raise SuiteError(
                 f"The unit changes from row to row (column {name!r}: {', '.join(sorted(found))}):"
                 " export the file in one unit."
@@ -306,7 +336,8 @@ def _unit_of(head: Head, column: int, base: str, given: str | None) -> str:
     """The unit of a column: as given, as in its header, or in its cells, else the base unit where
     the header names the quantity."""
     wanted = ("W", "J") if base == "W" else (base,)
-    found = unit_of_name(head.names[column]) if head.has_header else _unit_beside(head, column)
+    found = unit_of_name(head.names[column]) if head.has_header else None
+    found = found or _unit_beside(head, column)
     if given is not None:
         if quantity_of(given) not in wanted:
             known = ", ".join(unit for unit in UNITS if quantity_of(unit) in wanted)

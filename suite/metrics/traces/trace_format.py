@@ -100,7 +100,8 @@ class TraceFormat:
     ``time_kind`` is number (times ``time_unit``), date, time of day, or index (rows at
     ``rate_hz``). ``time_columns`` are joined with a blank; ``time_form`` is how they are written
     (:data:`suite.metrics.traces.moments.FORMS`). ``log`` is the program whose lines are no table.
-    ``is_on_change``: a row holds until the next one. ``leaves_out_spikes``: not in records of
+    ``is_on_change``: a row holds until the next one. ``is_mean``: a row is the mean power since the
+    one before. ``leaves_out_spikes``: not in records of
     earlier versions. ``series_columns`` name the series of
     a row: those of ``series`` are added up, or all where ``adds``; without such columns ``turns``
     devices take turns.
@@ -120,6 +121,7 @@ class TraceFormat:
     names: tuple[str, ...] = field(default=())
     leaves_out_spikes: bool = False
     is_on_change: bool = False
+    is_mean: bool = False
     log: Annotated[str, Meta(pattern=r"^(|tegrastats|Tasmota)\Z")] = ""
     series_columns: tuple[int, ...] = ()
     series: tuple[str, ...] = ()
@@ -175,8 +177,8 @@ class Trace:
     ``rows`` were in the file; ``unreadable`` had text where a number must be, or a single absurd
     value; ``late`` had a time that is not after the one before. ``averaged`` is the number of rows
     in a reading: 1, or more where the file has too many. ``is_absolute``: times are seconds since
-    1970. ``stepped_s`` is how far the logger's clock was set back, and went on from there, within
-    the file.
+    1970. ``is_mean``: each is the mean power of a period, whose middle is its time. ``stepped_s``
+    is how far the logger's clock was set back, and went on from there, within the file.
     """
 
     t_s: Values
@@ -187,6 +189,7 @@ class Trace:
     averaged: int
     is_absolute: bool
     stepped_s: float = 0.0
+    is_mean: bool = False
 
 
 def format_of(values: Any, path: Path) -> TraceFormat:

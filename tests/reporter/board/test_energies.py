@@ -1,6 +1,8 @@
 """Energies compare inside one kind of instrument and coverage only; the best instrument comes
 first, estimates last."""
 
+from dataclasses import replace
+
 from reporter.board.energies import EnergyTable, energy_tables, place_of
 from reporter.data.entry_scores import EntryScores, Score, Status
 from suite.catalog.scoring import load_scoring
@@ -59,15 +61,18 @@ def test_ranks_are_within_one_table_and_need_a_calibrated_meter_of_the_whole() -
     found = tables(
         a=entry(10, "wall meter", "wall"),
         b=entry(20, "wall meter", "wall"),
+        contradicted=replace(entry(30, "wall meter", "wall"), contradicted_by="um25c"),
         c=entry(1, "on-board sensor", "board"),
         d=entry(1, "estimate", "chip"),
     )
     assert [(row.entry_id, row.rank.text) for table in found for row in table.rows] == [
         ("a", "1"),
         ("b", "2"),
+        ("contradicted", ""),
         ("c", ""),
         ("d", ""),
     ]
+    assert "um25c contradicts it" in found[0].rows[2].rank.words
     assert "indicative" in found[1].rows[0].rank.words and "estimate" in found[2].rows[0].rank.words
 
 

@@ -98,6 +98,9 @@ PUBLISHED = {
     "friendlyarm,nanopi-r6s rockchip,rk3588s": "rk3588",
     "radxa,rock-5a rockchip,rk3588s": "rk3588",
     "radxa,zero3 rockchip,rk3566": "generic",
+    "radxa,e52c rockchip,rk3582 rockchip,rk3588s": "generic",
+    "nvidia,p4071-0000+p3834-0000 nvidia,p3834-0000 nvidia,tegra264": "generic",  # T4000
+    "nvidia,p3740-0002+p3701-0008 nvidia,p3701-0008 nvidia,tegra234": "generic",  # IGX Orin
     "beagle,am67a-beagley-ai ti,j722s": "generic",
 }
 
@@ -106,6 +109,22 @@ PUBLISHED = {
 def test_a_published_device_tree_is_recognised(entries: str, tmp_path: Path) -> None:
     tree = machine(tmp_path, Sample(memory_gb=8, compatible=tuple(entries.split()), tree=()))
     assert identify(tree).device.name == PUBLISHED[entries]
+
+
+@pytest.mark.parametrize(
+    ("product", "name"),
+    [  # as kernels that were booted by ACPI print them
+        ("Raspberry Pi 4 Model B", "raspberry-pi-4"),
+        ("NVIDIA Jetson AGX Orin Developer Kit", "orin"),
+        ("NVIDIA Jetson Orin Nano Developer Kit", "orin-nano"),
+        ("NVIDIA IGX Orin Development Kit", "generic"),
+    ],
+)
+def test_a_board_without_a_device_tree_is_recognised(
+    product: str, name: str, tmp_path: Path
+) -> None:
+    tree = machine(tmp_path, Sample(memory_gb=8, dmi=(f"product_name: {product}",), tree=()))
+    assert identify(tree).device.name == name
 
 
 def on_device(path: Path, device: Device, evidence: str = "") -> None:

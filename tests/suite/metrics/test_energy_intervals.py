@@ -14,7 +14,12 @@ from proofs.energy_intervals.__main__ import (
 )
 from suite.metrics.energy_figures import energy_figures
 from suite.metrics.figure import Figure
-from suite.metrics.uncertainty import Uncertainty, at_random_moments, of_sum
+from suite.metrics.uncertainty import (
+    Uncertainty,
+    at_random_moments,
+    of_sum,
+    quantisation_half_width,
+)
 from tests.every_case import some
 
 DRAWS = 40
@@ -62,6 +67,24 @@ def test_random_moments_are_told_from_a_clock_that_is_late_at_times() -> None:
     assert not at_random_moments(np.round(np.arange(0, 300, 1.5)))
     assert not at_random_moments(np.sort(np.concatenate((clock, clock + 0.3))))  # two clocks
     assert sum(at_random_moments(random_moments(draws, 40.0, 1.0)) for _ in range(200)) >= 198
+
+
+def test_steps_of_a_sensor_cost_less_where_the_power_scatters() -> None:
+    held, widths = [], []
+    for seed in range(200):
+        random = np.random.default_rng(seed)
+        step, t_s = 10 ** random.uniform(-2, 0), np.arange(300) / 10
+        power_w = 5 + (t_s % random.uniform(2, 20) > 1) * random.uniform(0, 4)
+        power_w += random.normal(0, step * 10 ** random.uniform(-2, 0.5), len(t_s))
+        read_w = np.round(power_w / step) * step
+        widths.append(
+            [
+                quantisation_half_width(t_s, read_w, 29.9, step, varies=varies)
+                for varies in (True, False)
+            ]
+        )
+        held.append(abs(np.trapezoid(read_w - power_w, t_s)) <= widths[-1][0])
+    assert np.mean(held) >= 0.95 and np.mean(np.divide(*np.transpose(widths))) < 0.8
 
 
 def test_parts_of_one_sensors_sum_are_added_where_they_err_alike() -> None:

@@ -6,7 +6,7 @@ import pytest
 from suite.bundle.readings_table import channels_of_frame
 from suite.catalog.throttling import slows_processor
 from suite.meters.meter import MeteredProcess
-from suite.meters.sources.throttling import ThrottlingMeter
+from suite.meters.sources.throttling import ASKS_S, ThrottlingMeter
 from suite.metrics.disturbances import ThrottlingEvent, find_throttling
 
 FLAGS = "sys/devices/platform/soc/soc:firmware/get_throttled"
@@ -48,10 +48,21 @@ def test_what_raspberry_pis_report_on_both_chips(
     } == active
 
 
-def test_vcgencmd_is_asked_where_the_kernels_file_stays_0(tree) -> None:
-    root = tree({FLAGS: "0\n", "usr/bin/vcgencmd": "#!/bin/sh\necho throttled=0x80008\n"})
+def test_vcgencmd_is_asked_while_the_kernels_file_stays_0(
+    tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It tells nothing at first: what throttled later is not missed."""
+    root = tree({FLAGS: "0\n", "usr/bin/vcgencmd": "#!/bin/sh\necho throttled=0x$(cat $0.says)\n"})
     (root / "usr/bin/vcgencmd").chmod(0o755)
-    found = {channel for channel, value in values(root).items() if value}
+    (root / "usr/bin/vcgencmd.says").write_text("0", encoding="utf-8")
+    meter = ThrottlingMeter(root)
+    meter.open(MeteredProcess(1, Path("/data")))
+    now_s = [1000.0]
+    monkeypatch.setattr("suite.meters.sources.throttling.time.monotonic", lambda: now_s[0])
+    assert not any(reading.value for reading in meter.read())
+    (root / "usr/bin/vcgencmd.says").write_text("80008", encoding="utf-8")
+    now_s[0] += ASKS_S + 1
+    found = {reading.channel for reading in meter.read() if reading.value}
     assert found == {"soft_temperature_limit", "soft_temperature_limit.since_boot"}
 
 

@@ -79,6 +79,7 @@ def test_the_energy_of_an_attached_trace_is_that_of_its_power(
     after = Bundle(good_bundle).json("summary.json")
     assert after["figures"]["compute_s"] == before["figures"]["compute_s"]
     assert SOURCE in {row["source"] for row in after["energies"]}
+    assert "low" not in energy, "rows of a clock may miss a load in step with it"
     figures = api.load(good_bundle).figures
     (shown,) = figures[figures["figure"] == "energy_j"].to_dict("records")
     assert (shown["tier"], shown["attached"]) == ("analyser", True)
@@ -106,6 +107,17 @@ def test_what_other_programs_took_of_the_cpu_widens_the_clocks_bound_in_the_bund
     fits = [api.attach_power(path, logged, covers="wall").fit for path in paths]
     assert fits[1].half_width_s / fits[0].half_width_s == pytest.approx((1 + shared) / (1 + alone))
     assert not any("attached-trace" in found_in(path) for path in paths)
+
+
+def test_the_leaderboard_says_that_the_trace_was_attached(good_bundle: Path, trace: Path) -> None:
+    """Of rows that are means, the energy has an interval."""
+    means = api.TraceOptions(mean=True)
+    found = api.attach_power(good_bundle, trace, covers="wall", tier="analyser", options=means)
+    figures = api.load(good_bundle).figures
+    (energy,) = figures[figures["figure"] == "energy_j"].to_dict("records")
+    assert (energy["tier"], energy["attached"]) == ("analyser", True)
+    assert energy["low"] < 7.0 * found.course.run_s < energy["high"] < 1.1 * energy["low"]
+    assert api.load(good_bundle).verdicts[energy["run_id"]].complies
 
 
 def test_the_readings_of_a_trace_are_not_counted_as_the_recorder_s(
@@ -392,6 +404,28 @@ def test_the_command_says_what_it_understood_and_found(
         f"power attach {good_bundle} {trace.with_suffix('.csv.gz')} --covers board --dry-run --json"
     )
     assert json.loads(again.stdout)["fit"]["method"] == "correlation"  # type: ignore[attr-defined]
+
+
+def test_one_of_two_meters_that_contradict_each_other_is_left_out_with_the_reason(
+    suite: Callable[..., object], tmp_path: Path
+) -> None:
+    """7 W by the trace, and 6 W by the meter."""
+    path, logged = make_bundle(tmp_path / "run", RICH), tmp_path / "logger.csv"
+    logged.write_text(made_trace(course_of(Bundle(path))), encoding="utf-8")
+
+    def checks() -> set[str]:
+        verdict = check_bundle(path)
+        assert "attached-trace" not in {each.check for each in verdict.findings}
+        return {each.check for each in verdict.findings} & {"meters-agree", "meters-left-out"}
+
+    for expected in ({"meters-agree"}, {"meters-left-out"}):
+        api.attach_power(path, logged, covers="board")
+        assert checks() == expected
+        suite.typed(f"power leave-out {path} um25c --reason loose")
+        assert checks() == {"meters-left-out"}
+        assert api.energy_figure(path)["sensor"]["instruments"] == [SOURCE]
+    with pytest.raises(SuiteError, match="no power meter that counts"):
+        api.leave_meter_out(path, "um25c", reason="loose")
 
 
 def test_a_trace_in_a_run_of_round_v02_leaves_its_power_rules_as_they_were(

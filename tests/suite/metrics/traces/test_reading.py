@@ -10,6 +10,7 @@ import pytest
 
 from suite.errors import FileError, SuiteError
 from suite.metrics.traces import logs, reading
+from suite.metrics.traces.attaching import read_logger
 from suite.metrics.traces.columns import TraceOptions
 from suite.metrics.traces.reading import power_of_energies, read_trace
 from suite.metrics.traces.series import turns_of
@@ -264,6 +265,17 @@ EXPORTS = {
 }
 
 
+OF_MEANS = ("PPK2", "PTDaemon", "turbostat", "perf stat", "a counter")
+
+
+def test_a_row_that_is_the_mean_since_the_last_is_of_the_middle_between_them(
+    tmp_path: Path,
+) -> None:
+    text = "t [s],power [W]\n" + "".join(f"{n},{4 + n % 3}\n" for n in range(30))
+    trace = trace_of(tmp_path / "trace.csv", text, TraceOptions(mean=True))
+    assert trace.is_mean and trace.t_s[:2].tolist() == [-0.5, 0.5]
+
+
 def trace_of(path: Path, text: str, options: TraceOptions = NOTHING) -> Trace:
     path.write_text(text, encoding="utf-8")
     return read_trace(path, understand(path, options)).trace
@@ -275,6 +287,7 @@ def test_an_export_is_understood(name: str, tmp_path: Path) -> None:
     trace = trace_of(tmp_path / "trace.csv", text, options)
     assert len(trace.t_s) == 30 or name == "Home Assistant"
     assert trace.power_w[0] == pytest.approx(first_w)
+    assert trace.is_mean == name.startswith(OF_MEANS)
     assert (np.diff(trace.t_s) > 0).all()
 
 
@@ -384,6 +397,21 @@ REFUSED = {
         TraceOptions(series=("sensor.q",)),
         "There is no series 'sensor.q'; the file has 'sensor.p' .30 rows.",
     ),
+    "one entity, an energy by its name": (
+        EXPORTS["Home Assistant"][0].replace("sensor.p,", "sensor.plug_energy,"),
+        NOTHING,
+        "is no power by its name",
+    ),
+    "series in several units": (
+        "time,entity_id,value,unit\n"
+        + "".join(
+            f"2026-11-22T07:00:{n:02d}Z,{row}\n"
+            for n in range(30)
+            for row in (f"sensor.a,{n % 3},mW", "sensor.b,230,V")
+        ),
+        NOTHING,
+        "several series: 'sensor.a' in mW, 'sensor.b' in V. Add --series NAME",
+    ),
     "text": ("so be it\n" * 50, NOTHING, "no row with a number"),
     "nothing": ("", NOTHING, "fewer than two rows"),
     "zeros of a disk": ("\0" * 5000, NOTHING, "binary file"),
@@ -400,6 +428,21 @@ def test_what_cannot_be_told_is_refused(name: str, tmp_path: Path) -> None:
     text, options, message = REFUSED[name]
     with pytest.raises(SuiteError, match=message):
         trace_of(tmp_path / "trace.csv", text, options)
+
+
+def test_a_chosen_series_has_the_unit_of_its_rows(tmp_path: Path) -> None:
+    text = REFUSED["series in several units"][0]
+    trace = trace_of(tmp_path / "trace.csv", text, TraceOptions(series=("sensor.a",)))
+    assert trace.power_w[:3] == pytest.approx([0, 0.001, 0.002])
+
+
+def test_a_counter_of_energy_is_no_power(tmp_path: Path) -> None:
+    path = tmp_path / "trace.csv"
+    rows = [f"2026-11-22T07:00:{n:02d}Z,sensor.b,{12 + (n % 40) / 100}\n" for n in range(60)]
+    path.write_text("time,entity_id,state\n" + "".join(rows), encoding="utf-8")
+    with pytest.raises(SuiteError, match="counts energy"):
+        read_logger(path, NOTHING)
+    assert read_logger(path, TraceOptions(unit="kWh"))[0].is_energy
 
 
 def test_what_was_understood_is_one_sentence(tmp_path: Path) -> None:
