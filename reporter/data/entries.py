@@ -10,10 +10,12 @@ from typing import Any
 from reference_impls.contract import FLOAT32, LOCAL, WAITING
 from reporter.data.entry_scores import MEASURED_J, SCORE_S, EntryScores
 from reporter.data.frames import (
+    ALIKE,
     BARE,
     ENTRIES,
     IDENTITY,
     ISOLATION,
+    NODE_MACHINES,
     SETTINGS,
     WITHOUT,
     Row,
@@ -42,6 +44,7 @@ USUAL: Mapping[str, tuple[object, str]] = {
     "accumulation": (1, "accumulation {}"),
     "timing": (WAITING, "timing {}"),
     "resumed": (0, "resumed after {}"),
+    NODE_MACHINES: (ALIKE, "other nodes {}"),
 }
 """Columns of which the usual value is no part of an entry's id, and how another one is written
 there."""
@@ -67,9 +70,9 @@ def entry_id(run: Mapping[str, Any]) -> str:
 
     What was trained is the same for all closed entries of a workload but for their precision. Where
     the code is not known, it is no part of the id; a closed entry's float32, local normalisation,
-    no recomputation, an update after every mini-batch, synchronised timing, no isolation and a run
-    that was not resumed are none either, so that entries from before there were others keep their
-    ids.
+    no recomputation, an update after every mini-batch, synchronised timing, no isolation, a run
+    that was not resumed and nodes that are alike are none either, so that entries from before there
+    were others keep their ids.
     """
     left_out = (*TRAINED, CODE, *USUAL)
     identity = [run[name] for name in IDENTITY if name not in left_out] + [run["state"]]
@@ -292,6 +295,7 @@ _LABEL_PROPERTIES = (
     "framework_version",
     "cpu_model",
     "gpu",
+    NODE_MACHINES,
     "storage_medium",
     "organization",
     "availability",
@@ -327,6 +331,7 @@ def describe(name: str, value: object) -> str:
         "resumed": "resumed after epoch {}",
         "accumulation": "{} mini-batches an update",
         "timing": "{} timing",
+        NODE_MACHINES: "other nodes: {}",
     }
     if name == "organization":
         return submitter_title(str(value))

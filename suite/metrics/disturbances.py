@@ -1,5 +1,5 @@
-"""Disturbances of a run, from its readings: throttling, low voltage, wall clock steps, and changes
-of the power mode and of limits on clocks and power."""
+"""Disturbances of a run, from its readings: throttling, low voltage, wall clock steps, changes of
+the power mode and of limits on clocks and power, and links that lost something."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +14,12 @@ POWER_MODE, CHANGED, MODE_ID = "power-mode", "changed", "nvpmodel"
 """The meter of the power mode and of limits on clocks and power, and two of its channels."""
 MIN_STEP_S = 0.05  # slewing moves both clocks; smaller differences are noise of reading them
 SINCE_BOOT = ".since_boot"
+LINKS, CARRIER = "links", "carrier_changes"
+"""The meter of network links, and its counter that may not rise at all."""
+LOST_OF = {"retransmitted": "segments", "dropped": "packets", "errors": "packets"}
+MIN_LOST, MIN_LOST_SHARE, LONGEST_PAUSE_S = 3, 0.01, 5.0
+"""What a stretch has lost at least. Honest networks lose a packet here and there; waiting times of
+TCP double from 0.2 s on, so that a cut of some seconds is one stretch."""
 # nvmlClocksThrottleReasons of NVML: hardware slowdown, temperature limits of driver and chip,
 # external power brake. Not disturbances: idle, clocks set by the user, and the power limit, which a
 # GPU reaches under normal load.
@@ -53,6 +59,39 @@ class SettingChange:
     before: float
     after: float
     unit: str
+
+    @property
+    def values(self) -> dict[str, str | float]:
+        """What was changed, as plain values."""
+        return {
+            "channel": self.channel,
+            "before": self.before,
+            "after": self.after,
+            "unit": self.unit,
+        }
+
+
+@dataclass(frozen=True)
+class LinkLoss:
+    """A stretch in which a counter of lost packets or of carrier changes rose: from the last
+    reading before it, for ``held_s``; ``share`` is of all packets (of TCP: segments) of the
+    stretch, None of carrier changes."""
+
+    channel: str
+    t_ns: int
+    held_s: float
+    count: int
+    share: float | None
+
+    @property
+    def extent(self) -> dict[str, str | float | None]:
+        """How long it took and what was lost, as plain values."""
+        return {
+            "channel": self.channel,
+            "held_s": self.held_s,
+            "count": self.count,
+            "share": self.share,
+        }
 
 
 def is_watched(channels: Channels) -> bool:
@@ -104,6 +143,38 @@ def find_setting_changes(
                     SettingChange(channel.name, int(t_ns[index + 1]), before, after, channel.unit)
                 )
     return tuple(sorted(found, key=lambda change: (change.t_ns, change.channel)))
+
+
+def find_link_losses(channels: Channels, start_ns: int, stop_ns: int) -> tuple[LinkLoss, ...]:
+    """All stretches of the window in which a link lost something, sorted by time."""
+    found = []
+    for channel in channels.of(LINKS):
+        place, _, noun = channel.name.rpartition(".")
+        if noun != CARRIER and noun not in LOST_OF:
+            continue
+        of = channels.get(LINKS, f"{place}.{LOST_OF[noun]}") if noun != CARRIER else None
+        for begin_ns, end_ns, count in _rises(channel.in_time.during((start_ns, stop_ns))):
+            share = None
+            if of is not None:
+                sent = of.in_time.during((begin_ns, end_ns)).increase if of else 0.0
+                share = count / max(count, sent)
+                if count < MIN_LOST or share < MIN_LOST_SHARE:
+                    continue
+            held_s = (end_ns - begin_ns) * SECONDS_PER_NS
+            found.append(LinkLoss(channel.name, begin_ns, held_s, count, share))
+    return tuple(sorted(found, key=lambda loss: (loss.t_ns, loss.channel)))
+
+
+def _rises(channel: Channel) -> Iterator[tuple[int, int, int]]:
+    """The stretches in which a counter rose, pauses of LONGEST_PAUSE_S included: their ends, ns,
+    and by how much."""
+    t_ns, values = channel.t_ns, channel.values
+    rises = np.flatnonzero(np.diff(values) > 0)
+    pauses_s = (t_ns[rises[1:]] - t_ns[rises[:-1] + 1]) * SECONDS_PER_NS
+    for stretch in np.split(rises, np.flatnonzero(pauses_s > LONGEST_PAUSE_S) + 1):
+        if len(stretch):
+            first, last = stretch[0], stretch[-1] + 1
+            yield int(t_ns[first]), int(t_ns[last]), int(values[last] - values[first])
 
 
 def _events(channel: Channel, stop_ns: int) -> Iterator[ThrottlingEvent]:
