@@ -19,7 +19,7 @@ def link_loss(loss: Mapping[str, Any]) -> str:
     place, _, noun = plain(loss.get("channel"), 60).rpartition(".")
     where = "" if place == "tcp" else f"{place}: "
     share = loss.get("share")
-    of_all = f" ({100 * share:.2g} % of all)" if isinstance(share, int | float) else ""
+    of_all = f" ({100 * share:.3g} % of all)" if isinstance(share, int | float) else ""
     when = f"from {digits(loss['start_s'], 4)} s after run_start on"
     count, held_s = f"{loss['count']:g}", digits(loss["held_s"], 3)
     return f"{where}{count} {LOST.get(noun, noun)}{of_all}, {when}, for {held_s} s"

@@ -17,7 +17,9 @@ from suite.cli.options import DIVISION_HELP, TrainingOptions, with_options
 from suite.cli.results import show_result, show_stall_analysis
 from suite.cli.watching import watcher
 from suite.errors import SuiteError
+from suite.experiments.matrix_plan import MatrixDefinition, Vary
 from suite.experiments.one_run import CannotComply, broken_rules
+from suite.experiments.planned import Values
 from suite.launch.isolation import Isolation
 from suite.launch.placement import read_hosts
 from suite.machine.identify import resolve_device
@@ -319,9 +321,7 @@ OF_FLEETS = (
 def _fleet(file: Path, settings: RunSettings, training: TrainingOptions) -> None:
     """Make the run on each board of the file: a matrix that varies them."""
     from suite.cli.sweep_matrix import on_boards  # start-up: asyncio
-    from suite.experiments.boards import board_numbers
-    from suite.experiments.matrix_plan import MatrixDefinition, Vary
-    from suite.experiments.planned import Values
+    from suite.experiments.boards import board_numbers  # start-up: asyncio
 
     if settings.workload is None:
         raise SuiteError("--boards makes one run on each board; name its --workload.")

@@ -178,7 +178,7 @@ def on_boards(
     """Spread the matrix over the boards of a file, and show its points; raises SuiteError, after
     that, for boards of a fleet without a run."""
     from suite.experiments.board_talk import Boards  # start-up: asyncio
-    from suite.experiments.boards import plan_for_boards
+    from suite.experiments.boards import plan_for_boards  # start-up: asyncio
 
     if training.hostfile is not None or training.ranks_per_node not in (None, 1):
         raise SuiteError(

@@ -79,7 +79,7 @@ def board_spread(boards: Mapping[str, Mapping[str, Figure]]) -> tuple[BoardSprea
 
 def outliers(values: Values, level: float, floor: float) -> Sequence[int]:
     """Places of the values that stand out: farther from the median than Student's t allows one of
-    so many, in units of the scatter; of fewer than three, none.
+    N values, in units of the scatter; of fewer than three, none.
 
     The scatter is that of the median absolute deviation (Iglewicz and Hoaglin 1993), which half of
     the boards may spoil, and at least ``floor``, relative: three boards may agree by chance.

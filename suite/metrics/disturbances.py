@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reference_impls.contract import SECONDS_PER_NS
+from suite.bundle.arrays import Values
 from suite.bundle.channels import Channel, Channels
 from suite.catalog.throttling import is_throttling_channel
 
@@ -18,8 +19,9 @@ LINKS, CARRIER = "links", "carrier_changes"
 """The meter of network links, and its counter that may not rise at all."""
 LOST_OF = {"retransmitted": "segments", "dropped": "packets", "errors": "packets"}
 MIN_LOST, MIN_LOST_SHARE, LONGEST_PAUSE_S = 3, 0.01, 5.0
-"""What a stretch has lost at least. Honest networks lose a packet here and there; waiting times of
-TCP double from 0.2 s on, so that a cut of some seconds is one stretch."""
+"""What a stretch has lost at least, and each second of it. Honest networks lose a packet here and
+there (0.1 % of segments on a busy machine's veth); waiting times of TCP double from 0.2 s on, so
+that a cut of some seconds is one stretch."""
 # nvmlClocksThrottleReasons of NVML: hardware slowdown, temperature limits of driver and chip,
 # external power brake. Not disturbances: idle, clocks set by the user, and the power limit, which a
 # GPU reaches under normal load.
@@ -150,31 +152,32 @@ def find_link_losses(channels: Channels, start_ns: int, stop_ns: int) -> tuple[L
     found = []
     for channel in channels.of(LINKS):
         place, _, noun = channel.name.rpartition(".")
-        if noun != CARRIER and noun not in LOST_OF:
-            continue
-        of = channels.get(LINKS, f"{place}.{LOST_OF[noun]}") if noun != CARRIER else None
-        for begin_ns, end_ns, count in _rises(channel.in_time.during((start_ns, stop_ns))):
-            share = None
-            if of is not None:
-                sent = of.in_time.during((begin_ns, end_ns)).increase if of else 0.0
-                share = count / max(count, sent)
-                if count < MIN_LOST or share < MIN_LOST_SHARE:
-                    continue
-            held_s = (end_ns - begin_ns) * SECONDS_PER_NS
-            found.append(LinkLoss(channel.name, begin_ns, held_s, count, share))
+        counted = channel.in_time.during((start_ns, stop_ns))
+        if noun == CARRIER:
+            found += [LinkLoss(channel.name, *each, None) for each in _stretches(counted, None)]
+        elif noun in LOST_OF and (whole := channels.get(LINKS, f"{place}.{LOST_OF[noun]}")):
+            of_all = np.interp(counted.t_ns, whole.in_time.t_ns, whole.in_time.values)
+            for t_ns, held_s, count in _stretches(counted, of_all):
+                ends = counted.t_ns.searchsorted((t_ns, t_ns + round(held_s / SECONDS_PER_NS)))
+                sent = float(of_all[ends[1]] - of_all[ends[0]])
+                if count >= MIN_LOST:
+                    share = count / max(count, sent)
+                    found.append(LinkLoss(channel.name, t_ns, held_s, count, share))
     return tuple(sorted(found, key=lambda loss: (loss.t_ns, loss.channel)))
 
 
-def _rises(channel: Channel) -> Iterator[tuple[int, int, int]]:
-    """The stretches in which a counter rose, pauses of LONGEST_PAUSE_S included: their ends, ns,
-    and by how much."""
+def _stretches(channel: Channel, of_all: Values | None) -> Iterator[tuple[int, float, int]]:
+    """The stretches in which a counter rose, by MIN_LOST_SHARE of all between two readings or more,
+    pauses of LONGEST_PAUSE_S included: begin, length, and by how much."""
     t_ns, values = channel.t_ns, channel.values
-    rises = np.flatnonzero(np.diff(values) > 0)
+    least = 0.0 if of_all is None else MIN_LOST_SHARE * np.diff(of_all)
+    rises = np.flatnonzero((np.diff(values) > 0) & (np.diff(values) >= least))
     pauses_s = (t_ns[rises[1:]] - t_ns[rises[:-1] + 1]) * SECONDS_PER_NS
     for stretch in np.split(rises, np.flatnonzero(pauses_s > LONGEST_PAUSE_S) + 1):
         if len(stretch):
             first, last = stretch[0], stretch[-1] + 1
-            yield int(t_ns[first]), int(t_ns[last]), int(values[last] - values[first])
+            held_s = float(t_ns[last] - t_ns[first]) * SECONDS_PER_NS
+            yield int(t_ns[first]), held_s, int(values[last] - values[first])
 
 
 def _events(channel: Channel, stop_ns: int) -> Iterator[ThrottlingEvent]:

@@ -40,13 +40,13 @@ class LinkMeter(ChannelMeter):
 
     def find(self) -> Iterator[Channel]:
         """The counters of the interfaces that are up now, and of TCP where there is one."""
-        for interface in interfaces_up(self._root):
+        interfaces, snmp = interfaces_up(self._root), self._root / "proc/net/snmp"
+        for interface in interfaces:
             name = public_interface(interface, str(self._root))
             folder = self._root / "sys/class/net" / interface
             for noun, files in OF_INTERFACES.items():
                 yield Channel(f"{name}.{noun}", "events", _sum([folder / file for file in files]))
-        snmp = self._root / "proc/net/snmp"
-        for noun, field in OF_TCP.items():
+        for noun, field in OF_TCP.items() if interfaces else ():
             yield Channel(f"tcp.{noun}", "events", partial(_of_tcp, snmp, field))
 
 

@@ -2,7 +2,6 @@ from pathlib import Path
 
 from suite.machine.interfaces import describe_links
 from suite.meters.meter import MeteredProcess
-from suite.meters.sources.links import LinkMeter
 from suite.meters.sources.network import NetworkMeter
 
 
@@ -63,19 +62,3 @@ def test_links_are_described_by_kind_and_speed_or_the_reason_why_not(tree) -> No
         "virtual",
         "its driver reports no speed",
     )
-
-
-def test_losses_are_counted_of_interfaces_and_of_tcp(tree) -> None:
-    root = board(tree)
-    for file, count in {"rx_packets": 5, "tx_packets": 4, "rx_dropped": 2, "tx_dropped": 1}.items():
-        (root / "sys/class/net/eth0/statistics" / file).write_text(f"{count}\n")
-    (root / "proc/net").mkdir(parents=True)
-    (root / "proc/net/snmp").write_text("Tcp: MaxConn OutSegs RetransSegs\nTcp: -1 1000 7\n")
-    meter = LinkMeter(root)
-    meter.open(MeteredProcess(1, Path("/data")))
-    assert {reading.channel: reading.value for reading in meter.read()} == {
-        "eth0.packets": 9.0,
-        "eth0.dropped": 3.0,
-        "tcp.segments": 1000.0,
-        "tcp.retransmitted": 7.0,
-    }
