@@ -220,8 +220,9 @@ class _Spread:
         )
         lost = {host for host, answer in answers.items() if isinstance(answer, BoardLost)}
         problems, machines = list[str](), dict[str, str]()
+        nobody = len(lost) == len(self.boards.hosts)
         for host, answer in answers.items():
-            if isinstance(answer, RunFailed) or len(lost) == len(answers):
+            if isinstance(answer, RunFailed) or nobody:
                 problems.append(f"{host}: {answer}")
             elif isinstance(answer, BaseException) and host not in lost:
                 raise answer

@@ -61,6 +61,7 @@ KNOWN = (
     *OPTIONS,
     "--allow-invalid",
     "--baseload",
+    "--boards",
     "--collective",
     "--data",
     "--dry-run",
