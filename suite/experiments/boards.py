@@ -92,7 +92,7 @@ def run_on_boards(
     missing: Mapping[str, str] = {}
     if jobs:
         with held(directory):
-            _begin(directory, numbers)
+            _begin(directory, numbers if any(hosts) else {})
             say_left_over(matrix, directory, progress)
             task = BoardTask(definition, options, None, command or tuple(sys.argv))
             spread = _Spread(matrix, boards, directory, task, progress, any(hosts))
@@ -105,10 +105,11 @@ def run_on_boards(
 
 
 def _begin(directory: Path, numbers: Mapping[str, int]) -> None:
-    """Remove what a killed call left, and write down which board has which number."""
+    """Remove what a killed call left, and write down which board of a fleet has which number."""
     for left in directory.glob(f"{SCRATCH}*"):
         shutil.rmtree(left)
-    write_json(directory / NUMBERS, numbers)
+    if numbers:
+        write_json(directory / NUMBERS, numbers)
 
 
 def _not_done(jobs: Sequence[_Job], options: RunOptions, progress: Progress) -> Iterator[_Job]:
