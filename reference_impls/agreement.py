@@ -36,16 +36,17 @@ models 0.02), and in bfloat16 more than is allowed (docs/multi-node.md)."""
 MIN_NORM = 1e-3
 """Of all parameters' root mean square: gradients that should be zero are rounding errors."""
 FIRST_BATCHES = 4
+OVERFLOWS = "the gradient of every parameter overflows at all ranks"
 MAX_SHARE = 0.005
 """Of an epoch's time, for the comparison after it."""
 
 
 class Distance(NamedTuple):
     """The largest distance of any rank: its relative size, the parameter, and the ranks beyond the
-    tolerance."""
+    tolerance. Unknown (None) where every parameter's gradient overflows at all ranks."""
 
-    relative: float
-    parameter: str
+    relative: Optional[float]
+    parameter: Optional[str]
     ranks: List[int]
 
 
@@ -69,7 +70,7 @@ class Agreement:
         if drops:
             drop_files(pipeline.files())
         found = [self._compare(batch) for batch in (first, self._drawn)]
-        return max(found, key=lambda each: float(each["distance"]))
+        return max(found, key=lambda each: each["distance"] or 0.0)
 
     def after_epoch(self, took_s: float) -> Optional[Dict[str, Any]]:
         """Compare on the drawn mini-batch with the weights of now, where that costs less than half
@@ -104,17 +105,18 @@ class Agreement:
         if found.ranks:
             raise ContractError(_sentence(self._world.nodes, found, self._tolerance))
         self.cost_s = (monotonic_ns() - began_ns) * SECONDS_PER_NS
-        return {
+        value = {
             "distance": found.relative,
             "parameter": found.parameter,
             "tolerance": self._tolerance,
             "cost_s": self._world.bcast(self.cost_s),
         }
+        return dict(value, **({"reason": OVERFLOWS} if found.relative is None else {}))
 
 
 def sketch(values: Any, seed: int) -> "np.ndarray":
-    """SUMS sums of the elements with random signs, the same signs for the same seed; zeros where an
-    element is not finite, which is another gradient than any finite one."""
+    """SUMS sums of the elements with random signs, the same signs for the same seed; NaN where an
+    element is not finite."""
     flat, signs = np.asarray(values).ravel(), np.random.RandomState(seed)
     sums = np.zeros(SUMS)
     for start in range(0, len(flat), PIECE):
@@ -122,12 +124,21 @@ def sketch(values: Any, seed: int) -> "np.ndarray":
         bits = np.unpackbits(np.frombuffer(signs.bytes(-(-len(piece) // 8)), np.uint8))
         piece[bits[: len(piece)] == 1] *= -1
         sums += np.pad(piece, (0, -len(piece) % SUMS), "constant").reshape(-1, SUMS).sum(axis=0)
-    return sums if np.isfinite(sums).all() else np.zeros(SUMS)
+    return sums if np.isfinite(sums).all() else np.full(SUMS, np.nan)
 
 
 def farthest(sketches: "np.ndarray", names: List[str], tolerance: float) -> Distance:
     """Compare sketches (ranks, parameters, SUMS) with their median over the ranks. Of two ranks
-    none is the odd one: both are."""
+    none is the odd one: both are.
+
+    A gradient that overflows is another one than any finite one, and none is known where it does at
+    all ranks.
+    """
+    overflows = np.isnan(sketches).any(axis=2)
+    known = np.flatnonzero(~overflows.all(axis=0))
+    if not len(known):
+        return Distance(None, None, [])
+    names, sketches = [names[place] for place in known], np.nan_to_num(sketches[:, known])
     centre, is_pair = np.median(sketches, axis=0), len(sketches) == 2
     norms = (
         np.linalg.norm(sketches, axis=2).max(axis=0) if is_pair else np.linalg.norm(centre, axis=1)
@@ -145,6 +156,7 @@ def _number(name: str) -> int:
 
 
 def _sentence(nodes: List[str], found: Distance, tolerance: float) -> str:
+    assert found.relative is not None
     odd = list(dict.fromkeys(nodes[rank] for rank in found.ranks))
     rest = [node for node in dict.fromkeys(nodes) if node not in odd]
     who = " and ".join([", ".join(odd[:-1]), odd[-1]] if len(odd) > 1 else odd)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from suite.compliance.paths import CheckResult
     from suite.execution.finish import FinishedRun
     from suite.execution.run import RunResult
-    from suite.experiments.boards import Boards
+    from suite.experiments.board_talk import Boards
     from suite.experiments.matrix_plan import MatrixDefinition, PlannedMatrix
     from suite.experiments.one_run import CannotComply
     from suite.experiments.planned_runs import run_matrix, run_sweep
@@ -136,7 +136,7 @@ Paths = str | Path | Iterable[str | Path]
 _LAZY = {
     "Attachment": "suite.metrics.traces.attaching",
     "AuditRecord": "suite.metrics.audit_record",
-    "Boards": "suite.experiments.boards",
+    "Boards": "suite.experiments.board_talk",
     "CannotComply": "suite.experiments.one_run",
     "CheckResult": "suite.compliance.paths",
     "TraceOptions": "suite.metrics.traces.columns",

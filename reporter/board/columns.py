@@ -228,6 +228,7 @@ FACETS = tuple(
         "implementation",
         "cpu_model",
         "gpu",
+        "node_machines",
         "power_mode",
         "storage_medium",
         "nodes",

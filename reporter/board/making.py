@@ -58,6 +58,7 @@ NOT_IN_SETTING = (
     "power_mode",
     "cpu_model",
     "gpu",
+    "node_machines",
     "state",
     "availability",
     "suite_version",

@@ -1,7 +1,8 @@
 """One bundle as rows. They depend only on the bytes in its folder, so they can be cached."""
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,11 @@ from reporter.data.derived import (
     study_figures,
 )
 from reporter.data.figure_fields import sensor_columns, significance
-from reporter.data.frames import BARE, ISOLATION, SETTINGS, WITHOUT, Row
+from reporter.data.frames import ALIKE, BARE, ISOLATION, NODE_MACHINES, SETTINGS, WITHOUT, Row
 from reporter.data.text import MAX_REASON_LENGTH, plain, plain_or_none, reason_of
 from suite.bundle.layout import COUNTERS, SYSTEM
 from suite.bundle.log import Log
+from suite.bundle.node_records import NodeRecord, read_nodes
 from suite.bundle.reader import CachedBundle, RunRecord
 from suite.bundle.resumption import read_resumption
 from suite.bundle.study_mark import StudyMark, read_mark
@@ -33,6 +35,8 @@ from suite.metrics.counted_time import counted_s, uncounted_intervals
 from suite.metrics.summary import read_summary
 
 MOST_GPUS = 8
+REVISION = re.compile(r" Rev [\d.]+$")
+"""What ends a Raspberry Pi's name."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,7 @@ def _run(
     system, log, request = bundle.json(SYSTEM), bundle.log(), record.request
     return {
         **_identity(record, system),
+        NODE_MACHINES: node_machines(system, read_nodes(bundle)),
         ISOLATION: plain((record.isolation or {}).get("kind", BARE), 40),
         "round": plain_or_none(record.round, 40),
         "suite_version": plain(record.suite_version),
@@ -182,6 +187,25 @@ def _short(request: Mapping[str, Any]) -> int:
         return 0
     per_epoch = -(-int(request["data"]["train_samples"]) // int(request["global_batch_size"]))
     return load_scoring().short.epochs(request["steps"], per_epoch, int(request["epochs"]))
+
+
+def node_machines(first: Mapping[str, Any], nodes: Sequence[NodeRecord]) -> str:
+    """The machines of other nodes that differ from the ``first`` one, with their number; one that
+    was not described is not known to differ."""
+    kinds = [_machine(each.system) for each in nodes if each.system is not None]
+    others = Counter(kind for kind in kinds if kind != _machine(first))
+    names = sorted(
+        (" ".join(filter(None, kind)) or "unknown", count) for kind, count in others.items()
+    )
+    return plain(", ".join(f"{count} x {name}" for name, count in names) or ALIKE, 200)
+
+
+def _machine(system: Mapping[str, Any]) -> tuple[str, ...]:
+    """Board without its revision, processor, GPUs and power mode of a system description."""
+    board = REVISION.sub("", plain_or_none(system.get("board")) or "")
+    texts = (plain_or_none(system.get("cpu_model")), _gpus(system.get("gpus")))
+    mode = plain_or_none(system.get("power_mode"))
+    return (board, *(text or "" for text in texts), f"({mode})" if mode else "")
 
 
 def _gpus(value: object) -> str | None:

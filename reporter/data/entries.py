@@ -10,10 +10,12 @@ from typing import Any
 from reference_impls.contract import FLOAT32, LOCAL, WAITING
 from reporter.data.entry_scores import MEASURED_J, SCORE_S, EntryScores
 from reporter.data.frames import (
+    ALIKE,
     BARE,
     ENTRIES,
     IDENTITY,
     ISOLATION,
+    NODE_MACHINES,
     SETTINGS,
     WITHOUT,
     Row,
@@ -44,6 +46,7 @@ USUAL: Mapping[str, tuple[object, str]] = {
     "timing": (WAITING, "timing {}"),
     "resumed": (0, "resumed after {}"),
     "short": (0, "short, {}"),
+    NODE_MACHINES: (ALIKE, "other nodes {}"),
 }
 """Columns of which the usual value is no part of an entry's id, and how another one is written
 there."""
@@ -69,9 +72,9 @@ def entry_id(run: Mapping[str, Any]) -> str:
 
     What was trained is the same for all closed entries of a workload but for their precision. Where
     the code is not known, it is no part of the id; a closed entry's float32, local normalisation,
-    no recomputation, an update after every mini-batch, synchronised timing, no isolation and a run
-    that was not resumed are none either, so that entries from before there were others keep their
-    ids.
+    no recomputation, an update after every mini-batch, synchronised timing, no isolation, a run
+    that was not resumed and nodes that are alike are none either, so that entries from before there
+    were others keep their ids.
     """
     left_out = (*TRAINED, CODE, *USUAL)
     identity = [run[name] for name in IDENTITY if name not in left_out] + [run["state"]]
@@ -294,6 +297,7 @@ _LABEL_PROPERTIES = (
     "framework_version",
     "cpu_model",
     "gpu",
+    NODE_MACHINES,
     "storage_medium",
     "organization",
     "availability",
@@ -331,6 +335,7 @@ def describe(name: str, value: object) -> str:
         "short": "{} epochs trained",
         "accumulation": "{} mini-batches an update",
         "timing": "{} timing",
+        NODE_MACHINES: "other nodes: {}",
     }
     if name == "organization":
         return submitter_title(str(value))

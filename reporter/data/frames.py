@@ -38,6 +38,10 @@ IDENTITY: Mapping[str, str] = {
     "device": "the device profile's name",
     "cpu_model": "CPU model as reported by the kernel",
     "gpu": "names of the GPUs that NVIDIA's driver lists; None without",
+    "node_machines": (
+        "how many of the other nodes are another machine than the first one, and which (processor,"
+        " GPU, board or power mode differ); alike: none"
+    ),
     "power_mode": "the device's power mode with what it caps, before the run (docs/boards.md)",
     "storage_medium": "storage medium of the data set",
     "nodes": "number of nodes",
@@ -90,6 +94,9 @@ IDENTITY: Mapping[str, str] = {
     "suite_version": "version of the suite that made the run",
 }
 """Properties that the runs of an entry share; the runs differ in seed and time."""
+
+NODE_MACHINES, ALIKE = "node_machines", "alike"
+"""Column of the other nodes' machines, and its value where none differs from the first one."""
 
 ISOLATION, BARE = "isolation", "none"
 """Column that tells what an implementation was started in, and its value for a run without

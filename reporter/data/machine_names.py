@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from reporter.data.frames import known
+from reporter.data.frames import ALIKE, NODE_MACHINES, known
 from suite.catalog.devices import Device, load_devices
 
 UNKNOWN = "unknown machine"
@@ -23,21 +23,32 @@ def machine_name(entry: Mapping[str, object]) -> str:
 
 def machine_title(entry: Mapping[str, object]) -> str:
     """The full name: the profile's title; of a machine without a profile the processor's name, else
-    the board's."""
+    the board's; then those of other nodes that differ."""
     profile = profile_of(entry)
-    return _own_name(entry) if profile is None else profile.title
+    return _own_name(entry) + _others(entry) if profile is None else profile.title + _others(entry)
 
 
 def short_title(entry: Mapping[str, object]) -> str:
     """The profile's short title, which fits a table's cell; of a machine without a profile the
-    processor's name, else the board's."""
+    processor's name, else the board's; then those of other nodes that differ."""
     profile = profile_of(entry)
-    return _own_name(entry) if profile is None else profile.short_title or profile.title
+    own = _own_name(entry) if profile is None else profile.short_title or profile.title
+    return own + _others(entry)
 
 
 def profile_of(entry: Mapping[str, object]) -> Device | None:
     """The profile of the entry's machine; None for the one that any machine has."""
     return _profiles().get(str(entry["device"]))
+
+
+def _others(entry: Mapping[str, object]) -> str:
+    others = entry.get(NODE_MACHINES)
+    return f" with {others}" if known(others) and others != ALIKE else ""
+
+
+def first_title(entry: Mapping[str, object]) -> str:
+    """The full name of the first node's machine."""
+    return machine_title({**entry, NODE_MACHINES: ALIKE})
 
 
 def _own_name(entry: Mapping[str, object]) -> str:

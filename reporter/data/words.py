@@ -21,6 +21,7 @@ PROPERTIES = {
     "epoch_budget": "epochs at most",
     "framework_version": "version",
     "gpu": "GPU",
+    "node_machines": "other nodes' machines",
     "implementation": "code",
     "model_trained": "model",
     "nonce_kind": "seeds",

@@ -5,7 +5,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 
-from reporter.data.machine_names import machine_title, profile_of
+from reporter.data.machine_names import first_title, profile_of
 
 _PLAIN = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 MAX_WORDS = 40
@@ -15,7 +15,7 @@ def machine_slug(entry: Mapping[str, object]) -> str:
     """The profile's name; of a machine without a profile its own name in plain letters, with a
     digest."""
     profile = profile_of(entry)
-    return with_digest(machine_title(entry)) if profile is None else profile.name
+    return with_digest(first_title(entry)) if profile is None else profile.name
 
 
 def machine_page(entry: Mapping[str, object]) -> str:

@@ -15,6 +15,7 @@ from reference_impls.contract import TOKEN, log_name
 from reporter.board.columns import name_of_figure
 from reporter.data.frames import Frames, Row, records
 from reporter.data.framework_names import framework_name
+from reporter.data.link_losses import link_loss
 from reporter.data.machine_names import machine_title
 from reporter.data.text import digits, in_full, plain
 from reporter.data.timeline import Timeline, read_timeline
@@ -271,9 +272,15 @@ def _evidence(figure: Mapping[str, Any], log: Log) -> list[tuple[int, str]]:
 
 
 def disturbances(summary: Mapping[str, Any]) -> Iterator[str]:
-    """A sentence per throttling event, per step of the wall clock and per changed setting;
-    malformed records are skipped."""
-    found = summary.get("disturbances")
+    """A sentence per throttling event, step of the wall clock, changed setting and loss of a link,
+    of the first node and of each other one; malformed records are skipped."""
+    yield from _of_machine(summary.get("disturbances"))
+    for node in _mappings_of(summary.get("nodes"))[1:]:
+        for sentence in _of_machine(node.get("disturbances")):
+            yield f"{plain(node.get('node'), 60)}: {sentence}"
+
+
+def _of_machine(found: object) -> Iterator[str]:
     lists = found if isinstance(found, Mapping) else {}
     for event in _with_numbers(lists.get("throttling"), "start_s", "count"):
         duration = (
@@ -294,6 +301,7 @@ def disturbances(summary: Mapping[str, Any]) -> Iterator[str]:
             f"{plain(change.get('channel'), 60)} was changed {values}"
             f" {plain(change.get('unit'), 10)}, {digits(change['at_s'], 4)} s after run_start"
         )
+    yield from map(link_loss, _with_numbers(lists.get("links"), "start_s", "held_s", "count"))
 
 
 def _with_numbers(values: object, *names: str) -> Iterator[Mapping[str, Any]]:

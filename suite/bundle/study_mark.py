@@ -13,6 +13,8 @@ MAX_SETTINGS, MAX_LENGTH = 64, 200
 READ_MB_S = "read_mb_s"
 Text = Annotated[str, Meta(max_length=MAX_LENGTH)]
 """The setting that limits reads from the data's disk: the storage medium is an emulated one."""
+BOARD = "board"
+"""The setting of a fleet: the number of the board that made the run."""
 
 
 @dataclass(frozen=True)

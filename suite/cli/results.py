@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reporter.data.link_losses import link_loss
 from reporter.data.quantities import quantity, quantity_with_spread
 from suite.bundle.layout import SUMMARY
 from suite.bundle.reader import Bundle
@@ -135,6 +136,8 @@ def _show_disturbances(disturbances: dict[str, Any], where: str) -> None:
             f"SETTING CHANGED{where}: {change['channel']} from {change['before']:g} to"
             f" {change['after']:g} {change['unit']}, {change['at_s']:.1f} s after the start"
         )
+    for loss in disturbances.get("links", []):
+        print(f"LINK DISTURBED{where}: {link_loss(loss)}")
 
 
 def _show_ranks_and_nodes(summary: dict[str, Any]) -> None:

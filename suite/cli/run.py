@@ -1,12 +1,14 @@
 """`suite run`: one run, or every closed workload of a device, from command to bundle."""
 
 import sys
+from dataclasses import fields, replace
+from pathlib import Path
 
 import typer
 
 from reference_impls.contract import request_to_dict
 from suite import api
-from suite.api import RunRequest, Timing
+from suite.api import Placement, RunOptions, RunRequest, Timing
 from suite.cli.findings import show_findings
 from suite.cli.json_output import print_rows
 from suite.cli.options import TrainingOptions, with_options
@@ -16,7 +18,10 @@ from suite.cli.watching import watcher
 from suite.cli.whole_board import PlannedRun, planned_runs, possible, say_what_next, tell_hours
 from suite.errors import SuiteError
 from suite.execution.resolve import RUNS
+from suite.experiments.matrix_plan import MatrixDefinition, Vary
 from suite.experiments.one_run import CannotComply, broken_rules
+from suite.experiments.planned import Values
+from suite.launch.placement import read_hosts
 from suite.machine.identify import resolve_device
 
 NOT_COMPLIANT = 1
@@ -25,6 +30,8 @@ NOT_COMPLIANT = 1
 @with_options
 def run(settings: RunSettings, training: TrainingOptions) -> None:
     """Train a workload under the rules of a division and record everything that was measured."""
+    if settings.boards is not None:
+        return _fleet(settings.boards, settings, training)
     planned = _board_runs(training, settings)
     left = possible(planned, resolve_requests) if planned else {}
     requests = list(left.values()) if planned else resolve_requests(training, settings)
@@ -109,25 +116,7 @@ def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[R
         name: settings.output if len(workloads) == 1 else settings.output and settings.output / name
         for name in workloads
     }
-    options = [
-        training.run_options(
-            settings.division,
-            workload,
-            placement,
-            epochs=None if settings.stall_analysis else training.epochs,
-            short=settings.short,
-            learning_rate=settings.learning_rate,
-            workers=settings.workers,
-            prefetch=settings.prefetch,
-            organization=settings.org,
-            nonce=settings.nonce,
-            run_number=settings.run_number or 0,
-            timing=Timing.SYNCHRONISED if settings.stall_analysis else settings.timing,
-            memory_budget=settings.memory_budget,
-            spill=None if settings.spill is None else str(settings.spill),
-        )
-        for workload in workloads
-    ]
+    options = [_options(training, settings, workload, placement) for workload in workloads]
     return [
         api.resolve(
             each,
@@ -143,6 +132,69 @@ def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[R
         )
         for each in options
     ]
+
+
+def _options(
+    training: TrainingOptions, settings: RunSettings, workload: str, placement: Placement
+) -> RunOptions:
+    return training.run_options(
+        settings.division,
+        workload,
+        placement,
+        epochs=None if settings.stall_analysis else training.epochs,
+        short=settings.short,
+        learning_rate=settings.learning_rate,
+        workers=settings.workers,
+        prefetch=settings.prefetch,
+        organization=settings.org,
+        nonce=settings.nonce,
+        run_number=settings.run_number or 0,
+        timing=Timing.SYNCHRONISED if settings.stall_analysis else settings.timing,
+        memory_budget=settings.memory_budget,
+        spill=None if settings.spill is None else str(settings.spill),
+    )
+
+
+OF_FLEETS = (
+    *("boards", "division", "workload", "learning_rate", "workers", "prefetch", "timing", "meters"),
+    *("isolation", "nonce", "run_number", "org", "memory_budget", "spill", "output", "verbose"),
+)
+"""Settings that the runs of a fleet may have."""
+
+
+def _fleet(file: Path, settings: RunSettings, training: TrainingOptions) -> None:
+    """Make the run on each board of the file: a matrix that varies them."""
+    from suite.cli.sweep_matrix import on_boards  # start-up: asyncio
+    from suite.experiments.boards import board_numbers  # start-up: asyncio
+
+    if settings.workload is None:
+        raise SuiteError("--boards makes one run on each board; name its --workload.")
+    for each in fields(settings):
+        if each.name not in OF_FLEETS and getattr(settings, each.name) != each.default:
+            raise SuiteError(
+                f"--{each.name.replace('_', '-')} is for runs without --boards; leave one of both"
+                " out."
+            )
+    hosts = tuple(read_hosts(file))
+    folder = (settings.output or Path("runs") / f"fleet-{settings.workload}").absolute()
+    numbers = board_numbers(folder, hosts)
+    definition = MatrixDefinition(
+        workload=settings.workload,
+        title=f"{settings.workload} on a fleet of boards",
+        division=settings.division,
+        device=training.device,
+        seeds=1,
+        first_seed=training.seed or 1,
+        vary=Vary(board=tuple(numbers[host] for host in hosts)),
+        fixed=Values(meters=settings.meters, isolation=settings.isolation),
+    )
+    options = _options(
+        training,
+        replace(settings, timing=settings.timing or Timing.SYNCHRONISED),
+        settings.workload,
+        Placement(),
+    )
+    on_boards(file, definition, options, training, folder)
 
 
 def _refuse_invalid(requests: list[RunRequest], settings: RunSettings, json: bool) -> None:

@@ -163,6 +163,16 @@ class RunSettings:
             ),
         ),
     ] = None
+    boards: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help=(
+                "Boards, one per line as in a hostfile, each of which makes this run by itself"
+                " (docs/tuning.md): how far they differ."
+            ),
+        ),
+    ] = None
     output: Annotated[Path | None, typer.Option(help="Run directory (default: runs/<run id>).")] = (
         None
     )

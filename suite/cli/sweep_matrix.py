@@ -23,6 +23,7 @@ from suite.experiments.matrix_plan import (
     parse_vary,
     plan_matrix,
     read_matrix_file,
+    refuse_boards,
     with_varied,
 )
 from suite.experiments.planned_runs import resolve_planned, validate
@@ -149,12 +150,13 @@ def sweep_matrix(
     """Plan the matrix, make its runs, here or on the boards of a file, and show its points."""
     definition = _with_typed(definition, training)
     if boards is not None:
-        _on_boards(boards, definition, training, output)
+        on_boards(boards, definition, _options(definition, training, Placement()), training, output)
         return
     whole = training.place(None)
     hosts = whole.hosts
     placement = replace(whole, hosts=() if definition.vary.nodes else hosts)
     planned = plan_matrix(definition, _options(definition, training, placement), hosts)
+    refuse_boards(planned)
     directory = _directory(output, planned)
     if training.dry_run:
         requests = resolve_planned(planned, directory, to_show=True)
@@ -166,17 +168,22 @@ def sweep_matrix(
     _show(computed, directory, training)
 
 
-def _on_boards(
-    file: Path, definition: MatrixDefinition, training: TrainingOptions, output: Path | None
+def on_boards(
+    file: Path,
+    definition: MatrixDefinition,
+    options: RunOptions,
+    training: TrainingOptions,
+    output: Path | None,
 ) -> None:
-    """Spread the matrix over the boards of a file, and show its points."""
-    from suite.experiments.boards import Boards, plan_for_boards  # start-up: asyncio
+    """Spread the matrix over the boards of a file, and show its points; raises SuiteError, after
+    that, for boards of a fleet without a run."""
+    from suite.experiments.board_talk import Boards  # start-up: asyncio
+    from suite.experiments.boards import plan_for_boards  # start-up: asyncio
 
     if training.hostfile is not None or training.ranks_per_node not in (None, 1):
         raise SuiteError(
             "--boards makes each run on one board alone; leave --hostfile and --ranks-per-node out."
         )
-    options = _options(definition, training, Placement())
     planned = plan_for_boards(definition, options)
     directory = _directory(output, planned)
     boards = Boards(tuple(read_hosts(file)), training.launch_agent)
@@ -186,6 +193,12 @@ def _on_boards(
     with watcher() as progress:
         computed = api.run_on_boards(definition, options, boards, directory, progress=progress)
     _show(computed, directory, training)
+    if computed.missing:
+        raise SuiteError(
+            f"{len(computed.missing)} of {len(computed.points)} points have no run:"
+            f" {'; '.join(computed.missing.values())}",
+            "rerun the same command when the board is back, or without it in the file of --boards",
+        )
 
 
 def _options(
@@ -281,10 +294,21 @@ def table(matrix: Matrix) -> Iterator[str]:
             setting.value.ljust(width) for setting, width in zip(plan.settings, widths, strict=True)
         )
         yield "  ".join([*settings, *(f"{cell:>18}" for cell in shown)])
+    yield from _between_boards(matrix)
+    yield from matrix.notes
     missing = {
         figure["reason"]
         for point in matrix.points
         for figure in asdict(point.figures).values()
-        if figure["value"] is None
+        if figure["value"] is None and point.runs
     }
     yield from (f"unknown: {reason}" for reason in sorted(map(str, missing)))
+
+
+def _between_boards(matrix: Matrix) -> Iterator[str]:
+    for spread in matrix.boards or ():
+        if spread.variation is not None:
+            yield (
+                f"{spread.name}: coefficient of variation {spread.variation:.2%} over"
+                f" {spread.count} boards"
+            )

@@ -2,11 +2,14 @@
 the same launcher."""
 
 import json
+import queue
 import signal
 import subprocess
 import tempfile
+import threading
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
@@ -21,7 +24,9 @@ from suite.launch.mpirun import (
 from suite.launch.placement import Placement
 from suite.launch.process import describe_signal, terminate
 
-TIMEOUT_S, TIMEOUT_PER_LINK_S = 60.0, 3.0
+START_S, START_PER_RANK_S, PER_LINK_S = 60.0, 0.3, 15.0
+"""How long nothing need be heard until the first link is measured, and then of each further one. A
+Raspberry Pi needs 0.3 s of its processors to open a connection of ssh."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +59,7 @@ def measure_links(placement: Placement, interpreter: Path, quick: bool = False) 
     variables = allow_root(child_environment(1))
     program = [str(interpreter), "-m", "reference_impls.links", "--ranks", str(placement.ranks)]
     program += ["--quick"] if quick else []
-    timeout_s = TIMEOUT_S + TIMEOUT_PER_LINK_S * placement.ranks
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as said:
         command = mpirun_command(
             find_mpirun(interpreter), placement, program, variables, Path(folder)
         )
@@ -65,18 +69,13 @@ def measure_links(placement: Placement, interpreter: Path, quick: bool = False) 
             env=variables,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=said,
             text=True,
             start_new_session=True,
         )
-        try:
-            output, errors = process.communicate(timeout=timeout_s)
-        except subprocess.TimeoutExpired:
-            terminate(process)
-            output = process.communicate()[0]
-            errors = f"no output within {timeout_s:g} s"
-        finally:
-            terminate(process)
+        output, silent_s = _lines_of(process, START_S + START_PER_RANK_S * placement.ranks)
+        said.seek(0)
+        errors = said.read() if silent_s is None else f"no output within {silent_s:g} s"
     measures = tuple(
         found for line in output.splitlines() if (found := _parse_measure(line)) is not None
     )
@@ -86,6 +85,30 @@ def measure_links(placement: Placement, interpreter: Path, quick: bool = False) 
         measures,
         _cause(output, errors, placement.ranks) or f"mpirun ended with {process.returncode}",
     )
+
+
+def _lines_of(process: "subprocess.Popen[str]", first_s: float) -> tuple[str, float | None]:
+    """What a process prints until it ends, or until it printed nothing for so long, which is the
+    second value; it is ended then."""
+    assert process.stdout is not None
+    lines, found, wait_s = queue.SimpleQueue[str | None](), list[str](), first_s
+
+    def read(stream: IO[str]) -> None:
+        for line in stream:
+            lines.put(line)
+        lines.put(None)
+
+    threading.Thread(target=read, args=(process.stdout,), daemon=True).start()
+    try:
+        while (line := lines.get(timeout=wait_s)) is not None:
+            found.append(line)
+            wait_s = PER_LINK_S
+        process.wait()
+    except queue.Empty:
+        return "".join(found), wait_s
+    finally:
+        terminate(process)
+    return "".join(found), None
 
 
 def _cause(output: str, errors: str, ranks: int) -> str | None:

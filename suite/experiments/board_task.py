@@ -25,6 +25,7 @@ from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
+from reference_impls.machine_identity import machine_identity
 from suite.errors import SuiteError
 from suite.execution.events import silent
 from suite.execution.request import RunOptions
@@ -37,6 +38,8 @@ from suite.files.schema import from_plain
 from suite.launch.process import signal_name
 
 SERVE, MAKE, TAKEN = "serve", "make", b"taken\n"
+MACHINE = "machine "
+"""What a board that can make all runs says before its identity."""
 HEARTBEAT_S, POLL_S = 2.0, 0.2
 REFUSED = 2
 """Exit code of a task that this board refuses, or that failed; the last line of standard error says
@@ -110,7 +113,10 @@ def main() -> int:
     except (SuiteError, KeyboardInterrupt) as error:
         sys.stderr.write(f"{' '.join(str(error).split()) or 'interrupted'}\n")
         return REFUSED
-    sys.stdout.write(str(made or ""))
+    if made is None:
+        sys.stderr.write(f"{MACHINE}{machine_identity()}\n")
+    else:
+        sys.stdout.write(str(made))
     return 0
 
 

@@ -1,32 +1,30 @@
 """A matrix over boards: each board takes the next run from a queue, makes it by itself, and its
-bundle comes home verified."""
+bundle comes home verified. In a fleet, a matrix that varies ``board``, each has a queue of its own.
+"""
 
 import asyncio
-import json
-import os
 import shutil
-import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 from pathlib import Path
 
+from suite.bundle.study_mark import BOARD
 from suite.errors import SuiteError
 from suite.execution.events import Notice, Progress, SweepRunKept, SweepRunStarted, silent
 from suite.execution.request import Accelerator, RunOptions, RunRequest
+from suite.execution.run_records import local_redactor
 from suite.experiments.before_runs import held, refuse_at_once, refuse_folder
-from suite.experiments.board_task import REFUSED, SERVE, TAKEN, BoardTask
+from suite.experiments.board_talk import BoardLost, Boards, RunFailed
+from suite.experiments.board_task import BoardTask
 from suite.experiments.matrix_plan import MatrixDefinition, PlannedMatrix, plan_matrix
+from suite.experiments.planned import PlannedRun
 from suite.experiments.planned_runs import resolve_planned, say_left_over
 from suite.experiments.sweep_runs import NOT_COMPARED, is_done
 from suite.files.archive import unpack
-from suite.files.paths import repository_root
-from suite.files.tree import MAX_BYTES
-from suite.launch.remote_shell import NO_INTERPRETER, NO_SUITE, module_script, remote_command
+from suite.files.json_file import read_json, write_json
 from suite.metrics.matrix_record import MATRICES, MATRIX, Matrix, analyse_matrix
 
 MAX_TRIES = 3
@@ -34,49 +32,20 @@ MAX_TRIES = 3
 MAX_LOSSES, RETRY_S = 3, 5.0
 """How often in a row a board may be lost before nothing more is asked of it, and the time
 between."""
-HEARTBEAT_TIMEOUT_S, GRACE_S = 60.0, 10.0
-SCRATCH = ".from-board-"
-_CHUNK_BYTES, _MAX_SAID = 2**20, 300
-
-
-@dataclass(frozen=True)
-class Boards:
-    """Independent boards that make the runs of a matrix; ``agent`` starts commands there (None:
-    ssh).
-
-    A board of which nothing is heard for ``silence_s`` is lost.
-    """
-
-    hosts: tuple[str, ...]
-    agent: str | None = None
-    silence_s: float = HEARTBEAT_TIMEOUT_S
-
-    def refuse_agent(self) -> None:
-        """Raise SuiteError where the program that starts commands on boards is not installed."""
-        if shutil.which(program := remote_command("", self.agent, "")[0]) is None:
-            raise SuiteError(
-                f"There is no program {program!r} here to start commands on the boards; install it,"
-                " or name another --launch-agent."
-            )
-
-
-class _BoardLost(Exception):
-    """The board, or the way to it, is gone."""
-
-
-class _RunFailed(Exception):
-    """The board is there, and the run failed or arrived damaged."""
+SCRATCH, NUMBERS = ".from-board-", ".boards.json"
+"""In the matrix's folder: what arrives, and each board's number by its name, which no record
+has."""
 
 
 @dataclass
 class _Job:
-    """A run that is missing: its number among all runs, its name, what it must be, and how often it
-    failed."""
+    """A run that is missing: its number among all runs, what is planned, what it must be, the one
+    ``host`` that may make it (None: any), and how often it failed."""
 
     number: int
-    label: str
-    folder: str
+    run: PlannedRun
     request: RunRequest
+    host: str | None
     tries: int = 0
 
 
@@ -107,33 +76,68 @@ def run_on_boards(
     Resumable: call it again to continue.
 
     The suite must have the same path on every board. Raises SuiteError for what any board refuses,
-    before the first run; and for runs that failed, or remain because all boards were lost.
+    before the first run; and for runs that failed, or remain because all boards were lost. Points
+    of a fleet whose board was lost, or failed, have no runs and the reason.
     """
     matrix = plan_for_boards(definition, options)
     requests = resolve_planned(matrix, directory, to_show=True)
     refuse_at_once(
         [lambda: refuse_folder(directory, MATRIX, matrix.plan.variables), boards.refuse_agent]
     )
-    machine = keys_of_the_machine(options)
-    are_kept = [is_done(request.directory, request, machine) for request in requests]
-    jobs = []
-    for number, (run, request, kept) in enumerate(
-        zip(matrix.runs, requests, are_kept, strict=True), start=1
-    ):
-        if kept:
-            progress(SweepRunKept(number, len(requests), run.label))
-        else:
-            jobs.append(_Job(number, run.label, run.folder, request))
+    numbers = board_numbers(directory, boards.hosts)
+    hosts = [_host_of(run, numbers, boards) for run in matrix.runs]
+    planned = zip(matrix.runs, requests, hosts, strict=True)
+    wanted = [_Job(number, *each) for number, each in enumerate(planned, 1)]
+    jobs = list(_not_done(wanted, options, progress))
+    missing: Mapping[str, str] = {}
     if jobs:
         with held(directory):
-            for left in directory.glob(f"{SCRATCH}*"):  # of a killed call
-                shutil.rmtree(left)
+            _begin(directory, numbers if any(hosts) else {})
             say_left_over(matrix, directory, progress)
             task = BoardTask(definition, options, None, command or tuple(sys.argv))
-            asyncio.run(_Spread(matrix, boards, directory, task, progress).make(jobs))
-    computed = analyse_matrix(directory, matrix.plan)
+            spread = _Spread(matrix, boards, directory, task, progress, any(hosts))
+            missing = asyncio.run(spread.make(jobs))
+    names = [(name, f"{BOARD} {number}") for name, number in numbers.items()]
+    reasons = local_redactor((), names).value(missing)
+    computed = analyse_matrix(directory, matrix.plan, reasons)
     MATRICES.write(directory, computed)
     return computed
+
+
+def _begin(directory: Path, numbers: Mapping[str, int]) -> None:
+    """Remove what a killed call left, and write down which board of a fleet has which number."""
+    for left in directory.glob(f"{SCRATCH}*"):
+        shutil.rmtree(left)
+    if numbers:
+        write_json(directory / NUMBERS, numbers)
+
+
+def _not_done(jobs: Sequence[_Job], options: RunOptions, progress: Progress) -> Iterator[_Job]:
+    machine = keys_of_the_machine(options)
+    for job in jobs:
+        if is_done(job.request.directory, job.request, machine):
+            progress(SweepRunKept(job.number, len(jobs), job.run.label))
+        else:
+            yield job
+
+
+def board_numbers(directory: Path, hosts: Sequence[str]) -> dict[str, int]:
+    """Each board's number: its place in the file, or the one that it has in a folder of an earlier
+    call; further boards come after those."""
+    file = directory / NUMBERS
+    known = read_json(file) if file.is_file() else {}
+    return {name: number for number, name in enumerate(dict.fromkeys((*known, *hosts)), start=1)}
+
+
+def _host_of(run: PlannedRun, numbers: Mapping[str, int], boards: Boards) -> str | None:
+    """The one board that a run of a fleet is made on; None: any."""
+    if run.values.board is None:
+        return None
+    host = next((name for name in boards.hosts if numbers[name] == run.values.board), None)
+    if host is None:
+        there = ", ".join(f"{numbers[name]} is {name}" for name in boards.hosts)
+        raise SuiteError(f"The file of --boards has no board {run.values.board} ({there}).")
+    return host
 
 
 def keys_of_the_machine(options: RunOptions) -> frozenset[str]:
@@ -152,25 +156,33 @@ def keys_of_the_machine(options: RunOptions) -> frozenset[str]:
 
 @dataclass
 class _Spread:
-    """One call: the queue of runs, and the boards that take from it."""
+    """One call: the boards, the queue that each takes runs from, and the runs that are given up,
+    with the reason."""
 
     matrix: PlannedMatrix
     boards: Boards
     directory: Path
     task: BoardTask
     progress: Progress
-    queue: "asyncio.Queue[_Job]" = field(default_factory=asyncio.Queue)
+    is_fleet: bool
+    queues: "dict[str, asyncio.Queue[_Job]]" = field(default_factory=dict)
     left: int = 0
-    failed: list[str] = field(default_factory=list)
+    given_up: list[tuple[_Job, str]] = field(default_factory=list)
     took_s: list[float] = field(default_factory=list)
 
-    async def make(self, jobs: Sequence[_Job]) -> None:
-        """Ask every board whether it can make the runs, then make them all; raises SuiteError."""
-        await self._validate()
+    async def make(self, jobs: Sequence[_Job]) -> dict[str, str]:
+        """Ask every board whether it can make the runs, then make them all; returns the points of a
+        fleet that lack runs, with the reason. Raises SuiteError."""
+        shared = asyncio.Queue[_Job]()
+        needed = [job.host for job in jobs if job.host] or self.boards.hosts
+        self.queues = {host: asyncio.Queue() if self.is_fleet else shared for host in needed}
+        lost = await self._validate()
         self.left = len(jobs)
         for job in jobs:
-            self.queue.put_nowait(job)
-        workers = [asyncio.ensure_future(self._work(host)) for host in self.boards.hosts]
+            (self.queues[job.host] if job.host else shared).put_nowait(job)
+        workers = [
+            asyncio.ensure_future(self._work(host, host not in lost)) for host in self.queues
+        ]
         try:
             while self.left and not all(worker.done() for worker in workers):
                 await asyncio.wait(
@@ -185,252 +197,127 @@ class _Spread:
         broken = next((error for error in ended if isinstance(error, Exception)), None)
         if broken is not None:
             raise broken
-        if self.failed:
-            raise SuiteError("\n".join(self.failed))
+        return self._missing()
+
+    def _missing(self) -> dict[str, str]:
+        """The points of a fleet that lack runs, with the reason; raises SuiteError where another
+        matrix lacks any, or a fleet has none."""
+        missing = {job.run.point: f"its run {why}" for job, why in self.given_up}
+        if missing and (not self.is_fleet or len(missing) == len(self.matrix.plan.points)):
+            raise SuiteError("\n".join(f"{job.run.label} {why}" for job, why in self.given_up))
         if self.left:
             raise SuiteError(
                 f"All boards were lost, and {self.left} runs remain; rerun the same command to"
                 " continue."
             )
+        return missing
 
-    async def _validate(self) -> None:
-        said = await asyncio.gather(*(self._refusal(host) for host in self.boards.hosts))
-        if problems := [
-            f"{host}: {why}" for host, why in zip(self.boards.hosts, said, strict=True) if why
-        ]:
-            raise SuiteError(
-                "\n".join(
-                    [
-                        *problems,
-                        "Bring these boards in order, or take them out of the file of --boards.",
-                    ]
-                )
-            )
+    async def _validate(self) -> set[str]:
+        """The boards that do not answer now. Raises SuiteError for what the others refuse, for two
+        names of one board in a fleet, and where none answers."""
+        asked = (self.boards.admitted(host, self.task) for host in self.queues)
+        answers = dict(
+            zip(self.queues, await asyncio.gather(*asked, return_exceptions=True), strict=True)
+        )
+        lost = {host for host, answer in answers.items() if isinstance(answer, BoardLost)}
+        problems, machines = list[str](), dict[str, str]()
+        nobody = len(lost) == len(self.boards.hosts)
+        for host, answer in answers.items():
+            if isinstance(answer, RunFailed) or nobody:
+                problems.append(f"{host}: {answer}")
+            elif isinstance(answer, BaseException) and host not in lost:
+                raise answer
+            elif self.is_fleet and host not in lost:
+                other = machines.setdefault(str(answer), host)
+                problems += [f"{host}: it is the same machine as {other}"] if other != host else []
+        if problems:
+            advice = "Bring these boards in order, or take them out of the file of --boards."
+            raise SuiteError("\n".join([*problems, advice]))
+        return lost
 
-    async def _refusal(self, host: str) -> str | None:
-        """Why a board cannot make the runs; None where it can."""
-        try:
-            await self._ask(host, self.task, None, Path(os.devnull))
-        except (_BoardLost, _RunFailed) as error:
-            return str(error)
-        return None
-
-    async def _work(self, host: str) -> None:
-        """Make run after run on one board, until it was lost too often."""
-        losses = 0
+    async def _work(self, host: str, is_admitted: bool) -> None:
+        """Make run after run on one board, until it was lost too often or refuses them."""
+        losses, why = 0, ""
         while losses < MAX_LOSSES:
-            job = await self.queue.get()
-            began_s = time.monotonic()
-            left_s = (
-                self.left * sum(self.took_s) / len(self.took_s) / len(self.boards.hosts)
-                if self.took_s
-                else None
-            )
-            self.progress(
-                SweepRunStarted(
-                    job.number, len(self.matrix.runs), f"{job.label}, on {host}", left_s
-                )
-            )
+            job = None
             try:
-                await self._fetch(host, job)
-            except _BoardLost as lost:
-                losses += 1
-                self.queue.put_nowait(job)
-                next_s = (
-                    f"asked again in {RETRY_S:g} s"
-                    if losses < MAX_LOSSES
-                    else "nothing more is asked of it"
-                )
-                self.progress(
-                    Notice(
-                        f"{host} was lost ({lost}); {next_s}, and [{job.number}] is back in the"
-                        " queue"
-                    )
-                )
-                await asyncio.sleep(RETRY_S)
-            except _RunFailed as failed:
+                if not is_admitted:
+                    await self.boards.admitted(host, self.task)
+                    is_admitted = True
+                job = await self.queues[host].get()
+                await self._make(host, job)
+            except BoardLost as lost:
+                losses, why = losses + 1, f"was lost ({lost})"
+                await self._lost(host, job, losses, why)
+            except RunFailed as failed:
+                if job is None:
+                    why = f"refuses the runs ({failed})"
+                    self.progress(Notice(f"{host} {why}; nothing more is asked of it"))
+                    break
                 losses, job.tries = 0, job.tries + 1
                 self._failed(host, job, str(failed))
             else:
-                losses, self.left = 0, self.left - 1
-                self.took_s.append(time.monotonic() - began_s)
+                losses = 0
+        while self.is_fleet and not self.queues[host].empty():
+            self._give_up(self.queues[host].get_nowait(), f"was not made: {host} {why}")
+
+    async def _make(self, host: str, job: _Job) -> None:
+        began_s, total = time.monotonic(), len(self.matrix.runs)
+        left_s = (
+            self.left * sum(self.took_s) / len(self.took_s) / len(self.queues)
+            if self.took_s
+            else None
+        )
+        self.progress(SweepRunStarted(job.number, total, f"{job.run.label}, on {host}", left_s))
+        await self._fetch(host, job)
+        self.left -= 1
+        self.took_s.append(time.monotonic() - began_s)
+
+    async def _lost(self, host: str, job: _Job | None, losses: int, why: str) -> None:
+        """Put the run back, say what is next, and wait before the board is asked again."""
+        is_last = losses == MAX_LOSSES
+        said = "nothing more is asked of it" if is_last else f"asked again in {RETRY_S:g} s"
+        if job is not None:
+            self.queues[host].put_nowait(job)
+            said += f", and [{job.number}] is back in the queue"
+        self.progress(Notice(f"{host} {why}; {said}"))
+        await asyncio.sleep(0 if is_last else RETRY_S)
 
     def _failed(self, host: str, job: _Job, why: str) -> None:
         """Put the run back into the queue, or give it up after MAX_TRIES."""
         self.progress(Notice(f"[{job.number}] failed on {host} ({why})"))
         if job.tries < MAX_TRIES:
-            self.queue.put_nowait(job)
-            return
-        self.failed.append(f"{job.label} failed {MAX_TRIES} times, the last time on {host}: {why}")
+            self.queues[host].put_nowait(job)
+        else:
+            self._give_up(job, f"failed {MAX_TRIES} times, the last time on {host}: {why}")
+
+    def _give_up(self, job: _Job, why: str) -> None:
+        self.given_up.append((job, why))
         self.left -= 1
 
     async def _fetch(self, host: str, job: _Job) -> None:
         """Make the run on the board; its verified bundle then stands in the matrix's folder."""
         with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=self.directory) as name:
-            await self._ask(
+            await self.boards.ask(
                 host,
-                replace(self.task, folder=job.folder),
+                replace(self.task, folder=job.run.folder),
                 lambda archive: self._take(Path(name), archive, job),
                 Path(name, "run.tar"),
             )
 
     def _take(self, scratch: Path, archive: Path, job: _Job) -> None:
-        """Unpack and verify the bundle, and put it in its place; raises _RunFailed for one that is
+        """Unpack and verify the bundle, and put it in its place; raises RunFailed for one that is
         damaged, or of another run."""
         try:
             unpack(archive, scratch / "unpacked")
-            found = scratch / "unpacked" / job.folder
+            found = scratch / "unpacked" / job.run.folder
             if not found.is_dir() or not is_done(
                 found, job.request, keys_of_the_machine(self.task.options)
             ):
-                raise _RunFailed("its bundle arrived damaged")
+                raise RunFailed("its bundle arrived damaged")
         except SuiteError as error:
-            raise _RunFailed(str(error)) from error
-        place = self.directory / job.folder
+            raise RunFailed(str(error)) from error
+        place = self.directory / job.run.folder
         if place.exists():  # of a call that was killed, and not whole
             shutil.rmtree(place)
         found.rename(place)
-
-    async def _ask(
-        self, host: str, task: BoardTask, take: Callable[[Path], None] | None, archive: Path
-    ) -> None:
-        """Send the task to the board, and give the archive that it sends to ``take`` (None: none is
-        sent); raises _BoardLost and _RunFailed."""
-        words = remote_command(
-            host,
-            self.boards.agent,
-            module_script((Path(sys.executable),), "suite.experiments.board_task", SERVE),
-        )
-        pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_exec(
-            *words, stdin=pipe, stdout=pipe, stderr=pipe, limit=2**20, start_new_session=True
-        )
-        assert (
-            process.stdin is not None and process.stdout is not None and process.stderr is not None
-        )
-        said = _Said()
-        listening = asyncio.ensure_future(said.listen(process.stderr, self.boards.silence_s))
-        receiving = asyncio.ensure_future(
-            _receive(process.stdout, archive, said, self.boards.silence_s)
-        )
-        try:
-            await _write(process.stdin, task.to_line())
-            await asyncio.wait([listening, receiving], return_when=asyncio.FIRST_COMPLETED)
-            if said.is_silent:
-                raise _BoardLost(f"nothing was heard of it for {self.boards.silence_s:g} s")
-            if await receiving and take is not None:
-                take(archive)
-                await _write(process.stdin, TAKEN)
-                return
-            code = await process.wait()
-            await listening
-            _judge(code, said.last, is_expected=take is None)
-        finally:
-            listening.cancel()
-            receiving.cancel()
-            process.stdin.close()  # the board ends what it does, and its connection
-            with suppress(ProcessLookupError):
-                if said.is_silent:
-                    os.killpg(process.pid, signal.SIGKILL)
-            await _end(process)
-
-
-@dataclass
-class _Said:
-    """What a board writes on standard error: its last line, and whether nothing came for too long.
-    One that sends a bundle writes nothing else."""
-
-    last: str = ""
-    is_silent: bool = False
-    is_sending: bool = False
-
-    async def listen(self, stream: asyncio.StreamReader, silence_s: float) -> None:
-        """Read until the stream ends, or nothing comes."""
-        while True:
-            try:
-                line = await asyncio.wait_for(stream.readline(), silence_s)
-            except asyncio.TimeoutError:
-                self.is_silent = not self.is_sending
-                if self.is_silent:
-                    return
-                continue
-            except ValueError:  # a line that is too long
-                continue
-            if not line:
-                return
-            self.last = line.decode(errors="replace").strip()[:_MAX_SAID] or self.last
-
-
-async def _write(stream: asyncio.StreamWriter, line: bytes) -> None:
-    """Write to a process that may have ended: its exit code says more."""
-    with suppress(OSError):
-        stream.write(line)
-        await stream.drain()
-
-
-async def _receive(
-    stream: asyncio.StreamReader, archive: Path, said: _Said, silence_s: float
-) -> bool:
-    """Write the archive that a board sends, its bytes verified; False if it sends none.
-
-    Raises _BoardLost for one that was cut off, _RunFailed for other bytes.
-    """
-    line = await stream.readline()
-    if not line:
-        return False
-    said.is_sending = True
-    try:
-        header = json.loads(line)
-        size, expected = int(header["size"]), str(header["sha256"])
-    except (ValueError, TypeError, KeyError):
-        raise _RunFailed(
-            "it sends something else than a bundle:"
-            f" {line[:_MAX_SAID].decode(errors='replace').strip()!r}"
-        ) from None
-    if not 0 < size <= MAX_BYTES:
-        raise _RunFailed(f"its bundle has {size} bytes")
-    digest = sha256()
-    with archive.open("wb") as out:
-        while out.tell() < size:
-            try:
-                chunk = await asyncio.wait_for(
-                    stream.read(min(_CHUNK_BYTES, size - out.tell())), silence_s
-                )
-            except asyncio.TimeoutError:
-                chunk = b""
-            if not chunk:
-                raise _BoardLost(f"its bundle was cut off after {out.tell()} of {size} bytes")
-            digest.update(chunk)
-            out.write(chunk)
-    if digest.hexdigest() != expected:
-        raise _RunFailed("its bundle arrived with other bytes than were sent")
-    return True
-
-
-def _judge(code: int, said: str, *, is_expected: bool) -> None:
-    """Raise _RunFailed or _BoardLost for a task that ended without a bundle, unless that is
-    expected."""
-    if code == REFUSED:
-        raise _RunFailed(said or "it gives no reason")
-    if code == NO_SUITE:
-        raise _BoardLost(
-            f"{repository_root()} is missing there; the suite needs the same path on every board"
-        )
-    if code == NO_INTERPRETER:
-        raise _BoardLost(
-            f"{sys.executable} is missing there; the suite needs the same path on every board"
-        )
-    if code != 0 or not is_expected:
-        raise _BoardLost(f"exit code {code}: {said or 'no output'}")
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Wait for the end of the connection, whose standard input is closed; end it where it does not
-    end by itself."""
-    for ending in (None, signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError, asyncio.TimeoutError):
-            if ending is not None:
-                os.killpg(process.pid, ending)
-            await asyncio.wait_for(process.wait(), GRACE_S)
-        if process.returncode is not None:
-            return

@@ -236,6 +236,12 @@ def plan_matrix(
     )
 
 
+def refuse_boards(matrix: PlannedMatrix) -> None:
+    """Raise SuiteError for runs that each belong to one board: this machine is only one."""
+    if any(run.values.board is not None for run in matrix.runs):
+        raise SuiteError("The setting board needs --boards FILE, which names the boards.")
+
+
 @dataclass(frozen=True)
 class _Point:
     plan: MatrixPointPlan

@@ -27,7 +27,7 @@ from suite.experiments.before_runs import (
 from suite.experiments.cooling import cool_down, refuse_without_sensor
 from suite.experiments.little_memory import checks_of_memory
 from suite.experiments.matrix_cost import estimate
-from suite.experiments.matrix_plan import LIMITS, PlannedMatrix
+from suite.experiments.matrix_plan import LIMITS, PlannedMatrix, refuse_boards
 from suite.experiments.planned import AnyPlanned, PlannedRun
 from suite.experiments.study_plan import Sweep
 from suite.experiments.sweep_runs import are_done, run_all
@@ -71,6 +71,7 @@ def run_matrix(
     then as ``run_one``.
     """
     directory = Path(output)
+    refuse_boards(matrix)
     requests = validated(matrix, directory, system_root)
     with held(directory):
         say_left_over(matrix, directory, progress)

@@ -61,11 +61,11 @@ def read_as(
     path: Path, kind: type[Kind], *schemas: int, added: Mapping[int, Sequence[str]] = NOTHING_ADDED
 ) -> Kind:
     """A record as an instance of the class ``kind``, which may have its ``schema`` as a field; a
-    record has the keys that its schema ``added``, although the class has defaults for earlier ones.
+    record has the keys that its schema and earlier ones ``added``, although the class has defaults.
 
     Raises FileError as :func:`read_record`, and for values that are not those of the class."""
     values = read_record(path, *schemas)
-    needed = added.get(values["schema"], ())
+    needed = [key for since, keys in added.items() if since <= values["schema"] for key in keys]
     if "schema" not in {each.name for each in fields(kind)}:  # type: ignore[arg-type]
         del values["schema"]
     try:

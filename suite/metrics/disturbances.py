@@ -1,5 +1,5 @@
-"""Disturbances of a run, from its readings: throttling, low voltage, wall clock steps, and changes
-of the power mode and of limits on clocks and power."""
+"""Disturbances of a run, from its readings: throttling, low voltage, wall clock steps, changes of
+the power mode and of limits on clocks and power, and links that lost something."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reference_impls.contract import SECONDS_PER_NS
+from suite.bundle.arrays import Values
 from suite.bundle.channels import Channel, Channels
 from suite.catalog.throttling import is_throttling_channel
 
@@ -14,6 +15,13 @@ POWER_MODE, CHANGED, MODE_ID = "power-mode", "changed", "nvpmodel"
 """The meter of the power mode and of limits on clocks and power, and two of its channels."""
 MIN_STEP_S = 0.05  # slewing moves both clocks; smaller differences are noise of reading them
 SINCE_BOOT = ".since_boot"
+LINKS, CARRIER = "links", "carrier_changes"
+"""The meter of network links, and its counter that may not rise at all."""
+LOST_OF = {"retransmitted": "segments", "dropped": "packets", "errors": "packets"}
+MIN_LOST, MIN_LOST_SHARE, LONGEST_PAUSE_S = 3, 0.01, 5.0
+"""What a stretch has lost at least, and each second of it. Honest networks lose a packet here and
+there (0.1 % of segments on a busy machine's veth); waiting times of TCP double from 0.2 s on, so
+that a cut of some seconds is one stretch."""
 # nvmlClocksThrottleReasons of NVML: hardware slowdown, temperature limits of driver and chip,
 # external power brake. Not disturbances: idle, clocks set by the user, and the power limit, which a
 # GPU reaches under normal load.
@@ -53,6 +61,39 @@ class SettingChange:
     before: float
     after: float
     unit: str
+
+    @property
+    def values(self) -> dict[str, str | float]:
+        """What was changed, as plain values."""
+        return {
+            "channel": self.channel,
+            "before": self.before,
+            "after": self.after,
+            "unit": self.unit,
+        }
+
+
+@dataclass(frozen=True)
+class LinkLoss:
+    """A stretch in which a counter of lost packets or of carrier changes rose: from the last
+    reading before it, for ``held_s``; ``share`` is of all packets (of TCP: segments) of the
+    stretch, None of carrier changes."""
+
+    channel: str
+    t_ns: int
+    held_s: float
+    count: int
+    share: float | None
+
+    @property
+    def extent(self) -> dict[str, str | float | None]:
+        """How long it took and what was lost, as plain values."""
+        return {
+            "channel": self.channel,
+            "held_s": self.held_s,
+            "count": self.count,
+            "share": self.share,
+        }
 
 
 def is_watched(channels: Channels) -> bool:
@@ -104,6 +145,39 @@ def find_setting_changes(
                     SettingChange(channel.name, int(t_ns[index + 1]), before, after, channel.unit)
                 )
     return tuple(sorted(found, key=lambda change: (change.t_ns, change.channel)))
+
+
+def find_link_losses(channels: Channels, start_ns: int, stop_ns: int) -> tuple[LinkLoss, ...]:
+    """All stretches of the window in which a link lost something, sorted by time."""
+    found = []
+    for channel in channels.of(LINKS):
+        place, _, noun = channel.name.rpartition(".")
+        counted = channel.in_time.during((start_ns, stop_ns))
+        if noun == CARRIER:
+            found += [LinkLoss(channel.name, *each, None) for each in _stretches(counted, None)]
+        elif noun in LOST_OF and (whole := channels.get(LINKS, f"{place}.{LOST_OF[noun]}")):
+            of_all = np.interp(counted.t_ns, whole.in_time.t_ns, whole.in_time.values)
+            for t_ns, held_s, count in _stretches(counted, of_all):
+                ends = counted.t_ns.searchsorted((t_ns, t_ns + round(held_s / SECONDS_PER_NS)))
+                sent = float(of_all[ends[1]] - of_all[ends[0]])
+                if count >= MIN_LOST:
+                    share = count / max(count, sent)
+                    found.append(LinkLoss(channel.name, t_ns, held_s, count, share))
+    return tuple(sorted(found, key=lambda loss: (loss.t_ns, loss.channel)))
+
+
+def _stretches(channel: Channel, of_all: Values | None) -> Iterator[tuple[int, float, int]]:
+    """The stretches in which a counter rose, by MIN_LOST_SHARE of all between two readings or more,
+    pauses of LONGEST_PAUSE_S included: begin, length, and by how much."""
+    t_ns, values = channel.t_ns, channel.values
+    least = 0.0 if of_all is None else MIN_LOST_SHARE * np.diff(of_all)
+    rises = np.flatnonzero((np.diff(values) > 0) & (np.diff(values) >= least))
+    pauses_s = (t_ns[rises[1:]] - t_ns[rises[:-1] + 1]) * SECONDS_PER_NS
+    for stretch in np.split(rises, np.flatnonzero(pauses_s > LONGEST_PAUSE_S) + 1):
+        if len(stretch):
+            first, last = stretch[0], stretch[-1] + 1
+            held_s = float(t_ns[last] - t_ns[first]) * SECONDS_PER_NS
+            yield int(t_ns[first]), held_s, int(values[last] - values[first])
 
 
 def _events(channel: Channel, stop_ns: int) -> Iterator[ThrottlingEvent]:

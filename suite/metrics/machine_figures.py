@@ -14,8 +14,10 @@ from suite.bundle.arrays import Window, median
 from suite.bundle.channels import Channel, Channels
 from suite.bundle.layout import READINGS
 from suite.metrics.disturbances import (
+    LINKS,
     POWER_MODE,
     find_clock_steps,
+    find_link_losses,
     find_setting_changes,
     find_throttling,
     is_watched,
@@ -31,7 +33,7 @@ NOT_RESIDENT = f"the page cache was not read within {MAX_DISTANCE_S:g} s of this
 MIN_PERIODS = 5  # shortest window of a counter: up to one period is interpolated at each end
 COUNTER_UNITS = ("operations", "events", "J", "s", "ns", "bits")
 # The power mode's settings are written when they change: a mean over such readings has no meaning.
-COUNTER_SOURCES = ("counters", "disk", "load", "network", "wall-clock", POWER_MODE)
+COUNTER_SOURCES = ("counters", "disk", "links", "load", "network", "wall-clock", POWER_MODE)
 
 
 @dataclass(frozen=True)
@@ -149,11 +151,14 @@ def disk_increase(
     return measured.value, measured.reason, channel.period_s
 
 
-def disturbances(channels: Channels, window: Window | None) -> dict[str, list[dict[str, Any]]]:
+def disturbances(
+    channels: Channels, window: Window | None, is_one_of_several: bool
+) -> dict[str, list[dict[str, Any]]]:
     """Throttling events, wall clock steps and changed settings, times in seconds after run_start;
     empty for an unfinished run.
 
-    ``settings`` is there only if the meter ``power-mode`` was read.
+    ``settings`` is there only if the meter ``power-mode`` was read, ``links`` if the meter of that
+    name was, on one of several nodes.
     """
     if window is None:
         return {"throttling": [], "clock_steps": []}
@@ -174,14 +179,13 @@ def disturbances(channels: Channels, window: Window | None) -> dict[str, list[di
     }
     if channels.of(POWER_MODE):
         found["settings"] = [
-            {
-                "channel": change.channel,
-                "at_s": (change.t_ns - window[0]) / 1e9,
-                "before": change.before,
-                "after": change.after,
-                "unit": change.unit,
-            }
+            {"at_s": (change.t_ns - window[0]) / 1e9, **change.values}
             for change in find_setting_changes(channels, *window)
+        ]
+    if is_one_of_several and channels.of(LINKS):
+        found["links"] = [
+            {"start_s": (loss.t_ns - window[0]) / 1e9, **loss.extent}
+            for loss in find_link_losses(channels, *window)
         ]
     return found
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from suite.bundle.layout import SCHEMA, STEPS, SUMMARY
 from suite.bundle.reader import Bundle
-from suite.bundle.study_mark import READ_MB_S
+from suite.bundle.study_mark import BOARD, READ_MB_S
 from suite.errors import FileError
 from suite.files.json_file import read_as
+from suite.metrics.board_spread import BoardSpread, board_spread, sentences
 from suite.metrics.figure import Figure, mean_figure, unknown
 from suite.metrics.sealed_record import SealedRecord
 from suite.metrics.study import (
@@ -133,7 +134,7 @@ class MatrixFigures:
 
 @dataclass(frozen=True)
 class MatrixPoint:
-    """One point: its name, runs and figures."""
+    """One point: its name, runs and figures. One without runs has the reason in its figures."""
 
     name: str
     runs: tuple[StudyRun, ...]
@@ -142,23 +143,54 @@ class MatrixPoint:
 
 @dataclass(frozen=True)
 class Matrix:
-    """``matrix.json``."""
+    """``matrix.json``. ``boards`` is how its figures scatter over boards; None: they are not what
+    it varies."""
 
     schema: int
     plan: MatrixPlan
     points: tuple[MatrixPoint, ...]
     notes: tuple[str, ...]
+    boards: tuple[BoardSpread, ...] | None = None
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """Names of the points without runs, with the reason."""
+        return {
+            point.name: str(point.figures.step_s.reason) for point in self.points if not point.runs
+        }
 
 
-def analyse_matrix(directory: Path, plan: MatrixPlan) -> Matrix:
-    """Compute the matrix from its sealed bundles; raises SuiteError if one is missing or not
-    finished."""
-    points = []
-    for point in plan.points:
-        bundles = repetitions(directory, point.name, plan.seeds)
-        figures = _figures(bundles, plan.warm_up_steps)
-        points.append(MatrixPoint(point.name, study_runs(bundles), figures))
-    return Matrix(SCHEMA, plan, tuple(points), ())
+NONE_MISSING: Mapping[str, str] = {}
+
+
+def analyse_matrix(
+    directory: Path, plan: MatrixPlan, missing: Mapping[str, str] = NONE_MISSING
+) -> Matrix:
+    """Compute the matrix from its sealed bundles, with a reason for points that are ``missing``;
+    raises SuiteError if another one is missing or not finished."""
+    words = {point.name: point.words for point in plan.points}
+    bundles = {
+        name: repetitions(directory, name, plan.seeds) for name in words if name not in missing
+    }
+    figures = {name: _figures(runs, plan.warm_up_steps) for name, runs in bundles.items()}
+    form = next(iter(figures.values()))
+    points = tuple(
+        MatrixPoint(name, study_runs(bundles[name]), figures[name])
+        if name in figures
+        else MatrixPoint(name, (), _unknown_figures(form, missing[name]))
+        for name in words
+    )
+    notes = [f"{words[name]}: {missing[name]}." for name in words if name in missing]
+    if plan.variables != (BOARD,):
+        return Matrix(SCHEMA, plan, points, tuple(notes))
+    boards = board_spread({words[name]: vars(found) for name, found in figures.items()})
+    return Matrix(SCHEMA, plan, points, (*notes, *sentences(boards)), boards)
+
+
+def _unknown_figures(form: MatrixFigures, reason: str) -> MatrixFigures:
+    return MatrixFigures(
+        **{name: unknown(figure.unit, figure.source, reason) for name, figure in vars(form).items()}
+    )
 
 
 def _figures(bundles: Sequence[Bundle], warm_up_steps: int) -> MatrixFigures:
@@ -209,8 +241,10 @@ def read_matrix(directory: Path) -> Matrix:
     refuse_unplanned(
         path,
         [(point.name, plan.seeds) for point in plan.points],
-        [(point.name, len(point.runs)) for point in matrix.points],
+        [(point.name, len(point.runs) or plan.seeds) for point in matrix.points],
     )
+    if len(matrix.missing) == len(matrix.points):
+        raise FileError(path, "names no run")
     if any(tuple(each.name for each in point.settings) != plan.variables for point in plan.points):
         raise FileError(path, "has a point without a value of every varied setting")
     return matrix
@@ -226,5 +260,5 @@ MATRICES = SealedRecord(
     MATRIX,
     "run the matrix again (`suite sweep`)",
     _sealed_files,
-    lambda folder: analyse_matrix(folder, read_matrix(folder).plan),
+    lambda folder: analyse_matrix(folder, (found := read_matrix(folder)).plan, found.missing),
 )

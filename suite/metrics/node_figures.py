@@ -60,7 +60,7 @@ def node_rows(
                 name: figure.to_dict() for name, figure in _node_figures(node, times, steps).items()
             },
             "energies": energy_rows(node.channels, rules, times.run, times.uncounted),
-            "disturbances": disturbances(node.channels, times.run),
+            "disturbances": disturbances(node.channels, times.run, is_one_of_several=True),
         }
         for node in nodes
     ]

@@ -168,7 +168,7 @@ def derive(bundle: Bundle) -> Summary:
         schema=SCHEMA,
         epochs=epochs,
         figures=figures,
-        disturbances=disturbances(channels, run),
+        disturbances=disturbances(channels, run, is_one_of_several=bool(nodes)),
         channels=channel_statistics(channels, run),
         energies=[] if nodes else energy_rows(channels, rules, run, uncounted),
         ranks=rank_rows(log, steps),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from reference_impls import contract
-from reference_impls.agreement import Agreement, farthest, sketch
+from reference_impls.agreement import Agreement, Distance, farthest, sketch
 from reference_impls.communication import World
 from reference_impls.fake.implementation import PooledDigits, SoftmaxRegression
 from tests.builders import Scenario, make_request
@@ -91,10 +91,10 @@ def test_of_three_ranks_and_more_the_odd_one_is_named(
 
 @pytest.mark.parametrize(
     ("has_overflow", "distance", "odd"),
-    [((False, True), 1.0, [0, 1]), ((True, True), 0.0, []), ((False, False, True), 1.0, [2])],
+    [((False, True), 1.0, [0, 1]), ((True, True), None, []), ((False, False, True), 1.0, [2])],
 )
 def test_a_gradient_that_overflows_on_some_ranks_only_is_another_one(
-    has_overflow: tuple[bool], distance: float, odd: list[int]
+    has_overflow: tuple[bool], distance: float | None, odd: list[int]
 ) -> None:
     overflowed = GRADIENTS[0].copy()
     overflowed[5] = np.inf
@@ -119,4 +119,5 @@ def test_a_sketch_keeps_distances_and_depends_on_the_seed() -> None:
         np.linalg.norm(one - other), rel=0.1
     )
     assert (sketch(one, 1) != sketch(one, 2)).any()
-    assert not sketch(np.full(3, np.nan), 1).any(), "a rank without numbers differs from the others"
+    without = np.stack([[sketch(np.full(3, np.nan), 1)]] * 2)
+    assert farthest(without, ["a"], 0.2) == Distance(None, None, []), "unknown where all overflow"

@@ -3,8 +3,10 @@ values of a setting are compared."""
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import reporter
@@ -18,7 +20,15 @@ from suite.bundle.layout import RUN
 from suite.bundle.study_mark import MAX_LENGTH, READ_MB_S, StudyMark, read_mark
 from suite.errors import SuiteError
 from suite.files.json_file import read_json, write_json
-from suite.metrics.matrix_record import MATRIX, MatrixPointPlan, Setting, read_matrix
+from suite.metrics.board_spread import outliers
+from suite.metrics.matrix_record import (
+    MATRICES,
+    MATRIX,
+    MatrixPointPlan,
+    Setting,
+    analyse_matrix,
+    read_matrix,
+)
 from tests.sweeps import make_matrix
 
 pytestmark = pytest.mark.usefixtures("builds_a_site")
@@ -183,6 +193,45 @@ def test_a_matrix_that_disagrees_with_its_runs_is_not_shown(tmp_path: Path) -> N
     (folder / MATRIX).write_text(json.dumps(record))
     studies, (broken,) = find_studies([folder])
     assert studies == () and "disagrees with its runs in points" in broken["reason"]
+
+
+def test_a_fleet_names_the_board_that_stands_out_and_the_one_without_a_run(tmp_path: Path) -> None:
+    folder = tmp_path / "fleet"
+    steps_s = {(str(board), "16"): 0.010 for board in range(1, 6)} | {("4", "16"): 0.020}
+    plan = make_matrix(folder, steps_s, names=("board", "batch_size"), seeds=1).plan
+    boards = tuple(replace(point, settings=point.settings[:1]) for point in plan.points)
+    of_fleet = replace(plan, variables=("board",), points=boards)
+    MATRICES.write(folder, analyse_matrix(folder, of_fleet, {boards[1].name: "it was lost"}))
+    fleet = read_matrix(folder)
+    assert fleet.missing == {boards[1].name: "it was lost"} and fleet.boards is not None
+    step = fleet.boards[0]
+    assert (step.figure, step.count) == ("step_s", 4) and step.variation == pytest.approx(
+        0.4, rel=0.1
+    )
+    assert [(one.board, round(one.to_median)) for one in step.outliers] == [("board 4", 2)]
+    (study,), _ = find_studies([folder])
+    page = (
+        build([folder], tmp_path / "site").parent / "studies" / f"{study.name}.html"
+    ).read_text()
+    assert "board 2: it was lost." in page and "board 4 stands out: step " in page
+    assert "Variability between boards" in page
+
+
+@pytest.mark.parametrize("count", [3, 4, 10])
+def test_equal_boards_do_not_stand_out_and_a_slow_one_does(count: int) -> None:
+    noise = np.random.default_rng(1)
+    draws = noise.normal(1.0, 0.01, (400, count))
+    assert not any(len(outliers(draw, 0.05, 0.02)) for draw in draws)
+    slow = draws * ([1.5] + [1.0] * (count - 1))
+    assert np.mean([list(outliers(draw, 0.05, 0.02)) == [0] for draw in slow]) > 0.95
+    loud = noise.normal(1.0, 0.1, (400, count))
+    assert np.mean([len(outliers(draw, 0.05, 0.02)) > 0 for draw in loud]) < 0.15
+
+
+def test_several_boards_may_stand_out_but_none_of_two() -> None:
+    mixed = np.array([1.0, 1.01, 0.99, 1.02, 1.0, 0.98, 1.5, 1.6])
+    assert outliers(mixed, 0.05, 0.02) == (6, 7)
+    assert outliers(np.array([1.0, 9.0]), 0.05, 0.02) == ()
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pandas
 
-from reporter.data.studies import ROWS, StudyKind, StudyRecord, figure_row, recompute
+from reporter.data.studies import (
+    ROWS,
+    StudyKind,
+    StudyRecord,
+    WordTable,
+    figure_row,
+    recompute,
+)
 from reporter.data.text import plain
 from reporter.data.words import model_title
 from suite.bundle.reader import Bundle
@@ -43,15 +50,15 @@ def read(record: Path, place: str) -> StudyRecord:
         "workload": plan.workload,
         "data": plan.data,
         **{words_of(name): ", ".join(listed) + unit_of(name) for name, listed in values.items()},
+        **{"points": str(len(plan.points)), "runs of each": str(plan.seeds), "order": plan.order},
     }
-    facts |= {"points": str(len(plan.points)), "runs of each": str(plan.seeds), "order": plan.order}
     rows = [
         figure_row(labels[point.name], name, figure)
         for point in matrix.points
         for name, figure in asdict(point.figures).items()
     ]
     return StudyRecord(
-        name=f"matrix-{plain(matrix.points[0].runs[0].run_id, 120)}",
+        name=f"matrix-{plain(next(p.runs[0].run_id for p in matrix.points if p.runs), 120)}",
         kind=STUDY_KIND.name,
         title=f"{plain(plan.title)}: {plain(model_title(plan.workload))}",
         place=place,
@@ -69,7 +76,29 @@ def read(record: Path, place: str) -> StudyRecord:
                 *_differences(record.parent, matrix),
             )
         ),
+        words=_variability(matrix),
     )
+
+
+def _variability(matrix: Matrix) -> WordTable | None:
+    """How each figure scatters over the boards of a fleet."""
+    if matrix.boards is None:
+        return None
+    rows = (
+        (
+            spread.name,
+            str(spread.count),
+            "unknown: one board" if spread.variation is None else f"{spread.variation:.2%}",
+            ", ".join(
+                f"{plain(one.board)} ({one.to_median:.3g} times the median)"
+                for one in spread.outliers
+            )
+            or "none",
+        )
+        for spread in matrix.boards
+    )
+    headings = ("figure", "boards", "coefficient of variation", "boards that stand out")
+    return WordTable("Variability between boards", headings, tuple(rows))
 
 
 def _disturbed(folder: Path, matrix: Matrix) -> Iterator[str]:
@@ -95,7 +124,7 @@ def _differences(folder: Path, matrix: Matrix) -> Iterator[str]:
     """The time of an epoch at each point over that at the first one, with its interval, where both
     have two runs or more."""
     labels = {point.name: point.words for point in matrix.plan.points}
-    first, *others = matrix.points[: MAX_COMPARED + 1]
+    first, *others = [point for point in matrix.points if point.runs][: MAX_COMPARED + 1]
     base = _times(folder, first)
     for point in others:
         own = _times(folder, point)

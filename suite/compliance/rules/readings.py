@@ -24,8 +24,8 @@ GAP_PERIODS, MIN_GAP_S = 10.0, 5.0
 ROUNDING = 1.005
 # Counters that only a new boot resets. Energy counters are exempt: a sensor's glitch makes the
 # energy unknown and is no forgery.
-RISING = ("counters", "disk", "network")
-COUNTERS_OF_32_BITS, MAX_COUNT_OF_32_BITS = ("network",), 2**32
+RISING = ("counters", "disk", "links", "network")
+COUNTERS_OF_32_BITS, MAX_COUNT_OF_32_BITS = ("links", "network"), 2**32
 """Some drivers of interfaces count in 32 bits: their counters begin again after 4 GiB."""
 RANGES: Mapping[str, tuple[float, float]] = {
     "%": (0.0, 100.0 * ROUNDING),

@@ -62,6 +62,7 @@ KNOWN = (
     *OPTIONS,
     "--allow-invalid",
     "--baseload",
+    "--boards",
     "--collective",
     "--data",
     "--dry-run",

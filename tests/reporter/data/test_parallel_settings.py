@@ -9,7 +9,13 @@ import pytest
 import reporter
 from reporter.board.columns import FACETS
 from reporter.data.frames import Row
+from reporter.data.machine_names import machine_title
 from reporter.site import build
+from suite.bundle import manifest
+from suite.bundle.layout import SYSTEM
+from suite.bundle.node_records import NODES
+from suite.files.json_file import read_json, write_json
+from tests.builders import Scenario, make_bundle
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import Edit, in_turn
 from tests.faults.edits.file_edits import set_run
@@ -117,3 +123,21 @@ def test_the_page_has_the_command_with_agent_and_silence(
     path = edited(set_run("command", command))
     (page,) = (build([path], tmp_path / "site").parent / "runs").glob("*/index.html")
     assert "--launch-agent srun --silence 60" in page.read_text(encoding="utf-8")
+
+
+def test_a_node_that_is_another_machine_makes_another_entry_and_is_named(tmp_path: Path) -> None:
+    """Four nodes alike have the id that they always had; a revision of a board is no other one."""
+    for name, changes in (
+        ("alike", {"board": "Raspberry Pi 5 Model B Rev 1.1"}),
+        ("mixed", {"board": "Raspberry Pi 4 Model B Rev 1.4", "cpu_model": "Cortex-A72"}),
+    ):
+        run = make_bundle(tmp_path / name, Scenario(name=name, ranks=2, nodes=2))
+        system, nodes = read_json(run / SYSTEM), read_json(run / NODES)
+        write_json(run / SYSTEM, system | {"board": "Raspberry Pi 5 Model B Rev 1.0"})
+        nodes["nodes"][1]["system"] |= changes
+        write_json(run / NODES, nodes)
+        manifest.seal(run)
+    alike, mixed = reporter.load([tmp_path]).runs.sort_values("run_id").to_dict("records")
+    assert alike["node_machines"] == "alike" and alike["entry_id"] != mixed["entry_id"]
+    assert mixed["node_machines"].startswith("1 x Raspberry Pi 4 Model B Cortex-A72")
+    assert machine_title(mixed) == f"{machine_title(alike)} with {mixed['node_machines']}"

@@ -18,12 +18,12 @@ def test_ctrl_c_ends_the_processes_that_mpirun_started_in_a_new_session(tmp_path
     launcher.assert_nothing_runs()
 
 
-def _launcher(folder: Path, output: str) -> Path:
-    """An interpreter beside an mpirun that prints this and fails."""
+def _launcher(folder: Path, output: str, ends: str = "exit 1") -> Path:
+    """An interpreter beside an mpirun that prints this and ends so."""
     mpirun = folder / "mpirun"
     mpirun.write_text(
         '#!/bin/sh\ntest "$1" = --version && echo HYDRA && exit\ncat <<'
-        f" 'END'\n{output}\nEND\nexit 1\n"
+        f" 'END'\n{output}\nEND\n{ends}\n"
     )
     mpirun.chmod(0o755)
     return folder / "python"
@@ -42,3 +42,15 @@ def test_a_process_of_mpi_that_a_signal_ended_is_named(tmp_path: Path) -> None:
     assert "its process on pi2 was ended by signal 7 (SIGBUS)" in str(
         measure_links(Placement(("pi1", "pi2")), interpreter).problem
     )
+
+
+def test_a_link_that_falls_silent_is_waited_for_as_long_as_one_link_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many hosts there are."""
+    monkeypatch.setattr("suite.cluster.links.PER_LINK_S", 0.1)
+    measure = LinkMeasure(1, "pi2", 2e-4, 940.0, 2**24, 10**12, 10**6, 10**5)
+    interpreter = _launcher(tmp_path, json.dumps(asdict(measure)), "exec sleep 60")
+    hosts = tuple(f"pi{number}" for number in range(1, 257))
+    found = measure_links(Placement(hosts), interpreter)
+    assert found == LinkMeasures((measure,), "no output within 0.1 s")

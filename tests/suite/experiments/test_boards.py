@@ -112,21 +112,37 @@ def test_what_arrives_damaged_is_made_again(
 
 
 @pytest.mark.proof
-def test_a_board_that_cannot_make_the_runs_is_refused_before_the_first(
+def test_a_fleet_names_the_dead_board_and_refuses_two_names_of_one(
     suite: Run, digits: Path, tmp_path: Path
 ) -> None:
-    refused = suite.refused(
-        f"{MATRIX} --output {tmp_path}/out", *boards(tmp_path / "boards", one=HERE, two=GONE)
+    run = "run --division open --workload lenet --framework fake --data digits --steps 10"
+    where = boards(tmp_path / "boards", one=HERE, gone=GONE)
+    made = suite.refused(f"{run} --output {tmp_path}/out", *where)
+    assert "1 of 2 points have no run" in made.stderr and "no route to host" in made.stderr
+    assert [len(point.runs) for point in read_matrix(tmp_path / "out").points] == [1, 0]
+    assert "gone" not in (tmp_path / "out" / "matrix.json").read_text()
+    twice = boards(tmp_path / "twice", one=HERE, again=HERE)
+    refused = suite.refused(f"{run} --output {tmp_path}/twins", *twice)
+    assert "again: it is the same machine as one" in refused.stderr
+
+
+@pytest.mark.proof
+def test_what_boards_refuse_ends_a_matrix_before_the_first_run(
+    suite: Run, digits: Path, tmp_path: Path
+) -> None:
+    gone = suite.refused(
+        f"{MATRIX} --output {tmp_path}/out", *boards(tmp_path / "boards", one=GONE)
     )
-    assert (
-        "two: exit code 255: no route to host" in refused.stderr
-        and "take them out of the file" in refused.stderr
-    )
-    assert not list(tmp_path.glob("out/*"))
+    assert "one: exit code 255: no route to host" in gone.stderr
     unknown = MATRIX.replace("batch_size=8,16", "power_mode=MAXN")
     others = boards(tmp_path / "others", one=HERE)
     said = suite.typed(f"{unknown} --output {tmp_path}/out", *others).stderr
-    assert "one: " in said and "MAXN" in said
+    assert "one: " in said and "MAXN" in said and not list(tmp_path.glob("out/*"))
+
+
+def test_a_matrix_of_boards_needs_their_file(suite: Run) -> None:
+    said = suite.typed("sweep --vary board=1,2 --workload lenet --framework fake --dry-run").stderr
+    assert "The setting board needs --boards FILE" in said
 
 
 def test_options_that_contradict_boards_are_refused(suite: Run, tmp_path: Path) -> None:

@@ -4,16 +4,19 @@ cannot tell is not called undisturbed."""
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from reporter.data.text import digits
 from reporter.pages.run_page import disturbances
 from reporter.site import build
+from suite.bundle.channels import Channel, Channels
 from suite.bundle.layout import SUMMARY
 from suite.bundle.reader import Bundle
 from suite.cli.results import show_result
 from suite.compliance.checker import check_bundle
 from suite.execution.run import RunResult
+from suite.metrics.machine_figures import disturbances as disturbances_of
 from tests.builders import Scenario, make_bundle
 
 BADGE = re.compile('<span class="?badge"?>throttled</span>')
@@ -73,6 +76,55 @@ def test_a_wall_clock_that_was_set_is_a_sentence_too() -> None:
     assert throttled == f"oc1: {digits(2.0, 4)} s after run_start, 3 times"
     assert clock.startswith(
         f"the wall clock was set by {digits(-3600.0, 4)} s, {digits(5.0, 4)} s after run_start"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "counts", "expected"),
+    [
+        (
+            "eth0.carrier_changes",
+            [4, 4, 6, 6, 6, 6, 6, 6, 6, 8],
+            [(1.0, 1.0, 2, None), (8.0, 1.0, 2, None)],
+        ),
+        ("tcp.retransmitted", [9, 11, 12, 13, 13, 13, 14, 14, 14, 14], [(0.0, 6.0, 5, 5 / 60)]),
+        ("tcp.retransmitted", [9, 9, 9, 11, 11, 11, 11, 11, 11, 11], []),
+        ("eth0.dropped", [0, 0, 3, 3, 3, 3, 3, 3, 3, 3], []),
+    ],
+    ids=["a cable pulled twice", "a cut of seconds", "two segments", "a millionth"],
+)
+def test_what_a_link_loses_is_a_disturbance(
+    name: str, counts: list[int], expected: list[tuple[float, float, int, float | None]]
+) -> None:
+    place = name.partition(".")[0]
+    of = {"tcp": ("tcp.segments", 10), "eth0": ("eth0.packets", 10**6)}[place]
+    t_ns = np.arange(10) * 10**9
+    channels = Channels(
+        tuple(
+            Channel("links", channel, "events", 1, 0, 10, lambda values=values: (t_ns, values))
+            for channel, values in (
+                (name, np.array(counts, float)),
+                (of[0], of[1] * np.arange(10.0)),
+            )
+        ),
+        t_ns,
+    )
+    found = disturbances_of(channels, (0, 9 * 10**9), is_one_of_several=True)["links"]
+    assert [
+        (each["start_s"], each["held_s"], each["count"], each["share"]) for each in found
+    ] == expected
+    assert "links" not in disturbances_of(channels, (0, 9 * 10**9), is_one_of_several=False)
+
+
+def test_the_page_says_which_node_lost_what() -> None:
+    lost = {"channel": "tcp.retransmitted", "start_s": 3.0, "held_s": 5.0, "count": 7, "share": 0.2}
+    nodes = [
+        {"node": f"node{number}", "disturbances": {"links": [lost][:number]}} for number in (0, 1)
+    ]
+    (said,) = disturbances({"disturbances": {"links": []}, "nodes": nodes})
+    assert said == (
+        f"node1: 7 TCP segments were sent again (20 % of all), from {digits(3.0, 4)} s after"
+        f" run_start on, for {digits(5.0, 3)} s"
     )
 
 

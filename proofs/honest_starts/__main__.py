@@ -1,0 +1,51 @@
+"""Honest starts: no run of two ranks on one machine is refused for its gradients, and what their
+comparison costs: `make prove honest-starts`. A sweep over frameworks and seeds, which is resumed; a
+false alarm ends it."""
+
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+
+from proofs.figures import hand_over
+from suite.bundle.reader import Bundle
+from suite.files.paths import repository_root
+from suite.metrics.matrix_record import read_matrix
+
+STARTS = 200
+SWEEP = (
+    "sweep --workload lenet --data digits --steps 6 --ranks-per-node 2 --threads 1"
+    " --vary framework=pytorch,tensorflow,chainer"
+)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Make the starts that are missing, and print a line for each framework; the exit code of the
+    sweep."""
+    starts = int(arguments[0]) if arguments else STARTS
+    folder = repository_root() / "runs" / "honest-starts"
+    words = [*SWEEP.split(), "--seeds", str(starts), "--output", str(folder)]
+    start = "from suite.cli.start import main; main()"
+    ran = subprocess.run([sys.executable, "-c", start, *words], cwd=repository_root())
+    if ran.returncode != 0:
+        sys.stdout.write("A start was refused, or the sweep did not end.\n")
+        return ran.returncode
+    matrix, figures = read_matrix(folder), dict[str, float | str | None]()
+    for plan, point in zip(matrix.plan.points, matrix.points, strict=True):
+        events = [
+            Bundle(folder / run.folder).log().value("gradient_agreement") for run in point.runs
+        ]
+        farthest = max(event["distance"] for event in events)
+        cost_s = statistics.median(event["cost_s"] for event in events)
+        name = plan.settings[0].value
+        figures |= {f"{name}_largest_distance": farthest, f"{name}_cost_s": cost_s}
+        sys.stdout.write(
+            f"{name}: {len(events)} starts, no false alarm, largest distance {farthest:.2g} of"
+            f" {events[0]['tolerance']:g} allowed, {1e3 * cost_s:.0f} ms a comparison\n"
+        )
+    hand_over(starts=starts, **figures)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,25 @@
+"""What the links of a run's nodes lost, in words."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from reporter.data.text import digits, plain
+
+LOST = {
+    "retransmitted": "TCP segments were sent again",
+    "dropped": "packets were dropped",
+    "errors": "packets were damaged",
+    "carrier_changes": "changes of the carrier",
+}
+"""What a counter of the meter ``links`` counts."""
+
+
+def link_loss(loss: Mapping[str, Any]) -> str:
+    """What a link lost, of a record of ``disturbances``."""
+    place, _, noun = plain(loss.get("channel"), 60).rpartition(".")
+    where = "" if place == "tcp" else f"{place}: "
+    share = loss.get("share")
+    of_all = f" ({100 * share:.3g} % of all)" if isinstance(share, int | float) else ""
+    when = f"from {digits(loss['start_s'], 4)} s after run_start on"
+    count, held_s = f"{loss['count']:g}", digits(loss["held_s"], 3)
+    return f"{where}{count} {LOST.get(noun, noun)}{of_all}, {when}, for {held_s} s"

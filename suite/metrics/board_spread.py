@@ -1,0 +1,105 @@
+"""Variability between boards: how far a figure of equal runs scatters over boards, and which boards
+stand out."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from suite.bundle.arrays import Values, median
+from suite.catalog.scoring import load_scoring
+from suite.metrics.figure import Figure
+
+NAMES = {
+    "step_s": "step",
+    "time_to_epoch_s": "time of an epoch",
+    "energy_per_epoch_j": "energy of an epoch",
+    "mean_power_w": "mean power",
+}
+"""Figures that are compared between boards."""
+OF_NORMAL = 1.4826
+"""The standard deviation of a normal distribution over its median absolute deviation."""
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """A board whose figure stands out: its name, and its value over the median of all boards."""
+
+    board: str
+    to_median: float
+
+
+@dataclass(frozen=True)
+class BoardSpread:
+    """A figure over ``count`` boards: their mean, the coefficient of variation (standard deviation
+    over mean; None for one board), and the boards that stand out."""
+
+    figure: str
+    count: int
+    mean: float
+    variation: float | None
+    outliers: tuple[Outlier, ...]
+
+    @property
+    def name(self) -> str:
+        """The figure in words."""
+        return NAMES[self.figure]
+
+
+def board_spread(boards: Mapping[str, Mapping[str, Figure]]) -> tuple[BoardSpread, ...]:
+    """The spread of each figure that a board has; boards without it are left out."""
+    found, scoring = [], load_scoring()
+    for name in NAMES:
+        of_boards = {
+            board: figures[name].value
+            for board, figures in boards.items()
+            if figures[name].value is not None
+        }
+        values = np.array(list(of_boards.values()), dtype=float)
+        if len(values) == 0:
+            continue
+        mean = float(values.mean())
+        variation = float(values.std(ddof=1)) / mean if len(values) > 1 and mean > 0 else None
+        stands_out = outliers(values, scoring.level, scoring.session_floor)
+        found.append(
+            BoardSpread(
+                name,
+                len(values),
+                mean,
+                variation,
+                tuple(
+                    Outlier(board, float(values[index] / median(values)))
+                    for index, board in enumerate(of_boards)
+                    if index in stands_out
+                ),
+            )
+        )
+    return tuple(found)
+
+
+def outliers(values: Values, level: float, floor: float) -> Sequence[int]:
+    """Places of the values that stand out: farther from the median than Student's t allows one of
+    N values, in units of the scatter; of fewer than three, none.
+
+    The scatter is that of the median absolute deviation (Iglewicz and Hoaglin 1993), which half of
+    the boards may spoil, and at least ``floor``, relative: three boards may agree by chance.
+    """
+    from scipy.special import stdtrit  # type: ignore[import-untyped]  # start-up: scipy
+
+    count, middle = len(values), median(values)
+    if count < 3:
+        return ()
+    away = np.abs(values - middle)
+    scatter = max(OF_NORMAL * median(away), floor * abs(middle))
+    farthest = float(stdtrit(count - 1, 1 - level / (2 * count))) * scatter
+    return tuple(int(place) for place in np.flatnonzero(away > farthest))
+
+
+def sentences(spreads: Sequence[BoardSpread]) -> Iterator[str]:
+    """Which boards stand out, for a person."""
+    for spread in spreads:
+        for outlier in spread.outliers:
+            yield (
+                f"{outlier.board} stands out: {spread.name} {outlier.to_median:.3g} times the"
+                f" median of {spread.count} boards."
+            )
