@@ -27,6 +27,7 @@ from suite.datasets.locate import (
     PreparedDataSet,
     find,
     how_to_prepare,
+    place,
     published,
     synthetic_place,
 )
@@ -205,7 +206,23 @@ def _training(
         precision=precision.value,
         accumulation=options.accumulate,
         timing=_timing(options, framework, accelerator.value),
+        start=None
+        if workload.start is None
+        else contract.Start(
+            workload.start.checkpoint, str(workload.start.path), list(workload.start.fresh)
+        ),
+        trains=None
+        if workload.trains is None
+        else contract.Trains(list(workload.trains.parameters), workload.trains.statistics),
+        old_task=_old_task(workload),
     )
+
+
+def _old_task(workload: Workload) -> contract.DataSet | None:
+    """What the workload's checkpoint was trained for, where it is prepared here."""
+    if workload.old_task is None or not place(workload.old_task).is_dir():
+        return None
+    return _data_set(workload.old_task, find(workload.old_task))
 
 
 def _data_set(name: str, prepared: PreparedDataSet) -> contract.DataSet:

@@ -1,0 +1,120 @@
+"""Training that begins with a checkpoint and trains a part of the model, in every framework."""
+
+import fnmatch
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reference_impls import contract, initial_weights
+from reference_impls.contract import (
+    FROZEN,
+    UPDATED,
+    DataSet,
+    Optimizer,
+    Preprocessing,
+    Start,
+    Trains,
+)
+from reference_impls.state_file import Progress, write_state
+from suite.catalog.data_sets import load_data_set
+from suite.catalog.frameworks import load_framework
+from suite.catalog.workloads import load_workload
+from suite.datasets.synthetic import WRITERS
+from suite.files.paths import repository_root
+from suite.launch.child_environment import child_environment
+from tests.builders import Scenario, make_request
+from tests.conftest import environment_of
+from tests.every_case import some
+
+PROGRAM = Path(__file__).with_name("adapted_steps.py")
+FRESH, TRAINED = {"lenet": "fc3.*", "resnet18": "fc.*"}, {"lenet": "fc?.*", "resnet18": "layer4.*"}
+
+
+def adapted(framework: str, name: str, statistics: str, folder: Path) -> dict[str, np.ndarray]:
+    """What PROGRAM finds of a request of this workload that begins with a checkpoint of random
+    numbers."""
+    workload, definition = load_workload(name), load_data_set(load_workload(name).data)
+    WRITERS[definition.layout](folder, definition, 24, 5, 1)
+    request = make_request(folder, Scenario(framework=framework))._replace(
+        model=workload.model,
+        seed=3,
+        initial_weights=workload.initial_weights,
+        global_batch_size=8,
+        threads=1,
+        optimizer=Optimizer("sgd", 0.05, 0.9, 0.01, "constant"),
+        data=DataSet(workload.data, str(folder), definition.layout, 10, 24, 5, False, True),
+        preprocessing=Preprocessing(
+            list(workload.preprocessing.mean), list(workload.preprocessing.std), "none"
+        ),
+        start=Start("random", str(folder / "checkpoint.npz"), [FRESH[name]]),
+        trains=Trains([TRAINED[name], FRESH[name]], statistics),
+    )
+    write_state(str(folder / "checkpoint.npz"), checkpoint_of(workload.model), Progress(1, 1))
+    path = folder / contract.REQUEST_NAME
+    path.write_text(json.dumps(contract.request_to_dict(request)), encoding="utf-8")
+    assert contract.read_request(str(path)) == request
+    interpreter, module = environment_of(framework).interpreter, load_framework(framework).module
+    answer = subprocess.run(
+        [str(interpreter), str(PROGRAM), module, str(path), str(folder)],
+        cwd=repository_root(),
+        env={**child_environment(1), "PYTHONPATH": str(repository_root())},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert answer.returncode == 0, answer.stderr[-2000:]
+    return dict(np.load(folder / "found.npz"))
+
+
+def checkpoint_of(model: str) -> dict[str, np.ndarray]:
+    """A state of random numbers, of which no frozen one is what a seed would draw."""
+    every = json.loads(Path(__file__).with_name("parameters.json").read_text(encoding="utf-8"))
+    stream, state = np.random.RandomState(7), {}
+    for name, axes in every[model].items():
+        scale = np.sqrt(1 / np.prod(axes[1:])) if len(axes) > 1 else 0.1
+        centre = 1.0 if name.endswith(".weight") and len(axes) == 1 else 0.0
+        values = stream.normal(centre, scale, axes).astype(np.float32)
+        state[f"parameter/{name}"], state[f"velocity/{name}"] = values, values
+        if centre:
+            layer = name.removesuffix(".weight")
+            state[f"statistic/{layer}.running_mean"] = stream.normal(0, 0.1, axes).astype("f")
+            state[f"statistic/{layer}.running_var"] = stream.uniform(0.5, 1.5, axes).astype("f")
+    return state
+
+
+@pytest.mark.parametrize(
+    ("name", "statistics"), some([("lenet", FROZEN), ("resnet18", FROZEN), ("resnet18", UPDATED)])
+)
+def test_a_part_is_trained_from_a_checkpoint(
+    framework: str, name: str, statistics: str, tmp_path: Path
+) -> None:
+    found = adapted(framework, name, statistics, tmp_path)
+    workload = load_workload(name)
+    checkpoint = checkpoint_of(workload.model)
+    shapes = {
+        each.partition("/")[2]: value.shape
+        for each, value in checkpoint.items()
+        if each.startswith("parameter/")
+    }
+    drawn = initial_weights.make(workload.initial_weights, shapes, 3, "fresh/")
+    for each in shapes:
+        is_fresh = fnmatch.fnmatchcase(each, FRESH[name])
+        start = found[f"start/parameter/{each}"]
+        assert np.array_equal(start, drawn[each] if is_fresh else checkpoint[f"parameter/{each}"])
+        assert not found[f"start/velocity/{each}"].any()
+        end, expected = found[f"end/parameter/{each}"], found[f"expected/parameter/{each}"]
+        if each in found["trained"]:
+            assert not np.array_equal(end, start)
+            assert np.abs(end - expected).max() < 2e-2 * np.abs(expected - start).max()
+        else:
+            assert np.array_equal(end, start) and np.array_equal(expected, start.astype(float))
+    for each in (each for each in checkpoint if each.startswith("statistic/")):
+        assert np.array_equal(found[f"start/{each}"], checkpoint[each])
+        is_same = np.array_equal(found[f"end/{each}"], checkpoint[each])
+        assert is_same == (statistics == FROZEN)
+    assert found["losses"] == pytest.approx(found["expected losses"], rel=1e-4)
+    before, after = found["frozen"]
+    assert before == after
