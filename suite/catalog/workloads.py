@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from reference_impls.contract import FROZEN
+from reference_impls.contract import FROZEN, Start, Trains
 from suite.catalog.definitions import Definitions
 from suite.files.paths import rules_folder
 
@@ -230,6 +230,10 @@ class StartDefinition:
         """The file of the checkpoint."""
         return rules_folder() / "checkpoints" / f"{self.checkpoint}.npz"
 
+    def request(self) -> Start:
+        """As a request has it."""
+        return Start(self.checkpoint, str(self.path), list(self.fresh))
+
 
 @dataclass(frozen=True)
 class TrainsDefinition:
@@ -239,6 +243,10 @@ class TrainsDefinition:
     parameters: tuple[str, ...]
     count: int
     statistics: str = FROZEN
+
+    def request(self) -> Trains:
+        """As a request has it."""
+        return Trains(list(self.parameters), self.statistics)
 
 
 @dataclass(frozen=True)

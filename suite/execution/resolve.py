@@ -206,14 +206,8 @@ def _training(
         precision=precision.value,
         accumulation=options.accumulate,
         timing=_timing(options, framework, accelerator.value),
-        start=None
-        if workload.start is None
-        else contract.Start(
-            workload.start.checkpoint, str(workload.start.path), list(workload.start.fresh)
-        ),
-        trains=None
-        if workload.trains is None
-        else contract.Trains(list(workload.trains.parameters), workload.trains.statistics),
+        start=workload.start and workload.start.request(),
+        trains=workload.trains and workload.trains.request(),
         old_task=_old_task(workload),
     )
 

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -155,7 +156,7 @@ def _request(
     workload: Workload, timed: TimedSteps, of_a_run: int | None, processor: Processor, folder: Path
 ) -> contract.Request:
     batch_size = of_a_run or timed.batch_size
-    data = _generated_data(workload, timed, of_a_run, batch_size, folder / "data")
+    generate = partial(_generated_data, timed, of_a_run, batch_size, folder)
     optimizer = contract.Optimizer(**asdict(workload.optimizer))
     return contract.Request(
         contract.CONTRACT_VERSION,
@@ -175,7 +176,7 @@ def _request(
             base_learning_rate=timed.base_learning_rate, weight_decay=timed.weight_decay
         ),
         workload.initial_weights,
-        data,
+        generate(workload.data, SEED),
         contract.Preprocessing(
             list(workload.preprocessing.mean),
             [deviation / timed.contrast for deviation in workload.preprocessing.std],
@@ -190,20 +191,23 @@ def _request(
         None,
         str(folder),
         precision=processor.precision,
+        start=workload.start and workload.start.request(),
+        trains=workload.trains and workload.trains.request(),
+        old_task=workload.old_task and generate(workload.old_task, SEED + 1),
     )
 
 
 def _generated_data(
-    workload: Workload, timed: TimedSteps, of_a_run: int | None, batch_size: int, folder: Path
+    timed: TimedSteps, of_a_run: int | None, batch_size: int, place: Path, name: str, seed: int
 ) -> contract.DataSet:
-    definition, evaluated = load_data_set(workload.data), timed.evaluated
+    definition, evaluated, folder = load_data_set(name), timed.evaluated, place / name
     if of_a_run is not None:
         evaluated = max(evaluated, whole_evaluation(definition.layout))
     classes, samples = definition.classes or FOLDERS, batch_size + ragged(batch_size)
     folder.mkdir()
-    WRITERS[definition.layout](folder, definition, samples, evaluated, SEED)
+    WRITERS[definition.layout](folder, definition, samples, evaluated, seed)
     return contract.DataSet(
-        workload.data, str(folder), definition.layout, classes, samples, evaluated, False, True
+        name, str(folder), definition.layout, classes, samples, evaluated, False, True
     )
 
 
