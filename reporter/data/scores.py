@@ -179,7 +179,10 @@ def _status(
     unranked = why_unranked(entry)
     if unranked is not None:
         return Status.UNRANKED, unranked
-    if _workload(entry).target_is_provisional:
+    workload = _workload(entry)
+    if workload.unranked is not None:
+        return Status.UNRANKED, workload.unranked
+    if workload.target_is_provisional:
         return Status.UNRANKED, "too few reference runs support the target of the workload"
     status, reason = (
         _short_status(entry, runs, epochs_of, scoring)

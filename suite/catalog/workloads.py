@@ -230,10 +230,6 @@ class StartDefinition:
         """The file of the checkpoint."""
         return rules_folder() / "checkpoints" / f"{self.checkpoint}.npz"
 
-    def request(self) -> Start:
-        """As a request has it."""
-        return Start(self.checkpoint, str(self.path), list(self.fresh))
-
 
 @dataclass(frozen=True)
 class TrainsDefinition:
@@ -244,9 +240,14 @@ class TrainsDefinition:
     count: int
     statistics: str = FROZEN
 
-    def request(self) -> Trains:
-        """As a request has it."""
-        return Trains(list(self.parameters), self.statistics)
+
+@dataclass(frozen=True)
+class OtherPart:
+    """A further part of the model to train, in the open division; its name is that of `suite run
+    --trains`."""
+
+    name: str
+    parameters: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -256,10 +257,11 @@ class Workload:
 
     ``target_accuracy`` is None where no target has been established: a run then trains all epochs,
     and its results are a *characterisation*. ``target_is_provisional``: too few reference runs
-    support it (suite.metrics.targets), and entries are not ranked. ``threads`` is the default
-    number of threads; None: one per usable core. ``normalisation_statistics``: the model keeps
-    running means and variances, which are a part of its training state; its convergence depends on
-    the mini-batch of a rank and not on the global one alone. ``start`` and ``trains`` are of an
+    support it (suite.metrics.targets), and entries are not ranked. ``unranked``: why they are not,
+    whatever the target. ``threads`` is the default number of threads; None: one per usable core.
+    ``normalisation_statistics``: the model keeps running means and variances, which are a part of
+    its training state; its convergence depends on the mini-batch of a rank and not on the global
+    one alone. ``start`` and ``trains`` are of an
     adaptation: None begins with the seed's weights, and trains the whole model. ``old_task`` is the
     data set that the checkpoint was trained on, which is evaluated before and after where it is
     prepared.
@@ -282,12 +284,28 @@ class Workload:
     verification: Verification
     target_accuracy: float | None = None
     target_is_provisional: bool = False
+    unranked: str | None = None
     other_data: tuple[OtherData, ...] = ()
     threads: int | None = None
     normalisation_statistics: bool = True
     start: StartDefinition | None = None
     trains: TrainsDefinition | None = None
+    other_trains: tuple[OtherPart, ...] = ()
     old_task: str | None = None
+
+    @property
+    def requested_start(self) -> Start | None:
+        """``start`` as a request has it."""
+        if self.start is None:
+            return None
+        return Start(self.start.checkpoint, str(self.start.path), list(self.start.fresh))
+
+    @property
+    def requested_part(self) -> Trains | None:
+        """``trains`` as a request has it."""
+        if self.trains is None:
+            return None
+        return Trains(list(self.trains.parameters), self.trains.statistics)
 
     @property
     def is_characterisation(self) -> bool:

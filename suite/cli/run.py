@@ -117,6 +117,7 @@ def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[R
             epochs=None if settings.stall_analysis else training.epochs,
             short=settings.short,
             learning_rate=settings.learning_rate,
+            trains=settings.trains,
             workers=settings.workers,
             prefetch=settings.prefetch,
             organization=settings.org,

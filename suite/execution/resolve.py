@@ -206,10 +206,25 @@ def _training(
         precision=precision.value,
         accumulation=options.accumulate,
         timing=_timing(options, framework, accelerator.value),
-        start=workload.start and workload.start.request(),
-        trains=workload.trains and workload.trains.request(),
+        start=workload.requested_start,
+        trains=_trains(options.trains, workload),
         old_task=_old_task(workload),
     )
+
+
+def _trains(part: str | None, workload: Workload) -> contract.Trains | None:
+    """The part of the model that is trained: the workload's, or the other one of this name."""
+    own = workload.requested_part
+    if part is None:
+        return own
+    others = {other.name: list(other.parameters) for other in workload.other_trains}
+    if own is None or part not in others:
+        raise SuiteError(
+            f"--trains {part!r} is no part of the workload {workload.name!r};"
+            f" {nearest(part, others)}"
+            + (f"choose {', '.join(others)}." if others else "leave it out.")
+        )
+    return own._replace(parameters=others[part])
 
 
 def _old_task(workload: Workload) -> contract.DataSet | None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from reference_impls.contract import Optimizer, Parallel
+from reference_impls.contract import Optimizer, Parallel, Trains
 from reference_impls.probe import PROBE_VERSION, ProbeRequest, mini_batch, random_value
 from suite.catalog.commands import probe_command, train_command, working_folder
 from suite.catalog.frameworks import Framework
@@ -96,7 +96,7 @@ def probe_request(
         parallel=ALONE,
         shares=1,
         output="",
-        trains=workload.trains and workload.trains.request(),
+        trains=workload.requested_part,
     )
 
 
@@ -154,7 +154,7 @@ def probe_as(
 def _write_request(path: Path, values: Mapping[str, Any]) -> None:
     """The parts of a request are objects; it has no key for a part that is None."""
     written = {
-        name: value._asdict() if isinstance(value, tuple) else value
+        name: value._asdict() if isinstance(value, Optimizer | Parallel | Trains) else value
         for name, value in values.items()
         if value is not None
     }

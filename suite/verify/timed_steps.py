@@ -191,9 +191,9 @@ def _request(
         None,
         str(folder),
         precision=processor.precision,
-        start=workload.start and workload.start.request(),
-        trains=workload.trains and workload.trains.request(),
-        old_task=workload.old_task and generate(workload.old_task, SEED + 1),
+        start=workload.requested_start,
+        trains=workload.requested_part,
+        old_task=None if workload.old_task is None else generate(workload.old_task, SEED + 1),
     )
 
 

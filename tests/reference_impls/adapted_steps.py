@@ -28,7 +28,8 @@ class Log:
 module, request, folder = sys.argv[1], read_request(sys.argv[2]), sys.argv[3]
 built = importlib.import_module(module + ".implementation").build(request, World())
 one, log, rates = built.implementation, Log(), [0.05, 0.05, 0.01]
-adaptation = Adaptation(request, one, log, lambda: 0)
+old = [one.to_device(batch) for batch in built.old_task.evaluation()]
+adaptation = Adaptation(request, one, log, lambda: sum(map(one.count_correct, old)))
 adaptation.begin(World(), built.facts)
 start = one.training_state()
 losses = []
@@ -63,6 +64,7 @@ found.update(("expected/parameter/" + name, value) for name, value in model.para
 found.update(("expected/statistic/" + name, value) for name, value in model.statistics().items())
 digests = {key: [value for name, value in log.points if name == key] for key, _ in log.points}
 found["frozen"] = np.array(digests["frozen"])
+found["old task"] = np.array(digests["old_task_accuracy"])
 found["started"] = np.array(digests["started_from"])
 found["trained"] = np.array(built.facts["trained"]["names"])
 np.savez(folder + "/found.npz", **found)

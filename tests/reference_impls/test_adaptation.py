@@ -51,6 +51,7 @@ def adapted(framework: str, name: str, statistics: str, folder: Path) -> dict[st
         ),
         start=Start("random", str(folder / "checkpoint.npz"), [FRESH[name]]),
         trains=Trains([TRAINED[name], FRESH[name]], statistics),
+        old_task=DataSet("old", str(folder), definition.layout, 10, 24, 5, False, True),
     )
     write_state(str(folder / "checkpoint.npz"), checkpoint_of(workload.model), Progress(1, 1))
     path = folder / contract.REQUEST_NAME
@@ -118,3 +119,4 @@ def test_a_part_is_trained_from_a_checkpoint(
     assert found["losses"] == pytest.approx(found["expected losses"], rel=1e-4)
     before, after = found["frozen"]
     assert before == after
+    assert len(found["old task"]) == 2

@@ -88,6 +88,7 @@ KNOWN = (
     "--silence",
     "--spill",
     "--stall-analysis",
+    "--trains",
     "--verbose",
     "--witness",
 )
