@@ -207,12 +207,12 @@ def _training(
         accumulation=options.accumulate,
         timing=_timing(options, framework, accelerator.value),
         start=workload.requested_start,
-        trains=_trains(options.trains, workload),
+        trains=requested_part(options.trains, workload),
         old_task=_old_task(workload),
     )
 
 
-def _trains(part: str | None, workload: Workload) -> contract.Trains | None:
+def requested_part(part: str | None, workload: Workload) -> contract.Trains | None:
     """The part of the model that is trained: the workload's, or the other one of this name."""
     own = workload.requested_part
     if part is None:
@@ -220,9 +220,10 @@ def _trains(part: str | None, workload: Workload) -> contract.Trains | None:
     others = {other.name: list(other.parameters) for other in workload.other_trains}
     if own is None or part not in others:
         raise SuiteError(
-            f"--trains {part!r} is no part of the workload {workload.name!r};"
-            f" {nearest(part, others)}"
-            + (f"choose {', '.join(others)}." if others else "leave it out.")
+            f"The workload {workload.name!r} has no part {part!r} to train",
+            f"{nearest(part, others)}choose {', '.join(others)}"
+            if others
+            else "leave --trains out: it trains the whole model",
         )
     return own._replace(parameters=others[part])
 

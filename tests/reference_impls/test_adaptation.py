@@ -3,6 +3,7 @@
 import fnmatch
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,12 +20,17 @@ from reference_impls.contract import (
     Trains,
 )
 from reference_impls.state_file import Progress, write_state
+from suite.bundle.log import Log, read_log
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.frameworks import load_framework
+from suite.catalog.rounds import pin
 from suite.catalog.workloads import load_workload
 from suite.datasets.synthetic import WRITERS
+from suite.errors import SuiteError
+from suite.execution.resolve import requested_part
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
+from suite.metrics.summary import old_task_figures
 from tests.builders import Scenario, make_request
 from tests.conftest import environment_of
 from tests.every_case import some
@@ -120,3 +126,46 @@ def test_a_part_is_trained_from_a_checkpoint(
     before, after = found["frozen"]
     assert before == after
     assert len(found["old task"]) == 2
+
+
+def logged(folder: Path, *accuracies: float) -> Log:
+    """The log of an adaptation whose old task was evaluated so."""
+    writer = contract.LogWriter(contract.RecordFile(str(folder / "log.txt")))
+    writer.point("started_from", "0" * 64)
+    for accuracy in accuracies:
+        writer.point("old_task_accuracy", accuracy)
+    writer.close()
+    return read_log(folder / "log.txt")
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "lost", "reason"),
+    [
+        ((0.99, 0.75), 0.24, None),
+        ((0.99,), None, "the run was not finished"),
+        ((), None, "the data set of the old task was not prepared"),
+    ],
+)
+def test_the_accuracy_lost_is_that_before_less_that_after(
+    accuracies: tuple[float, ...], lost: float | None, reason: str | None, tmp_path: Path
+) -> None:
+    found = old_task_figures(logged(tmp_path, *accuracies))["old_task_accuracy_lost"]
+    assert found.value == (lost if lost is None else pytest.approx(lost))
+    assert found.reason == reason
+
+
+def test_a_part_that_the_workload_does_not_name_is_refused_with_those_that_it_does() -> None:
+    with pytest.raises(SuiteError, match=r"'head'\? choose head, head-and-biases,"):
+        requested_part("heads", load_workload("lenet-adapt"))
+    with pytest.raises(SuiteError, match="it trains the whole model"):
+        requested_part("head", load_workload("lenet"))
+
+
+def test_a_workload_of_a_round_is_pinned_with_its_start_and_part() -> None:
+    adapted = load_workload("lenet-adapt")
+    assert adapted.start is not None and adapted.trains is not None
+    others = (
+        replace(adapted, start=replace(adapted.start, sha256="0" * 64)),
+        replace(adapted, trains=replace(adapted.trains, statistics=UPDATED)),
+    )
+    assert len({pin(each).definition for each in (adapted, *others)}) == 3
