@@ -5,6 +5,8 @@ import json
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,6 +27,8 @@ from suite.catalog.data_sets import load_data_set
 from suite.catalog.frameworks import load_framework
 from suite.catalog.rounds import pin
 from suite.catalog.workloads import load_workload
+from suite.compliance.rule import OfBundle
+from suite.compliance.rules.adaptation import RULES
 from suite.datasets.synthetic import WRITERS
 from suite.errors import SuiteError
 from suite.execution.resolve import requested_part
@@ -169,3 +173,46 @@ def test_a_workload_of_a_round_is_pinned_with_its_start_and_part() -> None:
         replace(adapted, trains=replace(adapted.trains, statistics=UPDATED)),
     )
     assert len({pin(each).definition for each in (adapted, *others)}) == 3
+
+
+HONEST = {
+    "started_from": (load_workload("lenet-adapt").start.sha256,),  # type: ignore[union-attr]
+    "trained": ({"names": ["fc1.weight", "fc3.bias"], "parameters": 59134},),
+    "frozen": ("0" * 64, "0" * 64),
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, []),
+        ({"started_from": ("1" * 64,)}, ["of the checkpoint lenet-mnist"]),
+        ({"started_from": ()}, ["of the checkpoint lenet-mnist"]),
+        ({"trained": ({"names": ["conv2.bias"], "parameters": 59134},)}, ["names of the form"]),
+        ({"trained": ({"names": ["fc3.bias"], "parameters": 10},)}, ["59134 parameters"]),
+        ({"frozen": ("0" * 64, "1" * 64)}, ["as before training"]),
+        ({"frozen": ("0" * 64,)}, ["twice, before training and after it"]),
+    ],
+)
+def test_a_log_of_another_checkpoint_or_part_is_found(
+    changes: dict[str, tuple[object, ...]], expected: list[str], tmp_path: Path
+) -> None:
+    workload = load_workload("lenet-adapt")
+    request = make_request(tmp_path, Scenario())._replace(
+        start=workload.requested_start, trains=workload.requested_part
+    )
+    writer = contract.LogWriter(contract.RecordFile(str(tmp_path / "log.txt")))
+    for key, values in {**HONEST, **changes}.items():
+        for value in values:
+            writer.point(key, value)
+    writer.close()
+    context: Any = SimpleNamespace(
+        workload=workload,
+        request=request,
+        run=SimpleNamespace(status="finished"),
+        logs=lambda: [(0, read_log(tmp_path / "log.txt"))],
+    )
+    checks = [check for rule in RULES for check in rule.checks if isinstance(check, OfBundle)]
+    found = [violation.expected for check in checks for violation in check.find(context)]
+    assert len(found) == len(expected)
+    assert all(part in text for part, text in zip(expected, found, strict=True))
