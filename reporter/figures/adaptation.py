@@ -61,12 +61,11 @@ def _dot(entry: Entry, time_s: float, value: float, axis: str, context: Context)
     )
 
 
-CHART = Chart(
+OF_PARTS = Chart(
     "adaptation",
     "What adapting takes, and what it costs",
     "Means over runs. Above: highest accuracy on the new task. Below: accuracy on the old task"
     " before the training less that after it.",
     describe,
-    frozenset({"board", "study"}),
-    position=75,
 )
+"""Of a study of parts to train: other runs have no old task."""
