@@ -179,10 +179,7 @@ def _status(
     unranked = why_unranked(entry)
     if unranked is not None:
         return Status.UNRANKED, unranked
-    workload = _workload(entry)
-    if workload.unranked is not None:
-        return Status.UNRANKED, workload.unranked
-    if workload.target_is_provisional:
+    if _workload(entry).target_is_provisional:
         return Status.UNRANKED, "too few reference runs support the target of the workload"
     status, reason = (
         _short_status(entry, runs, epochs_of, scoring)
@@ -246,7 +243,7 @@ def _expected(entry: Mapping[str, Any], scoring: Scoring) -> ExpectedEpochs | No
         float(entry["learning_rate"]),
     )
     try:
-        is_characterisation = _workload(entry).is_characterisation
+        definition = _workload(entry)
         points = (
             _points(str(entry["round"]), workload)
             if entry["own_data"] and known(entry["round"])
@@ -255,7 +252,9 @@ def _expected(entry: Mapping[str, Any], scoring: Scoring) -> ExpectedEpochs | No
         local = _local(entry)
     except SuiteError:
         return NoReference("this version of the suite does not know the workload or the round")
-    if is_characterisation:
+    if definition.unranked is not None:
+        return NoReference(definition.unranked)
+    if definition.is_characterisation:
         return NoReference(
             "no target is established for this workload, whose entries are a characterisation",
             Status.CHARACTERISATION,
