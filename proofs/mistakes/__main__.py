@@ -159,10 +159,12 @@ def of_shared_code(mistakes: Sequence[Mistake], root: Path) -> Iterator[Result]:
 
 
 def of_frameworks(mistakes: Sequence[Mistake], root: Path) -> Iterator[Result]:
-    """What a test that runs the mistake's framework notices."""
+    """What a test that runs the mistake's framework notices, of shared code the reference's."""
+    from suite.catalog.frameworks import REFERENCE  # start-up: not for mistakes in shared code
+
     for mistake in (one for one in mistakes if one.proof in TESTS):
         file, test = TESTS[mistake.proof]
-        name = f"{test} and {mistake.framework}"
+        name = f"{test} and {mistake.framework or REFERENCE}"
         command = [
             sys.executable,
             "-m",

@@ -109,7 +109,7 @@ OF_ADAPTATION = (
     *of(
         START,
         "reference_impls/adaptation.py",
-        PROBE,
+        ADAPTED,
         (
             "adaptation: velocities of the checkpoint",
             "restore({**own, **taken})",
@@ -118,6 +118,11 @@ OF_ADAPTATION = (
                 " fresh}})"
             ),
         ),
+    ),
+    *of(
+        START,
+        "reference_impls/adaptation.py",
+        PROBE,
         (
             "adaptation: a checkpoint rounded to float16",
             "name: checkpoint[name]\n            for name in checkpoint",
@@ -200,4 +205,5 @@ OF_ADAPTATION = (
         workload=WORKLOAD,
     ),
 )
-"""Each is noticed by `suite verify-model` but for the statistics, which LeNet-5 does not have."""
+"""`suite verify-model` notices each but for statistics, which LeNet-5 lacks, and velocities, which its
+checkpoint lacks."""
