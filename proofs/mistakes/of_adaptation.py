@@ -205,5 +205,5 @@ OF_ADAPTATION = (
         workload=WORKLOAD,
     ),
 )
-"""`suite verify-model` notices each but for statistics, which LeNet-5 lacks, and velocities, which its
-checkpoint lacks."""
+"""`suite verify-model` notices each but for statistics, which LeNet-5 lacks, and velocities, which
+its checkpoint lacks."""
