@@ -124,11 +124,6 @@ OF_ADAPTATION = (
         "reference_impls/adaptation.py",
         PROBE,
         (
-            "adaptation: a checkpoint rounded to float16",
-            "name: checkpoint[name]\n            for name in checkpoint",
-            'name: checkpoint[name].astype("f2").astype("f4")\n            for name in checkpoint',
-        ),
-        (
             "adaptation: the head of the checkpoint",
             "fresh = [name for name in own if self._is_fresh(name)]",
             "fresh = []",
@@ -136,7 +131,7 @@ OF_ADAPTATION = (
         (
             "adaptation: the first layer of the seed",
             "fresh = [name for name in own if self._is_fresh(name)]",
-            'fresh = [name for name in own if self._is_fresh(name) or "conv1" in name]',
+            'fresh = [name for name in own if self._is_fresh(name) or "parameter/conv1" in name]',
         ),
         (
             "adaptation: the old head stays after judging the old task",
@@ -153,6 +148,17 @@ OF_ADAPTATION = (
             "adaptation: the head from the stream of the checkpoint",
             'stream = "" if request.start is None else FRESH',
             'stream = ""',
+        ),
+        workload=WORKLOAD,
+    ),
+    *of(
+        START,
+        PYTORCH,
+        PROBE,
+        (
+            "pytorch: a checkpoint rounded to float16",
+            'parameter.copy_(_tensor(state["parameter/" + name]))',
+            'parameter.copy_(_tensor(state["parameter/" + name]).half())',
         ),
         workload=WORKLOAD,
     ),

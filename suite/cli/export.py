@@ -54,8 +54,8 @@ def export(
         typer.Option(
             "--client-trace",
             help=(
-                "Clients for simulators of federated learning: seconds, joules and peak memory by"
-                " device, model and batch size, one row for each entry."
+                "Clients for simulators of federated learning: seconds, joules, peak memory by"
+                " device, model, batch size; a row for each entry."
             ),
         ),
     ] = False,
@@ -68,10 +68,8 @@ def export(
         raise SuiteError(f"{output} ends with none of {', '.join(FORMATS)}; choose one of them.")
     refuse_inside_run(output)
     frames = loaded(paths)
-    if client_trace:
-        table, frame = CLIENT_TRACE, _clients(frames)
-    else:
-        frame = _wide(frames) if table == "runs" else getattr(frames, table)
+    table = CLIENT_TRACE if client_trace else table
+    frame = _table(frames, table)
     with output_errors(output):
         output.parent.mkdir(parents=True, exist_ok=True)
         if output.suffix:
@@ -83,6 +81,11 @@ def export(
     else:
         what = f"{len(frame)} rows of {table}" if output.suffix else f"{len(frames.runs)} runs"
         print(f"{output} has {what}")
+
+
+def _table(frames: "Frames", table: str) -> "pandas.DataFrame":
+    made = {"runs": _wide, CLIENT_TRACE: _clients}
+    return made[table](frames) if table in made else getattr(frames, table)
 
 
 def _wide(frames: "Frames") -> "pandas.DataFrame":

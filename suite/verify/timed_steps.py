@@ -28,7 +28,7 @@ from suite.bundle.log import read_log
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.frameworks import REFERENCE, known_frameworks, load_framework
 from suite.catalog.timings import possible_timings
-from suite.catalog.workloads import OF_STATES, TimedSteps, Workload
+from suite.catalog.workloads import OF_STATES, PreprocessingDefinition, TimedSteps, Workload
 from suite.datasets.synthetic import FOLDERS, WRITERS
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
@@ -177,11 +177,7 @@ def _request(
         ),
         workload.initial_weights,
         generate(workload.data, SEED),
-        contract.Preprocessing(
-            list(workload.preprocessing.mean),
-            [deviation / timed.contrast for deviation in workload.preprocessing.std],
-            workload.preprocessing.augmentation,
-        ),
+        _with_contrast(workload.preprocessing, timed.contrast),
         contract.Loading(0, 2),
         ALONE,
         "read",
@@ -194,6 +190,14 @@ def _request(
         start=workload.requested_start,
         trains=workload.requested_part,
         old_task=None if workload.old_task is None else generate(workload.old_task, SEED + 1),
+    )
+
+
+def _with_contrast(definition: PreprocessingDefinition, contrast: float) -> contract.Preprocessing:
+    return contract.Preprocessing(
+        list(definition.mean),
+        [deviation / contrast for deviation in definition.std],
+        definition.augmentation,
     )
 
 
