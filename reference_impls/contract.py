@@ -22,6 +22,7 @@ epoch. ``--ranks N`` is the number of ranks; only rank 0 can read the request.
 """
 
 import abc
+import fnmatch
 import hashlib
 import json
 import os
@@ -147,6 +148,37 @@ class Recomputation(NamedTuple):
         )
 
 
+FROZEN, UPDATED = "frozen", "updated"
+"""Values of Trains.statistics."""
+
+
+class Start(NamedTuple):
+    """Where training begins, if not with the seed's weights: with the parameters and statistics of
+    a checkpoint. Velocities are zero."""
+
+    checkpoint: str  # a name in rules/checkpoints
+    path: str  # of its training state (reference_impls.state_file)
+    # patterns of names (fnmatch): parameters that the seed draws, in streams of their own
+    fresh: List[str]
+
+    def is_fresh(self, name: str) -> bool:
+        """Whether the seed draws a parameter."""
+        return any(fnmatch.fnmatchcase(name, pattern) for pattern in self.fresh)
+
+
+class Trains(NamedTuple):
+    """The part of a model that is trained. Everything else stays as it was at the start, without
+    weight decay."""
+
+    parameters: List[str]  # patterns of names (fnmatch)
+    # of batch normalisation: used as they are (frozen), or taken from every mini-batch (updated)
+    statistics: str
+
+    def is_trained(self, name: str) -> bool:
+        """Whether a parameter is trained."""
+        return any(fnmatch.fnmatchcase(name, pattern) for pattern in self.parameters)
+
+
 class Request(NamedTuple):
     """One training run, completely resolved. Times are in seconds, sizes in samples, unless the
     name says otherwise."""
@@ -188,6 +220,13 @@ class Request(NamedTuple):
     # when the loop waits for the device (TIMINGS); the request file has no such key for
     # synchronised
     timing: str = WAITING
+    # None: the seed's weights; then the request file has no such key, and so for the next two
+    start: Optional[Start] = None
+    # None: the whole model
+    trains: Optional[Trains] = None
+    # what the checkpoint was trained for, evaluated before and after training, in no counted time;
+    # None: nothing is
+    old_task: Optional[DataSet] = None
 
 
 ADDED = frozenset(
@@ -198,6 +237,9 @@ ADDED = frozenset(
         "precision",
         "accumulation",
         "timing",
+        "start",
+        "trains",
+        "old_task",
         "spill_folder",
         "planned_spill_bytes",
         "factor_without_spill",
@@ -212,9 +254,20 @@ _NESTED = {
     "loading": Loading,
     "parallel": Parallel,
     "recomputation": Recomputation,
+    "start": Start,
+    "trains": Trains,
+    "old_task": DataSet,
 }
 # values that a request file has no key for
-_LEFT_OUT = {"recomputation": None, "precision": FLOAT32, "accumulation": 1, "timing": WAITING}
+_LEFT_OUT = {
+    "recomputation": None,
+    "precision": FLOAT32,
+    "accumulation": 1,
+    "timing": WAITING,
+    "start": None,
+    "trains": None,
+    "old_task": None,
+}
 
 
 def request_to_dict(request: Request) -> Dict[str, Any]:

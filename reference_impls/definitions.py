@@ -18,11 +18,12 @@ ALWAYS, IN_CLOSED, IN_OPEN, SEVERAL_RANKS, OPTIONAL = (
     "several ranks",
     "optional",
 )
-SEVERAL_NODES, IN_BUDGET, RESUMED, ACCUMULATING = (
+SEVERAL_NODES, IN_BUDGET, RESUMED, ACCUMULATING, ADAPTING = (
     "several nodes",
     "memory budget",
     "resumed runs",
     "gradient accumulation",
+    "adaptation",
 )
 
 
@@ -40,8 +41,8 @@ class Event(NamedTuple):
 
     key: str
     event_type: str
-    # ALWAYS, IN_CLOSED, IN_OPEN, SEVERAL_RANKS, SEVERAL_NODES, IN_BUDGET, RESUMED, ACCUMULATING or
-    # OPTIONAL
+    # ALWAYS, IN_CLOSED, IN_OPEN, SEVERAL_RANKS, SEVERAL_NODES, IN_BUDGET, RESUMED, ACCUMULATING,
+    # ADAPTING or OPTIONAL
     needed: str
     when: str
     value: str = ""
@@ -219,6 +220,41 @@ EVENTS = (
         SEVERAL_RANKS,
         "before init_stop, where the model has batch normalisation",
         "samples of a whole mini-batch over which this rank's statistics are taken",
+    ),
+    Event(
+        "started_from",
+        POINT,
+        ADAPTING,
+        "before init_stop, where the request begins with a checkpoint",
+        "SHA-256 of the parameters and statistics that were taken from it, in the order of their"
+        " names",
+    ),
+    Event(
+        "trained",
+        POINT,
+        ADAPTING,
+        "before init_stop, where the request trains a part of the model",
+        "`names` of the parameters that are trained, and `parameters`, how many numbers they have;"
+        " an object",
+    ),
+    Event(
+        "frozen",
+        POINT,
+        ADAPTING,
+        "before init_stop and after run_stop, where the request trains a part of the model",
+        "SHA-256 of the parameters that are not trained, and of the statistics where they are"
+        " frozen, in the order of their names",
+        times=2,
+    ),
+    Event(
+        "old_task_accuracy",
+        POINT,
+        ADAPTING,
+        "before init_stop and after run_stop, where the request has an old task",
+        "accuracy on the old task, a fraction, judged with the checkpoint's values of parameters"
+        " that the seed drew",
+        ("correct",),
+        times=2,
     ),
     Event(
         "state_restored",

@@ -11,19 +11,35 @@ from typing import Dict, Mapping, Tuple
 
 import numpy as np
 
+from reference_impls.contract import Request
+
 Shape = Tuple[int, ...]
 Shapes = Mapping[str, Shape]
 
 
-def make(distribution: str, shapes: Shapes, seed: int) -> Dict[str, np.ndarray]:
+FRESH = "fresh/"
+"""Before the names of streams where training begins with a checkpoint: a parameter that is drawn
+anew is not the one that the same seed drew for the checkpoint."""
+
+
+def make(distribution: str, shapes: Shapes, seed: int, stream: str = "") -> Dict[str, np.ndarray]:
     """Float32 arrays by canonical name.
 
     ``shapes`` gives each parameter's canonical name and shape: ``<layer>.weight`` (out, in[,
-    height, width]) and ``<layer>.bias`` (out,), the layout of PyTorch. Raises KeyError for a
-    distribution that is not in DISTRIBUTIONS.
+    height, width]) and ``<layer>.bias`` (out,), the layout of PyTorch. ``stream`` stands before the
+    names of the random streams. Raises KeyError for a distribution that is not in DISTRIBUTIONS.
     """
     draw = DISTRIBUTIONS[distribution]
-    return {name: draw(_stream(seed, name), name, shapes).astype(np.float32) for name in shapes}
+    return {
+        name: draw(_stream(seed, stream + name), name, shapes).astype(np.float32) for name in shapes
+    }
+
+
+def requested(request: Request, shapes: Shapes) -> Dict[str, np.ndarray]:
+    """The weights that a request's seed draws: all of them, of which a checkpoint may replace
+    some."""
+    stream = "" if request.start is None else FRESH
+    return make(request.initial_weights, shapes, request.seed, stream)
 
 
 def _stream(seed: int, name: str) -> np.random.RandomState:

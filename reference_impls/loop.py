@@ -8,9 +8,11 @@ its last step but the number of steps, to memory.
 
 import math
 import os
+from functools import partial
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from reference_impls import contract
+from reference_impls.adaptation import Adaptation
 from reference_impls.admission import (
     compare_processes,
     compare_training,
@@ -44,6 +46,7 @@ class Built(NamedTuple):
     implementation: Implementation
     pipeline: Pipeline
     facts: Dict[str, Any]  # logged before the run: versions, thread counts, parameter count
+    old_task: Optional[Pipeline] = None  # of the request's data of that name
 
 
 class States(NamedTuple):
@@ -95,6 +98,13 @@ def run(
             )
         built.implementation.defer()
     pipeline = as_requested(request, built.pipeline)
+    adaptation = Adaptation(
+        request,
+        built.implementation,
+        log,
+        partial(_count_correct, request, world, built, built.old_task),
+    )
+    adaptation.begin(world, built.facts)
     progress = (
         Progress(0, 0)
         if states.start is None
@@ -132,6 +142,7 @@ def run(
     status = training.status(progress)
     refuse_changed_data(world, stamps)
     log.stop("run_stop", status=status)
+    adaptation.end()
     after = contract.resident_bytes()
     peaks = world.gather(contract.peak_rss_bytes())
     if world.rank == 0:
@@ -255,7 +266,8 @@ class _Training:
             pipeline,
             records,
         )
-        self._implementation, self._log, self._folder = built.implementation, records.log, folder
+        self._built, self._implementation = built, built.implementation
+        self._log, self._folder = records.log, folder
         self._is_deferred = request.timing == contract.ASYNCHRONOUS
         self.state_bytes = {}  # type: Dict[str, int]
         self._shown = ShownSteps()
@@ -430,17 +442,25 @@ class _Training:
         return whole, stopped_ns
 
     def _evaluate(self, epoch: int) -> float:
-        """Evaluate: every rank counts on its share, and all ranks receive the sum, so that all take
-        the same decision."""
+        """Evaluate, and log the accuracy."""
         self._log.start("eval_start", epoch_num=epoch)
-        count, to_device = self._implementation.count_correct, self._implementation.to_device
-        counts = [count(to_device(batch)) for batch in self._pipeline.evaluation()]
-        local = sum(self._implementation.read(counts) if self._is_deferred else counts)
-        correct = sum(self._world.allgather(local))
+        correct = _count_correct(self._request, self._world, self._built, self._pipeline)
         accuracy = correct / self._request.data.eval_samples
         self._log.point("eval_accuracy", accuracy, epoch_num=epoch, correct=correct)
         self._log.stop("eval_stop", epoch_num=epoch)
         return accuracy
+
+
+def _count_correct(request: Request, world: World, built: Built, pipeline: Pipeline) -> int:
+    """Correct samples of an evaluation: every rank counts on its share, and all ranks receive the
+    sum, so that all take the same decision."""
+    implementation = built.implementation
+    counts = [
+        implementation.count_correct(implementation.to_device(batch))
+        for batch in pipeline.evaluation()
+    ]
+    local = sum(implementation.read(counts) if request.timing == contract.ASYNCHRONOUS else counts)
+    return sum(world.allgather(local))
 
 
 def _refuse_divergence(records: List[StepRecord]) -> None:

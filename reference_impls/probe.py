@@ -27,13 +27,13 @@ import argparse
 import json
 import sys
 import zlib
-from typing import Any, Callable, Dict, List, NamedTuple, Sequence, Tuple, cast
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, cast
 
 import numpy as np
 
 from reference_impls import communication
 from reference_impls.communication import MpiWorld, World
-from reference_impls.contract import ContractError, Optimizer, Parallel, print_error
+from reference_impls.contract import ContractError, Optimizer, Parallel, Trains, print_error
 from reference_impls.training_state import State
 
 PROBE_VERSION = 3
@@ -59,6 +59,7 @@ class ProbeRequest(NamedTuple):
     parallel: Parallel
     shares: int  # 1, or N: one rank computes the shares of N ranks, one after the other
     output: str
+    trains: Optional[Trains] = None  # the part of the model that is trained
 
 
 class ProbedModel(abc.ABC):
@@ -83,8 +84,8 @@ class ProbedModel(abc.ABC):
 
     @abc.abstractmethod
     def gradients(self, images: np.ndarray, labels: np.ndarray) -> Tuple[float, Arrays]:
-        """The mean loss in training mode and its gradients, without weight decay and without an
-        update of the parameters."""
+        """The mean loss in training mode and its gradients, those of the part that is trained,
+        without weight decay and without an update of the parameters."""
 
     @abc.abstractmethod
     def step(
@@ -174,7 +175,7 @@ class SharesInTurn:
     def step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float) -> float:
         """One step on a global mini-batch; returns its mean loss before the update."""
         settings, weights, loss = self._settings, self._model.parameters(), 0.0
-        gradient = {name: settings.weight_decay * value for name, value in weights.items()}
+        gradient = {}  # type: Arrays
         statistics = {}  # type: Arrays
         for rank in range(self._shares):
             own = slice(rank, None, self._shares)
@@ -182,9 +183,10 @@ class SharesInTurn:
             own_loss, own_gradient = self._model.gradients(images[own], labels[own])
             statistics = statistics or self._model.statistics()
             loss += share * own_loss
-            for name in gradient:
-                gradient[name] += share * own_gradient[name]
-        for name in weights:
+            for name in own_gradient:
+                decay = settings.weight_decay * weights[name]
+                gradient[name] = gradient.get(name, decay) + share * own_gradient[name]
+        for name in gradient:
             self._velocity[name] = settings.momentum * self._velocity[name] + gradient[name]
             weights[name] -= learning_rate * self._velocity[name]
         self._model.assign({**weights, **statistics})
@@ -232,6 +234,7 @@ def read_probe_request(path: str) -> ProbeRequest:
                 values,
                 optimizer=Optimizer(**values["optimizer"]),
                 parallel=Parallel(**values["parallel"]),
+                trains=values.get("trains") and Trains(**values["trains"]),
             )
         )
     except (OSError, ValueError, TypeError, KeyError) as error:

@@ -25,11 +25,10 @@ from typing import Callable
 
 import numpy as np
 
-from reference_impls import initial_weights
 from reference_impls.contract import Batch, ContractError, Request, print_error, read_request
 from reference_impls.data.pipelines import open_pipeline
 from reference_impls.probe import Arrays, ProbedModel, ProbeRequest, SharesInTurn
-from reference_impls.replay import DTYPE, opening
+from reference_impls.replay import DTYPE, assign_start, opening
 from reference_impls.schedules import SCHEDULES
 
 FILE_NAME = "referee.npz"
@@ -38,14 +37,7 @@ FILE_NAME = "referee.npz"
 def referee(request: Request, open_model: Callable[[ProbeRequest], ProbedModel]) -> Arrays:
     """All arrays of the archive, from training every epoch of the request."""
     model = open_model(opening(request))
-    shapes = {name: value.shape for name, value in model.parameters().items()}
-    initial = {
-        name: value.astype(DTYPE)
-        for name, value in initial_weights.make(
-            request.initial_weights, shapes, request.seed
-        ).items()
-    }
-    model.assign({**model.statistics(), **initial})
+    initial = assign_start(model, request)
     sgd, pipeline, schedule = (
         SharesInTurn(model, request.optimizer, 1),
         open_pipeline(request),

@@ -20,7 +20,14 @@ import numpy as np
 from reference_impls import initial_weights
 from reference_impls.contract import LOCAL, Batch, ContractError, Request, print_error, read_request
 from reference_impls.data.pipelines import open_pipeline
-from reference_impls.probe import ALONE, PROBE_VERSION, ProbedModel, ProbeRequest, SharesInTurn
+from reference_impls.probe import (
+    ALONE,
+    PROBE_VERSION,
+    Arrays,
+    ProbedModel,
+    ProbeRequest,
+    SharesInTurn,
+)
 from reference_impls.schedules import SCHEDULES
 from reference_impls.state_file import Progress, StateFile
 
@@ -37,10 +44,8 @@ def replay(
     seed's mini-batches; and whether every rank's share was normalised alone. From a state on, those
     of the steps after it."""
     model = open_model(opening(request))
-    shapes = {name: value.shape for name, value in model.parameters().items()}
-    weights = initial_weights.make(request.initial_weights, shapes, request.seed)
     statistics = model.statistics()
-    model.assign({**statistics, **{name: value.astype(DTYPE) for name, value in weights.items()}})
+    assign_start(model, request)
     by_shares = (
         bool(statistics) and request.parallel.ranks > 1 and request.parallel.normalisation == LOCAL
     )
@@ -60,6 +65,25 @@ def replay(
             else shares.step(images, batch.labels, rate)
         )
     return np.asarray(losses), by_shares
+
+
+def assign_start(model: ProbedModel, request: Request) -> Arrays:
+    """Give the model the parameters and statistics that the request begins with; returns the
+    parameters."""
+    parameters = model.parameters()
+    drawn = initial_weights.requested(
+        request, {name: parameters[name].shape for name in parameters}
+    )
+    values = {**model.statistics(), **drawn}
+    if request.start is not None:
+        checkpoint = StateFile(request.start.path).of_rank(0)
+        for name in values:
+            kind = "parameter/" if name in parameters else "statistic/"
+            if not (kind == "parameter/" and request.start.is_fresh(name)):
+                values[name] = np.asarray(checkpoint[kind + name])
+    values = {name: value.astype(DTYPE) for name, value in values.items()}
+    model.assign(values)
+    return {name: values[name] for name in parameters}
 
 
 def main(open_model: Callable[[ProbeRequest], ProbedModel]) -> None:
@@ -123,4 +147,5 @@ def opening(request: Request) -> ProbeRequest:
         ALONE,
         1,
         "",
+        request.trains,
     )

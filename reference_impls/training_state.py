@@ -10,7 +10,7 @@ number of steps: order, augmentation and learning rate have no generator of thei
 """
 
 import hashlib
-from typing import Any, Dict, List, Mapping, Tuple
+from typing import Any, Dict, Iterable, Mapping, Tuple
 
 KINDS = ("parameter", "velocity", "statistic")
 State = Mapping[str, Any]
@@ -24,9 +24,23 @@ def digests(state: State) -> Dict[str, str]:
     equal byte order.
     """
     return {
-        kind: _digest(state, [name for name in state if name.startswith(kind + "/")])
+        kind: digest(state, [name for name in state if name.startswith(kind + "/")])
         for kind in KINDS
     }
+
+
+def digest(state: State, names: Iterable[str]) -> str:
+    """SHA-256 over some of a state's arrays, in the order of their names, as of a kind's."""
+    found = hashlib.sha256()
+    for name in sorted(names):
+        view = memoryview(state[name])
+        found.update(
+            "{} {} {}\n".format(name, view.format, ",".join(map(str, view.shape or ()))).encode(
+                "utf-8"
+            )
+        )
+        found.update(view)
+    return found.hexdigest()
 
 
 def shapes(state: State) -> Dict[str, Tuple[int, ...]]:
@@ -40,16 +54,3 @@ def sizes(state: State) -> Dict[str, int]:
         kind: sum(memoryview(state[name]).nbytes for name in state if name.startswith(kind + "/"))
         for kind in KINDS
     }
-
-
-def _digest(state: State, names: List[str]) -> str:
-    digest = hashlib.sha256()
-    for name in sorted(names):
-        view = memoryview(state[name])
-        digest.update(
-            "{} {} {}\n".format(name, view.format, ",".join(map(str, view.shape or ()))).encode(
-                "utf-8"
-            )
-        )
-        digest.update(view)
-    return digest.hexdigest()

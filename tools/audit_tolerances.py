@@ -47,6 +47,7 @@ CONFIGURATIONS = {
         (32, 0.01, range(1, 4), 30),
         (128, 0.1, range(1, 4), 30),
     ),
+    "lenet-adapt": ((16, None, range(1, 5), 10),),
     "vgg11": ((32, None, range(1, 4), 10),),
     "resnet18": ((32, None, range(1, 3), 10), (16, None, range(1, 3), 10)),
 }
@@ -158,6 +159,8 @@ def requested(
         1,
         None,
         "",
+        start=workload.requested_start,
+        trains=workload.requested_part,
     )
 
 

@@ -24,13 +24,19 @@ tests/reference_impls/test_evaluation.py."""
 AVERAGED = "averaged statistics"
 """The proof is the mistake's framework in tests/reference_impls/test_normalisation.py."""
 
-MODEL, STEP, WEIGHTS, EVALUATION, PIPELINE, SCHEDULE = (
+ADAPTED = "adapted steps"
+"""The proof is every case of the mistake's framework in tests/reference_impls/test_adaptation.py.
+"""
+
+MODEL, STEP, WEIGHTS, EVALUATION, PIPELINE, SCHEDULE, START, PART = (
     "model",
     "step",
     "weights",
     "evaluation",
     "pipeline",
     "schedule",
+    "start",
+    "part",
 )
 PYTORCH, TENSORFLOW, CHAINER = (
     f"reference_impls/{name}/implementation.py" for name in ("pytorch", "tensorflow", "chainer")

@@ -28,6 +28,7 @@ from proofs.mistakes.mistake import (
     Mistake,
     of,
 )
+from proofs.mistakes.of_adaptation import OF_ADAPTATION
 from proofs.mistakes.of_an_outsider import OF_AN_OUTSIDER
 
 _PYTORCH_EVALUATES = "        self._model.eval()\n        size = "
@@ -110,8 +111,8 @@ IN_PYTORCH = (
         PROBE,
         (
             "pytorch: weights without the seed",
-            "initial_weights.make(distribution, shapes, seed)",
-            "initial_weights.make(distribution, shapes, 1)",
+            "initial_weights.requested(request, shapes)",
+            "initial_weights.requested(request._replace(seed=1), shapes)",
         ),
         (
             "pytorch: its own initial weights",
@@ -233,8 +234,8 @@ IN_TENSORFLOW = (
         PROBE,
         (
             "tensorflow: weights without the seed",
-            "initial_weights.make(distribution, shapes, seed)",
-            "initial_weights.make(distribution, shapes, 1)",
+            "initial_weights.requested(request, shapes)",
+            "initial_weights.requested(request._replace(seed=1), shapes)",
         ),
         (
             "tensorflow: its own initial weights",
@@ -318,8 +319,8 @@ IN_CHAINER = (
         PROBE,
         (
             "chainer: weights without the seed",
-            "initial_weights.make(distribution, shapes, seed)",
-            "initial_weights.make(distribution, shapes, 1)",
+            "initial_weights.requested(request, shapes)",
+            "initial_weights.requested(request._replace(seed=1), shapes)",
         ),
         (
             "chainer: its own initial weights",
@@ -743,13 +744,13 @@ IN_SCHEDULES = (
         ),
         (
             "loop: the training set evaluated",
-            "for batch in self._pipeline.evaluation()]",
-            "for batch in self._pipeline.training(epoch)]",
+            "for batch in pipeline.evaluation()",
+            "for batch in pipeline.training(1)",
         ),
         (
             "loop: the first evaluation mini-batch alone",
-            "[count(to_device(batch)) for batch in self._pipeline.evaluation()]",
-            "[count(to_device(next(iter(self._pipeline.evaluation()))))]",
+            "for batch in pipeline.evaluation()",
+            "for batch in [next(iter(pipeline.evaluation()))]",
         ),
     ),
     *of(
@@ -821,14 +822,15 @@ IN_WEIGHTS = of(
     ),
     (
         "weights: rounded to float16",
-        "draw(_stream(seed, name), name, shapes).astype(np.float32)",
-        "draw(_stream(seed, name), name, shapes).astype(np.float16).astype(np.float32)",
+        "draw(_stream(seed, stream + name), name, shapes).astype(np.float32)",
+        "draw(_stream(seed, stream + name), name, shapes).astype(np.float16).astype(np.float32)",
     ),
 )
 
 MISTAKES = (
     *in_every_network(),
     *OF_AN_OUTSIDER,
+    *OF_ADAPTATION,
     *IN_PYTORCH,
     *IN_TENSORFLOW,
     *IN_CHAINER,

@@ -268,7 +268,10 @@ _CLIPPED = {
 
 _WEIGHTS_ALONE_DECAY = {
     PYTORCH: (
-        "            model.parameters(), lr=",
+        (
+            "            [parameter for parameter in model.parameters() if"
+            " parameter.requires_grad], lr="
+        ),
         (
             '            [{"params": [one for one in model.parameters() if one.ndim > 1]},\n       '
             '      {"params": [one for one in model.parameters() if one.ndim == 1],\n             '

@@ -1,6 +1,7 @@
 """The contract in Chainer: a chain, an optimizer set up on it, and the number of correct
 predictions."""
 
+from functools import partial
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import chainer
@@ -13,6 +14,7 @@ from reference_impls.chainer import arithmetic, loading, weights
 from reference_impls.chainer.device import device_of
 from reference_impls.chainer.exchange import Exchange, join
 from reference_impls.chainer.models import MODELS
+from reference_impls.chainer.part import train_part
 from reference_impls.chainer.structure import layers_of
 from reference_impls.communication import BucketTime, MpiWorld, World
 from reference_impls.contract import (
@@ -23,7 +25,7 @@ from reference_impls.contract import (
     StepResult,
     as_requested,
 )
-from reference_impls.data.pipelines import Share, open_pipeline
+from reference_impls.data.pipelines import Share, open_old_task, open_pipeline
 from reference_impls.loop import Built
 from reference_impls.structure import layers_as_built
 
@@ -39,11 +41,13 @@ def build(request: Request, world: World) -> Built:
     observed = arithmetic.observed(device)
     refuse_other(request, observed)
     model = MODELS[request.model](request.data.classes)
-    load_weights(model, request.initial_weights, request.seed)
+    load_weights(model, request)
     exchange = join(world, model, request.parallel) if isinstance(world, MpiWorld) else None
     model.to_device(device)
+    implementation = ChainerImplementation(model, request.optimizer, device, exchange)
     facts = {
         **as_requested(request),
+        **train_part(model, request.trains),
         "arithmetic": log_value(observed, settings),
         "parameters": model.count_params(),
         "framework_version": chainer.__version__,
@@ -56,20 +60,16 @@ def build(request: Request, world: World) -> Built:
             request.data.classes,
         ),
     }
-    implementation = ChainerImplementation(model, request.optimizer, device, exchange)
-    return Built(
-        implementation,
-        open_pipeline(request, fetch=loading.fetch, share=Share(world.rank, world.size)),
-        facts,
-    )
+    open_data = partial(open_pipeline, fetch=loading.fetch, share=Share(world.rank, world.size))
+    return Built(implementation, open_data(request), facts, open_old_task(request, open_data))
 
 
-def load_weights(model: chainer.Chain, distribution: str, seed: int) -> None:
+def load_weights(model: chainer.Chain, request: Request) -> None:
     """Overwrite the model's parameters with the seed's weights; Chainer's layout is the canonical
     one, its names differ."""
     named = weights.parameters(model)
     shapes = {name: parameter.shape for name, parameter in named.items()}
-    for name, value in initial_weights.make(distribution, shapes, seed).items():
+    for name, value in initial_weights.requested(request, shapes).items():
         named[name].array[...] = value
 
 

@@ -17,12 +17,16 @@ AXES = (0, 2, 3)
 
 class BatchNormalization(L.BatchNormalization):
     """Chainer's own batch normalisation; with a ``synchroniser``, training normalises over all
-    ranks' samples."""
+    ranks' samples. Frozen, it uses its statistics in training, too, and keeps them."""
 
     synchroniser: Optional[Synchroniser] = None
+    is_frozen = False
 
     def forward(self, x: chainer.Variable, **options: Any) -> chainer.Variable:
         """Images (samples, channels, height, width)."""
+        if self.is_frozen:
+            with chainer.using_config("train", False):
+                return super().forward(x, **options)
         if self.synchroniser is None or not chainer.config.train:
             return super().forward(x, **options)
         return _Normalise(self, self.synchroniser).apply((x, self.gamma, self.beta))[0]
@@ -33,6 +37,13 @@ def synchronise(model: chainer.Chain, synchroniser: Synchroniser) -> None:
     for link in model.links():
         if isinstance(link, BatchNormalization):
             link.synchroniser = synchroniser
+
+
+def freeze_statistics(model: chainer.Chain) -> None:
+    """Let every batch normalisation of the model use its statistics in training, too."""
+    for link in model.links():
+        if isinstance(link, BatchNormalization):
+            link.is_frozen = True
 
 
 class _Normalise(chainer.FunctionNode):

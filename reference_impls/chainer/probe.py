@@ -12,6 +12,7 @@ from reference_impls.chainer.device import device_of
 from reference_impls.chainer.exchange import join
 from reference_impls.chainer.implementation import ChainerImplementation
 from reference_impls.chainer.models import MODELS
+from reference_impls.chainer.part import train_part
 from reference_impls.communication import MpiWorld
 from reference_impls.contract import Batch, Parallel
 from reference_impls.probe import Arrays, ProbedModel, ProbeRequest, main
@@ -25,10 +26,11 @@ class ProbedChainerModel(ProbedModel):
         chainer.global_config.dtype = np.dtype(request.dtype)
         set_arithmetic()
         self._model = MODELS[request.model](request.classes)
-        self._settings = request.optimizer
+        self._settings, self._trains = request.optimizer, request.trains
         self._device = device_of(request.accelerator)
         self._model.to_device(self._device)
         self._implementation = ChainerImplementation(self._model, self._settings, self._device)
+        train_part(self._model, self._trains)
 
     def parameters(self) -> Arrays:
         """Chainer's layout is the canonical one."""
@@ -63,6 +65,7 @@ class ProbedChainerModel(ProbedModel):
         return float(loss.array), {
             name: _on_host(parameter.grad)
             for name, parameter in weights.parameters(self._model).items()
+            if parameter.update_rule.enabled
         }
 
     def step(
@@ -82,6 +85,7 @@ class ProbedChainerModel(ProbedModel):
         self._implementation = ChainerImplementation(
             self._model, self._settings, self._device, join(world, self._model, settings)
         )
+        train_part(self._model, self._trains)
 
 
 def _on_host(array: Any) -> np.ndarray:

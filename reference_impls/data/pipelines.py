@@ -2,7 +2,7 @@
 framework."""
 
 import importlib
-from typing import Callable, Iterable, Iterator, List, NamedTuple, Tuple
+from typing import Callable, Iterable, Iterator, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
@@ -211,3 +211,8 @@ def open_pipeline(
 ) -> Pipeline:
     """The pipeline of the request's data set, or of a rank's share of it; reads no data yet."""
     return ReaderPipeline(request, reader_of(request.data.layout), channels_last, fetch, share)
+
+
+def open_old_task(request: Request, open_data: Callable[[Request], Pipeline]) -> Optional[Pipeline]:
+    """The pipeline of what the checkpoint was trained for, as ``open_data`` opens the request's."""
+    return None if request.old_task is None else open_data(request._replace(data=request.old_task))

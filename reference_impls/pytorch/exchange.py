@@ -39,7 +39,8 @@ class GradientExchange:
         settings: Parallel,
         synchroniser: Optional[Synchroniser],
     ) -> None:
-        self._parameters, self._synchroniser = list(model.parameters()), synchroniser
+        self._parameters = [each for each in model.parameters() if each.requires_grad]
+        self._synchroniser = synchroniser
         dtype = torch.empty(0, dtype=self._parameters[0].dtype).numpy().dtype
         sizes = [parameter.numel() for parameter in self._parameters]
         self._buckets = Buckets(

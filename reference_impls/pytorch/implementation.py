@@ -24,7 +24,7 @@ from reference_impls.contract import (
     StepResult,
     as_requested,
 )
-from reference_impls.data.pipelines import Share, open_pipeline
+from reference_impls.data.pipelines import Share, open_old_task, open_pipeline
 from reference_impls.loop import Built
 from reference_impls.normalisation import open_synchroniser
 from reference_impls.precisions import LOSS_SCALE
@@ -33,6 +33,7 @@ from reference_impls.pytorch.at_once import UpdateAtOnce
 from reference_impls.pytorch.exchange import GradientExchange, broadcast, distributed_data_parallel
 from reference_impls.pytorch.models import MODELS
 from reference_impls.pytorch.normalisation import synchronise
+from reference_impls.pytorch.part import train_part
 from reference_impls.pytorch.recompute import ScheduledStep, blocks
 from reference_impls.pytorch.spill import open_spill
 from reference_impls.pytorch.structure import dropout_of, layers_of
@@ -56,10 +57,11 @@ def build(request: Request, world: World, make: Optional["Make"] = None) -> Buil
     observed = arithmetic.observed(request.precision, torch.device(request.accelerator))
     refuse_other(request, observed)
     model = MODELS[request.model](request.data.classes)
-    load_weights(model, request.initial_weights, request.seed)
+    load_weights(model, request)
     model.to(request.accelerator)
     facts = {
         **as_requested(request),
+        **train_part(model, request.trains),
         "arithmetic": log_value(observed, settings),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "framework_version": torch.__version__,
@@ -80,18 +82,15 @@ def build(request: Request, world: World, make: Optional["Make"] = None) -> Buil
     if isinstance(world, MpiWorld):
         implementation.join(world, request.parallel)
     fetch = partial(loading.fetch, is_pinned=request.accelerator == "cuda")
-    return Built(
-        implementation,
-        open_pipeline(request, fetch=fetch, share=Share(world.rank, world.size)),
-        facts,
-    )
+    open_data = partial(open_pipeline, fetch=fetch, share=Share(world.rank, world.size))
+    return Built(implementation, open_data(request), facts, open_old_task(request, open_data))
 
 
-def load_weights(model: nn.Module, distribution: str, seed: int) -> None:
+def load_weights(model: nn.Module, request: Request) -> None:
     """Overwrite the model's parameters with the seed's weights; PyTorch's names and layout are the
     canonical ones."""
     shapes = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
-    weights = initial_weights.make(distribution, shapes, seed)
+    weights = initial_weights.requested(request, shapes)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(torch.from_numpy(weights[name]))
@@ -114,7 +113,7 @@ class PyTorchImplementation(Implementation):
         self._has_accumulated = False
         self._is_deferred = False
         self._optimizer = torch.optim.SGD(
-            model.parameters(),
+            [parameter for parameter in model.parameters() if parameter.requires_grad],
             lr=settings.base_learning_rate,
             momentum=settings.momentum,
             weight_decay=settings.weight_decay,
@@ -159,6 +158,10 @@ class PyTorchImplementation(Implementation):
         if request.parallel.ranks > 1 or request.recomputation is None:
             raise ContractError(
                 "several ranks follow no schedule of recomputation; leave --memory-budget out."
+            )
+        if request.trains is not None:
+            raise ContractError(
+                "a schedule of recomputation trains the whole model; leave --memory-budget out."
             )
         if request.precision not in (FLOAT32, TF32):
             raise ContractError(
@@ -301,7 +304,8 @@ class PyTorchImplementation(Implementation):
             communication_s = self._exchange.finish()
         if self._loss_scale is not None:
             for parameter in self._own_model().parameters():
-                parameter.grad.div_(self._loss_scale)
+                if parameter.requires_grad:
+                    parameter.grad.div_(self._loss_scale)
         return communication_s
 
     def _scaled(self, loss: torch.Tensor, weight: float) -> torch.Tensor:
@@ -329,7 +333,7 @@ class PyTorchImplementation(Implementation):
         state's."""
         for name, parameter in self._own_model().named_parameters():
             parameter.copy_(_tensor(state["parameter/" + name]))
-            if self._optimizer.defaults["momentum"]:
+            if self._optimizer.defaults["momentum"] and parameter.requires_grad:
                 self._optimizer.state[parameter]["momentum_buffer"] = torch.empty_like(
                     parameter
                 ).copy_(_tensor(state["velocity/" + name]))

@@ -1,7 +1,7 @@
-"""Batch normalisation over the samples of all ranks. torch.nn.SyncBatchNorm computes the same, on
-GPUs only."""
+"""Batch normalisation over the samples of all ranks, which torch.nn.SyncBatchNorm computes on GPUs
+only; and with statistics that training does not change."""
 
-from typing import Any, Tuple
+from typing import Any, Callable, Tuple
 
 import torch
 from torch import nn
@@ -14,19 +14,28 @@ AXES = (0, 2, 3)
 
 
 def synchronise(model: nn.Module, synchroniser: Synchroniser) -> None:
+    """Let every batch normalisation of the model take its statistics over all ranks."""
+    _replace(model, lambda layer: SynchronisedBatchNorm(layer, synchroniser))
+
+
+def freeze_statistics(model: nn.Module) -> None:
+    """Let every batch normalisation of the model use its running statistics in training, too."""
+    _replace(model, FrozenBatchNorm)
+
+
+def _replace(model: nn.Module, make: Callable[[nn.BatchNorm2d], nn.Module]) -> None:
     """Replace every batch normalisation inside the model; parameters, buffers and all names
     stay."""
     for parent in list(model.modules()):
         for name, child in list(parent.named_children()):
             if isinstance(child, nn.BatchNorm2d):
-                setattr(parent, name, SynchronisedBatchNorm(child, synchroniser))
+                setattr(parent, name, make(child))
 
 
-class SynchronisedBatchNorm(nn.BatchNorm2d):
-    """A batch normalisation that takes its statistics over all ranks in training, and is unchanged
-    in inference."""
+class _Replacement(nn.BatchNorm2d):
+    """A batch normalisation with the parameters and buffers of another one."""
 
-    def __init__(self, layer: nn.BatchNorm2d, synchroniser: Synchroniser) -> None:
+    def __init__(self, layer: nn.BatchNorm2d) -> None:
         super().__init__(layer.num_features, layer.eps, layer.momentum)
         self.weight, self.bias = layer.weight, layer.bias
         self.running_mean, self.running_var, self.num_batches_tracked = (
@@ -34,6 +43,22 @@ class SynchronisedBatchNorm(nn.BatchNorm2d):
             layer.running_var,
             layer.num_batches_tracked,
         )
+
+
+class FrozenBatchNorm(_Replacement):
+    """A batch normalisation whose statistics training uses and does not change."""
+
+    def train(self, mode: bool = True) -> "FrozenBatchNorm":
+        """Stay in inference mode."""
+        return super().train(False)
+
+
+class SynchronisedBatchNorm(_Replacement):
+    """A batch normalisation that takes its statistics over all ranks in training, and is unchanged
+    in inference."""
+
+    def __init__(self, layer: nn.BatchNorm2d, synchroniser: Synchroniser) -> None:
+        super().__init__(layer)
         self.synchroniser = synchroniser
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:

@@ -12,6 +12,7 @@ from reference_impls.probe import Arrays, ProbedModel, ProbeRequest, main
 from reference_impls.pytorch.arithmetic import set_arithmetic
 from reference_impls.pytorch.implementation import PyTorchImplementation
 from reference_impls.pytorch.models import MODELS
+from reference_impls.pytorch.part import train_part
 from reference_impls.training_state import State
 
 
@@ -30,6 +31,7 @@ class ProbedPyTorchModel(ProbedModel):
         self._model = MODELS[request.model](request.classes).to(
             self._device, getattr(torch, request.dtype)
         )
+        train_part(self._model, request.trains)
         self._implementation = PyTorchImplementation(
             self._model, request.optimizer, request.accelerator
         )
@@ -70,7 +72,9 @@ class ProbedPyTorchModel(ProbedModel):
         )
         loss.backward()
         return loss.item(), {
-            name: _on_host(parameter.grad) for name, parameter in self._model.named_parameters()
+            name: _on_host(parameter.grad)
+            for name, parameter in self._model.named_parameters()
+            if parameter.requires_grad
         }
 
     def step(

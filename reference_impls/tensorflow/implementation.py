@@ -1,6 +1,7 @@
 """The contract in TensorFlow: a Keras model, a compiled train step, and the number of correct
 predictions."""
 
+from functools import partial
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import keras
@@ -19,7 +20,7 @@ from reference_impls.contract import (
     StepResult,
     as_requested,
 )
-from reference_impls.data.pipelines import Share, open_pipeline
+from reference_impls.data.pipelines import Share, open_old_task, open_pipeline
 from reference_impls.loop import Built
 from reference_impls.structure import layers_as_built
 from reference_impls.tensorflow import arithmetic, loading, weights
@@ -31,6 +32,7 @@ from reference_impls.tensorflow.exchange import (
     open_strategy,
 )
 from reference_impls.tensorflow.models import MODELS
+from reference_impls.tensorflow.part import train_part
 from reference_impls.tensorflow.structure import dropout_of, layers_of
 
 DeviceBatch = Tuple[tf.Tensor, tf.Tensor]
@@ -53,7 +55,8 @@ def build(request: Request, world: World) -> Built:
     refuse_other(request, observed)
     with tf.device(device):
         model = MODELS[request.model](request.data.classes)
-        load_weights(model, request.initial_weights, request.seed)
+        load_weights(model, request)
+        part = train_part(model, request.trains)
         exchange = (
             join(world, model, request.parallel, strategy) if isinstance(world, MpiWorld) else None
         )
@@ -63,6 +66,7 @@ def build(request: Request, world: World) -> Built:
     parameters = sum(variable.read().size for variable in weights.parameters(model).values())
     facts = {
         **as_requested(request),
+        **part,
         "arithmetic": log_value(observed, settings),
         "parameters": parameters,
         "framework_version": tf.__version__,
@@ -75,20 +79,21 @@ def build(request: Request, world: World) -> Built:
             request.data.classes,
         ),
     }
-    share = Share(world.rank, world.size)
-    return Built(
-        implementation,
-        open_pipeline(request, channels_last=True, fetch=loading.fetch, share=share),
-        facts,
+    open_data = partial(
+        open_pipeline,
+        channels_last=True,
+        fetch=loading.fetch,
+        share=Share(world.rank, world.size),
     )
+    return Built(implementation, open_data(request), facts, open_old_task(request, open_data))
 
 
-def load_weights(model: keras.Model, distribution: str, seed: int) -> None:
+def load_weights(model: keras.Model, request: Request) -> None:
     """Overwrite the model's parameters with the seed's weights, from the canonical layout to
     Keras's."""
     named = weights.parameters(model)
     shapes = {name: variable.read().shape for name, variable in named.items()}
-    for name, value in initial_weights.make(distribution, shapes, seed).items():
+    for name, value in initial_weights.requested(request, shapes).items():
         named[name].write(value)
 
 

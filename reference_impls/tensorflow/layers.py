@@ -20,16 +20,18 @@ class BatchNormalization(layers.BatchNormalization):
     ``momentum`` is Keras's: the share of the running statistics that is kept. Float32 takes
     TensorFlow's fused kernel, which gives the unbiased variance and is faster; it exists for no
     wider type, so float64 is written out. With a ``synchroniser``, training normalises over all
-    ranks' samples; Keras's own ``synchronized`` needs a strategy that Keras 3 has not.
+    ranks' samples; Keras's own ``synchronized`` needs a strategy that Keras 3 has not. Frozen, it
+    uses its statistics in training, too, and keeps them.
     """
 
     synchroniser: Optional[Synchroniser] = None
+    is_frozen = False
 
     def call(
         self, inputs: tf.Tensor, training: Optional[bool] = None, mask: Any = None
     ) -> tf.Tensor:
         """Images (samples, height, width, channels), normalised over all but the channels."""
-        if not training:
+        if not training or self.is_frozen:
             return super().call(inputs, training=False)
         if self.synchroniser is not None:
             outputs, mean, variance = _over_all_ranks(
@@ -65,6 +67,14 @@ def synchronise(model: keras.Model, synchroniser: Synchroniser) -> None:
     for layer in model.layers:
         if isinstance(layer, BatchNormalization):
             layer.synchroniser = synchroniser
+
+
+def freeze_statistics(model: keras.Model) -> None:
+    """Let every batch normalisation of the model use its statistics in training, too, in graphs
+    that are traced from now on."""
+    for layer in model.layers:
+        if isinstance(layer, BatchNormalization):
+            layer.is_frozen = True
 
 
 def _over_all_ranks(

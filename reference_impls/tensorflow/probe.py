@@ -15,6 +15,7 @@ from reference_impls.tensorflow.arithmetic import set_arithmetic
 from reference_impls.tensorflow.exchange import join, open_strategy
 from reference_impls.tensorflow.implementation import TensorFlowImplementation
 from reference_impls.tensorflow.models import MODELS
+from reference_impls.tensorflow.part import train_part
 from reference_impls.training_state import State
 
 
@@ -39,6 +40,7 @@ class ProbedTensorFlowModel(ProbedModel):
         self._settings = request.optimizer
         with tf.device(self._device):
             self._model = MODELS[request.model](request.classes)
+            train_part(self._model, request.trains)
             self._implementation = TensorFlowImplementation(
                 self._model, self._settings, self._accelerator
             )
@@ -72,7 +74,11 @@ class ProbedTensorFlowModel(ProbedModel):
 
     def gradients(self, images: np.ndarray, labels: np.ndarray) -> Tuple[float, Arrays]:
         """Runs forward and backward pass in training mode."""
-        named = weights.parameters(self._model)
+        named = {
+            name: entry
+            for name, entry in weights.parameters(self._model).items()
+            if entry.variable.trainable
+        }
         loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
         with tf.device(self._device), tf.GradientTape() as tape:
             loss = loss_of(labels, self._model(_channels_last(images), training=True))

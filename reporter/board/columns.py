@@ -111,6 +111,16 @@ RUN_COLUMNS = (
         file_name="best_accuracy_percent",
     ),
     Column(
+        "old_task_accuracy_lost",
+        "accuracy lost",
+        "points",
+        "of an adaptation: accuracy on the old task before training less that after it, in"
+        " percentage points; in no rank",
+        100.0,
+        1,
+        file_name="old_task_accuracy_lost_points",
+    ),
+    Column(
         "epochs_to_target",
         "epochs to target",
         "",

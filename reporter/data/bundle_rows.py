@@ -265,18 +265,25 @@ def _recomputation(planned: Mapping[str, Any] | None) -> str:
 
 def _trained(record: RunRecord, log: Log) -> Row:
     """What was trained, by which code."""
-    parameters, digest = log.value("parameters"), (record.implementation or {}).get("sha256")
+    digest = (record.implementation or {}).get("sha256")
     is_closed = record.request["division"] == Division.CLOSED.value
     precision = record.request.get("precision", FLOAT32) if is_closed else _text(log, "precision")
     return {
         "model_trained": plain(_text(log, "model_trained") or record.request["model"], 40),
-        "parameters": parameters if type(parameters) is int else None,
+        "parameters": _trained_parameters(log),
         "optimizer_used": plain(
             _text(log, "optimizer_used") or record.request["optimizer"]["name"], 40
         ),
         "precision": plain_or_none(precision, 40),
         "implementation": plain(digest[:12], 12) if isinstance(digest, str) else None,
     }
+
+
+def _trained_parameters(log: Log) -> int | None:
+    """Those of the part that is trained, where it is not the whole model."""
+    part = log.value("trained")
+    found = part.get("parameters") if isinstance(part, dict) else log.value("parameters")
+    return found if type(found) is int else None
 
 
 def _text(log: Log, key: str) -> str | None:

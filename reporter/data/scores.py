@@ -249,7 +249,7 @@ def _expected(entry: Mapping[str, Any], scoring: Scoring) -> ExpectedEpochs | No
         float(entry["learning_rate"]),
     )
     try:
-        is_characterisation = _workload(entry).is_characterisation
+        definition = _workload(entry)
         points = (
             _points(str(entry["round"]), workload)
             if entry["own_data"] and known(entry["round"])
@@ -258,7 +258,9 @@ def _expected(entry: Mapping[str, Any], scoring: Scoring) -> ExpectedEpochs | No
         local = _local(entry)
     except SuiteError:
         return NoReference("this version of the suite does not know the workload or the round")
-    if is_characterisation:
+    if definition.unranked is not None:
+        return NoReference(definition.unranked)
+    if definition.is_characterisation:
         return NoReference(
             "no target is established for this workload, whose entries are a characterisation",
             Status.CHARACTERISATION,

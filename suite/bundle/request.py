@@ -12,10 +12,12 @@ from reference_impls.contract import (
     BFLOAT16,
     EXACT,
     FLOAT16,
+    FROZEN,
     LOCAL,
     PRECISIONS,
     SYNCHRONISED,
     TIMINGS,
+    UPDATED,
     ContractError,
     Request,
     request_from_dict,
@@ -24,7 +26,7 @@ from suite.bundle.reader import RunRecord
 from suite.errors import SuiteError
 from suite.files.schema import Count, Number, Positive, problem_of
 
-MAX_RANKS, MAX_NAME_LENGTH, MAX_ACTIONS = 4096, 200, 20_000
+MAX_RANKS, MAX_NAME_LENGTH, MAX_ACTIONS, MAX_PATTERNS = 4096, 200, 20_000, 100
 
 
 class Unreadable(SuiteError):
@@ -74,6 +76,19 @@ RECOMPUTATION: Mapping[str, Any] = {
     "actions": Annotated[list[Rows], Meta(max_length=MAX_ACTIONS)],
 }
 """Types and limits of its schedule of recomputation."""
+Patterns = Annotated[list[Name], Meta(max_length=MAX_PATTERNS)]
+PARTS: Mapping[str, Mapping[str, Any]] = {
+    "start": {"checkpoint": Name, "path": str, "fresh": Patterns},
+    "trains": {"parameters": Patterns, "statistics": one_of(FROZEN, UPDATED)},
+    "old_task": {
+        "name": Name,
+        "train_samples": Positive,
+        "eval_samples": Positive,
+        "classes": Positive,
+    },
+    "recomputation": RECOMPUTATION,
+}
+"""Types and limits of what a request may lack."""
 
 
 def read_request(run: RunRecord, where: str) -> Request:
@@ -82,9 +97,11 @@ def read_request(run: RunRecord, where: str) -> Request:
     try:
         request = request_from_dict(dict(run.request), where)
         _refuse_unlike(request, REQUEST, "")
+        for name, types in PARTS.items():
+            if (part := getattr(request, name)) is not None:
+                _refuse_unlike(part, types, f"{name}.")
         planned = request.recomputation
         if planned is not None:
-            _refuse_unlike(planned, RECOMPUTATION, "recomputation.")
             # an action is its name and a block, and perhaps one list of positions
             begins, rests = zip(*((row[:2], row[2:]) for row in planned.actions), strict=True)
             for rows, kind in ((begins, tuple[str, int]), (rests, MAX_ONE)):

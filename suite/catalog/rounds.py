@@ -35,6 +35,9 @@ PINNED = (
 )
 """Fields of a workload that decide what is trained, for how long, and what may be tuned."""
 
+PINNED_IF_SET = ("start", "trains")
+"""Fields of an adaptation, which other workloads do not have."""
+
 
 @dataclass(frozen=True)
 class PinnedWorkload:
@@ -122,8 +125,9 @@ class Round:
 def pin(workload: Workload) -> PinnedWorkload:
     """What a round pins of a workload."""
     values = asdict(workload)
+    adapted = (name for name in PINNED_IF_SET if values[name] is not None)
     canonical = json.dumps(
-        {name: values[name] for name in PINNED}, sort_keys=True, separators=(",", ":")
+        {name: values[name] for name in (*PINNED, *adapted)}, sort_keys=True, separators=(",", ":")
     )
     return PinnedWorkload(
         workload.name,

@@ -29,6 +29,8 @@ NOT_CONFIGURATION = (
     "accelerator",
     "data.directory",
     "data.verified",
+    "start.path",
+    "old_task",
     "parallel.nodes",
     "parallel.bucket_bytes",
     "parallel.overlap",

@@ -1,8 +1,11 @@
 """Workloads (model, data set, target), each defined in ``rules/workloads/*.toml``."""
 
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 
+from reference_impls.contract import FROZEN, Start, Trains
 from suite.catalog.definitions import Definitions
+from suite.files.paths import rules_folder
 
 WIDE, NARROW = "float64", "float32"
 PARAMETER_COUNT = "parameter count"
@@ -213,16 +216,55 @@ class Verification:
 
 
 @dataclass(frozen=True)
+class StartDefinition:
+    """A checkpoint to begin with, a training state in ``rules/checkpoints``. ``fresh`` are patterns
+    of the parameters that the seed draws; ``sha256`` is of everything else, once a model has it
+    (reference_impls.adaptation)."""
+
+    checkpoint: str
+    sha256: str
+    fresh: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> Path:
+        """The file of the checkpoint."""
+        return rules_folder() / "checkpoints" / f"{self.checkpoint}.npz"
+
+
+@dataclass(frozen=True)
+class TrainsDefinition:
+    """The part of the model that is trained: patterns of its parameters, how many numbers they
+    have, and whether batch normalisation's statistics are ``frozen`` or ``updated``."""
+
+    parameters: tuple[str, ...]
+    count: int
+    statistics: str = FROZEN
+
+
+@dataclass(frozen=True)
+class OtherPart:
+    """A further part of the model to train, in the open division; its name is that of `suite run
+    --trains`."""
+
+    name: str
+    parameters: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Workload:
     """One workload. ``forward_macs`` are the multiply-adds of a forward pass per sample; a training
     step has about three times that.
 
     ``target_accuracy`` is None where no target has been established: a run then trains all epochs,
     and its results are a *characterisation*. ``target_is_provisional``: too few reference runs
-    support it (suite.metrics.targets), and entries are not ranked. ``threads`` is the default
-    number of threads; None: one per usable core. ``normalisation_statistics``: the model keeps
-    running means and variances, which are a part of its training state; its convergence depends on
-    the mini-batch of a rank and not on the global one alone.
+    support it (suite.metrics.targets), and entries are not ranked. ``unranked``: why they are not,
+    whatever the target. ``threads`` is the default number of threads; None: one per usable core.
+    ``normalisation_statistics``: the model keeps running means and variances, which are a part of
+    its training state; its convergence depends on the mini-batch of a rank and not on the global
+    one alone. ``start`` and ``trains`` are of an
+    adaptation: None begins with the seed's weights, and trains the whole model. ``old_task`` is the
+    data set that the checkpoint was trained on, which is evaluated before and after where it is
+    prepared.
     """
 
     name: str
@@ -242,9 +284,28 @@ class Workload:
     verification: Verification
     target_accuracy: float | None = None
     target_is_provisional: bool = False
+    unranked: str | None = None
     other_data: tuple[OtherData, ...] = ()
     threads: int | None = None
     normalisation_statistics: bool = True
+    start: StartDefinition | None = None
+    trains: TrainsDefinition | None = None
+    other_trains: tuple[OtherPart, ...] = ()
+    old_task: str | None = None
+
+    @property
+    def requested_start(self) -> Start | None:
+        """``start`` as a request has it."""
+        if self.start is None:
+            return None
+        return Start(self.start.checkpoint, str(self.start.path), list(self.start.fresh))
+
+    @property
+    def requested_part(self) -> Trains | None:
+        """``trains`` as a request has it."""
+        if self.trains is None:
+            return None
+        return Trains(list(self.trains.parameters), self.trains.statistics)
 
     @property
     def is_characterisation(self) -> bool:

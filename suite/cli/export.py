@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 
 TABLES = ("runs", "figures", "epochs", "entries")
 FORMATS = (".csv", ".parquet", ".json")
+CLIENT_TRACE = "client trace"
+CLIENT = (
+    *("device", "cpu_model", "gpu", "power_mode", "framework", "accelerator", "precision"),
+    *("threads", "nodes", "workload", "data", "model_trained", "parameters", "batch_size"),
+)
+CLIENT_FIGURES = ("time_per_1000_samples_s", "energy_per_1000_samples_j", "peak_memory_bytes")
+"""Properties of a client, and what a round costs it. Seconds per 1,000 samples are FedScale's
+`computation`, milliseconds per sample."""
 
 
 def export(
@@ -41,6 +49,16 @@ def export(
             help="runs: one row for each run, with its settings and figures; the others: long.",
         ),
     ] = "runs",
+    client_trace: Annotated[
+        bool,
+        typer.Option(
+            "--client-trace",
+            help=(
+                "Clients for simulators of federated learning: seconds, joules, peak memory by"
+                " device, model, batch size; a row for each entry."
+            ),
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Write the figures of runs as CSV, Parquet or JSON, or as TensorBoard's event files."""
@@ -50,7 +68,8 @@ def export(
         raise SuiteError(f"{output} ends with none of {', '.join(FORMATS)}; choose one of them.")
     refuse_inside_run(output)
     frames = loaded(paths)
-    frame = _wide(frames) if table == "runs" else getattr(frames, table)
+    table = CLIENT_TRACE if client_trace else table
+    frame = _table(frames, table)
     with output_errors(output):
         output.parent.mkdir(parents=True, exist_ok=True)
         if output.suffix:
@@ -64,11 +83,30 @@ def export(
         print(f"{output} has {what}")
 
 
+def _table(frames: "Frames", table: str) -> "pandas.DataFrame":
+    made = {"runs": _wide, CLIENT_TRACE: _clients}
+    return made[table](frames) if table in made else getattr(frames, table)
+
+
 def _wide(frames: "Frames") -> "pandas.DataFrame":
     """The runs with a column for each figure; what is unknown is empty (`--table figures` has the
     reasons)."""
     wide = frames.figures.pivot(index="run_id", columns="figure", values="value")
     return frames.runs.merge(wide, how="left", left_on="run_id", right_index=True)
+
+
+def _clients(frames: "Frames") -> "pandas.DataFrame":
+    """The entries with the mean of each figure over their runs, and its standard deviation."""
+    figures = frames.entry_figures.set_index(["figure", "entry_id"])
+    found = frames.entries[[*CLIENT, "entry_id"]].set_index("entry_id")
+    for name in CLIENT_FIGURES:
+        if name in figures.index.get_level_values("figure"):
+            own = figures.loc[name]
+            found[name], found[f"{name}_spread"] = own["value"], own["spread"]
+            found[f"{name}_runs"] = own["runs"]
+            if name.startswith("energy"):
+                found["energy_covers"], found["energy_tier"] = own["covers"], own["tier"]
+    return found.reset_index(drop=True)
 
 
 def _write(frame: "pandas.DataFrame", output: Path) -> None:

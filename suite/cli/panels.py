@@ -14,6 +14,7 @@ PANELS = {
             "no_target",
             "batch_size",
             "learning_rate",
+            "trains",
             "stall_analysis",
             "resume",
         ),

@@ -37,19 +37,7 @@ def run(settings: RunSettings, training: TrainingOptions) -> None:
     requests = list(left.values()) if planned else resolve_requests(training, settings)
     _refuse_invalid(requests, settings, training.json)
     if training.dry_run:
-        for missing in sorted(
-            {
-                request.training.data.name
-                for request in requests
-                if not request.data_directory.is_dir()
-            }
-        ):
-            print(
-                f"The data set {missing!r} is not prepared; this is the request with its published"
-                " contents.",
-                file=sys.stderr,
-            )
-        print_rows("run-requests", [_plain(request) for request in requests])
+        _show(requests)
         return
     if planned:
         tell_hours(planned, left, resolve_requests)
@@ -73,6 +61,18 @@ def run(settings: RunSettings, training: TrainingOptions) -> None:
             show_result(result, training.json, settings.verbose)
     if planned and not training.json:
         say_what_next(planned)
+
+
+def _show(requests: list[RunRequest]) -> None:
+    for missing in sorted(
+        {request.training.data.name for request in requests if not request.data_directory.is_dir()}
+    ):
+        print(
+            f"The data set {missing!r} is not prepared; this is the request with its published"
+            " contents.",
+            file=sys.stderr,
+        )
+    print_rows("run-requests", [_plain(request) for request in requests])
 
 
 def _board_runs(training: TrainingOptions, settings: RunSettings) -> list[PlannedRun]:
@@ -144,6 +144,7 @@ def _options(
         epochs=None if settings.stall_analysis else training.epochs,
         short=settings.short,
         learning_rate=settings.learning_rate,
+        trains=settings.trains,
         workers=settings.workers,
         prefetch=settings.prefetch,
         organization=settings.org,

@@ -34,6 +34,15 @@ class RunSettings:
     learning_rate: Annotated[
         float | None, typer.Option(help="Base learning rate of the schedule.")
     ] = None
+    trains: Annotated[
+        str | None,
+        typer.Option(
+            help=(
+                "Part of the model to train, of the workload's `other_trains` (open division;"
+                " default: the workload's own part)."
+            )
+        ),
+    ] = None
     workers: Annotated[
         int | None,
         typer.Option(

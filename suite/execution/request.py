@@ -79,6 +79,7 @@ class RunOptions:
     no_target: bool = False  # all epochs are trained, whatever the accuracy
     batch_size: int | None = None
     learning_rate: float | None = None
+    trains: str | None = None  # the name of another part of the model that is trained
     threads: int | None = None
     accelerator: Accelerator = Accelerator.AUTO
     workers: int | None = None

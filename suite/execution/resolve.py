@@ -27,6 +27,7 @@ from suite.datasets.locate import (
     PreparedDataSet,
     find,
     how_to_prepare,
+    place,
     published,
     synthetic_place,
 )
@@ -205,7 +206,33 @@ def _training(
         precision=precision.value,
         accumulation=options.accumulate,
         timing=_timing(options, framework, accelerator.value),
+        start=workload.requested_start,
+        trains=requested_part(options.trains, workload),
+        old_task=_old_task(workload),
     )
+
+
+def requested_part(part: str | None, workload: Workload) -> contract.Trains | None:
+    """The part of the model that is trained: the workload's, or the other one of this name."""
+    own = workload.requested_part
+    if part is None:
+        return own
+    others = {other.name: list(other.parameters) for other in workload.other_trains}
+    if own is None or part not in others:
+        raise SuiteError(
+            f"The workload {workload.name!r} has no part {part!r} to train",
+            f"{nearest(part, others)}choose {', '.join(others)}"
+            if others
+            else "leave --trains out: it trains the whole model",
+        )
+    return own._replace(parameters=others[part])
+
+
+def _old_task(workload: Workload) -> contract.DataSet | None:
+    """What the workload's checkpoint was trained for, where it is prepared here."""
+    if workload.old_task is None or not place(workload.old_task).is_dir():
+        return None
+    return _data_set(workload.old_task, find(workload.old_task))
 
 
 def _data_set(name: str, prepared: PreparedDataSet) -> contract.DataSet:

@@ -55,7 +55,15 @@ class RunRecords:
         receipt is over these values."""
         name = self.redactor.text(Path(request.data.directory).name)
         data = request.data._replace(directory=f"{DATA}/{name}")
-        return contract.request_to_dict(request._replace(data=data, output_directory=OUTPUT))
+        start, old = request.start, request.old_task
+        return contract.request_to_dict(
+            request._replace(
+                data=data,
+                output_directory=OUTPUT,
+                start=start and start._replace(path=Path(start.path).name),
+                old_task=old and old._replace(directory=f"{DATA}/{old.name}"),
+            )
+        )
 
     def write_run(self, record: RunRecord) -> None:
         """``run.json``, from the record of a run that this process runs."""

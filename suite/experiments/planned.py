@@ -38,6 +38,7 @@ class Values:
     epochs: int | None = None
     steps: int | None = None
     learning_rate: float | None = None
+    trains: str | None = None
     threads: int | None = None
     workers: int | None = None
     prefetch: int | None = None

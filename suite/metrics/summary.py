@@ -152,6 +152,7 @@ def derive(bundle: Bundle) -> Summary:
         **times,
         **rank_figures(log, steps, _communication_shares(later), TOO_FEW),
         **target_figures(log, resumed),
+        **old_task_figures(log),
         **gross_figures(run, uncounted),
         "initialisation_s": initialisation(log),
         **_energies(log, nodes, machine, run_times, resumed),
@@ -402,3 +403,18 @@ def target_figures(log: Log, resumed: Resumption | None = None) -> dict[str, Fig
         figures["time_to_target_s"] = Figure(taken_s, "s", LOG, 1)
         figures["epochs_to_target"] = Figure(reached.epoch, "epochs", LOG, 1)
     return figures
+
+
+def old_task_figures(log: Log) -> dict[str, Figure]:
+    """Of an adaptation, the accuracy on the old task that training cost; nothing of another run."""
+    if log.first("started_from") is None:
+        return {}
+    found = [event.value for event in log.all("old_task_accuracy")]
+    if not found:
+        reason = "the data set of the old task was not prepared"
+    elif len(found) != 2 or not all(isinstance(value, int | float) for value in found):
+        reason = NOT_FINISHED
+    else:
+        lost = float(found[0]) - float(found[1])
+        return {"old_task_accuracy_lost": Figure(lost, "ratio", LOG, 1)}
+    return {"old_task_accuracy_lost": unknown("ratio", LOG, reason)}

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from reference_impls.contract import Optimizer, Parallel
+from reference_impls.contract import Optimizer, Parallel, Trains
 from reference_impls.probe import PROBE_VERSION, ProbeRequest, mini_batch, random_value
 from suite.catalog.commands import probe_command, train_command, working_folder
 from suite.catalog.frameworks import Framework
@@ -96,6 +96,7 @@ def probe_request(
         parallel=ALONE,
         shares=1,
         output="",
+        trains=workload.requested_part,
     )
 
 
@@ -151,12 +152,13 @@ def probe_as(
 
 
 def _write_request(path: Path, values: Mapping[str, Any]) -> None:
-    path.write_text(
-        json.dumps(
-            {**values, **{name: values[name]._asdict() for name in ("optimizer", "parallel")}}
-        ),
-        encoding="utf-8",
-    )
+    """The parts of a request are objects; it has no key for a part that is None."""
+    written = {
+        name: value._asdict() if isinstance(value, Optimizer | Parallel | Trains) else value
+        for name, value in values.items()
+        if value is not None
+    }
+    path.write_text(json.dumps(written), encoding="utf-8")
 
 
 def _probe_with_files(

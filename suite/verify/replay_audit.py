@@ -371,9 +371,23 @@ def _request(
         drop_cache_every_epoch=False,
         accelerator="cpu",
         threads=workload.threads or usable_cores(),
+        start=_start(original, workload),
+        old_task=None,
         # requests of earlier versions do not name that of a variant
         precision=contract.FLOAT32 if own is None else own.precisions[0].value,
     )
+
+
+def _start(original: contract.Request, workload: Workload) -> contract.Start | None:
+    """Where the run began, with this machine's file of the checkpoint."""
+    if original.start is None:
+        return None
+    if workload.start is None or workload.start.checkpoint != original.start.checkpoint:
+        raise SuiteError(
+            f"The run began with the checkpoint {original.start.checkpoint!r}, which is not that of"
+            f" the workload {workload.name!r}; `suite check` says more."
+        )
+    return original.start._replace(path=str(workload.start.path))
 
 
 def _reason(comparison: LossComparison, auditor: _Auditor) -> str | None:

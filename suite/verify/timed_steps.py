@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -27,7 +28,7 @@ from suite.bundle.log import read_log
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.frameworks import REFERENCE, known_frameworks, load_framework
 from suite.catalog.timings import possible_timings
-from suite.catalog.workloads import OF_STATES, TimedSteps, Workload
+from suite.catalog.workloads import OF_STATES, PreprocessingDefinition, TimedSteps, Workload
 from suite.datasets.synthetic import FOLDERS, WRITERS
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
@@ -155,7 +156,7 @@ def _request(
     workload: Workload, timed: TimedSteps, of_a_run: int | None, processor: Processor, folder: Path
 ) -> contract.Request:
     batch_size = of_a_run or timed.batch_size
-    data = _generated_data(workload, timed, of_a_run, batch_size, folder / "data")
+    generate = partial(_generated_data, timed, of_a_run, batch_size, folder)
     optimizer = contract.Optimizer(**asdict(workload.optimizer))
     return contract.Request(
         contract.CONTRACT_VERSION,
@@ -175,12 +176,8 @@ def _request(
             base_learning_rate=timed.base_learning_rate, weight_decay=timed.weight_decay
         ),
         workload.initial_weights,
-        data,
-        contract.Preprocessing(
-            list(workload.preprocessing.mean),
-            [deviation / timed.contrast for deviation in workload.preprocessing.std],
-            workload.preprocessing.augmentation,
-        ),
+        generate(workload.data, SEED),
+        _with_contrast(workload.preprocessing, timed.contrast),
         contract.Loading(0, 2),
         ALONE,
         "read",
@@ -190,20 +187,31 @@ def _request(
         None,
         str(folder),
         precision=processor.precision,
+        start=workload.requested_start,
+        trains=workload.requested_part,
+        old_task=None if workload.old_task is None else generate(workload.old_task, SEED + 1),
+    )
+
+
+def _with_contrast(definition: PreprocessingDefinition, contrast: float) -> contract.Preprocessing:
+    return contract.Preprocessing(
+        list(definition.mean),
+        [deviation / contrast for deviation in definition.std],
+        definition.augmentation,
     )
 
 
 def _generated_data(
-    workload: Workload, timed: TimedSteps, of_a_run: int | None, batch_size: int, folder: Path
+    timed: TimedSteps, of_a_run: int | None, batch_size: int, place: Path, name: str, seed: int
 ) -> contract.DataSet:
-    definition, evaluated = load_data_set(workload.data), timed.evaluated
+    definition, evaluated, folder = load_data_set(name), timed.evaluated, place / name
     if of_a_run is not None:
         evaluated = max(evaluated, whole_evaluation(definition.layout))
     classes, samples = definition.classes or FOLDERS, batch_size + ragged(batch_size)
     folder.mkdir()
-    WRITERS[definition.layout](folder, definition, samples, evaluated, SEED)
+    WRITERS[definition.layout](folder, definition, samples, evaluated, seed)
     return contract.DataSet(
-        workload.data, str(folder), definition.layout, classes, samples, evaluated, False, True
+        name, str(folder), definition.layout, classes, samples, evaluated, False, True
     )
 
 

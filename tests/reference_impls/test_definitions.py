@@ -16,6 +16,7 @@ SOMETIMES = (
     definitions.IN_BUDGET,
     definitions.RESUMED,
     definitions.ACCUMULATING,
+    definitions.ADAPTING,
 )
 OF_MODELS = {"model_layers", "arithmetic"}
 """What the fake framework, whose model is two arrays, does not log."""

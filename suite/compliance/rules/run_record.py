@@ -89,6 +89,7 @@ KNOWN = (
     "--silence",
     "--spill",
     "--stall-analysis",
+    "--trains",
     "--verbose",
     "--witness",
 )

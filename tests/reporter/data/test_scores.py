@@ -113,6 +113,10 @@ def test_fewer_runs_are_provisional_and_have_a_score(count: int) -> None:
                 " 0.005; batch size 128, rate 0.04"
             ),
         ),
+        (
+            {"workload": "lenet-adapt", "round": "v0.3"},
+            "a run of this workload takes seconds, which a meter at the wall cannot sample",
+        ),
         ({"workload": "resnet18"}, "round v0.2 has no reference point of this workload"),
         ({"own_data": False}, "reference points are of the workload's own data set"),
         ({"round": None}, "the run names no round"),

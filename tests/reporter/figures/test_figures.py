@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import reporter
 import reporter.figures
-from reporter.data.frames import ENTRY_FIGURES, Frames, make_frame
+from reporter.data.frames import ENTRY_FIGURES, Frames, make_frame, records
 from reporter.data.timeline import (
     INTERVALS,
     Series,
@@ -30,7 +30,7 @@ from reporter.data.timeline import (
     _watts,
     read_timeline,
 )
-from reporter.figures import all_charts, charts_for, over_time
+from reporter.figures import adaptation, all_charts, charts_for, over_time
 from reporter.figures.chart import Chart, Context, Drawing
 from reporter.figures.labels import width_of
 from reporter.figures.model import Figure, Missing
@@ -772,3 +772,16 @@ def test_on_a_narrow_screen_a_row_has_its_label_and_its_value_above_its_bar(fram
     names = [element for element in texts if element.get("class") == "name"]
     values = {element.get("y"): element for element in texts if element.get("text-anchor") == "end"}
     assert names and all(name.get("x") == "6" and values[name.get("y")].text for name in names)
+
+
+def test_what_adapting_costs_is_drawn_of_entries_that_know_it(frames: Frames) -> None:
+    assert isinstance(adaptation.describe(frames, CONTEXT), Missing)
+    figures = list(records(frames.entry_figures))
+    known = [row for row in figures if row["figure"] == adaptation.ACCURACY][:2]
+    lost = [{**row, "figure": adaptation.LOST, "value": 0.02} for row in known]
+    found = adaptation.describe(
+        replace(frames, entry_figures=make_frame([*figures, *lost], ENTRY_FIGURES)), CONTEXT
+    )
+    assert isinstance(found, Figure)
+    assert [panel.y_axis for panel in found.panels] == list(adaptation.AXES.values())
+    assert [row[-1] for row in found.rows] == ["2.00", "2.00"]

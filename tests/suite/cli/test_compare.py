@@ -98,6 +98,12 @@ def test_runs_are_exported_for_a_spreadsheet_and_unknown_is_empty(
     assert [row["batch_size"] for row in rows] == [str(row["batch_size"]) for row in objects]
     assert list(read["time_to_epoch_s"]) == [row["time_to_epoch_s"] for row in objects]
     assert {row["gpu_utilisation"] for row in rows} == {""} and objects[0]["gpu"] is None
+    clients = tmp_path / "clients.json"
+    assert "2 rows" in printed("export", runs, "--client-trace", "--output", clients)
+    assert [
+        (row["device"], row["batch_size"], row["time_per_1000_samples_s_runs"])
+        for row in json.loads(clients.read_text())
+    ] == [("generic", 16, 3), ("generic", 64, 3)]
     with pytest.raises(SuiteError, match=r"ends with none of \.csv, \.parquet, \.json"):
         printed("export", runs, "--output", tmp_path / "t.xlsx")
 

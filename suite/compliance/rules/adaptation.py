@@ -1,0 +1,142 @@
+"""Adaptations: training that begins with a checkpoint and trains a part of the model."""
+
+from collections.abc import Iterator
+
+from reference_impls.contract import log_name
+from suite.bundle.log import Log
+from suite.compliance.agreement import Row, logged_otherwise
+from suite.compliance.rule import (
+    CLOSED,
+    BundleContext,
+    OfBundle,
+    OfRequest,
+    RequestContext,
+    Rule,
+    Violation,
+    Violations,
+)
+from suite.compliance.wording import shown
+
+ORDER = 29  # after resumed runs, before the log's course
+
+STARTED, TRAINED, FROZEN_PART = "started_from", "trained", "frozen"
+
+
+def _as_defined(context: RequestContext) -> Violations:
+    """Check checkpoint, fresh parameters and the trained part against the workload's."""
+    request, workload = context.request, context.workload
+    start, trains = request.start, request.trains
+    wanted = {
+        "start": workload.start and (workload.start.checkpoint, *workload.start.fresh),
+        "trains": workload.trains and (*workload.trains.parameters, workload.trains.statistics),
+    }
+    found = {
+        "start": start and (start.checkpoint, *start.fresh),
+        "trains": trains and (*trains.parameters, trains.statistics),
+    }
+    for name, expected in wanted.items():
+        if found[name] != expected:
+            yield Violation(
+                context.file, f"{name} = {shown(expected)}", shown(found[name]).replace("\n", " ")
+            )
+
+
+def _begins(context: BundleContext) -> Violations:
+    """Check that every rank of an adaptation, and of no other run, says what it took from a
+    checkpoint, in the closed division what the workload's has."""
+    start = context.workload.start
+    for rank, log in context.logs():
+        name = log_name(rank)
+        if context.request.start is None:
+            yield from _none(name, log, STARTED)
+        elif start is not None and context.request.start.checkpoint == start.checkpoint:
+            why = f", of the checkpoint {start.checkpoint}"
+            yield from logged_otherwise(name, log, (Row(STARTED, start.sha256, why),))
+        elif log.first(STARTED) is None:
+            yield Violation(name, f"{STARTED}, of a run that begins with a checkpoint", "no event")
+
+
+def _part(context: BundleContext) -> Violations:
+    """Check which parameters every rank says it trains, and how many numbers they have."""
+    trains = context.request.trains
+    for rank, log in context.logs():
+        name, event = log_name(rank), log.first(TRAINED)
+        if trains is None:
+            yield from _none(name, log, TRAINED)
+            continue
+        value = event.value if event is not None and isinstance(event.value, dict) else {}
+        names, count = value.get("names"), value.get("parameters")
+        line = None if event is None else event.line
+        if (
+            not isinstance(names, list)
+            or not names
+            or not all(isinstance(each, str) and trains.is_trained(each) for each in names)
+        ):
+            expected = f"{TRAINED}: names of the form {', '.join(trains.parameters)}"
+            yield Violation(name, expected, shown(names), line)
+        defined = context.workload.trains
+        if (
+            defined is not None
+            and trains.parameters == list(defined.parameters)
+            and count != defined.count
+        ):
+            yield Violation(name, f"{TRAINED}: {defined.count} parameters", shown(count), line)
+
+
+def _unchanged(context: BundleContext) -> Violations:
+    """Check that what is not trained has one digest, before training and after it, on all ranks."""
+    first = None
+    for rank, log in context.logs():
+        name = log_name(rank)
+        if context.request.trains is None:
+            yield from _none(name, log, FROZEN_PART)
+            continue
+        events = list(log.all(FROZEN_PART))
+        if len(events) != 2 and context.run.status == "finished":
+            expected = f"{FROZEN_PART} twice, before training and after it"
+            yield Violation(name, expected, f"{len(events)} times")
+        for event in events:
+            first = event.value if first is None else first
+            if event.value != first or not isinstance(event.value, str):
+                expected = f"{FROZEN_PART} = {shown(first)}, as before training"
+                yield Violation(name, expected, shown(event.value), event.line)
+
+
+def _none(name: str, log: Log, key: str) -> Iterator[Violation]:
+    event = log.first(key)
+    if event is not None:
+        yield Violation(
+            name, f"no {key}: the whole model is trained from the seed", "one", event.line
+        )
+
+
+RULES = (
+    Rule(
+        "closed-adaptation",
+        "A closed run begins with the workload's checkpoint, draws the parameters anew that the"
+        " workload names, and trains the part that it names.",
+        "A smaller part takes less time and memory, and another start needs fewer epochs: what is"
+        " compared would be two tasks.",
+        "train what the workload defines, or run in the open division",
+        (OfRequest("closed-adaptation", _as_defined, CLOSED),),
+    ),
+    Rule(
+        "started-from",
+        "A run that begins with a checkpoint logs the digest of what it took from it: the one that"
+        " the workload states.",
+        "The digest is taken from the model after it was loaded, so that rounding, another file or"
+        " a parameter that was left out shows.",
+        "begin with the checkpoint as it is, through the suite's loop; never edit a log",
+        (OfBundle("started-from", _begins),),
+    ),
+    Rule(
+        "frozen-unchanged",
+        "A run that trains a part of the model logs which parameters it trains; everything else"
+        " has the same digest before training and after it.",
+        "A part that is trained by accident makes the accuracy of a larger task, and statistics or"
+        " weight decay change parameters that nobody meant to train.",
+        "train the named parameters only, without weight decay or statistics of the others; run"
+        " again",
+        (OfBundle("part-trained", _part), OfBundle("frozen-unchanged", _unchanged)),
+    ),
+)
