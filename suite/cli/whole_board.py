@@ -18,7 +18,7 @@ from suite.experiments import night as nights
 from suite.experiments.quick import look_within
 from suite.files.typed import typed
 
-LOOK_S = 30.0
+FIRST_LOOK_S = 30.0
 """What the first look at a workload may take, from which its hours are told."""
 Resolve = Callable[[TrainingOptions, RunSettings], list[RunRequest]]
 
@@ -90,7 +90,7 @@ def tell_hours(runs: Sequence[PlannedRun], left: Collection[Path], resolve: Reso
         first, looks = members[0], members[0].path.parent.parent / nights.LOOKS
         looked = replace(first.settings, division=Division.OPEN, output=looks / workload)
         (request,) = resolve(first.training, replace(looked, keep_states=False, short=None))
-        run_s = nights.run_s_of(look_within(request, EPOCHS, LOOK_S, _look))
+        run_s = nights.run_s_of(look_within(request, EPOCHS, FIRST_LOOK_S, _look))
         total_s += len(members) * (run_s or 0.0)
         what = ", ".join(run.path.name for run in members)
         takes = "takes a time that its first look did not say"
