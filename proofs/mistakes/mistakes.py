@@ -719,8 +719,8 @@ IN_SCHEDULES = (
         GOLDEN,
         (
             "updates: the horizon is one epoch longer",
-            "request.epochs * whole)\n",
-            "(request.epochs + 1) * whole)\n",
+            "horizon = SCHEDULES[optimizer.schedule], request.epochs * whole",
+            "horizon = SCHEDULES[optimizer.schedule], (request.epochs + 1) * whole",
         ),
     ),
     *of(

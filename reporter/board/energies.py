@@ -1,6 +1,7 @@
 """Tables of a board's energies: one per kind of instrument and what it covers, the best first.
 Energies compare inside a table only."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -75,7 +76,7 @@ def _rows(
             rows,
             key=lambda row: (
                 row.status not in RANKED,
-                row.rank.place or 0,
+                row.rank.place or math.inf,
                 row.energy.interval.value,
                 row.entry_id,
             ),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from reporter.data.text import digits, plain
 from reporter.figures import sweep_scaling
-from reporter.figures.adaptation import OF_PARTS
+from reporter.figures.adaptation import of_parts
 from reporter.figures.chart import Chart, Context, StudyCharts
 from reporter.figures.model import Estimate, Figure, Marks, Missing, Named, Row, Rows
 from reporter.figures.scales import UNITS, in_units, linear
@@ -52,7 +52,7 @@ def of_matrix(matrix: Matrix) -> tuple[Chart, ...]:
             " mean over the runs of a point. Number: time of a step. Warm-up steps are excluded.",
             lambda _, context: _steps(heading, matrix, context),
         ),
-        *((OF_PARTS,) if "trains" in matrix.plan.variables else ()),
+        *((of_parts(),) if "trains" in matrix.plan.variables else ()),
     )
 
 

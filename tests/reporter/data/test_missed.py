@@ -96,7 +96,7 @@ def test_a_missed_target_of_three_runs_is_unranked_with_the_reason(tmp_path: Pat
 
 
 def entry(runs: int, reached: int | None, planned: int | None) -> Row:
-    return {"runs": runs, "reached": reached, "planned_runs": planned}
+    return {"runs": runs, "reached": reached, "planned_runs": planned, "short": 0}
 
 
 @pytest.mark.parametrize(

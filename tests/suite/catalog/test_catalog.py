@@ -94,7 +94,7 @@ def test_a_board_may_enter_every_workload(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("SUITE_HOME", str(tmp_path))
     monkeypatch.setattr(identify, "compatible", lambda root: ("nvidia,p3701-0000",))
     others = {each.name for each in load_workloads()} - {*load_device("orin").closed_workloads}
-    assert others == {"vgg11"}
+    assert others == {"vgg11", "lenet-adapt"}
     for name in others:
         options = RunOptions(Division.CLOSED, "orin", name, "pytorch")
         request = resolve_options(options, as_published=True)

@@ -25,12 +25,20 @@ from tests.every_case import some
 DRAWS = 40
 
 
+ON_EVERY_BEAT_HZ = 5.0
+
+
 def rng() -> np.random.Generator:
     """The same draws every time."""
     return np.random.default_rng(20)
 
 
-@pytest.mark.parametrize("hertz", WAVES_HZ)
+def test_a_wave_that_the_clock_never_sees_change_is_a_sensor_that_never_changes() -> None:
+    energy, _ = wave_on_a_clock(ON_EVERY_BEAT_HZ, rng())
+    assert energy.energy_j is None and "stuck" in str(energy.reason)
+
+
+@pytest.mark.parametrize("hertz", [hertz for hertz in WAVES_HZ if hertz != ON_EVERY_BEAT_HZ])
 def test_on_a_fixed_clock_aliasing_is_possible_and_no_interval_is_claimed(hertz: float) -> None:
     energy, _ = wave_on_a_clock(hertz, rng())
     assert energy.uncertainty is not None

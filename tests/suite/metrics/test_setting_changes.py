@@ -48,12 +48,12 @@ def test_the_count_of_changes_is_no_setting_and_settings_have_no_mean() -> None:
 
 
 def test_a_summary_has_the_changes_only_where_the_meter_read() -> None:
-    read = disturbances(readings((1, "cores", 4.0), (60, "cores", 2.0)), RUN)
+    read = disturbances(readings((1, "cores", 4.0), (60, "cores", 2.0)), RUN, False)
     assert read["settings"] == [
         {"channel": "cores", "at_s": 50e-9, "before": 4.0, "after": 2.0, "unit": "Hz"}
     ]
     assert "settings" not in disturbances(
-        channels_of_frame(pandas.DataFrame([], columns=COLUMNS)), RUN
+        channels_of_frame(pandas.DataFrame([], columns=COLUMNS)), RUN, False
     )
 
 
