@@ -12,7 +12,8 @@ from suite.bundle.log import LogEvent, parse_line
 from suite.bundle.reader import Bundle
 from suite.cli.app import app
 from suite.cli.results import ending_of
-from suite.cli.watching import LineWatcher, Pace, sparkline
+from suite.cli.watching import LineWatcher, Pace, sparkline, watcher
+from suite.execution.events import CostEstimated
 from suite.execution.run_directory import RunLock
 from suite.execution.shown_steps import find_counter, step_counter, steps_done
 from suite.files.paths import repository_root
@@ -131,3 +132,12 @@ def test_a_run_that_nobody_makes_says_what_to_do(good_bundle: Path) -> None:
     (good_bundle / "MANIFEST.sha256").unlink()
     answer = CliRunner().invoke(app, ["watch", str(good_bundle)])
     assert f"`suite finish {good_bundle}` closes it" in str(answer.exception)
+
+
+def test_the_cost_of_the_runs_that_are_left_is_said_in_people_s_units(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with watcher() as show:
+        show(CostEstimated(8, 5400.0, 36_000.0, "from 2 finished runs"))
+    said = capsys.readouterr().err
+    assert said == "8 runs to make: about 1 h 30 min and 36 kJ (from 2 finished runs)\n"
