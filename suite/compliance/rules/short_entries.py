@@ -13,7 +13,6 @@ from suite.compliance.rule import (
     Violation,
     Violations,
 )
-from suite.compliance.wording import seconds
 
 ORDER = 21  # after what a closed run trains
 
@@ -45,9 +44,9 @@ def _needed(context: BundleContext) -> Violations:
     if whole_s < load_scoring().short.min_whole_s:
         yield Violation(
             "log.txt",
-            f"a whole run: a schedule of {seconds(load_scoring().short.min_whole_s)} or more may be"
-            " shortened",
-            f"{len(values)} epochs, of which {request.epochs} take {seconds(whole_s)}",
+            f"a whole run: a schedule of {load_scoring().short.min_whole_s / 3600:g} h or more may"
+            " be shortened",
+            f"{len(values)} epochs, of which {request.epochs} take {whole_s / 3600:.2g} h",
             fix="run again without --short",
         )
 
