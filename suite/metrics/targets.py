@@ -122,8 +122,8 @@ def _of_run(
     needed = math.floor(share * epochs)
     if needed == 0:
         raise SuiteError(
-            f"{bundle.path} has a schedule of {epochs} epoch, and a target follows from the epochs"
-            f" in the first {share:.0%}; leave it out."
+            f"{bundle.path} has a schedule of {epochs} epoch, none of which ends in the first"
+            f" {share:.0%}, where a target is looked for; leave it out."
         )
     if not bundle.is_sealed or len(accuracies) < needed:
         raise SuiteError(
@@ -153,5 +153,8 @@ def _accuracies(bundle: Bundle, by_id: dict[str, Bundle]) -> tuple[float, ...]:
         before = _accuracies(others[resumed.run_id], others)[: resumed.epoch]
     own = [event.value for event in bundle.log().all("eval_accuracy")]
     if problem := problem_of(own, tuple[Share, ...]):
-        raise SuiteError(f"{bundle.path} has an accuracy that is none: {problem}; leave it out.")
+        raise SuiteError(
+            f"{bundle.path} logged an accuracy that is no share of the evaluation set ({problem});"
+            " leave it out."
+        )
     return (*before, *map(float, own))

@@ -109,8 +109,8 @@ def test_a_run_that_a_target_ended_and_one_of_another_recipe_are_refused(tmp_pat
     ("changes", "accuracy", "said"),
     [
         ({"epochs": 1}, 0.97, "a schedule of 1 epoch"),
-        ({}, 97.0, "an accuracy that is none"),
-        ({}, "high", "an accuracy that is none"),
+        ({}, 97.0, "an accuracy that is no share"),
+        ({}, "high", "an accuracy that is no share"),
     ],
     ids=["a schedule of one epoch", "per cent", "text"],
 )
