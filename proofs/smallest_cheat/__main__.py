@@ -25,15 +25,14 @@ from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import load_workload
 from suite.files.paths import repository_root
 from suite.launch.environments import find
-from suite.metrics.comparisons import quantile
-from suite.metrics.epoch_replays import LEAST_CORRECT, LEAST_LOSS, LEVEL, figures
+from suite.metrics.epoch_replays import EpochFigures, figures, least_margin, margin
 from suite.verify.replaying import train
 from suite.verify.rounding import round_anew
 from tools.audit_tolerances import requested
 
 REPLAYS, POWER_Z = 12, 1.645
 SIZES = {"samples": (0.1, 0.3), "updates": (0.1, 0.3), "rate": (0.1, 0.3)}
-FIGURES = ("mean_loss", "apart_loss", "correct")
+EVALUATED = 10_000
 
 
 def prepare(folder: Path) -> Path:
@@ -84,16 +83,14 @@ def smallest(trained: list[dict[str, Any]]) -> dict[str, float]:
     of = defaultdict(list)
     for each in trained:
         of[each["cheat"], each["size"]].append((each["losses"], each["correct"]))
-    honest = of.pop(("none", 0.0), []) or of.pop(("none", 0))
+    honest = of.pop(("none", 0.0))
     own = figures(honest[0], honest)[1]
     replays = load_audit_tolerances("lenet").replays
-    factor = quantile(replays - 1, 1 - LEVEL / len(FIGURES)) * math.sqrt(1 + 1 / replays)
     found: dict[str, float] = {}
-    for name in FIGURES:
+    for name in EpochFigures.__annotations__:
         values = np.array([getattr(each, name) for each in own], float)
         scatter = float(values.std(ddof=1))
-        least = max(1.0, LEAST_CORRECT * 10_000) if name == "correct" else LEAST_LOSS
-        beyond = max(least, factor * scatter) + POWER_Z * scatter
+        beyond = margin(replays, scatter, least_margin(name, EVALUATED)) + POWER_Z * scatter
         print(f"{name}: {values.mean():.6g}, scatter {scatter:.2g}, found from {beyond:.2g} on")
         shifts: dict[str, list[tuple[float, float]]] = defaultdict(lambda: [(0.0, 0.0)])
         for (cheat, size), runs in sorted(of.items()):

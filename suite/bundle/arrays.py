@@ -10,6 +10,8 @@ Values = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 Window = tuple[int, int]  # start and stop, ns
+SCALE_OF_NORMAL = 1.4826
+"""The standard deviation of a normal distribution over its median absolute deviation."""
 
 
 def median(values: npt.NDArray[Any]) -> float:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.arrays import Values
+from suite.bundle.arrays import SCALE_OF_NORMAL, Values
 from suite.bundle.channels import Channel
 from suite.bundle.steps import StepRecords
 
@@ -32,7 +32,6 @@ MIN_SAME_SHARE = 0.25
 # no sign of a copy
 NEIGHBOURS = 15
 LIMIT = 3.0  # in standard deviations: one hanging card in both runs is no copy
-SCALE_OF_NORMAL = 1.4826  # of the median absolute deviation
 DIGITS = 9
 POWER_LENGTH, POWER_DISTINCT, POWER_TURNS, KEPT_POWER = 10, 8, 3, 64
 """Readings in a row, how many of them differ, and how often they turn: what a coarse sensor

@@ -96,13 +96,14 @@ def _unknown(values: Any, kind: Any, place: str) -> Iterator[tuple[str, str, Seq
 
 
 def _sentence(error: msgspec.ValidationError, values: Any, kind: Any) -> str:
+    kind = _without_none(kind)
     problem, place = _PROBLEM.fullmatch(str(error)).groups("")  # type: ignore[union-attr]
     for step in _STEP.findall(place.replace(ANY_KEY, "[*]")):
         if step == "*" and isinstance(values, Mapping):
-            kind = _without_none(typing.get_args(kind)[1])
-            key = next(key for key, value in values.items() if problem_of(value, kind))
+            of_each = typing.get_args(kind)[1]
+            key = next(key for key, value in values.items() if problem_of(value, of_each))
             place = place.replace(ANY_KEY, f".{key}", 1)
-            values = values[key]
+            values, kind = values[key], _without_none(of_each)
         else:
             values, kind = _value_below(values, step), _kind_below(kind, step)
     name = place.removeprefix(".")
@@ -130,6 +131,6 @@ def _kind_below(kind: Any, step: str) -> Any:
 
 
 def _without_none(kind: Any) -> Any:
-    if isinstance(kind, types.UnionType):
+    if typing.get_origin(kind) in (types.UnionType, typing.Union):
         (kind,) = (choice for choice in typing.get_args(kind) if choice is not type(None))
     return kind

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suite.bundle.arrays import Values, median
+from suite.bundle.arrays import SCALE_OF_NORMAL, Values, median
 from suite.catalog.scoring import load_scoring
+from suite.metrics.comparisons import quantile
 from suite.metrics.figure import Figure
 
 NAMES = {
@@ -17,8 +18,6 @@ NAMES = {
     "mean_power_w": "mean power",
 }
 """Figures that are compared between boards."""
-OF_NORMAL = 1.4826
-"""The standard deviation of a normal distribution over its median absolute deviation."""
 
 
 @dataclass(frozen=True)
@@ -84,14 +83,12 @@ def outliers(values: Values, level: float, floor: float) -> Sequence[int]:
     The scatter is that of the median absolute deviation (Iglewicz and Hoaglin 1993), which half of
     the boards may spoil, and at least ``floor``, relative: three boards may agree by chance.
     """
-    from scipy.special import stdtrit  # type: ignore[import-untyped]  # start-up: scipy
-
     count, middle = len(values), median(values)
     if count < 3:
         return ()
     away = np.abs(values - middle)
-    scatter = max(OF_NORMAL * median(away), floor * abs(middle))
-    farthest = float(stdtrit(count - 1, 1 - level / (2 * count))) * scatter
+    scatter = max(SCALE_OF_NORMAL * median(away), floor * abs(middle))
+    farthest = quantile(count - 1, 1 - level / count) * scatter
     return tuple(int(place) for place in np.flatnonzero(away > farthest))
 
 

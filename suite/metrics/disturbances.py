@@ -154,30 +154,38 @@ def find_link_losses(channels: Channels, start_ns: int, stop_ns: int) -> tuple[L
         place, _, noun = channel.name.rpartition(".")
         counted = channel.in_time.during((start_ns, stop_ns))
         if noun == CARRIER:
-            found += [LinkLoss(channel.name, *each, None) for each in _stretches(counted, None)]
+            found += [_loss(counted, *ends, None) for ends in _stretches(counted, None)]
         elif noun in LOST_OF and (whole := channels.get(LINKS, f"{place}.{LOST_OF[noun]}")):
             of_all = np.interp(counted.t_ns, whole.in_time.t_ns, whole.in_time.values)
-            for t_ns, held_s, count in _stretches(counted, of_all):
-                ends = counted.t_ns.searchsorted((t_ns, t_ns + round(held_s / SECONDS_PER_NS)))
-                sent = float(of_all[ends[1]] - of_all[ends[0]])
-                if count >= MIN_LOST:
-                    share = count / max(count, sent)
-                    found.append(LinkLoss(channel.name, t_ns, held_s, count, share))
+            losses = [_loss(counted, *ends, of_all) for ends in _stretches(counted, of_all)]
+            found += [loss for loss in losses if loss.count >= MIN_LOST]
     return tuple(sorted(found, key=lambda loss: (loss.t_ns, loss.channel)))
 
 
-def _stretches(channel: Channel, of_all: Values | None) -> Iterator[tuple[int, float, int]]:
+def _stretches(channel: Channel, of_all: Values | None) -> Iterator[tuple[int, int]]:
     """The stretches in which a counter rose, by MIN_LOST_SHARE of all between two readings or more,
-    pauses of LONGEST_PAUSE_S included: begin, length, and by how much."""
-    t_ns, values = channel.t_ns, channel.values
+    pauses of LONGEST_PAUSE_S included: places of their first and last readings."""
+    t_ns, steps = channel.t_ns, np.diff(channel.values)
     least = 0.0 if of_all is None else MIN_LOST_SHARE * np.diff(of_all)
-    rises = np.flatnonzero((np.diff(values) > 0) & (np.diff(values) >= least))
+    rises = np.flatnonzero((steps > 0) & (steps >= least) & np.isfinite(steps))
     pauses_s = (t_ns[rises[1:]] - t_ns[rises[:-1] + 1]) * SECONDS_PER_NS
     for stretch in np.split(rises, np.flatnonzero(pauses_s > LONGEST_PAUSE_S) + 1):
         if len(stretch):
-            first, last = stretch[0], stretch[-1] + 1
-            held_s = float(t_ns[last] - t_ns[first]) * SECONDS_PER_NS
-            yield int(t_ns[first]), held_s, int(values[last] - values[first])
+            yield int(stretch[0]), int(stretch[-1]) + 1
+
+
+def _loss(channel: Channel, first: int, last: int, of_all: Values | None) -> LinkLoss:
+    """What was lost between two readings, in which a driver may have set its counters back."""
+    t_ns, lost = channel.t_ns, _rise(channel.values[first : last + 1])
+    share = None if of_all is None else lost / max(lost, _rise(of_all[first : last + 1]))
+    held_s = float(t_ns[last] - t_ns[first]) * SECONDS_PER_NS
+    return LinkLoss(channel.name, int(t_ns[first]), held_s, int(lost), share)
+
+
+def _rise(counted: Values) -> float:
+    """How far a counter rose, without its resets."""
+    steps = np.diff(counted)
+    return float(steps[(steps > 0) & np.isfinite(steps)].sum())
 
 
 def _events(channel: Channel, stop_ns: int) -> Iterator[ThrottlingEvent]:

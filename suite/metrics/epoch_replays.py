@@ -18,7 +18,7 @@ from msgspec import Meta
 
 from suite.bundle.arrays import Values
 from suite.bundle.steps import StepRecords
-from suite.files.schema import Count, Number, Positive
+from suite.files.schema import Count, Positive
 from suite.metrics.comparisons import quantile
 from suite.metrics.replayed_losses import AuditVerdict
 
@@ -30,6 +30,8 @@ LEAST_LOSS = 1e-4
 LEAST_CORRECT = 2e-4
 """Smallest margin of the correct samples, as a share of those evaluated."""
 Losses = Sequence[float]
+Loss = Annotated[float, Meta(ge=-1e100, le=1e100)]
+"""Of a record: no training has a larger one, and the sums of larger ones overflow."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,8 @@ class EpochFigures:
     differences of its losses from the mean of the other replays'; ``correct`` samples in the
     evaluation after it, None where that was not repeated."""
 
-    mean_loss: Number
-    apart_loss: Number
+    mean_loss: Loss
+    apart_loss: Loss
     correct: Count | None
 
 
@@ -91,22 +93,30 @@ class EpochReplays:
         """The figures that both sides have. Losses may be nearer to the replays' than they are to
         each other."""
         yield JudgedFigure("samples", self.samples, self.expected_samples, self.expected_samples)
-        least = {"correct": max(1.0, LEAST_CORRECT * self.eval_samples)}
         for name, observed in vars(self.recorded).items():
             values = [getattr(each, name) for each in self.replayed]
             if observed is not None and None not in values:
-                low, high = interval(values, least.get(name, LEAST_LOSS))
+                low, high = interval(values, least_margin(name, self.eval_samples))
                 yield JudgedFigure(name, observed, 0.0 if name == "apart_loss" else low, high)
 
 
 def interval(values: Sequence[float], least: float) -> tuple[float, float]:
     """In which one more of the values is, but for LEVEL of them; ``least`` on both sides of their
     mean."""
-    count, level = len(values), LEVEL / len(EpochFigures.__annotations__)
-    factor = quantile(count - 1, 1 - level) * math.sqrt(1 + 1 / count)
-    margin = max(least, factor * statistics.stdev(values))
-    mean = statistics.fmean(values)
-    return mean - margin, mean + margin
+    allowed, mean = margin(len(values), statistics.stdev(values), least), statistics.fmean(values)
+    return mean - allowed, mean + allowed
+
+
+def margin(count: int, scatter: float, least: float) -> float:
+    """How far one more value may be from the mean of ``count`` values of this standard
+    deviation."""
+    level = LEVEL / len(EpochFigures.__annotations__)
+    return max(least, quantile(count - 1, 1 - level) * math.sqrt(1 + 1 / count) * scatter)
+
+
+def least_margin(name: str, eval_samples: int) -> float:
+    """The smallest margin of a figure."""
+    return max(1.0, LEAST_CORRECT * eval_samples) if name == "correct" else LEAST_LOSS
 
 
 def samples_of(steps: StepRecords, count: int, after: int) -> int:

@@ -1,10 +1,12 @@
 """Readings of a meter that no longer measures: a counter that stands still, a gauge that repeats
 itself, a level in another unit, single absurd values."""
 
+import math
+
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from suite.bundle.arrays import Integers, Mask, Values
+from suite.bundle.arrays import Integers, Mask, Values, median
 
 USUAL = 0.9
 """Quantile of how often a value repeats: a value that stands to the end is one among many."""
@@ -126,7 +128,7 @@ def _jumped(values: Values) -> Mask:
 def _decades(before: Values, after: Values) -> int:
     """The power of ten of a change of the unit, from the readings on its both sides, the nearest
     first; 0 for a load's."""
-    jump = float(np.log10(np.median(after[:LEVEL_OF]) / np.median(before[:LEVEL_OF])))
+    jump = math.log10(median(after[:LEVEL_OF])) - math.log10(median(before[:LEVEL_OF]))
     scatters = np.std(before[:SCATTER_OF]), np.std(after[:SCATTER_OF])
     if min(scatters) == 0 or abs(jump - round(jump)) > NEAR_TEN:
         return 0

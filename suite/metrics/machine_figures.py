@@ -33,7 +33,7 @@ NOT_RESIDENT = f"the page cache was not read within {MAX_DISTANCE_S:g} s of this
 MIN_PERIODS = 5  # shortest window of a counter: up to one period is interpolated at each end
 COUNTER_UNITS = ("operations", "events", "J", "s", "ns", "bits")
 # The power mode's settings are written when they change: a mean over such readings has no meaning.
-COUNTER_SOURCES = ("counters", "disk", "links", "load", "network", "wall-clock", POWER_MODE)
+COUNTER_SOURCES = ("counters", "disk", LINKS, "load", "network", "wall-clock", POWER_MODE)
 
 
 @dataclass(frozen=True)

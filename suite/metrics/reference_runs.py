@@ -1,6 +1,6 @@
 """Makes reference points from bundles and compares runs with them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,11 @@ def make_points(bundles: Sequence[Path]) -> tuple[ReferencePoint, ...]:
     paths: dict[tuple[Any, ...], Path] = {}
     without_target = _accuracies(bundles)
     for path in bundles:
-        key, reference = _reference_run(path, without_target)
+        run = Bundle(path).run()
+        accuracies = without_target.get(run.run_id)
+        if accuracies is None and run.request["target_accuracy"] is None:
+            continue  # its epochs are those before the run that continues it
+        key, reference = _reference_run(path, accuracies)
         first = paths.setdefault((*key, reference.framework, reference.seed), path)
         if first is not path:
             raise SuiteError(
@@ -59,21 +63,22 @@ def refuse_other_precisions(bundles: Sequence[Path]) -> None:
 
 
 def _reference_run(
-    path: Path, without_target: Mapping[str, Sequence[float]]
+    path: Path, accuracies: Sequence[float] | None
 ) -> tuple[tuple[str, int, float, int, int], ReferenceRun]:
+    """The run as a reference, and what identifies its point; ``accuracies`` of every epoch where no
+    target ended it."""
     bundle = Bundle(path)
-    run, request = bundle.run(), bundle.run().request
+    run = bundle.run()
+    request = run.request
     to_target: float | None
-    if request["target_accuracy"] is None:
-        accuracies, workload = (
-            without_target.get(run.run_id, ()),
-            load_workload(request["workload"]),
-        )
+    if accuracies is not None:
+        workload = load_workload(request["workload"])
         trained, to_target = len(accuracies), _reached(accuracies, workload)
         is_whole = trained == request["epochs"]
     else:
-        trained = len(bundle.log().finished_epochs())
-        to_target = target_figures(bundle.log())["epochs_to_target"].value
+        log = bundle.log()
+        trained = len(log.finished_epochs())
+        to_target = target_figures(log)["epochs_to_target"].value
         is_whole = request["division"] == "closed" and (
             to_target is not None or trained == request["epochs"]
         )

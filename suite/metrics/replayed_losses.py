@@ -21,6 +21,10 @@ DECISIVE = 1e-2
 """A step whose tolerance is larger shows no lie worth telling."""
 MIN_DECISIVE_STEPS = 3
 MAX_STEPS = 1000
+_MISSING = (
+    "The step records have no loss for one of the steps to compare; `suite check` says what is"
+    " wrong with them."
+)
 
 
 class AuditVerdict(str, enum.Enum):
@@ -79,16 +83,15 @@ def recorded_losses(steps: StepRecords, count: int, after: int = 0) -> tuple[flo
 
     Raises SuiteError when a step is missing or a loss is not a finite number.
     """
+    if count > len(steps):  # of a record that may be hostile
+        raise SuiteError(_MISSING)
     chosen = (steps.step > after) & (steps.step <= after + count)
     step = steps.step[chosen] - 1 - after
     samples = steps.samples[chosen].astype(np.float64)
     loss = steps.loss[chosen]
     total = np.bincount(step, samples, minlength=count)
     if (total <= 0).any() or not np.isfinite(loss).all():
-        raise SuiteError(
-            "The step records have no loss for one of the steps to compare; `suite check` says what"
-            " is wrong with them."
-        )
+        raise SuiteError(_MISSING)
     return tuple((np.bincount(step, samples * loss, minlength=count) / total).tolist())
 
 

@@ -23,6 +23,7 @@ from suite.catalog.scoring import TargetProcedure, load_scoring
 from suite.catalog.workloads import Workload
 from suite.errors import SuiteError
 from suite.files.digest import sha256
+from suite.files.schema import Share, problem_of
 from suite.metrics.summary import resumption_of
 
 
@@ -85,7 +86,7 @@ def accuracies_of(bundles: Sequence[Path], workload: Workload) -> tuple[Referenc
     A resumed run has the epochs before it from the run that it continues, which must be among the
     bundles. Raises SuiteError for a run of another recipe or without all of these epochs.
     """
-    by_id = {Bundle(path).run().run_id: Bundle(path) for path in bundles}
+    by_id = {bundle.run().run_id: bundle for bundle in map(Bundle, bundles)}
     continued = {
         resumed.run_id
         for bundle in by_id.values()
@@ -117,7 +118,13 @@ def _of_run(
             " it out."
         )
     accuracies, epochs = _accuracies(bundle, by_id), int(request["epochs"])
-    needed = math.floor(load_scoring().targets.share_of_schedule * epochs)
+    share = load_scoring().targets.share_of_schedule
+    needed = math.floor(share * epochs)
+    if needed == 0:
+        raise SuiteError(
+            f"{bundle.path} has a schedule of {epochs} epoch, none of which ends in the first"
+            f" {share:.0%}, where a target is looked for; leave it out."
+        )
     if not bundle.is_sealed or len(accuracies) < needed:
         raise SuiteError(
             f"{bundle.path} is not a sealed run of at least {needed} of {epochs} epochs; train it"
@@ -138,9 +145,16 @@ def _accuracies(bundle: Bundle, by_id: dict[str, Bundle]) -> tuple[float, ...]:
     resumed = resumption_of(bundle)
     before: tuple[float, ...] = ()
     if resumed is not None:
-        if resumed.run_id not in by_id:
+        others = {run_id: each for run_id, each in by_id.items() if each is not bundle}
+        if resumed.run_id not in others:
             raise SuiteError(
                 f"{bundle.path} continues the run {resumed.run_id}; name that run, too."
             )
-        before = _accuracies(by_id[resumed.run_id], by_id)[: resumed.epoch]
-    return (*before, *(float(event.value) for event in bundle.log().all("eval_accuracy")))
+        before = _accuracies(others[resumed.run_id], others)[: resumed.epoch]
+    own = [event.value for event in bundle.log().all("eval_accuracy")]
+    if problem := problem_of(own, tuple[Share, ...]):
+        raise SuiteError(
+            f"{bundle.path} logged an accuracy that is no share of the evaluation set ({problem});"
+            " leave it out."
+        )
+    return (*before, *map(float, own))

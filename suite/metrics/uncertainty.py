@@ -29,8 +29,6 @@ MIN_SPACINGS = 8
 NEAR_MEDIAN, MAX_SHARE_NEAR = 0.1, 0.5
 # of random spacings, one in 25 is within 2 % of the median of another; half where two take turns
 MIN_PATTERN, ALIKE, MIN_SHARE_ALIKE = 30, 0.02, 0.3
-
-
 MIN_NEAR, PER_SCATTER = 10, 1.5
 """Pairs of readings from which a scatter is told, and the share of them in two codes for each step
 of scatter: 2 / sqrt(pi) on average over the places of the level in a code, more beside an edge."""
@@ -234,10 +232,11 @@ def quantisation_half_width(
         step = float(differences.min()) if len(differences) else 0.0
     if step <= 0:
         return 0.0
-    _, codes = np.unique(np.round(values / step), return_inverse=True)
+    steps = np.round(values / step)
+    _, codes = np.unique(steps, return_inverse=True)
     weights = weights_s(t_s, window_s)
     alike, alone = np.bincount(codes, weights) ** 2, np.bincount(codes, weights**2)
-    common = _common(np.round(values / step), codes) if varies else np.ones(len(alike))
+    common = _common(steps, codes) if varies else np.ones(len(alike))
     variance = float(np.sum(alone + common**2 * (alike - alone)))
     return min(NORMAL * step / math.sqrt(12) * math.sqrt(variance), step / 2 * window_s)
 

@@ -147,7 +147,9 @@ def attach(path: Path, found: Attachment, command: Sequence[str]) -> None:
     t_ns, power_w = readings_of(found.read.trace, found.fit, found.course)
     _write_readings(path, t_ns, power_w, found)
     run = _with_record(bundle.run(), found, t_ns, command, earlier.attached)
-    write_json(path / layout.RUN, replace(run, meters_left_out=earlier.meters_left_out))
+    # why an earlier trace was left out says nothing of this one
+    left_out = {k: why for k, why in (earlier.meters_left_out or {}).items() if k != SOURCE}
+    write_json(path / layout.RUN, replace(run, meters_left_out=left_out or None))
     _write_rules(path)
     seal_again(path)
 

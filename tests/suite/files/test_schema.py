@@ -34,5 +34,5 @@ class Items:
 )
 def test_a_wrong_value_of_a_mapping_is_named(item: object, words: str) -> None:
     with pytest.raises(SchemaError) as found:
-        from_plain({"named": {"a": {"word": "yes"}, "b": item}}, Items, "")
+        from_plain({"named": {"a": {"word": "yes"}, "none": None, "b": item}}, Items, "")
     assert words in str(found.value)

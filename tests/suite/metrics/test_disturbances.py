@@ -1,6 +1,7 @@
 """A run that heat or low voltage held back says so wherever it is shown; one on a machine that
 cannot tell is not called undisturbed."""
 
+import math
 import re
 from pathlib import Path
 
@@ -90,11 +91,13 @@ def test_a_wall_clock_that_was_set_is_a_sentence_too() -> None:
         ("tcp.retransmitted", [9, 11, 12, 13, 13, 13, 14, 14, 14, 14], [(0.0, 6.0, 5, 5 / 60)]),
         ("tcp.retransmitted", [9, 9, 9, 11, 11, 11, 11, 11, 11, 11], []),
         ("eth0.dropped", [0, 0, 3, 3, 3, 3, 3, 3, 3, 3], []),
+        ("eth0.carrier_changes", [4, 6, 0, 1, 1, 1, 1, 1, 1, 1], [(0.0, 3.0, 3, None)]),
+        ("eth0.carrier_changes", [0, math.inf] * 5, []),
     ],
-    ids=["a cable pulled twice", "a cut of seconds", "two segments", "a millionth"],
+    ids=["a cable pulled twice", "a cut of seconds", "two segments", "a millionth", "reset", "inf"],
 )
 def test_what_a_link_loses_is_a_disturbance(
-    name: str, counts: list[int], expected: list[tuple[float, float, int, float | None]]
+    name: str, counts: list[float], expected: list[tuple[float, float, int, float | None]]
 ) -> None:
     place = name.partition(".")[0]
     of = {"tcp": ("tcp.segments", 10), "eth0": ("eth0.packets", 10**6)}[place]

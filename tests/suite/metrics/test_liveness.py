@@ -102,6 +102,12 @@ def test_bursts_of_a_load_in_a_long_idle_trace_are_no_absurd_values() -> None:
     assert np.flatnonzero(spikes(watts)).tolist() == [300, 301]
 
 
+def test_absurd_levels_are_no_change_of_the_unit() -> None:
+    levels = np.repeat([1e-20, 1e300], 50) * np.tile([1.0, 1.5, 1.2, 1.7], 25)
+    with np.errstate(over="ignore"):
+        assert alive(levels, GAUGE, is_counter=False).sum() == 50
+
+
 @needs_recordings
 def test_the_rails_of_real_boards_live() -> None:
     for _, rails in traces().values():

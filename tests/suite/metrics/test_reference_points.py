@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 from reference_impls.contract import LOCAL, SYNCHRONISED
+from reference_impls.training_state import KINDS
 from suite import api
+from suite.bundle.reader import Bundle
+from suite.bundle.resumption import Resumption
 from suite.catalog.reference_points import (
     ReferenceRun,
     frozen_points,
@@ -51,17 +54,37 @@ def test_a_point_holds_the_epochs_of_every_run_and_reads_back(tmp_path: Path) ->
     assert load_points("lenet", tmp_path) == (point,)
 
 
+def without_target(
+    path: Path, seed: int, accuracies: tuple[float, ...], resumed: Resumption | None = None
+) -> Path:
+    scenario = Scenario(name=path.name, seed=seed, accuracies=accuracies, division="open")
+    bundle = EditableBundle(make_bundle(path, scenario))
+    set_everywhere("target_accuracy", None)(bundle)
+    if resumed is not None:
+        bundle.run["resumed"] = vars(resumed)
+        bundle.request["epochs"] = resumed.epoch + len(accuracies)
+    bundle.save(recomputed=True)
+    return path
+
+
 def test_a_run_that_no_target_ended_has_the_epochs_to_the_target_of_now(tmp_path: Path) -> None:
+    """The third continues one of four epochs."""
     reached = (0.97, 0.97, 0.97, 0.9905, *(0.97,) * 6)
-    made = []
-    for seed, accuracies in enumerate((reached, (0.97,) * 10), 1):
-        scenario = Scenario(name=f"n{seed}", seed=seed, accuracies=accuracies, division="open")
-        bundle = EditableBundle(make_bundle(tmp_path / str(seed), scenario))
-        set_everywhere("target_accuracy", None)(bundle)
-        bundle.save(recomputed=True)
-        made.append(tmp_path / str(seed))
+    digests = {kind: "0" * 64 for kind in KINDS}
+    first = without_target(tmp_path / "n3", 3, reached[:4])
+    later = Resumption(Bundle(first).run().run_id, 4, digests, 1, 1, "no power", 0, 0, 0, None, 0.0)
+    made = [
+        without_target(tmp_path / "n1", 1, reached),
+        without_target(tmp_path / "n2", 2, (0.97,) * 10),
+        first,
+        without_target(tmp_path / "n4", 3, reached[4:], later),
+    ]
     (point,) = make_points(made)
-    assert [(run.epochs_trained, run.reached) for run in point.runs] == [(4, True), (10, False)]
+    assert [(run.epochs_trained, run.reached) for run in point.runs] == [
+        (4, True),
+        (10, False),
+        (4, True),
+    ]
 
 
 def test_another_batch_size_is_added_and_the_same_replaced(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from suite.cli.app import app
 from suite.errors import SuiteError
 from suite.metrics.targets import accuracies_of, target_of, tolerance_factor
 from tests.builders import Scenario, make_bundle
+from tests.faults.edits.editable_bundle import EditableBundle
 
 PROCEDURE = load_scoring().targets
 MISSED = (0.95, 0.96, 0.97, 0.975, 0.98, 0.982, 0.981, 0.983, 0.989, 0.988)
@@ -102,6 +103,26 @@ def test_a_run_that_a_target_ended_and_one_of_another_recipe_are_refused(tmp_pat
     digits = make_bundle(tmp_path / "digits", Scenario(data="digits", division="open"))
     with pytest.raises(SuiteError, match="did not train lenet by its recipe on mnist"):
         accuracies_of([digits], lenet)
+
+
+@pytest.mark.parametrize(
+    ("changes", "accuracy", "said"),
+    [
+        ({"epochs": 1}, 0.97, "a schedule of 1 epoch"),
+        ({}, 97.0, "an accuracy that is no share"),
+        ({}, "high", "an accuracy that is no share"),
+    ],
+    ids=["a schedule of one epoch", "per cent", "text"],
+)
+def test_accuracies_that_allow_no_target_are_refused(
+    changes: dict[str, object], accuracy: object, said: str, tmp_path: Path
+) -> None:
+    bundle = EditableBundle(make_bundle(tmp_path / "run", Scenario(accuracies=MISSED)))
+    bundle.request.update(changes)
+    bundle.event("eval_accuracy")["value"] = accuracy
+    bundle.save()
+    with pytest.raises(SuiteError, match=said):
+        accuracies_of([bundle.path], load_workload("lenet"))
 
 
 def test_a_run_is_kept_once_with_the_manifest_that_proves_it(tmp_path: Path) -> None:

@@ -189,6 +189,7 @@ def beside(submission: Path, record: Path) -> None:
 
 
 STATE = "run.audit.state"
+OVERFLOWING = {"mean_loss": 1.7e308, "apart_loss": 0.0, "correct": None}
 FABRICATED: dict[str, Callable[[Path], object]] = {
     "its own key in a reviewer's name": forged(by_own_key("lab")),
     "its own key in the project's name": forged(by_own_key("project")),
@@ -215,6 +216,8 @@ FABRICATED: dict[str, Callable[[Path], object]] = {
     "a state that nobody drew": add_review({f"{STATE}.value": None}),
     "ten steps after the state": add_review({f"{STATE}.epoch_after": None}),
     "one replay": add_review({f"{STATE}.epoch_after.replayed": []}),
+    "more steps than memory": add_review({f"{STATE}.epoch_after.steps": 2**62}),
+    "losses that overflow": add_review({f"{STATE}.epoch_after.replayed": 5 * [OVERFLOWING]}),
     "an epoch that learned less": add_review({f"{STATE}.epoch_after.recorded.mean_loss": 9.0}),
 }
 

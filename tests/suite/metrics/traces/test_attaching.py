@@ -426,6 +426,10 @@ def test_one_of_two_meters_that_contradict_each_other_is_left_out_with_the_reaso
         assert api.energy_figure(path)["sensor"]["instruments"] == [SOURCE]
     with pytest.raises(SuiteError, match="no power meter that counts"):
         api.leave_meter_out(path, "um25c", reason="loose")
+    api.leave_meter_out(path, SOURCE, reason="of another plug")
+    assert api.energy_figure(path)["value"] is None
+    api.attach_power(path, logged, covers="board")
+    assert api.energy_figure(path)["sensor"]["instruments"] == [SOURCE], "the new trace counts"
 
 
 def test_a_trace_in_a_run_of_round_v02_leaves_its_power_rules_as_they_were(
