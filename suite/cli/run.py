@@ -84,12 +84,7 @@ def _board_runs(training: TrainingOptions, settings: RunSettings) -> list[Planne
     return planned_runs(training, settings, device.closed_workloads, output)
 
 
-def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[RunRequest]:
-    """One request per workload; raises SuiteError for options that contradict each other.
-
-    A stall analysis has its own number of epochs; the request that it is made from is judged
-    without it.
-    """
+def _refuse_contradictions(training: TrainingOptions, settings: RunSettings) -> None:
     if settings.nonce is not None and training.seed is not None:
         raise SuiteError("--nonce computes the seed; leave --seed out.")
     if settings.nonce is None and settings.run_number is not None:
@@ -110,6 +105,15 @@ def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[R
             "--resume continues one run of one workload; give its --workload, and leave"
             " --stall-analysis out."
         )
+
+
+def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[RunRequest]:
+    """One request per workload; raises SuiteError for options that contradict each other.
+
+    A stall analysis has its own number of epochs; the request that it is made from is judged
+    without it.
+    """
+    _refuse_contradictions(training, settings)
     device, placement = resolve_device(training.device).device, training.place(settings.nodes)
     workloads = (settings.workload,) if settings.workload is not None else device.closed_workloads
     outputs = {
@@ -158,7 +162,7 @@ def _options(
 
 OF_FLEETS = (
     *("boards", "division", "workload", "learning_rate", "workers", "prefetch", "timing", "meters"),
-    *("isolation", "nonce", "run_number", "org", "memory_budget", "spill", "output", "verbose"),
+    *("isolation", "nonce", "run_number", "org", "output", "verbose", "allow_invalid"),
 )
 """Settings that the runs of a fleet may have."""
 
@@ -168,6 +172,7 @@ def _fleet(file: Path, settings: RunSettings, training: TrainingOptions) -> None
     from suite.cli.sweep_matrix import on_boards  # start-up: asyncio
     from suite.experiments.boards import board_numbers  # start-up: asyncio
 
+    _refuse_contradictions(training, settings)
     if settings.workload is None:
         raise SuiteError("--boards makes one run on each board; name its --workload.")
     for each in fields(settings):
@@ -185,7 +190,7 @@ def _fleet(file: Path, settings: RunSettings, training: TrainingOptions) -> None
         division=settings.division,
         device=training.device,
         seeds=1,
-        first_seed=training.seed or 1,
+        first_seed=1 if training.seed is None else training.seed,
         vary=Vary(board=tuple(numbers[host] for host in hosts)),
         fixed=Values(meters=settings.meters, isolation=settings.isolation),
     )
@@ -195,6 +200,8 @@ def _fleet(file: Path, settings: RunSettings, training: TrainingOptions) -> None
         settings.workload,
         Placement(),
     )
+    request = api.resolve(options, folder, meters=settings.meters, to_show=True)
+    _refuse_invalid([request], settings, training.json)
     on_boards(file, definition, options, training, folder)
 
 

@@ -145,6 +145,22 @@ def test_a_matrix_of_boards_needs_their_file(suite: Run) -> None:
     assert "The setting board needs --boards FILE" in said
 
 
+def test_a_fleet_refuses_what_one_run_refuses_and_has_the_seed_that_was_typed(
+    suite: Run, digits: Path, tmp_path: Path
+) -> None:
+    """Also a budget of memory, which a matrix plans no run for."""
+    where = boards(tmp_path / "boards", one=HERE)
+    run = "run --workload lenet --framework fake --data digits --steps 10 --dry-run --division"
+    for options, said in {
+        "closed": "This run could never comply",
+        "open --run-number 1": "--run-number belongs to --nonce",
+        "open --memory-budget 1GB": "--memory-budget is for runs without --boards",
+    }.items():
+        assert said in suite.typed(f"{run} {options}", *where).stderr
+    (planned,) = json.loads(suite.done(f"{run} open --seed 0", *where).stdout)["rows"]
+    assert planned["request"]["seed"] == 0
+
+
 def test_options_that_contradict_boards_are_refused(suite: Run, tmp_path: Path) -> None:
     where = boards(tmp_path / "boards", one=HERE)
     assert (
