@@ -15,7 +15,14 @@ from suite.cli.options import TrainingOptions, with_options
 from suite.cli.results import show_result, show_stall_analysis
 from suite.cli.run_settings import RunSettings
 from suite.cli.watching import watcher
-from suite.cli.whole_board import PlannedRun, planned_runs, possible, say_what_next, tell_hours
+from suite.cli.whole_board import (
+    PlannedRun,
+    make_runs,
+    planned_runs,
+    possible,
+    say_what_next,
+    tell_hours,
+)
 from suite.errors import SuiteError
 from suite.execution.resolve import RUNS
 from suite.experiments.matrix_plan import MatrixDefinition, Vary
@@ -40,7 +47,8 @@ def run(settings: RunSettings, training: TrainingOptions) -> None:
         _show(requests)
         return
     if planned:
-        tell_hours(planned, left, resolve_requests)
+        _make_set(planned, left, settings, training.json)
+        return
     for number, request in enumerate(requests):
         with watcher() as progress:
             if settings.stall_analysis:
@@ -52,15 +60,25 @@ def run(settings: RunSettings, training: TrainingOptions) -> None:
                     request,
                     allow_invalid=True,
                     force=settings.force,
-                    since_process_start=number == 0 and not planned,
+                    since_process_start=number == 0,
                     progress=progress,
                 )
         if settings.stall_analysis:
             show_stall_analysis(analysis, request.directory, training.json)
         else:
             show_result(result, training.json, settings.verbose)
-    if planned and not training.json:
+
+
+def _make_set(
+    planned: list[PlannedRun], left: dict[Path, RunRequest], settings: RunSettings, json: bool
+) -> None:
+    """Make what is left of a board's runs; raises SuiteError, after that, for those that failed."""
+    tell_hours(planned, left, resolve_requests)
+    problems = make_runs(left.values(), json, settings.verbose)
+    if not json:
         say_what_next(planned)
+    if problems:
+        raise SuiteError("\n".join(problems))
 
 
 def _show(requests: list[RunRequest]) -> None:
