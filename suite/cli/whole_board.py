@@ -14,7 +14,7 @@ from suite.cli.results import show_result
 from suite.cli.run_settings import RunSettings
 from suite.errors import SuiteError
 from suite.experiments import night as nights
-from suite.experiments.quick import look_within
+from suite.experiments.quick import QuickLook, look_within, steps_of_epoch
 from suite.experiments.sweep_runs import are_done
 from suite.files.typed import typed
 
@@ -99,7 +99,7 @@ def tell_hours(
         (request,) = resolve(first.training, replace(looked, keep_states=False, short=None))
         run_s = None
         with noting([], workload, "not looked at"):
-            run_s = nights.run_s_of(look_within(request, EPOCHS, FIRST_LOOK_S, _look))
+            run_s = _run_s(look_within(request, EPOCHS, FIRST_LOOK_S, _look), left[first.path])
         total_s += len(members) * (run_s or 0.0)
         what = ", ".join(run.path.name for run in members)
         takes = "takes a time that its first look did not say"
@@ -109,6 +109,15 @@ def tell_hours(
         )
     in_all = f"In all about {duration(total_s)}. The same command continues it."
     print(in_all if left else "Every run is made.", file=sys.stderr)
+
+
+def _run_s(found: QuickLook, request: RunRequest) -> float | None:
+    """What a run takes, by its first look: until the target, or until it stops before."""
+    training, epoch_s = request.training, nights.epoch_s_of(found)
+    epochs = training.epochs if training.steps is None else training.steps / steps_of_epoch(request)
+    to_end_s = None if epoch_s is None else epoch_s * epochs
+    to_target_s = None if training.target_accuracy is None else nights.run_s_of(found)
+    return min((time_s for time_s in (to_end_s, to_target_s) if time_s is not None), default=None)
 
 
 def _look(request: RunRequest) -> Path:

@@ -89,6 +89,11 @@ def test_the_hours_are_told_from_a_first_look(
     said = told(TrainingOptions(), whole)
     assert looked == [tmp_path / "looks/lenet"]
     assert "lenet: seed-2, seed-3; a run takes 10 h" in said and "In all about 20 h" in said
+    reached_s = 7200.0
+    assert "a run takes 2 h\n" in told(TrainingOptions(), whole)
+    assert "a run takes 1 h 40 min\n" in told(TrainingOptions(), CLOSED)  # 5 epochs
+    assert "a run takes 10 min\n" in told(TrainingOptions(steps=50), whole)
+    assert "a run takes 10 h\n" in told(TrainingOptions(no_target=True), whole)
 
 
 def test_what_fails_is_said_and_the_other_runs_are_made(
