@@ -177,6 +177,13 @@ def _paths(paths: Paths) -> tuple[Path, ...]:
     return (Path(paths),) if isinstance(paths, str | Path) else tuple(map(Path, paths))
 
 
+def _bundles(paths: Paths) -> list[Path]:
+    """The runs at or below the paths."""
+    from suite.compliance.checker import find_bundles  # start-up: rules
+
+    return [bundle for path in _paths(paths) for bundle in find_bundles(path)]
+
+
 def resolve(
     options: RunOptions,
     output: str | Path | None = None,
@@ -637,13 +644,13 @@ def make_reference_points(paths: Paths) -> "tuple[ReferencePoint, ...]":
 
     Raises SuiteError for a run that its round's rules refuse, with the first finding.
     """
-    from suite.compliance.checker import check_bundle, find_bundles  # start-up: rules
+    from suite.compliance.checker import check_bundle  # start-up: rules
     from suite.compliance.finding import Severity  # start-up: rules
 
     # start-up: numpy
     from suite.metrics.reference_runs import make_points, refuse_other_precisions
 
-    bundles = [bundle for path in _paths(paths) for bundle in find_bundles(path)]
+    bundles = _bundles(paths)
     for verdict in map(check_bundle, bundles):
         refused = next(
             (finding for finding in verdict.findings if finding.severity is Severity.INVALID), None
@@ -671,11 +678,9 @@ def add_reference_accuracies(workload: str, paths: Paths) -> Path:
     file. Raises SuiteError for a run of another recipe, and for one that a target ended."""
     from suite.catalog.accuracies import add_accuracies  # start-up: schemas
     from suite.catalog.workloads import load_workload  # start-up: schemas
-    from suite.compliance.checker import find_bundles  # start-up: rules
     from suite.metrics.targets import accuracies_of  # start-up: numpy
 
-    bundles = [bundle for path in _paths(paths) for bundle in find_bundles(path)]
-    return add_accuracies(workload, accuracies_of(bundles, load_workload(workload)))
+    return add_accuracies(workload, accuracies_of(_bundles(paths), load_workload(workload)))
 
 
 def compare_with_reference(paths: Paths) -> ReferenceComparison:
@@ -684,12 +689,9 @@ def compare_with_reference(paths: Paths) -> ReferenceComparison:
 
     The runs at or below the paths must share workload, batch size and learning rate.
     """
-    from suite.compliance.checker import find_bundles  # start-up: rules
     from suite.metrics.reference_runs import compare_runs  # start-up: numpy
 
-    point, epochs, test = compare_runs(
-        [bundle for path in _paths(paths) for bundle in find_bundles(path)]
-    )
+    point, epochs, test = compare_runs(_bundles(paths))
     return ReferenceComparison(epochs=epochs, point=point, test=test)
 
 

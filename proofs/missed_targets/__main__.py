@@ -12,12 +12,11 @@ import tempfile
 from pathlib import Path
 
 from proofs.figures import hand_over
-from proofs.mistakes.__main__ import COPIED
+from proofs.mistakes.__main__ import copy_sources
 from proofs.mistakes.mistake import Mistake
 from proofs.mistakes.mistakes import MISTAKES
 from suite.bundle.reader import Bundle
 from suite.catalog.workloads import load_workload
-from suite.files.paths import repository_root
 
 RUNS = Path("runs/missed-targets")
 CHOSEN = (
@@ -59,9 +58,7 @@ def _best_accuracy(mistake: Mistake, run: Path) -> float:
         shutil.rmtree(run, ignore_errors=True)
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder)
-            for name in COPIED:
-                place = repository_root() / name
-                (shutil.copytree if place.is_dir() else shutil.copy)(place, root / name)
+            copy_sources(root)
             mistake.apply(root)
             options = ["run", *OPTIONS.split(), "--output", str(run)]
             subprocess.run(

@@ -132,15 +132,29 @@ class LazyGroup(typer.core.TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt as interrupt:
             kept = str(interrupt)  # of a run: where its finished epochs are
-            is_complete = isinstance(interrupt, InterruptedAfterEnd) and sys.argv[1:2] == ["run"]
+            is_run = sys.argv[1:2] == ["run"] and not _makes_a_set(_flat(sys.argv[1:]))
+            is_complete = is_run and isinstance(interrupt, InterruptedAfterEnd)
             again = "" if is_complete else f" To {_again(sys.argv[1:])}"
             raise SuiteError(f"Interrupted; {kept}.{again}" if kept else "Interrupted.") from None
+
+
+def _flat(words: list[str]) -> list[str]:
+    """Options and their values as words of their own."""
+    return [part for word in words for part in word.split("=", 1 if word[:2] == "--" else 0)]
+
+
+def _makes_a_set(flat: list[str]) -> bool:
+    """Whether the command makes several runs, and typed again those that are missing."""
+    is_one = "--stall-analysis" in flat or ("--workload" in flat and "--boards" not in flat)
+    return flat[:1] == ["run"] and not is_one
 
 
 def _again(words: list[str]) -> str:
     """What to type after an interrupt: into another folder where the command replaces nothing, and
     from the last state where the run kept states (the closed division trains from the start)."""
-    flat = [part for word in words for part in word.split("=", 1 if word[:2] == "--" else 0)]
+    flat = _flat(words)
+    if _makes_a_set(flat):
+        return f"continue: {typed('suite', *flat)}"
     goes_on = {"run", "--keep-states", "--output", "open"} <= set(flat)
     if flat[0] in REPLACE_NOTHING and "--output" in flat and (goes_on or "--force" not in flat):
         place = flat.index("--output") + 1

@@ -15,9 +15,15 @@ from suite.bundle.reader import Bundle
 from suite.cli.durations import duration, seconds
 from suite.cli.json_output import print_json
 from suite.cli.options import DIVISION_HELP, ClosedWorkloads, FrameworkName, Json, WhereTrained
-from suite.cli.quick import EPOCHS, chosen_workloads, resolved, show_plan
+from suite.cli.quick import (
+    EPOCHS,
+    chosen_workloads,
+    make_watched,
+    noting,
+    resolved,
+    show_plan,
+)
 from suite.cli.results import ending_of
-from suite.cli.watching import watcher
 from suite.errors import Reported, SuiteError
 from suite.experiments import night as nights
 from suite.experiments.quick import look_within
@@ -133,21 +139,16 @@ def _planned(
 
 
 def _made(request: RunRequest) -> Path:
-    with watcher() as progress:
-        return api.run(request, force=True, progress=progress).path
+    return make_watched(request, force=True).path
 
 
 def _make_runs(
     settings: RunOptions, planned: tuple[nights.Planned, ...], output: Path
 ) -> list[str]:
     """Make every run that is not there; returns what went wrong: the other runs are made."""
-    problems = []
+    problems = list[str]()
     for workload, seed, run in nights.runs_of(output, planned):
-        try:
+        with noting(problems, run, "not made"):
             if not nights.is_made(run):
-                request = api.resolve(replace(settings, workload=workload, seed=seed), run)
-                _made(request)
-        except SuiteError as error:
-            problems.append(f"{run}: {error}")
-            print(f"not made: {problems[-1]}", file=sys.stderr)
+                _made(api.resolve(replace(settings, workload=workload, seed=seed), run))
     return problems

@@ -3,9 +3,10 @@
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -29,6 +30,9 @@ from suite.experiments.quick import (
 from suite.machine.identify import resolve_device
 from suite.metrics.comparisons import Interval
 from suite.metrics.projection import Projection
+
+if TYPE_CHECKING:
+    from suite.execution.run import RunResult
 
 EPOCHS = 4
 IN_HOURS_S = 7200
@@ -90,7 +94,7 @@ def quick(
         show_plan(requests, epochs, ends_s, json)
         return
     for place, request in enumerate(requests):
-        try:
+        with noting(problems, request.workload.name, "not projected"):
             if ends_s is None:
                 looks.append(look(request, epochs, _run))
             else:
@@ -104,10 +108,6 @@ def quick(
                         request, epochs, (ends_s - time.monotonic()) / (len(requests) - place), _run
                     )
                 )
-        except SuiteError as error:
-            problems.append(f"{request.workload.name}: {error}")
-            print(f"not projected: {problems[-1]}", file=sys.stderr)
-        else:
             if not json:
                 print(sentence(looks[-1]))
     if json:
@@ -191,9 +191,26 @@ def resolved(
     return requests, problems
 
 
-def _run(request: RunRequest) -> Path:
+@contextmanager
+def noting(problems: list[str], what: object, outcome: str) -> Iterator[None]:
+    """Say what could not be done, and keep it among the ``problems``: the other runs are made."""
+    try:
+        yield
+    except SuiteError as error:
+        problems.append(f"{what}: {error}")
+        print(f"{outcome}: {problems[-1]}", file=sys.stderr)
+
+
+def make_watched(
+    request: RunRequest, *, allow_invalid: bool = False, force: bool = False
+) -> "RunResult":
+    """Make a run, and show its progress; raises as ``api.run``."""
     with watcher() as progress:
-        return api.run(request, progress=progress).path
+        return api.run(request, allow_invalid=allow_invalid, force=force, progress=progress)
+
+
+def _run(request: RunRequest) -> Path:
+    return make_watched(request).path
 
 
 def sentence(found: QuickLook) -> str:

@@ -15,7 +15,14 @@ from suite.cli.options import TrainingOptions, with_options
 from suite.cli.results import show_result, show_stall_analysis
 from suite.cli.run_settings import RunSettings
 from suite.cli.watching import watcher
-from suite.cli.whole_board import PlannedRun, planned_runs, possible, say_what_next, tell_hours
+from suite.cli.whole_board import (
+    PlannedRun,
+    make_runs,
+    planned_runs,
+    possible,
+    say_what_next,
+    tell_hours,
+)
 from suite.errors import SuiteError
 from suite.execution.resolve import RUNS
 from suite.experiments.matrix_plan import MatrixDefinition, Vary
@@ -40,7 +47,8 @@ def run(settings: RunSettings, training: TrainingOptions) -> None:
         _show(requests)
         return
     if planned:
-        tell_hours(planned, left, resolve_requests)
+        _make_set(planned, left, settings, training.json)
+        return
     for number, request in enumerate(requests):
         with watcher() as progress:
             if settings.stall_analysis:
@@ -52,15 +60,25 @@ def run(settings: RunSettings, training: TrainingOptions) -> None:
                     request,
                     allow_invalid=True,
                     force=settings.force,
-                    since_process_start=number == 0 and not planned,
+                    since_process_start=number == 0,
                     progress=progress,
                 )
         if settings.stall_analysis:
             show_stall_analysis(analysis, request.directory, training.json)
         else:
             show_result(result, training.json, settings.verbose)
-    if planned and not training.json:
+
+
+def _make_set(
+    planned: list[PlannedRun], left: dict[Path, RunRequest], settings: RunSettings, json: bool
+) -> None:
+    """Make what is left of a board's runs; raises SuiteError, after that, for those that failed."""
+    tell_hours(planned, left, resolve_requests)
+    problems = make_runs(left.values(), json, settings.verbose)
+    if not json:
         say_what_next(planned)
+    if problems:
+        raise SuiteError("\n".join(problems))
 
 
 def _show(requests: list[RunRequest]) -> None:
@@ -84,12 +102,7 @@ def _board_runs(training: TrainingOptions, settings: RunSettings) -> list[Planne
     return planned_runs(training, settings, device.closed_workloads, output)
 
 
-def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[RunRequest]:
-    """One request per workload; raises SuiteError for options that contradict each other.
-
-    A stall analysis has its own number of epochs; the request that it is made from is judged
-    without it.
-    """
+def _refuse_contradictions(training: TrainingOptions, settings: RunSettings) -> None:
     if settings.nonce is not None and training.seed is not None:
         raise SuiteError("--nonce computes the seed; leave --seed out.")
     if settings.nonce is None and settings.run_number is not None:
@@ -110,6 +123,15 @@ def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[R
             "--resume continues one run of one workload; give its --workload, and leave"
             " --stall-analysis out."
         )
+
+
+def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[RunRequest]:
+    """One request per workload; raises SuiteError for options that contradict each other.
+
+    A stall analysis has its own number of epochs; the request that it is made from is judged
+    without it.
+    """
+    _refuse_contradictions(training, settings)
     device, placement = resolve_device(training.device).device, training.place(settings.nodes)
     workloads = (settings.workload,) if settings.workload is not None else device.closed_workloads
     outputs = {
@@ -158,7 +180,7 @@ def _options(
 
 OF_FLEETS = (
     *("boards", "division", "workload", "learning_rate", "workers", "prefetch", "timing", "meters"),
-    *("isolation", "nonce", "run_number", "org", "memory_budget", "spill", "output", "verbose"),
+    *("isolation", "nonce", "run_number", "org", "output", "verbose", "allow_invalid"),
 )
 """Settings that the runs of a fleet may have."""
 
@@ -168,6 +190,7 @@ def _fleet(file: Path, settings: RunSettings, training: TrainingOptions) -> None
     from suite.cli.sweep_matrix import on_boards  # start-up: asyncio
     from suite.experiments.boards import board_numbers  # start-up: asyncio
 
+    _refuse_contradictions(training, settings)
     if settings.workload is None:
         raise SuiteError("--boards makes one run on each board; name its --workload.")
     for each in fields(settings):
@@ -185,7 +208,7 @@ def _fleet(file: Path, settings: RunSettings, training: TrainingOptions) -> None
         division=settings.division,
         device=training.device,
         seeds=1,
-        first_seed=training.seed or 1,
+        first_seed=1 if training.seed is None else training.seed,
         vary=Vary(board=tuple(numbers[host] for host in hosts)),
         fixed=Values(meters=settings.meters, isolation=settings.isolation),
     )
@@ -195,6 +218,8 @@ def _fleet(file: Path, settings: RunSettings, training: TrainingOptions) -> None
         settings.workload,
         Placement(),
     )
+    request = api.resolve(options, folder, meters=settings.meters, to_show=True)
+    _refuse_invalid([request], settings, training.json)
     on_boards(file, definition, options, training, folder)
 
 

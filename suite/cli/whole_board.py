@@ -1,21 +1,21 @@
 """`suite run` without --workload: plans three runs of every workload of a board, and makes them."""
 
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from suite import api
 from suite.api import Division, RunRequest
 from suite.bundle.reader import Bundle
 from suite.cli.durations import duration
 from suite.cli.options import TrainingOptions
-from suite.cli.quick import EPOCHS
+from suite.cli.quick import EPOCHS, make_watched, noting
+from suite.cli.results import show_result
 from suite.cli.run_settings import RunSettings
-from suite.cli.watching import watcher
 from suite.errors import SuiteError
 from suite.experiments import night as nights
-from suite.experiments.quick import look_within
+from suite.experiments.quick import QuickLook, look_within, steps_of_epoch
+from suite.experiments.sweep_runs import are_done
 from suite.files.typed import typed
 
 FIRST_LOOK_S = 30.0
@@ -62,25 +62,32 @@ def _numbered(
 
 def possible(runs: Sequence[PlannedRun], resolve: Resolve) -> dict[Path, RunRequest]:
     """The requests of the runs that are left to make, by their directories. Workloads that this
-    machine cannot train are named once; raises SuiteError where it can train none."""
+    machine cannot train are named once; raises SuiteError where it can train none, and for a run
+    with other settings in a directory."""
     requests, problems = dict[Path, RunRequest](), dict[str, str]()
     for run in runs:
         workload = str(run.settings.workload)
-        if workload not in problems and not nights.is_made(run.path):
+        if workload not in problems:
             try:
                 (requests[run.path],) = resolve(run.training, run.settings)
             except SuiteError as error:
                 problems[workload] = str(error)
     for workload, problem in problems.items():
         print(f"left out: {workload}: {problem}", file=sys.stderr)
-    if len(problems) == len({run.settings.workload for run in runs}):
+    if not requests:
         raise SuiteError("None of the board's workloads can be trained; the lines above say why.")
-    return requests
+    are_made = are_done(list(requests.values()))
+    return {
+        path: request
+        for (path, request), is_made in zip(requests.items(), are_made, strict=True)
+        if not is_made
+    }
 
 
-def tell_hours(runs: Sequence[PlannedRun], left: Collection[Path], resolve: Resolve) -> None:
-    """Look at each workload of which no run is made, and say what is trained and how long it
-    takes."""
+def tell_hours(
+    runs: Sequence[PlannedRun], left: Mapping[Path, RunRequest], resolve: Resolve
+) -> None:
+    """Look at each workload that has runs left, and say what is trained and how long it takes."""
     of_workload: dict[str, list[PlannedRun]] = {}
     for run in runs:
         if run.path in left:
@@ -90,7 +97,9 @@ def tell_hours(runs: Sequence[PlannedRun], left: Collection[Path], resolve: Reso
         first, looks = members[0], members[0].path.parent.parent / nights.LOOKS
         looked = replace(first.settings, division=Division.OPEN, output=looks / workload)
         (request,) = resolve(first.training, replace(looked, keep_states=False, short=None))
-        run_s = nights.run_s_of(look_within(request, EPOCHS, FIRST_LOOK_S, _look))
+        run_s = None
+        with noting([], workload, "not looked at"):
+            run_s = _run_s(look_within(request, EPOCHS, FIRST_LOOK_S, _look), left[first.path])
         total_s += len(members) * (run_s or 0.0)
         what = ", ".join(run.path.name for run in members)
         takes = "takes a time that its first look did not say"
@@ -98,12 +107,31 @@ def tell_hours(runs: Sequence[PlannedRun], left: Collection[Path], resolve: Reso
             f"{workload}: {what}; a run {takes if run_s is None else 'takes ' + duration(run_s)}",
             file=sys.stderr,
         )
-    print(f"In all about {duration(total_s)}. The same command continues it.", file=sys.stderr)
+    in_all = f"In all about {duration(total_s)}. The same command continues it."
+    print(in_all if left else "Every run is made.", file=sys.stderr)
+
+
+def _run_s(found: QuickLook, request: RunRequest) -> float | None:
+    """What a run takes, by its first look: until the target, or until it stops before."""
+    training, epoch_s = request.training, nights.epoch_s_of(found)
+    epochs = training.epochs if training.steps is None else training.steps / steps_of_epoch(request)
+    to_end_s = None if epoch_s is None else epoch_s * epochs
+    to_target_s = None if training.target_accuracy is None else nights.run_s_of(found)
+    return min((time_s for time_s in (to_end_s, to_target_s) if time_s is not None), default=None)
 
 
 def _look(request: RunRequest) -> Path:
-    with watcher() as progress:
-        return api.run(request, allow_invalid=True, force=True, progress=progress).path
+    return make_watched(request, allow_invalid=True, force=True).path
+
+
+def make_runs(requests: Iterable[RunRequest], json: bool, verbose: bool) -> list[str]:
+    """Make every run, and show it; returns what went wrong."""
+    problems = list[str]()
+    for request in requests:
+        with noting(problems, request.directory, "not made"):
+            result = make_watched(request, allow_invalid=True, force=True)
+            show_result(result, json, verbose)
+    return problems
 
 
 def say_what_next(runs: Sequence[PlannedRun]) -> None:

@@ -156,8 +156,8 @@ def keys_of_the_machine(options: RunOptions) -> frozenset[str]:
 
 @dataclass
 class _Spread:
-    """One call: the boards, the queue that each takes runs from, and the runs that are given up,
-    with the reason."""
+    """One call: the boards, the queue that each takes runs from, the board that each machine is,
+    and the runs that are given up, with the reason."""
 
     matrix: PlannedMatrix
     boards: Boards
@@ -166,6 +166,7 @@ class _Spread:
     progress: Progress
     is_fleet: bool
     queues: "dict[str, asyncio.Queue[_Job]]" = field(default_factory=dict)
+    machines: dict[str, str] = field(default_factory=dict)
     left: int = 0
     given_up: list[tuple[_Job, str]] = field(default_factory=list)
     took_s: list[float] = field(default_factory=list)
@@ -220,20 +221,28 @@ class _Spread:
             zip(self.queues, await asyncio.gather(*asked, return_exceptions=True), strict=True)
         )
         lost = {host for host, answer in answers.items() if isinstance(answer, BoardLost)}
-        problems, machines = list[str](), dict[str, str]()
+        problems = list[str]()
         nobody = len(lost) == len(self.boards.hosts)
         for host, answer in answers.items():
             if isinstance(answer, RunFailed) or nobody:
                 problems.append(f"{host}: {answer}")
             elif isinstance(answer, BaseException) and host not in lost:
                 raise answer
-            elif self.is_fleet and host not in lost:
-                other = machines.setdefault(str(answer), host)
-                problems += [f"{host}: it is the same machine as {other}"] if other != host else []
+            elif host not in lost:
+                try:
+                    self._refuse_twin(host, str(answer))
+                except RunFailed as twin:
+                    problems.append(f"{host}: {twin}")
         if problems:
             advice = "Bring these boards in order, or take them out of the file of --boards."
             raise SuiteError("\n".join([*problems, advice]))
         return lost
+
+    def _refuse_twin(self, host: str, machine: str) -> None:
+        """Raise RunFailed for a board of a fleet that has another name in it, too."""
+        other = self.machines.setdefault(machine, host)
+        if self.is_fleet and other != host:
+            raise RunFailed(f"it is the same machine as {other}")
 
     async def _work(self, host: str, is_admitted: bool) -> None:
         """Make run after run on one board, until it was lost too often or refuses them."""
@@ -242,7 +251,7 @@ class _Spread:
             job = None
             try:
                 if not is_admitted:
-                    await self.boards.admitted(host, self.task)
+                    self._refuse_twin(host, await self.boards.admitted(host, self.task))
                     is_admitted = True
                 job = await self.queues[host].get()
                 await self._make(host, job)

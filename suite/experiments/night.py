@@ -66,8 +66,13 @@ def run_s_of(look: QuickLook) -> float | None:
         return look.reached_s
     if look.projection is not None:
         return look.projection.time_s.value
-    epoch_s = look.estimate.epoch_s.value if look.estimate is not None else look.epoch_s
+    epoch_s = epoch_s_of(look)
     return None if epoch_s is None else epoch_s * look.most_epochs
+
+
+def epoch_s_of(look: QuickLook) -> float | None:
+    """What an epoch takes, by the whole ones of a look or by its steps."""
+    return look.estimate.epoch_s.value if look.estimate is not None else look.epoch_s
 
 
 def save(folder: Path, night: Night) -> None:

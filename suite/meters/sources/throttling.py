@@ -133,7 +133,7 @@ class _Flags:
 
     def __init__(self, path: Path, root: Path) -> None:
         self._path, self._asked_s, self._asks_s = path, -math.inf, ASKS_S
-        self._told = 0
+        self._told: int | None = None
         self._tool = find_tool(root, "vcgencmd")
 
     def bit(self, bit: int) -> float | None:
@@ -144,15 +144,14 @@ class _Flags:
             if now_s - self._asked_s > self._asks_s:
                 self._asked_s, self._told = now_s, self._ask(self._tool)
                 self._asks_s = ThrottlingMeter.period_s / 2 if self._told else ASKS_S
-            flags = self._told if flags is None else flags | self._told
+            flags = flags if self._told is None else self._told
         return None if flags is None else float(flags >> bit & 1)
 
-    def _ask(self, tool: Path) -> int:
+    def _ask(self, tool: Path) -> int | None:
         try:
-            answer = run_tool([str(tool), "get_throttled"])[0]
+            return _hexadecimal(run_tool([str(tool), "get_throttled"])[0].partition("=")[2])
         except OSError:
-            return 0
-        return _hexadecimal(answer.partition("=")[2]) or 0
+            return None
 
 
 def _hexadecimal(written: str | None) -> int | None:

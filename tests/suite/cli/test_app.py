@@ -255,20 +255,27 @@ def test_a_trace_of_a_logger_that_is_not_there_is_named_once(suite: Run, good_bu
     ("typed", "again"),
     [
         (
-            "run --division=open --output=o --seed 3",
-            "run again: suite run --division open --output o-2 --seed 3",
+            "run --workload lenet --division=open --output=o --seed 3",
+            "run again: suite run --workload lenet --division open --output o-2 --seed 3",
         ),
         (
-            "run --division closed --output o --keep-states",
-            "run again: suite run --division closed --output o-2 --keep-states",
+            "run --workload lenet --division closed --output o --keep-states",
+            "run again: suite run --workload lenet --division closed --output o-2 --keep-states",
         ),
         (
-            "run --division open --output o --keep-states",
-            "continue: suite run --division open --output o-2 --keep-states --resume o",
+            "run --workload lenet --division open --output o --keep-states",
+            "continue: suite run --workload lenet --division open --output o-2 --keep-states"
+            " --resume o",
         ),
         (
-            "run --division open --output o-2 --keep-states --resume o",
-            "continue: suite run --division open --output o-2-2 --keep-states --resume o-2",
+            "run --workload lenet --division open --output o-2 --keep-states --resume o",
+            "continue: suite run --workload lenet --division open --output o-2-2 --keep-states"
+            " --resume o-2",
+        ),
+        ("run --division open --output o", "continue: suite run --division open --output o"),
+        (
+            "run --division open --workload lenet --boards b --output o",
+            "continue: suite run --division open --workload lenet --boards b --output o",
         ),
         ("sweep --vary a=1 --output o", "run again: suite sweep --vary a=1 --output o"),
     ],

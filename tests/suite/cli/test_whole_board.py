@@ -1,16 +1,22 @@
 """`suite run` without --workload: what is planned, left out and told before the first run."""
 
+import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from reference_impls.contract import request_from_dict
 from suite.api import Division
+from suite.bundle.layout import RUN
+from suite.bundle.reader import Bundle
 from suite.cli import whole_board
 from suite.cli.options import TrainingOptions
 from suite.cli.run_settings import RunSettings
-from suite.cli.whole_board import planned_runs, possible, say_what_next, tell_hours
+from suite.cli.whole_board import make_runs, planned_runs, possible, say_what_next, tell_hours
 from suite.errors import SuiteError
 from suite.experiments.quick import QuickLook
 
@@ -21,8 +27,16 @@ UNPREPARED = "vgg11"
 def resolve(training: TrainingOptions, settings: RunSettings) -> list[Any]:
     if settings.workload == UNPREPARED:
         raise SuiteError("The data set 'cifar10' is not prepared.")
+    steps = training.steps if settings.short is None else settings.short * 100
+    trained = SimpleNamespace(
+        epochs=30,
+        steps=steps,
+        target_accuracy=None if training.no_target else 0.99,
+        global_batch_size=10,
+        data=SimpleNamespace(train_samples=1000),
+    )
     name = SimpleNamespace(name=settings.workload)
-    return [SimpleNamespace(workload=name, directory=settings.output)]
+    return [SimpleNamespace(workload=name, directory=settings.output, training=trained)]
 
 
 def test_each_workload_is_trained_once_before_one_has_its_second_run() -> None:
@@ -55,18 +69,70 @@ def test_the_hours_are_told_from_a_first_look(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked: list[Path] = []
+    reached_s: float | None = None
 
     def look(request: Any, *_: object) -> QuickLook:
         looked.append(request.directory)
         name = request.workload.name
-        return QuickLook(name, request.directory, 4, 1200.0, None, None, "none", 30)
+        return QuickLook(name, request.directory, 4, 1200.0, reached_s, None, "none", 30)
 
     monkeypatch.setattr(whole_board, "look_within", look)
-    runs = planned_runs(TrainingOptions(), CLOSED, ("lenet",), tmp_path)
-    tell_hours(runs, [run.path for run in runs[1:]], resolve)
-    said = capsys.readouterr().err
+    whole = replace(CLOSED, short=None)
+
+    def told(training: TrainingOptions, settings: RunSettings) -> str:
+        runs = planned_runs(training, settings, ("lenet",), tmp_path)
+        left = possible(runs, resolve)
+        del left[runs[0].path]
+        tell_hours(runs, left, resolve)
+        return capsys.readouterr().err
+
+    said = told(TrainingOptions(), whole)
     assert looked == [tmp_path / "looks/lenet"]
     assert "lenet: seed-2, seed-3; a run takes 10 h" in said and "In all about 20 h" in said
+    reached_s = 7200.0
+    assert "a run takes 2 h\n" in told(TrainingOptions(), whole)
+    assert "a run takes 1 h 40 min\n" in told(TrainingOptions(), CLOSED)  # 5 epochs
+    assert "a run takes 10 min\n" in told(TrainingOptions(steps=50), whole)
+    assert "a run takes 10 h\n" in told(TrainingOptions(no_target=True), whole)
+
+
+def test_what_fails_is_said_and_the_other_runs_are_made(
+    good_bundle: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made(request: Any, *, force: bool, **_: object) -> Any:
+        assert force, "an interrupted run is made again"
+        if request.directory == Path("out/lenet/seed-1"):
+            raise SuiteError("Out of memory.")
+        return SimpleNamespace(path=good_bundle, status="finished")
+
+    monkeypatch.setattr("suite.api.run", made)
+    runs = planned_runs(TrainingOptions(), CLOSED, ("lenet",), Path("out"))
+    problems = make_runs(possible(runs, resolve).values(), False, False)
+    assert problems == ["out/lenet/seed-1: Out of memory."]
+    assert capsys.readouterr().out.count("Check it:") == 2
+
+
+def test_a_run_that_is_made_is_kept_and_one_of_other_settings_refused(
+    good_bundle: Path, tmp_path: Path
+) -> None:
+    """A run that was interrupted is left to make."""
+    request = Bundle(good_bundle).run().request
+    place = tmp_path / "lenet/seed-1"
+    shutil.copytree(good_bundle, place)
+
+    def recorded(training: TrainingOptions, settings: RunSettings) -> list[Any]:
+        size = training.batch_size or request["global_batch_size"]
+        wanted = request_from_dict({**request, "global_batch_size": size})
+        return [SimpleNamespace(training=wanted, directory=settings.output)]
+
+    runs = planned_runs(TrainingOptions(seed=1), CLOSED, ("lenet",), tmp_path)
+    assert not possible(runs, recorded)
+    others = planned_runs(TrainingOptions(seed=1, batch_size=7), CLOSED, ("lenet",), tmp_path)
+    with pytest.raises(SuiteError, match="it differs in global_batch_size"):
+        possible(others, recorded)
+    record = json.loads((place / RUN).read_text())
+    (place / RUN).write_text(json.dumps({**record, "status": "interrupted"}))
+    assert list(possible(runs, recorded)) == [place]
 
 
 def test_the_end_names_the_command_that_packages_the_set(

@@ -1,17 +1,21 @@
 """Matrices over boards: every run once, whatever becomes of a board or of what it sends. A board
 here is this machine, by a program like ssh."""
 
+import asyncio
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from suite.bundle.layout import MANIFEST
 from suite.catalog.divisions import Division
 from suite.errors import SuiteError
+from suite.execution.events import silent
 from suite.execution.request import RunOptions
+from suite.experiments.board_talk import BoardLost
 from suite.experiments.board_task import BoardTask, read_task
-from suite.experiments.boards import keys_of_the_machine
+from suite.experiments.boards import _Job, _Spread, keys_of_the_machine
 from suite.experiments.matrix_plan import MatrixDefinition, Values, Vary
 from suite.metrics.matrix_record import read_matrix
 from tests.conftest import Run
@@ -145,6 +149,22 @@ def test_a_matrix_of_boards_needs_their_file(suite: Run) -> None:
     assert "The setting board needs --boards FILE" in said
 
 
+def test_a_fleet_refuses_what_one_run_refuses_and_has_the_seed_that_was_typed(
+    suite: Run, digits: Path, tmp_path: Path
+) -> None:
+    """Also a budget of memory, which a matrix plans no run for."""
+    where = boards(tmp_path / "boards", one=HERE)
+    run = "run --workload lenet --framework fake --data digits --steps 10 --dry-run --division"
+    for options, said in {
+        "closed": "This run could never comply",
+        "open --run-number 1": "--run-number belongs to --nonce",
+        "open --memory-budget 1GB": "--memory-budget is for runs without --boards",
+    }.items():
+        assert said in suite.typed(f"{run} {options}", *where).stderr
+    (planned,) = json.loads(suite.done(f"{run} open --seed 0", *where).stdout)["rows"]
+    assert planned["request"]["seed"] == 0
+
+
 def test_options_that_contradict_boards_are_refused(suite: Run, tmp_path: Path) -> None:
     where = boards(tmp_path / "boards", one=HERE)
     assert (
@@ -158,6 +178,35 @@ def test_options_that_contradict_boards_are_refused(suite: Run, tmp_path: Path) 
     assert (
         "leave nodes out"
         in suite.typed(f"{MATRIX} --vary nodes=1,2 --output {tmp_path}/out", *where).stderr
+    )
+
+
+def test_a_name_of_a_board_that_answers_late_is_refused_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Names:
+        hosts = ("one", "again")
+        is_lost = True
+
+        async def admitted(self, host: str, _: object) -> str:
+            if host == "again" and self.is_lost:
+                self.is_lost = False
+                raise BoardLost("no route to host")
+            return "0123456789abcdef"
+
+    async def fetch(*_: object) -> None:
+        pass
+
+    monkeypatch.setattr("suite.experiments.boards.RETRY_S", 0)
+    monkeypatch.setattr(_Spread, "_fetch", fetch)
+    runs = [SimpleNamespace(point=name, label=name) for name in Names.hosts]
+    matrix = SimpleNamespace(runs=runs, plan=SimpleNamespace(points=runs))
+    spread = _Spread(matrix, Names(), tmp_path, None, silent, True)
+    jobs = [_Job(number, run, None, run.point) for number, run in enumerate(runs, 1)]
+    (said,) = asyncio.run(spread.make(jobs)).items()
+    assert said == (
+        "again",
+        "its run was not made: again refuses the runs (it is the same machine as one)",
     )
 
 

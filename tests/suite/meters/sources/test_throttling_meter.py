@@ -66,6 +66,12 @@ def test_vcgencmd_is_asked_while_the_kernels_file_stays_0(
     assert found == {"soft_temperature_limit", "soft_temperature_limit.since_boot"}
 
 
+def test_flags_that_neither_the_kernel_nor_vcgencmd_tells_are_unknown_and_no_0(tree) -> None:
+    root = tree({FLAGS: "\n", "usr/bin/vcgencmd": "#!/bin/sh\nexit 1\n"})
+    (root / "usr/bin/vcgencmd").chmod(0o755)
+    assert values(root) == {}
+
+
 def test_a_mainline_kernel_tells_of_under_voltage_alone(tree) -> None:
     hwmon = {
         "sys/class/hwmon/hwmon1/name": "rpi_volt\n",
