@@ -37,9 +37,9 @@ Candidates = Sequence[tuple[BoardRow, Cell]]
 class DotRow:
     """A row: its best entry and, as rings, the places of its others, ``of`` entries in all.
 
-    ``times`` is how many times the first row's value it is; that of a provisional row can be below
-    1. ``verdicts`` are those on this row over each other one, by name; a text says why there is
-    none.
+    ``times`` is how many times the first row's value it is; that of a provisional row or a short
+    entry can be below 1. ``verdicts`` are those on this row over each other one, by name; a text
+    says why there is none.
     """
 
     place: int
@@ -126,6 +126,7 @@ def memory_chart(board: Board, by: str = "device") -> DotChart | None:
     if board.memory is None:
         return None
     rows = with_values(board.in_order, board.memory.figure)
+    rows = sorted(rows, key=lambda pair: (_value(pair[1]), pair[0].entry_id))
     return dot_chart(board, board.memory, rows, GROUPS[by], by, "memory") if rows else None
 
 
@@ -138,10 +139,12 @@ def dot_chart(
     name: str = "time",
     note: str = "",
 ) -> DotChart:
-    """A chart of these entries by ``column``, of which less is better; confirmed ones first."""
-    groups = grouped(candidates, lambda pair: group(pair[0]))
-    best = {each: min(members, key=_order) for each, members in groups.items()}
-    names = sorted(best, key=lambda each: (*_order(best[each]), each))
+    """A chart of these entries, which are in order, by ``column``, of which less is better; an
+    entry with too few runs stands behind all confirmed ones."""
+    ordered = sorted(candidates, key=lambda pair: not pair[0].is_confirmed)
+    groups = grouped(ordered, lambda pair: group(pair[0]))
+    best = {each: members[0] for each, members in groups.items()}
+    names = list(best)
     shown, axis = names[:MAX_ROWS], axis_of((cell for _, cell in candidates), column.unit)
     verdicts = _verdicts(board, column, {each: best[each][0] for each in shown}, groups)
     first = _value(best[names[0]][1]) if names else math.nan
@@ -160,12 +163,6 @@ def dot_chart(
     )
     left_out, count = len(names) - len(shown), len(candidates)
     return DotChart(name, column.heading, note, by, column, axis, tuple(rows), left_out, count)
-
-
-def _order(pair: tuple[BoardRow, Cell]) -> tuple[bool, float, str]:
-    """An entry with too few runs stands behind all confirmed ones."""
-    row, cell = pair
-    return not row.is_confirmed, _value(cell), row.entry_id
 
 
 def _value(cell: Cell) -> float:

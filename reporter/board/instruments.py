@@ -1,6 +1,7 @@
 """A board's energies by the kind of instrument: groups in the rulebook's order, each with an order,
 ranks of its own."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -94,7 +95,9 @@ def _groups(board: Board, column: Column) -> Iterator[Measured]:
     cells = with_values(board.accepted, column.figure)
     for instrument in load_scoring().instruments():
         found = [(row, cell) for row, cell in cells if row.instrument == instrument.place]
-        found.sort(key=lambda pair: (pair[1].value, pair[0].entry_id))
-        rows = (MeasuredRow(row, cell, ranks.get(row.entry_id, NOT_SCORED)) for row, cell in found)
-        if found:
+        rows = [MeasuredRow(row, cell, ranks.get(row.entry_id, NOT_SCORED)) for row, cell in found]
+        rows.sort(
+            key=lambda each: (each.rank.place or math.inf, each.cell.value, each.row.entry_id)
+        )
+        if rows:
             yield Measured(instrument, column, tuple(rows))

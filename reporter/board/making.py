@@ -41,7 +41,7 @@ from reporter.data.frames import (
 )
 from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_title
-from reporter.data.missed import reached_text
+from reporter.data.missed import is_short, reached_text
 from reporter.data.shown_replications import ShownReplication, badges_of, provenance_of
 from reporter.data.values import figures_by_entry
 from reporter.data.words import submitter_title
@@ -330,7 +330,7 @@ def _badges(
     )
     short = (
         (f"{entry['short']:g} of {entry['epoch_budget']:g} epochs trained",)
-        if entry["short"]
+        if is_short(entry)
         else ()
     )
     return (

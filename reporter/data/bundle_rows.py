@@ -97,7 +97,7 @@ def _read(path: Path) -> BundleRows:
         figures += study_figures(run_id, bundle, mark)
         is_generated = bool(request["data"]["synthetic"])
         is_studied = request["batches"] != "read" or bool(request["drop_cache_every_epoch"])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise SuiteError(
             f"it does not hold what the suite writes ({type(error).__name__}: {plain(error)})"
         ) from error

@@ -313,6 +313,10 @@ _LABEL_PROPERTIES = (
 )
 
 
+WITHOUT_NUMBER = {"resumed": "not resumed", "short": "whole schedule"}
+"""Words for the 0 of a run without such an epoch."""
+
+
 def describe(name: str, value: object) -> str:
     """One property of an entry in words: "2 workers", "batch 128", "storage medium unknown"."""
     if not known(value):
@@ -332,13 +336,15 @@ def describe(name: str, value: object) -> str:
         "isolation": "isolation {}",
         "recomputation": "recomputation: {}",
         "resumed": "resumed after epoch {}",
-        "short": "{} epochs trained",
+        "short": "limited to {} epochs",
         "accumulation": "{} mini-batches an update",
         "timing": "{} timing",
         NODE_MACHINES: "other nodes: {}",
     }
     if name == "organization":
         return submitter_title(str(value))
+    if value == 0 and name in WITHOUT_NUMBER:
+        return WITHOUT_NUMBER[name]
     text = formats.get(name, "{}").format(f"{value:g}" if isinstance(value, int | float) else value)
     return f"{text}s" if name in ("nodes", "ranks", "threads", "workers") and value != 1 else text
 

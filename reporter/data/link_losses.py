@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from reporter.data.text import digits, plain
+from reporter.data.text import digits, in_full, plain
+from suite.compliance.values import is_number
 
 LOST = {
     "retransmitted": "TCP segments were sent again",
@@ -18,8 +19,7 @@ def link_loss(loss: Mapping[str, Any]) -> str:
     """What a link lost, of a record of ``disturbances``."""
     place, _, noun = plain(loss.get("channel"), 60).rpartition(".")
     where = "" if place == "tcp" else f"{place}: "
-    share = loss.get("share")
-    of_all = f" ({100 * share:.3g} % of all)" if isinstance(share, int | float) else ""
+    of_all = f" ({100.0 * loss['share']:.3g} % of all)" if is_number(loss.get("share")) else ""
     when = f"from {digits(loss['start_s'], 4)} s after run_start on"
-    count, held_s = f"{loss['count']:g}", digits(loss["held_s"], 3)
+    count, held_s = in_full(loss["count"]), digits(loss["held_s"], 3)
     return f"{where}{count} {LOST.get(noun, noun)}{of_all}, {when}, for {held_s} s"

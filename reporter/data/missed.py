@@ -29,6 +29,11 @@ def missed(entry: Mapping[str, Any]) -> int:
     return int(entry["runs"]) - int(entry["reached"]) if known(entry["reached"]) else 0
 
 
+def is_short(entry: Mapping[str, Any]) -> bool:
+    """Whether its limit ended a run; runs that all reached the target before it are whole ones."""
+    return bool(entry["short"]) and entry["reached"] != entry["runs"]
+
+
 def why_unranked(entry: Mapping[str, Any]) -> str | None:
     """Why missed targets, missing runs or unfinished launches keep an entry from being ranked; None
     if they do not."""

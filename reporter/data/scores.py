@@ -22,7 +22,7 @@ from reporter.data.entry_scores import (
     Status,
 )
 from reporter.data.frames import WITHOUT, Row, known
-from reporter.data.missed import why_unranked, with_shares
+from reporter.data.missed import is_short, why_unranked, with_shares
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import known_frameworks
 from suite.catalog.reference_points import ReferencePoint, frozen_points, local_batch_size
@@ -95,7 +95,7 @@ def score_entry(
         missing |= dict.fromkeys(PARTS, expected.reason)
         return replace(unscored, status=expected.status, reason=expected.reason, missing=missing)
     status, reason = _status(entry, runs, epochs_of, scoring)
-    epochs = _epochs(() if _is_short(entry, runs) else runs, expected, scoring)
+    epochs = _epochs(() if is_short(entry) else runs, expected, scoring)
     scores = {name: _score(name, runs, figures, epochs, scoring) for name in PARTS}
     if instrument is None and isinstance(scores[SCORE_J], Score):
         scores[SCORE_J] = SEVERAL_INSTRUMENTS
@@ -189,16 +189,12 @@ def _status(
         return Status.UNRANKED, "too few reference runs support the target of the workload"
     status, reason = (
         _short_status(entry, runs, epochs_of, scoring)
-        if _is_short(entry, runs)
+        if is_short(entry)
         else (Status.CONFIRMED, None)
     )
     if status in RANKED and len(runs) < scoring.min_runs:
         return Status.PROVISIONAL, f"{len(runs)} of the {scoring.min_runs} runs needed for a rank"
     return status, reason
-
-
-def _is_short(entry: Mapping[str, Any], runs: Sequence[Row]) -> bool:
-    return entry["short"] > 0 and not all(run["reached"] for run in runs)
 
 
 def _short_status(

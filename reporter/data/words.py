@@ -29,6 +29,7 @@ PROPERTIES = {
     "organization": "submitter",
     "own_data": "workload's own data",
     "resumed": "epochs before a resumption",
+    "short": "epochs of a short entry",
     "storage_medium": "storage",
     "suite_version": "suite",
 }

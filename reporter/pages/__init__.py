@@ -9,7 +9,7 @@ import jinja2
 from reporter.data.cache import digest_of_code
 from reporter.data.discovery import declarations
 from reporter.data.machine_names import machine_title
-from reporter.data.text import plain
+from reporter.data.text import digits, plain
 from reporter.data.words import any_of, in_words, property_name
 from reporter.pages.shared import PageKind
 from suite import __version__
@@ -42,6 +42,7 @@ def templates(address: str | None = None, data_of: str = "") -> jinja2.Environme
         lstrip_blocks=True,
     )
     environment.filters["plain"] = plain
+    environment.filters["digits"] = digits
     environment.filters["machine"] = machine_title
     environment.filters["in_words"] = in_words
     environment.filters["any_of"] = any_of

@@ -39,6 +39,7 @@ from suite.bundle.node_records import NODES
 from suite.bundle.reader import Bundle, CachedBundle, RunRecord
 from suite.bundle.resumption import known_resumption
 from suite.compliance.checker import BundleVerdict
+from suite.compliance.values import is_number
 from suite.files.archive import add_file
 from suite.files.evidence_files import EvidenceFiles
 from suite.metrics.summary import read_summary
@@ -139,7 +140,7 @@ def run_pages(pages: RunPages, environment: jinja2.Environment) -> Iterator[Page
         how=_how,
         name_of=name_of_figure,
         as_text=_as_text,
-        is_number=_number,
+        is_number=is_number,
         columns_of_ranks=COLUMNS_OF_RANKS,
         of_epochs=EPOCH_FIGURES,
         **_shown(evidence, bundle),
@@ -180,7 +181,7 @@ def _shown(evidence: RunEvidence, bundle: CachedBundle) -> dict[str, Any]:
             f"{who} on {machine_title(run)}, seed {run['seed']},",
             by_name,
             verdict,
-            float(target) if _number(target) else None,
+            float(target) if is_number(target) else None,
         ),
         "framework": who,
         "command": _command(record.command),
@@ -260,9 +261,9 @@ def _evidence(figure: Mapping[str, Any], log: Log) -> list[tuple[int, str]]:
     if value is None:
         return []
     ends, target = [log.first("run_start"), log.first("run_stop")], log.value("target_accuracy")
-    evaluations = [each for each in log.all("eval_accuracy") if _number(each.value)]
+    evaluations = [each for each in log.all("eval_accuracy") if is_number(each.value)]
     if name in ("time_to_target_s", "epochs_to_target"):
-        reached = [each for each in evaluations if _number(target) and each.value >= target]
+        reached = [each for each in evaluations if is_number(target) and each.value >= target]
         return _numbered([ends[0], *reached[:1]])
     if name == "uncounted_s":
         return _numbered(log.all("uncounted_start")[:5])
@@ -285,7 +286,7 @@ def _of_machine(found: object) -> Iterator[str]:
     for event in _with_numbers(lists.get("throttling"), "start_s", "count"):
         duration = (
             f"for {digits(event['held_s'], 3)} s"
-            if _number(event.get("held_s"))
+            if is_number(event.get("held_s"))
             else f"{event['count']:g} times"
         )
         channel, start_s = plain(event.get("channel"), 60), digits(event["start_s"], 4)
@@ -306,7 +307,9 @@ def _of_machine(found: object) -> Iterator[str]:
 
 def _with_numbers(values: object, *names: str) -> Iterator[Mapping[str, Any]]:
     """The records that have numbers of these names."""
-    return (each for each in _mappings_of(values) if all(_number(each.get(name)) for name in names))
+    return (
+        each for each in _mappings_of(values) if all(is_number(each.get(name)) for name in names)
+    )
 
 
 def _mappings_of(values: object) -> list[Mapping[str, Any]]:
@@ -319,10 +322,6 @@ def _mappings_of(values: object) -> list[Mapping[str, Any]]:
 
 def _numbered(events: Sequence[LogEvent | None]) -> list[tuple[int, str]]:
     return [(event.line, plain(event.key, 40)) for event in events if event is not None]
-
-
-def _number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _window(log: Log) -> tuple[int, int] | None:

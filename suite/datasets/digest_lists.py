@@ -103,5 +103,10 @@ def differences(
     )
 
 
+def name_of(line: str) -> str:
+    """The picture's name in a line of a list."""
+    return line[66:]
+
+
 def _by_name(lines: Sequence[str]) -> Mapping[str, str]:
-    return {line[66:]: line[:64] for line in lines}
+    return {name_of(line): line[:64] for line in lines}

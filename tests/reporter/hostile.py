@@ -87,7 +87,12 @@ def _spoil(bundle: Path, text: str) -> None:
 def _spoil_figures(summary: dict[str, Any], text: str) -> None:
     summary["figures"]["energy_j"].update(reason=text, method=text, source=text, unit=text)
     summary["figures"][text] = summary["figures"]["copy_s"]
-    summary["disturbances"] = {"throttling": [{"channel": text, "start_s": 1.0, "count": 1}]}
+    event = {"channel": text, "start_s": 1.0, "count": 1}
+    lost = {**event, "held_s": 1.0, "share": 10**400}
+    summary["disturbances"] = {
+        "throttling": [event, {**event, "count": 10**400}],
+        "links": [lost, {**lost, "share": 10**308}, {**lost, "count": 10**400}],
+    }
 
 
 def _submission(folder: Path, text: str) -> None:

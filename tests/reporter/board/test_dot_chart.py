@@ -42,6 +42,17 @@ def test_a_device_has_one_row_by_its_best_entry(boards: dict[str, Board]) -> Non
         assert row.cell.value == min(values) and row.times in ("", f"×{_times(row.cell.value)}")
 
 
+def test_rows_stand_in_the_order_of_the_ranks(boards: dict[str, Board]) -> None:
+    """A short entry is behind the whole one that it equals, even with a lower score."""
+    board = boards["lenet"]
+    orin = next(row for row in board.in_order if row.system == ORIN)
+    accepted = (orin, *(row for row in board.accepted if row is not orin))
+    frames = board.frames.of_entries(board.frames.entries)
+    first, second, *_ = time_chart(replace(board, accepted=accepted, frames=frames)).rows
+    assert (first.name, second.name) == (ORIN, "Jetson AGX Thor")
+    assert first.times == "" and second.times == "×0.621"
+
+
 def _times(value: float | None) -> str:
     """Against the fastest, 24.7 min."""
     ratio = (value or 0.0) / 1479.9

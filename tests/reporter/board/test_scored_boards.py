@@ -267,11 +267,19 @@ def test_a_short_entry_is_marked_with_its_epochs(
     monkeypatch.setattr(scores, "why_other", lambda *_: None)
     monkeypatch.setattr(short_entries, "load_scoring", lambda: replace(load_scoring(), short=short))
     few = Scenario(name="few", accuracies=(0.9, 0.95, 0.96, 0.97), learning_rate=0.04)
-    bundle = EditableBundle(make_bundle(tmp_path / "few", few))
-    set_everywhere("steps", 4 * 469)(bundle)
-    bundle.run["command"] = ["suite", "run", "--short", "4"]
-    bundle.save(recomputed=True)
+    early = replace(few, name="early", accuracies=(0.9, 0.95, 0.992), framework="chainer")
+    for scenario in (few, early):
+        bundle = EditableBundle(make_bundle(tmp_path / scenario.name, scenario))
+        set_everywhere("steps", 4 * 469)(bundle)
+        bundle.run["command"] = ["suite", "run", "--short", "4"]
+        bundle.save(recomputed=True)
+    make_bundle(tmp_path / "whole", replace(few, name="whole", accuracies=(0.9, 0.992)))
     (board,) = make_boards(reporter.load([tmp_path]))
-    (row,) = board.accepted
+    rows = {row.label: row for row in board.accepted}
+    whole, row = (
+        rows[f"PyTorch · AMD EPYC · {x}"] for x in ("whole schedule", "limited to 4 epochs")
+    )
     assert row.badges == ("4 of 10 epochs trained",)
     assert row.scores.status is Status.PROVISIONAL and row.scores.time is not None
+    reached = rows["Chainer · AMD EPYC"]
+    assert reached.badges == whole.badges == (), "the target ended its training, not the limit"

@@ -165,6 +165,14 @@ def test_a_figure_that_one_run_lacks_is_unknown_for_the_entry(tmp_path: Path) ->
             lambda bad, edit: edit(
                 bad,
                 "summary.json",
+                lambda summary: summary["figures"]["copy_s"].update(value=10**400),
+            ),
+            "does not hold what the suite writes",
+        ),
+        (
+            lambda bad, edit: edit(
+                bad,
+                "summary.json",
                 lambda summary: summary["figures"]["copy_s"].update(source=None),
             ),
             "copy_s has no source or no",
