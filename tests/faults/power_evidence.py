@@ -96,9 +96,7 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
             ),
         ),
     ),
-    "meters-left-out": (
-        unsealed("a meter left out with a reason", left_out("um25c")),
-    ),
+    "meters-left-out": (unsealed("a meter left out with a reason", left_out("um25c")),),
     "baseload-measured": (
         recomputed("no idle readings", lambda bundle: (bundle.path / BASELOAD).unlink()),
     ),
