@@ -18,7 +18,7 @@ from msgspec import Meta
 
 from suite.bundle.arrays import Values
 from suite.bundle.steps import StepRecords
-from suite.files.schema import Count, Number, Positive
+from suite.files.schema import Count, Positive
 from suite.metrics.comparisons import quantile
 from suite.metrics.replayed_losses import AuditVerdict
 
@@ -30,6 +30,8 @@ LEAST_LOSS = 1e-4
 LEAST_CORRECT = 2e-4
 """Smallest margin of the correct samples, as a share of those evaluated."""
 Losses = Sequence[float]
+Loss = Annotated[float, Meta(ge=-1e100, le=1e100)]
+"""Beyond every float32; its square is a float64."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,8 @@ class EpochFigures:
     differences of its losses from the mean of the other replays'; ``correct`` samples in the
     evaluation after it, None where that was not repeated."""
 
-    mean_loss: Number
-    apart_loss: Number
+    mean_loss: Loss
+    apart_loss: Loss
     correct: Count | None
 
 

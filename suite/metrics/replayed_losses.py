@@ -79,16 +79,19 @@ def recorded_losses(steps: StepRecords, count: int, after: int = 0) -> tuple[flo
 
     Raises SuiteError when a step is missing or a loss is not a finite number.
     """
+    missing = SuiteError(
+        "The step records have no loss for one of the steps to compare; `suite check` says what is"
+        " wrong with them."
+    )
+    if count > len(steps):  # a record may name any number
+        raise missing
     chosen = (steps.step > after) & (steps.step <= after + count)
     step = steps.step[chosen] - 1 - after
     samples = steps.samples[chosen].astype(np.float64)
     loss = steps.loss[chosen]
     total = np.bincount(step, samples, minlength=count)
     if (total <= 0).any() or not np.isfinite(loss).all():
-        raise SuiteError(
-            "The step records have no loss for one of the steps to compare; `suite check` says what"
-            " is wrong with them."
-        )
+        raise missing
     return tuple((np.bincount(step, samples * loss, minlength=count) / total).tolist())
 
 
