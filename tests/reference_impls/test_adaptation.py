@@ -25,9 +25,9 @@ from reference_impls.state_file import Progress, write_state
 from suite.bundle.log import Log, read_log
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.frameworks import load_framework
-from suite.catalog.rounds import pin
+from suite.catalog.rounds import current_round, pin
 from suite.catalog.workloads import load_workload
-from suite.compliance.rule import OfBundle
+from suite.compliance.rule import OfBundle, OfRequest, RequestContext
 from suite.compliance.rules.adaptation import RULES
 from suite.datasets.synthetic import WRITERS
 from suite.errors import SuiteError
@@ -175,6 +175,22 @@ def test_a_workload_of_a_round_is_pinned_with_its_start_and_part() -> None:
     assert len({pin(each).definition for each in (adapted, *others)}) == 3
 
 
+def test_a_closed_request_of_another_part_says_which_one_and_which_the_workload_trains(
+    tmp_path: Path,
+) -> None:
+    workload = load_workload("lenet-adapt")
+    request = make_request(tmp_path, Scenario())._replace(start=workload.requested_start)
+    judged = RequestContext(
+        request._replace(trains=Trains(["fc3.*"], UPDATED)),
+        workload,
+        current_round(),
+        "run.json",
+    )
+    (check,) = (each for rule in RULES for each in rule.checks if isinstance(each, OfRequest))
+    (found,) = check.find(judged)
+    assert "'fc1.*', 'fc2.*', 'fc3.*'" in found.expected and "'fc3.*'" in found.observed
+
+
 HONEST = {
     "started_from": (load_workload("lenet-adapt").start.sha256,),  # type: ignore[union-attr]
     "trained": ({"names": ["fc1.weight", "fc3.bias"], "parameters": 59134},),
@@ -186,6 +202,7 @@ HONEST = {
     ("changes", "expected"),
     [
         ({}, []),
+        ({"frozen": (5, 5)}, ["a SHA-256", "a SHA-256"]),
         ({"started_from": ("1" * 64,)}, ["of the checkpoint lenet-mnist"]),
         ({"started_from": ()}, ["of the checkpoint lenet-mnist"]),
         ({"trained": ({"names": ["conv2.bias"], "parameters": 59134},)}, ["names of the form"]),
