@@ -2,7 +2,6 @@
 
 import fnmatch
 import json
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,14 +31,12 @@ from suite.compliance.rules.adaptation import RULES
 from suite.datasets.synthetic import WRITERS
 from suite.errors import SuiteError
 from suite.execution.resolve import requested_part
-from suite.files.paths import repository_root
-from suite.launch.child_environment import child_environment
 from suite.metrics.summary import old_task_figures
 from tests.builders import Scenario, make_request
-from tests.conftest import environment_of
+from tests.conftest import printed_in
 from tests.every_case import some
 
-PROGRAM = Path(__file__).with_name("adapted_steps.py")
+PROGRAM = "tests.reference_impls.adapted_steps"
 FRESH, TRAINED = {"lenet": "fc3.*", "resnet18": "fc.*"}, {"lenet": "fc?.*", "resnet18": "layer4.*"}
 
 
@@ -67,16 +64,7 @@ def adapted(framework: str, name: str, statistics: str, folder: Path) -> dict[st
     path = folder / contract.REQUEST_NAME
     path.write_text(json.dumps(contract.request_to_dict(request)), encoding="utf-8")
     assert contract.read_request(str(path)) == request
-    interpreter, module = environment_of(framework).interpreter, load_framework(framework).module
-    answer = subprocess.run(
-        [str(interpreter), str(PROGRAM), module, str(path), str(folder)],
-        cwd=repository_root(),
-        env={**child_environment(1), "PYTHONPATH": str(repository_root())},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert answer.returncode == 0, answer.stderr[-2000:]
+    printed_in(framework, "-m", PROGRAM, load_framework(framework).module, path, folder)
     return dict(np.load(folder / "found.npz"))
 
 
