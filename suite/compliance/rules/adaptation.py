@@ -74,7 +74,9 @@ def _part(context: BundleContext) -> Violations:
         names, count = value.get("names"), value.get("parameters")
         line = None if event is None else event.line
         listed = names if isinstance(names, list) else []
-        others = [each for each in listed if not isinstance(each, str) or not trains.is_trained(each)]
+        others = [
+            each for each in listed if not isinstance(each, str) or not trains.is_trained(each)
+        ]
         if others or not listed:
             expected = f"{TRAINED}: names of the form {', '.join(trains.parameters)}"
             yield Violation(name, expected, shown(others[0] if others else names), line)

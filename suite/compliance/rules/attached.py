@@ -213,8 +213,8 @@ RULES = (
     Rule(
         "attached-trace",
         "The readings of an attached trace, and its clock fit, are those that follow from the"
-        " trace that the bundle keeps. Neither attaching a trace nor leaving a meter out changes any"
-        " other record.",
+        " trace that the bundle keeps. Neither attaching a trace nor leaving a meter out changes"
+        " any other record.",
         "A trace is added after the run: every reader of the bundle can repeat what was done.",
         AGAIN,
         (OfBundle("attached-trace", _follows),),
