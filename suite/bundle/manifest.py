@@ -49,8 +49,8 @@ def evidence_files(path: Path) -> dict[str, Path]:
     """The files by name, without those that are written after a witness has stamped the others: its
     own record, a withdrawal, an attached trace.
 
-    Of files that attaching a trace changed, those from before: the rule `attached-trace` compares
-    both.
+    Of files that attaching a trace or leaving a meter out changed, those from before: the rule
+    `attached-trace` compares both.
     """
     files = {
         name: file for name, file in _files(path).items() if name not in (WITNESS, WITHDRAWN, KEPT)

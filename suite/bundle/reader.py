@@ -95,6 +95,12 @@ class RunRecord:
     lifetime: Mapping[str, Any] | None = None
     resumed: Mapping[str, Any] | None = None
 
+    @property
+    def is_changed(self) -> bool:
+        """Somebody attached a trace or left a meter out after the run: the bundle keeps the files
+        from before (suite.bundle.attached)."""
+        return self.attached is not None or self.meters_left_out is not None
+
 
 @dataclass(frozen=True)
 class Bundle:

@@ -104,6 +104,10 @@ class Round:
         }
         return next((severity for severity, ids in pinned.items() if set(check) & set(ids)), None)
 
+    def applies(self, check: str) -> bool:
+        """Whether the check of this id applies."""
+        return self.severity((check,), "invalid") is not None
+
     def pinned(self, workload: str) -> PinnedWorkload | None:
         """What the round pins of a workload; None if the workload is not one of its workloads."""
         return next((pinned for pinned in self.workloads if pinned.name == workload), None)

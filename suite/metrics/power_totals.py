@@ -155,7 +155,7 @@ def _without_contradiction(
 def _with_contradiction(one: MeasuredTotal, measured: Sequence[MeasuredTotal]) -> MeasuredTotal:
     """The total, with the instrument of the same that differs from it by more than both state:
     nobody knows which is right, but that an estimate gives way to a meter."""
-    other = next((other for other in measured if _contradict(one, other)), None)
+    other = next((other for other in measured if contradict(one, other)), None)
     if other is None or not one.total.rule.must_agree:
         return one
     if one.total.rule.tier is Tier.ESTIMATE and other.total.rule.tier is not Tier.ESTIMATE:
@@ -169,7 +169,7 @@ def _with_contradiction(one: MeasuredTotal, measured: Sequence[MeasuredTotal]) -
     return replace(one, total=replace(one.total, contradicted_by=other.total.source))
 
 
-def _contradict(one: MeasuredTotal, other: MeasuredTotal) -> bool:
+def contradict(one: MeasuredTotal, other: MeasuredTotal) -> bool:
     """Whether the energies of two instruments of the same differ by more than both state: their
     accuracies, steps, ages, gaps and clocks together. No estimate contradicts a measurement: that
     of a Raspberry Pi 5 misses what hangs at its USB ports."""

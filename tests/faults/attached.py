@@ -6,6 +6,7 @@ from tests.faults.edits.attached_edits import (
     change_kept,
     change_record,
     change_run,
+    left_out,
     scale_attached,
     scale_own,
     scale_times,
@@ -36,6 +37,14 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         ),
         unsealed(
             "another exit code in run.json after attaching", attached(change_run(exit_code=7))
+        ),
+        unsealed(
+            "the run's own power a tenth lower after a meter was left out",
+            left_out("um25c", scale_own("um25c", 0.9)),
+        ),
+        unsealed(
+            "another exit code in run.json after a meter was left out",
+            left_out("um25c", change_run(exit_code=7)),
         ),
     ),
     "attached-fitted": (unsealed("an offset given by hand", attached(by_hand=True)),),

@@ -11,6 +11,7 @@ OTHER_STEP = {"state.losses.plain.2": 9.0, "state.losses.float64": "state"}
 
 OTHER_LOSSES = {"state.losses.recorded.2": 0.5, "state.losses.plain.2": 0.5}
 
+OVERFLOWING = [{"mean_loss": loss, "apart_loss": 1.0, "correct": 1} for loss in (1e308, -1e308) * 3]
 
 FAULTS: dict[str, tuple[Fault, ...]] = {
     "submission-audits": (
@@ -63,6 +64,17 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         of_submission(
             "an epoch with another mean loss",
             add_audit({"state.epoch_after.recorded.mean_loss": 0.1}, state=2),
+        ),
+        *(
+            of_submission(
+                f"an epoch with {what}", add_audit({f"state.epoch_after.{name}": value}, state=2)
+            )
+            for what, name, value in (
+                ("more steps than memory holds", "steps", 10**13),
+                ("a hundred times the samples evaluated", "eval_samples", 10**6),
+                ("correct samples of the replays alone", "recorded.correct", None),
+                ("losses that overflow", "replayed", OVERFLOWING),
+            )
         ),
         of_submission(
             "an epoch that counted other samples",

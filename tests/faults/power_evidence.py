@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from suite.bundle.layout import BASELOAD, POWER
+from tests.faults.edits.attached_edits import left_out
 from tests.faults.edits.fault import Edit, Fault, both, in_turn, recomputed, unsealed
 from tests.faults.edits.file_edits import change_file, delete, resealed
 from tests.faults.edits.reading_edits import (
@@ -95,12 +96,7 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
             ),
         ),
     ),
-    "meters-left-out": (
-        recomputed(
-            "a meter left out with a reason",
-            lambda bundle: bundle.run.update(meters_left_out={"um25c": "its shunt is loose"}),
-        ),
-    ),
+    "meters-left-out": (unsealed("a meter left out with a reason", left_out("um25c")),),
     "baseload-measured": (
         recomputed("no idle readings", lambda bundle: (bundle.path / BASELOAD).unlink()),
     ),

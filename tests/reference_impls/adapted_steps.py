@@ -1,6 +1,6 @@
-"""Runs in a framework's environment: ``python adapted_steps.py MODULE REQUEST FOLDER`` trains a
-request that begins with a checkpoint and trains a part of its model, by the implementation's steps
-and by its referee; writes ``found.npz``."""
+"""Runs in a framework's environment: ``python -m`` this module, with MODULE REQUEST FOLDER, trains
+a request that begins with a checkpoint and trains a part of its model, by the implementation's
+steps and by its referee; writes ``found.npz``."""
 
 import importlib
 import sys

@@ -2,7 +2,6 @@
 
 import fnmatch
 import json
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,21 +24,19 @@ from reference_impls.state_file import Progress, write_state
 from suite.bundle.log import Log, read_log
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.frameworks import load_framework
-from suite.catalog.rounds import pin
+from suite.catalog.rounds import current_round, pin
 from suite.catalog.workloads import load_workload
-from suite.compliance.rule import OfBundle
+from suite.compliance.rule import OfBundle, OfRequest, RequestContext
 from suite.compliance.rules.adaptation import RULES
 from suite.datasets.synthetic import WRITERS
 from suite.errors import SuiteError
 from suite.execution.resolve import requested_part
-from suite.files.paths import repository_root
-from suite.launch.child_environment import child_environment
 from suite.metrics.summary import old_task_figures
 from tests.builders import Scenario, make_request
-from tests.conftest import environment_of
+from tests.conftest import printed_in
 from tests.every_case import some
 
-PROGRAM = Path(__file__).with_name("adapted_steps.py")
+PROGRAM = "tests.reference_impls.adapted_steps"
 FRESH, TRAINED = {"lenet": "fc3.*", "resnet18": "fc.*"}, {"lenet": "fc?.*", "resnet18": "layer4.*"}
 
 
@@ -67,16 +64,7 @@ def adapted(framework: str, name: str, statistics: str, folder: Path) -> dict[st
     path = folder / contract.REQUEST_NAME
     path.write_text(json.dumps(contract.request_to_dict(request)), encoding="utf-8")
     assert contract.read_request(str(path)) == request
-    interpreter, module = environment_of(framework).interpreter, load_framework(framework).module
-    answer = subprocess.run(
-        [str(interpreter), str(PROGRAM), module, str(path), str(folder)],
-        cwd=repository_root(),
-        env={**child_environment(1), "PYTHONPATH": str(repository_root())},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert answer.returncode == 0, answer.stderr[-2000:]
+    printed_in(framework, "-m", PROGRAM, load_framework(framework).module, path, folder)
     return dict(np.load(folder / "found.npz"))
 
 
@@ -175,6 +163,22 @@ def test_a_workload_of_a_round_is_pinned_with_its_start_and_part() -> None:
     assert len({pin(each).definition for each in (adapted, *others)}) == 3
 
 
+def test_a_closed_request_of_another_part_says_which_one_and_which_the_workload_trains(
+    tmp_path: Path,
+) -> None:
+    workload = load_workload("lenet-adapt")
+    request = make_request(tmp_path, Scenario())._replace(start=workload.requested_start)
+    judged = RequestContext(
+        request._replace(trains=Trains(["fc3.*"], UPDATED)),
+        workload,
+        current_round(),
+        "run.json",
+    )
+    (check,) = (each for rule in RULES for each in rule.checks if isinstance(each, OfRequest))
+    (found,) = check.find(judged)
+    assert "'fc1.*', 'fc2.*', 'fc3.*'" in found.expected and "'fc3.*'" in found.observed
+
+
 HONEST = {
     "started_from": (load_workload("lenet-adapt").start.sha256,),  # type: ignore[union-attr]
     "trained": ({"names": ["fc1.weight", "fc3.bias"], "parameters": 59134},),
@@ -186,6 +190,7 @@ HONEST = {
     ("changes", "expected"),
     [
         ({}, []),
+        ({"frozen": (5, 5)}, ["a SHA-256", "a SHA-256"]),
         ({"started_from": ("1" * 64,)}, ["of the checkpoint lenet-mnist"]),
         ({"started_from": ()}, ["of the checkpoint lenet-mnist"]),
         ({"trained": ({"names": ["conv2.bias"], "parameters": 59134},)}, ["names of the form"]),

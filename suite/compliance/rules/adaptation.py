@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from reference_impls.contract import log_name
+from reference_impls.contract import Start, Trains, log_name
 from suite.bundle.log import Log
 from suite.compliance.agreement import Row, logged_otherwise
 from suite.compliance.rule import (
@@ -25,20 +25,26 @@ STARTED, TRAINED, FROZEN_PART = "started_from", "trained", "frozen"
 def _as_defined(context: RequestContext) -> Violations:
     """Check checkpoint, fresh parameters and the trained part against the workload's."""
     request, workload = context.request, context.workload
-    start, trains = request.start, request.trains
-    wanted = {
-        "start": workload.start and (workload.start.checkpoint, *workload.start.fresh),
-        "trains": workload.trains and (*workload.trains.parameters, workload.trains.statistics),
-    }
-    found = {
-        "start": start and (start.checkpoint, *start.fresh),
-        "trains": trains and (*trains.parameters, trains.statistics),
-    }
-    for name, expected in wanted.items():
-        if found[name] != expected:
-            yield Violation(
-                context.file, f"{name} = {shown(expected)}", shown(found[name]).replace("\n", " ")
-            )
+    for name, expected, found in (
+        ("start", _start(workload.requested_start), _start(request.start)),
+        ("trains", _trains(workload.requested_part), _trains(request.trains)),
+    ):
+        if found != expected:
+            yield Violation(context.file, f"{name}: {expected}", found)
+
+
+def _start(start: Start | None) -> str:
+    """Where training begins, wherever the file of the checkpoint is."""
+    if start is None:
+        return "the seed's weights"
+    return f"the checkpoint {start.checkpoint!r}, {start.fresh} drawn anew"
+
+
+def _trains(trains: Trains | None) -> str:
+    """What is trained."""
+    if trains is None:
+        return "the whole model"
+    return f"the parameters {trains.parameters}, statistics {trains.statistics!r}"
 
 
 def _begins(context: BundleContext) -> Violations:
@@ -67,13 +73,13 @@ def _part(context: BundleContext) -> Violations:
         value = event.value if event is not None and isinstance(event.value, dict) else {}
         names, count = value.get("names"), value.get("parameters")
         line = None if event is None else event.line
-        if (
-            not isinstance(names, list)
-            or not names
-            or not all(isinstance(each, str) and trains.is_trained(each) for each in names)
-        ):
+        listed = names if isinstance(names, list) else []
+        others = [
+            each for each in listed if not isinstance(each, str) or not trains.is_trained(each)
+        ]
+        if others or not listed:
             expected = f"{TRAINED}: names of the form {', '.join(trains.parameters)}"
-            yield Violation(name, expected, shown(names), line)
+            yield Violation(name, expected, shown(others[0] if others else names), line)
         defined = context.workload.trains
         if (
             defined is not None
@@ -98,7 +104,8 @@ def _unchanged(context: BundleContext) -> Violations:
         for event in events:
             first = event.value if first is None else first
             if event.value != first or not isinstance(event.value, str):
-                expected = f"{FROZEN_PART} = {shown(first)}, as before training"
+                known = f" = {first!r}, as before training" if isinstance(first, str) else ""
+                expected = f"{FROZEN_PART}{known or ': a SHA-256'}"
                 yield Violation(name, expected, shown(event.value), event.line)
 
 

@@ -24,26 +24,27 @@ ORDER = 89  # after the power evidence and the processes
 MAX_KEPT_BYTES = 2**26
 OFFSET_TOLERANCE_S, CORRELATION_TOLERANCE, VALUE_TOLERANCE = 0.02, 1e-4, 1e-9
 AGAIN = (
-    "attach the logger's file again with `suite power attach`; never edit a trace or its readings"
+    "attach the logger's file again with `suite power attach`; never edit a record, a trace or"
+    " readings"
 )
 
 
 def _follows(context: BundleContext) -> Violations:
-    """Read the kept trace again, fit its clock again, and compare with the record and the
-    readings."""
+    """Compare the files with those from before; read the kept trace again, fit its clock again, and
+    compare with the record and the readings."""
     record = context.run.attached
-    channels = context.bundle.channels().of(SOURCE)
-    if record is None:
-        if channels:
-            yield Violation(
-                RUN,
-                f"a record of the attached trace whose readings are in {READINGS}",
-                "attached = null",
-            )
+    if record is None and context.bundle.channels().of(SOURCE):
+        yield Violation(
+            RUN,
+            f"a record of the attached trace whose readings are in {READINGS}",
+            "attached = null",
+        )
+    if not context.run.is_changed:
         return
     try:
         yield from _unchanged(context)
-        yield from _compared(context, record)
+        if record is not None:
+            yield from _compared(context, record)
     except FileError:
         raise
     except SuiteError as error:
@@ -57,8 +58,8 @@ def _follows(context: BundleContext) -> Violations:
 
 
 def _unchanged(context: BundleContext) -> Violations:
-    """Compare the run's own record, readings and power rules with those from before the trace was
-    attached."""
+    """Compare the run's own record, readings and power rules with those from before a trace was
+    attached or a meter left out."""
 
     before = Bundle(context.bundle.path / BEFORE)
     own, now = before.json(CHANGED[RUN]), context.bundle.json(RUN)
@@ -86,7 +87,7 @@ def _unchanged(context: BundleContext) -> Violations:
 
 
 def _same_channels(context: BundleContext, before: Bundle) -> Violations:
-    """Compare the run's own readings with those from before the trace was attached."""
+    """Compare the run's own readings with those from before."""
     earlier = (
         {(channel.source, channel.name): channel for channel in before.channels()}
         if (before.path / READINGS).exists()
@@ -212,7 +213,8 @@ RULES = (
     Rule(
         "attached-trace",
         "The readings of an attached trace, and its clock fit, are those that follow from the"
-        " trace that the bundle keeps.",
+        " trace that the bundle keeps. Neither attaching a trace nor leaving a meter out changes"
+        " any other record.",
         "A trace is added after the run: every reader of the bundle can repeat what was done.",
         AGAIN,
         (OfBundle("attached-trace", _follows),),

@@ -183,14 +183,29 @@ def _epoch_differences(
     found: EpochReplays, bundle: Bundle, done: int, epoch: int
 ) -> Iterator[tuple[str, str, str]]:
     """Where the figures of the epoch after a state are not those of the run."""
-    steps = bundle.steps()
-    losses = recorded_losses(steps, found.steps, done)
-    correct = bundle.log().correct().get(epoch)
-    own = (float(np.mean(losses)), samples_of(steps, found.steps, done), correct)
-    after = found.recorded.correct
-    stated = (found.recorded.mean_loss, found.samples, correct if after is None else after)
-    if own != stated:
-        yield f"mean loss, samples and correct samples of epoch {epoch}", f"{own}", f"{stated}"
+    steps, request = bundle.steps(), bundle.run().request
+    is_evaluated = found.replayed[0].correct is not None
+    for name, own, stated in (
+        (
+            "mean loss",
+            float(np.mean(recorded_losses(steps, found.steps, done))),
+            found.recorded.mean_loss,
+        ),
+        ("samples", samples_of(steps, found.steps, done), found.samples),
+        (
+            "correct samples",
+            bundle.log().correct().get(epoch) if is_evaluated else None,
+            found.recorded.correct,
+        ),
+        (
+            "samples to count",
+            min(found.steps * request["global_batch_size"], request["data"]["train_samples"]),
+            found.expected_samples,
+        ),
+        ("samples evaluated", request["data"]["eval_samples"], found.eval_samples),
+    ):
+        if own != stated:
+            yield f"{name} of epoch {epoch}", f"{own}", f"{stated}"
 
 
 RULES = (

@@ -44,8 +44,7 @@ def _known(context: BundleContext) -> Violations:
         for name in (layout.node_tables(place)[0], layout.node_baseloads(place)[0])
     )
     run = context.run
-    is_changed = run.attached is not None or run.meters_left_out is not None
-    changed = [f"{BEFORE}/{name}" for name in CHANGED.values() if is_changed]
+    changed = [f"{BEFORE}/{name}" for name in CHANGED.values() if run.is_changed]
     attached = (*changed, *((KEPT,) if run.attached is not None else ()))
     known = set(
         chain(

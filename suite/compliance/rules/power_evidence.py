@@ -3,7 +3,7 @@ it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from itertools import chain
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from suite.compliance.node_context import NodeContext
 from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.wording import listed
-from suite.metrics.power_totals import measure_totals, power_rules, power_totals
+from suite.metrics.power_totals import contradict, measure_totals, power_rules, power_totals
 
 ORDER = 86  # before plausibility, which sums power by these rules
 
@@ -443,17 +443,18 @@ def _idle_window(context: BundleContext) -> Violations:
 def _contradicted(context: BundleContext) -> Violations:
     for node, window in context.nodes_in_run():
         measured = measure_totals(node.channels, context.power_rules, window)
-        energies = {one.total.source: f"{one.energy.energy_j or 0:.4g} J" for one in measured}
         seen = set()
-        for total in (one.total for one in measured if one.total.contradicted_by is not None):
-            first, second = sorted((total.source, str(total.contradicted_by)))
-            if (first, second) not in seen:
-                seen.add((first, second))
+        for pair in combinations(measured, 2):
+            first, second = sorted(pair, key=lambda one: one.total.source)
+            sources, rule = f"{first.total.source} and {second.total.source}", first.total.rule
+            place = (sources, rule.coverage, rule.part)
+            if rule.must_agree and place not in seen and contradict(*pair):
+                seen.add(place)
                 yield Violation(
                     node.file,
-                    f"{first} and {second}, both of the {total.rule.coverage.value}, to agree"
-                    " within what both state",
-                    f"{energies[first]} and {energies[second]}",
+                    f"{sources}, both of the {rule.coverage.value}, to agree within what both"
+                    " state",
+                    f"{first.energy.energy_j:.4g} J and {second.energy.energy_j:.4g} J",
                 )
 
 

@@ -46,7 +46,7 @@ def _length(context: RequestContext) -> tuple[Row, ...]:
     """The epochs, which set the schedule's horizon, evaluations and target; in rounds without short
     entries, no step limit."""
     workload = context.workload
-    may_be_short = context.round.severity(("short-length",), "invalid") is not None
+    may_be_short = context.round.applies("short-length")
     return (
         Row("epochs", workload.epochs, fix=f"leave --epochs out{OPEN_INSTEAD}"),
         *(() if may_be_short else (Row("steps", None),)),

@@ -12,7 +12,12 @@ from suite.compliance.checker import check_bundle
 from tests.builders import RICH, make_bundle
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import in_turn
-from tests.faults.edits.reading_edits import change_baseload, set_around_run
+from tests.faults.edits.reading_edits import (
+    add_channel,
+    change_baseload,
+    set_around_run,
+    set_meter,
+)
 
 RULES = {"power-uninterpolated", "power-around-run", "meter-schedule"}
 DRAWN = np.random.default_rng(5)
@@ -83,3 +88,20 @@ def test_a_recorder_that_was_starved_for_half_the_run_complies(tmp_path: Path) -
     late = (bundle.readings["t_ns"] // 10**9) % 3 == 0
     bundle.readings.loc[late & (bundle.readings["source"] == "cpu"), "t_ns"] += 400_000_000
     assert "meter-schedule" not in _fired(bundle)
+
+
+def test_two_meters_that_contradict_each_other_are_shown_with_their_energies_of_the_same(
+    tmp_path: Path,
+) -> None:
+    """9 W of the board beside 6 W; not the 5 W of the module, which the meter reads, too."""
+    bundle = EditableBundle(make_bundle(tmp_path / "run", RICH))
+    in_turn(
+        add_channel("tegrastats", "VIN", "W", lambda time_s: 9.0 + time_s**2 % 1),
+        add_channel("tegrastats", "VDD_IN", "W", lambda time_s: 5.0 + time_s**2 % 1),
+        set_meter("tegrastats", longest_gap_s=1.0),
+    )(bundle)
+    bundle.save(recomputed=True)
+    found = check_bundle(bundle.path).findings
+    (shown,) = (each.observed for each in found if each.check == "meters-agree")
+    board_j, other_j = (float(part.split()[0]) for part in shown.split(" and "))
+    assert board_j / other_j == pytest.approx(9.5 / 6.3, rel=0.1)

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from suite.bundle.reader import CachedBundle
+from suite.bundle.reader import Bundle, CachedBundle
+from suite.bundle.request import read_request
+from suite.catalog.rounds import PinnedRules, current_round
 from suite.compliance import rules
 from suite.compliance.checker import BundleVerdict, check_bundle, check_cached_bundle
 from suite.compliance.finding import Finding, Severity
@@ -21,7 +23,7 @@ from suite.compliance.registry import (
     checks_of,
     discover,
 )
-from suite.compliance.rule import Check, OfBundle
+from suite.compliance.rule import BundleContext, Check, OfBundle
 from suite.compliance.submission_rule import OfSubmission
 from suite.compliance.submissions import SubmissionVerdict, check_submission, check_submissions
 from tests.builders import RICH, make_bundle
@@ -29,7 +31,7 @@ from tests.every_case import EVERY_CASE, one_of_each
 from tests.faults import all_faults
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import BUNDLE, Fault, Scope, sealed
-from tests.faults.edits.log_edits import remove_event
+from tests.faults.edits.log_edits import remove_event, set_everywhere
 from tests.good_submissions import good_submission
 
 MISSED = "target-missed"
@@ -183,6 +185,22 @@ def test_a_closed_run_that_trained_all_its_epochs_and_missed_its_target_complies
     accuracies = (0.93, 0.95, 0.962, 0.97, 0.975, 0.978, 0.981, 0.983, 0.985, 0.986)
     verdict = check_bundle(make_bundle(tmp_path / "run", replace(RICH, accuracies=accuracies)))
     assert verdict.complies and [finding.check for finding in verdict.findings] == [MISSED]
+
+
+def test_a_short_entry_has_missed_no_target_whether_its_round_is_closed_or_open(
+    tmp_path: Path,
+) -> None:
+    four = EditableBundle(make_bundle(tmp_path / "run", replace(RICH, accuracies=(0.9, 0.95) * 2)))
+    set_everywhere("steps", 4 * 469)(four)
+    four.save(recomputed=True)
+    bundle, now = Bundle(four.path), current_round()
+    request = read_request(bundle.run(), "the request")
+    closed = PinnedRules(invalid=("short-length",), warning=(MISSED,))
+    check = next(check for _, check in all_checks() if check.id == MISSED)
+    for judged_by in (now, replace(now, closed="2030-01-01", rules=closed)):
+        workload = now.workload(request.workload)
+        context = BundleContext(bundle, bundle.run(), request, workload, judged_by)
+        assert not list(check.find(context))
 
 
 def test_a_forged_chain_and_manifest_leave_only_the_fault_itself(good_bundle: Path) -> None:

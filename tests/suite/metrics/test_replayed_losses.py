@@ -67,16 +67,19 @@ def test_ranks_are_combined_by_their_samples() -> None:
 
 
 @pytest.mark.parametrize(
-    "rows",
+    ("rows", "count"),
     [
-        [(1, 0, 3, 2.0), (3, 0, 3, 2.0)],
-        [(1, 0, 3, 2.0), (2, 0, 3, float("nan"))],
-        [(1, 0, 3, 2.0), (2, 0, 0, 1.0)],
+        ([(1, 0, 3, 2.0), (3, 0, 3, 2.0)], 2),
+        ([(1, 0, 3, 2.0), (2, 0, 3, float("nan"))], 2),
+        ([(1, 0, 3, 2.0), (2, 0, 0, 1.0)], 2),
+        ([(1, 0, 3, 2.0)], 10**13),
     ],
 )
-def test_a_missing_step_or_loss_cannot_be_compared(rows: list[tuple[int, int, int, float]]) -> None:
+def test_a_missing_step_or_loss_cannot_be_compared(
+    rows: list[tuple[int, int, int, float]], count: int
+) -> None:
     with pytest.raises(SuiteError, match="no loss for one of the steps to compare"):
-        recorded_losses(steps_of(rows), 2)
+        recorded_losses(steps_of(rows), count)
 
 
 def test_equal_losses_agree_and_need_no_referee() -> None:

@@ -22,7 +22,7 @@ from suite.metrics.power_totals import power_rules
 from suite.metrics.traces import attaching, reading
 from suite.metrics.traces.course import Course, course_of
 from tests.builders import RICH, make_bundle
-from tests.faults.edits.attached_edits import START_S, made_trace
+from tests.faults.edits.attached_edits import START_S, made_trace, scale_own
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.load_edits import add_load
 from tests.faults.edits.reading_edits import count_written
@@ -430,6 +430,15 @@ def test_one_of_two_meters_that_contradict_each_other_is_left_out_with_the_reaso
     assert api.energy_figure(path)["value"] is None
     api.attach_power(path, logged, covers="board")
     assert api.energy_figure(path)["sensor"]["instruments"] == [SOURCE], "the new trace counts"
+
+
+def test_nothing_else_changes_where_a_meter_is_left_out(tmp_path: Path) -> None:
+    """A witness stamped the files from before, so that another power would go unseen."""
+    path = make_bundle(tmp_path / "run", RICH)
+    api.leave_meter_out(path, "um25c", reason="loose")
+    assert found_in(path) == {"meters-left-out"}
+    scale_own("um25c", 0.9)(path)
+    assert "attached-trace" in found_in(path)
 
 
 def test_a_trace_in_a_run_of_round_v02_leaves_its_power_rules_as_they_were(
