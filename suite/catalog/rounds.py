@@ -108,6 +108,11 @@ class Round:
         """Whether the check of this id applies."""
         return self.severity((check,), "invalid") is not None
 
+    @property
+    def is_before_v03(self) -> bool:
+        """Whether bounds of v0.1 and v0.2 apply that v0.3 changed; closing a round changes none."""
+        return _number(self.name) < _number("v0.3")
+
     def pinned(self, workload: str) -> PinnedWorkload | None:
         """What the round pins of a workload; None if the workload is not one of its workloads."""
         return next((pinned for pinned in self.workloads if pinned.name == workload), None)
@@ -157,9 +162,13 @@ def load_rounds(root: Path | None = None) -> tuple[Round, ...]:
     return tuple(
         sorted(
             load_all(folder(root), Round),
-            key=lambda each: [int(part) for part in re.findall(r"\d+", each.name)],
+            key=lambda each: _number(each.name),
         )
     )
+
+
+def _number(name: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", name)]
 
 
 def load_round(name: str, root: Path | None = None) -> Round:

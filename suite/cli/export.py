@@ -66,6 +66,11 @@ def export(
         raise SuiteError(f"--table {table!r} is unknown; choose {', '.join(TABLES)}.")
     if output.suffix not in (*FORMATS, ""):
         raise SuiteError(f"{output} ends with none of {', '.join(FORMATS)}; choose one of them.")
+    if client_trace and (table != TABLES[0] or not output.suffix):
+        raise SuiteError(
+            f"--client-trace is a table of its own, in one file ({', '.join(FORMATS)}); leave"
+            " --table out, and name such a file."
+        )
     refuse_inside_run(output)
     frames = loaded(paths)
     table = CLIENT_TRACE if client_trace else table

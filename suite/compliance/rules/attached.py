@@ -138,7 +138,7 @@ def _compared(context: BundleContext, record: Mapping[str, Any]) -> Violations:
             trace.power_w,
             course,
             is_absolute=described["is_absolute"],
-            is_robust=stated.is_robust or not context.round.closed,
+            is_robust=stated.is_robust or not context.round.is_before_v03,
         )
     else:
         fit = given_clock(trace.t_s, trace.power_w, course, stated.offset_s)

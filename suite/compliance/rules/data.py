@@ -87,6 +87,7 @@ def _may_be_incomplete(context: RequestContext, definition: DataSetDefinition) -
     takes those that are left."""
     return (
         context.division is Division.OPEN
+        and not context.round.is_before_v03
         and bool(definition.tables)
         and definition.pictures is None
     )

@@ -140,7 +140,7 @@ def _whole_w(
     context: BundleContext, part: PowerTotal, part_w: float, whole: PowerTotal
 ) -> tuple[float, float]:
     """The least and the most that the whole may read."""
-    if context.round.closed:
+    if context.round.is_before_v03:
         return MIN_WHOLE_SHARE * part_w, math.inf
     slack = (1 + part.rule.gain_error) * (1 + whole.rule.gain_error)
     through_adapter = (whole.rule.coverage, part.rule.coverage) == (Coverage.WALL, Coverage.BOARD)
@@ -157,7 +157,7 @@ def _means_w(context: BundleContext, node: NodeContext) -> Iterator[tuple[PowerT
     ]
     for total in totals(rules, [(channel.source, channel.name) for channel in node.channels]):
         channels = [node.channels.get(total.source, name) for name in total.channels]
-        if context.window and node.is_on_clock and not context.round.closed:
+        if context.window and node.is_on_clock and not context.round.is_before_v03:
             channels = [channel.during(context.window) for channel in channels]
         means_w = [channel.mean for channel in channels]
         if all(math.isfinite(mean_w) for mean_w in means_w):

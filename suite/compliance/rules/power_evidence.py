@@ -69,7 +69,7 @@ def _known(context: BundleContext) -> Violations:
         yield Violation(POWER, "the power rules of the meters that were read", "no such file")
         return
     carried = power_rules(context.bundle)
-    rulebook = rulebook_beside(carried) if context.round.closed else load_power_rules()
+    rulebook = rulebook_beside(carried) if context.round.is_before_v03 else load_power_rules()
     for rule in carried:
         if rule not in rulebook:
             yield Violation(

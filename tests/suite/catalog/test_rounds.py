@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,14 +11,18 @@ import pytest
 from suite import __version__
 from suite.bundle.layout import MANIFEST, RUN
 from suite.catalog import rounds
+from suite.catalog.data_sets import load_data_set
+from suite.catalog.divisions import Division
 from suite.catalog.rounds import current_round, load_round, load_rounds, pin
 from suite.catalog.workloads import folder as workloads_folder
 from suite.catalog.workloads import load_workload, load_workloads
 from suite.compliance.finding import Severity
 from suite.compliance.registry import all_checks, find_rule, rules_of
 from suite.compliance.rule import Check
+from suite.compliance.rules.data import _may_be_incomplete
 from suite.errors import SuiteError
 from suite.files.digest import sha256
+from suite.files.paths import repository_root
 from suite.files.toml_file import read_toml
 from tests.builders import Scenario, make_bundle
 from tools import pin_round
@@ -47,6 +52,23 @@ def test_rounds_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     for name in ("v0.9", "v0.10", "v0.1"):
         (folder / f"{name}.toml").write_text(to_toml(replace(FIRST, name=name)))
     assert [each.name for each in load_rounds(tmp_path)] == ["v0.1", "v0.9", "v0.10"]
+
+
+def test_closing_a_round_changes_no_bound_of_its_bundles() -> None:
+    assert [each.is_before_v03 for each in load_rounds()] == [True, True, False]
+    assert not replace(current_round(), closed="2026-12-31").is_before_v03
+    asks_for_closed = {
+        path.name
+        for path in (repository_root() / "suite" / "compliance").rglob("*.py")
+        if "round.closed" in path.read_text(encoding="utf-8")
+    }
+    assert asks_for_closed == {"rounds.py"}, "it says that nothing can be added; ask is_before_v03"
+
+
+@pytest.mark.parametrize("name", ["v0.2", "v0.3"])
+def test_pictures_that_nobody_has_may_lack_from_the_third_round_on(name: str) -> None:
+    context: Any = SimpleNamespace(division=Division.OPEN, round=load_round(name))
+    assert _may_be_incomplete(context, load_data_set("gld23k")) is (name == "v0.3")
 
 
 def test_an_open_round_has_every_rule_with_its_severity() -> None:
