@@ -62,7 +62,7 @@ NAVIGATION: Mapping[str, tuple[str, ...]] = {
         "docs/ranking.md",
         "docs/papers-figures.md",
         "docs/papers.md",
-        "docs/results-lenet.md",
+        "docs/results.md",
         "docs/scaling.md",
     ),
     "Reference": (
