@@ -16,14 +16,16 @@ from reporter.papers.presets import PRESETS
 from suite.catalog.audit_tolerances import AuditTolerances, load_all_audit_tolerances
 from suite.catalog.devices import Device, Identity, Sample, load_devices
 from suite.catalog.extensions import Part, modules
-from suite.catalog.frameworks import load_frameworks, locks_folder
+from suite.catalog.frameworks import Framework, load_frameworks, locks_folder
 from suite.catalog.power import load_power_rules
 from suite.cli.json_output import JsonFormat, json_formats
 from suite.compliance.registry import all_modules, all_rules
+from suite.errors import SuiteError
 from suite.files.generated import Writers, fill, places, table
 from suite.files.paths import repository_root
 from suite.files.redaction import ROOTS
-from suite.launch.recipe import name_of, read_lock
+from suite.launch.obstacles import refuse_jetson, refuse_python
+from suite.launch.recipe import Platform, name_of, read_lock, recipe
 from suite.meters.meter import Meter
 from suite.meters.registry import meter_classes
 from tests.faults import all_faults
@@ -232,6 +234,44 @@ def _locks() -> str:
     return table(("framework", "platform", "version", "packages", "to download", "on disk"), rows)
 
 
+SYSTEMS = (
+    ("Raspberry Pi OS 12, Debian 12 on ARM", Platform("aarch64", (3, 11), False), None),
+    ("Raspberry Pi OS 13, Debian 13 on ARM", Platform("aarch64", (3, 13), False), None),
+    ("Ubuntu 24.04 on ARM", Platform("aarch64", (3, 12), False), None),
+    ("Ubuntu 26.04 on ARM", Platform("aarch64", (3, 14), False), None),
+    ("JetPack 5, with uv's Python", Platform("aarch64", (3, 11), True, 11), 35),
+    ("JetPack 6", Platform("aarch64", (3, 10), True, 12), 36),
+    ("JetPack 7", Platform("aarch64", (3, 12), True, 13), 38),
+    ("Ubuntu 22.04 on x86-64", Platform("x86_64", (3, 10), False), None),
+    ("Debian 12 on x86-64", Platform("x86_64", (3, 11), False), None),
+    ("Ubuntu 24.04 on x86-64", Platform("x86_64", (3, 12), False), None),
+    ("the same, with an NVIDIA GPU", Platform("x86_64", (3, 12), True), None),
+    ("Debian 13 on x86-64", Platform("x86_64", (3, 13), False), None),
+    ("Ubuntu 26.04 on x86-64", Platform("x86_64", (3, 14), False), None),
+)
+"""Systems as they are delivered: platform, and the release of Jetson Linux."""
+
+
+def _systems() -> str:
+    """What `suite env create FRAMEWORK` says first on each system."""
+    rows = [
+        (system, framework.title, _said(framework, place, release))
+        for system, place, release in SYSTEMS
+        for framework in load_frameworks()
+        if framework.needs_environment and framework.environment_of is None
+    ]
+    return table(("system", "framework", "what one reads"), rows)
+
+
+def _said(framework: Framework, place: Platform, release: int | None) -> str:
+    try:
+        refuse_python(framework, place.python, "python3")
+        refuse_jetson(framework, release)
+    except SuiteError as refused:
+        return str(refused)
+    return recipe(framework, place).statement
+
+
 _FIELD = re.compile(
     r"((?:^    # .*\n)*)^    (\w+): ([^#=\n]+?)(?: = [^#\n]+?)?(?:  # (.*))?$", re.MULTILINE
 )
@@ -374,6 +414,7 @@ TABLES: Writers = {
     "audit-tolerances": _audit_tolerances,
     "boards": _boards,
     "locks": _locks,
+    "systems": _systems,
     "meters": _meters,
     "faults": _faults,
     "figures": _figures,

@@ -30,7 +30,7 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from suite.catalog.frameworks import Framework, load_frameworks
 from suite.launch.recipe import Platform, Recipe, lock_path, name_of, recipe
 
-PYTHONS = ((3, 10), (3, 11), (3, 12), (3, 13))
+PYTHONS = ((3, 10), (3, 11), (3, 12), (3, 13), (3, 14))
 MACHINES = ("x86_64", "aarch64")
 GLIBC = 28
 """The wheels of PyTorch and TensorFlow need glibc 2.28; Debian 12 has 2.36."""

@@ -56,6 +56,18 @@ class WithCuda:
 
 
 @dataclass(frozen=True)
+class Crash:
+    """Versions that crash on ARM processors ``without`` a feature of /proc/cpuinfo, as ``cores``;
+    ``works`` is a version that does not."""
+
+    versions: tuple[str, ...]
+    without: str
+    cores: str
+    works: str
+    source: str
+
+
+@dataclass(frozen=True)
 class NeededProgram:
     """A program that an implementation's commands need on this machine, and how one installs it."""
 
@@ -100,6 +112,8 @@ class Framework:
     without_recomputation: str = "its implementation follows no schedule of recomputation"
     without_gpu: tuple[WithoutGpu, ...] = ()
     with_cuda: tuple[WithCuda, ...] = ()
+    gpu_build: str = ""  # an expression that is true of builds for GPUs, in Python
+    crashes: tuple[Crash, ...] = ()
     # the folder of an implementation that is not in the checkout; never in the file
     outside: str | None = None
     # another one than the requirements', in an environment beside theirs; never in the file

@@ -60,10 +60,15 @@ def create(
         )
     is_folder = "/" in framework or (Path(framework) / MANIFEST).is_file()
     chosen = load_implementation(Path(framework)) if is_folder else load_framework(framework)
-    if dry_run and interpreter is not None:
-        _show_adoption(chosen, environments.adoptable(chosen, interpreter), json)
-        return
     if dry_run:
+        adopted = None
+        if interpreter is not None:
+            adopted = environments.adoptable(chosen, interpreter)
+        elif python is None:
+            adopted = environments.of_vendor(chosen)
+        if adopted is not None:
+            _show_adoption(chosen, adopted, json)
+            return
         _show(environments.plan(chosen, python), environments.location(chosen), json)
         return
     if interpreter is not None:
@@ -74,7 +79,7 @@ def create(
         environment = environments.create(
             chosen, lambda line: print(line, file=sys.stderr), python=python, force=force
         )
-    others = [] if interpreter is None else _other_versions(chosen, environment)
+    others = _other_versions(chosen, environment)
     if json:
         print_json(
             "env-create",

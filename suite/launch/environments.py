@@ -9,6 +9,7 @@ create a new one.
 import json
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -21,14 +22,15 @@ from suite.errors import SuiteError
 from suite.files import paths
 from suite.files.canonical import sha256_of_text
 from suite.launch.command import last_line
-from suite.launch.obstacles import refuse_obstacles
+from suite.launch.obstacles import (
+    python_of_vendor,
+    refuse_crash,
+    refuse_obstacles,
+    refuse_python,
+)
 from suite.launch.recipe import Recipe, here, name_of, recipe
 
 RECORD = "environment.json"
-WHERE_OLD_PYTHONS_ARE = (
-    "Debian 12 and Raspberry Pi OS 12 have Python 3.11; elsewhere `pip install uv`, `uv python"
-    " install {version}`, and PATH is what `uv python find {version}` prints"
-)
 Report = Callable[[str], None]
 
 
@@ -83,7 +85,7 @@ def create(
     force: bool = False,
 ) -> Environment:
     """Create the framework's environment with venv and pip; packages come from pip's configured
-    index.
+    index. Where the board's vendor built the framework for its GPU, that interpreter is used.
 
     ``python`` is the base interpreter (default: the harness's). What is downloaded is reported
     before it is. An incomplete environment is removed.
@@ -91,6 +93,11 @@ def create(
     place = location(framework, home)
     if (place / RECORD).is_file() and not force:
         return find(framework, home)
+    vendors = of_vendor(framework) if python is None else None
+    if vendors is not None:
+        report(f"{vendors.interpreter} has a {framework.title} for this GPU: nothing is installed")
+        place.mkdir(parents=True, exist_ok=True)
+        return _recorded(vendors, place)
     chosen = plan(framework, python)
     report(chosen.statement)
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -144,6 +151,18 @@ def adoptable(framework: Framework, interpreter: Path) -> Environment:
     return _examined(framework, Path(path).absolute())
 
 
+def of_vendor(framework: Framework, root: Path = Path("/")) -> Environment | None:
+    """The board's own interpreter, where it has a build of the framework for the board's GPU and no
+    other version was asked for."""
+    python = python_of_vendor(root)
+    if python is None or not framework.gpu_build or framework.version is not None:
+        return None
+    try:
+        return _examined(framework, python, framework.gpu_build)
+    except SuiteError:
+        return None
+
+
 @dataclass(frozen=True)
 class OtherVersion:
     """A package of an environment that is not in the version which the requirements name exactly;
@@ -178,14 +197,17 @@ def plan(framework: Framework, python: Path | None = None) -> Recipe:
     """What :func:`create` installs; raises SuiteError for an interpreter that the framework has no
     packages for."""
     base = python or Path(sys.executable)
-    found = recipe(framework, here(_version(framework, base)))
+    version = _version(base)
+    refuse_python(framework, version, base)
+    found = recipe(framework, here(version))
     refuse_obstacles(framework, base, found.lock.download_bytes if found.lock else None)
+    pins = (line.split(";")[0].partition("==") for line in found.text.splitlines())
+    refuse_crash(framework, {name_of(name): pin.strip() for name, _, pin in pins})
     return found
 
 
-def _version(framework: Framework, python: Path) -> tuple[int, int]:
-    """The interpreter's version. Raises SuiteError, naming the option to use, when the framework
-    has no packages for it."""
+def _version(python: Path) -> tuple[int, int]:
+    """The interpreter's version."""
     script = "import sys; print(*sys.version_info[:2])"
     try:
         answer = subprocess.run(
@@ -196,24 +218,21 @@ def _version(framework: Framework, python: Path) -> tuple[int, int]:
             f"{python} is not an interpreter that can be started; give another with --python."
         ) from error
     major, minor = map(int, answer.stdout.split())
-    highest = framework.highest_python
-    if highest is not None and (major, minor) > tuple(map(int, highest.split("."))):
-        raise SuiteError(
-            f"{framework.title} has no packages for Python {major}.{minor} ({python}); use Python"
-            f" {highest} or an earlier one: `suite env create {framework.argument} --python PATH`."
-            f" {WHERE_OLD_PYTHONS_ARE.format(version=highest)}."
-        )
     return major, minor
 
 
-def _examined(framework: Framework, interpreter: Path) -> Environment:
-    """Check that the framework can be imported, and list the installed packages."""
+def _examined(framework: Framework, interpreter: Path, condition: str = "True") -> Environment:
+    """Check that the framework can be imported and meets the condition, and list the installed
+    packages."""
+    script = f"import {framework.import_name or 'sys'}; assert {condition}"
     probe = subprocess.run(
-        [str(interpreter), "-c", f"import {framework.import_name or 'sys'}"],
-        capture_output=True,
-        text=True,
-        cwd="/",
+        [str(interpreter), "-c", script], capture_output=True, text=True, cwd="/"
     )
+    if probe.returncode == -signal.SIGILL:
+        raise SuiteError(
+            f"{interpreter} met an illegal instruction as it imported {framework.import_name}: this"
+            f" {framework.title} is built for later processors; install another version there."
+        )
     if probe.returncode != 0:
         said = last_line(probe.stderr, "no message")
         raise SuiteError(f"{interpreter} cannot `import {framework.import_name}`: {said}")
@@ -234,6 +253,7 @@ def _examined(framework: Framework, interpreter: Path) -> Environment:
             f"{interpreter} does not answer as a Python does; give the path of one that has"
             f" {framework.title}."
         ) from None
+    refuse_crash(framework, {name_of(name): version for name, version in packages.items()})
     return Environment(framework.name, interpreter, packages)
 
 

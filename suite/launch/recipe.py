@@ -78,9 +78,11 @@ class Recipe:
         """One or two sentences: versions from where, how much to download, how much disk."""
         python = ".".join(map(str, self.platform.python))
         gpu = "with" if self.platform.has_gpu else "without"
+        own = _owner(self.framework)
+        is_unused = not (own.without_gpu or _with_cuda(own, self.platform))
         where = (
             f"{self.framework.title} for Python {python} on {self.platform.machine} {gpu} an"
-            " NVIDIA GPU"
+            f" NVIDIA GPU{', which it does not use' if self.platform.has_gpu and is_unused else ''}"
         )
         if self.lock is not None:
             sizes = (
@@ -91,13 +93,9 @@ class Recipe:
                 f"{where}: {len(self.lock.pins)} packages of the lock {self.lock.path.name},"
                 f" {sizes}"
             )
-        sizes = ", ".join(
-            f"{_megabytes(lock.download_bytes)} by {lock.path.name}"
-            for lock in map(read_lock, sorted(locks_folder(self.framework).glob("*.txt")))
-        )
         return (
-            f"{where}: there is no lock, pip chooses versions within the requirements. To download"
-            f" on other platforms: {sizes or 'unknown'}"
+            f"{where}: there is no lock, pip chooses versions within the requirements; to download:"
+            f" {_of_other_pythons(self.framework, self.platform)}"
         )
 
     def steps(self, folder: Path) -> list[list[str]]:
@@ -200,6 +198,16 @@ def lock_path(framework: Framework, place: Platform) -> Path:
         locks_folder(framework)
         / f"linux-{place.machine}{gpu}-py{place.python[0]}.{place.python[1]}.txt"
     )
+
+
+def _of_other_pythons(framework: Framework, place: Platform) -> str:
+    """What the locks of the same machine for other versions of Python say."""
+    names = lock_path(framework, place).name.rpartition("-py")[0] + "-py*.txt"
+    found = (
+        f"{_megabytes(read_lock(path).download_bytes)} by {path.name}"
+        for path in sorted(locks_folder(framework).glob(names))
+    )
+    return ", ".join(found) or "an unknown size"
 
 
 def read_lock(path: Path) -> Lock:

@@ -2,13 +2,15 @@
 
 import sys
 from collections import namedtuple
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from suite.catalog.frameworks import load_framework
 from suite.errors import SuiteError
-from suite.launch.obstacles import refuse_obstacles
+from suite.launch.environments import adoptable, of_vendor
+from suite.launch.obstacles import refuse_crash, refuse_obstacles
 
 PYTORCH, PYTHON = load_framework("pytorch"), Path(sys.executable)
 USAGE = namedtuple("USAGE", "total used free")
@@ -21,18 +23,68 @@ def test_a_32_bit_userland_is_told_to_use_the_64_bit_image(tmp_path: Path) -> No
         refuse_obstacles(PYTORCH, python, None)
 
 
+def jetson(root: Path, release: int) -> None:
+    (root / "etc").mkdir()
+    (root / "etc/nv_tegra_release").write_text(f"# R{release} (release), REVISION: 4.0\n")
+
+
 @pytest.mark.parametrize(("release", "is_refused"), [(32, True), (36, True), (38, False)])
 def test_a_jetson_uses_nvidias_build_where_pips_cannot_use_its_gpu(
     release: int, is_refused: bool, tmp_path: Path
 ) -> None:
-    (tmp_path / "etc").mkdir()
-    (tmp_path / "etc/nv_tegra_release").write_text(f"# R{release} (release), REVISION: 4.0\n")
+    jetson(tmp_path, release)
     refuse_obstacles(load_framework("chainer"), PYTHON, None, tmp_path)
     if not is_refused:
         refuse_obstacles(PYTORCH, PYTHON, None, tmp_path)
         return
-    with pytest.raises(SuiteError, match="--interpreter /usr/bin/python3"):
+    with pytest.raises(SuiteError, match=r"/usr/bin/python3 has no build that can.*--interpreter"):
         refuse_obstacles(PYTORCH, PYTHON, None, tmp_path)
+
+
+@pytest.mark.parametrize("condition", ["True", "False"])
+def test_a_jetsons_own_interpreter_is_used_where_its_build_is_one_for_gpus(
+    condition: str, tmp_path: Path
+) -> None:
+    framework = replace(PYTORCH, import_name="json", gpu_build=condition)
+    assert of_vendor(framework, tmp_path) is None  # not a Jetson
+    jetson(tmp_path, 36)
+    assert of_vendor(framework, tmp_path) is None  # no interpreter there
+    (tmp_path / "usr/bin").mkdir(parents=True)
+    (tmp_path / "usr/bin/python3").symlink_to(PYTHON)
+    found = of_vendor(framework, tmp_path)
+    assert (found is not None) is (condition == "True")
+    assert of_vendor(replace(framework, version="2.9.1"), tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("features", "version", "is_refused"),
+    [
+        ("fp asimd evtstrm crc32 cpuid", "2.10.0", True),  # Cortex-A72
+        ("fp asimd evtstrm crc32 cpuid", "2.4.0+cpu", True),
+        ("fp asimd evtstrm crc32 cpuid", "2.9.1", False),
+        ("fp asimd evtstrm aes crc32 atomics fphp cpuid", "2.10.0", False),  # Cortex-A76
+        (None, "2.10.0", False),  # x86-64 has flags
+    ],
+)
+def test_a_version_that_crashes_on_old_arm_cores_is_refused_with_one_that_works(
+    features: str | None, version: str, is_refused: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "proc").mkdir()
+    line = "flags\t: fpu" if features is None else f"Features\t: {features}"
+    (tmp_path / "proc/cpuinfo").write_text(f"processor\t: 0\n{line}\n")
+    if not is_refused:
+        refuse_crash(PYTORCH, {"torch": version}, tmp_path)
+        return
+    with pytest.raises(SuiteError, match=r"crashes on .*`suite env create pytorch==2\.9\.1`"):
+        refuse_crash(PYTORCH, {"torch": version}, tmp_path)
+
+
+def test_an_interpreter_that_the_processor_cannot_run_is_named(tmp_path: Path) -> None:
+    python = tmp_path / "python3"
+    python.write_text("#!/bin/sh\nkill -ILL $$\n")
+    python.chmod(0o755)
+    with pytest.raises(SuiteError, match="illegal instruction as it imported torch"):
+        adoptable(PYTORCH, python)
 
 
 def test_a_small_folder_for_temporary_files_is_named(

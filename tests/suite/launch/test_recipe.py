@@ -199,10 +199,22 @@ def test_without_a_lock_pip_chooses_within_the_requirements(tmp_path: Path) -> N
     assert (
         chosen.lock is None
         and "there is no lock" in chosen.statement
-        and "150 MB by linux-aarch64-py3.11" in chosen.statement
+        and "to download: an unknown size" in chosen.statement
     )
+    with_a_lock_for_another_python = Platform("x86_64", (3, 12), has_gpu=False)
+    said = recipe.recipe(load_framework("pytorch"), with_a_lock_for_another_python).statement
+    assert said.endswith("to download: 249 MB by linux-x86_64-py3.11.txt")
     assert chosen.steps(tmp_path) == [["-r", str(tmp_path / "requirements.txt")]]
     assert (tmp_path / "requirements.txt").read_text() == chosen.requirements
+
+
+@pytest.mark.parametrize(("name", "cuda"), [("tensorflow", 12), ("chainer", None), ("chainer", 11)])
+def test_a_build_for_cpus_is_said_to_leave_the_gpu_unused(name: str, cuda: int | None) -> None:
+    jetson = Platform("aarch64", (3, 10), has_gpu=True, cuda=cuda)
+    said = recipe.recipe(load_framework(name), jetson).statement
+    assert "an NVIDIA GPU, which it does not use: " in said
+    for_gpus = recipe.recipe(load_framework("pytorch"), jetson).statement
+    assert "with an NVIDIA GPU: " in for_gpus
 
 
 def test_a_variant_has_the_environment_of_its_framework() -> None:
