@@ -35,12 +35,14 @@ METER = "meter: "
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """One item: whether it is available, what was found and how to get it."""
+    """One item: whether it is available, what was found and how to get it. ``forbidden``: it is
+    here, and this user may not use it."""
 
     what: str
     there: bool
     found: str
     remedy: str = ""
+    forbidden: bool = False
 
 
 def doctor(
@@ -59,11 +61,17 @@ def doctor(
 
 def folded(diagnoses: list[Diagnosis]) -> list[Diagnosis]:
     """The diagnoses with one line for all meters that are not here: most are other boards'."""
-    missing = [each for each in diagnoses if each.what.startswith(METER) and not each.there]
+    missing = [
+        each
+        for each in diagnoses
+        if each.what.startswith(METER) and not each.there and not each.forbidden
+    ]
     kept = [each for each in diagnoses if each not in missing]
     if missing:
         names = ", ".join(each.what.removeprefix(METER) for each in missing)
-        line = Diagnosis(f"{len(missing)} meters", False, names, "suite doctor --all")
+        line = Diagnosis(
+            f"{len(missing)} meter{'s' * (len(missing) > 1)}", False, names, "suite doctor --all"
+        )
         kept.insert(next(n for n, each in enumerate(kept) if each.what == "energy"), line)
     return kept
 
@@ -150,6 +158,7 @@ def diagnose_meters(meters: Iterable[Meter]) -> Iterator[Diagnosis]:
                 availability.available,
                 availability.reason or meter.description,
                 availability.remedy,
+                availability.forbidden,
             )
 
 

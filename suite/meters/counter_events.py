@@ -163,6 +163,11 @@ ARM_PMUS = ("armv8_*", "armv7_*", "armv9_*", "arm_pmu*")
 OTHER_NAMES = {"cpu_cycles": "cycles", "inst_retired": "instructions"}
 OWN_CODES = ("apple_*",)
 HYBRID_PMUS = ("cpu_core", "cpu_atom", "cpu_lowpower")  # x86
+RAW = 4  # PERF_TYPE_RAW
+# Of Intel's N and J processors, for which the kernel has no generic L1-dcache-load-misses
+# (arch/x86/events/intel/core.c, glp_hw_cache_event_ids); tools/perf/pmu-events/arch/x86 has theirs.
+ATOMS = frozenset({"goldmont_plus", "Tremont", "gracemont"})
+ATOM_EVENTS = {"l1d_load_misses": ("mem_load_uops_retired.l1_miss", RAW, 0x08D1)}
 
 
 def events(root: Path = Path("/")) -> tuple[CounterEvent, ...]:
@@ -223,7 +228,9 @@ def _arm_events(pmu: Path, several: bool) -> Iterator[CounterEvent]:
 
 def _generic_events(pmu: Path, is_hybrid: bool) -> Iterator[CounterEvent]:
     core = (integer(pmu / "type") or 0) << PMU_SHIFT if is_hybrid else 0
+    own = ATOM_EVENTS if text(pmu / "caps/pmu_name") in ATOMS else {}
     for name, event, kind, config in GENERIC_EVENTS:
+        event, kind, config = own.get(name, (event, kind, config))
         yield CounterEvent(
             name,
             "events",

@@ -22,11 +22,13 @@ class Reading:
 
 @dataclass(frozen=True)
 class MeterAvailability:
-    """Whether a meter can read on this machine; if not, the reason and the remedy."""
+    """Whether a meter can read on this machine; if not, the reason and the remedy. ``forbidden``:
+    this machine has it, and this user may not read it."""
 
     available: bool
     reason: str = ""
     remedy: str = ""
+    forbidden: bool = False
 
 
 def is_number(value: float | None) -> bool:

@@ -26,6 +26,8 @@ EVENTS = (*SOFTWARE_EVENTS, *HARDWARE_EVENTS)
 # up to one period at each end is interpolated, possibly from another phase: an error of at most a
 # tenth each
 MIN_PERIODS = 10
+MAX_SHARED = 1.05
+"""Kinds of cores that share a thread's enabled time run no longer than it, but for rounding."""
 MAX_EDGE_SHARE = 0.02  # of a shorter window: how far a reading may be from each edge
 RATIOS = {
     "instructions_per_cycle": ("instructions", "cycles"),
@@ -288,19 +290,18 @@ def _count_event(
 def _count_in(
     scopes: Mapping[str, _Scope], window: Window, uncounted: EventCount, at_edges: bool
 ) -> EventCount:
-    """The count of a window, summed over the kinds of cores: a thread runs on one at a time, so
-    that they share its enabled time.
+    """The count of a window, summed over the kinds of cores.
 
     ``uncounted`` is returned, with a reason, where nothing was counted.
     """
     measured = {unit: scope.count.increase_alone(window) for unit, scope in scopes.items()}
     reason = next((why for value, why in measured.values() if value is None), None)
-    running_ratio = _running_ratio(list(scopes.values()), window)
+    running = _running_ratios(scopes, window)
     raw = {unit: value for unit, (value, _) in measured.items() if value is not None}
     is_hardware = any(scope.enabled is not None for scope in scopes.values())
-    if reason is None and running_ratio is not None and is_hardware and not any(raw.values()):
+    if reason is None and running is not None and is_hardware and not any(raw.values()):
         reason = "it counted 0: the processor lacks it"
-    if reason is not None or running_ratio is None:
+    if reason is not None or running is None:
         return replace(uncounted, reason=reason or "the processor never counted it in this phase")
     edges = [scope.count.edge(window) for scope in scopes.values()]
     period_s = max(scope.count.period_s or 0.0 for scope in scopes.values())
@@ -309,28 +310,46 @@ def _count_in(
     if length_s < MIN_PERIODS * period_s and not (at_edges and is_at_edges):
         reason = f"the window is shorter than {MIN_PERIODS} periods of {period_s:.3g} s"
         return replace(uncounted, reason=reason)
+    by_unit = {unit: value / running.of_unit[unit] for unit, value in raw.items()}
     widths = [edge.uncertainty for edge in edges if edge.uncertainty is not None]
     return replace(
         uncounted,
-        count=sum(raw.values()) / running_ratio,
-        running_ratio=running_ratio,
-        uncertainty=sum(widths) / running_ratio if len(widths) == len(edges) else None,
-        by_unit=(
-            {unit: value / running_ratio for unit, value in raw.items()}
-            if "" not in scopes
-            else None
-        ),
+        count=sum(by_unit.values()),
+        running_ratio=running.whole,
+        uncertainty=sum(widths) / running.whole if len(widths) == len(edges) else None,
+        by_unit=by_unit if "" not in scopes else None,
     )
 
 
-def _running_ratio(scopes: Sequence[_Scope], window: Window) -> float | None:
-    """Fraction of the time in which a hardware event was counted; None when it never was. Software
-    events are always counted."""
-    if all(scope.enabled is None for scope in scopes):
-        return 1.0
-    longest_s = max(_increase(scope.enabled, window) for scope in scopes)
-    running_s = sum(_increase(scope.running, window) for scope in scopes)
-    return min(running_s / longest_s, 1.0) if longest_s and running_s else None
+@dataclass(frozen=True)
+class _Running:
+    """Fraction of the time in which an event was counted: on each kind of core, and altogether."""
+
+    of_unit: Mapping[str, float]
+    whole: float
+
+
+def _running_ratios(scopes: Mapping[str, _Scope], window: Window) -> _Running | None:
+    """How long a hardware event was counted; None when it never was. Software events are always
+    counted.
+
+    A thread runs on one kind of core at a time, and the kinds share its enabled time. Kernels that
+    enable an event on its own kind of core only are known by running times that add up to more.
+    """
+    if all(scope.enabled is None for scope in scopes.values()):
+        return _Running(dict.fromkeys(scopes, 1.0), 1.0)
+    enabled_s = {unit: _increase(scope.enabled, window) for unit, scope in scopes.items()}
+    running_s = {unit: _increase(scope.running, window) for unit, scope in scopes.items()}
+    longest_s, total_s = max(enabled_s.values()), sum(running_s.values())
+    if not longest_s or not total_s:
+        return None
+    if total_s <= MAX_SHARED * longest_s:
+        whole = min(total_s / longest_s, 1.0)
+        return _Running(dict.fromkeys(scopes, whole), whole)
+    own = {unit: running_s[unit] / enabled_s[unit] or 1.0 for unit in scopes if enabled_s[unit]}
+    return _Running(
+        {unit: own.get(unit, 1.0) for unit in scopes}, total_s / sum(enabled_s.values())
+    )
 
 
 def _increase(counter: Counter | None, window: Window) -> float:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.machine.process_tree import process_tree
-from suite.machine.procfs import text
+from suite.machine.procfs import integer
 from suite.meters.counter_events import (
     Count,
     CounterEvent,
@@ -30,6 +30,14 @@ from suite.meters.meter import (
 
 PARANOID, PARANOID_KEY = "proc/sys/kernel/perf_event_paranoid", "kernel.perf_event_paranoid"
 FORBIDDEN = (errno.EACCES, errno.EPERM)
+USERS_MAY_COUNT = 2
+"""The highest setting by which a user may count user mode: Debian refuses it from 3 on, Ubuntu from
+4. Where it is refused below, something else does it: a container's filter of system calls."""
+REMEDY = (
+    f"sudo sysctl {PARANOID_KEY}=1 (a file in /etc/sysctl.d with {PARANOID_KEY}=1 keeps it), or run"
+    " as root"
+)
+ON_THE_MACHINE = "a virtual machine often has no hardware events: run on the machine itself"
 NO_PERF_EVENTS = MeterAvailability(
     False, "the kernel has no perf events", "use a kernel that is built with CONFIG_PERF_EVENTS"
 )
@@ -94,32 +102,36 @@ class CountersMeter:
             return NO_PERF_EVENTS
         if not is_known_machine():
             return UNKNOWN_MACHINE
-        missing, forbidden = [], False
+        lacking, forbidden, user_only = list[str](), list[str](), False
         for event in events(self._root):
             try:
-                self._close(self._attach(event, [0]).handles)
+                counter = self._attach(event, [0])
             except OSError as error:
-                missing.append(event.channel)
-                forbidden = forbidden or error.errno in FORBIDDEN
-        if len(missing) == len(events(self._root)):
-            if forbidden:
-                return MeterAvailability(
-                    False,
-                    f"/{PARANOID} is {text(self._root / PARANOID)}: only root may count",
-                    f"sudo sysctl {PARANOID_KEY}=1, or run as root",
-                )
-            return REFUSED
-        if missing:
+                (forbidden if error.errno in FORBIDDEN else lacking).append(event.channel)
+            else:
+                user_only = user_only or counter.channel.endswith(USER_ONLY)
+                self._close(counter.handles)
+        level = integer(self._root / PARANOID)
+        if len(lacking) + len(forbidden) == len(events(self._root)):
+            if not forbidden or (level is not None and level <= USERS_MAY_COUNT):
+                return REFUSED
             return MeterAvailability(
-                True,
-                f"this machine does not count {', '.join(missing)}; the rest is counted",
-                (
-                    f"sudo sysctl {PARANOID_KEY}=1"
-                    if forbidden
-                    else "a virtual machine often has no hardware events: run on the machine itself"
-                ),
+                False, f"/{PARANOID} is {level}: only root may count", REMEDY, forbidden=True
             )
-        return AVAILABLE
+        said = (
+            f"/{PARANOID} is {level}: only user mode is counted"
+            + (f", without {', '.join(forbidden)}" if forbidden else "")
+            if user_only or forbidden
+            else "",
+            f"this machine does not count {', '.join(lacking)}" if lacking else "",
+        )
+        if not any(said):
+            return AVAILABLE
+        return MeterAvailability(
+            True,
+            "; ".join(filter(None, said)),
+            REMEDY if said[0] else ON_THE_MACHINE if "cycles" in lacking else "",
+        )
 
     def open(self, process: MeteredProcess) -> None:
         """Attach every event that can be counted to every thread of the implementation."""

@@ -35,6 +35,7 @@ class Ina238Meter(ChannelMeter):
         False,
         "the INA238's power cannot be read",
         "run the suite as root, or let its user read /sys/class/hwmon",
+        forbidden=True,
     )
 
     def find(self) -> Iterator[Channel]:

@@ -41,6 +41,7 @@ class Ina3221Meter(ChannelMeter):
         False,
         "the INA3221's files cannot be read",
         "run the suite as root, or let its user read them",
+        forbidden=True,
     )
 
     def __init__(self, root: Path = Path("/")) -> None:

@@ -72,6 +72,7 @@ class RaplMeter(ChannelMeter):
         False,
         f"/{POWERCAP}/*/energy_uj can be read by root only",
         f"sudo chmod a+r /{POWERCAP}/intel-rapl*/energy_uj",
+        forbidden=True,
     )
 
     def find(self) -> Sequence[Channel]:

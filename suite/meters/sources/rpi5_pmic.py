@@ -50,6 +50,7 @@ class Rpi5PmicMeter(BackgroundMeter):
                 False,
                 f"the firmware does not answer: {error}",
                 "add the user to the group video; a Raspberry Pi 4 needs an external meter",
+                forbidden=True,
             )
         if not rails:
             return MeterAvailability(

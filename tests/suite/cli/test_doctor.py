@@ -11,7 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from suite.cli.doctor import diagnose_load, diagnose_meters, doctor
+from suite.cli.doctor import Diagnosis, diagnose_load, diagnose_meters, doctor, folded
 from suite.experiments.machine_load import MachineLoad, measure_load
 from suite.meters.registry import meter_classes, open_meters
 
@@ -36,6 +36,7 @@ def test_every_meter_is_listed_with_the_rest_of_what_a_run_needs(run: Any) -> No
         "there": False,
         "found": "There is no environment for PyTorch",
         "remedy": "suite env create pytorch",
+        "forbidden": False,
     }
 
 
@@ -44,6 +45,17 @@ def test_meters_that_are_not_here_are_one_line_unless_all_are_asked_for(run: Any
     assert " meters " in short and "suite doctor --all" in short
     assert len(short.splitlines()) + 5 < len(whole.splitlines())
     assert all(f"meter: {meter.name}" in whole for meter in meter_classes())
+
+
+def test_a_meter_that_only_root_may_read_is_not_folded_with_those_of_other_boards() -> None:
+    of_root = Diagnosis("meter: counters", False, "only root may count", "sudo …", forbidden=True)
+    elsewhere = Diagnosis("meter: jtop", False, "no Jetson", "run on a Jetson")
+    energy = Diagnosis("energy", True, "measured by rapl")
+    assert [each.what for each in folded([of_root, elsewhere, energy])] == [
+        "meter: counters",
+        "1 meter",
+        "energy",
+    ]
 
 
 def test_on_a_bare_machine_every_missing_source_has_a_reason_and_a_remedy(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 with a reason, never 0."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas
@@ -72,6 +73,84 @@ def test_multiplexed_events_are_scaled_and_the_figure_has_their_coverage() -> No
         pytest.approx(0.25),
         pytest.approx(0.25),
     )
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What perf printed: scaled counts with the share of the time in which each was counted (%),
+    and ratios of all cores."""
+
+    origin: str
+    counts: dict[str, tuple[float, float]]
+    ratios: dict[str, float]
+
+
+RECORDINGS = (
+    Recording(
+        "Raspberry Pi 5 4 GB, stress-ng --perf; github.com/raspberrypi/firmware/issues/1854",
+        {"cycles": (81_220_668_668, 100), "instructions": (4_757_399_712, 100)},
+        {"instructions_per_cycle": 0.059},
+    ),
+    Recording(
+        "perf stat -d gzip, Linux 4.15 on x86; B. Gregg, Systems Performance, 2nd edition, 13.1",
+        {
+            "cycles": (14_863_135_172, 62.35),
+            "instructions": (18_320_918_801, 74.90),
+            "branches": (3_876_390_410, 74.90),
+            "branch_mispredicts": (135_062_519, 74.97),
+            "l1d_loads": (3_725_936_639, 75.09),
+            "l1d_load_misses": (657_864_906, 75.16),
+        },
+        {
+            "instructions_per_cycle": 1.23,
+            "branch_mispredict_ratio": 0.0348,
+            "l1d_load_miss_ratio": 0.1766,
+        },
+    ),
+    Recording(  # one thread, almost always on cpu_core: the kinds share its time
+        "perf stat, Alder Lake (cpu_atom is the core of Intel's N100); github.com/KargJonas/"
+        "tiled-matmul, main.profile",
+        {
+            "cycles@cpu_atom": (3_642_649_330, 0.68),
+            "cycles@cpu_core": (4_963_414_681, 78.79),
+            "instructions@cpu_atom": (4_778_497_246, 0.85),
+            "instructions@cpu_core": (11_012_810_078, 88.71),
+        },
+        {"instructions_per_cycle": 2.21},
+    ),
+    Recording(  # many threads: shares of more than 100 %, so each kind has a time of its own
+        "the same, main.parallel6.profile",
+        {
+            "cycles@cpu_atom": (4_595_014_128, 51.32),
+            "cycles@cpu_core": (3_410_196_830, 63.82),
+            "instructions@cpu_atom": (7_731_553_172, 59.96),
+            "instructions@cpu_core": (5_721_560_261, 72.05),
+            "branches@cpu_atom": (300_735_333, 60.23),
+            "branches@cpu_core": (260_513_209, 72.52),
+            "branch_mispredicts@cpu_atom": (694_081, 60.03),
+            "branch_mispredicts@cpu_core": (555_347, 72.36),
+        },
+        {"instructions_per_cycle": 1.68, "branch_mispredict_ratio": 0.0022},
+    ),
+)
+
+
+@pytest.mark.parametrize("recording", RECORDINGS, ids=lambda recording: recording.origin[:40])
+def test_ratios_are_those_that_perf_printed_on_real_machines(recording: Recording) -> None:
+    rows = []
+    for second in range(21):
+        for name, (count, percent) in recording.counts.items():
+            t_ns, share = second * SECOND, percent / 100
+            rows.append((t_ns, "counters", f"{name}.count", count * share * second / 20, "events"))
+            rows.append((t_ns, "counters", f"{name}.enabled", second, "s"))
+            rows.append((t_ns, "counters", f"{name}.running", second * share, "s"))
+    readings = pandas.DataFrame(rows, columns=list(frames.READING_TYPES))
+    channels = channels_of_frame(readings.astype(frames.READING_TYPES))
+    run = count_phases(channels, {"run": (0, 20 * SECOND)})["run"]
+    for name, ratio in recording.ratios.items():
+        assert run.ratios[name] == pytest.approx(ratio, rel=0.012)
+    if "cycles" in recording.counts:
+        assert run.events["cycles"].count == pytest.approx(recording.counts["cycles"][0])
 
 
 def test_an_unsupported_event_is_unknown_not_0() -> None:

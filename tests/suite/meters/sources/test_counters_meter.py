@@ -109,6 +109,15 @@ def listed(pmu: str, *names: str, kind: int = 8) -> dict[str, str]:
     }
 
 
+COMMON = (
+    "cpu_cycles=0x0011",
+    "inst_retired=0x0008",
+    "l1d_cache=0x0004",
+    "l1d_cache_refill=0x0003",
+    "br_pred=0x0012",
+    "br_mis_pred=0x0010",
+    "mem_access=0x0013",
+)
 A55 = listed(
     "armv8_cortex_a55",
     "cpu_cycles=0x0011",
@@ -176,6 +185,12 @@ def test_events_that_the_processor_lacks_are_absent_not_zero(tree) -> None:
 
 def test_where_the_kernel_may_not_be_counted_user_mode_is_and_the_name_says_so(tree) -> None:
     kernel = FakeKernel(lambda code, task, include_kernel: errno.EACCES if include_kernel else 0)
+    availability = CountersMeter(tree(PROCESS | RPI4), kernel.open).availability()
+    assert availability.reason == (
+        "/proc/sys/kernel/perf_event_paranoid is 2: only user mode is counted, without"
+        " context_switches, cpu_migrations"
+    )
+    assert availability.available and "kernel.perf_event_paranoid=1" in availability.remedy
     found = values(tree(PROCESS | RPI4), kernel)
     assert "instructions:u.count" in found
     assert "page_faults:u.count" in found
@@ -188,8 +203,10 @@ def test_a_kernel_that_forbids_everything_says_what_to_do(tree) -> None:
         tree({**PROCESS, "proc/sys/kernel/perf_event_paranoid": "4\n"}),
         FakeKernel(lambda *_: errno.EACCES).open,
     ).availability()
-    assert "perf_event_paranoid is 4" in availability.reason
+    assert "perf_event_paranoid is 4" in availability.reason and availability.forbidden
     assert "sysctl kernel.perf_event_paranoid=1" in availability.remedy
+    in_a_container = CountersMeter(tree(PROCESS), FakeKernel(lambda *_: errno.EPERM).open)
+    assert "inside a container" in in_a_container.availability().remedy  # the setting allows it
 
 
 def test_a_thread_that_ends_meanwhile_is_passed_over(tree) -> None:
@@ -204,6 +221,29 @@ def test_an_event_that_fails_in_one_thread_leaves_no_handle_open(tree) -> None:
     for handle in kernel.opened:
         with pytest.raises(OSError, match="Bad file descriptor"):
             os.fstat(handle)
+
+
+BOARDS = {  # the kernel's name of the unit, and what it lists by PMCEID0_EL0 of the core's manual
+    "Raspberry Pi 3, Cortex-A53": listed("armv8_cortex_a53", *COMMON),
+    "Raspberry Pi 4, Cortex-A72": listed("armv8_cortex_a72", *COMMON),
+    "Raspberry Pi 5, Cortex-A76": listed("armv8_cortex_a76", *COMMON, "br_retired=0x0021"),
+    "Jetson Orin, Cortex-A78AE": listed("armv8_cortex_a78", *COMMON, "br_retired=0x0021"),
+    "Jetson Orin, JetPack 5": listed("armv8_pmuv3", *COMMON),
+}
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_every_board_counts_what_the_papers_show(board: str, tree) -> None:
+    counted = {event.name for event in events(tree(BOARDS[board])) if event.unsupported is None}
+    assert {name for name, _, _ in ARM_EVENTS} <= counted
+
+
+@pytest.mark.parametrize("name", ["gracemont", "Tremont", "goldmont_plus", "skylake"])
+def test_atoms_count_their_own_l1_misses_for_the_kernel_has_no_generic_one(name: str, tree) -> None:
+    root = tree({"sys/bus/event_source/devices/cpu/caps/pmu_name": f"{name}\n"})
+    (event,) = (event for event in events(root) if event.name == "l1d_load_misses")
+    own = EventCode(3, 0x10000) if name == "skylake" else EventCode(4, 0x08D1)
+    assert event.code == own
 
 
 def test_x86_uses_the_kernels_generic_events(tree) -> None:
