@@ -7,7 +7,7 @@ RUN apt-get update \
 COPY . /opt/edge-training-suite
 # pip trusts the system's certificates, and so those of a network with its own authority where the build mounts the host's.
 RUN python3 -m venv /opt/suite \
-    && /opt/suite/bin/pip install --no-cache-dir --quiet --cert /etc/ssl/certs/ca-certificates.crt /opt/edge-training-suite
+    && /opt/suite/bin/pip install --no-cache-dir --quiet --cert /etc/ssl/certs/ca-certificates.crt '/opt/edge-training-suite[report,digits]'
 ENV PATH=/opt/suite/bin:$PATH
 WORKDIR /opt/edge-training-suite
 CMD ["suite", "--help"]

@@ -12,16 +12,18 @@ $(eval $(NAMES) &:;@:)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint bench prove nightly site tables clean
+.PHONY: help setup demo board test quick lint bench prove nightly site dist tables clean
 
 help:
 	@echo "make demo      train LeNet-5 on handwritten digits, check the run, show it beside reference results"
+	@echo "make board     on a Jetson, a Raspberry Pi, …: what it reports and a run of LeNet-5, in one file to send"
 	@echo "make test      style, types and all tests: 10 minutes on two cores once the environments exist"
 	@echo "make quick     style, types and the tests of what you changed, in under 2 minutes"
 	@echo "make lint      style and types"
 	@echo "make bench     every benchmark, about 40 minutes; BENCH=--quick is a smoke test"
 	@echo "make prove     list the proofs: campaigns of minutes to hours; make prove NAME runs one, make nightly what is due"
 	@echo "make tables    fill the generated tables of the rulebook and docs/"
+	@echo "make dist      build the wheel and this architecture's image into dist (as root: the image needs podman)"
 	@echo "make site      build the documentation site into build/documentation"
 	@echo "make setup     set up the suite alone; then: . $(VENV)/bin/activate; suite --help"
 	@echo "make clean     remove what was made here (framework environments stay in ~/.cache/edge-training-suite)"
@@ -38,6 +40,11 @@ demo: setup
 	@$(SUITE) run --division open --device auto --workload lenet --framework pytorch --data digits --output build/demo/run --force
 	@$(SUITE) check build/demo/run
 	@$(SUITE) report build/demo/run --beside-reference --output build/demo/site --force
+
+board: setup
+	@$(SUITE) env create pytorch
+	@$(SUITE) data prepare digits
+	@$(SUITE) bringup --train
 
 # Everything that the tests need beside the suite is in the same environment.
 $(TESTED): pyproject.toml tools/bootstrap.sh
@@ -77,5 +84,9 @@ site: setup
 	@$(VENV)/bin/python -m pip install --quiet "tox>=4"
 	@$(VENV)/bin/tox run -e site -- build/documentation
 
+dist: setup
+	@$(VENV)/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	@sh tools/container.sh dist
+
 clean:
-	rm -rf $(VENV) .tox build runs site *.egg-info
+	rm -rf $(VENV) .tox build dist runs site *.egg-info

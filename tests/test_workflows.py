@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import yaml
 
+from suite import __version__
 from suite.catalog.rounds import current_round
 from suite.files.paths import repository_root
 from suite.submission.declaration import SystemAvailability
@@ -41,7 +42,7 @@ def steps(workflow: str) -> list[Mapping[str, Any]]:
 
 
 def test_what_has_a_secret_is_started_by_hand_and_may_only_read() -> None:
-    assert set(WORKFLOWS) == {"site", "submission", "review"}
+    assert set(WORKFLOWS) == {"site", "submission", "review", "test", "release"}
     assert set(WORKFLOWS["review"][TRIGGERS]) == {"workflow_dispatch"}
     (job,) = WORKFLOWS["review"]["jobs"].values()
     assert job["permissions"] == {"contents": "read"} and job["environment"] == "review"
@@ -60,6 +61,26 @@ def test_a_review_is_made_by_the_command_that_the_workflow_starts(tmp_path: Path
     assert told[:4] == ["review", "submissions/v0.3/acme", "--org", "project"]
     assert not (tmp_path / "key").exists()
     assert steps("review")[-1]["if"] == "always()"
+
+
+@pytest.mark.parametrize(("tag", "is_refused"), [(f"v{__version__}", False), ("v9.9", True)])
+def test_a_release_is_of_the_version_that_its_tag_names(
+    tag: str, is_refused: bool, tmp_path: Path
+) -> None:
+    (step,) = [step for step in steps("release") if "env" in step]
+    runner = Runner(ROOT, tmp_path, Path(sys.executable).parent, {"github.ref_name": tag})
+    assert (runner.run(step).returncode != 0) is is_refused
+
+
+@pytest.mark.parametrize("name", ["test", "release"])
+def test_both_architectures_are_built_and_tested_by_the_projects_own_targets(name: str) -> None:
+    job = next(iter(WORKFLOWS[name]["jobs"].values()))
+    assert job["strategy"]["matrix"]["runner"] == ["ubuntu-24.04", "ubuntu-24.04-arm"]
+    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    made = [
+        step["run"].split()[1] for step in job["steps"] if step.get("run", "").startswith("make ")
+    ]
+    assert made and set(made) <= set(targets)
 
 
 @pytest.mark.parametrize("name", WORKFLOWS)
@@ -88,7 +109,7 @@ def test_what_reads_a_pull_request_may_only_read_and_what_may_write_runs_no_comm
         for job in workflow["jobs"].values()
         if "write" in job["permissions"].values()
     ]
-    assert len(writing) == 2
+    assert len(writing) == 3
     assert not [
         step
         for job in writing

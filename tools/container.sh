@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds the suite's image for `suite run --isolation podman`, for this machine's architecture. Its base is made of Debian's packages: no registry is
 # needed. The host's certificates are mounted while it is built, for networks with an authority of their own; they do not stay in the image.
+# With a folder, the image is also saved there, for `podman load`: sh tools/container.sh [FOLDER]
 set -eu
 sh tools/podman.sh
 image=localhost/edge-training-suite base=localhost/edge-training-base:bookworm
@@ -14,3 +15,11 @@ if ! podman image exists "$base"; then
 fi
 # shellcheck disable=SC2086
 $podman build --isolation=chroot --network=host --volume=/etc/ssl/certs:/etc/ssl/certs:ro --build-arg="BASE=$base" --tag="$image" .
+if [ $# -gt 0 ]; then
+    file=$1/edge-training-suite-linux-$(uname -m).tar
+    rm -f "$file" "$file.gz"
+    # shellcheck disable=SC2086
+    $podman save --quiet --output "$file" "$image"
+    gzip "$file"
+    echo "$file.gz"
+fi

@@ -2,6 +2,7 @@
 tests."""
 
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -11,15 +12,18 @@ import typer
 
 from suite.cli.json_output import JsonFormat, print_json
 from suite.cli.options import Json
+from suite.cli.watching import watcher
 from suite.compliance.finding import escaped
 from suite.errors import Reported, SuiteError
 from suite.extensions.bringup import api
+from suite.extensions.bringup.measuring.first_run import described, pack, train
 from suite.extensions.bringup.record import BringUp, Calibration
 
 FORMAT = JsonFormat(
     "bringup",
     "suite bringup",
     {
+        "path": "where it is",
         "schema": "schema of the file",
         "suite": "version of the suite",
         "date": "day",
@@ -44,6 +48,11 @@ FORMAT = JsonFormat(
     },
 )
 
+WHERE_TO_SEND = (
+    "Send it with the form 'What a board reports' of the repository's issues: it takes the file"
+    " without a pull request."
+)
+
 
 def bringup(
     output: Annotated[
@@ -59,6 +68,13 @@ def bringup(
         bool,
         typer.Option("--no-identity", help="Leave out the digest of the board's serial number."),
     ] = False,
+    with_run: Annotated[
+        bool,
+        typer.Option(
+            "--train",
+            help="Also train LeNet-5 on the digits in PyTorch; a .zip has both.",
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Gather what this board reports, readings and a calibration in one file, shown before it is
@@ -70,23 +86,28 @@ def bringup(
             "Standard input is no terminal, so nobody can be asked whether to keep what is"
             " collected: give --yes, and look at the file afterwards."
         )
+    with tempfile.TemporaryDirectory(prefix="bringup-") as folder:
+        run = Path(folder, "run")
 
-    def confirm(found: BringUp) -> bool:
-        if not json:
-            print("\n".join(map(escaped, _listing(found))))
-        return yes or typer.confirm("Keep this, and measure?", default=True)
+        def confirm(found: BringUp) -> bool:
+            if with_run:
+                with watcher() as progress:
+                    train(run, not no_identity, progress)
+            if not json:
+                print("\n".join(map(escaped, _listing(found))))
+                for name, content in described(run) if with_run else ():
+                    print("\n".join(map(escaped, _text(name, content))))
+            return yes or typer.confirm("Keep this, and measure?", default=True)
 
-    written = api.bring_up(
-        output, step_s=seconds, with_identity=not no_identity, confirm=confirm, report=_report
-    )
+        written = api.bring_up(
+            output, step_s=seconds, with_identity=not no_identity, confirm=confirm, report=_report
+        )
+        path = pack(written.path, run) if with_run else written.path
     if json:
-        print_json(FORMAT, asdict(written.bringup))
+        print_json(FORMAT, {"path": path, **asdict(written.bringup)})
     else:
         print("\n".join(map(escaped, _result(written.bringup))))
-        print(
-            f"{written.path}: {written.path.stat().st_size / 1024:.0f} KiB."
-            " extensions/bringup/README.md says where to send it."
-        )
+        print(f"{path}: {path.stat().st_size / 1024:.0f} KiB. {WHERE_TO_SEND}")
     if written.bringup.failures:
         count = len(written.bringup.failures)
         raise Reported(

@@ -25,6 +25,7 @@ NAVIGATION: Mapping[str, tuple[str, ...]] = {
         "docs/tutorials/maintainer.md",
     ),
     "Measure": (
+        "docs/letter.md",
         "docs/boards.md",
         "docs/tuning.md",
         "docs/environments.md",

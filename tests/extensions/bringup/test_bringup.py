@@ -4,6 +4,7 @@ of one that fails."""
 import json
 import subprocess
 import threading
+import zipfile
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,14 @@ from typing import Any
 import numpy as np
 import pandas
 import pytest
+from typer.testing import CliRunner
 
+from suite import api
 from suite.bundle.readings_table import channels_of_frame
 from suite.catalog.devices import Device, load_device, load_devices
+from suite.cli.app import app
 from suite.errors import FileError, SuiteError
-from suite.extensions.bringup.measuring import bringup, collecting, staircase, trials
+from suite.extensions.bringup.measuring import bringup, collecting, first_run, staircase, trials
 from suite.extensions.bringup.measuring.sanitising import Sanitiser
 from suite.extensions.bringup.record import (
     COMPLETE,
@@ -313,3 +317,22 @@ def test_nothing_of_a_file_is_executed(tmp_path: Path) -> None:
         ).stdout
         assert printed == text
     assert not (tmp_path / "executed").exists()
+
+
+def test_the_run_that_goes_with_a_file_is_shown_packed_and_complies(
+    digits: Path, suite_home: Path, tmp_path: Path, short: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SUITE_HOME", str(suite_home))
+    quick = replace(first_run.OPTIONS, framework="fake", epochs=1)
+    monkeypatch.setattr(first_run, "OPTIONS", quick)
+    typed = f"{first_run.COMMAND.replace('pytorch', 'fake')} --epochs 1"
+    monkeypatch.setattr(first_run, "COMMAND", typed)
+    monkeypatch.chdir(tmp_path)
+    answer = CliRunner().invoke(app, ["bringup", "--train", "--yes", "--seconds", "0.1"])
+    assert answer.exit_code == 0, answer.output
+    (archive,) = tmp_path.glob("*.bringup.zip")
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(tmp_path / "sent")
+    assert "run/system.json:" in answer.output and "What a board reports" in answer.output
+    assert load_bringup(next((tmp_path / "sent").glob("*.json"))).status == COMPLETE
+    assert api.check(tmp_path / "sent/run").complies
