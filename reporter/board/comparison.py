@@ -11,7 +11,15 @@ from reporter.data.frames import Frames, rows_of
 from reporter.data.values import values_of_runs
 from suite.catalog.scoring import load_scoring
 from suite.errors import SuiteError
-from suite.metrics.comparisons import Measured, Ratio, measured, ratio
+from suite.metrics.comparisons import (
+    NEEDS_POSITIVE,
+    OTHER_ACCELERATORS,
+    OTHER_INSTRUMENTS,
+    Measured,
+    Ratio,
+    measured,
+    ratio,
+)
 
 BOARD = ["workload", "division", "data", "round"]
 
@@ -42,12 +50,22 @@ class EntryComparison:
 @dataclass(frozen=True)
 class Comparable:
     """An entry's value for comparisons; None with the ``reason`` where there is none.
-    ``instrument`` is that of an energy."""
+    ``instrument`` is that of an energy; ``trained_on`` are the device, the framework and the
+    accelerator."""
 
     label: str
     value: Measured | None
     reason: str | None
     instrument: tuple[str, str] | None = None
+    trained_on: tuple[object, object, object] | None = None
+
+    def is_on_another_accelerator(self, other: "Comparable") -> bool:
+        """Whether two frameworks on one device were not given the same accelerator: a build for
+        CPUs beside one for GPUs says nothing of the frameworks."""
+        if self.trained_on is None or other.trained_on is None:
+            return False
+        pairs = zip(self.trained_on, other.trained_on, strict=True)
+        return [one == two for one, two in pairs] == [True, False, False]
 
 
 def compare_entries(frames: Frames, figure: str) -> tuple[EntryComparison, ...]:
@@ -78,8 +96,10 @@ def compare_pair(one: Comparable, other: Comparable, chosen_from: float = 1) -> 
     reasons = [f"{each.label}: {each.reason}" for each in (one, other) if each.reason]
     if reasons or one.value is None or other.value is None:
         return "; ".join(reasons)
+    if one.is_on_another_accelerator(other):
+        return OTHER_ACCELERATORS
     if one.instrument != other.instrument:
-        return "energies of different instruments or coverages do not compare"
+        return OTHER_INSTRUMENTS
     scoring = load_scoring()
     return ratio(one.value, other.value, scoring.pair_level / chosen_from, scoring.epochs_level)
 
@@ -92,6 +112,10 @@ def comparables(
 ) -> dict[str, Comparable]:
     """What is compared of each entry, by entry id: its score, or the values of its runs."""
     scoring, labels = load_scoring(), make_labels(entries)
+    of_entry = {
+        str(entry["entry_id"]): (entry["device"], entry["framework"], entry["accelerator"])
+        for entry in entries
+    }
     found = {}
     for name, label in labels.items():
         scores = frames.scores[name]
@@ -110,7 +134,8 @@ def comparables(
             )
         if reason is None and value is not None and value.runs < scoring.min_runs:
             reason = f"{value.runs} of the {scoring.min_runs} runs needed"
-        found[name] = Comparable(label, None if reason else value, reason, instrument)
+        known = None if reason else value
+        found[name] = Comparable(label, known, reason, instrument, of_entry[name])
     return found
 
 
@@ -123,7 +148,7 @@ def _why_not_measured(runs: Sequence[float]) -> str | None:
     a value of 0."""
     if not runs:
         return "no run has this figure"
-    return None if min(runs) > 0 else "a run has the value 0, and ratios need positive values"
+    return None if min(runs) > 0 else NEEDS_POSITIVE
 
 
 def _compare_board(

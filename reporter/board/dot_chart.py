@@ -17,7 +17,7 @@ from reporter.data.text import digits
 from reporter.data.values import values_of_runs
 from reporter.data.words import submitter_title
 from suite.catalog.scoring import load_scoring
-from suite.metrics.comparisons import Ratio
+from suite.metrics.comparisons import OTHER_ACCELERATORS, Ratio
 
 MAX_ROWS = 60
 """Of a chart; the board's table of entries has all."""
@@ -156,7 +156,9 @@ def dot_chart(
             axis.dot(best[each][1]),
             _rings(axis, groups[each], best[each][1]),
             len(groups[each]),
-            _times(_value(best[each][1]), first),
+            ""
+            if verdicts[each].get(names[0]) == OTHER_ACCELERATORS
+            else _times(_value(best[each][1]), first),
             verdicts[each],
         )
         for place, each in enumerate(shown, 1)

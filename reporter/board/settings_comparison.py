@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from reporter.data.frames import POINTS, Frames, Row, known, records
 from suite.catalog.scoring import load_scoring
 from suite.errors import SuiteError
-from suite.metrics.comparisons import Measured, measured, ratio
+from suite.metrics.comparisons import NEEDS_POSITIVE, Measured, measured, ratio
 
 MIN_RUNS = 2
 
@@ -125,11 +125,7 @@ def _measured(rows: Sequence[Row | None]) -> Measured | str:
         return reasons[0] if reasons else "a run has no such figure"
     if len(values) < MIN_RUNS:
         return f"{len(values)} run, and an interval needs {MIN_RUNS} (--seeds)"
-    return (
-        measured(values)
-        if min(values) > 0
-        else "a run has the value 0, and ratios need positive values"
-    )
+    return measured(values) if min(values) > 0 else NEEDS_POSITIVE
 
 
 def _p(one: Measured, other: Measured) -> float:

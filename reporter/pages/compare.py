@@ -26,7 +26,7 @@ from reporter.data.words import in_words, property_name
 from reporter.pages.comparison_data import t_table
 from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, board_title, render
 from suite.catalog.scoring import load_scoring
-from suite.metrics.comparisons import Ratio
+from suite.metrics.comparisons import OTHER_ACCELERATORS, Ratio
 
 ALL_PAIRS_OF = 10
 """Entries of a board whose pairs are all listed: 45."""
@@ -98,6 +98,7 @@ def compare_page(contents: SiteContents, environment: jinja2.Environment) -> Ite
     yield render(environment, "compare.html", "compare.html", "compare", **shown)
     values = {
         "confidence": confidence,
+        "accelerators": OTHER_ACCELERATORS,
         "t": t_table(),
         "figures": [_figure(column) for column in COMPARED],
         "named": MAX_NAMED,
@@ -161,7 +162,8 @@ def _pair(one: BoardRow, other: BoardRow, found: Mapping[str, Comparable]) -> Pa
     )
     names = _names(one, other, properties)
     if isinstance(verdict, str):
-        return Pair(one, other, names, _ratio_without_interval(one, other), "", verdict, properties)
+        shown = "—" if verdict == OTHER_ACCELERATORS else _ratio_without_interval(one, other)
+        return Pair(one, other, names, shown, "", verdict, properties)
     return Pair(
         one,
         other,

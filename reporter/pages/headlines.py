@@ -17,7 +17,7 @@ from reporter.pages.shared import trained_title
 from suite.catalog.rounds import judging_round
 from suite.catalog.scoring import Standing, load_scoring
 from suite.errors import SuiteError
-from suite.metrics.comparisons import Ratio
+from suite.metrics.comparisons import OTHER_ACCELERATORS, Ratio
 
 KIND = {SCORE_S: " expected", TIME_TO_TARGET: " measured"}
 """What the number of a sentence is, where it is not said that it is an epoch's."""
@@ -52,7 +52,8 @@ def _headline(board: Board) -> Headline:
     rows, where = _fastest(board, "device"), ""
     if len(rows) == 1:
         by_framework = _fastest(board, "framework")
-        if len(by_framework) > 1:
+        alike = [row for row in by_framework if OTHER_ACCELERATORS not in row.verdicts.values()]
+        if len(alike) > 1 and len(alike) == len(by_framework):
             where, rows = f" on {rows[0].name}", by_framework
     who, said, sure = _sentence(board, rows, where)
     lines = (

@@ -32,6 +32,12 @@ function ratioOf(a, b) {
   return { ratio: Math.exp(d), low: Math.exp(low), high: Math.exp(high), differs: !(Math.exp(low) <= 1 && 1 <= Math.exp(high)) };
 }
 
+// Two frameworks on one device that were not given the same accelerator.
+function onOtherAccelerators(a, b) {
+  const [device, framework, accelerator] = ["device", "framework", "accelerator"].map((name) => COMPARED.properties.indexOf(name)).map((index) => a.of[index] === b.of[index]);
+  return device && !framework && !accelerator;
+}
+
 function compareValues(figure, a, b) {
   const quotient = a?.[VALUE] > 0 && b?.[VALUE] > 0 ? a[VALUE] / b[VALUE] : null;
   const reasons = [a, b].map((value) => (value ? value[REASON] : "not known")).filter(Boolean);
@@ -80,7 +86,8 @@ function showPair() {
   const a = entriesById.get(firstMenu.value)?.entry, b = entriesById.get(secondMenu.value)?.entry;
   document.querySelector("#pair").hidden = !a || !b;
   if (!a || !b) return;
-  const found = COMPARED.figures.map((figure) => [figure, compareValues(figure, a.values[figure.name], b.values[figure.name])]);
+  const other = onOtherAccelerators(a, b) && { ratio: null, reason: COMPARED.accelerators };
+  const found = COMPARED.figures.map((figure) => [figure, other || compareValues(figure, a.values[figure.name], b.values[figure.name])]);
   const properties = COMPARED.properties.map((name, index) => [name, a.of[index], b.of[index]]);
   const differ = properties.filter(([, one, other]) => one !== other), names = namesOf(a, b, differ);
   document.querySelector("#answer").textContent = sentence(found, ...names);

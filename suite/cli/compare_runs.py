@@ -11,6 +11,7 @@ from reporter.data.quantities import quantity
 from suite.cli.json_output import print_json
 from suite.cli.loading import loaded
 from suite.cli.options import Json
+from suite.cli.results import PARTS_OF_EPOCH, ROWS
 from suite.errors import SuiteError
 
 if TYPE_CHECKING:
@@ -18,10 +19,7 @@ if TYPE_CHECKING:
 
 FIGURES = {
     "time_to_target_s": "time to target",
-    "time_to_epoch_s": "an epoch",
-    "fetch_stall_s": "of it: waiting for data",
-    "compute_s": "computing",
-    "communication_s": "communicating",
+    **{name: ROWS[name] for name in PARTS_OF_EPOCH},
     "energy_j": "energy",
     "best_accuracy": "best accuracy",
     "peak_memory_bytes": "peak memory",
@@ -33,8 +31,9 @@ SAME = ("workload", "data", "model_trained")
 @dataclass(frozen=True)
 class Compared:
     """A figure of ``group`` over that of ``base``: geometric means of their runs, arithmetic ones
-    where they have no ratio. ``low`` and ``high`` bound the ratio's 95 % interval, ``differs``
-    where it does not hold 1; what is None is so for the ``reason``."""
+    where they have no ratio. ``low`` and ``high`` bound the ratio's interval at the pair level of
+    the rules, ``differs`` where it does not hold 1, as on leaderboards; what is None is so for the
+    ``reason``."""
 
     figure: str
     unit: str
@@ -108,7 +107,12 @@ def _compared(
     differences: dict[str, list[str]],
 ) -> Compared:
     from suite.catalog.scoring import load_scoring  # start-up: SciPy
-    from suite.metrics.comparisons import measured, ratio  # likewise
+    from suite.metrics.comparisons import (  # likewise
+        NEEDS_POSITIVE,
+        OTHER_INSTRUMENTS,
+        measured,
+        ratio,
+    )
 
     scoring = load_scoring()
     (ours, unit, by, why), (others, _, of_other, why_not) = (
@@ -118,19 +122,30 @@ def _compared(
     row = Compared(figure, unit, base[0], group[0], means[0], means[1])
     reason = why or why_not or _incomparable(differences)
     if reason is None and by != of_other:
-        reason = "energies of different instruments or coverages do not compare"
+        reason = OTHER_INSTRUMENTS
     if reason is None and min(*ours, *others) <= 0:
-        reason = "a run has the value 0, and ratios need positive values"
+        reason = NEEDS_POSITIVE
     if reason is not None:
         return replace(row, reason=reason)
-    one, other = (measured(values, scoring.noise_floor**2) for values in (ours, others))
+    one, other = (
+        measured(values, _floor(frames) ** 2)
+        for (_, frames), values in ((group, ours), (base, others))
+    )
     row = replace(row, base_value=other.value, value=one.value, ratio=one.value / other.value)
     fewest = min(one.runs, other.runs)
     if fewest < scoring.min_runs:
         few = f"{fewest} of the {scoring.min_runs} runs that an interval needs"
         return replace(row, reason=few)
-    found = ratio(one, other, scoring.level, scoring.epochs_level)
+    found = ratio(one, other, scoring.pair_level, scoring.epochs_level)
     return replace(row, **asdict(found), differs=found.is_different)
+
+
+def _floor(frames: "Frames") -> float:
+    """What runs of one session do not show of their scatter, as for the entries of a
+    leaderboard."""
+    from suite.catalog.scoring import load_scoring  # start-up: SciPy
+
+    return load_scoring().floor(all(scores.is_separated for scores in frames.scores.values()))
 
 
 def _values(frames: "Frames", figure: str) -> tuple[list[float], str, set[Any], str | None]:
@@ -148,7 +163,9 @@ def _incomparable(differences: dict[str, list[str]]) -> str | None:
         if name in differences:
             return f"another {name.replace('_', ' ')}"
     if "framework" in differences and "accelerator" in differences:
-        return "frameworks on different accelerators"
+        from suite.metrics.comparisons import OTHER_ACCELERATORS  # start-up: SciPy
+
+        return OTHER_ACCELERATORS
     return None
 
 
@@ -178,6 +195,8 @@ def _lines(
 
 
 def _line(row: Compared) -> str:
+    from suite.catalog.scoring import load_scoring  # start-up: SciPy
+
     unit, size = {"ratio": ("", 1), "B": ("MiB", 2**20)}.get(row.unit, (row.unit, 1))
     means = (quantity((each or 0.0) / size, unit)[0] for each in (row.value, row.base_value))
     said = f"  {FIGURES[row.figure]:24} {' / '.join(means):28}"
@@ -185,5 +204,6 @@ def _line(row: Compared) -> str:
         said += f" = {row.ratio:.3f}"
     if row.differs is not None:
         verdict = "differs" if row.differs else "no significant difference"
-        said += f", 95 %: {row.low:.3f} to {row.high:.3f}: {verdict}"
+        level = load_scoring().pair_confidence
+        said += f", {level}: {row.low:.3f} to {row.high:.3f}: {verdict}"
     return said.rstrip()

@@ -1,6 +1,7 @@
 """`suite export PATH… --output FILE`."""
 
 import json as json_format
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -59,6 +60,7 @@ def export(
             ),
         ),
     ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
     json: Json = False,
 ) -> None:
     """Write the figures of runs as CSV, Parquet or JSON, or as TensorBoard's event files."""
@@ -72,6 +74,8 @@ def export(
             " --table out, and name such a file."
         )
     refuse_inside_run(output)
+    if not force and (output.is_file() or (output.is_dir() and any(output.iterdir()))):
+        raise SuiteError(f"{output} exists; choose another --output, or replace it with --force.")
     frames = loaded(paths)
     table = CLIENT_TRACE if client_trace else table
     frame = _table(frames, table)
@@ -144,7 +148,9 @@ def _write_events(frames: "Frames", folder: Path) -> None:
     from tensorboard.summary.writer.event_file_writer import EventFileWriter  # an extra
 
     for run in frames.runs.to_dict("records"):
-        writer = EventFileWriter(str(folder / str(run["run_id"])))
+        place, at_s = folder / str(run["run_id"]), run["started_time_ms"] / 1000
+        shutil.rmtree(place, ignore_errors=True)  # TensorBoard would show both exports as one
+        writer = EventFileWriter(str(place))
         epochs = frames.epochs[frames.epochs["run_id"] == run["run_id"]]
         for row in epochs.drop(columns="run_id").to_dict("records"):
             known = {str(name): value for name, value in row.items() if value == value}
@@ -153,7 +159,7 @@ def _write_events(frames: "Frames", folder: Path) -> None:
                 for name, value in known.items()
                 if name != "epoch" and isinstance(value, int | float)
             ]
-            at_s = run["started_time_ms"] / 1000
+            at_s += known.get("end_to_end_s", 0.0)
             writer.add_event(
                 Event(wall_time=at_s, step=int(row["epoch"]), summary=Summary(value=scalars))
             )

@@ -28,6 +28,8 @@ ROWS = {
     "communication_s": "communicating",
     "overhead_s": "overhead",
 }
+PARTS_OF_EPOCH = ("time_to_epoch_s", "fetch_stall_s", "compute_s", "communication_s")
+"""What is compared of two runs."""
 SHOWN_SHARE = 0.01
 """Of an epoch: a part that takes less is not shown."""
 PARTS = (
@@ -55,16 +57,18 @@ def show_result(result: "RunResult", json: bool, verbose: bool = False) -> None:
 
 def ending_of(bundle: Bundle) -> str:
     """What a finished run reached, when, and with how much energy."""
-    from suite.metrics.summary import read_summary  # start-up: numpy
+    from suite.metrics.summary import read_summary, resumption_of  # start-up: numpy
 
-    summary = read_summary(bundle)
+    summary, resumed = read_summary(bundle), resumption_of(bundle)
     figures, target = summary["figures"], bundle.run().request.get("target_accuracy")
     accuracy, reached_s, energy = (
         figures[name] for name in ("best_accuracy", "time_to_target_s", "energy_j")
     )
-    epochs, gross_s = len(summary["epochs"]), figures["gross_time_s"]["value"]
+    before, gross_s = resumed.epoch if resumed else 0, figures["gross_time_s"]["value"]
     time_s = gross_s if reached_s["value"] is None else reached_s["value"]
+    epochs = before + len(summary["epochs"])
     after = f"{epochs} epoch{'' if epochs == 1 else 's'}"
+    after += f" ({before} of them before it was resumed)" if before else ""
     when = "" if time_s is None else f", in {duration(time_s)}"
     if accuracy["value"] is None:
         said = f"{after}{when}; accuracy unknown: {accuracy['reason']}."

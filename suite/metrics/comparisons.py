@@ -29,6 +29,9 @@ import numpy as np
 
 from suite.bundle.arrays import Values
 
+NEEDS_POSITIVE = "a run has the value 0, and ratios need positive values"
+OTHER_ACCELERATORS = "frameworks on different accelerators of a device do not compare"
+OTHER_INSTRUMENTS = "energies of different instruments or coverages do not compare"
 MAX_FREEDOM = 60
 """Of Student's t: what programs that compare entries have a table for."""
 

@@ -13,6 +13,7 @@ import reporter
 from reporter.board.best_settings import best_settings
 from reporter.board.boards import Board
 from reporter.board.comparison import compare_entries
+from reporter.board.dot_chart import time_chart
 from reporter.board.making import make_boards
 from reporter.data import scores
 from reporter.data.entry_scores import Status
@@ -23,6 +24,7 @@ from reporter.pages.leaderboard import why_other_round
 from suite.catalog.scoring import load_scoring
 from suite.compliance.rules import short_entries
 from suite.files.paths import repository_root
+from suite.metrics.comparisons import OTHER_ACCELERATORS, Ratio
 from tests.builders import Scenario, make_bundle
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.log_edits import set_everywhere
@@ -258,6 +260,26 @@ def test_a_tie_is_said_and_so_is_what_another_round_set_otherwise(reference_runs
         "Does not compare with round v0.2: batch size 128 here, 16 there; learning rate 0.04 here,"
         " 0.005 there."
     )
+
+
+def test_frameworks_on_different_accelerators_of_a_device_have_no_ratio(
+    reference_runs: Frames,
+) -> None:
+    """PyTorch on a Jetson's GPU beside TensorFlow's build for CPUs."""
+    entries = reference_runs.entries
+    where = entries["framework"].map({"pytorch": "cuda"}).fillna("cpu")
+    (board,) = make_boards(replace(reference_runs, entries=entries.assign(accelerator=where)))
+    rows = {row.name: row for row in time_chart(board, "framework").rows}
+    assert rows["PyTorch"].verdicts["TensorFlow"] == OTHER_ACCELERATORS
+    assert isinstance(rows["Chainer"].verdicts["TensorFlow"], Ratio)
+    fastest = next(iter(rows.values()))
+    assert all(
+        not row.times
+        for row in rows.values()
+        if fastest.verdicts.get(row.name) == OTHER_ACCELERATORS
+    )
+    assert "not distinguishable" not in headline(board).text
+    assert "TensorFlow" not in headline(board).text
 
 
 def test_a_short_entry_is_marked_with_its_epochs(

@@ -37,7 +37,7 @@ def printed(*words: object) -> str:
 def test_two_configurations_have_ratios_with_intervals_and_what_differs(runs: Path) -> None:
     said = printed("compare", runs / "16", runs / "64")
     assert f"{runs / '16'}: 3 runs" in said and "differs: batch size: 16 | 64" in said
-    assert "an epoch" in said and "95 %: " in said
+    assert "an epoch" in said and "99 %: " in said  # as on leaderboards
     found = json.loads(printed("compare", runs / "16", runs / "64", "--json"))
     epoch = next(row for row in found["compared"] if row["figure"] == "time_to_epoch_s")
     assert epoch["ratio"] == pytest.approx(epoch["value"] / epoch["base_value"], rel=0.05)
@@ -61,7 +61,7 @@ def test_single_runs_have_a_ratio_without_a_verdict_and_other_workloads_none(
     runs: Path, tmp_path: Path
 ) -> None:
     said = printed("compare", runs / "16" / "1", runs / "64" / "1")
-    assert "1 of the 3 runs that an interval needs" in said and "95 %" not in said
+    assert "1 of the 3 runs that an interval needs" in said and "99 %" not in said
     digits = make_bundle(tmp_path / "digits", Scenario(division="open", data="digits"))
     said = printed("compare", runs / "16" / "1", digits)
     assert "another data" in said and " = " not in said
@@ -98,6 +98,9 @@ def test_runs_are_exported_for_a_spreadsheet_and_unknown_is_empty(
     assert [row["batch_size"] for row in rows] == [str(row["batch_size"]) for row in objects]
     assert list(read["time_to_epoch_s"]) == [row["time_to_epoch_s"] for row in objects]
     assert {row["gpu_utilisation"] for row in rows} == {""} and objects[0]["gpu"] is None
+    with pytest.raises(SuiteError, match=r"t\.csv exists; .* --force"):
+        printed("export", runs, "--output", tmp_path / "t.csv")
+    assert "6 rows" in printed("export", runs, "--output", tmp_path / "t.csv", "--force")
     clients = tmp_path / "clients.json"
     assert "2 rows" in printed("export", runs, "--client-trace", "--output", clients)
     assert [

@@ -10,6 +10,7 @@ import pytest
 from suite.bundle.reader import Bundle
 from suite.cli.durations import duration
 from suite.cli.results import ending_of, show_result
+from suite.metrics import summary as summaries
 
 
 def show(path: Path, low: float | None, energies: list[dict[str, object]]) -> None:
@@ -103,6 +104,13 @@ def test_a_run_that_missed_its_target_or_was_never_evaluated_says_so(good_bundle
     assert "after 3 epochs, in 2.1 s: the target was not reached (99 %)." in said
     summarise(good_bundle, best_accuracy={"value": None, "reason": "no evaluation"})
     assert "3 epochs, in 2.1 s; accuracy unknown: no evaluation." in ending_of(Bundle(good_bundle))
+
+
+def test_a_resumed_run_counts_all_epochs_of_its_training(
+    good_bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(summaries, "resumption_of", lambda bundle: SimpleNamespace(epoch=4))
+    assert "7 epochs (4 of them before it was resumed)" in ending_of(Bundle(good_bundle))
 
 
 @pytest.mark.parametrize(
