@@ -128,7 +128,7 @@ def comparables(
         else:
             runs = values.get(name, ())
             value, reason, instrument = (
-                _measured(runs, scoring.floor(scores.is_separated)),
+                _measured(runs, scoring.floor_of(figure, scores.is_separated)),
                 _why_not_measured(runs),
                 None,
             )

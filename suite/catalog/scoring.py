@@ -116,6 +116,11 @@ class Scoring:
         are enough to tell their effects, or of another."""
         return self.noise_floor if is_separated else self.session_floor
 
+    def floor_of(self, figure: str, is_separated: bool) -> float:
+        """The same of a figure of runs: what a session does to times and energies it does to no
+        accuracy and no memory."""
+        return self.floor(is_separated) if figure.endswith(("_s", "_j")) else 0.0
+
     def instruments(self) -> tuple[Instrument, ...]:
         """Every kind of instrument with its coverage, the best first."""
         return tuple(

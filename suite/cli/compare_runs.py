@@ -128,7 +128,7 @@ def _compared(
     if reason is not None:
         return replace(row, reason=reason)
     one, other = (
-        measured(values, _floor(frames) ** 2)
+        measured(values, _floor(figure, frames) ** 2)
         for (_, frames), values in ((group, ours), (base, others))
     )
     row = replace(row, base_value=other.value, value=one.value, ratio=one.value / other.value)
@@ -140,12 +140,13 @@ def _compared(
     return replace(row, **asdict(found), differs=found.is_different)
 
 
-def _floor(frames: "Frames") -> float:
+def _floor(figure: str, frames: "Frames") -> float:
     """What runs of one session do not show of their scatter, as for the entries of a
     leaderboard."""
     from suite.catalog.scoring import load_scoring  # start-up: SciPy
 
-    return load_scoring().floor(all(scores.is_separated for scores in frames.scores.values()))
+    is_separated = all(scores.is_separated for scores in frames.scores.values())
+    return load_scoring().floor_of(figure, is_separated)
 
 
 def _values(frames: "Frames", figure: str) -> tuple[list[float], str, set[Any], str | None]:
@@ -185,7 +186,9 @@ def _lines(
     for group in list(groups)[1:]:
         yield f"\n{group} / {rows[0].base}"
         reasons: dict[str, list[str]] = {}
-        for row in (each for each in rows if each.group == group):
+        for row in rows:
+            if row.group != group or row.base_value == row.value == 0:
+                continue
             if row.reason is not None:
                 reasons.setdefault(row.reason, []).append(FIGURES[row.figure])
             if row.base_value is not None and row.value is not None:
@@ -199,7 +202,7 @@ def _line(row: Compared) -> str:
 
     unit, size = {"ratio": ("", 1), "B": ("MiB", 2**20)}.get(row.unit, (row.unit, 1))
     means = (quantity((each or 0.0) / size, unit)[0] for each in (row.value, row.base_value))
-    said = f"  {FIGURES[row.figure]:24} {' / '.join(means):28}"
+    said = f"  {FIGURES[row.figure]:30} {' / '.join(means):28}"
     if row.ratio is not None:
         said += f" = {row.ratio:.3f}"
     if row.differs is not None:

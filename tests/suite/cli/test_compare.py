@@ -52,6 +52,8 @@ def test_the_ratio_of_recorded_runs_is_that_of_the_values_beside_it() -> None:
     rows = json.loads(printed("compare", *paths, "--json"))["compared"]
     ratios = {row["figure"]: row for row in rows if row["ratio"] is not None}
     assert "time_to_target_s" in ratios
+    assert ratios["best_accuracy"]["high"] < 1.02  # no session makes it as uncertain as a time
+    assert "communicating" not in printed("compare", *paths)  # 0 in both: one rank each
     for row in ratios.values():
         assert row["ratio"] == pytest.approx(row["value"] / row["base_value"])
 
