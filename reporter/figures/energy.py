@@ -37,6 +37,7 @@ OF_RUN = (
     "data",
     "framework",
     "framework_version",
+    "implementation",
     "batch_size",
     "threads",
     "workers",

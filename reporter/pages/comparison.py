@@ -29,7 +29,9 @@ from reporter.pages.shared import (
 )
 
 ALIKE = [
-    name for name in IDENTITY if name not in ("framework", "framework_version", "organization")
+    name
+    for name in IDENTITY
+    if name not in ("framework", "framework_version", "implementation", "organization")
 ]
 TIMES = (SCORE_S, TIME_TO_TARGET, "time_to_epoch_s")
 """What frameworks are compared by at the top of the page: the first figure that every entry of a
@@ -78,7 +80,7 @@ def frameworks_page(contents: SiteContents, environment: jinja2.Environment) -> 
     Where there are several, the settings, entries and figures of each are on a page of its own,
     frameworks/<name>.html.
     """
-    found = list(_comparable(contents.frames.accepted()))
+    found = list(comparable(contents.frames.accepted()))
     titles = _titles([setting for setting, _ in found])
     comparisons, up = [], "../" if len(found) > 1 else ""
     for (setting, frames), title in zip(found, titles, strict=True):
@@ -94,7 +96,9 @@ def frameworks_page(contents: SiteContents, environment: jinja2.Environment) -> 
     yield render(environment, "frameworks.html", "frameworks.html", "frameworks", **shown)
 
 
-def _comparable(frames: Frames) -> Iterator[tuple[dict[str, Any], Frames]]:
+def comparable(frames: Frames) -> Iterator[tuple[dict[str, Any], Frames]]:
+    """Each setting that was run in several frameworks, and its entries; each framework has code of
+    its own."""
     groups: dict[tuple[str, ...], list[int]] = {}
     for index, entry in enumerate(rows_of(frames.entries[ALIKE])):
         groups.setdefault(tuple(str(value) for value in entry.values()), []).append(index)

@@ -18,6 +18,7 @@ from reporter.board.making import make_boards
 from reporter.data import scores
 from reporter.data.entry_scores import Status
 from reporter.data.frames import Frames
+from reporter.pages.comparison import comparable
 from reporter.pages.comparison_data import comparison_files
 from reporter.pages.headlines import headline
 from reporter.pages.leaderboard import why_other_round
@@ -33,6 +34,11 @@ from tests.faults.edits.log_edits import set_everywhere
 @pytest.fixture(scope="module")
 def reference_runs() -> Frames:
     return reporter.load([repository_root() / "submissions" / "v0.1"])
+
+
+@pytest.fixture(scope="module")
+def newer_runs() -> Frames:
+    return reporter.load([repository_root() / "submissions" / "v0.2"])
 
 
 def verdicts(frames: Frames, figure: str = "score_s") -> dict[frozenset[str], bool | None]:
@@ -244,8 +250,10 @@ def test_a_headline_names_the_quantity_of_its_number(tmp_path: Path) -> None:
     assert found.lines[0].startswith("Time per epoch.") and "target" not in found.text
 
 
-def test_a_tie_is_said_and_so_is_what_another_round_set_otherwise(reference_runs: Frames) -> None:
-    (newer,) = make_boards(reporter.load([repository_root() / "submissions" / "v0.2"]))
+def test_a_tie_is_said_and_so_is_what_another_round_set_otherwise(
+    reference_runs: Frames, newer_runs: Frames
+) -> None:
+    (newer,) = make_boards(newer_runs)
     (older,) = make_boards(reference_runs)
     boards = (newer, older)
     for board in (newer, older):
@@ -260,6 +268,13 @@ def test_a_tie_is_said_and_so_is_what_another_round_set_otherwise(reference_runs
         "Does not compare with round v0.2: batch size 128 here, 16 there; learning rate 0.04 here,"
         " 0.005 there."
     )
+
+
+def test_recorded_frameworks_stand_side_by_side(newer_runs: Frames) -> None:
+    """On one page, with their counters where the machine has any: their codes differ, of course."""
+    ((setting, frames),) = comparable(newer_runs)
+    assert set(frames.entries["framework"]) == {"pytorch", "tensorflow", "chainer"}
+    assert frames.entries["implementation"].nunique() == 3 and "implementation" not in setting
 
 
 def test_frameworks_on_different_accelerators_of_a_device_have_no_ratio(
