@@ -242,11 +242,8 @@ SYSTEMS = (
     ("JetPack 5, with uv's Python", Platform("aarch64", (3, 11), True, 11), 35),
     ("JetPack 6", Platform("aarch64", (3, 10), True, 12), 36),
     ("JetPack 7", Platform("aarch64", (3, 12), True, 13), 38),
-    ("Ubuntu 22.04 on x86-64", Platform("x86_64", (3, 10), False), None),
-    ("Debian 12 on x86-64", Platform("x86_64", (3, 11), False), None),
     ("Ubuntu 24.04 on x86-64", Platform("x86_64", (3, 12), False), None),
     ("the same, with an NVIDIA GPU", Platform("x86_64", (3, 12), True), None),
-    ("Debian 13 on x86-64", Platform("x86_64", (3, 13), False), None),
     ("Ubuntu 26.04 on x86-64", Platform("x86_64", (3, 14), False), None),
 )
 """Systems as they are delivered: platform, and the release of Jetson Linux."""

@@ -42,13 +42,6 @@ def test_a_phases_count_is_interpolated_at_its_ends() -> None:
     assert phases["epoch 1"].events["cycles"].count == pytest.approx(12_500)
 
 
-def test_a_multiplexed_event_is_scaled_and_carries_its_running_ratio() -> None:
-    run = count_phases(table(HARDWARE), {"run": (0, 10 * SECOND)})["run"]
-    assert run.events["instructions"].count == pytest.approx(16_000)
-    assert run.events["instructions"].running_ratio == pytest.approx(0.25)
-    assert run.ratios["instructions_per_cycle"] == pytest.approx(1.6)
-
-
 def test_an_event_that_was_not_counted_is_none_with_a_reason_and_so_are_its_ratios() -> None:
     run = count_phases(table(HARDWARE), {"run": (0, 10 * SECOND)})["run"]
     assert (run.events["branches"].count, run.events["branches"].reason) == (
@@ -83,11 +76,6 @@ def test_an_event_that_never_ran_is_none_not_zero() -> None:
     starved = {"cycles.count": 0, "cycles.enabled": 2, "cycles.running": 0}
     event = count_phases(table(starved), {"run": (0, 10 * SECOND)})["run"].events["cycles"]
     assert (event.count, event.reason) == (None, "the processor never counted it in this phase")
-
-
-def test_no_readings_at_all() -> None:
-    run = count_phases(table({}), {"run": (0, SECOND)})["run"]
-    assert all(event.count is None and event.reason for event in run.events.values())
 
 
 def test_a_short_phase_that_was_read_at_its_edges_has_a_count() -> None:
