@@ -53,7 +53,7 @@ def night(
     settings = RunOptions(division, "auto", "", framework, accelerator=accelerator, timing=None)
     asked = nights.Night(division.value, framework, accelerator.value, tuple(workloads or ()))
     begun = nights.saved(output)
-    if begun is not None and replace(begun, planned=()) != asked:
+    if begun is not None and begun.asked != asked:
         raise SuiteError(
             f"{output} has a night with other settings; choose another --output, or continue it:"
             f" `{_command(begun, output)}`."
@@ -65,7 +65,11 @@ def night(
         show_plan(requests, EPOCHS, time.monotonic() + limit_s * nights.LOOK_SHARE, json)
         return
     _say_what_keeps_it()
-    planned = begun.planned if begun else _planned(settings, asked, limit_s, output)
+    planned = (
+        _continued(begun, limit_s, output)
+        if begun is not None
+        else _planned(settings, asked, limit_s, output)
+    )
     problems = _make_runs(settings, planned, output)
     made = [run for *_, run in nights.runs_of(output, planned) if Bundle(run).is_sealed]
     _show(made, planned, output, json)
@@ -104,6 +108,15 @@ def _say_what_keeps_it() -> None:
         )
 
 
+def _continued(begun: nights.Night, limit_s: float, output: Path) -> tuple[nights.Planned, ...]:
+    """The plan of a night that was begun, and what a longer one has time for."""
+    longer = nights.with_more_time(begun, limit_s)
+    if longer != begun:
+        nights.save(output, longer)
+        _tell(longer.planned)
+    return longer.planned
+
+
 def _planned(
     settings: RunOptions, asked: nights.Night, limit_s: float, output: Path
 ) -> tuple[nights.Planned, ...]:
@@ -124,10 +137,17 @@ def _planned(
             failed.append(nights.Planned(request.workload.name, None, False, str(error)))
     if not looks:
         raise Reported("\n".join(f"{each.workload}: {each.reason}" for each in failed))
-    planned = (*nights.plan(looks, max(0.0, ends_s - time.monotonic())), *failed)
+    left_s = max(0.0, ends_s - time.monotonic())
+    planned = (*nights.plan(looks, left_s), *failed)
     if any(each.is_made for each in planned):  # else more time makes another plan
         output.mkdir(parents=True, exist_ok=True)
-        nights.save(output, replace(asked, planned=planned))
+        plan = replace(asked, planned=planned, within_s=limit_s, left_s=left_s)
+        nights.save(output, plan)
+    _tell(planned)
+    return planned
+
+
+def _tell(planned: tuple[nights.Planned, ...]) -> None:
     for each in planned:
         said = (
             f"{len(nights.SEEDS)} runs of about {duration(each.run_s or 0.0)}"
@@ -135,7 +155,6 @@ def _planned(
             else f"left out: {each.reason}"
         )
         print(f"{each.workload}: {said}", file=sys.stderr)
-    return planned
 
 
 def _made(request: RunRequest) -> Path:

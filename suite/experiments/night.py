@@ -1,7 +1,7 @@
 """One night on one board: which workloads fit into the hours, and three runs of each."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from suite.bundle.layout import RUN
@@ -30,18 +30,40 @@ class Planned:
 
 @dataclass(frozen=True)
 class Night:
-    """What a night was begun with (no workloads: every closed one of the device), and its plan."""
+    """What a night was begun with (no workloads: every closed one of the device), and its plan:
+    of ``left_s`` after the looks, of a night of ``within_s``."""
 
     division: str
     framework: str
     accelerator: str
     workloads: tuple[str, ...]
     planned: tuple[Planned, ...] = ()
+    within_s: float | None = None
+    left_s: float | None = None
+
+    @property
+    def asked(self) -> "Night":
+        """The same before it was planned."""
+        return replace(self, planned=(), within_s=None, left_s=None)
 
 
 def plan(looks: Sequence[QuickLook], left_s: float) -> tuple[Planned, ...]:
     """The cheapest workloads first, as many as have time for a run with every seed."""
-    costs = {look.workload: run_s_of(look) for look in looks}
+    return _fitting({look.workload: run_s_of(look) for look in looks}, left_s)
+
+
+def with_more_time(night: Night, within_s: float) -> Night:
+    """The night with what fits into more time, too; what was planned stays."""
+    if night.within_s is None or night.left_s is None or within_s <= night.within_s:
+        return night
+    left_s = night.left_s + within_s - night.within_s
+    costs = {each.workload: each.run_s for each in night.planned if each.run_s is not None}
+    unknown = (each for each in night.planned if each.run_s is None)
+    planned = (*_fitting(costs, left_s), *unknown)
+    return replace(night, planned=planned, within_s=within_s, left_s=left_s)
+
+
+def _fitting(costs: Mapping[str, float | None], left_s: float) -> tuple[Planned, ...]:
     planned = []
     for name, run_s in sorted(costs.items(), key=lambda each: (each[1] is None, each[1] or 0.0)):
         if run_s is None:

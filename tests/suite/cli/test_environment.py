@@ -19,7 +19,7 @@ def on_a_board(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(recipe.this_platform, "machine", lambda: "aarch64")
     monkeypatch.setattr(recipe, "has_nvidia_gpu", lambda: False)
     monkeypatch.setattr(recipe.this_platform, "python_version_tuple", lambda: ("3", "11", "2"))
-    monkeypatch.setattr("suite.launch.environments._version", lambda framework, python: (3, 11))
+    monkeypatch.setattr("suite.launch.environments._version", lambda python: (3, 11))
 
 
 def test_a_rehearsal_states_packages_downloads_and_disk(

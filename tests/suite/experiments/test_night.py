@@ -10,9 +10,11 @@ from typer.testing import CliRunner
 from suite import api
 from suite.cli.app import app
 from suite.errors import SuiteError
-from suite.experiments.night import Planned, plan
+from suite.experiments.night import Night, Planned, plan, with_more_time
 from suite.experiments.quick import QuickLook
 from tests.builders import Scenario, make_bundle
+
+FAILED = Planned("resnet18", None, False, "no batch fits into memory")
 
 
 def look(workload: str, reached_s: float | None, epoch_s: float | None = None) -> QuickLook:
@@ -25,6 +27,14 @@ def test_the_cheapest_workloads_are_planned_and_the_others_say_what_they_need() 
     assert lenet == Planned("lenet", 60.0, True)
     assert (vgg11.run_s, vgg11.reason) == (36000.0, "3 runs take 30.0 h, and 1.9 h are left")
     assert (resnet18.is_made, resnet18.run_s) == (False, None)
+
+
+def test_more_time_makes_what_was_left_out_and_keeps_the_rest() -> None:
+    planned = (*plan([look("lenet", 60.0), look("vgg11", 600.0)], 1000.0), FAILED)
+    begun = Night("closed", "pytorch", "auto", (), planned, within_s=1100.0, left_s=1000.0)
+    assert with_more_time(begun, 1100.0) == begun  # the same command after a power cut
+    lenet, vgg11, failed = with_more_time(begun, 3600.0).planned
+    assert lenet.is_made and vgg11.is_made and failed == FAILED
 
 
 def looked(request: SimpleNamespace, *_: object) -> QuickLook:
