@@ -35,7 +35,7 @@ class Settings:
     framework: Annotated[str, "framework of the implementation"] = "pytorch"
     data: Annotated[str | None, "a data set's name or folder (default: generated)"] = None
     samples: Annotated[int, "generated training samples"] = 6000
-    epochs: Annotated[int, "epochs of a run"] = 8
+    epochs: Annotated[int, "epochs of a run"] = 7
     pairs: Annotated[int, "runs of each kind"] = 9
 
 
@@ -92,7 +92,7 @@ BENCHMARK = Benchmark(
     measure,
     Settings(),
     Settings(samples=1000, epochs=2, pairs=1),
-    full_s=200,
+    full_s=190,
     quick_s=20,
     needs=(framework_environment("pytorch"),),
 )
