@@ -12,7 +12,6 @@ import pytest
 from suite.meters.counter_events import (
     SOFTWARE,
     EventCode,
-    events,
     is_known_machine,
     open_event,
     read_event,
@@ -133,8 +132,3 @@ def test_nothing_is_left_open(worker: "subprocess.Popen[str]") -> None:
     assert open_files() > before
     meter.close()
     assert open_files() == before
-
-
-def test_this_machines_events_have_names_of_their_own() -> None:
-    names = [event.channel for event in events()]
-    assert len(names) == len(set(names))

@@ -42,16 +42,6 @@ def test_a_phases_count_is_interpolated_at_its_ends() -> None:
     assert phases["epoch 1"].events["cycles"].count == pytest.approx(12_500)
 
 
-def test_an_event_that_was_not_counted_is_none_with_a_reason_and_so_are_its_ratios() -> None:
-    run = count_phases(table(HARDWARE), {"run": (0, 10 * SECOND)})["run"]
-    assert (run.events["branches"].count, run.events["branches"].reason) == (
-        None,
-        "it was not counted on this machine",
-    )
-    assert run.ratios["l1d_miss_ratio"] is None
-    assert run.ratios["branch_mispredict_ratio"] is None
-
-
 def test_user_mode_only_is_marked() -> None:
     run = count_phases(table(HARDWARE), {"run": (0, 10 * SECOND)})["run"]
     assert run.events["page_faults"].count == pytest.approx(70)

@@ -220,11 +220,3 @@ def test_atoms_count_their_own_l1_misses_for_the_kernel_has_no_generic_one(name:
     (event,) = (event for event in events(root) if event.name == "l1d_load_misses")
     own = EventCode(3, 0x10000) if name == "skylake" else EventCode(4, 0x08D1)
     assert event.code == own
-
-
-def test_x86_uses_the_kernels_generic_events(tree) -> None:
-    codes = {event.name: event.code for event in events(tree({}))}
-    assert codes["l1d_load_misses"] == EventCode(3, 0x10000)
-    assert codes["instructions"] == EventCode(0, 1)
-    # the generic events count loads only: another name
-    assert not {"memory_access", "l1d_access", "l1d_refill"} & set(codes)
