@@ -65,11 +65,7 @@ def night(
         show_plan(requests, EPOCHS, time.monotonic() + limit_s * nights.LOOK_SHARE, json)
         return
     _say_what_keeps_it()
-    planned = (
-        _continued(begun, limit_s, output)
-        if begun is not None
-        else _planned(settings, asked, limit_s, output)
-    )
+    planned = _planned(begun or asked, settings, limit_s, output)
     problems = _make_runs(settings, planned, output)
     made = [run for *_, run in nights.runs_of(output, planned) if Bundle(run).is_sealed]
     _show(made, planned, output, json)
@@ -118,9 +114,11 @@ def _continued(begun: nights.Night, limit_s: float, output: Path) -> tuple[night
 
 
 def _planned(
-    settings: RunOptions, asked: nights.Night, limit_s: float, output: Path
+    asked: nights.Night, settings: RunOptions, limit_s: float, output: Path
 ) -> tuple[nights.Planned, ...]:
-    """The plan, from a short look at each workload, and kept."""
+    """The plan, from a short look at each workload, and kept; that of a night that was begun."""
+    if asked.planned:
+        return _continued(asked, limit_s, output)
     ends_s, look_s = time.monotonic() + limit_s, limit_s * nights.LOOK_SHARE
     chosen = chosen_workloads(asked.workloads, EPOCHS)
     of_looks = replace(settings, division=Division.OPEN)

@@ -96,7 +96,6 @@ def create(
     vendors = of_vendor(framework) if python is None else None
     if vendors is not None:
         report(f"{vendors.interpreter} has a {framework.title} for this GPU: nothing is installed")
-        place.mkdir(parents=True, exist_ok=True)
         return _recorded(vendors, place)
     chosen = plan(framework, python)
     report(chosen.statement)
@@ -134,9 +133,7 @@ def adopt(framework: Framework, interpreter: Path, home: Path | None = None) -> 
 
     Raises SuiteError as :func:`adoptable`; then nothing is written.
     """
-    environment, place = adoptable(framework, interpreter), location(framework, home)
-    place.mkdir(parents=True, exist_ok=True)
-    return _recorded(environment, place)
+    return _recorded(adoptable(framework, interpreter), location(framework, home))
 
 
 def adoptable(framework: Framework, interpreter: Path) -> Environment:
@@ -264,6 +261,7 @@ def _recorded(environment: Environment, place: Path) -> Environment:
         "interpreter": str(environment.interpreter),
         "packages": environment.packages,
     }
+    place.mkdir(parents=True, exist_ok=True)
     (place / RECORD).write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
     return environment
 
