@@ -6,6 +6,8 @@ import os
 import time
 from pathlib import Path
 
+import numpy as np
+
 CHAIN = ', "chain": "'
 TYPES = {"_start": "INTERVAL_START", "_stop": "INTERVAL_END"}
 
@@ -68,27 +70,30 @@ class Steps:
         self._stream.close()
 
 
+def training_state(model):
+    """The arrays that training continues from, by kind and name; LeNet-5 keeps no statistics."""
+    kinds = {"parameter": model.parameters, "velocity": model.velocities}
+    return {f"{kind}/{name}": value for kind in kinds for name, value in kinds[kind].items()}
+
+
+def keep_state(model, folder, epoch, step):
+    """Write the training state: whole, or not at all."""
+    unfinished = folder / ".unfinished.npz"
+    np.savez(unfinished, progress=np.array([epoch, step]), **training_state(model))
+    unfinished.rename(folder / f"epoch_{epoch}.npz")
+
+
 def state_digests(model):
-    """SHA-256 of parameters, velocities and statistics (LeNet-5 keeps none): a line with name,
-    format and axes before each array."""
-    return {
-        "parameter": _digest("parameter", model.parameters),
-        "velocity": _digest("velocity", model.velocities),
-        "statistic": _digest("", {}),
-    }
-
-
-def _digest(kind, values):
-    digest = hashlib.sha256()
-    for name in sorted(values):
-        view = memoryview(values[name])
-        digest.update(
-            "{}/{} {} {}\n".format(kind, name, view.format, ",".join(map(str, view.shape))).encode(
-                "ascii"
-            )
-        )
+    """SHA-256 of a training state's kinds: a line with name, format and axes before each
+    array."""
+    digests = {kind: hashlib.sha256() for kind in ("parameter", "velocity", "statistic")}
+    for name, value in sorted(training_state(model).items()):
+        view = memoryview(value)
+        axes = ",".join(map(str, view.shape))
+        digest = digests[name.partition("/")[0]]
+        digest.update(f"{name} {view.format} {axes}\n".encode("ascii"))
         digest.update(view)
-    return digest.hexdigest()
+    return {kind: digest.hexdigest() for kind, digest in digests.items()}
 
 
 def peak_memory_bytes():

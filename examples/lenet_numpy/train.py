@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 from model import SHAPES, LeNet5
-from records import Log, Steps, peak_memory_bytes, state_digests
+from records import Log, Steps, keep_state, peak_memory_bytes, state_digests, training_state
 
 EVALUATED = 100
 KNOWN = {
@@ -26,7 +26,10 @@ def main():
     """Train from run_start to run_stop."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--request", required=True)
-    request = json.loads(Path(parser.parse_args().request).read_text(encoding="utf-8"))
+    parser.add_argument("--keep-states", type=Path)
+    parser.add_argument("--start-state")
+    arguments = parser.parse_args()
+    request = json.loads(Path(arguments.request).read_text(encoding="utf-8"))
     for key, known in KNOWN.items():
         if request[key] != known:
             sys.exit(
@@ -36,6 +39,9 @@ def main():
     log, steps = Log(request["output_directory"]), Steps(request["output_directory"])
     log.event("init_start")
     model = LeNet5(draw_weights(request["seed"]))
+    start = (0, 0) if arguments.start_state is None else restore(model, arguments.start_state)
+    if start != (0, 0):
+        log.event("state_restored", state_digests(model), epoch_num=start[0])
     log.event("parameters", sum(value.size for value in model.parameters.values()))
     log.event("model_trained", "lenet5")
     log.event("optimizer_used", "sgd")
@@ -45,7 +51,7 @@ def main():
     log.event("ranks", 1)
     log.event("init_stop")
     log.event("run_start")
-    log.event("run_stop", status=run(request, model, log, steps))
+    log.event("run_stop", status=run(request, model, log, steps, start, arguments.keep_states))
     log.event("peak_rss_of_ranks", [peak_memory_bytes()])
     steps.close()
     log.close()
@@ -63,25 +69,42 @@ def draw_weights(seed):
     return drawn
 
 
-def run(request, model, log, steps):
-    """Epochs until the target is reached, or to the last epoch or step; returns the run's
-    status."""
+def restore(model, path):
+    """Take over the arrays of a training state; returns its epoch and step."""
+    with np.load(path) as state:
+        for name, value in training_state(model).items():
+            value[...] = state[name]
+        epoch, step = state["progress"].tolist()
+    return epoch, step
+
+
+def run(request, model, log, steps, start, states):
+    """Epochs after ``start`` until the target is reached, or to the last epoch or step; returns the
+    run's status. ``states`` is the folder that keeps every epoch's training state, or None."""
     whole = math.ceil(request["data"]["train_samples"] / request["global_batch_size"])
     training, evaluation = Split(request, "train"), Split(request, "t10k")
-    epoch = done = 0
-    while True:
+    target = request["target_accuracy"]
+
+    def ending():
+        is_last = epoch == request["epochs"] or done == request["steps"]
+        if done == epoch * whole and (is_last or epoch % request["eval_every_epochs"] == 0):
+            accuracy = evaluate(request, model, evaluation, log, epoch)
+            if target is not None and accuracy >= target:
+                return "success"
+        return ("success" if target is None else "aborted") if is_last else None
+
+    epoch, done = start
+    status = ending() if epoch else None  # a state is evaluated first
+    while status is None:
         epoch += 1
         done += train_epoch(request, model, training, log, steps, epoch, done)
         log.event("uncounted_start", reason="state", epoch_num=epoch)
         log.event("state_digests", state_digests(model), epoch_num=epoch)
+        if states is not None:
+            keep_state(model, states, epoch, done)
         log.event("uncounted_stop", reason="state", epoch_num=epoch)
-        is_last = epoch == request["epochs"] or done == request["steps"]
-        if done == epoch * whole and (is_last or epoch % request["eval_every_epochs"] == 0):
-            accuracy = evaluate(request, model, evaluation, log, epoch)
-            if request["target_accuracy"] is not None and accuracy >= request["target_accuracy"]:
-                return "success"
-        if is_last:
-            return "success" if request["target_accuracy"] is None else "aborted"
+        status = ending()
+    return status
 
 
 def train_epoch(request, model, split, log, steps, epoch, done):

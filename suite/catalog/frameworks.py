@@ -1,5 +1,6 @@
 """Frameworks: every folder of ``reference_impls`` with a ``framework.toml``."""
 
+import enum
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -75,6 +76,14 @@ class NeededProgram:
     install: str
 
 
+class Capability(str, enum.Enum):
+    """What an implementation may declare to do beside what every one must; those of the checkout
+    do all of it."""
+
+    STATES = "training-states"
+    ACCUMULATION = "accumulation"
+
+
 @dataclass(frozen=True)
 class Framework:
     """A framework's implementation, as ``framework.toml`` declares it: the program to start and its
@@ -89,7 +98,7 @@ class Framework:
     those that it computes in, the one without --precision first. ``asynchronous_on`` are the
     accelerators that its training loop need not wait for in every step (--timing asynchronous).
     ``without_recomputation`` says why it follows no schedule of recomputation (suite.memory);
-    empty: it does.
+    empty: it does. ``capabilities`` are those of an implementation elsewhere.
     """
 
     name: str
@@ -109,6 +118,7 @@ class Framework:
     open_only: bool = False
     precisions: tuple[Precision, ...] = (Precision.FLOAT32,)
     asynchronous_on: tuple[str, ...] = ()
+    capabilities: tuple[Capability, ...] = ()
     without_recomputation: str = "its implementation follows no schedule of recomputation"
     without_gpu: tuple[WithoutGpu, ...] = ()
     with_cuda: tuple[WithCuda, ...] = ()
@@ -124,6 +134,11 @@ class Framework:
         """A real framework whose computation is that of the closed division: it is verified,
         audited and compared with the others."""
         return self.needs_environment and not self.open_only
+
+    @property
+    def keeps_states(self) -> bool:
+        """Whether it keeps its training states, and continues from them."""
+        return self.outside is None or Capability.STATES in self.capabilities
 
     @property
     def argument(self) -> str:
@@ -234,6 +249,15 @@ def load_implementation(place: Path) -> Framework:
             " one."
         )
     return replace(framework, outside=str(path.parent))
+
+
+def refuse_without(framework: Framework, capability: Capability, option: str) -> None:
+    """Raise SuiteError for an option that needs what an implementation does not declare."""
+    if framework.outside is not None and capability not in framework.capabilities:
+        raise SuiteError(
+            f"{framework.title} does not declare {capability.value!r} among the capabilities in its"
+            f" {MANIFEST} (docs/implementing.md); leave {option} out."
+        )
 
 
 def refuse_precision(framework: Framework, precision: Precision, accelerator: str) -> None:

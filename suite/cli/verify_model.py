@@ -164,4 +164,10 @@ def _show(verdict: EquivalenceVerdict) -> None:
                 f"  {precision:{width}}  {one.quantity:20} {error:>8}  tolerance"
                 f" {one.tolerance:.0e}  {mark:6}  {where}".rstrip()
             )
+        if verdict.timed_batch_size is not None and not subject.shows_states:
+            print(
+                f"  unproved: update, rate, decay and path of the timed steps; {subject.name} hands"
+                " over no training states, which a closed submission needs"
+                " (docs/implementing.md#training-states)"
+            )
     print(f"\n{verdict.workload}: " + ("equivalent" if verdict.passed else "not equivalent"))

@@ -12,10 +12,12 @@ from suite.catalog.definitions import nearest
 from suite.catalog.devices import Device
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import (
+    Capability,
     Framework,
     load_framework,
     load_implementation,
     refuse_precision,
+    refuse_without,
 )
 from suite.catalog.request_defaults import CPU_WORKERS, PREFETCH
 from suite.catalog.rounds import current_round
@@ -315,6 +317,8 @@ def validate(options: RunOptions) -> None:
             f"{framework.title} is not in the checkout and trains on one rank only; leave"
             " --hostfile and --ranks-per-node out."
         )
+    if options.accumulate > 1:
+        refuse_without(framework, Capability.ACCUMULATION, "--accumulate")
     plain_name(options.organization, "--org")
     at_least_one = {
         "--epochs": options.epochs,

@@ -13,6 +13,7 @@ from suite.bundle.log import Log
 from suite.bundle.reader import Bundle, RunRecord
 from suite.bundle.resumption import Resumption, read_resumption
 from suite.catalog.divisions import Division
+from suite.catalog.frameworks import Capability, refuse_without
 from suite.errors import FileError, SuiteError
 from suite.execution.kept_states import states_folder
 from suite.execution.request import Resume, RunRequest
@@ -58,11 +59,7 @@ def resume(request: RunRequest, run: Path) -> RunRequest:
             "A run of the closed division trains from its initial weights to its end; resume with"
             " --division open."
         )
-    if request.framework.outside is not None:
-        raise SuiteError(
-            f"{request.framework.title} is not in the checkout; only its implementations continue"
-            " from training states: run it anew."
-        )
+    refuse_without(request.framework, Capability.STATES, "--resume")
     if request.directory == run.absolute():
         raise SuiteError(
             f"{run} is the run to resume, whose records are kept; choose another --output."

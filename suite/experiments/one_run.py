@@ -8,6 +8,7 @@ from pathlib import Path
 
 from reference_impls.contract import Request
 from suite.catalog.divisions import Division
+from suite.catalog.frameworks import Capability, refuse_without
 from suite.catalog.workloads import Workload
 from suite.cluster.doctor import admit
 from suite.compliance.checker import check_request
@@ -107,11 +108,8 @@ def run_one(
     allowed = broken_rules(request, allow_invalid)
     path = request.directory
     environment = find(request.framework)
-    if request.keep_states and request.framework.outside is not None:
-        raise SuiteError(
-            f"{request.framework.title} is not in the checkout; only its implementations keep"
-            " training states: leave --keep-states out."
-        )
+    if request.keep_states:
+        refuse_without(request.framework, Capability.STATES, "--keep-states")
     build(request.framework, environment)
     preflight(request)
     for problem in admit(request.placement, environment):

@@ -56,6 +56,11 @@ class ProbedImplementation:
     sha256: str | None = None
     train: tuple[str, ...] = ()
 
+    @property
+    def keeps_states(self) -> bool:
+        """Whether what its steps do to parameters and statistics can be compared."""
+        return self.outside is None or self.outside.keeps_states
+
 
 def probed(framework: Framework, environment: Environment) -> ProbedImplementation:
     """The framework's probe, built; raises SuiteError where it has none or cannot be built."""

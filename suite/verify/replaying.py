@@ -75,29 +75,26 @@ def replay_in_float64(
 def _train(
     request: contract.Request, framework: Framework, module: str, start: Path | None
 ) -> None:
-    command = [
-        str(find(framework).interpreter),
-        "-m",
-        module,
-        *(() if start is None else ("--start-state", str(start))),
-    ]
     train(
         request,
-        command,
+        [str(find(framework).interpreter), "-m", module],
         repository_root(),
         f"The replay in {framework.title} (`python -m {module}`)",
+        *(() if start is None else ("--start-state", str(start))),
     )
 
 
-def train(request: contract.Request, command: Sequence[str], folder: Path, what: str) -> None:
-    """Start a program that trains the request, in ``folder``; raises SuiteError, which names it as
-    ``what``, where it does not end well."""
+def train(
+    request: contract.Request, command: Sequence[str], folder: Path, what: str, *arguments: str
+) -> None:
+    """Start a program that trains the request, in ``folder``, with ``arguments`` after the
+    request's; raises SuiteError, which names it as ``what``, where it does not end well."""
     path = Path(request.output_directory) / contract.REQUEST_NAME
     path.write_text(json.dumps(contract.request_to_dict(request)), encoding="utf-8")
     tf32 = request.precision == contract.TF32
     variables = {**child_environment(request.threads, tf32=tf32), "TF_CPP_MIN_LOG_LEVEL": "3"}
     run_to_end(
-        [*command, "--request", str(path)],
+        [*command, "--request", str(path), *arguments],
         folder,
         what,
         TIMEOUT_S,

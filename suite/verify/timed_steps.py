@@ -3,9 +3,8 @@ referee in float64.
 
 The command reads a request like a run's, on generated data in the workload's layout: whole
 mini-batches and smaller last ones, evaluations between them, the whole schedule. What it writes is
-what a run writes: the losses of its steps, and the correct predictions of its evaluations. An
-implementation of the checkout also keeps its training state, which shows what the first step did to
-every parameter.
+what a run writes: the losses of its steps, and the correct predictions of its evaluations. One that
+keeps its training states also shows what the first step did to every parameter.
 """
 
 import math
@@ -133,7 +132,7 @@ def timed_differences(
     """Train with the implementation's own command, and compare; raises SuiteError when it fails."""
     with tempfile.TemporaryDirectory(prefix="timed-") as folder:
         tolerances = dict(reference.tolerances)
-        if implementation.outside is None:
+        if implementation.keeps_states:
             found = _state_arrays(implementation, reference, Path(folder))
         else:
             found = _trained(implementation, reference.request, Path(folder) / "run")
@@ -251,9 +250,10 @@ def _trained(
     )
     train(
         request,
-        [*implementation.train, *arguments],
+        implementation.train,
         working,
         f"The training of {implementation.name} (`{' '.join(implementation.train)}`)",
+        *arguments,
     )
     try:
         losses = np.array(recorded_losses(folder / contract.steps_name(0)))
@@ -284,9 +284,10 @@ def _state_arrays(
     keeping = _keeping(folder / "states") if PATH in reference.tolerances else ()
     found = _trained(implementation, reference.request, folder / "run", *keeping)
     _trained(implementation, reference.first, folder / "first", *_keeping(folder / "first-states"))
-    first = changes(folder / "first-states" / state_name(1), initial)
+    kept = partial(_kept_changes, implementation, initial)
+    first = kept(folder / "first-states" / state_name(1))
     if keeping:
-        last = changes(folder / "states" / state_name(reference.request.epochs), initial)
+        last = kept(folder / "states" / state_name(reference.request.epochs))
         found[PATH] = np.array([along(last["parameter"], way)])
         found[BIAS_PATH] = np.array([along(biases(last["parameter"]), biases(way))])
         found[STATISTIC_PATH] = np.array(
@@ -299,6 +300,18 @@ def _state_arrays(
         **found,
         **{name: np.array([value]) for name, value in zip((RATE, DECAY), multiples, strict=True)},
     }
+
+
+def _kept_changes(
+    implementation: ProbedImplementation, initial: Arrays, state: Path
+) -> dict[str, dict[str, "np.ndarray"]]:
+    try:
+        return changes(state, initial)
+    except contract.ContractError as error:
+        raise SuiteError(
+            f"The training of {implementation.name} kept no training state that can be read"
+            f" ({str(error)[:200]}); see docs/implementing.md#training-states."
+        ) from error
 
 
 def _keeping(folder: Path) -> tuple[str, str]:

@@ -10,7 +10,15 @@ import numpy as np
 
 from reference_impls.contract import FLOAT32
 from suite import __version__
-from suite.catalog.workloads import GOLDEN, NARROW, PARAMETER_COUNT, WIDE, Workload, golden_name
+from suite.catalog.workloads import (
+    GOLDEN,
+    NARROW,
+    OF_STATES,
+    PARAMETER_COUNT,
+    WIDE,
+    Workload,
+    golden_name,
+)
 from suite.errors import SuiteError
 from suite.verify.array_differences import Arrays, Difference, compare
 from suite.verify.probing import NO_SHAPES, ProbedImplementation, Shape, probe
@@ -41,6 +49,11 @@ class ImplementationVerdict:
     def passed(self) -> bool:
         """True when every difference is within its tolerance."""
         return all(difference.passed for _, difference in self.differences)
+
+    @property
+    def shows_states(self) -> bool:
+        """Whether it handed over training states, which show the update, rate, decay and path."""
+        return any(difference.quantity in OF_STATES for _, difference in self.differences)
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from suite.catalog.workloads import GOLDEN
+from suite.catalog.workloads import GOLDEN, OF_STATES
 from suite.compliance.rules.submission_models import ROUNDED
 from suite.submission.declaration import NAME
 from suite.submission.folder_names import PROBES
 from tests.faults.edits.fault import Fault, of_submission
+from tests.faults.edits.file_edits import edit_json
 from tests.faults.edits.submission_edits import (
     add_file,
     delete_folder,
@@ -47,6 +48,17 @@ def train_by_other_files(submission: Path) -> None:
         set_run_value(number, "implementation.sha256", digest)(submission)
     _set_in_verdict("subjects.0.implementation_sha256", digest)(submission)
     set_value(NAME, "implementations.0.sha256", digest)(submission)
+
+
+def hand_over_no_states(submission: Path) -> None:
+    """Make the implementation one from elsewhere whose verdict compares no training states."""
+    for path in submission.glob(f"{PROBES}/*.json"):
+        edit_json(
+            path,
+            "subjects.0.differences",
+            lambda every: [one for one in every if one["quantity"] not in OF_STATES],
+        )
+    rename_implementation("lenet-c")(submission)
 
 
 FIRST_TIMED = 1 + len(GOLDEN)
@@ -104,6 +116,9 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         of_submission(
             "an implementation without its differences", rename_implementation("lenet-c")
         ),
+    ),
+    "submission-timed-states": (
+        of_submission("an implementation without training states", hand_over_no_states),
     ),
     "submission-batch-size": (
         of_submission(

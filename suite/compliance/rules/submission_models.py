@@ -114,9 +114,8 @@ def _equivalence(context: SubmissionContext) -> Violations:
 
 def _verifying(workload: str, framework: str, *options: str) -> str:
     """What to do for a submission to have a verdict that counts."""
-    command = " ".join(
-        (f"suite verify-model {workload} --framework {framework}", *options, "--output FILE")
-    )
+    which = f"--framework {framework}" if is_own(framework) else "--implementation DIR"
+    command = " ".join((f"suite verify-model {workload} {which}", *options, "--output FILE"))
     return f"{command}, then package it again with --probe FILE"
 
 
@@ -235,7 +234,9 @@ def _tolerances(context: SubmissionContext) -> Violations:
             if values.get(key) != workload.parameters:
                 expected = f"{key} = {workload.parameters}"
                 yield Violation(each.file, expected, f"{values.get(key)!r}", fix=fix)
-        tolerances = _expected(workload, each.of[1], each.plain.get("accelerator"))
+        tolerances = _expected(
+            workload, each.of[1], each.plain.get("accelerator"), _shows_states(each.subject)
+        )
         for expected, observed in _errors(each.subject, tolerances):
             yield Violation(each.file, expected, observed, fix=fix)
 
@@ -268,14 +269,33 @@ def _errors(
         )
 
 
+def _shows_states(subject: Mapping[str, Any]) -> bool:
+    """Whether a verdict compares training states, as every one of the checkout's does."""
+    return is_own(str(subject.get("name"))) or any(
+        isinstance(one, Mapping) and one.get("quantity") in OF_STATES
+        for one in subject["differences"]
+    )
+
+
+def _states(context: SubmissionContext) -> Violations:
+    for each in _verdicts_on(context, _closed(context)):
+        if each.subject is not None and not _shows_states(each.subject):
+            yield Violation(
+                each.file,
+                "update, rate, decay and path of the timed steps, from training states",
+                "none: unproved",
+                fix=_verifying(*each.of),
+            )
+
+
 def _expected(
-    workload: Workload, framework: str, accelerator: object
+    workload: Workload, framework: str, accelerator: object, shows_states: bool
 ) -> dict[tuple[str, str], float]:
     """The tolerance of every quantity of a verdict.
 
     Of the reference, which is compared with itself, the number of parameters, the pinned numbers
-    and the timed steps; of an implementation outside the checkout, which keeps no training states,
-    their losses and evaluations.
+    and the timed steps; of an implementation that ``shows_states`` not, their losses and
+    evaluations.
     """
     timed = (
         {}
@@ -291,7 +311,7 @@ def _expected(
     steps = {
         (NARROW, name): value
         for name, value in timed.items()
-        if is_own(framework) or name not in OF_STATES
+        if shows_states or name not in OF_STATES
     }
     expected = {(WIDE, PARAMETER_COUNT): 0.0} | golden | steps
     if framework == REFERENCE:
@@ -451,6 +471,17 @@ RULES = (
             OfSubmission("submission-verdicts", _verdicts, CLOSED),
             OfSubmission("submission-tolerances", _tolerances, CLOSED),
         ),
+    ),
+    Rule(
+        "submission-timed-states",
+        "The verdict on the implementation of a closed submission compares what its timed steps"
+        " did to parameters and statistics.",
+        "Losses of a few steps hardly show a weight decay that is left out, or half the rate. An"
+        " implementation that hands over no training states is unproved, and may be handed in for"
+        " the open division.",
+        "let the implementation keep its training states (docs/implementing.md#training-states),"
+        " and verify it again",
+        (OfSubmission("submission-timed-states", _states, CLOSED),),
     ),
     Rule(
         "submission-batch-size",

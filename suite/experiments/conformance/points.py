@@ -11,11 +11,20 @@ from functools import partial
 from pathlib import Path
 
 from reference_impls import contract
+from reference_impls.state_file import StateFile, state_name
+from reference_impls.training_state import digests
 from suite.bundle.log import Log, read_log
 from suite.bundle.reader import Bundle
 from suite.catalog.commands import train_command, working_folder
 from suite.catalog.divisions import Division
-from suite.catalog.frameworks import REFERENCE, Framework, load_framework, load_implementation
+from suite.catalog.frameworks import (
+    MANIFEST,
+    REFERENCE,
+    Capability,
+    Framework,
+    load_framework,
+    load_implementation,
+)
 from suite.catalog.workloads import load_workload
 from suite.compliance.checker import check_bundle
 from suite.compliance.registry import find_rule
@@ -178,6 +187,7 @@ def _repeated(
         bool(other) and abs(other[0] - first) > SAME_LOSS * abs(first),
         f"{other[0] if other else None!r} and {first!r}",
     )
+    yield _states(framework, train, training._replace(steps=None), scratch)
     refused, _ = train(training._replace(model="no-such-model"), scratch / "model")
     yield Point(
         "refusal",
@@ -185,6 +195,42 @@ def _repeated(
         not refused,
         f"{len(refused)} steps were trained",
     )
+
+
+def _states(
+    framework: Framework,
+    train: Callable[..., tuple[list[float], Log | None]],
+    training: contract.Request,
+    scratch: Path,
+) -> Point:
+    point = partial(
+        Point,
+        "training-states",
+        "--keep-states keeps the states whose digests are logged, and --start-state continues from"
+        " one",
+    )
+    if not framework.keeps_states:
+        return point(
+            None, f"the capabilities in {MANIFEST} do not name {Capability.STATES.value!r}"
+        )
+    folder = scratch / "states"
+    folder.mkdir()
+    losses, log = train(training, scratch / "kept", "--keep-states", str(folder))
+    logged = None if log is None else log.value("state_digests")
+    try:
+        kept = StateFile(str(folder / state_name(1)))
+        if digests(kept.of_rank(0)) != logged:
+            return point(False, f"{state_name(1)} is not the state whose digests are {logged}")
+    except contract.ContractError as error:
+        return point(False, str(error))
+    on, _ = train(training, scratch / "on", "--start-state", str(folder / state_name(1)))
+    expected = losses[kept.progress.step :]
+    is_same = len(on) == len(expected) > 0 and all(map(_is_near, on, expected))
+    return point(is_same, f"losses after it begin with {on[:2]}, without a break {expected[:2]}")
+
+
+def _is_near(one: float, other: float) -> bool:
+    return abs(one - other) <= SAME_STEPS * abs(other)
 
 
 def _like_reference(training: contract.Request, losses: list[float]) -> Point:
@@ -207,7 +253,11 @@ def _like_reference(training: contract.Request, losses: list[float]) -> Point:
 
 
 def _train(
-    framework: Framework, environment: Environment, training: contract.Request, folder: Path
+    framework: Framework,
+    environment: Environment,
+    training: contract.Request,
+    folder: Path,
+    *arguments: str,
 ) -> tuple[list[float], Log | None]:
     """Train without the harness's meters; returns the losses of the steps, and the log if there is
     one."""
@@ -217,7 +267,8 @@ def _train(
         json.dumps(contract.request_to_dict(training._replace(output_directory=str(folder)))),
         encoding="utf-8",
     )
-    command = [*train_command(framework, environment.interpreter), "--request", str(path)]
+    program = train_command(framework, environment.interpreter)
+    command = [*program, "--request", str(path), *arguments]
     try:
         subprocess.run(
             command,
@@ -249,7 +300,7 @@ def _probe(framework: Framework, environment: Environment, workload: str) -> Poi
     except SuiteError as error:
         return point(False, str(error))
     missed = [
-        f"{one.quantity} in {precision}"
+        f"{one.quantity} in {precision}" + (f" ({one.problem} {one.worst})" if one.problem else "")
         for precision, one in verdict.subjects[0].differences
         if not one.passed
     ]

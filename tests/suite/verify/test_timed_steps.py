@@ -16,6 +16,7 @@ from suite.launch.environments import find
 from suite.verify import timed_steps
 from suite.verify.array_differences import Arrays
 from suite.verify.probing import ProbedImplementation, probed
+from suite.verify.state_changes import BIAS_PATH, INITIAL, PATH, UPDATE, WAY
 from suite.verify.timed_steps import (
     CORRECT,
     FIRST_LOSS,
@@ -39,6 +40,11 @@ def reference(monkeypatch: pytest.MonkeyPatch) -> Iterator[TimedReference]:
         FIRST_LOSS: ROUNDED[:1],
         LOSSES: ROUNDED,
         CORRECT: np.cumsum([10.0, 20.0, 30.0, 40.0, 50.0]),
+        f"{INITIAL}/w.bias": np.ones(1),
+        f"{UPDATE}/w.bias": np.full(1, -0.25),
+        f"{WAY}/w.bias": np.full(1, -1.0),
+        PATH: np.ones(1),
+        BIAS_PATH: np.ones(1),
     }
 
     def referee(request: contract.Request, folder: Path) -> Arrays:
@@ -66,15 +72,28 @@ log = contract.LogWriter(contract.RecordFile(str(folder / "log.txt")))
 for epoch, correct in enumerate({correct}, start=1):
     log.point("eval_accuracy", correct / 50, epoch_num=epoch, correct=correct)
 log.close()
+if "--keep-states" in sys.argv:
+    import numpy
+    epoch, w = (1, {first}) if request["steps"] else (request["epochs"], {last})
+    kept = pathlib.Path(sys.argv[sys.argv.index("--keep-states") + 1]) / f"epoch_{{epoch}}.npz"
+    numpy.savez(kept, **{{"parameter/w.bias": [w], "progress": [epoch, 1]}})
 """
 
 
-def trained(folder: Path, losses: list[float], correct: list[int]) -> ProbedImplementation:
-    """An implementation outside the checkout that says that it trained so."""
+def trained(
+    folder: Path, losses: list[float], correct: list[int], first: float = 0.75, last: float = 0.0
+) -> ProbedImplementation:
+    """An implementation outside the checkout that says that it trained so; ``first`` and ``last``
+    are its parameter after the first step and after all."""
     root = str(Path(contract.__file__).parent.parent)
     (folder / "train.py").write_text(
         PROGRAM.format(
-            root=root, seen=str(folder / "seen.json"), losses=[*map(str, losses)], correct=correct
+            root=root,
+            seen=str(folder / "seen.json"),
+            losses=[*map(str, losses)],
+            correct=correct,
+            first=first,
+            last=last,
         )
     )
     (folder / "framework.toml").write_text(
@@ -182,7 +201,28 @@ def test_what_misses_its_tolerance(
     assert missed(tmp_path, reference, [float(loss) for loss in losses], correct) == quantities
 
 
-def test_states_of_an_implementation_outside_the_checkout_are_not_compared(
+@pytest.mark.parametrize(
+    ("first", "last", "quantities"),
+    [
+        (0.75, 0.0, set()),
+        (0.875, 0.0, {"timed update"}),
+        (0.75, 0.125, {"timed path", "timed bias path"}),
+    ],
+    ids=["honest", "half of the first update", "an update of eight left out"],
+)
+def test_states_of_an_implementation_outside_the_checkout_are_compared(
+    first: float, last: float, quantities: set[str], reference: TimedReference, tmp_path: Path
+) -> None:
+    trained(tmp_path, ROUNDED.tolist(), [10, 20, 30, 40, 50], first, last)
+    with (tmp_path / "framework.toml").open("a", encoding="utf-8") as manifest:
+        manifest.write('capabilities = ["training-states"]\n')
+    framework = load_implementation(tmp_path)
+    found = timed_differences(probed(framework, find(framework)), reference)
+    assert {one.quantity for one in found if not one.passed} == quantities
+    assert {one.quantity for one in found} == set(reference.tolerances)
+
+
+def test_states_that_are_not_handed_over_are_not_compared(
     reference: TimedReference, tmp_path: Path
 ) -> None:
     compared = {

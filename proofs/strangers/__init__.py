@@ -1,0 +1,1 @@
+"""Mistakes in an implementation outside the checkout."""

@@ -1,0 +1,141 @@
+"""The mistakes of `make prove mistakes` in PyTorch's models and steps, made in an implementation
+outside the checkout: `make prove strangers`.
+
+It is PyTorch's, behind the commands and files of docs/implementing.md, and its probe stays honest
+where the mistake is in float32 only. ``python -m proofs.strangers [TEXT…]`` takes the mistakes
+whose names contain one of the texts. Exit code 1 if one is noticed by nothing, or the honest one
+misses a tolerance.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from proofs.figures import hand_over
+from proofs.mistakes.__main__ import IN_THE_COPY, clean, copy_sources
+from proofs.mistakes.mistake import PROBE, Mistake, made
+from proofs.mistakes.mistakes import MISTAKES
+from suite.catalog.frameworks import REFERENCE, load_framework, load_implementation
+from suite.catalog.workloads import WIDE
+from suite.errors import SuiteError
+from suite.files.paths import repository_root
+from suite.launch.environments import find
+from suite.verify.probing import ProbedImplementation, probed
+from suite.verify.timed_steps import timed_differences
+from suite.verify.verdict import judge, probe_both
+
+TRAIN = """
+from reference_impls.main import main
+from reference_impls.pytorch.implementation import build
+
+main(build)
+"""
+ANSWER = """
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from reference_impls.communication import World
+from reference_impls.probe import probe, read_probe_request
+from reference_impls.pytorch.probe import ProbedPyTorchModel
+
+path = Path(sys.argv[2])
+values = json.loads(path.read_text())
+del values["inputs"]  # drawn from the seed, as reference_impls.probe does
+path.write_text(json.dumps(values))
+request = read_probe_request(str(path))
+for name, value in probe(request, ProbedPyTorchModel(request), World()).items():
+    np.save(Path(request.output) / f"{name}.npy", value)
+"""
+
+
+def stranger(root: Path) -> ProbedImplementation:
+    """PyTorch's implementation in the copy ``root``, in a folder of its own."""
+    folder = root / "stranger"
+    folder.mkdir()
+    (folder / "reference_impls").symlink_to(root / "reference_impls")
+    (folder / "train.py").write_text(TRAIN)
+    (folder / "probe.py").write_text(ANSWER)
+    interpreter = find(load_framework(REFERENCE)).interpreter
+    (folder / "framework.toml").write_text(
+        f'name = "stranger"\ntitle = "Stranger"\ntrain = ["{interpreter}", "train.py"]\nprobe ='
+        f' ["{interpreter}", "probe.py"]\ncapabilities = ["training-states"]\n'
+    )
+    framework = load_implementation(folder)
+    return probed(framework, find(framework))
+
+
+def missed(one: Mistake, implementation: ProbedImplementation) -> list[str]:
+    """The quantities that show a mistake."""
+    definition, expected, timed, _ = clean(one.workload, one.batch_size)
+    shapes = {
+        name: value.shape
+        for name, value in expected[WIDE].items()
+        if name.startswith(("parameter/", "statistic/"))
+    }
+    try:
+        found = judge(
+            implementation, definition, expected, probe_both(implementation, definition, shapes)
+        )
+        steps = timed_differences(implementation, timed)
+    except SuiteError as error:
+        return [f"error: {str(error)[:60]}"]
+    every = [*(each for _, each in found.differences), *steps]
+    return [each.quantity for each in every if not each.passed]
+
+
+def score(texts: list[str]) -> int:
+    """Make every chosen mistake, and print a row of a table for each."""
+    root = repository_root()
+    assert str(root) == os.path.realpath(os.environ[IN_THE_COPY])
+    implementation, unnoticed, accused = stranger(root), 0, 0
+    chosen = [
+        one
+        for one in MISTAKES
+        if (one.proof, one.framework) == (PROBE, REFERENCE)
+        and (not texts or any(text in one.name for text in texts))
+    ]
+    print("| mistake | workload | noticed by | s |\n|---|---|---|---|")
+    for workload in dict.fromkeys(one.workload for one in chosen):
+        accused += bool(row(Mistake("none", "", "", "", "", PROBE, workload), implementation))
+        for one in chosen:
+            if one.workload == workload:
+                with made(one, root):
+                    unnoticed += not row(one, implementation)
+    hand_over(mistakes=len(chosen), noticed=len(chosen) - unnoticed, honest_ones_accused=accused)
+    return int(unnoticed + accused > 0)
+
+
+def row(one: Mistake, implementation: ProbedImplementation) -> list[str]:
+    """Print what noticed a mistake; returns it."""
+    clean(one.workload, one.batch_size)
+    started_s = time.monotonic()
+    found = missed(one, implementation)
+    print(
+        f"| {one.name} | {one.workload} | {', '.join(found) or '—'} |"
+        f" {time.monotonic() - started_s:.0f} |",
+        flush=True,
+    )
+    return found
+
+
+def main() -> int:
+    """Copy the sources, start again inside the copy, and print the table there."""
+    if IN_THE_COPY in os.environ:
+        return score(sys.argv[1:])
+    with tempfile.TemporaryDirectory(prefix="strangers-") as folder:
+        copy_sources(Path(folder))
+        return subprocess.run(
+            [sys.executable, "-m", "proofs.strangers", *sys.argv[1:]],
+            cwd=folder,
+            env={**os.environ, IN_THE_COPY: folder, "PYTHONPATH": folder},
+        ).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
