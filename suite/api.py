@@ -463,6 +463,7 @@ def audit(
     state: str | Path | None = None,
     epoch: int | None = None,
     value: str | None = None,
+    implementation: str | Path | None = None,
     report: Callable[[str], None] = lambda line: None,
 ) -> "AuditRecord":
     """Train the first steps of a sealed bundle again and compare the losses.
@@ -471,21 +472,30 @@ def audit(
     ``steps`` is their number (default: 10); ``data`` is the folder of the run's data set (default:
     that of `suite data prepare`). ``state`` is the file of the training state after ``epoch``, from
     which the same number of steps is trained again; ``value`` is the text that this epoch was drawn
-    with. ``report`` gets a line for each replay.
+    with. ``implementation`` is the folder of the implementation outside the checkout that made the
+    run: it trains from the state, too. ``report`` gets a line for each replay.
     """
     from suite.verify.kept_state import HandedIn  # start-up: numpy
     from suite.verify.replay_audit import AuditOptions  # start-up: numpy
     from suite.verify.replay_audit import audit as run_audit  # start-up: numpy
 
-    if (state is None) is not (epoch is None) or (state is None and value is not None):
+    if (state is None) is not (epoch is None) or (
+        state is None and (value, implementation) != (None, None)
+    ):
         raise SuiteError(
             "A training state is handed in with its epoch: give --state and --epoch together, and"
-            " --value only with them."
+            " --value and --implementation only with them."
         )
     kept = None if state is None or epoch is None else HandedIn(Path(state), epoch, value)
     return run_audit(
         Path(bundle),
-        AuditOptions(framework, steps, None if data is None else Path(data), kept),
+        AuditOptions(
+            framework,
+            steps,
+            None if data is None else Path(data),
+            kept,
+            None if implementation is None else Path(implementation),
+        ),
         report,
     )
 
@@ -497,13 +507,15 @@ def review(
     key: str | Path,
     states: str | Path | None = None,
     data: str | Path | None = None,
+    implementations: Sequence[str | Path] = (),
     report: Callable[[str], None] = lambda line: None,
 ) -> "tuple[Path, Review]":
     """Draw an epoch of each run of a submission that complies, replay runs and models, and write
     the record, signed with ``key``, into the submission.
 
     ``states`` is a folder with the training states that were handed in after an earlier call, which
-    drew them. Returns the record's file and the record.
+    drew them; ``implementations`` are the folders of those outside the checkout that made runs.
+    Returns the record's file and the record.
     """
     from suite.verify.reviewing import ReviewOptions  # start-up: numpy
     from suite.verify.reviewing import review as run_review  # start-up: numpy
@@ -513,6 +525,7 @@ def review(
         Path(key),
         None if states is None else Path(states),
         None if data is None else Path(data),
+        tuple(map(Path, implementations)),
     )
     return run_review(Path(submission), options, report)
 

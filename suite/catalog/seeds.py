@@ -184,6 +184,16 @@ def describe_implementation(framework: Framework) -> dict[str, Any]:
     }
 
 
+def refuse_other_files(framework: Framework, recorded: Mapping[str, Any] | None, run: Path) -> None:
+    """Raise SuiteError for an implementation elsewhere of other files than those that run.json
+    records."""
+    if recorded is None or recorded.get("sha256") == implementation_sha256(framework):
+        return
+    raise SuiteError(
+        f"{framework.outside} holds other files than those that made {run}; bring those back."
+    )
+
+
 def implementation_files(
     framework: Framework, root: Path | None = None
 ) -> Iterator[tuple[str, str]]:

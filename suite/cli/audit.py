@@ -75,6 +75,13 @@ def audit(
             help="Text that this epoch was drawn with (`suite audit draw`); without it: self-drawn."
         ),
     ] = None,
+    implementation: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder of the implementation that made the run: train with it from --state, too.",
+        ),
+    ] = None,
     json: Json = False,
     output: Annotated[
         Path | None, typer.Option(help="Also write the record to this JSON file, for a submission.")
@@ -91,6 +98,7 @@ def audit(
         state=state,
         epoch=epoch,
         value=value,
+        implementation=implementation,
         report=lambda line: print(line, file=sys.stderr),
     )
     write_record(output, asdict(record))
@@ -179,13 +187,14 @@ def _show_state(state: StateAudit) -> None:
             f"    correct samples of {state.eval_samples}: {counted} ({state.allowed_correct} may"
             " differ)"
         )
-    if state.epoch_after is not None:
-        _show_epoch(state.epoch_after)
+    for after, by in ((state.epoch_after, ""), (state.program, " by the run's own program")):
+        if after is not None:
+            _show_epoch(after, by)
 
 
-def _show_epoch(after: EpochReplays) -> None:
+def _show_epoch(after: EpochReplays, by: str) -> None:
     print(
-        f"    the {after.steps} steps after it, beside {len(after.replayed)} replays with other"
+        f"    the {after.steps} steps after it{by}, beside {len(after.replayed)} replays with other"
         " roundings:"
     )
     for figure in after.judged():

@@ -28,6 +28,14 @@ def review(
         ),
     ] = None,
     data: DataFolder = None,
+    implementation: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder of an implementation that made runs, for those outside the checkout;"
+            " repeatable.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Draw epochs of a submission, replay its runs and models, and sign the record. Exit code: 0
@@ -38,6 +46,7 @@ def review(
         key=sign,
         states=states,
         data=data,
+        implementations=tuple(implementation or ()),
         report=lambda line: print(line, file=sys.stderr),
     )
     if json:

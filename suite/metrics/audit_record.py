@@ -69,7 +69,8 @@ class StateAudit:
     ``comparison`` is None after the run's last epoch, which no step follows. ``correct`` is the
     number of correctly classified samples that the run logged, ``replayed_correct`` the replay's;
     None where this epoch was not evaluated. ``epoch_after``: the whole epoch after the state or its
-    beginning; None where no step follows, and in records of before.
+    beginning; None where no step follows, and in records of before. ``program``: the same steps by
+    the run's own program beside the same replays; None where nobody had it.
     """
 
     epoch: int
@@ -80,6 +81,7 @@ class StateAudit:
     replayed_correct: int | None
     eval_samples: int
     epoch_after: EpochReplays | None = None
+    program: EpochReplays | None = None
 
     @property
     def is_complete(self) -> bool:
@@ -98,8 +100,7 @@ class StateAudit:
         if self.correct is not None and self.replayed_correct is not None:
             is_near = abs(self.correct - self.replayed_correct) <= self.allowed_correct
             verdicts.append(AuditVerdict.AGREES if is_near else AuditVerdict.CONTRADICTS)
-        if self.epoch_after is not None:
-            verdicts.append(self.epoch_after.verdict)
+        verdicts += [one.verdict for one in (self.epoch_after, self.program) if one is not None]
         return _joint(verdicts)
 
 

@@ -61,7 +61,11 @@ class KeptState:
         return min(count, len(set(steps.step[chosen].tolist())))
 
     def audited(
-        self, losses: ReplayedLosses, replayed: Mapping[int, int], after: EpochReplays | None
+        self,
+        losses: ReplayedLosses,
+        replayed: Mapping[int, int],
+        after: EpochReplays | None = None,
+        program: EpochReplays | None = None,
     ) -> StateAudit:
         """The record; an evaluation counts where both sides made it."""
         counts = (self.correct.get(self.epoch), replayed.get(self.epoch))
@@ -69,7 +73,7 @@ class KeptState:
             counts = (None, None)
         comparison = compare_losses(losses) if losses.recorded else None
         return StateAudit(
-            self.epoch, self.value, losses, comparison, *counts, self.eval_samples, after
+            self.epoch, self.value, losses, comparison, *counts, self.eval_samples, after, program
         )
 
 

@@ -4,37 +4,26 @@ replay where they differ; and makes the record."""
 import platform
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from reference_impls import contract
 from reference_impls.state_file import StateFile, state_name
 from suite import __version__
-from suite.bundle.layout import MANIFEST, RUN, STEPS
+from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle
 from suite.bundle.request import read_request
 from suite.bundle.steps import StepRecords
 from suite.catalog.audit_tolerances import FLOAT64, OUTSIDE, load_audit_tolerances
-from suite.catalog.frameworks import (
-    REFERENCE,
-    Framework,
-    is_own,
-    load_framework,
-    load_frameworks,
-)
-from suite.catalog.workloads import Workload
+from suite.catalog.frameworks import Framework
 from suite.compliance.checker import round_of
-from suite.datasets.locate import PreparedDataSet, find, synthetic_place
-from suite.errors import FileError, SuiteError
-from suite.files.digest import sha256
-from suite.launch import environments
-from suite.launch.child_environment import usable_cores
+from suite.errors import SuiteError
 from suite.machine.system import board_name, cpu_model
 from suite.metrics.audit_record import (
     RATE_ERROR,
     SCHEMA,
-    AuditedBundle,
     AuditRecord,
     Replayer,
     StateAudit,
@@ -42,22 +31,35 @@ from suite.metrics.audit_record import (
 )
 from suite.metrics.epoch_replays import EpochReplays, figures, samples_of
 from suite.metrics.replayed_losses import (
-    MAX_STEPS,
     AuditVerdict,
     LossComparison,
     ReplayedLosses,
     compare_losses,
     recorded_losses,
 )
+from suite.verify.audited_run import (
+    DEFAULT_STEPS,
+    audited_bundle,
+    data_set_of_run,
+    own_program,
+    replaying_framework,
+    request_here,
+    steps_to_replay,
+    trained_by,
+)
 from suite.verify.kept_state import HandedIn, KeptState, open_state
-from suite.verify.replaying import Replayed, replay, replay_in_float64
+from suite.verify.replaying import (
+    Replayed,
+    TrainedEpoch,
+    replay,
+    replay_in_float64,
+    train_as_in_a_run,
+)
 from suite.verify.rounding import round_anew
 
-DEFAULT_STEPS = 10
-"""Later steps decide nothing: rounding has by then moved the losses by as much as a lie
-(docs/auditing.md)."""
-
 Report = Callable[[str], None]
+Program = Callable[[Path, int, int], TrainedEpoch]
+"""Trains the epoch from the state in the file, as in the run, and shows its first steps."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +69,15 @@ class AuditOptions:
     ``framework`` trains the replay (default: the bundle's own if its environment exists, else the
     first one that does), for ``steps`` steps (default: 10, or all of a shorter run), on the data
     set in the folder ``data`` (default: that of `suite data prepare`). ``state`` is a training
-    state that was handed in.
+    state that was handed in, from which the program in the folder ``implementation``, which made
+    the run, trains as in the run, too.
     """
 
     framework: str | None = None
     steps: int | None = None
     data: Path | None = None
     state: HandedIn | None = None
+    implementation: Path | None = None
 
 
 def audit(path: Path, options: AuditOptions, report: Report) -> AuditRecord:
@@ -81,20 +85,27 @@ def audit(path: Path, options: AuditOptions, report: Report) -> AuditRecord:
     gets a line for each replay."""
     started_s = time.monotonic()
     bundle = Bundle(path)
-    audited = _audited(bundle)
+    audited = audited_bundle(bundle)
     if bundle.run().resumed is not None:
         raise SuiteError(
             f"{path} is a resumed run, whose first steps do not follow from its seed; audit a run"
             " that began with its initial weights."
         )
     original = read_request(bundle.run(), f"{path / RUN}")
-    own = _trained_by(original)
+    own = trained_by(original)
     kept = None if options.state is None else open_state(bundle, original, options.state)
-    prepared = _data_set_of_run(original, options.data)
-    steps = _steps_to_replay(bundle, options.steps)
+    prepared = data_set_of_run(original, options.data)
+    steps = steps_to_replay(bundle, options.steps)
     workload = round_of(bundle.run()).workload(original.workload)
-    request = _request(original, own, workload, prepared, steps)
-    auditor = _Auditor(request, own, _framework(own, options.framework), report)
+    request = request_here(original, own, workload, prepared, steps)
+    program = None
+    if options.implementation is not None:
+        program = partial(
+            train_as_in_a_run,
+            original._replace(data=request.data, start=request.start),
+            own_program(bundle, options.implementation),
+        )
+    auditor = _Auditor(request, own, replaying_framework(own, options.framework), report, program)
     losses, with_other_rate = auditor.losses(recorded_losses(bundle.steps(), steps))
     state = (
         None
@@ -122,9 +133,15 @@ class _Auditor:
     """The replays of one request, made when they are needed."""
 
     def __init__(
-        self, request: contract.Request, own: Framework | None, other: Framework, report: Report
+        self,
+        request: contract.Request,
+        own: Framework | None,
+        other: Framework,
+        report: Report,
+        program: Program | None,
     ) -> None:
         self._request, self._own, self._other, self._report = request, own, other, report
+        self._program = program
         self._version: str | None = None
         self._tolerances = load_audit_tolerances(request.workload)
 
@@ -164,12 +181,11 @@ class _Auditor:
             None,
             kept,
         )
-        audited = kept.audited(losses, found.correct, None)
+        audited = kept.audited(losses, found.correct)
         if not whole or audited.verdict is AuditVerdict.CONTRADICTS:
             return audited
-        return kept.audited(
-            losses, found.correct, self._epoch_after(kept, steps, whole, request, found)
-        )
+        after = self._epoch_after(kept, steps, whole, request, found)
+        return kept.audited(losses, found.correct, *after)
 
     def _epoch_after(
         self,
@@ -178,9 +194,9 @@ class _Auditor:
         recorded: tuple[float, ...],
         request: contract.Request,
         first: Replayed,
-    ) -> EpochReplays:
-        """The steps of an epoch against replays, of which the first began with the state as it
-        is."""
+    ) -> Iterator[EpochReplays]:
+        """The steps of an epoch against replays, of which the first began with the state as it is;
+        then those of the run's own program against the same replays, where it is here."""
         replays, epoch = [first], kept.epoch + 1
         # the state's own evaluation was repeated; that at the end is always made
         request = request._replace(eval_every_epochs=request.epochs + 1)
@@ -189,19 +205,19 @@ class _Auditor:
                 moved = Path(folder) / state_name(kept.epoch)
                 round_anew(StateFile(str(kept.file)), seed, moved)
                 replays.append(self._plain(request, kept.epoch, moved))
-        recorded_figures, replayed = figures(
-            (recorded, kept.correct.get(epoch)),
-            [(each.losses, each.correct.get(epoch)) for each in replays],
-        )
-        size, data = request.global_batch_size, request.data
-        return EpochReplays(
-            len(recorded),
-            samples_of(steps, len(recorded), kept.step),
-            min(len(recorded) * size, data.train_samples),
-            data.eval_samples,
-            recorded_figures,
-            replayed,
-        )
+        size, data, window = request.global_batch_size, request.data, len(recorded)
+        samples = samples_of(steps, window, kept.step)
+        sides = [TrainedEpoch(recorded, samples, kept.correct.get(epoch))]
+        if self._program is not None:
+            self._report(f"epoch {epoch} by the run's own program, from the state after the last")
+            sides.append(self._program(kept.file, epoch, window))
+        for side in sides:
+            own, replayed = figures(
+                (side.losses, side.correct),
+                [(each.losses[: len(side.losses)], each.correct.get(epoch)) for each in replays],
+            )
+            expected = min(window * size, data.train_samples)
+            yield EpochReplays(window, side.samples, expected, data.eval_samples, own, replayed)
 
     def _with_referee(
         self,
@@ -258,136 +274,6 @@ class _Auditor:
     ) -> tuple[tuple[float, ...], bool]:
         self._report(f"{request.steps} steps in {self._other.title}, float64")
         return replay_in_float64(request, self._other, None if start is None else start.file)
-
-
-def _audited(bundle: Bundle) -> AuditedBundle:
-    """The bundle's identity; raises SuiteError where run.json or the step records are not those
-    that the manifest seals."""
-    bundle.expect_sealed("audit a run that `suite run` finished")
-    lines = set(bundle.manifest())
-    for name in (RUN, STEPS):
-        if f"{sha256(bundle.file(name))}  {name}" not in lines:
-            raise FileError(
-                bundle.path / name,
-                f"is not the file that {MANIFEST} seals; `suite check` says more",
-            )
-    run = bundle.run()
-    request = read_request(run, f"{bundle.path / RUN}")
-    return AuditedBundle(
-        run_id=str(run.run_id),
-        manifest_sha256=sha256(bundle.file(MANIFEST)),
-        workload=request.workload,
-        framework=request.framework,
-        division=request.division,
-        seed=request.seed,
-        global_batch_size=request.global_batch_size,
-        base_learning_rate=float(request.optimizer.base_learning_rate),
-        ranks=request.parallel.ranks,
-    )
-
-
-def _trained_by(request: contract.Request) -> Framework | None:
-    """The framework of the run, None for an implementation outside the checkout; raises SuiteError
-    where no tolerance was measured."""
-    if request.accumulation > 1:
-        raise SuiteError(
-            f"The run updated its parameters after every {request.accumulation} mini-batches, a"
-            " replay after each: an audit cannot tell."
-        )
-    framework = load_framework(request.framework) if is_own(request.framework) else None
-    is_measured = framework is None or framework.serves_closed
-    if is_measured and request.precision != contract.FLOAT32:
-        raise SuiteError(
-            f"The run computed in {request.precision}. How far its losses may be from others' was"
-            " measured for float32 only: an audit cannot tell."
-        )
-    return framework
-
-
-def _framework(own: Framework | None, chosen: str | None) -> Framework:
-    """The framework of the replay."""
-    if chosen is not None:
-        return load_framework(chosen)
-    first = own or load_framework(REFERENCE)
-    candidates = [first, *(one for one in load_frameworks() if one.serves_closed)]
-    for candidate in candidates if first.serves_closed else (first,):
-        try:
-            environments.find(candidate)
-        except SuiteError:
-            continue
-        return candidate
-    raise SuiteError(
-        "There is no environment of a framework", f"create it with `suite env create {first.name}`"
-    )
-
-
-def _data_set_of_run(request: contract.Request, directory: Path | None) -> PreparedDataSet:
-    """The run's data set on this machine; raises SuiteError when it has another size than the
-    request says."""
-    name = request.data.name
-    prepared = find(
-        name, directory or (synthetic_place(name) if request.data.synthetic is True else None)
-    )
-    found, asked = prepared.contents, request.data
-    if (found.classes, found.train_samples) != (asked.classes, asked.train_samples):
-        raise SuiteError(
-            f"The data set {name!r} in {prepared.directory} has {found.train_samples} training"
-            f" samples of {found.classes} classes, the run's had {asked.train_samples} of"
-            f" {asked.classes}; give the run's data set with --data DIR."
-        )
-    return prepared
-
-
-def _steps_to_replay(bundle: Bundle, chosen: int | None) -> int:
-    """The number of steps to replay: those asked for, at most as many as the run has."""
-    if chosen is not None and not 1 <= chosen <= MAX_STEPS:
-        raise SuiteError(f"--steps must be from 1 to {MAX_STEPS}, not {chosen}.")
-    recorded = len(set(bundle.steps().step.tolist()))
-    if recorded == 0:
-        raise SuiteError(f"{bundle.path} has no step records; there is nothing to compare.")
-    return min(chosen or DEFAULT_STEPS, recorded)
-
-
-def _request(
-    original: contract.Request,
-    own: Framework | None,
-    workload: Workload,
-    prepared: PreparedDataSet,
-    steps: int,
-) -> contract.Request:
-    """The run's request, on this machine's data set and processor, ending after ``steps`` steps."""
-    data = original.data._replace(
-        directory=str(prepared.directory), layout=prepared.definition.layout
-    )
-    if original.global_batch_size > data.train_samples:
-        raise SuiteError(
-            f"The run's mini-batches of {original.global_batch_size} samples are larger than its"
-            " data set; `suite check` says more."
-        )
-    return original._replace(
-        data=data,
-        steps=steps,
-        loading=contract.Loading(0, 1),
-        drop_cache_every_epoch=False,
-        accelerator="cpu",
-        threads=workload.threads or usable_cores(),
-        start=_start(original, workload),
-        old_task=None,
-        # requests of earlier versions do not name that of a variant
-        precision=contract.FLOAT32 if own is None else own.precisions[0].value,
-    )
-
-
-def _start(original: contract.Request, workload: Workload) -> contract.Start | None:
-    """Where the run began, with this machine's file of the checkpoint."""
-    if original.start is None:
-        return None
-    if workload.start is None or workload.start.checkpoint != original.start.checkpoint:
-        raise SuiteError(
-            f"The run began with the checkpoint {original.start.checkpoint!r}, which is not that of"
-            f" the workload {workload.name!r}; `suite check` says more."
-        )
-    return original.start._replace(path=str(workload.start.path))
 
 
 def _reason(comparison: LossComparison, auditor: _Auditor) -> str | None:

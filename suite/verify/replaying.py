@@ -1,25 +1,33 @@
 """Trains the first steps of a request again, in a framework's environment: through the
-implementation and the loop, or in float64."""
+implementation and the loop, or in float64; and an epoch of it by the run's own program."""
 
 import csv
 import json
 import math
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from reference_impls import contract
+from reference_impls.definitions import log_facts
+from suite.bundle.layout import OUTPUT
 from suite.bundle.log import read_log
+from suite.catalog.commands import train_command, working_folder
 from suite.catalog.frameworks import Framework
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
+from suite.launch.building import build
 from suite.launch.child_environment import child_environment
 from suite.launch.command import run_to_end
 from suite.launch.environments import find
+from suite.launch.process import exit_report, output_lines, release, terminate
+from suite.launch.process import start as start_process
 from suite.verify.probing import ALONE, read_archive
 
 TIMEOUT_S = 3600
+POLL_S = 0.5
 LOSSES_NAME = "losses.npz"
 
 
@@ -51,6 +59,76 @@ def replay(request: contract.Request, framework: Framework, start: Path | None =
         version = log.value("framework_version")
         losses = _losses(Path(folder) / contract.steps_name(0))
         return Replayed(losses, version if isinstance(version, str) else None, log.correct())
+
+
+@dataclass(frozen=True)
+class TrainedEpoch:
+    """What a program recorded of an epoch: the losses of its steps, the samples that they counted,
+    and the correct samples of the evaluation after it, if there was one."""
+
+    losses: tuple[float, ...]
+    samples: int
+    correct: int | None
+
+
+def train_as_in_a_run(
+    request: contract.Request, framework: Framework, start: Path, epoch: int, steps: int
+) -> TrainedEpoch:
+    """The first ``steps`` steps of the epoch that the run's own program trains of the run's request
+    from the training state before it; raises SuiteError when it ends before the epoch does.
+
+    The request is that of the run, to its end, and the log is begun as in a run: the program is
+    ended from outside when the epoch is over.
+    """
+    environment = find(framework)
+    build(framework, environment)
+    with tempfile.TemporaryDirectory(prefix="run-") as name:
+        folder = Path(name)
+        path = _write_request(request._replace(output_directory=name))
+        log, output = folder / contract.log_name(0), folder / OUTPUT
+        begun = contract.LogWriter(contract.RecordFile(str(log)))
+        log_facts(begun, request)
+        begun.close()
+        program = train_command(framework, environment.interpreter)
+        process = start_process(
+            [*program, "--request", str(path), "--start-state", str(start)],
+            child_environment(request.threads, tf32=request.precision == contract.TF32),
+            output,
+            folder=working_folder(framework),
+        )
+        try:
+            release(process)
+            until_s = time.monotonic() + TIMEOUT_S
+            while process.poll() is None and not _is_over(log, epoch):
+                if time.monotonic() > until_s:
+                    raise SuiteError(
+                        f"{framework.title} did not train epoch {epoch} within {TIMEOUT_S} s."
+                    )
+                time.sleep(POLL_S)
+        finally:
+            terminate(process)
+        if not _is_over(log, epoch):
+            report = exit_report(process.wait(), output_lines(output), 1)
+            raise SuiteError(f"{framework.title}, started from epoch {epoch - 1}, {report.reason}.")
+        return _trained_epoch(folder, epoch, steps)
+
+
+def _is_over(log: Path, epoch: int) -> bool:
+    """Whether what follows an epoch has begun, or the run has ended."""
+    return any(
+        event.key == "run_stop" or (event.key == "epoch_start" and (event.epoch or 0) > epoch)
+        for event in read_log(log).events
+    )
+
+
+def _trained_epoch(folder: Path, epoch: int, steps: int) -> TrainedEpoch:
+    with (folder / contract.steps_name(0)).open(encoding="utf-8", newline="") as stream:
+        rows = [row for row in csv.DictReader(stream) if row["epoch"] == str(epoch)][:steps]
+    losses = tuple(float(row["loss"]) for row in rows)
+    if not losses or not all(map(math.isfinite, losses)):
+        raise SuiteError(f"The run's own program recorded no finite losses of epoch {epoch}.")
+    correct = read_log(folder / contract.log_name(0)).correct().get(epoch)
+    return TrainedEpoch(losses, sum(int(row["samples"]) for row in rows), correct)
 
 
 def replay_in_float64(
@@ -89,8 +167,7 @@ def train(
 ) -> None:
     """Start a program that trains the request, in ``folder``, with ``arguments`` after the
     request's; raises SuiteError, which names it as ``what``, where it does not end well."""
-    path = Path(request.output_directory) / contract.REQUEST_NAME
-    path.write_text(json.dumps(contract.request_to_dict(request)), encoding="utf-8")
+    path = _write_request(request)
     tf32 = request.precision == contract.TF32
     variables = {**child_environment(request.threads, tf32=tf32), "TF_CPP_MIN_LOG_LEVEL": "3"}
     run_to_end(
@@ -102,6 +179,12 @@ def train(
         if_slow="ask for fewer steps or smaller mini-batches.",
         variables=variables,
     )
+
+
+def _write_request(request: contract.Request) -> Path:
+    path = Path(request.output_directory) / contract.REQUEST_NAME
+    path.write_text(json.dumps(contract.request_to_dict(request)), encoding="utf-8")
+    return path
 
 
 def recorded_losses(path: Path) -> list[float]:

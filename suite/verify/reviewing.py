@@ -11,7 +11,14 @@ from pathlib import Path
 from reference_impls.state_file import state_name
 from suite import __version__
 from suite.bundle.layout import MANIFEST
-from suite.catalog.frameworks import REFERENCE, load_framework, load_frameworks
+from suite.catalog.frameworks import (
+    REFERENCE,
+    Framework,
+    is_own,
+    load_framework,
+    load_frameworks,
+    load_implementation,
+)
 from suite.catalog.workloads import load_workload
 from suite.compliance.finding import Severity
 from suite.compliance.rules.reviews import RECORDS
@@ -42,6 +49,7 @@ from suite.verify.probing import probed
 from suite.verify.replay_audit import AuditOptions, Report, audit
 from suite.verify.verdict import verify
 
+NO_PROGRAM = "give the folder of its implementation with --implementation"
 NO_STATE = "ask the submitter for its training state {}, then give its folder with --states"
 
 
@@ -49,12 +57,14 @@ NO_STATE = "ask the submitter for its training state {}, then give its folder wi
 class ReviewOptions:
     """``organization`` reviews and signs with ``key``. ``states`` is a folder with the training
     states that were handed in, ``data`` that of the data set (None: that of `suite data prepare`).
+    ``implementations`` are the folders of those outside the checkout that made runs.
     """
 
     organization: str
     key: Path
     states: Path | None = None
     data: Path | None = None
+    implementations: tuple[Path, ...] = ()
 
 
 def review(submission: Path, options: ReviewOptions, report: Report) -> tuple[Path, Review]:
@@ -77,12 +87,13 @@ def review(submission: Path, options: ReviewOptions, report: Report) -> tuple[Pa
     record = _begun(submission, options.organization, drawn, runs)
     if drawn != before:  # a draw stands before anything is known of the runs
         _write(file, record, options.key)
+    own = {each.name: each for each in map(load_implementation, options.implementations)}
     runs = {
-        name: _replayed(folder, record.runs[name], values[name], options, report)
+        name: _replayed(folder, record.runs[name], values[name], options, own, report)
         for name, folder in folders.items()
     }
     known = _known_models(earlier, record)
-    models = known | dict(_models(set(map(_model, folders.values())) - known.keys(), report))
+    models = known | dict(_models(set(map(_model, folders.values())) - known.keys(), own, report))
     time_s = time.monotonic() - started_s
     record = replace(record, date=_now(), runs=runs, models=models, time_s=time_s)
     _write(file, record, options.key)
@@ -189,23 +200,34 @@ def _not_replayed(folder: RunFolder, value: str) -> ReviewedRun:
 
 
 def _replayed(
-    folder: RunFolder, run: ReviewedRun, value: str, options: ReviewOptions, report: Report
+    folder: RunFolder,
+    run: ReviewedRun,
+    value: str,
+    options: ReviewOptions,
+    own: Mapping[str, Framework],
+    report: Report,
 ) -> ReviewedRun:
-    """The run with its audit from the drawn state if that was handed in, else of the first
-    steps."""
+    """The run with its audit from the drawn state if that was handed in, else of the first steps.
+
+    An implementation outside the checkout, ``own`` by name, trains from the state, too."""
     drawn = "nothing drawn" if run.epoch is None else f"drawn epoch {run.epoch}"
     report(f"{'/'.join(folder.path.parts[-3:])}, {drawn}")
     reason = run.reason if run.epoch is None else NO_STATE.format(state_name(run.epoch))
     handed_in = [
         HandedIn(state, run.epoch or 0, value) for state in _candidates(options.states, run.epoch)
     ]
+    program = own.get(folder.framework)
+    place = None if program is None else Path(str(program.outside))
     for state in (*handed_in, None):
+        audited = AuditOptions(None, None, options.data, state, None if state is None else place)
         try:
-            found = audit(folder.path, AuditOptions(data=options.data, state=state), report)
+            found = audit(folder.path, audited, report)
         except SuiteError as error:
             reason = str(error)[:1000]
         else:
-            return replace(run, audit=found, reason=None if state is not None else reason)
+            if state is not None:
+                reason = None if place is not None or is_own(folder.framework) else NO_PROGRAM
+            return replace(run, audit=found, reason=reason)
     return replace(run, reason=reason)
 
 
@@ -221,16 +243,19 @@ def _model(folder: RunFolder) -> str:
     return f"{folder.workload}/{folder.framework}"
 
 
-def _models(models: Iterable[str], report: Report) -> Iterator[tuple[str, ReviewedModel]]:
-    """The probe of every implementation of the checkout that trained."""
-    served = {each.name for each in load_frameworks() if each.serves_closed}
+def _models(
+    models: Iterable[str], own: Mapping[str, Framework], report: Report
+) -> Iterator[tuple[str, ReviewedModel]]:
+    """The probe of every implementation that trained: the checkout's, and ``own`` by name."""
+    served = {each.name: each for each in load_frameworks() if each.serves_closed} | dict(own)
     for place in sorted(models):
         workload, _, name = place.partition("/")
         if name not in served:
-            yield place, ReviewedModel(None, "the implementation has no probe")
+            reason = "the implementation has no probe" if is_own(name) else NO_PROGRAM
+            yield place, ReviewedModel(None, reason)
             continue
         try:
-            framework, reference = load_framework(name), load_framework(REFERENCE)
+            framework, reference = served[name], load_framework(REFERENCE)
             verdict = verify(
                 load_workload(workload),
                 probed(reference, find(reference)),

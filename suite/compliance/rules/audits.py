@@ -80,14 +80,14 @@ def where_contradicted(record: "AuditRecord") -> str:
     state = record.state
     if state is None:
         return ""
-    whole = state.epoch_after
-    for figure in () if whole is None else whole.judged():
-        if whole is not None and not figure.is_within:
-            return (
-                f"in the {whole.steps} steps after the state of epoch {state.epoch}:"
-                f" {FIGURES[figure.name]} {figure.observed:.6g}, in replays {figure.low:.6g} to"
-                f" {figure.high:.6g}"
-            )
+    for whole, by in ((state.epoch_after, ""), (state.program, " by the run's own program")):
+        for figure in () if whole is None else whole.judged():
+            if whole is not None and not figure.is_within:
+                return (
+                    f"in the {whole.steps} steps{by} after the state of epoch {state.epoch}:"
+                    f" {FIGURES[figure.name]} {figure.observed:.6g}, in replays {figure.low:.6g} to"
+                    f" {figure.high:.6g}"
+                )
     return (
         f"in the evaluation of epoch {state.epoch}: {state.correct} correct, replayed"
         f" {state.replayed_correct}"

@@ -11,7 +11,7 @@ from suite.bundle.reader import Bundle
 from suite.bundle.replication_folder import MAX_RUNS, fresh_runs, run_folder
 from suite.catalog.frameworks import load_frameworks
 from suite.catalog.reproduction import load_reproduction
-from suite.catalog.seeds import implementation_sha256
+from suite.catalog.seeds import refuse_other_files
 from suite.errors import SuiteError
 from suite.execution.events import Progress, silent
 from suite.execution.request import RunRequest
@@ -102,16 +102,9 @@ def _request(original: Original, request: RunRequest) -> RunRequest:
             f" {wanted.get(name)!r} and would be {found.get(name)!r}"
             + (f" (also different: {', '.join(different[1:])})." if different[1:] else ".")
         )
-    recorded = original.bundle.run().implementation
-    if (
-        request.framework.outside is not None
-        and recorded is not None
-        and recorded.get("sha256") != implementation_sha256(request.framework)
-    ):
-        raise SuiteError(
-            f"{request.framework.outside} holds other files than those that made"
-            f" {original.bundle.path}; bring those back."
-        )
+    if request.framework.outside is not None:
+        bundle = original.bundle
+        refuse_other_files(request.framework, bundle.run().implementation, bundle.path)
     return request
 
 

@@ -11,10 +11,13 @@ import pytest
 
 from reference_impls.state_file import StateFile, write_state
 from suite.bundle.reader import Bundle
+from suite.catalog.frameworks import load_implementation
+from suite.catalog.seeds import implementation_sha256
 from suite.errors import SuiteError
 from suite.execution import preflight
 from suite.execution.kept_states import states_folder, states_size_bytes
 from suite.execution.preflight import refuse_full_disk
+from suite.files.paths import repository_root
 from suite.metrics.counted_time import uncounted_intervals
 from suite.metrics.epoch_draw import drawn_epoch
 from tests.conftest import Run, environment_of
@@ -153,11 +156,72 @@ def test_a_lie_in_a_later_epoch_is_contradicted(
     assert "state after epoch 1 (self-drawn): contradicts" in answer.stdout
 
 
+PROGRAM = f"""
+import sys
+sys.path.insert(0, {str(repository_root())!r})
+from reference_impls.fake.implementation import SoftmaxRegression, build
+from reference_impls.main import main
+"""
+HALF = """
+step = SoftmaxRegression.step
+def half(self, batch, rate, share):
+    return step(self, type(batch)(*(each[: len(each) // 2 + 1] for each in batch)), rate, share)
+SoftmaxRegression.step = half
+"""
+
+
+def implementation(folder: Path, change: str = "") -> Path:
+    """The test framework as an implementation outside the checkout."""
+    folder.mkdir()
+    (folder / "train.py").write_text(PROGRAM + change + "main(build)\n")
+    (folder / "framework.toml").write_text(
+        'name = "theirs"\ntitle = "Theirs"\ntrain = ["{python}", "train.py"]\n'
+        'capabilities = ["training-states"]\n'
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def their_run(suite: Run, digits: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of an implementation outside the checkout that kept its states."""
+    folder = tmp_path_factory.mktemp("theirs")
+    program = implementation(folder / "program")
+    suite.done(f"run {KEPT} --implementation {program} --epochs 2 --output {folder / 'run'}")
+    return folder / "run"
+
+
+@pytest.mark.proof
+def test_the_program_that_made_a_run_confirms_it(suite: Run, their_run: Path) -> None:
+    """It gets the run's own request, which says nothing of an audit, and is ended from outside."""
+    answer = suite.done(
+        f"audit {their_run} --framework fake --state {state_of(their_run, 1)} --epoch 1"
+        f" --implementation {their_run.with_name('program')} --json"
+    )
+    state = json.loads(answer.stdout)["state"]
+    assert state["program"] == state["epoch_after"] is not None
+
+
+def test_a_program_that_trains_otherwise_than_its_run_says_is_refuted(
+    suite: Run, their_run: Path, tmp_path: Path
+) -> None:
+    """The records are true of another program."""
+    program = implementation(tmp_path / "program", HALF)
+    audit = f"audit %s --framework fake --state {state_of(their_run, 1)} --epoch 1"
+    audit += f" --implementation {program}"
+    assert "other files than those that made" in suite.refused(audit % their_run).stderr
+    bundle = EditableBundle(Path(shutil.copytree(their_run, tmp_path / "forged")))
+    digest = implementation_sha256(load_implementation(program))
+    bundle.run["implementation"]["sha256"] = digest
+    bundle.save()
+    answer = suite.refused(audit % bundle.path, code=1)
+    assert "by the run's own program" in answer.stdout and ": contradicts" in answer.stdout
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         ("--epoch 1", "give --state and --epoch together"),
-        ("--value x", "--value only with them"),
+        ("--value x", "--value and --implementation only with them"),
         ("--state nothing.npz --epoch 1", "cannot be read as a training state"),
         ("--state README.md --epoch 1", "cannot be read as a training state"),
     ],
