@@ -29,6 +29,7 @@ from suite.launch.recipe import Platform, name_of, read_lock, recipe
 from suite.meters.meter import Meter
 from suite.meters.registry import meter_classes
 from tests.faults import all_faults
+from tools.test_vectors import probe_keys, vectors
 
 FORMS_OF_NAMES = {
     "a home folder": ("/home/jane", "/root/…", "/Users/jane", "/media/jane"),
@@ -401,6 +402,8 @@ def _json_formats() -> str:
 
 
 TABLES: Writers = {
+    "test-vectors": vectors,
+    "probe-request-keys": probe_keys,
     "request-keys": _request,
     "log-facts": _facts,
     "log-events": _events,

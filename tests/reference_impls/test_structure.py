@@ -1,11 +1,15 @@
 """The structure of models as they were built: what differs from the suite's, and active dropout, is
 refused with the remedy."""
 
+import hashlib
+import re
+
 import pytest
 
 from reference_impls import structure
 from reference_impls.contract import ContractError
 from reference_impls.structure import STRUCTURES, Layer, described, layers_as_built
+from suite.files.paths import repository_root
 
 LENET = (
     Layer("conv1", (6, 1, 5, 5), has_bias=True),
@@ -33,6 +37,14 @@ def test_a_model_has_the_same_structure_for_any_number_of_classes() -> None:
     assert described((*LENET[:4], Layer("fc3", (144, 84), has_bias=True)), 144) == described(
         LENET, 10
     )
+
+
+def test_the_page_lists_the_layers_of_every_model() -> None:
+    page = (repository_root() / "docs" / "layers.md").read_text(encoding="utf-8")
+    listed = re.findall(r"`(\w+)`, SHA-256 `(\w+)`.*?```text\n(.*?)\n```", page, re.DOTALL)
+    assert {name for name, _, _ in listed} == STRUCTURES.keys() - {"resnet50_imagenet"}
+    for name, digest, lines in listed:
+        assert STRUCTURES[name] == digest == hashlib.sha256(lines.encode()).hexdigest()
 
 
 def test_the_layers_of_lenet_are_its_structure() -> None:
