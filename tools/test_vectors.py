@@ -20,7 +20,7 @@ from suite.files.generated import table
 
 SEED, EPOCH, SAMPLES, SAMPLE = 1, 2, 10, 7
 RATE, STEPS, PLACES = 0.1, 100, (0, 10, 30, 65, 99)
-SHAPES = {
+SHAPES: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
     "uniform_fan_in": ("conv1.bias", {"conv1.weight": (6, 1, 5, 5), "conv1.bias": (6,)}),
     "glorot_uniform": ("conv1.weight", {"conv1.weight": (6, 1, 5, 5)}),
     "kaiming_normal": (

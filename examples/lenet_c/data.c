@@ -58,22 +58,27 @@ void read_npy(const char *folder, const char *name, void *values, size_t size) {
     fclose(stream);
 }
 
-void write_npy(const char *folder, const char *name, const REAL *values, const int *axes, int dimensions) {
-    char header[256];
-    size_t count = 1;
-    int length = sprintf(header, "{'descr': '<" DESCR "', 'fortran_order': False, 'shape': (");
-    for (int i = 0; i < dimensions; i++) {
+size_t npy_header(uint8_t *bytes, const char *type, const int *axes, int dimensions) {
+    char *header = (char *)bytes + NPY_PREFIX;
+    int length = sprintf(header, "{'descr': '%s', 'fortran_order': False, 'shape': (", type);
+    for (int i = 0; i < dimensions; i++)
         length += sprintf(header + length, "%d,", axes[i]);
-        count *= (size_t)axes[i];
-    }
     length += sprintf(header + length, "), }");
     while ((NPY_PREFIX + length + 1) % NPY_ALIGNMENT)
         header[length++] = ' ';
     header[length++] = '\n';
-    FILE *stream = open_npy(folder, name, "wb");
     const uint8_t prefix[NPY_PREFIX] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (uint8_t)length, (uint8_t)(length >> 8)};
-    fwrite(prefix, 1, sizeof prefix, stream);
-    fwrite(header, 1, (size_t)length, stream);
+    memcpy(bytes, prefix, NPY_PREFIX);
+    return NPY_PREFIX + (size_t)length;
+}
+
+void write_npy(const char *folder, const char *name, const REAL *values, const int *axes, int dimensions) {
+    uint8_t header[512];
+    size_t count = 1;
+    for (int i = 0; i < dimensions; i++)
+        count *= (size_t)axes[i];
+    FILE *stream = open_npy(folder, name, "wb");
+    fwrite(header, 1, npy_header(header, "<" DESCR, axes, dimensions), stream);
     fwrite(values, sizeof *values, count, stream);
     if (ferror(stream) || fclose(stream) != 0)
         FAIL("%s.npy cannot be written", name);

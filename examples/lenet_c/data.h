@@ -23,4 +23,7 @@ void read_npy(const char *folder, const char *name, void *values, size_t size);
 /* Write an array of REAL; `axes` are `dimensions` lengths (0: a scalar). */
 void write_npy(const char *folder, const char *name, const REAL *values, const int *axes, int dimensions);
 
+/* Write the beginning of an .npy file in front of its values, of a type such as <f4; returns its length, 512 bytes at most. */
+size_t npy_header(uint8_t *bytes, const char *type, const int *axes, int dimensions);
+
 #endif

@@ -9,6 +9,7 @@
 #include "records.h"
 #include "request.h"
 #include "sha256.h"
+#include "states.h"
 
 enum { TEXT = 4096, EVALUATED = 100, MOST_STEPS = 100 };
 
@@ -78,18 +79,26 @@ static void digest_of(const char *kind, const REAL *values, char hex[HEX_LENGTH 
     sha256_end(&digest, hex);
 }
 
-static void log_state(int epoch) {
-    char of_epoch[80], with_reason[120], value[400], parameter[HEX_LENGTH + 1], velocity[HEX_LENGTH + 1], statistic[HEX_LENGTH + 1];
+static void digests_of_state(char *value, size_t size) {
+    char parameter[HEX_LENGTH + 1], velocity[HEX_LENGTH + 1], statistic[HEX_LENGTH + 1];
     Sha256 nothing;
-    snprintf(of_epoch, sizeof of_epoch, "\"epoch_num\": %d, ", epoch);
-    snprintf(with_reason, sizeof with_reason, "\"reason\": \"state\", %s", of_epoch);
-    log_interval("uncounted_start", with_reason, 0);
     digest_of("parameter", model.parameter, parameter);
     digest_of("velocity", model.velocity, velocity);
     sha256_begin(&nothing); /* LeNet-5 keeps no statistics */
     sha256_end(&nothing, statistic);
-    snprintf(value, sizeof value, "{\"parameter\": \"%s\", \"velocity\": \"%s\", \"statistic\": \"%s\"}", parameter, velocity, statistic);
+    snprintf(value, size, "{\"parameter\": \"%s\", \"velocity\": \"%s\", \"statistic\": \"%s\"}", parameter, velocity, statistic);
+}
+
+/* Within an interval that is not counted; `folder` keeps the state, NULL: nothing does. */
+static void log_state(const char *folder, int epoch, int step) {
+    char of_epoch[80], with_reason[120], value[400];
+    snprintf(of_epoch, sizeof of_epoch, "\"epoch_num\": %d, ", epoch);
+    snprintf(with_reason, sizeof with_reason, "\"reason\": \"state\", %s", of_epoch);
+    log_interval("uncounted_start", with_reason, 0);
+    digests_of_state(value, sizeof value);
     log_point("state_digests", value, of_epoch);
+    if (folder)
+        keep_state(&model, folder, epoch, step);
     log_interval("uncounted_stop", with_reason, 0);
 }
 
@@ -166,14 +175,16 @@ static double evaluate(const Training *t, Split *split, int epoch) {
     return accuracy;
 }
 
-/* Epochs until the target is reached, or to the last epoch or step of the request; returns the run's status. */
-static const char *run(const Training *t) {
+/* Epochs after one that was trained already (0: none) until the target is reached, or to the last epoch or step of the request; returns the
+   run's status. */
+static const char *run(const Training *t, const char *folder, int trained, int done) {
     Split training = {0}, evaluation = {0};
     const int whole = (t->train_samples + t->batch_size - 1) / t->batch_size;
-    int done = 0;
-    for (int epoch = 1;; epoch++) {
-        done += train_epoch(t, &training, epoch, done);
-        log_state(epoch);
+    for (int epoch = trained ? trained : 1;; epoch++) {
+        if (epoch > trained) { /* a state is evaluated first */
+            done += train_epoch(t, &training, epoch, done);
+            log_state(folder, epoch, done);
+        }
         const int is_last = epoch == t->epochs || done == t->steps, is_whole = done == epoch * whole;
         if (is_whole && (is_last || epoch % t->eval_every == 0) && evaluate(t, &evaluation, epoch) >= t->target)
             return "success";
@@ -182,14 +193,21 @@ static const char *run(const Training *t) {
     }
 }
 
-static void train(const char *path) {
+static void train(const char *path, const char *states, const char *start) {
     const char *json = read_text(path);
-    char folder[TEXT], value[80];
+    char folder[TEXT], value[400], of_epoch[80];
+    int epoch = 0, done = 0;
     text_of(json, NULL, "output_directory", folder, sizeof folder);
     const Training t = read_training(json);
     open_records(folder);
     log_interval("init_start", "", 0);
     draw_weights(&model, t.seed);
+    if (start) {
+        restore_state(&model, start, &epoch, &done);
+        digests_of_state(value, sizeof value);
+        snprintf(of_epoch, sizeof of_epoch, "\"epoch_num\": %d, ", epoch);
+        log_point("state_restored", value, of_epoch);
+    }
     snprintf(value, sizeof value, "%d", PARAMETERS);
     log_point("parameters", value, "");
     log_point("model_trained", "\"lenet5\"", "");
@@ -200,7 +218,7 @@ static void train(const char *path) {
     log_point("ranks", "1", "");
     log_interval("init_stop", "", 0);
     log_interval("run_start", "", 0);
-    snprintf(value, sizeof value, "\"status\": \"%s\", ", run(&t));
+    snprintf(value, sizeof value, "\"status\": \"%s\", ", run(&t, states, epoch, done));
     log_interval("run_stop", value, 0);
     snprintf(value, sizeof value, "[%lld]", peak_memory_bytes());
     log_point("peak_rss_of_ranks", value, "");
@@ -262,14 +280,21 @@ static void probe(const char *path) {
     for_every_parameter(output, "parameter", model.parameter, 0);
 }
 
+/* The value of an option; NULL where it is not there. */
+static const char *option(int count, char **words, const char *name) {
+    for (int i = 2; i + 1 < count; i += 2)
+        if (strcmp(words[i], name) == 0)
+            return words[i + 1];
+    return NULL;
+}
+
 int main(int count, char **words) {
-    if (count != 4 || strcmp(words[2], "--request") != 0)
-        FAIL("type: lenet train|probe --request FILE");
-    if (strcmp(words[1], "train") == 0)
-        train(words[3]);
-    else if (strcmp(words[1], "probe") == 0)
-        probe(words[3]);
+    const char *request = option(count, words, "--request");
+    if (request && strcmp(words[1], "train") == 0)
+        train(request, option(count, words, "--keep-states"), option(count, words, "--start-state"));
+    else if (request && strcmp(words[1], "probe") == 0)
+        probe(request);
     else
-        FAIL("type: lenet train|probe --request FILE");
+        FAIL("type: lenet train|probe --request FILE [--keep-states FOLDER] [--start-state FILE]");
     return 0;
 }

@@ -227,7 +227,7 @@ void draw_weights(Model *model, uint32_t seed) {
         const int field = weight->dimensions == 4 ? TAPS : 1;
         const double bound = sqrt(6.0 / ((double)weight->size / weight->axes[0] + (double)weight->axes[0] * field));
         Random random;
-        random_seed(&random, seed, crc32_of(weight->name));
+        random_seed(&random, seed, crc32_of(weight->name, strlen(weight->name)));
         for (size_t j = 0; j < weight->size; j++)
             model->parameter[weight->offset + j] = (REAL)(float)random_uniform(&random, -bound, bound);
     }

@@ -78,10 +78,10 @@ void random_permutation(Random *random, int32_t *order, size_t count) {
     }
 }
 
-uint32_t crc32_of(const char *text) {
+uint32_t crc32_of(const void *bytes, size_t length) {
     uint32_t crc = 0xffffffffu;
-    for (; *text; text++) {
-        crc ^= (unsigned char)*text;
+    for (size_t i = 0; i < length; i++) {
+        crc ^= ((const unsigned char *)bytes)[i];
         for (int bit = 0; bit < 8; bit++)
             crc = (crc >> 1) ^ ((crc & 1u) ? 0xedb88320u : 0u);
     }

@@ -19,7 +19,7 @@ double random_uniform(Random *random, double low, double high);
 /* RandomState.permutation(count). */
 void random_permutation(Random *random, int32_t *order, size_t count);
 
-/* zlib.crc32 of a text. */
-uint32_t crc32_of(const char *text);
+/* zlib.crc32. */
+uint32_t crc32_of(const void *bytes, size_t length);
 
 #endif

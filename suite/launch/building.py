@@ -1,12 +1,14 @@
 """Builds an implementation that is not in the checkout, before it is trained or probed."""
 
+import importlib.metadata
 import shutil
 
 from suite.catalog.commands import build_command, working_folder
-from suite.catalog.frameworks import Framework
+from suite.catalog.frameworks import MANIFEST, Framework, requirements_file
 from suite.errors import SuiteError
 from suite.launch.command import run_to_end
 from suite.launch.environments import Environment
+from suite.launch.recipe import name_of
 
 TIMEOUT_S = 1800
 
@@ -21,6 +23,7 @@ def build(framework: Framework, environment: Environment) -> None:
                 " not have",
                 needed.install,
             )
+    _refuse_missing_package(framework, environment)
     command, folder = build_command(framework, environment.interpreter), working_folder(framework)
     if not command:
         return
@@ -34,3 +37,22 @@ def build(framework: Framework, environment: Environment) -> None:
         if_slow=f"run {by_hand}",
         if_failed=f". Run {by_hand}",
     )
+
+
+def _refuse_missing_package(framework: Framework, environment: Environment) -> None:
+    """Raise SuiteError where an interpreter lacks a package that requirements.txt names without a
+    condition."""
+    path = requirements_file(framework)
+    if framework.outside is None or not path.is_file():
+        return
+    installed = set(map(name_of, environment.packages)) or {
+        name_of(str(each.metadata["Name"])) for each in importlib.metadata.distributions()
+    }
+    for line in path.read_text(encoding="utf-8").splitlines():
+        name = "" if ";" in line or line.startswith(("#", "-")) else name_of(line)
+        if name and name not in installed:
+            raise SuiteError(
+                f"{environment.interpreter} lacks the package {name!r}, which {path} names",
+                f"set needs_environment = true in {MANIFEST} and run `suite env create"
+                f" {framework.argument}`, or install it there",
+            )

@@ -2,6 +2,7 @@
 digests of the arrays compared."""
 
 import hashlib
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -128,7 +129,9 @@ def verify(
     """Probe the reference and every implementation in both precisions, train the timed steps, and
     compare. Raises SuiteError when one fails."""
     report(f"probing {reference.name} (the reference)")
+    started_s = time.monotonic()
     expected = probe_both(reference, workload)
+    report(f"it took {time.monotonic() - started_s:.0f} s; others take about that")
     if reference not in implementations:
         _expect_golden(reference, workload, expected)
     shapes = {
@@ -178,7 +181,11 @@ def _with_timed_steps(
     if settings is None or not any(one.train for one in implementations):
         return None, verdicts
     processor, found = Processor(options.accelerator, options.precision), []
+    started_s = time.monotonic()
     with timed_reference(workload, settings, options.batch_size, processor, report) as timed:
+        report(
+            f"the referee took {time.monotonic() - started_s:.0f} s; a training takes about that"
+        )
         for verdict, one in zip(verdicts, implementations, strict=True):
             differences = list(verdict.differences)
             if one.train:

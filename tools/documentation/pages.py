@@ -44,6 +44,7 @@ NAVIGATION: Mapping[str, tuple[str, ...]] = {
     ),
     "Implement and extend": (
         "docs/implementing.md",
+        "docs/layers.md",
         "docs/verifying.md",
         "docs/adaptation.md",
         "docs/arithmetic.md",

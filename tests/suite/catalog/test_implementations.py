@@ -95,6 +95,15 @@ def test_a_missing_program_is_one_sentence(tmp_path: Path) -> None:
     assert str(caught.value) == sentence
 
 
+def test_a_package_that_the_interpreter_lacks_is_named(tmp_path: Path) -> None:
+    framework = load_implementation(written(tmp_path))
+    (tmp_path / "requirements.txt").write_text(
+        "# theirs\nNumPy>=1\nno-such; python_version < '3'\nNo_Such.Package==1.0\n"
+    )
+    with pytest.raises(SuiteError, match=r"lacks the package 'no-such-package', which .* names"):
+        build(framework, find(framework))
+
+
 def test_a_build_that_fails_says_why(tmp_path: Path) -> None:
     framework = load_implementation(
         written(tmp_path, f'{MANIFEST}build = ["sh", "-c", "echo model.c:3: error >&2; exit 1"]\n')
