@@ -177,6 +177,10 @@ def _paths(paths: Paths) -> tuple[Path, ...]:
     return (Path(paths),) if isinstance(paths, str | Path) else tuple(map(Path, paths))
 
 
+def _optional(path: str | Path | None) -> Path | None:
+    return None if path is None else Path(path)
+
+
 def _bundles(paths: Paths) -> list[Path]:
     """The runs at or below the paths."""
     from suite.compliance.checker import find_bundles  # start-up: rules
@@ -489,13 +493,7 @@ def audit(
     kept = None if state is None or epoch is None else HandedIn(Path(state), epoch, value)
     return run_audit(
         Path(bundle),
-        AuditOptions(
-            framework,
-            steps,
-            None if data is None else Path(data),
-            kept,
-            None if implementation is None else Path(implementation),
-        ),
+        AuditOptions(framework, steps, _optional(data), kept, _optional(implementation)),
         report,
     )
 
@@ -523,8 +521,8 @@ def review(
     options = ReviewOptions(
         organization,
         Path(key),
-        None if states is None else Path(states),
-        None if data is None else Path(data),
+        _optional(states),
+        _optional(data),
         tuple(map(Path, implementations)),
     )
     return run_review(Path(submission), options, report)
@@ -553,9 +551,10 @@ def reproduce(
     """
     from suite.experiments.replication import reproducing  # start-up: execution
 
-    folders = (None if each is None else Path(each) for each in (data, implementation))
-    options = reproducing.ReproductionOptions(runs, organization, *folders)
-    planned = reproducing.plan(Path(original), options, None if output is None else Path(output))
+    options = reproducing.ReproductionOptions(
+        runs, organization, _optional(data), _optional(implementation)
+    )
+    planned = reproducing.plan(Path(original), options, _optional(output))
     return planned.directory, reproducing.reproduce(
         planned, command=command, progress=progress, report=report
     )

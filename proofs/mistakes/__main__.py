@@ -297,15 +297,10 @@ def missed_by_model(mistake: Mistake, implementation):  # type: ignore[no-untype
     """Quantities of the model. The reference is compared with itself, mistakes included, and with
     pinned numbers."""
     from suite.catalog.frameworks import REFERENCE
-    from suite.verify.verdict import WIDE, judge, probe_both
+    from suite.verify.verdict import judge, probe_both, shapes_of
 
     definition, expected, _, _ = clean(mistake.workload, mistake.batch_size)
-    shapes = {
-        name: value.shape
-        for name, value in expected[WIDE].items()
-        if name.startswith(("parameter/", "statistic/"))
-    }
-    found = probe_both(implementation, definition, shapes)
+    found = probe_both(implementation, definition, shapes_of(expected))
     verdict = judge(
         implementation, definition, found if mistake.framework == REFERENCE else expected, found
     )

@@ -19,13 +19,12 @@ from proofs.mistakes.__main__ import IN_THE_COPY, clean, copy_sources
 from proofs.mistakes.mistake import PROBE, Mistake, made
 from proofs.mistakes.mistakes import MISTAKES
 from suite.catalog.frameworks import REFERENCE, load_framework, load_implementation
-from suite.catalog.workloads import WIDE
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.launch.environments import find
 from suite.verify.probing import ProbedImplementation, probed
 from suite.verify.timed_steps import timed_differences
-from suite.verify.verdict import judge, probe_both
+from suite.verify.verdict import judge, probe_both, shapes_of
 
 TRAIN = """
 from reference_impls.main import main
@@ -73,15 +72,9 @@ def stranger(root: Path) -> ProbedImplementation:
 def missed(one: Mistake, implementation: ProbedImplementation) -> list[str]:
     """The quantities that show a mistake."""
     definition, expected, timed, _ = clean(one.workload, one.batch_size)
-    shapes = {
-        name: value.shape
-        for name, value in expected[WIDE].items()
-        if name.startswith(("parameter/", "statistic/"))
-    }
     try:
-        found = judge(
-            implementation, definition, expected, probe_both(implementation, definition, shapes)
-        )
+        outputs = probe_both(implementation, definition, shapes_of(expected))
+        found = judge(implementation, definition, expected, outputs)
         steps = timed_differences(implementation, timed)
     except SuiteError as error:
         return [f"error: {str(error)[:60]}"]

@@ -1,5 +1,7 @@
 """The run that is audited: what it states of itself, and its request on this machine."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from reference_impls import contract
@@ -25,6 +27,10 @@ from suite.launch import environments
 from suite.launch.child_environment import usable_cores
 from suite.metrics.audit_record import AuditedBundle
 from suite.metrics.replayed_losses import MAX_STEPS
+from suite.verify.replaying import TrainedEpoch, train_as_in_a_run
+
+Program = Callable[[Path, int, int], TrainedEpoch]
+"""Trains an epoch from the state in the file, as in the run, and shows its first steps."""
 
 DEFAULT_STEPS = 10
 """Later steps decide nothing: rounding has by then moved the losses by as much as a lie
@@ -43,6 +49,11 @@ def audited_bundle(bundle: Bundle) -> AuditedBundle:
                 f"is not the file that {MANIFEST} seals; `suite check` says more",
             )
     run = bundle.run()
+    if run.resumed is not None:
+        raise SuiteError(
+            f"{bundle.path} is a resumed run, whose first steps do not follow from its seed; audit"
+            " a run that began with its initial weights."
+        )
     request = read_request(run, f"{bundle.path / RUN}")
     return AuditedBundle(
         run_id=str(run.run_id),
@@ -75,13 +86,15 @@ def trained_by(request: contract.Request) -> Framework | None:
     return framework
 
 
-def own_program(bundle: Bundle, folder: Path) -> Framework:
-    """The implementation in the folder, which made a run; raises SuiteError for another one, and
-    for one that cannot start from a training state."""
+def own_program(bundle: Bundle, folder: Path | None, request: contract.Request) -> Program | None:
+    """The implementation in the folder, which made a run of the request; raises SuiteError for
+    another one, and for one that cannot start from a training state."""
+    if folder is None:
+        return None
     program, run = load_implementation(folder), bundle.run()
     refuse_other_files(program, run.implementation or {}, bundle.path)
     refuse_without(program, Capability.STATES, "--implementation")
-    return program
+    return partial(train_as_in_a_run, request, program)
 
 
 def replaying_framework(own: Framework | None, chosen: str | None) -> Framework:

@@ -6,7 +6,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from reference_impls import contract
@@ -19,7 +18,6 @@ from suite.bundle.steps import StepRecords
 from suite.catalog.audit_tolerances import FLOAT64, OUTSIDE, load_audit_tolerances
 from suite.catalog.frameworks import Framework
 from suite.compliance.checker import round_of
-from suite.errors import SuiteError
 from suite.machine.system import board_name, cpu_model
 from suite.metrics.audit_record import (
     RATE_ERROR,
@@ -39,6 +37,7 @@ from suite.metrics.replayed_losses import (
 )
 from suite.verify.audited_run import (
     DEFAULT_STEPS,
+    Program,
     audited_bundle,
     data_set_of_run,
     own_program,
@@ -48,18 +47,10 @@ from suite.verify.audited_run import (
     trained_by,
 )
 from suite.verify.kept_state import HandedIn, KeptState, open_state
-from suite.verify.replaying import (
-    Replayed,
-    TrainedEpoch,
-    replay,
-    replay_in_float64,
-    train_as_in_a_run,
-)
+from suite.verify.replaying import Replayed, TrainedEpoch, replay, replay_in_float64
 from suite.verify.rounding import round_anew
 
 Report = Callable[[str], None]
-Program = Callable[[Path, int, int], TrainedEpoch]
-"""Trains the epoch from the state in the file, as in the run, and shows its first steps."""
 
 
 @dataclass(frozen=True)
@@ -86,11 +77,6 @@ def audit(path: Path, options: AuditOptions, report: Report) -> AuditRecord:
     started_s = time.monotonic()
     bundle = Bundle(path)
     audited = audited_bundle(bundle)
-    if bundle.run().resumed is not None:
-        raise SuiteError(
-            f"{path} is a resumed run, whose first steps do not follow from its seed; audit a run"
-            " that began with its initial weights."
-        )
     original = read_request(bundle.run(), f"{path / RUN}")
     own = trained_by(original)
     kept = None if options.state is None else open_state(bundle, original, options.state)
@@ -98,13 +84,8 @@ def audit(path: Path, options: AuditOptions, report: Report) -> AuditRecord:
     steps = steps_to_replay(bundle, options.steps)
     workload = round_of(bundle.run()).workload(original.workload)
     request = request_here(original, own, workload, prepared, steps)
-    program = None
-    if options.implementation is not None:
-        program = partial(
-            train_as_in_a_run,
-            original._replace(data=request.data, start=request.start),
-            own_program(bundle, options.implementation),
-        )
+    as_in_the_run = original._replace(data=request.data, start=request.start)
+    program = own_program(bundle, options.implementation, as_in_the_run)
     auditor = _Auditor(request, own, replaying_framework(own, options.framework), report, program)
     losses, with_other_rate = auditor.losses(recorded_losses(bundle.steps(), steps))
     state = (

@@ -134,18 +134,13 @@ def verify(
     report(f"it took {time.monotonic() - started_s:.0f} s; others take about that")
     if reference not in implementations:
         _expect_golden(reference, workload, expected)
-    shapes = {
-        name: value.shape
-        for name, value in expected[WIDE].items()
-        if name.startswith(("parameter/", "statistic/"))
-    }
-    verdicts = []
+    shapes = shapes_of(expected)
+    verdicts, on_cpu = [], options.accelerator == "cpu"
     for implementation in implementations:
         report(f"probing {implementation.name}")
-        is_same = implementation == reference and options.accelerator == "cpu"
         found = (
             expected
-            if is_same
+            if implementation == reference and on_cpu
             else probe_both(implementation, workload, shapes, options.accelerator)
         )
         verdicts.append(judge(implementation, workload, expected, found, options.accelerator))
@@ -195,6 +190,15 @@ def _with_timed_steps(
                 ]
             found.append(replace(verdict, differences=tuple(differences)))
         return timed.request.global_batch_size, found
+
+
+def shapes_of(probed: Mapping[str, Arrays]) -> dict[str, Shape]:
+    """Of the parameters and statistics in a reference's arrays by precision: a probe's inputs."""
+    return {
+        name: value.shape
+        for name, value in probed[WIDE].items()
+        if name.startswith(("parameter/", "statistic/"))
+    }
 
 
 def probe_both(

@@ -122,6 +122,7 @@ def _points(folder: Path, workload: str, scratch: Path) -> Iterator[Point]:
     yield Point("training", demands, True, result.status)
     yield from _judged(result.path)
     yield from _repeated(framework, environment, request, scratch, Bundle(result.path))
+    yield _states(framework, partial(_train, framework, environment), request.training, scratch)
     yield _probe(framework, environment, workload)
 
 
@@ -187,7 +188,6 @@ def _repeated(
         bool(other) and abs(other[0] - first) > SAME_LOSS * abs(first),
         f"{other[0] if other else None!r} and {first!r}",
     )
-    yield _states(framework, train, training._replace(steps=None), scratch)
     refused, _ = train(training._replace(model="no-such-model"), scratch / "model")
     yield Point(
         "refusal",
