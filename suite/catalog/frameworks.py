@@ -82,6 +82,7 @@ class Capability(str, enum.Enum):
 
     STATES = "training-states"
     ACCUMULATION = "accumulation"
+    RANKS = "several-ranks"
 
 
 @dataclass(frozen=True)

@@ -91,14 +91,14 @@ def verify_model(
         _frameworks(framework) if implementation is None else [load_implementation(implementation)]
     ):
         refuse_precision(each, precision, accelerator.value)
-    reference = _subject(REFERENCE)
+    reference = subject_of(REFERENCE)
     options = VerifyOptions(
         accelerator.value, _batch_size(definition, full, batch_size), precision.value
     )
     verdict = verify(
         definition,
         reference,
-        _subjects(framework, implementation),
+        subjects(framework, implementation),
         lambda line: print(line, file=sys.stderr),
         options,
     )
@@ -121,18 +121,14 @@ def _batch_size(workload: Workload, full: bool, asked_for: int | None) -> int | 
     return workload.batch_size if full else asked_for
 
 
-def _subjects(
+def subjects(
     frameworks: list[str] | None, implementation: Path | None
 ) -> list[ProbedImplementation]:
+    """The probe of the implementation, or of the named frameworks, or of every one that has one."""
     if implementation is None:
-        return chosen_frameworks(frameworks)
+        return [subject_of(one.name) for one in _frameworks(frameworks)]
     own = load_implementation(implementation)
     return [probed(own, find(own))]
-
-
-def chosen_frameworks(names: list[str] | None) -> list[ProbedImplementation]:
-    """The probes of the named frameworks, or of every framework that has one."""
-    return [_subject(one.name) for one in _frameworks(names)]
 
 
 def _frameworks(names: list[str] | None) -> list[Framework]:
@@ -143,7 +139,8 @@ def _frameworks(names: list[str] | None) -> list[Framework]:
     )
 
 
-def _subject(name: str) -> ProbedImplementation:
+def subject_of(name: str) -> ProbedImplementation:
+    """The probe of a framework of the checkout."""
     framework = load_framework(name)
     if not framework.serves_closed:
         raise SuiteError(

@@ -6,10 +6,17 @@ from typing import Annotated
 import typer
 
 from reference_impls.contract import Parallel
+from suite.catalog.frameworks import REFERENCE
 from suite.catalog.workloads import load_workload
 from suite.cli.json_output import print_rows
-from suite.cli.options import Json, OfAllReduce, OfStatistics, WorkloadName
-from suite.cli.verify_model import NOT_EQUIVALENT, FrameworksToVerify, chosen_frameworks
+from suite.cli.options import (
+    Json,
+    OfAllReduce,
+    OfStatistics,
+    OwnImplementation,
+    WorkloadName,
+)
+from suite.cli.verify_model import NOT_EQUIVALENT, FrameworksToVerify, subject_of, subjects
 from suite.execution.request import Collective, Normalisation
 from suite.verify import ranks as verifying
 from suite.verify.ranks import BUCKET_BYTES, STEPS, RanksVerdict
@@ -18,6 +25,7 @@ from suite.verify.ranks import BUCKET_BYTES, STEPS, RanksVerdict
 def verify_ranks(
     workload: WorkloadName,
     framework: FrameworksToVerify = None,
+    implementation: OwnImplementation = None,
     ranks: Annotated[
         list[int] | None,
         typer.Option(min=2, help="Number of ranks on this machine; repeatable (default: 2, 4)."),
@@ -39,8 +47,9 @@ def verify_ranks(
             Parallel(size, 1, collective.value, BUCKET_BYTES, True, normalisation.value),
             lambda line: print(line, file=sys.stderr),
             steps,
+            None if subject.outside is None else subject_of(REFERENCE),
         )
-        for subject in chosen_frameworks(framework)
+        for subject in subjects(framework, implementation)
         for size in ranks or (2, 4)
     ]
     if json:

@@ -47,15 +47,17 @@ def examine(placement: Placement, environment: Environment, data: tuple[Path, ..
     return Examination(answers, links, (*of_hosts, *judge(answers, links, _expected(environment))))
 
 
-def admit(placement: Placement, environment: Environment) -> tuple[ClusterProblem, ...]:
+def admit(
+    placement: Placement, environment: Environment, argument: str
+) -> tuple[ClusterProblem, ...]:
     """The doctor's questions before a run of several ranks: raises SuiteError for the first problem
-    with which no run can be right.
+    with which no run can be right. ``argument`` is what `suite env create` takes.
 
     Returns the other problems. The data are left to the ranks; reading them here would warm the
     page cache.
     """
     if placement.ranks > 1:
-        _refuse_without_mpi(environment)
+        _refuse_without_mpi(environment, argument)
     if placement.nodes == 1:
         return ()
     _refuse(tuple(about_hosts(placement.hosts)))
@@ -90,18 +92,18 @@ def _refuse(problems: tuple[ClusterProblem, ...]) -> None:
         raise SuiteError(f"{fatal[0].sentence}; {fatal[0].remedy}.{more}")
 
 
-def _refuse_without_mpi(environment: Environment) -> None:
+def _refuse_without_mpi(environment: Environment, argument: str) -> None:
     """Raise SuiteError where the ranks would not find mpi4py, before any is started."""
     finds = "import importlib.util as u, sys; sys.exit(u.find_spec('mpi4py') is None)"
     if subprocess.run([environment.interpreter, "-c", finds], cwd=repository_root()).returncode:
-        name = environment.framework
         raise SuiteError(
-            f"Several ranks need mpi4py, and {environment.interpreter}, which runs {name}, has"
-            " none",
-            f"create the environment again with `suite env create {name} --force`"
+            f"Several ranks need mpi4py, and {environment.interpreter}, which runs"
+            f" {environment.framework}, has none",
+            f"create the environment again with `suite env create {argument} --force`"
             if environment.packages
-            else f"choose an interpreter that has it with `suite env create {name} --interpreter"
-            " PYTHON`, such as that of another framework's environment (`suite env list`)",
+            else f"choose an interpreter that has it with `suite env create {argument}"
+            " --interpreter PYTHON`, such as that of another framework's environment (`suite env"
+            " list`)",
         )
 
 

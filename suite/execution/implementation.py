@@ -46,6 +46,8 @@ def implementation_command(
     if ranks == 1:
         return isolated(request.isolation, program)
     rank = [str(environment.interpreter), "-m", "reference_impls.rank"]
+    if request.framework.outside is not None:
+        program = ["env", "--chdir", request.framework.outside, *program]
     return mpirun_command(
         find_mpirun(environment.interpreter),
         request.placement,
@@ -82,7 +84,7 @@ def start_implementation(
         variables,
         output,
         inherited,
-        working_folder(request.framework),
+        working_folder(request.framework) if request.ranks == 1 else None,
         adopts=request.isolation is Isolation.PODMAN,
     )
 

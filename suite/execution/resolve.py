@@ -312,11 +312,8 @@ def validate(options: RunOptions) -> None:
     device."""
     load_workload(options.workload)
     framework = chosen_framework(options)
-    if framework.outside is not None and options.placement.ranks > 1:
-        raise SuiteError(
-            f"{framework.title} is not in the checkout and trains on one rank only; leave"
-            " --hostfile and --ranks-per-node out."
-        )
+    if options.placement.ranks > 1:
+        refuse_without(framework, Capability.RANKS, "--hostfile, --nodes and --ranks-per-node")
     if options.accumulate > 1:
         refuse_without(framework, Capability.ACCUMULATION, "--accumulate")
     plain_name(options.organization, "--org")

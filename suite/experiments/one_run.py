@@ -112,7 +112,7 @@ def run_one(
         refuse_without(request.framework, Capability.STATES, "--keep-states")
     build(request.framework, environment)
     preflight(request)
-    for problem in admit(request.placement, environment):
+    for problem in admit(request.placement, environment, request.framework.argument):
         progress(NodeDoubted(problem.sentence, problem.remedy))
     make_output(path, force)
     if request.keep_states:

@@ -7,9 +7,10 @@ from typing import Any
 from reference_impls.contract import LOCAL, Parallel
 from reference_impls.probe import ProbeRequest
 from suite import __version__
-from suite.catalog.workloads import Workload
+from suite.catalog.workloads import WIDE, Workload
 from suite.verify.array_differences import Difference, compare
 from suite.verify.probing import ALONE, ProbedImplementation, probe_as, probe_request
+from suite.verify.verdict import shapes_of
 
 SCHEMA = 1
 STEPS = 50
@@ -60,28 +61,38 @@ def verify_ranks(
     parallel: Parallel,
     report: Callable[[str], None],
     steps: int = STEPS,
+    reference: ProbedImplementation | None = None,
 ) -> RanksVerdict:
-    """Train with N ranks on this machine and with one, and compare. Raises SuiteError when a probe
-    fails.
+    """Train with N ranks on this machine and with one of ``reference`` (None: the implementation's
+    own), and compare. Raises SuiteError when a probe fails.
 
     Mini-batches have one sample more than can be shared evenly, so that a rank with more samples
     must have a larger weight.
     """
-    report(f"{parallel.ranks} ranks of {implementation.name}")
-    found = probe_as(implementation, _request(workload, parallel, parallel.ranks, 1, steps))
-    by_shares = parallel.normalisation == LOCAL and any(
-        name.startswith("statistic/") for name in found
+    by_shares, alone = (
+        parallel.normalisation == LOCAL and workload.normalisation_statistics,
+        (reference or implementation),
     )
-    reference = SHARES_IN_TURN if by_shares else ONE_RANK
-    report(f"{reference} of {implementation.name}")
+    how = SHARES_IN_TURN if by_shares else ONE_RANK
+    report(f"{how} of {alone.name}")
     expected = probe_as(
-        implementation,
+        alone,
         _request(workload, ALONE, parallel.ranks, parallel.ranks if by_shares else 1, steps),
+    )
+    report(f"{parallel.ranks} ranks of {implementation.name}")
+    found = probe_as(
+        implementation,
+        _request(workload, parallel, parallel.ranks, 1, steps),
+        shapes_of({WIDE: expected}),
     )
     tolerances = workload.verification.tolerances
     limits = {name: getattr(tolerances, name) for name in ("losses", "parameter", "statistic")}
     # ranks that received the same sums have bit-identical parameters
-    apart = Difference("ranks apart", float(found["apart"]), 0.0, "")
+    distance = found.get("apart")
+    missing = None if distance is not None else "the probe wrote no such number (apart.npy)"
+    apart = Difference(
+        "ranks apart", None if distance is None else float(distance), 0.0, "", missing
+    )
     differences = (*compare(expected, found, limits), apart)
     return RanksVerdict(
         SCHEMA,
@@ -94,7 +105,7 @@ def verify_ranks(
         parallel.normalisation,
         steps,
         _samples(workload, parallel.ranks),
-        reference,
+        how,
         differences,
     )
 
