@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from suite.catalog.commands import probe_command, train_command, working_folder
-from suite.catalog.frameworks import load_implementation
+from suite.catalog.frameworks import Capability, load_implementation, refuse_without
 from suite.catalog.seeds import implementation_files, implementation_sha256
 from suite.errors import SuiteError
 from suite.launch.building import build
@@ -45,6 +45,19 @@ def test_commands_are_started_in_the_folder(tmp_path: Path) -> None:
 def test_a_manifest_that_cannot_be_used(text: str, words: str, tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match=words):
         load_implementation(written(tmp_path, text))
+
+
+def test_what_a_manifest_does_not_declare_is_refused(tmp_path: Path) -> None:
+    framework = load_implementation(written(tmp_path))
+    for capability in Capability:
+        with pytest.raises(SuiteError, match=f"does not declare {capability.value!r} .*--option"):
+            refuse_without(framework, capability, "--option")
+    every = ", ".join(f'"{each.value}"' for each in Capability)
+    framework = load_implementation(written(tmp_path, MANIFEST + f"capabilities = [{every}]\n"))
+    for capability in Capability:
+        refuse_without(framework, capability, "--option")
+    with pytest.raises(SuiteError, match="capabilities"):
+        load_implementation(written(tmp_path, MANIFEST + 'capabilities = ["flying"]\n'))
 
 
 def test_the_digest_is_that_of_sha256sum(tmp_path: Path) -> None:
