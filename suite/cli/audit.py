@@ -9,7 +9,7 @@ import typer
 import typer.core
 
 from suite import api
-from suite.catalog.frameworks import load_framework
+from suite.catalog.frameworks import is_own, load_framework
 from suite.cli.completion import framework_names
 from suite.cli.json_output import expect_place, print_json, write_record
 from suite.cli.options import DataFolder, Json
@@ -165,6 +165,9 @@ def _show(record: AuditRecord) -> None:
             if record.state is None
             else "other steps, times, energy and device"
         )
+        own = record.state is None or record.state.program is not None
+        if not own and not is_own(record.bundle.framework):
+            rest += ", and the run's own program (--implementation DIR)"
         print(f"  not looked at: {rest}")
     if not replayer.data_verified:
         print("  the replay's own data set is not verified: a difference may be the data's")

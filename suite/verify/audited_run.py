@@ -94,6 +94,11 @@ def own_program(bundle: Bundle, folder: Path | None, request: contract.Request) 
     program, run = load_implementation(folder), bundle.run()
     refuse_other_files(program, run.implementation or {}, bundle.path)
     refuse_without(program, Capability.STATES, "--implementation")
+    if request.parallel.ranks > 1:
+        raise SuiteError(
+            f"The run had {request.parallel.ranks} ranks, and an audit starts its own program on"
+            " one; leave --implementation out."
+        )
     return partial(train_as_in_a_run, request, program)
 
 

@@ -8,7 +8,7 @@ from reference_impls.contract import LOCAL, Parallel
 from reference_impls.probe import ProbeRequest
 from suite import __version__
 from suite.catalog.workloads import WIDE, Workload
-from suite.verify.array_differences import Difference, compare
+from suite.verify.array_differences import Arrays, Difference, compare
 from suite.verify.probing import ALONE, ProbedImplementation, probe_as, probe_request
 from suite.verify.verdict import shapes_of
 
@@ -85,15 +85,6 @@ def verify_ranks(
         _request(workload, parallel, parallel.ranks, 1, steps),
         shapes_of({WIDE: expected}),
     )
-    tolerances = workload.verification.tolerances
-    limits = {name: getattr(tolerances, name) for name in ("losses", "parameter", "statistic")}
-    # ranks that received the same sums have bit-identical parameters
-    distance = found.get("apart")
-    missing = None if distance is not None else "the probe wrote no such number (apart.npy)"
-    apart = Difference(
-        "ranks apart", None if distance is None else float(distance), 0.0, "", missing
-    )
-    differences = (*compare(expected, found, limits), apart)
     return RanksVerdict(
         SCHEMA,
         __version__,
@@ -106,8 +97,20 @@ def verify_ranks(
         steps,
         _samples(workload, parallel.ranks),
         how,
-        differences,
+        _differences(workload, expected, found),
     )
+
+
+def _differences(workload: Workload, expected: Arrays, found: Arrays) -> tuple[Difference, ...]:
+    tolerances = workload.verification.tolerances
+    limits = {name: getattr(tolerances, name) for name in ("losses", "parameter", "statistic")}
+    # ranks that received the same sums have bit-identical parameters
+    distance = found.get("apart")
+    missing = None if distance is not None else "the probe wrote no such number (apart.npy)"
+    apart = Difference(
+        "ranks apart", None if distance is None else float(distance), 0.0, "", missing
+    )
+    return (*compare(expected, found, limits), apart)
 
 
 def _samples(workload: Workload, ranks: int) -> int:
