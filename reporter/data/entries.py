@@ -57,6 +57,7 @@ COUNTED = ("runs", "reached", *DECLARED)
 
 SHARED = (
     "nonce_kind",
+    "is_nominated",
     "audited_in",
     "witnessed_by",
     "signed_by",

@@ -113,6 +113,10 @@ RUNS: Mapping[str, str] = {
         "where the seed came from: round (the round's nonce), self-chosen (a nonce of the"
         " submitter's) or none (the submitter chose it)"
     ),
+    "is_nominated": (
+        "whether its entry's submitter named it, before the round had a nonce, as the one that"
+        " stands for the device"
+    ),
     "audited_in": (
         "framework in which an unsigned audit trained the first steps again, with losses that"
         " agree, and whether it went on from a drawn or a self-drawn training state; None without"
@@ -226,6 +230,7 @@ ENTRIES: Mapping[str, str] = {
     "launches": "as in runs",
     "launches_accepted": "as in runs",
     "nonce_kind": "as in runs; None where the runs differ",
+    "is_nominated": "as in runs; None where the runs differ",
     "audited_in": "as in runs; None where the runs differ",
     "audited_by": "who audited every run, as in runs; None if nobody did",
     "witnessed_by": "as in runs; None where the runs differ",

@@ -244,6 +244,22 @@ def test_the_best_of_several_settings_is_judged_at_an_adjusted_level(
     assert best.low < single.low < single.ratio == best.ratio
 
 
+def test_a_nominated_setting_is_the_row_and_is_compared_at_the_level_of_one(
+    boards: dict[str, Board],
+) -> None:
+    """Orin's slowest setting was nominated: its other 7 are rings, also the faster ones."""
+    board = boards["lenet"]
+    slowest = [row for row in board.in_order if row.system == ORIN and row.is_confirmed][-1]
+    nominated = replace(slowest, entry={**slowest.entry, "is_nominated": True})
+    accepted = tuple(nominated if row is slowest else row for row in board.accepted)
+    frames = board.frames.of_entries(board.frames.entries)
+    chart = time_chart(replace(board, accepted=accepted, frames=frames))
+    row = next(row for row in chart.rows if row.name == ORIN)
+    values = [one.cell.value or 0.0 for one in chart.rows]
+    assert row.best is nominated and row.of == 1 and len(row.rings) == 7
+    assert values == sorted(values) and row.place > 2
+
+
 def test_columns_that_are_empty_in_every_row_are_named_with_the_reason(
     boards: dict[str, Board],
 ) -> None:
