@@ -103,8 +103,7 @@ def _write(contents: SiteContents, output: Path, workers: Workers) -> None:
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(dir=output.parent, prefix=f".{output.name}."))
-        _fill(contents, folder, output, workers)
-        _swap(folder, output)
+        _swap(folder, output, _fill(contents, folder, output, workers))
     except OSError as error:
         raise SuiteError(
             f"The site could not be written to {output}: {error.strerror or error}. Free some space"
@@ -126,10 +125,12 @@ def _refuse_foreign(output: Path, force: bool) -> None:
         raise SuiteError(f"{output} exists; replace it with --force, or choose another --output.")
 
 
-def _fill(contents: SiteContents, folder: Path, old: Path, workers: Workers) -> None:
+def _fill(contents: SiteContents, folder: Path, old: Path, workers: Workers) -> list[str]:
+    """Write the site, without the pages of unchanged runs; returns the folders of these."""
     for file in sorted(STATIC.iterdir()):
         _place(folder, old, Page(file.name, file))
     keys: Keys = {ENTRIES: {}, RUNS: {}}
+    unchanged: list[str] = []
     # renders pages with many entries while workers render those of one entry or run
     with ThreadPoolExecutor(1) as aside:
         of_many = aside.submit(
@@ -138,10 +139,11 @@ def _fill(contents: SiteContents, folder: Path, old: Path, workers: Workers) -> 
             folder,
             old,
         )
-        for _ in workers.map(_do, _tasks(contents, folder, old, keys)):
+        for _ in workers.map(_do, _tasks(contents, folder, old, keys, unchanged)):
             pass
         of_many.result()
     _place(folder, old, Page(SITE_MARK, json.dumps(keys, indent=1, sort_keys=True) + "\n"))
+    return unchanged
 
 
 def _pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
@@ -165,9 +167,12 @@ def _do(task: Task) -> None:
     task()
 
 
-def _tasks(contents: SiteContents, folder: Path, old: Path, keys: Keys) -> Iterator[Task]:
-    """Tasks of the workers: the pages of every changed entry and run. Unchanged ones are linked
-    from ``old``; ``keys`` receives the keys of all."""
+def _tasks(
+    contents: SiteContents, folder: Path, old: Path, keys: Keys, unchanged: list[str]
+) -> Iterator[Task]:
+    """Tasks of the workers: the pages of every changed entry and run. Those of unchanged entries
+    are linked from ``old``; ``unchanged`` receives the folders of unchanged runs, ``keys`` the keys
+    of all."""
     before = _old_keys(old)
     for entry in evidence_of_entries(contents.frames, contents.boards):
         name = str(entry.entry["entry_id"])
@@ -183,7 +188,7 @@ def _tasks(contents: SiteContents, folder: Path, old: Path, keys: Keys) -> Itera
             and before[RUNS].get(name) == key_of_run
             and (old / "runs" / name).is_dir()
         ):
-            shutil.copytree(old / "runs" / name, folder / "runs" / name, copy_function=os.link)
+            unchanged.append(f"runs/{name}")
         else:
             yield partial(
                 _write_run,
@@ -251,14 +256,18 @@ def _has(file: Path, content: bytes | Path) -> bool:
     return file.stat().st_size == len(content) and file.read_bytes() == content
 
 
-def _swap(folder: Path, output: Path) -> None:
-    """Replace the old folder with the finished one by renaming."""
+def _swap(folder: Path, output: Path, unchanged: Iterable[str]) -> None:
+    """Replace the old folder with the finished one by renaming; ``unchanged`` folders of the old
+    one move into it."""
     folder.chmod(0o755)
     if not output.exists():
         folder.rename(output)
         return
     aside = Path(tempfile.mkdtemp(dir=output.parent, prefix=f".{output.name}.old."))
     output.rename(aside / "site")
+    for place in unchanged:
+        (folder / place).parent.mkdir(exist_ok=True)
+        (aside / "site" / place).rename(folder / place)
     folder.rename(output)
     shutil.rmtree(aside, ignore_errors=True)
 

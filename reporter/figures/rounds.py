@@ -63,8 +63,9 @@ def _best(frames: Frames) -> Iterator[_Best]:
     for name, started in zip(frames.runs["entry_id"], frames.runs["started_time_ms"], strict=True):
         last_ms[name] = max(last_ms.get(name, 0.0), float(started) if known(started) else 0.0)
     scored = [entry for name, entry in entries_of(frames).items() if name in scores]
-    for (title, judged_by), group in grouped(scored, _key).items():
-        best = min(group, key=lambda entry: float(scores[entry["entry_id"]]["value"]))
+    for (title, judged_by), group in sorted(grouped(scored, _key).items()):
+        values = {entry["entry_id"]: float(scores[entry["entry_id"]]["value"]) for entry in group}
+        best = min(group, key=lambda entry: (values[entry["entry_id"]], entry["entry_id"]))
         score = scores[best["entry_id"]]
         ends = [score[end] for end in ("interval_low", "interval_high")]
         time = Estimate(float(score["value"]), *(map(float, ends) if all(map(known, ends)) else ()))

@@ -90,15 +90,16 @@ class Comparison:
         chosen_from = (self.chosen_from[framework] + self.chosen_from[base]) / 2
         return compare_pair(one, other, chosen_from)
 
-    def beside_fastest(self, framework: str) -> str:
-        """ "×1.31 (1.28 to 1.34)"; "≈" where the two are not distinguishable; a reason."""
+    def beside_fastest(self, framework: str) -> tuple[str, str]:
+        """ "×1.31, 1.28 to 1.34", with "≈" where the two are not distinguishable; why there is no
+        interval."""
         if framework == self.fastest:
-            return "fastest" if self.is_sure else "fastest, not alone"
+            return "fastest" if self.is_sure else "lowest", ""
         found = self.ratio(framework, self.fastest)
         if isinstance(found, str):
-            return f"no interval: {found}"
+            return "no interval", found
         ends = f"{digits(found.low)} to {digits(found.high)}"
-        return f"{'' if found.is_different else '≈ fastest, '}×{_times(found.ratio)} ({ends})"
+        return f"{'' if found.is_different else '≈ '}×{_times(found.ratio)}, {ends}", ""
 
     @property
     def is_sure(self) -> bool:
@@ -129,7 +130,8 @@ def frameworks_page(contents: SiteContents, environment: jinja2.Environment) -> 
         if up:
             place, alone = f"frameworks/{name}.html", {"comparison": comparisons[-1]}
             yield render(environment, "comparison.html", place, "frameworks", **alone)
-    frameworks = sorted({framework for each in comparisons for framework in each.best})
+    count = Counter(framework for each in comparisons for framework in each.best)
+    frameworks = sorted(count, key=lambda framework: (-count[framework], framework))
     shown = {
         "comparisons": comparisons,
         "frameworks": frameworks,

@@ -65,7 +65,6 @@ COLUMNS_OF_RANKS = (
     ("peak_rss_bytes", "peak memory, B"),
 )
 ARCHIVE, LEVEL = "bundle.tar.gz", 6
-FIRST_LINES, LAST_LINES = 200, 100
 MAX_LINE_LENGTH = 600
 EPOCH_FIGURES = frozenset(
     (
@@ -136,13 +135,13 @@ def _page(
     files: Sequence[Path],
     environment: jinja2.Environment,
 ) -> Iterator[Page]:
-    """The page and its charts, with links to these files."""
+    """The page, with links to these files."""
     evidence = pages.evidence
     described = [
         over_time.epochs_accuracy(evidence.epochs),
         *_described(read_timeline(bundle, bundle.log()), evidence),
     ]
-    charts = place_drawings(described, Context("../../", pages.colours), place)
+    charts = place_drawings(described, Context("../../", pages.colours))
     yield render(
         environment,
         "run.html",
@@ -160,7 +159,6 @@ def _page(
         of_epochs=EPOCH_FIGURES,
         **_shown(evidence, bundle),
     )
-    yield from charts.files
 
 
 def _archive(target: Path, bundle: Bundle, names: Sequence[str]) -> Path:
@@ -343,23 +341,14 @@ def _window(log: Log) -> tuple[int, int] | None:
 
 
 def _lines(bundle: Bundle, cited: set[int]) -> Iterator[tuple[int, str]]:
-    """The log's first and last lines and all cited lines, as (line number, line); number 0 marks
-    omitted lines."""
+    """The cited lines of the log, as (line number, line)."""
     file = bundle.file(log_name(0))
     if file.stat().st_size > MAX_LOG_BYTES:
         return  # its events were not read either
     lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
-    omitted = 0
     for number, line in enumerate(lines, start=1):
-        if TOKEN not in line:
-            continue
-        if number <= FIRST_LINES or number > len(lines) - LAST_LINES or number in cited:
-            if omitted:
-                yield 0, f"{omitted} lines omitted here; see log.txt."
-                omitted = 0
+        if number in cited and TOKEN in line:
             yield number, plain(line, MAX_LINE_LENGTH)
-        else:
-            omitted += 1
 
 
 def _resumed(record: RunRecord) -> str | None:

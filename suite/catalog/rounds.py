@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from suite.catalog import workloads
@@ -137,6 +137,7 @@ class Round:
         return workload
 
 
+@lru_cache(maxsize=64)
 def pin(workload: Workload) -> PinnedWorkload:
     """What a round pins of a workload."""
     values = asdict(workload)
