@@ -148,7 +148,8 @@ def framework_costs(comparisons: Sequence[Comparison]) -> Iterator[str]:
     if not won:
         return
     base = min(won, key=lambda name: (-won[name], name))
-    yield f"{base} is the fastest framework in {won[base]} of {_settings(len(comparisons))}."
+    where = f" in {won[base]} of {len(comparisons)} settings" if len(comparisons) > 1 else ""
+    yield f"{base} is the fastest framework{where}."
     for name in sorted({name for each in comparisons for name in each.best} - {base}):
         pairs = [each.ratio(name, base) for each in comparisons if {name, base} <= {*each.best}]
         found = [pair for pair in pairs if isinstance(pair, Ratio)]

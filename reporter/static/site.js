@@ -452,7 +452,7 @@ class ChartRows {
     this.form.hidden = false;
     this.form.addEventListener("input", () => this.apply());
     this.form.addEventListener("submit", (event) => event.preventDefault());
-    this.form.addEventListener("reset", () => setTimeout(() => { this.hidden.clear(); this.only.clear(); this.apply(); }));
+    this.form.addEventListener("reset", () => setTimeout(() => { for (const chosen of [this.hidden, this.only, this.prices]) chosen.clear(); this.apply(); }));
     view.querySelector(".choose").addEventListener("change", () => this.apply());
     document.addEventListener("keydown", ({ key }) => key === "Escape" && this.close());
     this.readAddress();
