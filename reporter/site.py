@@ -176,7 +176,7 @@ def _tasks(
     before = _old_keys(old)
     for entry in evidence_of_entries(contents.frames, contents.boards):
         name = str(entry.entry["entry_id"])
-        keys[ENTRIES][name] = key = _entry_key(entry, contents.address)
+        keys[ENTRIES][name] = key = _entry_key(entry, contents)
         is_unchanged = key is not None and before[ENTRIES].get(name) == key
         if not (is_unchanged and _link([entry_place(name), *citation_places(name)], folder, old)):
             yield partial(_write_entry, entry, contents.address, folder, old)
@@ -292,21 +292,25 @@ def _key(evidence: RunEvidence, contents: SiteContents) -> str | None:
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
-def _entry_key(evidence: EntryEvidence, address: str | None) -> str | None:
+def _entry_key(evidence: EntryEvidence, contents: SiteContents) -> str | None:
     """Digest of what an entry's page, badge and citations are made from: its evidence, less the
-    places of its runs, and the code.
+    places of its runs, and the code. The digests of the runs' bundles stand for all figures.
 
-    None for an entry with replications, whose records are copied.
+    None for an entry with replications, whose records are copied, or with an unknown digest.
     """
-    if evidence.replications:
+    digests = [contents.frames.digests[run["run_id"]] for run in evidence.runs]
+    if evidence.replications or None in digests:
         return None
     verdicts = [replace(verdict, path=Path()) for verdict in evidence.verdicts]
     inputs = {
         **vars(evidence),
+        "figures": digests,
+        "values": (),
+        "scores": (),
         "runs": [_without_place(run) for run in evidence.runs],
         "verdicts": verdicts,
     }
-    return hashlib.sha256(repr([digest_of_code(), inputs, address]).encode()).hexdigest()
+    return hashlib.sha256(repr([digest_of_code(), inputs, contents.address]).encode()).hexdigest()
 
 
 def _without_place(run: Row) -> Row:

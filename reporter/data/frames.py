@@ -366,16 +366,11 @@ class Frames:
         unknown values are None."""
         frame = getattr(self, name)
         positions, names = self._positions(name, column), [str(one) for one in frame.columns]
-        columns = [
-            [value if known(value) else None for value in frame[one].tolist()] for one in names
-        ]
+        every = list(zip(*(_values_of(frame[one]) for one in names), strict=True))
 
         def rows(key: Any) -> list[dict[str, Any]]:
             of_key = positions.get(key, np.empty(0, int)).tolist()
-            return [
-                dict(zip(names, (values[position] for values in columns), strict=True))
-                for position in of_key
-            ]
+            return [dict(zip(names, every[position], strict=True)) for position in of_key]
 
         return rows
 
@@ -419,8 +414,16 @@ def make_frame(rows: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> pan
 def _column(values: list[Any]) -> pandas.Series:
     return pandas.Series(
         values,
-        dtype=object if not values or any(isinstance(value, str) for value in values) else None,
+        dtype=object if not values or str in set(map(type, values)) else None,
     )
+
+
+def _values_of(column: pandas.Series) -> list[Any]:
+    """The values of a column; unknown ones are None."""
+    values, unknown = column.tolist(), column.isna()
+    if not unknown.any():
+        return values
+    return [None if gone else one for one, gone in zip(values, unknown.tolist(), strict=True)]
 
 
 def rows_of(frame: pandas.DataFrame) -> Iterator[dict[str, Any]]:
@@ -435,8 +438,9 @@ def rows_of(frame: pandas.DataFrame) -> Iterator[dict[str, Any]]:
 
 def records(frame: pandas.DataFrame) -> Iterator[dict[str, Any]]:
     """The rows as dictionaries; unknown values are None."""
-    for row in rows_of(frame):
-        yield {key: value if known(value) else None for key, value in row.items()}
+    names = [str(name) for name in frame.columns]
+    for values in zip(*(_values_of(frame[name]) for name in names), strict=True):
+        yield dict(zip(names, values, strict=True))
 
 
 Key = TypeVar("Key")
