@@ -420,7 +420,8 @@ def _column(values: list[Any]) -> pandas.Series:
 
 def _values_of(column: pandas.Series) -> list[Any]:
     """The values of a column; unknown ones are None."""
-    values, unknown = column.tolist(), column.isna()
+    values: list[Any] = column.tolist()
+    unknown = column.isna()
     if not unknown.any():
         return values
     return [None if gone else one for one, gone in zip(values, unknown.tolist(), strict=True)]

@@ -211,26 +211,11 @@ def _comparison(
         replace(row, cells=tuple(cell for cell in row.cells if cell.column in columns))
         for row in rows
     )
-    figure = next(
-        (
-            one
-            for one in TIMES
-            if all((cell := row.cell(one)) is not None and cell.raw for row in shown)
-        ),
-        TIMES[-1],
-    )
-    best: dict[str, tuple[TableRow, Cell]] = {}
+    figure = _figure_of_all(shown)
+    best = _best(shown, figure)
     values = {} if figure in OF_ENTRIES else values_of_runs(frames, figure)
     compared = comparables(frames, [row.entry for row in shown], figure, values)
     chosen_from = Counter(row.framework for row in shown if compared[row.entry_id].value)
-    for row in shown:
-        cell = row.cell(figure)
-        if (
-            cell is not None
-            and cell.value is not None
-            and (row.framework not in best or cell.value < (best[row.framework][1].value or 0.0))
-        ):
-            best[row.framework] = row, cell
     fastest = min(
         best, key=lambda framework: (best[framework][1].value or 0.0, framework), default=""
     )
@@ -250,6 +235,31 @@ def _comparison(
         fastest,
         charts,
     )
+
+
+def _figure_of_all(rows: Sequence[TableRow]) -> str:
+    """The first of TIMES that every entry has."""
+    known = ([row.cell(one) for row in rows] for one in TIMES)
+    found = (
+        one
+        for one, cells in zip(TIMES, known, strict=True)
+        if all(each and each.raw for each in cells)
+    )
+    return next(found, TIMES[-1])
+
+
+def _best(rows: Sequence[TableRow], figure: str) -> dict[str, tuple[TableRow, Cell]]:
+    """The row of each framework with the lowest value of a figure."""
+    best: dict[str, tuple[TableRow, Cell]] = {}
+    for row in rows:
+        cell = row.cell(figure)
+        if (
+            cell is not None
+            and cell.value is not None
+            and (row.framework not in best or cell.value < (best[row.framework][1].value or 0.0))
+        ):
+            best[row.framework] = row, cell
+    return best
 
 
 def _facts(setting: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -128,22 +128,15 @@ def front_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
     generated = runs[runs["state"] == GENERATED].to_dict("records")
     main = max(contents.boards, key=_weight, default=None)
     groups = grouped(contents.boards, lambda board: (board.round, board.division))
-    charts = (
-        Charts((), (), ())
-        if main is None
-        else place_charts("front", main.frames, contents, "", "front")
-    )
+    frames = contents.frames if main is None else main.frames
+    charts = place_charts("front", frames, contents, "", "front")
     yield from charts.files
     yield render(
         environment,
         "front.html",
         "index.html",
         "front",
-        view=(
-            None
-            if main is None
-            else _with_curves(board_view(main, ("device", "framework")), charts)
-        ),
+        view=main and _with_curves(board_view(main, ("device", "framework")), charts),
         charts=charts,
         tabs=() if main is None else tabs_of(main, contents.boards),
         groups=[

@@ -35,6 +35,14 @@ REST_S = 300.0
 """After a start, until the machine has settled."""
 KEPT_BY = ("TMUX", "STY", "INVOCATION_ID")
 """Variables of tmux, screen and systemd, which keep a command when its terminal is closed."""
+Restart = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COMMAND",
+        help="Command that restarts the machine before a workload's next run: each run is of a"
+        " session of its own.",
+    ),
+]
 
 
 def night(
@@ -46,14 +54,7 @@ def night(
     framework: FrameworkName = "pytorch",
     accelerator: WhereTrained = Accelerator.AUTO,
     output: Annotated[Path, typer.Option(help="Folder of plan, runs and site.")] = Path("night"),
-    restart: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COMMAND",
-            help="Command that restarts the machine before a workload's next run: each run is of a"
-            " session of its own.",
-        ),
-    ] = None,
+    restart: Restart = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would be looked at, and stop.")
     ] = False,
