@@ -146,6 +146,8 @@ def framework_costs(comparisons: Sequence[Comparison]) -> Iterator[str]:
     each; that one's first."""
     won = Counter(each.fastest for each in comparisons if each.is_sure)
     if not won:
+        if comparisons:
+            yield "No framework is surely the fastest."
         return
     base = min(won, key=lambda name: (-won[name], name))
     where = f" in {won[base]} of {len(comparisons)} settings" if len(comparisons) > 1 else ""
