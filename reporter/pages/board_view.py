@@ -114,8 +114,12 @@ class BoardView:
 
     def raw(self, row: DotRow, column: Column | None) -> str:
         """The number of the row's best entry in this column; empty where it is unknown."""
-        cell = None if column is None else row.best.cell(column.figure)
-        return cell.raw if cell is not None else ""
+        return "" if column is None else self.value(row, column.figure)
+
+    def value(self, row: DotRow, figure: str) -> str:
+        """The number of this figure of the row's best entry; empty where it is unknown."""
+        cell = row.best.cell(figure)
+        return "" if cell is None else cell.raw
 
 
 def _traits(row: DotRow) -> tuple[str, ...]:

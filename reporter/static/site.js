@@ -427,7 +427,7 @@ function asJson(columns, count) {
 
 // ---- rows of a leaderboard's chart: found, hidden, compared; in the address, too ----
 
-const ROW_KEYS = ["find", "hide", "only", "by", "per", "price"];
+const ROW_KEYS = ["find", "watts", "hide", "only", "by", "per", "price"];
 const SIZES = /(\d) gb\b/g, LIFETIME_S = 3 * 365.25 * 86400, J_PER_KWH = 3.6e6; // three years, as suite/catalog/prices.py
 
 function short(value) { return String(Number(value.toPrecision(3))); }
@@ -484,8 +484,8 @@ class ChartRows {
     if (!row.querySelector(".prices")) this.addPrices(row);
     for (const input of row.querySelectorAll("[data-price]")) if (input !== document.activeElement) input.value = this.prices.get(input.dataset.price) ?? "";
     const system = this.prices.get(row.dataset.name) * row.dataset.time / LIFETIME_S, energy = row.dataset.energy === "" ? NaN : this.prices.get("") * row.dataset.energy / J_PER_KWH;
-    const parts = [[system, "of the system, over three years"], [energy, "of energy"]].filter(([cost]) => cost >= 0), sum = parts.reduce((all, [cost]) => all + cost, 0);
-    row.querySelector(".prices output").textContent = parts.length ? `${this.view.dataset.once} costs ${parts.map(([cost, what]) => `${short(cost)} ${what}`).join(" and ")}: ${short(1 / sum)} of them for 1.` : "";
+    const parts = [[system, "for its share of three years of the system"], [energy, "for energy"]].filter(([cost]) => cost >= 0), sum = parts.reduce((all, [cost]) => all + cost, 0);
+    row.querySelector(".prices output").textContent = parts.length ? `${this.view.dataset.once} costs ${short(sum)}: ${parts.map(([cost, what]) => `${short(cost)} ${what}`).join(", ")}. ${short(1 / sum)} of them cost 1.` : "";
   }
 
   close() {
@@ -495,16 +495,17 @@ class ChartRows {
 
   apply() {
     const sought = this.form.elements.find.value.toLocaleLowerCase().replace(SIZES, "$1gb").split(/\s+/).filter(Boolean).map((word) => (/^\d/.test(word) ? ` ${word}` : word)); // "8 GB" is not in "128 GB"
+    const most = Number(this.form.elements.watts.value) || Infinity;
     for (const table of this.view.querySelectorAll(".dots")) {
       const rows = [...table.tBodies[0].rows];
       for (const row of rows) {
         const text = ` ${row.dataset.name} ${row.dataset.words}`.toLocaleLowerCase().replace(SIZES, "$1gb");
-        row.hidden = this.hidden.has(row.dataset.name) || (this.only.size > 1 && !this.only.has(row.dataset.name)) || !sought.every((word) => text.includes(word));
+        row.hidden = this.hidden.has(row.dataset.name) || (this.only.size > 1 && !this.only.has(row.dataset.name)) || !sought.every((word) => text.includes(word)) || (most < Infinity && !(row.dataset.power && row.dataset.power <= most)); // an unknown power is not below a limit
       }
       const shown = rows.filter((row) => !row.hidden), first = Number(shown[0]?.dataset.value);
       for (const row of rows) { // ratios are to the first of the rows that are shown: confirmed ones come first
         const ratio = Number(row.dataset.value) / first, cell = row.cells[3].firstChild;
-        cell.textContent = shown.length === rows.length ? cell.dataset.first : ratio !== 1 ? `×${ratio >= 100 ? Math.round(ratio) : ratio.toPrecision(ratio < 1.1 ? 3 : 2)}` : "best shown";
+        cell.textContent = shown.length === rows.length ? cell.dataset.first : ratio !== 1 ? `×${ratio >= 100 ? Math.round(ratio) : ratio.toPrecision(ratio < 1.1 ? 3 : 2)}` : "best";
         row.cells[3].classList.toggle("other", shown.length !== rows.length);
       }
     }
@@ -519,7 +520,7 @@ class ChartRows {
   readAddress() {
     const state = rowState(), names = new Set(this.rows.map((row) => row.dataset.name));
     for (const [name, key] of [["m", "by"], ["g", "per"]]) for (const radio of this.view.querySelectorAll(`input[name^="${name}-"]`)) if (radio.value === state.get(key)) radio.checked = true;
-    this.form.elements.find.value = state.get("find") ?? "";
+    for (const name of ["find", "watts"]) this.form.elements[name].value = state.get(name) ?? "";
     for (const [key, chosen] of [["hide", this.hidden], ["only", this.only]]) for (const name of state.getAll(key)) if (names.has(name)) chosen.add(name);
     for (const text of state.getAll("price")) {
       const [, price, name] = text.match(/^([\d.]+) ?(.*)$/) ?? [];
@@ -531,7 +532,7 @@ class ChartRows {
   writeAddress() {
     const state = new URLSearchParams(location.hash.startsWith("#?") ? location.hash.slice(2) : "");
     for (const key of ROW_KEYS) state.delete(key);
-    if (this.form.elements.find.value) state.set("find", this.form.elements.find.value);
+    for (const name of ["find", "watts"]) if (this.form.elements[name].value) state.set(name, this.form.elements[name].value);
     for (const name of this.hidden) state.append("hide", name);
     for (const name of this.only) state.append("only", name);
     for (const [name, price] of this.prices) state.append("price", `${price} ${name}`.trim());

@@ -133,10 +133,10 @@ def test_a_row_opens_a_panel_is_hidden_and_compared_and_the_address_keeps_it(
     assert "best of 2 settings" in panel.inner_text() and panel.locator("a").count() == 2
     panel.get_by_label("this system costs").fill("500")
     panel.get_by_label("a kWh costs").fill("0.3")
-    assert "A training costs 0.00782 of the system" in panel.inner_text()
+    assert "0.00782 for its share of three years of the system, " in panel.inner_text()
     assert "price=500+Jetson+AGX+Thor" in tab.page.url
     panel.get_by_text("Hide this row").click()
-    assert tab.run(rows)[0] == ["Jetson AGX Orin", "best shown"]
+    assert tab.run(rows)[0] == ["Jetson AGX Orin", "best"]
     assert tab.run(rows)[1] == ["Jetson Orin NX", "×2.1"]
     tab.page.fill("[name=find]", "nvidia 8 gb")
     assert {name for name, _ in tab.run(rows)} == {
@@ -144,6 +144,9 @@ def test_a_row_opens_a_panel_is_hidden_and_compared_and_the_address_keeps_it(
         "Jetson Orin Nano",
         "Jetson Xavier NX",
     }
+    tab.page.fill("[name=watts]", "18")
+    assert [name for name, _ in tab.run(rows)] == ["Jetson Orin Nano", "Jetson Xavier NX"]
+    tab.page.fill("[name=watts]", "")
     tab.page.fill("[name=find]", "raspberry")
     assert {name for name, _ in tab.run(rows)} == {
         "4 × Raspberry Pi 5",
