@@ -108,16 +108,6 @@ def test_so_they_are_at_a_thousand_entries(tab: Tab, tmp_path: Path) -> None:
             the_answer_is_in_the_first_view(board, size, tab)
 
 
-@pytest.mark.proof
-def test_a_text_below_the_first_view_is_not_in_it(frames: Frames, site: Path, tab: Tab) -> None:
-    """The assertion by position can fail: the last entry's time is far below."""
-    board, size = make_boards(frames)[0], SIZES[-1]
-    tab.look(size)
-    tab.open(page_of(site, board))
-    cell = board.in_order[-1].cell(board.time.figure)
-    assert cell is not None and not any(is_inside(box, size) for box in boxes(tab, cell.quantity))
-
-
 def test_a_row_opens_a_panel_is_hidden_and_compared_and_the_address_keeps_it(
     frames: Frames, site: Path, tab: Tab
 ) -> None:
@@ -250,33 +240,6 @@ def test_the_table_is_one_to_a_screen_reader(frames: Frames, site: Path, tab: Ta
         if node.get("role", {}).get("value") == "table" and "name" in node
     ]
     assert f"LeNet-5 on MNIST, closed division, round {OPEN}" in names
-
-
-@pytest.mark.proof
-def test_a_card_without_a_rank_begins_at_its_left_edge(
-    frames: Frames, site: Path, tab: Tab
-) -> None:
-    """System, framework and energy stand below one another on a phone, where the leaderboard has no
-    ranks, too."""
-    tab.look(SIZES[0])
-    tab.open(
-        page_of(site, next(board for board in make_boards(frames) if board.workload == "resnet18"))
-    )
-    left = (
-        "(cell) => cell.getBoundingClientRect().left +"
-        " parseFloat(getComputedStyle(cell).paddingLeft)"
-    )
-    assert (
-        len(
-            set(
-                tab.run(
-                    "[1, 2, 4].map((place) =>"
-                    f" document.querySelector('#board').tBodies[0].rows[0].cells[place]).map({left})"  # noqa: E501
-                )
-            )
-        )
-        == 1
-    )
 
 
 @pytest.mark.proof
