@@ -103,8 +103,7 @@ def _write(contents: SiteContents, output: Path, workers: Workers) -> None:
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(dir=output.parent, prefix=f".{output.name}."))
-        _fill(contents, folder, output, workers)
-        _swap(folder, output)
+        _swap(folder, output, _fill(contents, folder, output, workers))
     except OSError as error:
         raise SuiteError(
             f"The site could not be written to {output}: {error.strerror or error}. Free some space"
@@ -126,10 +125,12 @@ def _refuse_foreign(output: Path, force: bool) -> None:
         raise SuiteError(f"{output} exists; replace it with --force, or choose another --output.")
 
 
-def _fill(contents: SiteContents, folder: Path, old: Path, workers: Workers) -> None:
+def _fill(contents: SiteContents, folder: Path, old: Path, workers: Workers) -> list[str]:
+    """Write the site, without the pages of unchanged runs; returns the folders of these."""
     for file in sorted(STATIC.iterdir()):
         _place(folder, old, Page(file.name, file))
     keys: Keys = {ENTRIES: {}, RUNS: {}}
+    unchanged: list[str] = []
     # renders pages with many entries while workers render those of one entry or run
     with ThreadPoolExecutor(1) as aside:
         of_many = aside.submit(
@@ -138,10 +139,11 @@ def _fill(contents: SiteContents, folder: Path, old: Path, workers: Workers) -> 
             folder,
             old,
         )
-        for _ in workers.map(_do, _tasks(contents, folder, old, keys)):
+        for _ in workers.map(_do, _tasks(contents, folder, old, keys, unchanged)):
             pass
         of_many.result()
     _place(folder, old, Page(SITE_MARK, json.dumps(keys, indent=1, sort_keys=True) + "\n"))
+    return unchanged
 
 
 def _pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
@@ -165,13 +167,16 @@ def _do(task: Task) -> None:
     task()
 
 
-def _tasks(contents: SiteContents, folder: Path, old: Path, keys: Keys) -> Iterator[Task]:
-    """Tasks of the workers: the pages of every changed entry and run. Unchanged ones are linked
-    from ``old``; ``keys`` receives the keys of all."""
+def _tasks(
+    contents: SiteContents, folder: Path, old: Path, keys: Keys, unchanged: list[str]
+) -> Iterator[Task]:
+    """Tasks of the workers: the pages of every changed entry and run. Those of unchanged entries
+    are linked from ``old``; ``unchanged`` receives the folders of unchanged runs, ``keys`` the keys
+    of all."""
     before = _old_keys(old)
     for entry in evidence_of_entries(contents.frames, contents.boards):
         name = str(entry.entry["entry_id"])
-        keys[ENTRIES][name] = key = _entry_key(entry, contents.address)
+        keys[ENTRIES][name] = key = _entry_key(entry, contents)
         is_unchanged = key is not None and before[ENTRIES].get(name) == key
         if not (is_unchanged and _link([entry_place(name), *citation_places(name)], folder, old)):
             yield partial(_write_entry, entry, contents.address, folder, old)
@@ -183,7 +188,7 @@ def _tasks(contents: SiteContents, folder: Path, old: Path, keys: Keys) -> Itera
             and before[RUNS].get(name) == key_of_run
             and (old / "runs" / name).is_dir()
         ):
-            shutil.copytree(old / "runs" / name, folder / "runs" / name, copy_function=os.link)
+            unchanged.append(f"runs/{name}")
         else:
             yield partial(
                 _write_run,
@@ -251,14 +256,18 @@ def _has(file: Path, content: bytes | Path) -> bool:
     return file.stat().st_size == len(content) and file.read_bytes() == content
 
 
-def _swap(folder: Path, output: Path) -> None:
-    """Replace the old folder with the finished one by renaming."""
+def _swap(folder: Path, output: Path, unchanged: Iterable[str]) -> None:
+    """Replace the old folder with the finished one by renaming; ``unchanged`` folders of the old
+    one move into it."""
     folder.chmod(0o755)
     if not output.exists():
         folder.rename(output)
         return
     aside = Path(tempfile.mkdtemp(dir=output.parent, prefix=f".{output.name}.old."))
     output.rename(aside / "site")
+    for place in unchanged:
+        (folder / place).parent.mkdir(exist_ok=True)
+        (aside / "site" / place).rename(folder / place)
     folder.rename(output)
     shutil.rmtree(aside, ignore_errors=True)
 
@@ -283,21 +292,25 @@ def _key(evidence: RunEvidence, contents: SiteContents) -> str | None:
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
-def _entry_key(evidence: EntryEvidence, address: str | None) -> str | None:
+def _entry_key(evidence: EntryEvidence, contents: SiteContents) -> str | None:
     """Digest of what an entry's page, badge and citations are made from: its evidence, less the
-    places of its runs, and the code.
+    places of its runs, and the code. The digests of the runs' bundles stand for all figures.
 
-    None for an entry with replications, whose records are copied.
+    None for an entry with replications, whose records are copied, or with an unknown digest.
     """
-    if evidence.replications:
+    digests = [contents.frames.digests[run["run_id"]] for run in evidence.runs]
+    if evidence.replications or None in digests:
         return None
     verdicts = [replace(verdict, path=Path()) for verdict in evidence.verdicts]
     inputs = {
         **vars(evidence),
+        "figures": digests,
+        "values": (),
+        "scores": (),
         "runs": [_without_place(run) for run in evidence.runs],
         "verdicts": verdicts,
     }
-    return hashlib.sha256(repr([digest_of_code(), inputs, address]).encode()).hexdigest()
+    return hashlib.sha256(repr([digest_of_code(), inputs, contents.address]).encode()).hexdigest()
 
 
 def _without_place(run: Row) -> Row:

@@ -110,6 +110,7 @@ def to_toml(pinned: Round) -> str:
     lines += [f'closed = "{pinned.closed}"'] if pinned.closed else []
     lines += [f"nonce = {json.dumps(pinned.nonce, ensure_ascii=False)}"] if pinned.nonce else []
     lines += [f"locked = {_lines(pinned.locked)}"] if pinned.locked else []
+    lines += [f"nominated = {_lines(pinned.nominated)}"] if pinned.nominated else []
     lines += [f"rules_left_out = {_lines(pinned.rules_left_out)}"] if pinned.rules_left_out else []
     lines += (
         [f"reference_points = {_lines(pinned.reference_points)}"] if pinned.reference_points else []

@@ -61,6 +61,11 @@ class BoardRow:
         )
 
     @property
+    def is_nominated(self) -> bool:
+        """Whether its submitter chose it, before the runs, to stand for the device."""
+        return self.entry["is_nominated"] is True
+
+    @property
     def power_mode(self) -> str:
         """The power mode's name; empty where it is unknown."""
         mode = self.entry["power_mode"]

@@ -23,11 +23,13 @@ MAX_ROWS = 60
 """Of a chart; the board's table of entries has all."""
 NOT_COMPARED = "no interval is known for this figure"
 Group = Callable[[BoardRow], str]
+SETTING = "setting"
 GROUPS: Mapping[str, Group] = {
     "device": lambda row: row.system,
     "power mode": lambda row: f"{row.system} {row.power_mode}".strip(),
     "framework": lambda row: row.framework,
     "submitter": lambda row: submitter_title(str(row.entry["organization"])),
+    SETTING: lambda row: ", ".join(filter(None, (row.system, row.framework, row.setting))),
 }
 """What has a row of its own, as the reader chooses."""
 Candidates = Sequence[tuple[BoardRow, Cell]]
@@ -35,7 +37,7 @@ Candidates = Sequence[tuple[BoardRow, Cell]]
 
 @dataclass(frozen=True)
 class DotRow:
-    """A row: its best entry and, as rings, the places of its others, ``of`` entries in all.
+    """A row: its best entry, chosen from ``of`` ones, and as rings the places of its others.
 
     ``times`` is how many times the first row's value it is; that of a provisional row or a short
     entry can be below 1. ``verdicts`` are those on this row over each other one, by name; a text
@@ -143,10 +145,13 @@ def dot_chart(
     entry with too few runs stands behind all confirmed ones."""
     ordered = sorted(candidates, key=lambda pair: not pair[0].is_confirmed)
     groups = grouped(ordered, lambda pair: group(pair[0]))
-    best = {each: members[0] for each, members in groups.items()}
-    names = list(best)
+    chosen = {each: _standing_for(members) for each, members in groups.items()}
+    best = {each: members[0] for each, members in chosen.items()}
+    settings = {each: len(members) for each, members in chosen.items()}
+    places = {row.entry_id: place for place, (row, _) in enumerate(ordered)}
+    names = sorted(best, key=lambda each: places[best[each][0].entry_id])
     shown, axis = names[:MAX_ROWS], axis_of((cell for _, cell in candidates), column.unit)
-    verdicts = _verdicts(board, column, {each: best[each][0] for each in shown}, groups)
+    verdicts = _verdicts(board, column, {each: best[each][0] for each in shown}, settings)
     first = _value(best[names[0]][1]) if names else math.nan
     rows = (
         DotRow(
@@ -155,7 +160,7 @@ def dot_chart(
             *best[each],
             axis.dot(best[each][1]),
             _rings(axis, groups[each], best[each][1]),
-            len(groups[each]),
+            settings[each],
             ""
             if verdicts[each].get(names[0]) == OTHER_ACCELERATORS
             else _times(_value(best[each][1]), first),
@@ -165,6 +170,17 @@ def dot_chart(
     )
     left_out, count = len(names) - len(shown), len(candidates)
     return DotChart(name, column.heading, note, by, column, axis, tuple(rows), left_out, count)
+
+
+def _standing_for(members: Candidates) -> Candidates:
+    """What a row's best entry is chosen from: of each submitter the entries that it nominated, or
+    all where it nominated none."""
+    nominating = {row.entry["organization"] for row, _ in members if row.is_nominated}
+    return [
+        (row, cell)
+        for row, cell in members
+        if row.is_nominated or row.entry["organization"] not in nominating
+    ]
 
 
 def _value(cell: Cell) -> float:
@@ -184,7 +200,7 @@ def _rings(axis: Axis, members: Candidates, best: Cell) -> tuple[str, ...]:
 
 
 def _verdicts(
-    board: Board, column: Column, best: Mapping[str, BoardRow], groups: Mapping[str, Candidates]
+    board: Board, column: Column, best: Mapping[str, BoardRow], settings: Mapping[str, int]
 ) -> dict[str, dict[str, Ratio | str]]:
     """On each row over each other one, at the level of the best of several settings."""
     figure = column.figure
@@ -193,9 +209,7 @@ def _verdicts(
     values = {} if figure in OF_ENTRIES else values_of_runs(board.frames, figure)
     found = comparables(board.frames, [row.entry for row in best.values()], figure, values)
     of_row = {each: found[row.entry_id] for each, row in best.items()}
-    return {
-        one: dict(_against(one, of_row, {each: len(groups[each]) for each in best})) for one in best
-    }
+    return {one: dict(_against(one, of_row, settings)) for one in best}
 
 
 def _against(

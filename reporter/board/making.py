@@ -70,7 +70,6 @@ DISTURBANCES = {
 }
 """Badges by figure: shown when the highest value of an entry's runs is above the limit."""
 EVIDENCE_WORDS = {
-    "audited_in": "unsigned audit in",
     "witnessed_by": "witnessed by",
     "signed_by": "signed by",
 }
@@ -323,6 +322,12 @@ def _badges(
     people = (
         f"{words} {entry[name]}" for name, words in EVIDENCE_WORDS.items() if known(entry[name])
     )
+    framework, *of_state = str(entry["audited_in"]).partition(",")
+    audit = (
+        (f"unsigned audit in {framework_name(framework)}{''.join(of_state)}",)
+        if known(entry["audited_in"])
+        else ()
+    )
     attached = (
         ("energy from a trace that was attached after the run",)
         if figures.get("energy_per_epoch_j", {}).get("attached")
@@ -337,6 +342,7 @@ def _badges(
         *short,
         *disturbed,
         *attached,
+        *audit,
         *people,
         *badges_of(replications, entry["code_is_public"] is True),
     )

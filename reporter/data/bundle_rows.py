@@ -27,7 +27,7 @@ from suite.bundle.resumption import read_resumption
 from suite.bundle.study_mark import StudyMark, read_mark
 from suite.catalog.divisions import Division
 from suite.catalog.scoring import load_scoring
-from suite.catalog.seeds import nonce_kind
+from suite.catalog.seeds import NonceKind, nonce_kind, read_nonce_use
 from suite.compliance.checker import BundleVerdict, check_cached_bundle, round_of
 from suite.compliance.rules.preconditions import REQUEST_READABLE, RUN_COMPLETE
 from suite.errors import SuiteError
@@ -112,6 +112,8 @@ def _run(
     mark: StudyMark | None,
 ) -> Row:
     system, log, request = bundle.json(SYSTEM), bundle.log(), record.request
+    judged_by = round_of(record)
+    seeds, used = nonce_kind(record.nonce, judged_by.nonce), read_nonce_use(record.nonce or {})
     return {
         **_identity(record, system),
         NODE_MACHINES: node_machines(system, read_nodes(bundle)),
@@ -120,7 +122,10 @@ def _run(
         "suite_version": plain(record.suite_version),
         "resumed": _resumed(record),
         "seed": int(request["seed"]),
-        "nonce_kind": nonce_kind(record.nonce, round_of(record).nonce).value,
+        "nonce_kind": seeds.value,
+        "is_nominated": (
+            seeds is NonceKind.ROUND and used is not None and judged_by.nominates(used.entry_sha256)
+        ),
         "witnessed_by": plain_or_none(verdict.witnessed_by, 40),
         "boot": _boot(log),
         "board": plain_or_none(system.get("board")),

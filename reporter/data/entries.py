@@ -57,6 +57,7 @@ COUNTED = ("runs", "reached", *DECLARED)
 
 SHARED = (
     "nonce_kind",
+    "is_nominated",
     "audited_in",
     "witnessed_by",
     "signed_by",
@@ -244,7 +245,8 @@ def _combine(entry: str, name: str, members: Sequence[Row]) -> Row:
     if name == TIME_TO_TARGET and (around := time_interval(values, load_scoring())):
         row |= {"interval_low": around.low, "interval_high": around.high}
     if len(values) > 1:
-        return {**row, "spread": statistics.stdev(values), "spread_over": "runs"}
+        squares = math.fsum((value - mean) ** 2 for value in values)
+        return {**row, "spread": math.sqrt(squares / (len(values) - 1)), "spread_over": "runs"}
     return {
         **row,
         "spread": first["spread"],

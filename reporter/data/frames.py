@@ -113,6 +113,10 @@ RUNS: Mapping[str, str] = {
         "where the seed came from: round (the round's nonce), self-chosen (a nonce of the"
         " submitter's) or none (the submitter chose it)"
     ),
+    "is_nominated": (
+        "whether its entry's submitter named it, before the round had a nonce, as the one that"
+        " stands for the device"
+    ),
     "audited_in": (
         "framework in which an unsigned audit trained the first steps again, with losses that"
         " agree, and whether it went on from a drawn or a self-drawn training state; None without"
@@ -226,6 +230,7 @@ ENTRIES: Mapping[str, str] = {
     "launches": "as in runs",
     "launches_accepted": "as in runs",
     "nonce_kind": "as in runs; None where the runs differ",
+    "is_nominated": "as in runs; None where the runs differ",
     "audited_in": "as in runs; None where the runs differ",
     "audited_by": "who audited every run, as in runs; None if nobody did",
     "witnessed_by": "as in runs; None where the runs differ",
@@ -361,16 +366,11 @@ class Frames:
         unknown values are None."""
         frame = getattr(self, name)
         positions, names = self._positions(name, column), [str(one) for one in frame.columns]
-        columns = [
-            [value if known(value) else None for value in frame[one].tolist()] for one in names
-        ]
+        every = list(zip(*(_values_of(frame[one]) for one in names), strict=True))
 
         def rows(key: Any) -> list[dict[str, Any]]:
             of_key = positions.get(key, np.empty(0, int)).tolist()
-            return [
-                dict(zip(names, (values[position] for values in columns), strict=True))
-                for position in of_key
-            ]
+            return [dict(zip(names, every[position], strict=True)) for position in of_key]
 
         return rows
 
@@ -414,8 +414,17 @@ def make_frame(rows: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> pan
 def _column(values: list[Any]) -> pandas.Series:
     return pandas.Series(
         values,
-        dtype=object if not values or any(isinstance(value, str) for value in values) else None,
+        dtype=object if not values or str in set(map(type, values)) else None,
     )
+
+
+def _values_of(column: pandas.Series) -> list[Any]:
+    """The values of a column; unknown ones are None."""
+    values: list[Any] = column.tolist()
+    unknown = column.isna()
+    if not unknown.any():
+        return values
+    return [None if gone else one for one, gone in zip(values, unknown.tolist(), strict=True)]
 
 
 def rows_of(frame: pandas.DataFrame) -> Iterator[dict[str, Any]]:
@@ -430,8 +439,9 @@ def rows_of(frame: pandas.DataFrame) -> Iterator[dict[str, Any]]:
 
 def records(frame: pandas.DataFrame) -> Iterator[dict[str, Any]]:
     """The rows as dictionaries; unknown values are None."""
-    for row in rows_of(frame):
-        yield {key: value if known(value) else None for key, value in row.items()}
+    names = [str(name) for name in frame.columns]
+    for values in zip(*(_values_of(frame[name]) for name in names), strict=True):
+        yield dict(zip(names, values, strict=True))
 
 
 Key = TypeVar("Key")

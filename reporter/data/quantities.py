@@ -15,6 +15,8 @@ SCALES: dict[str, tuple[tuple[float, float, str], ...]] = {
 """Of a unit: (values below this, are divided by this, and have this unit). site.js has the same
 numbers."""
 MAX_DIGITS, USUAL_DIGITS = 4, 3
+ROUNDING = 1e-9
+"""A smaller share of a value is that of its calculation, no spread."""
 
 
 def scale_of(value: float, unit: str) -> tuple[float, str]:
@@ -43,7 +45,7 @@ def quantity(value: float, unit: str, ends: Sequence[float] = ()) -> tuple[str, 
 def quantity_with_spread(value: float, unit: str, spread: float | None) -> tuple[str, str]:
     """As :func:`quantity` with a standard deviation, in the value's unit: "8.92 min" and "±
     0.11"."""
-    if not spread or not math.isfinite(spread):
+    if not spread or not math.isfinite(spread) or spread < ROUNDING * abs(value):
         return quantity(value, unit)
     (text,), (factor, _) = _written(value, unit, spread, ()), scale_of(value, unit)
     return text, f"± {digits(spread / factor, 1 + f'{spread / factor:.1e}'.startswith('1'))}"

@@ -19,6 +19,7 @@ from reporter.data.frames import (
     RUNS,
     Frames,
     Row,
+    grouped,
     make_frame,
     records,
 )
@@ -27,6 +28,7 @@ from reporter.data.values import label
 from suite.catalog.extensions import Part
 from suite.errors import SuiteError
 from suite.files.json_file import plain_values, read_json
+from suite.files.tree import files_below
 from suite.metrics.json_diff import differences
 from suite.metrics.sealed_record import SealedRecord
 
@@ -122,12 +124,8 @@ def find_studies(
 
 
 def _records(given: Path) -> Iterator[tuple[StudyKind, Path]]:
-    found = ((path, kind) for kind in study_kinds().values() for path in given.rglob(kind.record))
-    return (
-        (kind, path)
-        for path, kind in sorted(found, key=lambda pair: pair[0])
-        if not path.is_symlink() and path.is_file()
-    )
+    kinds = grouped(study_kinds().values(), lambda kind: kind.record)
+    return ((kind, path) for path in files_below(given, *kinds) for kind in kinds[path.name])
 
 
 def frames_of_study(frames: Frames, study: StudyRecord) -> Frames:

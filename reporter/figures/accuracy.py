@@ -155,7 +155,7 @@ CHART = Chart(
     "One line per run, one point per evaluation; horizontal: sum of epoch times, without"
     " evaluations.",
     describe,
-    frozenset({"board", "comparison", "figures", "first", "study"}),
+    frozenset({"board", "comparison", "figures", "first", "front", "study"}),
     position=30,
     min_rows=1,
 )

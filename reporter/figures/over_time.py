@@ -132,8 +132,9 @@ def _epoch(span: TimeSpan) -> Span:
 
 def _lines(series: TimeSeries, index: int) -> Iterator[Line]:
     """The connected pieces of a series; their bands go from the lowest to the highest reading."""
+    has_range = any(low < high for low, high in zip(series.low, series.high, strict=True))
     points = [
-        (t_s, Estimate(mean, low, high))
+        (t_s, Estimate(mean, low, high) if has_range else Estimate(mean))
         for t_s, mean, low, high in zip(
             series.t_s, series.mean, series.low, series.high, strict=True
         )
@@ -142,7 +143,7 @@ def _lines(series: TimeSeries, index: int) -> Iterator[Line]:
     max_distance = GAP * statistics.median(distances) if distances else 0.0
     breaks = [place for place, distance in enumerate(distances, start=1) if distance > max_distance]
     for first, last in pairwise([0, *breaks, len(points)]):
-        yield Line(tuple(points[first:last]), f"l{index} curve", is_band=True)
+        yield Line(tuple(points[first:last]), f"l{index} curve", is_band=has_range)
 
 
 def _row(when: str, line: TimeSeries, first: int, last: int, lines: int) -> tuple[str, ...]:

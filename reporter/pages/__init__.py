@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 
 import jinja2
+import markupsafe
 
 from reporter.data.cache import digest_of_code
 from reporter.data.discovery import declarations
@@ -29,6 +30,11 @@ def page_kinds() -> tuple[PageKind, ...]:
     )
 
 
+def _in_text(text: str) -> markupsafe.Markup:
+    """Escaped for an element's content, where quotes need none: lines of JSON have many."""
+    return markupsafe.Markup(str(markupsafe.escape(text)).replace("&#34;", '"'))
+
+
 @cache
 def templates(address: str | None = None, data_of: str = "") -> jinja2.Environment:
     """The templates, with every value escaped and a missing one an error; ``menu`` is the site's,
@@ -42,6 +48,7 @@ def templates(address: str | None = None, data_of: str = "") -> jinja2.Environme
         lstrip_blocks=True,
     )
     environment.filters["plain"] = plain
+    environment.filters["in_text"] = _in_text
     environment.filters["digits"] = digits
     environment.filters["machine"] = machine_title
     environment.filters["in_words"] = in_words

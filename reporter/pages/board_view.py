@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reporter.board.boards import Board, BoardRow
-from reporter.board.columns import Cell
+from reporter.board.columns import Cell, Column
 from reporter.board.dot_chart import (
     GROUPS,
+    SETTING,
     DotChart,
     DotRow,
     energy_charts,
@@ -22,6 +23,9 @@ from reporter.data.words import submitter_title
 from reporter.pages.headlines import Headline, headline, quantity_words
 from suite.catalog.scoring import load_scoring
 
+MAX_SETTINGS = 20
+"""Entries of a board on which each setting can have a row of its own."""
+
 
 @dataclass(frozen=True)
 class View:
@@ -35,12 +39,14 @@ class View:
 
 @dataclass(frozen=True)
 class BoardView:
-    """A board with its sentence and its views; ``own`` are the rows that a page is about."""
+    """A board with its sentence and its views; ``own`` are the rows that a page is about,
+    ``curves`` is its figure of accuracy against time."""
 
     board: Board
     headline: Headline
     views: tuple[View, ...]
     own: frozenset[str] = frozenset()
+    curves: str = ""
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -78,6 +84,8 @@ class BoardView:
             for part in (best.system, best.framework, best.power_mode)
             if part and part not in row.name
         )
+        if row.best.is_nominated:
+            yield "nominated before the runs"
         if row.of > 1:
             yield f"best of {row.of}"
         if not best.is_confirmed:
@@ -94,15 +102,37 @@ class BoardView:
 
     def words(self, row: DotRow) -> str:
         """What the text filter finds a row by, besides its name."""
-        entry, profile = row.best.entry, profile_of(row.best.entry)
-        gpu = profile.gpu.architecture if profile is not None and profile.gpu else ""
-        cpu = profile.cpu.architecture if profile is not None and profile.cpu else ""
-        sizes = profile.memory.sizes_gb if profile is not None and profile.memory else ()
+        profile = profile_of(row.best.entry)
         title = profile.title if profile is not None else ""
-        memory = " ".join(f"{size:g} GB" for size in sizes)
-        submitter = submitter_title(str(entry["organization"]))
-        setting = f"{row.best.framework} {row.best.setting}"
-        return " ".join(" ".join((title, setting, cpu, gpu, memory, submitter)).split())
+        return " ".join(" ".join((title, row.best.setting, *_traits(row))).split())
+
+    @property
+    def suggestions(self) -> tuple[str, ...]:
+        """What the text filter offers: frameworks, architectures, sizes of memory, submitters."""
+        rows = [row for view in self.views for chart in view.charts for row in chart.rows]
+        return tuple(sorted({trait for row in rows for trait in _traits(row)} - {""}))
+
+    def raw(self, row: DotRow, column: Column | None) -> str:
+        """The number of the row's best entry in this column; empty where it is unknown."""
+        return "" if column is None else self.value(row, column.figure)
+
+    def value(self, row: DotRow, figure: str) -> str:
+        """The number of this figure of the row's best entry; empty where it is unknown."""
+        cell = row.best.cell(figure)
+        return "" if cell is None else cell.raw
+
+
+def _traits(row: DotRow) -> tuple[str, ...]:
+    """Framework, architectures, sizes of memory, submitter."""
+    profile = profile_of(row.best.entry)
+    parts = (profile.cpu, profile.gpu) if profile is not None else ()
+    sizes = profile.memory.sizes_gb if profile is not None and profile.memory else ()
+    return (
+        row.best.framework,
+        *(part.architecture for part in parts if part is not None),
+        *(f"{size:g} GB" for size in sizes),
+        submitter_title(str(row.best.entry["organization"])),
+    )
 
 
 def board_view(
@@ -116,6 +146,8 @@ def board_view(
 def _views(board: Board, groups: Sequence[str]) -> Iterator[View]:
     told = {by: time_chart(board, by) for by in groups}
     several = [by for by in groups if len(told[by].rows) > 1] or list(groups[:1])
+    if len(board.in_order) > MAX_SETTINGS and len(several) > 1 and SETTING in several:
+        several.remove(SETTING)
     names: list[set[str]] = []
     kept = []
     for by in several:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,14 +10,16 @@ from typing import Any
 import jinja2
 
 from reporter.board.columns import FIGURE_COLUMNS, Cell, Column, make_cell
+from reporter.board.comparison import Comparable, comparables, compare_pair
 from reporter.board.systems import system_name
 from reporter.data.entries import describe
-from reporter.data.entry_scores import SCORE_S
+from reporter.data.entry_scores import OF_ENTRIES, SCORE_S
 from reporter.data.frames import IDENTITY, Frames, Row, records, rows_of
 from reporter.data.framework_names import framework_name
 from reporter.data.instrument_names import instrument_named
 from reporter.data.missed import TIME_TO_TARGET
-from reporter.data.values import entries_of, figures_by_entry
+from reporter.data.text import digits
+from reporter.data.values import entries_of, figures_by_entry, values_of_runs
 from reporter.data.words import in_words, property_name
 from reporter.pages.shared import (
     Charts,
@@ -27,6 +30,8 @@ from reporter.pages.shared import (
     render,
     title_of,
 )
+from suite.catalog.scoring import load_scoring
+from suite.metrics.comparisons import Ratio
 
 ALIKE = [
     name
@@ -48,6 +53,11 @@ class TableRow:
     cells: tuple[Cell, ...]
     instrument: str
 
+    @property
+    def entry_id(self) -> str:
+        """The entry's id."""
+        return str(self.entry["entry_id"])
+
     def cell(self, figure: str) -> Cell | None:
         """The cell of this figure."""
         return next((cell for cell in self.cells if cell.column.figure == figure), None)
@@ -58,8 +68,8 @@ class Comparison:
     """A setting that was run in several frameworks: ``setting`` as (name, value), ``rows`` by time,
     the columns that are not empty in every row.
 
-    ``figure`` is what ``best`` has, by framework; ``fastest`` is the framework whose entry has the
-    lowest.
+    ``figure`` is what ``best`` has, by framework, each of as many entries as ``chosen_from`` says;
+    ``fastest`` is the framework whose entry has the lowest.
     """
 
     name: str
@@ -69,8 +79,37 @@ class Comparison:
     rows: tuple[TableRow, ...]
     figure: str
     best: Mapping[str, tuple[TableRow, Cell]]
+    chosen_from: Mapping[str, int]
+    compared: Mapping[str, Comparable]
     fastest: str
     charts: Charts
+
+    def ratio(self, framework: str, base: str) -> Ratio | str:
+        """The first framework's best time over that of the other one, or why there is none."""
+        one, other = (self.compared[self.best[each][0].entry_id] for each in (framework, base))
+        chosen_from = (self.chosen_from[framework] + self.chosen_from[base]) / 2
+        return compare_pair(one, other, chosen_from)
+
+    def beside_fastest(self, framework: str) -> tuple[str, str]:
+        """ "×1.31, 1.28 to 1.34", with "≈" where the two are not distinguishable; why there is no
+        interval."""
+        if framework == self.fastest:
+            return "fastest" if self.is_sure else "lowest", ""
+        found = self.ratio(framework, self.fastest)
+        if isinstance(found, str):
+            return "no interval", found
+        ends = f"{digits(found.low)} to {digits(found.high)}"
+        return f"{'' if found.is_different else '≈ '}×{_times(found.ratio)}, {ends}", ""
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether every other framework is distinguishable from the fastest one."""
+        others = (self.ratio(each, self.fastest) for each in self.best if each != self.fastest)
+        return all(isinstance(found, Ratio) and found.is_different for found in others)
+
+
+def _times(ratio: float) -> str:
+    return digits(ratio, 3 if 0.9 < ratio < 1.1 else 2)
 
 
 def frameworks_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
@@ -91,9 +130,44 @@ def frameworks_page(contents: SiteContents, environment: jinja2.Environment) -> 
         if up:
             place, alone = f"frameworks/{name}.html", {"comparison": comparisons[-1]}
             yield render(environment, "comparison.html", place, "frameworks", **alone)
-    frameworks = sorted({framework for each in comparisons for framework in each.best})
-    shown = {"comparisons": comparisons, "frameworks": frameworks}
+    count = Counter(framework for each in comparisons for framework in each.best)
+    frameworks = sorted(count, key=lambda framework: (-count[framework], framework))
+    shown = {
+        "comparisons": comparisons,
+        "frameworks": frameworks,
+        "costs": list(framework_costs(comparisons)),
+        "level": load_scoring().pair_confidence,
+    }
     yield render(environment, "frameworks.html", "frameworks.html", "frameworks", **shown)
+
+
+def framework_costs(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    """What each framework costs beside the one that is most often surely the fastest, a sentence
+    each; that one's first."""
+    won = Counter(each.fastest for each in comparisons if each.is_sure)
+    if not won:
+        if comparisons:
+            yield "No framework is surely the fastest."
+        return
+    base = min(won, key=lambda name: (-won[name], name))
+    where = f" in {won[base]} of {len(comparisons)} settings" if len(comparisons) > 1 else ""
+    yield f"{base} is the fastest framework{where}."
+    for name in sorted({name for each in comparisons for name in each.best} - {base}):
+        pairs = [each.ratio(name, base) for each in comparisons if {name, base} <= {*each.best}]
+        found = [pair for pair in pairs if isinstance(pair, Ratio)]
+        if found:
+            ratios = [pair.ratio for pair in found]
+            ends = dict.fromkeys(map(_times, (min(ratios), max(ratios))))
+            alike = sum(not pair.is_different for pair in found)
+            yield (
+                f"{name} takes {' to '.join(ends)} times as long as {base}, in"
+                f" {_settings(len(found))}"
+                f"{f'; {alike} of them not distinguishable' if alike else ''}."
+            )
+
+
+def _settings(count: int) -> str:
+    return f"{count} setting{'' if count == 1 else 's'}"
 
 
 def comparable(frames: Frames) -> Iterator[tuple[dict[str, Any], Frames]]:
@@ -139,23 +213,11 @@ def _comparison(
         replace(row, cells=tuple(cell for cell in row.cells if cell.column in columns))
         for row in rows
     )
-    figure = next(
-        (
-            one
-            for one in TIMES
-            if all((cell := row.cell(one)) is not None and cell.raw for row in shown)
-        ),
-        TIMES[-1],
-    )
-    best: dict[str, tuple[TableRow, Cell]] = {}
-    for row in shown:
-        cell = row.cell(figure)
-        if (
-            cell is not None
-            and cell.value is not None
-            and (row.framework not in best or cell.value < (best[row.framework][1].value or 0.0))
-        ):
-            best[row.framework] = row, cell
+    figure = _figure_of_all(shown)
+    best = _best(shown, figure)
+    values = {} if figure in OF_ENTRIES else values_of_runs(frames, figure)
+    compared = comparables(frames, [row.entry for row in shown], figure, values)
+    chosen_from = Counter(row.framework for row in shown if compared[row.entry_id].value)
     fastest = min(
         best, key=lambda framework: (best[framework][1].value or 0.0, framework), default=""
     )
@@ -163,8 +225,43 @@ def _comparison(
         (column.heading for column in columns if column.figure == figure), "time per epoch"
     )
     return Comparison(
-        name, title, tuple(_facts(setting)), tuple(columns), shown, heading, best, fastest, charts
+        name,
+        title,
+        tuple(_facts(setting)),
+        tuple(columns),
+        shown,
+        heading,
+        best,
+        chosen_from,
+        compared,
+        fastest,
+        charts,
     )
+
+
+def _figure_of_all(rows: Sequence[TableRow]) -> str:
+    """The first of TIMES that every entry has."""
+    known = ([row.cell(one) for row in rows] for one in TIMES)
+    found = (
+        one
+        for one, cells in zip(TIMES, known, strict=True)
+        if all(each and each.raw for each in cells)
+    )
+    return next(found, TIMES[-1])
+
+
+def _best(rows: Sequence[TableRow], figure: str) -> dict[str, tuple[TableRow, Cell]]:
+    """The row of each framework with the lowest value of a figure."""
+    best: dict[str, tuple[TableRow, Cell]] = {}
+    for row in rows:
+        cell = row.cell(figure)
+        if (
+            cell is not None
+            and cell.value is not None
+            and (row.framework not in best or cell.value < (best[row.framework][1].value or 0.0))
+        ):
+            best[row.framework] = row, cell
+    return best
 
 
 def _facts(setting: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

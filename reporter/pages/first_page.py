@@ -124,11 +124,12 @@ def _quality(row: BoardRow, board: Board) -> str:
     target = target_of(board)
     if target is None:
         return f"Accuracy: {best}; this data has no target."
-    reached = (
-        f"reached in {time.quantity} (measured time to target)"
-        if time is not None and time.raw
-        else f"not reached{f': {row.reached}' if int(row.entry['reached'] or 0) else ''}"
-    )
+    if time is not None and time.raw:
+        reached = f"reached in {time.quantity} (measured time to target)"
+    elif time is not None and not time.why.endswith("the target was not reached"):
+        reached = time.why
+    else:
+        reached = f"not reached{f': {row.reached}' if int(row.entry['reached'] or 0) else ''}"
     return f"Accuracy: {best}; target {target}, {reached}."
 
 

@@ -5,7 +5,7 @@ stands behind, where there are any; each number carries the name of its quantity
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reporter.board.boards import Board
+from reporter.board.boards import Board, with_values
 from reporter.board.dot_chart import DotChart, DotRow, energy_charts, time_chart
 from reporter.data.entry_scores import SCORE_S
 from reporter.data.frames import Frames, known
@@ -58,6 +58,7 @@ def _headline(board: Board) -> Headline:
     who, said, sure = _sentence(board, rows, where)
     lines = (
         _quantity(board, rows, sure),
+        *_not_nominated(board, rows),
         *_whose_word(board, rows),
         *_least_energy(board),
         _sessions(rows),
@@ -100,6 +101,15 @@ def _whose_word(board: Board, rows: list[DotRow]) -> Iterator[str]:
         yield f"{SELF_REPORTED.capitalize()} and faster: {what}."
 
 
+def _not_nominated(board: Board, rows: list[DotRow]) -> Iterator[str]:
+    """What is faster than a first row that was nominated before the runs."""
+    for row, cell in with_values(board.in_order, board.time.figure) if rows else ():
+        is_faster = (cell.value or 0.0) < _value(rows[0]) and row.is_confirmed
+        if is_faster and rows[0].best.is_nominated and not row.is_nominated:
+            yield f"Faster, but not nominated before the runs: {row.label}, {cell.quantity}."
+            return
+
+
 def _amount(board: Board, row: DotRow) -> str:
     """ "24.7 min expected"."""
     return f"{row.cell.quantity}{_kind(board)}"
@@ -140,7 +150,8 @@ def device_headline(board: Board, names: frozenset[str]) -> Headline:
     if row is None:
         return _without_a_row(board, names, chart)
     first = chart.rows[0]
-    place = f"no. {row.place} of {len(chart.rows) + chart.left_out} devices"
+    count = len(chart.rows) + chart.left_out
+    place = f"no. {row.place} of {count} devices" if count > 1 else "the only device"
     beside = f", {_ratio(row, first)} times the time of {first.name}" if row is not first else ""
     alike = f" Not distinguishable from {_listed(list(row.alike))}." if row.alike else ""
     status = "" if row.best.is_confirmed else f" Not confirmed: {row.best.rank.reason}."

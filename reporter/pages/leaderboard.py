@@ -3,7 +3,7 @@ leaderboard."""
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import jinja2
@@ -16,17 +16,19 @@ from reporter.data.frames import ACCEPTED, GENERATED, grouped
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.words import property_name
 from reporter.pages.addresses import machine_page, submitter_page
-from reporter.pages.board_view import board_view, instrument
+from reporter.pages.board_view import BoardView, board_view, instrument
 from reporter.pages.comparison_data import comparison_files
 from reporter.pages.exports import board_files
 from reporter.pages.first_page import first_page
 from reporter.pages.headlines import headline
 from reporter.pages.shared import (
+    Charts,
     MenuItem,
     Page,
     PageKind,
     SiteContents,
     board_sections,
+    board_title,
     place_charts,
     render,
     trained_title,
@@ -38,6 +40,8 @@ from suite.errors import SuiteError
 MAX_ROWS_OF_FIGURES = 12
 """Of a figure on a board's page: its four figures are at most four screens high."""
 MAX_ROWS_OF_FIGURE_TABLES = 20
+CURVES = "accuracy"
+"""The figure of accuracy against time."""
 MAX_LINKED_ROWS = 100
 """Of a table of entries: in the rows behind these, only the system and its time are links, which
 keeps a page of 1,000 entries small."""
@@ -124,12 +128,16 @@ def front_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
     generated = runs[runs["state"] == GENERATED].to_dict("records")
     main = max(contents.boards, key=_weight, default=None)
     groups = grouped(contents.boards, lambda board: (board.round, board.division))
+    frames = contents.frames if main is None else main.frames
+    charts = place_charts("front", frames, contents, "", "front")
+    yield from charts.files
     yield render(
         environment,
         "front.html",
         "index.html",
         "front",
-        view=None if main is None else board_view(main, ("device", "framework")),
+        view=main and _with_curves(board_view(main, ("device", "framework")), charts),
+        charts=charts,
         tabs=() if main is None else tabs_of(main, contents.boards),
         groups=[
             (
@@ -145,6 +153,11 @@ def front_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
         broken=broken,
         generated=generated,
     )
+
+
+def _with_curves(view: BoardView, charts: Charts) -> BoardView:
+    names = [placed.chart.name for placed in charts.placed]
+    return replace(view, curves=CURVES if CURVES in names else "")
 
 
 def _weight(board: Board) -> tuple[bool, bool, bool, int]:
@@ -196,7 +209,8 @@ def _values(board: Board, name: str) -> str:
 
 
 def board_pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    """boards/<slug>.html, with its style sheet, figures and data files."""
+    """boards/<slug>.html, with its style sheet, figures and data files, and the part of it that
+    other pages embed."""
     for board in contents.boards:
         charts = place_charts(
             "board", board.frames, contents, "../", board.slug, MAX_ROWS_OF_FIGURES
@@ -208,7 +222,7 @@ def board_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
             "front",
             board=board,
             title=trained_title(board),
-            view=board_view(board),
+            view=_with_curves(board_view(board), charts),
             tabs=tabs_of(board, contents.boards),
             charts=charts,
             sections=[section.render(board, environment, "../") for section in board_sections()],
@@ -218,6 +232,14 @@ def board_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
         )
         yield Page(f"boards/{board.slug}.css", _labels(entry_table(board, ())))
         yield from charts.files
+        yield render(
+            environment,
+            "embed.html",
+            f"boards/{board.slug}-embed.html",
+            "front",
+            view=board_view(board, ("device",)),
+            title=board_title(board),
+        )
         yield from _figures_page(board, contents, environment)
         yield from board_files(board)
         yield from comparison_files(board)

@@ -41,7 +41,7 @@ def run_headline(
     time = _first(figures, TIMES)
     accuracy = figures.get("best_accuracy")
     cards = [_card(time, "mean of epochs 2 to last" if time and time["figure"] == TIMES[1] else "")]
-    cards.append(_card(accuracy, f"target {100 * target:g} %" if target else "no target"))
+    cards.append(_card(accuracy, f"target {100 * target:g} %" if target else "no target", target))
     energy = _first(figures, ENERGIES)
     sensor = instrument_named(energy.get("tier"), energy.get("covers")) if energy else ""
     cards.append(_card(energy or figures.get(ENERGIES[0]), sensor))
@@ -61,7 +61,7 @@ def _outcome(figures: Mapping[str, Row], target: float | None) -> str:
         return f"reached {100 * target:g} % in {_value(reached)}."
     if accuracy is None or accuracy["value"] is None:
         return "was not evaluated."
-    best = _value(accuracy)
+    best = _value(accuracy, target)
     if not target:
         return f"reached {best}; it had no target."
     if accuracy["value"] >= target:
@@ -76,7 +76,7 @@ def _first(figures: Mapping[str, Row], names: tuple[str, ...]) -> Row | None:
     )
 
 
-def _card(figure: Row | None, note: str) -> Card | None:
+def _card(figure: Row | None, note: str, target: float | None = None) -> Card | None:
     if figure is None:
         return None
     name = str(figure["figure"])
@@ -84,16 +84,24 @@ def _card(figure: Row | None, note: str) -> Card | None:
     return Card(
         name,
         name_of_figure(name),
-        _value(figure),
+        _value(figure, target),
         "; ".join(filter(None, (spread_words(figure), why or note))),
     )
 
 
-def _value(figure: Row) -> str:
+def _accuracy(ratio: float, target: float | None) -> str:
+    """In percent with two decimals, with more where two would hide on which side of the target it
+    is."""
+    least = 0.0 if target is None else target
+    told = (n for n in range(2, 8) if (round(ratio, n + 2) >= least) == (ratio >= least))
+    return f"{100 * ratio:.{next(told, 8)}f} %"
+
+
+def _value(figure: Row, target: float | None = None) -> str:
     if figure["value"] is None:
         return "—"
     if str(figure["figure"]) == "best_accuracy":
-        return f"{100 * figure['value']:.2f} %"
+        return _accuracy(figure["value"], target)
     return quantity(figure["value"], str(figure["unit"]), _ends(figure))[0]
 
 

@@ -1,9 +1,9 @@
 """A page per run: the evidence for every figure."""
 
 import gzip
-import io
 import shlex
 import tarfile
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,8 +64,7 @@ COLUMNS_OF_RANKS = (
     ("communication_s", "communication, s"),
     ("peak_rss_bytes", "peak memory, B"),
 )
-ARCHIVE = "bundle.tar.gz"
-FIRST_LINES, LAST_LINES = 200, 100
+ARCHIVE, LEVEL = "bundle.tar.gz", 6
 MAX_LINE_LENGTH = 600
 EPOCH_FIGURES = frozenset(
     (
@@ -116,25 +115,40 @@ class RunPages:
 
 def run_pages(pages: RunPages, environment: jinja2.Environment) -> Iterator[Page]:
     """runs/<id>/index.html, its charts, and the bundle's files."""
-    evidence, colours = pages.evidence, pages.colours
-    run, bundle = evidence.run, CachedBundle(Path(evidence.run["path"]))
+    run, bundle = pages.evidence.run, CachedBundle(Path(pages.evidence.run["path"]))
     place, packed = f"runs/{run['run_id']}/", copied_files(bundle)
-    archive = _archive(bundle, packed) if pages.files is EvidenceFiles.ARCHIVE else b""
-    names = [] if archive else packed
-    sizes = [(name, (bundle.path / name).stat().st_size) for name in names]
+    with tempfile.TemporaryDirectory() as folder:
+        files = (
+            [_archive(Path(folder) / ARCHIVE, bundle, packed)]
+            if pages.files is EvidenceFiles.ARCHIVE
+            else [bundle.file(name) for name in packed]
+        )
+        yield from _page(pages, bundle, place, files, environment)
+        for file in files:
+            yield Page(f"{place}{file.name}", file, pages.files is EvidenceFiles.LINK)
+
+
+def _page(
+    pages: RunPages,
+    bundle: CachedBundle,
+    place: str,
+    files: Sequence[Path],
+    environment: jinja2.Environment,
+) -> Iterator[Page]:
+    """The page, with links to these files."""
+    evidence = pages.evidence
     described = [
         over_time.epochs_accuracy(evidence.epochs),
         *_described(read_timeline(bundle, bundle.log()), evidence),
     ]
-    charts = place_drawings(described, Context("../../", colours), place)
+    charts = place_drawings(described, Context("../../", pages.colours))
     yield render(
         environment,
         "run.html",
         f"{place}index.html",
         "run",
         charts=charts,
-        files=[(ARCHIVE, len(archive))] if archive else sizes,
-        file_names=names,
+        files=[(file.name, file.stat().st_size) for file in files],
         digits=digits,
         with_digits=with_digits,
         how=_how,
@@ -145,23 +159,18 @@ def run_pages(pages: RunPages, environment: jinja2.Environment) -> Iterator[Page
         of_epochs=EPOCH_FIGURES,
         **_shown(evidence, bundle),
     )
-    yield from charts.files
-    if archive:
-        yield Page(f"{place}{ARCHIVE}", archive)
-    for name in names:
-        yield Page(f"{place}{name}", bundle.file(name), pages.files is EvidenceFiles.LINK)
 
 
-def _archive(bundle: Bundle, names: Sequence[str]) -> bytes:
-    """The bundle's files as a compressed tar, whose bytes depend on them alone."""
-    sink = io.BytesIO()
+def _archive(target: Path, bundle: Bundle, names: Sequence[str]) -> Path:
+    """Write the bundle's files as a compressed tar, whose bytes depend on them alone."""
     with (
-        gzip.GzipFile(fileobj=sink, mode="wb", mtime=0) as packed,
+        target.open("wb") as sink,
+        gzip.GzipFile("", "wb", LEVEL, sink, mtime=0) as packed,
         tarfile.open(fileobj=packed, mode="w") as tar,
     ):
         for name in names:
             add_file(tar, bundle.file(name), name)
-    return sink.getvalue()
+    return target
 
 
 def _shown(evidence: RunEvidence, bundle: CachedBundle) -> dict[str, Any]:
@@ -332,23 +341,14 @@ def _window(log: Log) -> tuple[int, int] | None:
 
 
 def _lines(bundle: Bundle, cited: set[int]) -> Iterator[tuple[int, str]]:
-    """The log's first and last lines and all cited lines, as (line number, line); number 0 marks
-    omitted lines."""
+    """The cited lines of the log, as (line number, line)."""
     file = bundle.file(log_name(0))
     if file.stat().st_size > MAX_LOG_BYTES:
         return  # its events were not read either
     lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
-    omitted = 0
     for number, line in enumerate(lines, start=1):
-        if TOKEN not in line:
-            continue
-        if number <= FIRST_LINES or number > len(lines) - LAST_LINES or number in cited:
-            if omitted:
-                yield 0, f"{omitted} lines omitted here; see log.txt."
-                omitted = 0
+        if number in cited and TOKEN in line:
             yield number, plain(line, MAX_LINE_LENGTH)
-        else:
-            omitted += 1
 
 
 def _resumed(record: RunRecord) -> str | None:

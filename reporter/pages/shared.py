@@ -110,7 +110,7 @@ def board_sections() -> tuple[BoardSection, ...]:
 
 @dataclass(frozen=True)
 class PlacedChart:
-    """A chart on a page, with the path of its file."""
+    """A chart on a page, with the path of its file; empty where it has none."""
 
     chart: Caption
     figure: Figure
@@ -185,22 +185,29 @@ def _with_enough_rows(chart: Chart, frames: Frames, context: Context) -> Figure 
     )
 
 
-def place_drawings(described: Sequence[Described], context: Context, stem: str) -> Charts:
+def place_drawings(
+    described: Sequence[Described], context: Context, stem: str | None = None
+) -> Charts:
     """Draw figures for a page of that context; ``stem`` begins the paths of their files from the
-    site's root."""
+    site's root. Without it there are none."""
     placed, not_drawn, files = [], [], []
     for caption, describe in described:
         figure = describe(context)
         if isinstance(figure, Missing):
             not_drawn.append((caption.title, figure.reason))
             continue
-        file, drawing = f"{stem}{caption.name}.svg", Drawing(caption, figure)
+        file = f"{stem}{caption.name}.svg" if stem is not None else ""
+        drawing = alone = Drawing(caption, figure)
         svg, narrow = markupsafe.Markup(drawing.svg), markupsafe.Markup(drawing.narrow)
         placed.append(PlacedChart(caption, figure, svg, narrow, file))
+        if stem is None:
+            continue
         up = "../" * file.count("/")
-        alone = figure if up == context.root else describe(replace(context, root=up))
-        assert isinstance(alone, Figure)
-        files.append(Page(file, _with_style(Drawing(caption, alone).svg)))
+        if up != context.root:
+            elsewhere = describe(replace(context, root=up))
+            assert isinstance(elsewhere, Figure)
+            alone = Drawing(caption, elsewhere)
+        files.append(Page(file, _with_style(alone.svg)))
     return Charts(tuple(placed), tuple(not_drawn), tuple(files))
 
 

@@ -427,7 +427,10 @@ function asJson(columns, count) {
 
 // ---- rows of a leaderboard's chart: found, hidden, compared; in the address, too ----
 
-const ROW_KEYS = ["find", "hide", "only", "by", "per"];
+const ROW_KEYS = ["find", "watts", "hide", "only", "by", "per", "price"];
+const SIZES = /(\d) gb\b/g, LIFETIME_S = 3 * 365.25 * 86400, J_PER_KWH = 3.6e6; // three years, as suite/catalog/prices.py
+
+function short(value) { return String(Number(value.toPrecision(3))); }
 
 function rowState() { // what the address says of the chart's rows, to which other tools add theirs
   const state = new URLSearchParams(location.hash.startsWith("#?") ? location.hash.slice(2) : "");
@@ -442,12 +445,14 @@ class ChartRows {
     this.rows = [...view.querySelectorAll(".dots tbody tr")];
     this.hidden = new Set();
     this.only = new Set();
+    this.prices = new Map(); // typed by the reader: of a system by its name, of a kWh by ""
     for (const row of this.rows) this.addButtons(row);
+    for (const row of this.rows) row.querySelector("details").addEventListener("toggle", () => this.showCosts());
     for (const row of this.rows) row.cells[3].firstChild.dataset.first = row.cells[3].firstChild.textContent;
     this.form.hidden = false;
     this.form.addEventListener("input", () => this.apply());
     this.form.addEventListener("submit", (event) => event.preventDefault());
-    this.form.addEventListener("reset", () => setTimeout(() => { this.hidden.clear(); this.only.clear(); this.apply(); }));
+    this.form.addEventListener("reset", () => setTimeout(() => { for (const chosen of [this.hidden, this.only, this.prices]) chosen.clear(); this.apply(); }));
     view.querySelector(".choose").addEventListener("change", () => this.apply());
     document.addEventListener("keydown", ({ key }) => key === "Escape" && this.close());
     this.readAddress();
@@ -461,26 +466,50 @@ class ChartRows {
     }
   }
 
+  addPrices(row) {
+    const box = element("p", { class: "prices" });
+    for (const [text, name] of [["this system costs", row.dataset.name], ["a kWh costs", ""]]) {
+      const label = element("label", {}, `${text} `), input = element("input", { type: "number", min: "0", step: "any", "data-price": name });
+      input.addEventListener("input", (event) => { event.stopPropagation(); input.value > 0 ? this.prices.set(name, input.value) : this.prices.delete(name); this.apply(); });
+      label.append(input);
+      box.append(label);
+    }
+    box.append(element("output", {}));
+    row.querySelector(".panel").append(box);
+  }
+
+  showCosts() { // of the opened row
+    const row = this.view.querySelector("details[open]:has(> .panel)")?.closest("tr");
+    if (!row) return;
+    if (!row.querySelector(".prices")) this.addPrices(row);
+    for (const input of row.querySelectorAll("[data-price]")) if (input !== document.activeElement) input.value = this.prices.get(input.dataset.price) ?? "";
+    const system = this.prices.get(row.dataset.name) * row.dataset.time / LIFETIME_S, energy = row.dataset.energy === "" ? NaN : this.prices.get("") * row.dataset.energy / J_PER_KWH;
+    const parts = [[system, "for its share of three years of the system"], [energy, "for energy"]].filter(([cost]) => cost >= 0), sum = parts.reduce((all, [cost]) => all + cost, 0);
+    row.querySelector(".prices output").textContent = parts.length ? `${this.view.dataset.once} costs ${short(sum)}: ${parts.map(([cost, what]) => `${short(cost)} ${what}`).join(", ")}. ${short(1 / sum)} of them cost 1.` : "";
+  }
+
   close() {
     const open = this.view.querySelector("details[open]:has(> .panel)");
     if (open) { open.open = false; open.querySelector("summary").focus(); }
   }
 
   apply() {
-    const sought = this.form.elements.find.value.toLocaleLowerCase().split(/\s+/).filter(Boolean);
+    const sought = this.form.elements.find.value.toLocaleLowerCase().replace(SIZES, "$1gb").split(/\s+/).filter(Boolean).map((word) => (/^\d/.test(word) ? ` ${word}` : word)); // "8 GB" is not in "128 GB"
+    const most = Number(this.form.elements.watts.value) || Infinity;
     for (const table of this.view.querySelectorAll(".dots")) {
       const rows = [...table.tBodies[0].rows];
       for (const row of rows) {
-        const text = `${row.dataset.name} ${row.dataset.words}`.toLocaleLowerCase();
-        row.hidden = this.hidden.has(row.dataset.name) || (this.only.size > 1 && !this.only.has(row.dataset.name)) || !sought.every((word) => text.includes(word));
+        const text = ` ${row.dataset.name} ${row.dataset.words}`.toLocaleLowerCase().replace(SIZES, "$1gb");
+        row.hidden = this.hidden.has(row.dataset.name) || (this.only.size > 1 && !this.only.has(row.dataset.name)) || !sought.every((word) => text.includes(word)) || (most < Infinity && !(row.dataset.power && row.dataset.power <= most)); // an unknown power is not below a limit
       }
       const shown = rows.filter((row) => !row.hidden), first = Number(shown[0]?.dataset.value);
       for (const row of rows) { // ratios are to the first of the rows that are shown: confirmed ones come first
         const ratio = Number(row.dataset.value) / first, cell = row.cells[3].firstChild;
-        cell.textContent = shown.length === rows.length ? cell.dataset.first : ratio !== 1 ? `×${ratio >= 100 ? Math.round(ratio) : ratio.toPrecision(ratio < 1.1 ? 3 : 2)}` : "best shown";
+        cell.textContent = shown.length === rows.length ? cell.dataset.first : ratio !== 1 ? `×${ratio >= 100 ? Math.round(ratio) : ratio.toPrecision(ratio < 1.1 ? 3 : 2)}` : "best";
         row.cells[3].classList.toggle("other", shown.length !== rows.length);
       }
     }
+    this.showCosts();
     const visible = this.rows.filter((row) => row.checkVisibility()).length, all = this.rows.filter((row) => row.closest(".v").checkVisibility()).length;
     this.form.querySelector("output").textContent = (visible < all ? `${visible} of ${all} rows` : "") + (this.only.size === 1 ? `${[...this.only][0]}: choose a second one to compare` : "");
     this.writeAddress();
@@ -491,17 +520,22 @@ class ChartRows {
   readAddress() {
     const state = rowState(), names = new Set(this.rows.map((row) => row.dataset.name));
     for (const [name, key] of [["m", "by"], ["g", "per"]]) for (const radio of this.view.querySelectorAll(`input[name^="${name}-"]`)) if (radio.value === state.get(key)) radio.checked = true;
-    this.form.elements.find.value = state.get("find") ?? "";
+    for (const name of ["find", "watts"]) this.form.elements[name].value = state.get(name) ?? "";
     for (const [key, chosen] of [["hide", this.hidden], ["only", this.only]]) for (const name of state.getAll(key)) if (names.has(name)) chosen.add(name);
+    for (const text of state.getAll("price")) {
+      const [, price, name] = text.match(/^([\d.]+) ?(.*)$/) ?? [];
+      if (price > 0 && (name === "" || names.has(name))) this.prices.set(name, price);
+    }
     this.apply();
   }
 
   writeAddress() {
     const state = new URLSearchParams(location.hash.startsWith("#?") ? location.hash.slice(2) : "");
     for (const key of ROW_KEYS) state.delete(key);
-    if (this.form.elements.find.value) state.set("find", this.form.elements.find.value);
+    for (const name of ["find", "watts"]) if (this.form.elements[name].value) state.set(name, this.form.elements[name].value);
     for (const name of this.hidden) state.append("hide", name);
     for (const name of this.only) state.append("only", name);
+    for (const [name, price] of this.prices) state.append("price", `${price} ${name}`.trim());
     for (const [name, key] of [["m", "by"], ["g", "per"]]) if (this.view.querySelectorAll(`input[name^="${name}-"]`)[0]?.checked === false) state.set(key, this.radio(name));
     if (state.toString() || location.hash.startsWith("#?")) history.replaceState(null, "", state.toString() ? "#?" + state : location.pathname + location.search);
   }

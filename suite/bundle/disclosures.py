@@ -3,6 +3,7 @@ network (suite.files.redaction)."""
 
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -31,6 +32,7 @@ TOKEN = "token"
 SAID_BY_KEY = ("hostname", "host_name", "serial", "serial_number")
 """Keys whose texts are names, whatever they look like."""
 _TABLE, _PACKED, _JSON = ".parquet", ".gz", ".json"
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
 @dataclass(frozen=True)
@@ -60,12 +62,27 @@ def disclosures(
 
 
 def _of_file(path: Path, name: str, names: Sequence[str]) -> Iterator[Disclosure]:
+    if path.suffix == _JSON and not names and _tells_nothing(path):
+        return
     seen: set[tuple[str, str]] = set()
     for where, line, text, has_versions in _texts(path):
         for found in _search(text, tuple(names), has_versions):
             if (where, found.text) not in seen:
                 seen.add((where, found.text))
                 yield Disclosure(name, where, found.kind, found.text, found.shortened, line)
+
+
+def _tells_nothing(path: Path) -> bool:
+    """Whether no string of a JSON file names anybody, wherever it stands: a fraction of the time of
+    a search by keys, which most files do not need."""
+    try:
+        read_json(path)
+    except FileError:
+        return False
+    strings = set(_STRING.findall(path.read_text(encoding="utf-8")))
+    return not any(
+        "\\" in each or each.lower() in SAID_BY_KEY or _search(each, (), False) for each in strings
+    )
 
 
 def _search(text: str, names: tuple[str, ...], has_versions: bool) -> tuple[Name, ...]:

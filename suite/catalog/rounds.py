@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from suite.catalog import workloads
@@ -73,7 +73,8 @@ class Round:
     ``reference_points`` are the digests of the points that entries are scored with
     (suite.catalog.reference_points). ``nonce`` is the text that the seeds of closed entries follow
     from (suite.catalog.seeds), None until it is drawn; ``locked`` are the digests of the entries
-    that were handed in before. ``implementations`` are the digests of the files of the suite's own
+    that were handed in before, ``nominated`` those of them that their submitters chose to stand for
+    a device. ``implementations`` are the digests of the files of the suite's own
     implementations (suite.catalog.seeds) in versions with which results were made, beside those of
     the checkout that judges.
     """
@@ -89,6 +90,7 @@ class Round:
     examples: tuple[str, ...] = ()
     nonce: str | None = None
     locked: tuple[str, ...] = ()
+    nominated: tuple[str, ...] = ()
     reference_points: tuple[str, ...] = ()
     implementations: tuple[str, ...] = ()
 
@@ -103,6 +105,10 @@ class Round:
             "note": self.rules.note,
         }
         return next((severity for severity, ids in pinned.items() if set(check) & set(ids)), None)
+
+    def nominates(self, entry_sha256: str) -> bool:
+        """Whether the entry of this digest was nominated before the round had a nonce."""
+        return entry_sha256 in self.nominated and entry_sha256 in self.locked
 
     def applies(self, check: str) -> bool:
         """Whether the check of this id applies."""
@@ -131,6 +137,7 @@ class Round:
         return workload
 
 
+@lru_cache(maxsize=64)
 def pin(workload: Workload) -> PinnedWorkload:
     """What a round pins of a workload."""
     values = asdict(workload)

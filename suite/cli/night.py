@@ -1,6 +1,8 @@
 """`suite night`: plans what fits into a night, trains it, and draws the page."""
 
 import os
+import shlex
+import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -29,8 +31,18 @@ from suite.experiments import night as nights
 from suite.experiments.quick import look_within
 from suite.files.typed import typed
 
+REST_S = 300.0
+"""After a start, until the machine has settled."""
 KEPT_BY = ("TMUX", "STY", "INVOCATION_ID")
 """Variables of tmux, screen and systemd, which keep a command when its terminal is closed."""
+Restart = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COMMAND",
+        help="Command that restarts the machine before a workload's next run: each run is of a"
+        " session of its own.",
+    ),
+]
 
 
 def night(
@@ -42,6 +54,7 @@ def night(
     framework: FrameworkName = "pytorch",
     accelerator: WhereTrained = Accelerator.AUTO,
     output: Annotated[Path, typer.Option(help="Folder of plan, runs and site.")] = Path("night"),
+    restart: Restart = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would be looked at, and stop.")
     ] = False,
@@ -66,7 +79,7 @@ def night(
         return
     _say_what_keeps_it()
     planned = _planned(begun or asked, settings, limit_s, output)
-    problems = _make_runs(settings, planned, output)
+    problems = _make_runs(settings, planned, output, restart)
     made = [run for *_, run in nights.runs_of(output, planned) if Bundle(run).is_sealed]
     _show(made, planned, output, json)
     if problems or not made:
@@ -160,12 +173,33 @@ def _made(request: RunRequest) -> Path:
 
 
 def _make_runs(
-    settings: RunOptions, planned: tuple[nights.Planned, ...], output: Path
+    settings: RunOptions,
+    planned: tuple[nights.Planned, ...],
+    output: Path,
+    restart: str | None,
 ) -> list[str]:
     """Make every run that is not there; returns what went wrong: the other runs are made."""
     problems = list[str]()
     for workload, seed, run in nights.runs_of(output, planned):
+        is_made = False
         with noting(problems, run, "not made"):
-            if not nights.is_made(run):
+            is_made = nights.is_made(run)
+        if restart is not None and not is_made:
+            if nights.is_of_this_session(output, planned, workload):
+                _restart(restart)
+            time.sleep(max(0.0, REST_S - time.clock_gettime(time.CLOCK_BOOTTIME)))
+        with noting(problems, run, "not made"):
+            if not is_made:
                 _made(api.resolve(replace(settings, workload=workload, seed=seed), run))
     return problems
+
+
+def _restart(command: str) -> None:
+    """Restart the machine; what starts this command again continues the night."""
+    try:
+        code = subprocess.run(shlex.split(command), check=False).returncode
+    except (OSError, ValueError) as error:
+        raise SuiteError(f"--restart {command!r} could not be started: {error}.") from error
+    if code:
+        raise SuiteError(f"--restart {command!r} ended with code {code}; the machine goes on.")
+    raise Reported("The machine restarts before the next run; the same command continues then.")

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from suite.bundle.layout import RUN
+from reference_impls.contract import boot_id
+from suite.bundle.layout import RUN, SYSTEM
 from suite.bundle.reader import Bundle
 from suite.execution.finish import finish
 from suite.experiments.quick import QuickLook
@@ -116,6 +117,12 @@ def runs_of(folder: Path, planned: Sequence[Planned]) -> Iterator[tuple[str, int
         for each in planned:
             if each.is_made:
                 yield each.workload, seed, folder / RUNS / each.workload / f"seed-{seed}"
+
+
+def is_of_this_session(folder: Path, planned: Sequence[Planned], workload: str) -> bool:
+    """Whether a run of the workload was made since the machine started."""
+    runs = (Bundle(run) for name, _, run in runs_of(folder, planned) if name == workload)
+    return any(run.is_sealed and run.json(SYSTEM).get("boot") == boot_id() for run in runs)
 
 
 def is_made(run: Path) -> bool:

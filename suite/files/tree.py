@@ -3,7 +3,7 @@ are bounded."""
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,13 +22,26 @@ def below(folder: Path) -> list[Path]:
     return sorted(_walk(folder))
 
 
-def files_below(folder: Path, name: str) -> Iterator[Path]:
-    """The plain files of this name at or below ``folder``, sorted; not those in sites below."""
-    return (
-        path
-        for path in _outside_sites(folder)
-        if path.name == name and stat.S_ISREG(_state(path).st_mode)
-    )
+def files_below(folder: Path, *names: str) -> Iterator[Path]:
+    """The plain files of these names at or below ``folder``, sorted; not those in sites below."""
+    return iter(sorted(_named(folder, names)))
+
+
+def _named(folder: Path, names: Collection[str]) -> Iterator[Path]:
+    """By the names in each folder: paths of all other files are not even made."""
+    pending = [(folder, 1)]
+    while pending:
+        place, depth = pending.pop()
+        with suppress(OSError), os.scandir(place) as entries:
+            found = {entry.name: entry for entry in entries}
+            if SITE_MARK in found and place != folder:
+                continue
+            for name in found.keys() & names:
+                if found[name].is_file(follow_symlinks=False):
+                    yield place / name
+            if depth < MAX_DEPTH:
+                folders = (each for each in found.values() if each.is_dir(follow_symlinks=False))
+                pending += [(place / each.name, depth + 1) for each in folders]
 
 
 def folders_below(folder: Path) -> Iterator[Path]:

@@ -388,21 +388,25 @@ def target_figures(log: Log, resumed: Resumption | None = None) -> dict[str, Fig
         highest = max(float(event.value) for event in accuracies)
         best = Figure(highest, "ratio", LOG, len(accuracies))
     target, start = log.value("target_accuracy"), log.first("run_start")
+    least = target if isinstance(target, int | float) else math.inf
+    reached = next((event for event in accuracies if event.value >= least), None)
     reason = "the run had no target" if target is None else "the target was not reached"
+    if reached is not None:
+        reason = "the target was reached, but the log does not say after which time"
     figures = {
         "best_accuracy": best,
         "time_to_target_s": unknown("s", LOG, reason),
         "epochs_to_target": unknown("epochs", LOG, reason),
     }
-    if not isinstance(target, int | float) or start is None or start.mono_ns is None:
+    if start is None or reached is None or start.mono_ns is None or reached.mono_ns is None:
         return figures
-    reached = next((event for event in accuracies if event.value >= target), None)
-    if reached is not None and reached.mono_ns is not None:
-        taken_s = counted_s((start.mono_ns, reached.mono_ns), uncounted_intervals(log))
-        taken_s += (resumed.before_s(start) or 0.0) if resumed is not None else 0.0
-        figures["time_to_target_s"] = Figure(taken_s, "s", LOG, 1)
-        figures["epochs_to_target"] = Figure(reached.epoch, "epochs", LOG, 1)
-    return figures
+    taken_s = counted_s((start.mono_ns, reached.mono_ns), uncounted_intervals(log))
+    taken_s += (resumed.before_s(start) or 0.0) if resumed is not None else 0.0
+    return {
+        **figures,
+        "time_to_target_s": Figure(taken_s, "s", LOG, 1),
+        "epochs_to_target": Figure(reached.epoch, "epochs", LOG, 1),
+    }
 
 
 def old_task_figures(log: Log) -> dict[str, Figure]:

@@ -28,6 +28,7 @@ KINDS = (
     "studies/stalls-*.html",
     "rules.html",
     "about.html",
+    "changes.html",
     "compare.html",
     "search.html",
     "submit.html",

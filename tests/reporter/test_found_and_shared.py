@@ -194,6 +194,8 @@ def test_the_feed_has_the_newest_results_first_with_the_runs_times(whole_site: P
     for entry in entries:
         link = entry.find(f"{ATOM}link")
         assert link is not None and (whole_site / str(link.get("href"))).is_file()
+    changes = (whole_site / "changes.html").read_text()
+    assert "<strong>the first</strong>" in changes
 
 
 def test_absolute_addresses_only_where_the_site_s_is_known(runs: Path, tmp_path: Path) -> None:

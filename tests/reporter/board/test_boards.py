@@ -94,7 +94,7 @@ def test_a_badge_names_a_known_signer(
 @pytest.mark.parametrize(
     ("changes", "badge"),
     [
-        ({}, ("unsigned audit in pytorch",)),
+        ({}, ("unsigned audit in PyTorch",)),
         ({"losses.plain.3": 9.0, "losses.float64": "plain"}, ()),
     ],
     ids=["agrees", "its verdict does not follow from its losses"],

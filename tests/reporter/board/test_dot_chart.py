@@ -11,8 +11,11 @@ from reporter.board.dot_chart import GROUPS, energy_charts, time_chart
 from reporter.board.making import make_boards
 from reporter.data.entry_scores import Status
 from reporter.data.frames import Frames
+from reporter.pages import templates
 from reporter.pages.board_view import board_view
+from reporter.pages.comparison import frameworks_page
 from reporter.pages.headlines import device_headline, headline
+from reporter.pages.shared import make_contents
 from suite.metrics.comparisons import Ratio
 from tests.reporter.gallery import MACHINES, Template, make_template, many_entries
 
@@ -242,6 +245,34 @@ def test_the_best_of_several_settings_is_judged_at_an_adjusted_level(
     single = time_chart(board, "power mode").rows[1].verdicts["Jetson AGX Thor MAXN"]
     assert isinstance(best, Ratio) and isinstance(single, Ratio)
     assert best.low < single.low < single.ratio == best.ratio
+
+
+def test_a_nominated_setting_is_the_row_and_is_compared_at_the_level_of_one(
+    boards: dict[str, Board],
+) -> None:
+    """Orin's slowest setting was nominated: its other 7 are rings, also the faster ones."""
+    board = boards["lenet"]
+    slowest = [row for row in board.in_order if row.system == ORIN and row.is_confirmed][-1]
+    nominated = replace(slowest, entry={**slowest.entry, "is_nominated": True})
+    accepted = tuple(nominated if row is slowest else row for row in board.accepted)
+    frames = board.frames.of_entries(board.frames.entries)
+    chart = time_chart(replace(board, accepted=accepted, frames=frames))
+    row = next(row for row in chart.rows if row.name == ORIN)
+    values = [one.cell.value or 0.0 for one in chart.rows]
+    assert row.best is nominated and row.of == 1 and len(row.rings) == 7
+    assert values == sorted(values) and row.place > 2
+
+
+def test_frameworks_are_compared_by_ratios_with_intervals(template: Template) -> None:
+    """Orin in three power modes; in one of them PyTorch has two runs only."""
+    frames = many_entries(template, 34)
+    orin = frames.of_entries(frames.entries[frames.entries["device"] == "orin"])
+    pages = frameworks_page(make_contents(orin, ()), templates())
+    text = next(str(page.content) for page in pages if page.place == "frameworks.html")
+    assert '<h1 class="answer">PyTorch is the fastest framework in 2 of 3 settings.</h1>' in text
+    assert "TensorFlow takes 1.2 times as long as PyTorch, in 2 settings." in text
+    assert "<small>×1.2, 1.10 to 1.28</small>" in text
+    assert "2 of the 3 runs needed" in text and "<small>lowest</small>" in text
 
 
 def test_columns_that_are_empty_in_every_row_are_named_with_the_reason(

@@ -1,6 +1,7 @@
 """Entries with runs that missed their target: k of N, ranked only if planned with five runs of
 which four reach it."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from reporter.board.making import make_boards
 from reporter.data.frames import Frames, Row
 from reporter.data.missed import reached_text, times_with_shares, why_unranked
 from reporter.data.values import values_of_runs
+from suite.bundle.reader import Bundle
+from suite.metrics.summary import target_figures
 from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package
 from tests.builders import Scenario, make_bundle
@@ -165,3 +168,18 @@ def test_more_unfinished_launches_than_planned_runs_need_a_decision(
 def test_launches_are_counted_as_unfinished_where_all_planned_runs_are_there() -> None:
     few = {**entry(3, 3, 5), "launches": 11, "launches_accepted": False}
     assert why_unranked(few) == "3 of 5 planned runs are in it"
+
+
+def test_a_target_that_was_reached_at_an_unknown_moment_is_not_called_missed(
+    tmp_path: Path,
+) -> None:
+    bundle = make_bundle(tmp_path / "run")
+    log = bundle / "log.txt"
+    lines = [
+        re.sub(r'"mono_ns": \d+, ', "", line) if "eval_accuracy" in line else line
+        for line in log.read_text().splitlines()
+    ]
+    log.write_text("\n".join(lines) + "\n")
+    figure = target_figures(Bundle(bundle).log())["time_to_target_s"]
+    assert figure.value is None
+    assert figure.reason == "the target was reached, but the log does not say after which time"

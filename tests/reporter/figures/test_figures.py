@@ -129,9 +129,21 @@ def with_nodes(frames: Frames) -> Frames:
     )
 
 
+def frames_for(chart: Chart, frames: Frames) -> Frames:
+    """The frames with what the chart compares: numbers of nodes, or rounds."""
+    if chart.name == "scaling":
+        return with_nodes(frames)
+    if chart.name == "rounds":
+        rounds = frames.entries["framework"].map({"chainer": "v0.2"})
+        return replace(
+            frames, entries=frames.entries.assign(round=rounds.fillna(frames.entries["round"]))
+        )
+    return frames
+
+
 @every_chart
 def test_a_figure_has_a_label_and_a_table(chart: Chart, frames: Frames) -> None:
-    drawing = drawn(chart, with_nodes(frames) if chart.name == "scaling" else frames)
+    drawing = drawn(chart, frames_for(chart, frames))
     svg = ElementTree.fromstring(drawing.svg)
     assert svg.get("role") == "graphics-document" and chart.title in str(svg.get("aria-label"))
     assert drawing.figure.rows and all(
@@ -142,7 +154,7 @@ def test_a_figure_has_a_label_and_a_table(chart: Chart, frames: Frames) -> None:
 
 @every_chart
 def test_the_same_frames_give_the_same_figure(chart: Chart, frames: Frames) -> None:
-    chosen = with_nodes(frames) if chart.name == "scaling" else frames
+    chosen = frames_for(chart, frames)
     shuffled = replace(
         chosen, **{name: getattr(chosen, name).sample(frac=1, random_state=1) for name in TABLES}
     )

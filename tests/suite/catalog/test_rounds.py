@@ -177,7 +177,9 @@ def test_closing_a_round_writes_its_rules_and_results(tmp_path: Path) -> None:
     ):
         file = make_bundle(tmp_path / folder, Scenario()) / RUN
         file.write_text(json.dumps({**json.loads(file.read_text()), "round": of_round}))
-    drawn = replace(current_round(), nonce='12" é\\', locked=("0" * 64, "1" * 64))
+    drawn = replace(
+        current_round(), nonce='12" é\\', locked=("0" * 64, "1" * 64), nominated=("1" * 64,)
+    )
     pinned = closed(drawn, "2027-01-31", tmp_path)
     assert pinned.results == (sha256(tmp_path / "submissions/acme/lenet/pytorch/run_1" / MANIFEST),)
     assert pinned.examples == (sha256(tmp_path / "examples/figure" / MANIFEST),)

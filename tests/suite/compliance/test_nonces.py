@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from reporter.data.bundle_rows import BundleRows, read_rows
 from suite.catalog.rounds import Round, current_round
 from suite.catalog.seeds import entry_sha256
 from suite.compliance import submissions
@@ -46,12 +47,20 @@ def test_before_the_nonce_is_drawn_nothing_is_asked(judge: Judge) -> None:
     assert judge(nonce=None) == []
 
 
-def test_a_locked_entry_with_the_rounds_nonce_complies(judge: Judge, _submission: Path) -> None:
+def test_a_locked_entry_with_the_rounds_nonce_complies_and_can_be_nominated(
+    judge: Judge, _submission: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     recorded = EditableBundle(run(_submission, 1)).run["nonce"]
     assert recorded["entry_sha256"] == entry_sha256(
         IMPLEMENTATION, recorded["configuration_sha256"]
     )
-    assert judge(nonce=NONCE, locked=(recorded["entry_sha256"],)) == []
+    entry = recorded["entry_sha256"]
+    assert judge(nonce=NONCE, locked=(entry,)) == []
+    drawn = replace(current_round(), nonce=NONCE, locked=(entry,), nominated=(entry,))
+    for of_round, is_nominated in ((drawn, True), (replace(drawn, locked=("0" * 64,)), False)):
+        monkeypatch.setattr("reporter.data.bundle_rows.round_of", lambda _, kept=of_round: kept)
+        rows = read_rows(run(_submission, 1))
+        assert isinstance(rows, BundleRows) and rows.run["is_nominated"] is is_nominated
 
 
 def test_an_entry_that_was_not_locked_is_refused(judge: Judge) -> None:

@@ -85,6 +85,12 @@ def test_a_night_goes_on_after_a_power_cut_and_ends_with_its_page(
     words = ["night", "lenet", "--within", "1h", "--output", night]
     assert CliRunner().invoke(app, words).exit_code != 0
     board.fails_at = None
+    boot = json.loads((tmp_path / "night/runs/lenet/seed-1/system.json").read_text())["boot"]
+    monkeypatch.setattr("suite.experiments.night.boot_id", lambda: boot)
+    refused = CliRunner().invoke(app, [*words, "--restart", "false"])
+    assert "--restart 'false' ended with code 1" in str(refused.exception)
+    begun = CliRunner().invoke(app, [*words, "--restart", "true"])
+    assert "The machine restarts" in str(begun.exception) and len(board.made) == 2, "same session"
     monkeypatch.delattr("suite.cli.night.look_within")  # the plan is kept
     answer = CliRunner().invoke(app, [*words, "--json"])
     found = json.loads(answer.stdout)
