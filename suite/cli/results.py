@@ -17,6 +17,7 @@ from suite.metrics.figure import Figure
 from suite.metrics.stall_analysis import StallAnalysis
 
 if TYPE_CHECKING:
+    from suite.bundle.log import LogEvent
     from suite.execution.run import RunResult
 
 ROWS = {
@@ -64,22 +65,35 @@ def ending_of(bundle: Bundle) -> str:
     accuracy, reached_s, energy = (
         figures[name] for name in ("best_accuracy", "time_to_target_s", "energy_j")
     )
-    before, gross_s = resumed.epoch if resumed else 0, figures["gross_time_s"]["value"]
-    time_s = gross_s if reached_s["value"] is None else reached_s["value"]
-    epochs = before + len(summary["epochs"])
-    after = f"{epochs} epoch{'' if epochs == 1 else 's'}"
+    before, now = resumed.epoch if resumed else 0, len(summary["epochs"])
+    is_reached, time_s = reached_s["value"] is not None, figures["gross_time_s"]["value"]
+    after = f"{before + now} epoch{'' if before + now == 1 else 's'}"
     after += f" ({before} of them before it was resumed)" if before else ""
-    when = "" if time_s is None else f", in {duration(time_s)}"
+    if is_reached:
+        after += f", in {duration(reached_s['value'])}"
+    elif time_s is not None:
+        after += f", {f'the other {now} ' if before else ''}in {duration(time_s)}"
     if accuracy["value"] is None:
-        said = f"{after}{when}; accuracy unknown: {accuracy['reason']}."
+        said = f"{after}; accuracy unknown: {accuracy['reason']}."
     else:
-        outcome = "target reached" if reached_s["value"] is not None else reached_s["reason"]
-        said = f"{100 * accuracy['value']:.2f} % after {after}{when}: {outcome}."
-        if reached_s["value"] is None and target is not None:
-            said = f"{said[:-1]} ({100 * target:.3g} %)."
+        last, best = _last_and_best(bundle)
+        outcome = "target reached" if is_reached else reached_s["reason"]
+        goal = "" if is_reached or target is None else f" ({100 * target:.3g} %)"
+        place = "" if last.epoch == before + now else f"epoch {last.epoch} of "
+        said = f"{100 * last.value:.2f} % after {place}{after}: {outcome}{goal}."
+        if best.value > last.value:
+            said += f" Best: {100 * best.value:.2f} % after epoch {best.epoch}."
     if energy["value"] is None:
         return f"{said} Energy unknown: {energy['reason']}."
     return f"{said} Energy: {quantity(energy['value'], 'J')[0]}{_interval(energy)}."
+
+
+def _last_and_best(bundle: Bundle) -> tuple["LogEvent", "LogEvent"]:
+    """The last evaluation, and the one of the best accuracy."""
+    accuracies = [
+        each for each in bundle.log().all("eval_accuracy") if isinstance(each.value, int | float)
+    ]
+    return accuracies[-1], max(accuracies, key=lambda each: float(each.value))
 
 
 def _rows(figures: Mapping[str, Any], all_of_them: bool) -> Iterator[str]:

@@ -11,6 +11,7 @@ from suite.bundle.reader import Bundle
 from suite.cli.durations import duration
 from suite.cli.results import ending_of, show_result
 from suite.metrics import summary as summaries
+from tests.builders import Scenario, make_bundle
 
 
 def show(path: Path, low: float | None, energies: list[dict[str, object]]) -> None:
@@ -78,7 +79,6 @@ def test_a_run_ends_with_a_sentence_and_units_that_people_read(
 ) -> None:
     summarise(
         good_bundle,
-        best_accuracy={"value": 0.9749},
         time_to_target_s={"value": 637.2, "reason": None},
         energy_j={"value": None, "reason": "no power sensor was read"},
         compute_s={"value": None, "reason": "asynchronous"},
@@ -88,7 +88,7 @@ def test_a_run_ends_with_a_sentence_and_units_that_people_read(
     show_result(SimpleNamespace(path=good_bundle, status="finished"), json=False)  # type: ignore[arg-type]
     sentence, _, *rows = capsys.readouterr().out.splitlines()
     assert sentence == (
-        "97.49 % after 3 epochs, in 10 min 37 s: target reached."
+        "99.05 % after 3 epochs, in 10 min 37 s: target reached."
         " Energy unknown: no power sensor was read."
     )
     assert "an epoch                       5.17 min ± 0.03" in rows
@@ -106,11 +106,20 @@ def test_a_run_that_missed_its_target_or_was_never_evaluated_says_so(good_bundle
     assert "3 epochs, in 2.1 s; accuracy unknown: no evaluation." in ending_of(Bundle(good_bundle))
 
 
-def test_a_resumed_run_counts_all_epochs_of_its_training(
-    good_bundle: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_accuracy_is_of_the_last_epoch_and_a_better_one_names_its_own(tmp_path: Path) -> None:
+    made = make_bundle(tmp_path / "run", Scenario(accuracies=(0.97, 0.985, 0.98)))
+    said = ending_of(Bundle(made))
+    assert said.startswith("98.00 % after 3 epochs, in ")
+    assert " the target was not reached (99 %). Best: 98.50 % after epoch 2. Energy" in said
+
+
+def test_a_resumed_run_counts_all_epochs_and_its_time_is_of_those_that_it_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    made = make_bundle(tmp_path / "run", Scenario(accuracies=(0.97, 0.985, 0.98)))
     monkeypatch.setattr(summaries, "resumption_of", lambda bundle: SimpleNamespace(epoch=4))
-    assert "7 epochs (4 of them before it was resumed)" in ending_of(Bundle(good_bundle))
+    said = ending_of(Bundle(made))
+    assert "7 epochs (4 of them before it was resumed), the other 3 in " in said
 
 
 @pytest.mark.parametrize(
