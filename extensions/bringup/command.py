@@ -16,7 +16,14 @@ from suite.cli.watching import watcher
 from suite.compliance.finding import escaped
 from suite.errors import Reported, SuiteError
 from suite.extensions.bringup import api
-from suite.extensions.bringup.measuring.first_run import described, pack, train
+from suite.extensions.bringup.measuring.bringup import default_path, refuse_existing
+from suite.extensions.bringup.measuring.first_run import (
+    archive_of,
+    beside_archive,
+    described,
+    pack,
+    train,
+)
 from suite.extensions.bringup.record import BringUp, Calibration
 
 FORMAT = JsonFormat(
@@ -72,7 +79,7 @@ def bringup(
         bool,
         typer.Option(
             "--train",
-            help="Also train LeNet-5 on the digits in PyTorch; a .zip has both.",
+            help="Also train LeNet-5 on the digits in PyTorch; the file is a .zip with both.",
         ),
     ] = False,
     json: Json = False,
@@ -86,11 +93,15 @@ def bringup(
             "Standard input is no terminal, so nobody can be asked whether to keep what is"
             " collected: give --yes, and look at the file afterwards."
         )
+    if with_run and output is not None:
+        refuse_existing(output)
+        output = beside_archive(output)
     with tempfile.TemporaryDirectory(prefix="bringup-") as folder:
         run = Path(folder, "run")
 
         def confirm(found: BringUp) -> bool:
             if with_run:
+                refuse_existing(archive_of(output or default_path(found)))
                 with watcher() as progress:
                     train(run, not no_identity, progress)
             if not json:

@@ -1,6 +1,7 @@
 """`suite bringup`: gathers what one board reports into one file, shows it before it is kept, and
 leaves it whatever happens later."""
 
+import math
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -85,6 +86,11 @@ def bring_up(
     return WrittenBringUp(session.path, session.cleaned())
 
 
+def default_path(found: BringUp) -> Path:
+    """The file of a bring-up for which none was named."""
+    return Path(f"{found.device}-{found.date}{SUFFIX}")
+
+
 def refuse_existing(path: Path) -> None:
     """Raise SuiteError where the file exists, or its folder does not."""
     if path.exists():
@@ -102,8 +108,8 @@ def _plan(options: BringUpOptions) -> staircase.Plan:
     longest_s = staircase.MAX_STAIRCASE_S / len(plan.levels)
     if not staircase.MIN_STEP_S <= options.step_s <= longest_s:
         raise SuiteError(
-            f"A step lasts {staircase.MIN_STEP_S:g} to {longest_s:g} s with {len(plan.levels)}"
-            " steps; choose that with --seconds."
+            f"A step lasts {staircase.MIN_STEP_S:g} to {math.floor(longest_s)} s with"
+            f" {len(plan.levels)} steps; choose that with --seconds."
         )
     return plan
 
@@ -113,7 +119,7 @@ class _Session:
 
     def __init__(self, bringup: BringUp, sanitiser: Sanitiser, options: BringUpOptions) -> None:
         self.bringup, self._sanitiser = bringup, sanitiser
-        self.path = (options.output or Path(f"{bringup.device}-{bringup.date}{SUFFIX}")).absolute()
+        self.path = (options.output or default_path(bringup)).absolute()
         self.is_written = False
 
     def add(self, **found: Any) -> None:

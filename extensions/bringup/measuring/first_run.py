@@ -17,6 +17,7 @@ COMMAND = (
     "suite run --division open --device auto --workload lenet --framework pytorch --data digits"
 )
 """What makes the same run."""
+ARCHIVE = ".zip"
 SHOWN = ("run.json", "system.json", "output.txt")
 """The files of a run in which a machine is described; the others hold numbers and events."""
 
@@ -37,12 +38,25 @@ def described(run: Path) -> Iterator[tuple[str, str]]:
     yield "run, numbers and events", ", ".join(sizes)
 
 
+def beside_archive(archive: Path) -> Path:
+    """Where the bring-up itself is written, for an archive of this name."""
+    if archive.suffix != ARCHIVE:
+        raise SuiteError(
+            "With --train the file holds a run, too: name it --output"
+            f" {archive.with_suffix(ARCHIVE)}."
+        )
+    return archive.with_suffix(".json")
+
+
+def archive_of(bringup: Path) -> Path:
+    """The file that holds a run as well, beside the bring-up's."""
+    return bringup.with_suffix(ARCHIVE)
+
+
 def pack(bringup: Path, run: Path) -> Path:
     """Both in one file, beside the bring-up's."""
-    archive = bringup.with_suffix(".zip")
-    if archive.exists():
-        raise SuiteError(f"{archive} exists; move it away and type the same command again.")
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+    archive = archive_of(bringup)
+    with zipfile.ZipFile(archive, "x", zipfile.ZIP_DEFLATED) as packed:
         packed.write(bringup, bringup.name)
         for path in sorted(path for path in run.rglob("*") if path.is_file()):
             packed.write(path, Path("run", path.relative_to(run)))

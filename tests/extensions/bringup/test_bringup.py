@@ -328,9 +328,14 @@ def test_the_run_that_goes_with_a_file_is_shown_packed_and_complies(
     typed = f"{first_run.COMMAND.replace('pytorch', 'fake')} --epochs 1"
     monkeypatch.setattr(first_run, "COMMAND", typed)
     monkeypatch.chdir(tmp_path)
-    answer = CliRunner().invoke(app, ["bringup", "--train", "--yes", "--seconds", "0.1"])
+    words = ["bringup", "--train", "--yes", "--seconds", "0.1", "--output"]
+    refused = CliRunner().invoke(app, [*words, "mine.json"])
+    assert "name it --output mine.zip" in str(refused.exception)
+    answer = CliRunner().invoke(app, [*words, "mine.zip"])
     assert answer.exit_code == 0, answer.output
-    (archive,) = tmp_path.glob("*.bringup.zip")
+    refused = CliRunner().invoke(app, [*words, "mine.zip"])
+    assert "mine.zip exists" in str(refused.exception)
+    archive = tmp_path / "mine.zip"
     with zipfile.ZipFile(archive) as packed:
         packed.extractall(tmp_path / "sent")
     assert "run/system.json:" in answer.output and "What a board reports" in answer.output
