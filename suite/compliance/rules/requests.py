@@ -47,11 +47,13 @@ def _length(context: RequestContext) -> tuple[Row, ...]:
     entries, no step limit."""
     workload = context.workload
     may_be_short = context.round.applies("short-length")
+    has_target = context.request.target_accuracy is not None
+    without = f"leave --no-target out{OPEN_INSTEAD}"
     return (
         Row("epochs", workload.epochs, fix=f"leave --epochs out{OPEN_INSTEAD}"),
         *(() if may_be_short else (Row("steps", None),)),
         Row("eval_every_epochs", workload.eval_every_epochs),
-        Row("target_accuracy", workload.target_accuracy),
+        Row("target_accuracy", workload.target_accuracy, fix=None if has_target else without),
     )
 
 
