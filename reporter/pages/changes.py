@@ -6,10 +6,14 @@ from dataclasses import dataclass
 
 import jinja2
 
+from reporter.board.comparison import Comparable, comparables, compare_pair
+from reporter.data.entry_scores import OF_ENTRIES
 from reporter.data.frames import grouped
 from reporter.data.text import digits
+from reporter.data.values import values_of_runs
 from reporter.pages.entry_lines import EntryLine, entry_lines
 from reporter.pages.shared import Page, PageKind, SiteContents, render
+from suite.metrics.comparisons import Ratio
 
 MAX_RESULTS = 500
 
@@ -35,22 +39,25 @@ def changes_page(contents: SiteContents, environment: jinja2.Environment) -> Ite
 
 
 def _changes(lines: Sequence[EntryLine]) -> Iterator[Change]:
-    """The results of one leaderboard by date; a confirmed one can be its fastest until then."""
-    best: float | None = None
+    """The results of one leaderboard by date. A confirmed one is its fastest until then where it is
+    surely faster than the one that was."""
+    board, figure = lines[0].board, lines[0].board.time.figure
+    entries = [line.row.entry for line in lines if line.section == "accepted"]
+    values = {} if figure in OF_ENTRIES else values_of_runs(board.frames, figure)
+    of_entry = comparables(board.frames, entries, figure, values)
+    best: Comparable | None = None
     for line in sorted(lines, key=lambda line: (line.dates.last_ms, line.row.entry_id)):
-        value = line.row.value(line.board.time.figure)
-        if line.section != "accepted" or value is None or not line.row.is_confirmed:
-            yield Change(line, line.section if line.section != "accepted" else "")
-        elif best is None or value < best:
-            times = (
-                "the first"
-                if best is None
-                else f"{digits(best / value)} times as fast as the best before"
-            )
-            best = value
-            yield Change(line, times)
-        else:
-            yield Change(line, "")
+        if line.section != "accepted":
+            yield Change(line, line.section)
+            continue
+        mine, what = of_entry[line.row.entry_id], ""
+        if line.row.is_confirmed and mine.value is not None:
+            found = None if best is None else compare_pair(best, mine)
+            if found is None:
+                best, what = mine, "the first"
+            elif isinstance(found, Ratio) and found.is_different and found.ratio > 1:
+                best, what = mine, f"{digits(found.ratio)} times as fast as the best before"
+        yield Change(line, what)
 
 
 PAGE_KIND = PageKind(changes_page, 79)
