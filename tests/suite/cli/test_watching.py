@@ -14,6 +14,7 @@ from suite.cli.app import app
 from suite.cli.results import ending_of
 from suite.cli.watching import LineWatcher, Pace, sparkline, watcher
 from suite.execution.events import CostEstimated
+from suite.execution.kept_states import states_folder
 from suite.execution.run_directory import RunLock
 from suite.execution.shown_steps import find_counter, step_counter, steps_done
 from suite.files.paths import repository_root
@@ -158,10 +159,30 @@ def test_a_record_that_no_run_can_have_is_a_sentence(good_bundle: Path) -> None:
     assert "run.json: global_batch_size" in str(answer.exception)
 
 
-def test_a_run_that_nobody_makes_says_what_to_do(good_bundle: Path) -> None:
+@pytest.mark.parametrize(
+    ("status", "message", "said"),
+    [
+        ("running", None, "No process on this machine makes {run}"),
+        ("finished", None, "{run} finished, and its bundle is not closed"),
+        ("interrupted", "interrupted by the user", "{run} ended: interrupted by the user."),
+        ("failed", "rank 1 was ended by SIGKILL.", "{run} ended: rank 1 was ended by SIGKILL."),
+    ],
+)
+def test_an_unclosed_run_says_what_ended_it_and_what_to_do(
+    status: str, message: str | None, said: str, good_bundle: Path
+) -> None:
     (good_bundle / "MANIFEST.sha256").unlink()
-    answer = CliRunner().invoke(app, ["watch", str(good_bundle)])
-    assert f"`suite finish {good_bundle}` closes it" in str(answer.exception)
+    record = json.loads((good_bundle / "run.json").read_text())
+    record |= {"status": status, "message": message}
+    record["request"]["division"] = "open"
+    (good_bundle / "run.json").write_text(json.dumps(record))
+    states = states_folder(good_bundle)
+    states.mkdir()
+    (states / "epoch_1.npz").touch()
+    answer = str(CliRunner().invoke(app, ["watch", str(good_bundle)]).exception)
+    assert answer.startswith(said.format(run=good_bundle))
+    assert f"`suite finish {good_bundle}` closes it" in answer
+    assert (f"`--resume {good_bundle}`" in answer) == (status in ("interrupted", "failed"))
 
 
 def test_the_cost_of_the_runs_that_are_left_is_said_in_people_s_units(
