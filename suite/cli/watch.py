@@ -8,12 +8,16 @@ from typing import Annotated
 import typer
 
 from reference_impls import contract
+from reference_impls.contract import Request
 from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle
 from suite.bundle.request import read_request
+from suite.catalog.divisions import Division
 from suite.cli.results import ending_of
 from suite.cli.watching import REFRESH_S, LineWatcher
 from suite.errors import SuiteError
+from suite.execution.kept_states import states_folder
+from suite.execution.resume import FINISHED
 from suite.execution.run_directory import is_held
 from suite.execution.training import LogFollower
 from suite.files.typed import typed
@@ -34,8 +38,25 @@ def watch(run: Annotated[Path, typer.Argument(help="Run directory.")]) -> None:
     lines.clear()
     bundle = Bundle(run)
     if not bundle.is_sealed:
-        raise SuiteError(
-            f"No process on this machine makes {run} (status: {bundle.run().status}); watch it"
-            f" where it is made. If it was killed, `{typed('suite finish', run)}` closes it."
-        )
+        raise SuiteError(_why_unclosed(bundle, training))
     print(ending_of(bundle))
+
+
+def _why_unclosed(bundle: Bundle, training: Request) -> str:
+    """What ended a run whose bundle is not closed, and what to do."""
+    run, record, finish = bundle.path, bundle.run(), typed("suite finish", bundle.path)
+    if record.status == FINISHED:
+        return f"{run} finished, and its bundle is not closed; `{finish}` closes it."
+    if record.status == "running":
+        return (
+            f"No process on this machine makes {run} (status: {record.status}); watch it where it"
+            f" is made. If it was killed, `{finish}` closes it."
+        )
+    cause = str(record.message or record.status).rstrip(".")
+    said = f"{run} ended: {cause}. `{finish}` closes it."
+    if training.division != Division.OPEN.value or not any(states_folder(run).glob("epoch_*.npz")):
+        return said
+    return (
+        f"{said} To go on from the last state that it kept, type its command with another --output"
+        f" and `{typed('--resume', run)}`."
+    )

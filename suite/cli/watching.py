@@ -1,10 +1,11 @@
 """Shows progress on standard error: on a terminal a line that is rewritten, elsewhere one line per
 epoch."""
 
+import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from shutil import get_terminal_size
 
@@ -90,6 +91,7 @@ class LineWatcher:
         self._pace, self._counter = Pace(training), find_counter(directory)
         self._began_s, self._shown_s, self._phase = time.monotonic(), 0.0, "starting"
         self._accuracies: list[float] = []
+        self._is_trained = False
 
     def event(self, event: LogEvent) -> None:
         """Show a line of the log."""
@@ -99,16 +101,19 @@ class LineWatcher:
             known = known_frameworks().get(self._training.framework)
             self._phase = f"loading {known.title if known else self._training.framework}"
         elif event.key == "epoch_start":
-            self._phase = f"epoch {event.epoch} of at most {total}"
+            self._phase = f"epoch {event.epoch}"
         elif event.key == "eval_start":
             self._phase = f"evaluating after epoch {event.epoch}"
         elif event.key == "eval_accuracy" and problem_of(event.value, Number) is None:
             self._accuracies.append(float(event.value))
+            target = self._training.target_accuracy
+            is_reached = target is not None and self._accuracies[-1] >= target
+            self._is_trained = is_reached or event.epoch == total
             self.clear()
             left = self._left(event.mono_ns or time.monotonic_ns())
             _print(f"epoch {event.epoch}/{total}: accuracy {self._accuracies[-1]:.2%}{left}")
         elif event.key == "run_stop":
-            self._phase = "closing the bundle"
+            self._phase, self._is_trained = "closing the bundle", True
 
     def tick(self) -> None:
         """Rewrite the moving line."""
@@ -116,24 +121,48 @@ class LineWatcher:
             self._shown_s = time.monotonic()
             self._counter = self._counter or find_counter(self._directory)
             self._pace.steps = max(self._pace.steps, steps_done(self._counter) or 0)
-            line = self.line(time.monotonic_ns())[: get_terminal_size().columns - 1]
+            line = self.line(time.monotonic_ns(), _columns())
             print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
 
-    def line(self, now_ns: int) -> str:
-        """The bar, the step of the epoch, the accuracies of the last epochs, and the times."""
+    def line(self, now_ns: int, columns: int) -> str:
+        """The bar, the time that is left, the step of the epoch, the accuracies of the last epochs,
+        and the time since the start: of these the most important that a terminal has room for."""
+        words = self._words(now_ns)
+        for least in range(len(words), 0, -1):
+            line = "".join(text for importance, text in words if importance <= least)
+            if len(line.lstrip(" ,:")) < columns:
+                return line.lstrip(" ,:")
+        return ""
+
+    def _words(self, now_ns: int) -> tuple[tuple[int, str], ...]:
+        """The line's words in their order, each after its importance: 1 is left out last."""
         pace, since_s = self._pace, time.monotonic() - self._began_s
-        parts = [f"{self._training.workload}: {self._phase}"]
+        bar = share = step = whole = epochs = accuracy = shown = ""
         if pace.started_ns is not None:
             since_s = (now_ns - pace.started_ns) * 1e-9
-            full = int(pace.share * BAR)
-            bar = f"[{'#' * full}{'.' * (BAR - full)}] {pace.share:.0%}"
-            parts = [f"{self._training.workload} {bar}, {self._phase}"]
-        if self._phase.startswith("epoch") and pace.step:
-            parts.append(f"step {pace.step} of {pace.whole}")
+            if not self._is_trained:
+                full = int(pace.share * BAR)
+                bar, share = f" [{'#' * full}{'.' * (BAR - full)}]", f" {pace.share:.0%}"
+        if self._phase.startswith("epoch"):
+            epochs = f" of at most {self._training.epochs}"
+            if pace.step:
+                step, whole = f", step {pace.step}", f" of {pace.whole}"
         if self._accuracies:
-            shown = sparkline(self._accuracies[-SHOWN_EPOCHS:])
-            parts.append(f"accuracy {shown} {self._accuracies[-1]:.1%}")
-        return f"{', '.join(parts)}, {duration(since_s)}{self._left(now_ns)}"
+            accuracy = f", accuracy {self._accuracies[-1]:.1%}"
+            shown = f" {sparkline(self._accuracies[-SHOWN_EPOCHS:])}"
+        return (
+            (5, self._training.workload),
+            (8, bar),
+            (2, share),
+            (1, self._left(now_ns)),
+            (4, f"{',' if share else ':'} {self._phase}"),
+            (10, epochs),
+            (7, step),
+            (9, whole),
+            (3, accuracy),
+            (6, shown),
+            (11, f", {duration(since_s)}"),
+        )
 
     def clear(self) -> None:
         """Remove the moving line."""
@@ -141,8 +170,16 @@ class LineWatcher:
             print("\r\x1b[K", end="", file=sys.stderr)
 
     def _left(self, now_ns: int) -> str:
-        left_s = self._pace.left_s(now_ns)
+        left_s = None if self._is_trained else self._pace.left_s(now_ns)
         return "" if left_s is None else f", at most {duration(left_s)} to go"
+
+
+def _columns() -> int:
+    """Of the terminal that the line is on: standard output may be a file."""
+    columns = 0
+    with suppress(OSError):
+        columns = os.get_terminal_size(sys.stderr.fileno()).columns
+    return get_terminal_size((columns or 80, 24)).columns
 
 
 def sparkline(values: Sequence[float]) -> str:

@@ -14,6 +14,7 @@ from suite.cli.app import app
 from suite.cli.results import ending_of
 from suite.cli.watching import LineWatcher, Pace, sparkline, watcher
 from suite.execution.events import CostEstimated
+from suite.execution.kept_states import states_folder
 from suite.execution.run_directory import RunLock
 from suite.execution.shown_steps import find_counter, step_counter, steps_done
 from suite.files.paths import repository_root
@@ -62,7 +63,23 @@ def test_a_resumed_run_is_estimated_from_its_own_steps_and_a_limited_one_to_its_
         assert pace.left_s(50 * S) == pytest.approx(50)
 
 
-def test_the_line_has_a_bar_the_step_and_the_accuracies(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("columns", "line"),
+    [
+        (
+            120,
+            "lenet [############....] 75%, at most 30 s to go, epoch 2 of at most 2, step 50"
+            " of 100, accuracy 75.0% ▁█, 1 min 30 s",
+        ),
+        (80, "lenet 75%, at most 30 s to go, epoch 2, step 50, accuracy 75.0% ▁█"),
+        (60, "lenet 75%, at most 30 s to go, epoch 2, accuracy 75.0% ▁█"),
+        (30, "75%, at most 30 s to go"),
+        (9, ""),
+    ],
+)
+def test_the_line_leaves_out_the_least_important_words_of_a_narrow_terminal(
+    columns: int, line: str, tmp_path: Path
+) -> None:
     lines = LineWatcher(of_steps(100, epochs=2), tmp_path, moving=False)
     for event in (
         *(happened("run_start", 0), happened("epoch_start", 0, 1), happened("epoch_stop", 60, 1)),
@@ -71,11 +88,25 @@ def test_the_line_has_a_bar_the_step_and_the_accuracies(tmp_path: Path) -> None:
     ):
         lines.event(event)
     lines._pace.steps = 150
-    assert lines.line(90 * S) == (
-        "lenet [############....] 75%, epoch 2 of at most 2, step 50 of 100, accuracy ▁█ 75.0%,"
-        " 1 min 30 s, at most 30 s to go"
-    )
+    assert lines.line(90 * S, columns) == line
     assert sparkline([0.5]) == "▁"
+
+
+@pytest.mark.parametrize(("epoch", "accuracy"), [(1, 0.99), (2, 0.5)])
+def test_no_time_is_left_once_the_target_or_the_last_epoch_is_reached(
+    epoch: int, accuracy: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    training = of_steps(100, epochs=2)._replace(target_accuracy=0.9)
+    lines = LineWatcher(training, tmp_path, moving=False)
+    for event in (
+        *(happened("run_start", 0), happened("epoch_start", 0, epoch)),
+        *(happened("epoch_stop", 60, epoch), happened("eval_accuracy", 60, epoch, accuracy)),
+    ):
+        lines.event(event)
+    assert capsys.readouterr().err == f"epoch {epoch}/2: accuracy {accuracy:.2%}\n"
+    lines.event(happened("run_stop", 60))
+    said = f"lenet: closing the bundle, accuracy {accuracy:.1%} ▁, 1 min 30 s"
+    assert lines.line(90 * S, 80) == said
 
 
 def test_steps_are_counted_in_memory_that_a_watcher_finds_by_the_runs_lock(
@@ -117,7 +148,7 @@ def test_an_accuracy_that_is_no_number_does_not_end_the_progress(
 ) -> None:
     lines = LineWatcher(of_steps(100, epochs=2), tmp_path, moving=False)
     lines.event(happened("eval_accuracy", 60, 1, value))
-    assert "accuracy" not in lines.line(60 * S)
+    assert "accuracy" not in lines.line(60 * S, 80)
 
 
 def test_a_record_that_no_run_can_have_is_a_sentence(good_bundle: Path) -> None:
@@ -128,10 +159,30 @@ def test_a_record_that_no_run_can_have_is_a_sentence(good_bundle: Path) -> None:
     assert "run.json: global_batch_size" in str(answer.exception)
 
 
-def test_a_run_that_nobody_makes_says_what_to_do(good_bundle: Path) -> None:
+@pytest.mark.parametrize(
+    ("status", "message", "said"),
+    [
+        ("running", None, "No process on this machine makes {run}"),
+        ("finished", None, "{run} finished, and its bundle is not closed"),
+        ("interrupted", "interrupted by the user", "{run} ended: interrupted by the user."),
+        ("failed", "rank 1 was ended by SIGKILL.", "{run} ended: rank 1 was ended by SIGKILL."),
+    ],
+)
+def test_an_unclosed_run_says_what_ended_it_and_what_to_do(
+    status: str, message: str | None, said: str, good_bundle: Path
+) -> None:
     (good_bundle / "MANIFEST.sha256").unlink()
-    answer = CliRunner().invoke(app, ["watch", str(good_bundle)])
-    assert f"`suite finish {good_bundle}` closes it" in str(answer.exception)
+    record = json.loads((good_bundle / "run.json").read_text())
+    record |= {"status": status, "message": message}
+    record["request"]["division"] = "open"
+    (good_bundle / "run.json").write_text(json.dumps(record))
+    states = states_folder(good_bundle)
+    states.mkdir()
+    (states / "epoch_1.npz").touch()
+    answer = str(CliRunner().invoke(app, ["watch", str(good_bundle)]).exception)
+    assert answer.startswith(said.format(run=good_bundle))
+    assert f"`suite finish {good_bundle}` closes it" in answer
+    assert (f"`--resume {good_bundle}`" in answer) == (status in ("interrupted", "failed"))
 
 
 def test_the_cost_of_the_runs_that_are_left_is_said_in_people_s_units(
