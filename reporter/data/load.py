@@ -96,7 +96,7 @@ def load_with(workers: Workers, paths: str | Path | Iterable[str | Path]) -> Fra
         {"place": plain(place), "reason": reason} for place, reason in submissions.broken
     ]
     for one, (digest, rows) in read_of.items():
-        reason = rows.reason if isinstance(rows, Broken) else _duplicate(rows, read)
+        reason = rows.reason if isinstance(rows, Broken) else _duplicate(one, rows, read)
         if isinstance(rows, Broken) or reason:
             broken.append({"place": plain(one.place), "reason": reason})
         else:
@@ -204,13 +204,13 @@ def _read_with_digest(path: Path) -> Read:
     return before if digest_of_bundle(path) == before else None, rows
 
 
-def _duplicate(rows: BundleRows, read: Mapping[str, Placed]) -> str | None:
+def _duplicate(found: Found, rows: BundleRows, read: Mapping[str, Placed]) -> str | None:
     first = read.get(rows.run["run_id"])
-    return (
-        None
-        if first is None
-        else f"the run id {rows.run['run_id']} is already used by {first.run['place']}"
-    )
+    if first is None:
+        return None
+    place = first.run["place"]
+    path = " of a path given before" if place == plain(found.place) else ""
+    return f"the run id {rows.run['run_id']} is already used by {place}{path}"
 
 
 def _place(

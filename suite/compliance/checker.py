@@ -18,7 +18,7 @@ from suite.compliance.rule import BundleContext, OfBundle, OfRequest, RequestCon
 from suite.compliance.rules.preconditions import READABLE, REQUEST_READABLE, RUN_COMPLETE, unmet
 from suite.compliance.rules.witness import witnessed_by
 from suite.errors import FileError, SuiteError
-from suite.files.tree import files_below, refuse_large
+from suite.files.tree import files_below, refuse_large, refuse_site
 from suite.files.typed import typed
 
 REQUEST_FILE = "the request"
@@ -125,7 +125,8 @@ def _division(run: RunRecord) -> str:
 
 def find_bundles(path: Path) -> tuple[Path, ...]:
     """The bundle at ``path``, or every bundle below it, links not followed; raises SuiteError if
-    there is none."""
+    there is none, and in a site."""
+    refuse_site(path)
     if (path / RUN).is_file():
         return (path,)
     if not path.exists():

@@ -17,7 +17,7 @@ from suite.compliance.folders import STALLS, FolderKind, FolderVerdict, folder_k
 from suite.compliance.submissions import SubmissionVerdict, check_submissions
 from suite.errors import SuiteError
 from suite.files.archive import unpack
-from suite.files.tree import folders_below
+from suite.files.tree import folders_below, refuse_site
 from suite.submission.declaration import NAME
 from suite.submission.folder_names import RUN_FOLDER, find_submissions, undeclared_submission
 
@@ -140,9 +140,11 @@ def _roots(
     for path in paths:
         try:
             _refuse_file_of_run(path)
-            roots.append(_unpacked(path, stack) if path.is_file() else path)
-            if roots[-1] != path:
-                unpacked[roots[-1]] = path
+            root = _unpacked(path, stack) if path.is_file() else path
+            refuse_site(root)
+            roots.append(root)
+            if root != path:
+                unpacked[root] = path
         except SuiteError as error:
             if len(paths) == 1:
                 raise

@@ -23,7 +23,9 @@ def below(folder: Path) -> list[Path]:
 
 
 def files_below(folder: Path, *names: str) -> Iterator[Path]:
-    """The plain files of these names at or below ``folder``, sorted; not those in sites below."""
+    """The plain files of these names at or below ``folder``, sorted; not those in sites below.
+    Raises SuiteError for a folder of a site."""
+    refuse_site(folder)
     return iter(sorted(_named(folder, names)))
 
 
@@ -34,7 +36,7 @@ def _named(folder: Path, names: Collection[str]) -> Iterator[Path]:
         place, depth = pending.pop()
         with suppress(OSError), os.scandir(place) as entries:
             found = {entry.name: entry for entry in entries}
-            if SITE_MARK in found and place != folder:
+            if SITE_MARK in found:
                 continue
             for name in found.keys() & names:
                 if found[name].is_file(follow_symlinks=False):
@@ -45,14 +47,27 @@ def _named(folder: Path, names: Collection[str]) -> Iterator[Path]:
 
 
 def folders_below(folder: Path) -> Iterator[Path]:
-    """The folders below ``folder``, sorted; not those in sites."""
+    """The folders below ``folder``, sorted; not those in sites. Raises SuiteError for a folder of a
+    site."""
+    refuse_site(folder)
     return (path for path in _outside_sites(folder) if stat.S_ISDIR(_state(path).st_mode))
 
 
 def _outside_sites(folder: Path) -> Iterator[Path]:
     found = below(folder)
-    sites = {path.parent for path in found if path.name == SITE_MARK} - {folder}
+    sites = {path.parent for path in found if path.name == SITE_MARK}
     return (path for path in found if not sites or sites.isdisjoint((path, *path.parents)))
+
+
+def refuse_site(path: Path) -> None:
+    """Raise SuiteError for a site that `suite report` made, and for a path in one."""
+    place = Path(os.path.realpath(path))
+    for folder in (place, *place.parents):
+        if stat.S_ISREG(_state(folder / SITE_MARK).st_mode):
+            raise SuiteError(
+                f"{path} is {'' if folder == place else f'in {folder}, '}a site that `suite report`"
+                " made, and its runs are copies; give the path of the original runs."
+            )
 
 
 def refuse_large(folder: Path) -> None:

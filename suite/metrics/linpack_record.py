@@ -6,6 +6,7 @@ from pathlib import Path
 
 from suite.errors import SuiteError
 from suite.files.json_file import read_as
+from suite.files.tree import files_below
 from suite.metrics.sealed_record import SealedRecord
 
 RECORD = "linpack.json"
@@ -134,8 +135,7 @@ def read_linpack(directory: Path) -> Linpack:
 
 def find_linpacks(path: Path) -> Iterator[Path]:
     """The directories with a record, at or below ``path``; symbolic links are not followed."""
-    found = path.rglob(RECORD) if path.is_dir() else iter(())
-    return (file.parent for file in sorted(found) if not file.is_symlink() and file.is_file())
+    return (file.parent for file in files_below(path, RECORD))
 
 
 LINPACK = SealedRecord(RECORD, "run `suite linpack` again")

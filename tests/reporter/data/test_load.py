@@ -207,6 +207,17 @@ def test_a_broken_bundle_is_listed_and_others_are_loaded(
     assert str(tmp_path) not in loaded.broken["reason"][0]
 
 
+def test_a_run_and_its_copy_at_the_same_place_of_two_paths_are_told_apart(
+    runs: Path, tmp_path: Path
+) -> None:
+    given = [tmp_path / "one", tmp_path / "two"]
+    for folder in given:
+        shutil.copytree(runs / "lenet-pytorch-1", folder / "runs" / "1")
+    (broken,) = reporter.load(given).broken.to_dict("records")
+    assert broken["place"] == "runs/1"
+    assert broken["reason"].endswith("is already used by runs/1 of a path given before")
+
+
 def test_links_are_not_followed(runs: Path, tmp_path: Path) -> None:
     good = shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "given" / "good")
     (tmp_path / "given" / "linked").symlink_to(runs / "lenet-pytorch-2")

@@ -8,7 +8,9 @@ from typing import Any
 import pyarrow
 import pytest
 
+from suite import api
 from suite.bundle.layout import WITHDRAWN
+from suite.compliance.checker import find_bundles
 from suite.compliance.paths import check_paths
 from suite.errors import SuiteError
 from suite.files.tree import SITE_MARK
@@ -100,10 +102,19 @@ def test_a_checker_without_memory_could_not_judge(
     )
 
 
-def test_copies_in_a_site_are_no_runs(good_bundle: Path) -> None:
+def test_copies_in_a_site_are_no_runs(good_bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A site that `suite report` made shows parts of a run's records."""
-    page = good_bundle.parent / "site" / "runs" / "1"
+    site = good_bundle.parent / "site"
+    page = site / "runs" / "1"
     page.mkdir(parents=True)
     shutil.copy(good_bundle / "run.json", page)
-    (good_bundle.parent / "site" / SITE_MARK).write_text("{}")
+    (site / SITE_MARK).write_text("{}")
     assert [each.path for each in check_paths([good_bundle.parent]).bundles] == [good_bundle]
+    beside = check_paths([good_bundle, site])
+    assert len(beside.bundles) == len(beside.broken) == 1 and not beside.complies
+    monkeypatch.chdir(site)
+    (good_bundle.parent / "link").symlink_to(site)
+    for path in (site, page, Path(), good_bundle.parent / "link"):
+        for use in (check_paths, api.load, lambda paths: find_bundles(paths[0])):
+            with pytest.raises(SuiteError, match="`suite report` made, and its runs are copies"):
+                use([path])
