@@ -181,16 +181,17 @@ def _make_runs(
     """Make every run that is not there; returns what went wrong: the other runs are made."""
     problems = list[str]()
     for workload, seed, run in nights.runs_of(output, planned):
-        is_made = False
+        is_made = True  # what cannot be closed is not replaced
         with noting(problems, run, "not made"):
             is_made = nights.is_made(run)
-        if restart is not None and not is_made:
+        if is_made:
+            continue
+        if restart is not None:
             if nights.is_of_this_session(output, planned, workload):
                 _restart(restart)
             time.sleep(max(0.0, REST_S - time.clock_gettime(time.CLOCK_BOOTTIME)))
         with noting(problems, run, "not made"):
-            if not is_made:
-                _made(api.resolve(replace(settings, workload=workload, seed=seed), run))
+            _made(api.resolve(replace(settings, workload=workload, seed=seed), run))
     return problems
 
 

@@ -1,6 +1,7 @@
 """A night on one board: what fits is planned, made with three seeds, and continued."""
 
 import json
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -44,6 +45,10 @@ def looked(request: SimpleNamespace, *_: object) -> QuickLook:
     return look("lenet", 60.0)
 
 
+def still_made(run: Path) -> None:
+    raise SuiteError("process 7 makes it")
+
+
 def test_times_below_an_hour_are_said_in_minutes() -> None:
     (left_out,) = plan([look("lenet", 90.0)], 82.0)
     assert left_out.reason == "3 runs take 4.5 min, and 1.4 min are left"
@@ -85,6 +90,14 @@ def test_a_night_goes_on_after_a_power_cut_and_ends_with_its_page(
     words = ["night", "lenet", "--within", "1h", "--output", night]
     assert CliRunner().invoke(app, words).exit_code != 0
     board.fails_at = None
+    unclosed = tmp_path / "night/runs/lenet/seed-3"
+    unclosed.mkdir()
+    (unclosed / "run.json").write_text("{}")
+    with monkeypatch.context() as patched:
+        patched.setattr("suite.experiments.night.finish", still_made)
+        answer = CliRunner().invoke(app, words)
+    assert "seed-3: process 7 makes it" in str(answer.exception) and len(board.made) == 2
+    shutil.rmtree(unclosed)
     boot = json.loads((tmp_path / "night/runs/lenet/seed-1/system.json").read_text())["boot"]
     monkeypatch.setattr("suite.experiments.night.boot_id", lambda: boot)
     refused = CliRunner().invoke(app, [*words, "--restart", "false"])
