@@ -104,6 +104,12 @@ class Log:
         """Epochs with a logged ``epoch_stop``: all their steps are on the storage medium."""
         return tuple(event.epoch for event in self.all("epoch_stop") if event.epoch is not None)
 
+    def evaluations(self) -> tuple[LogEvent, ...]:
+        """The evaluations whose accuracy is a number, in file order."""
+        return tuple(
+            event for event in self.all("eval_accuracy") if isinstance(event.value, int | float)
+        )
+
     def correct(self) -> dict[int, int]:
         """Correctly classified samples, by the epochs whose evaluation logged a number."""
         counted = (

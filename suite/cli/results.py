@@ -90,10 +90,8 @@ def ending_of(bundle: Bundle) -> str:
 
 def _last_and_best(bundle: Bundle) -> tuple["LogEvent", "LogEvent"]:
     """The last evaluation, and the one of the best accuracy."""
-    accuracies = [
-        each for each in bundle.log().all("eval_accuracy") if isinstance(each.value, int | float)
-    ]
-    return accuracies[-1], max(accuracies, key=lambda each: float(each.value))
+    evaluations = bundle.log().evaluations()
+    return evaluations[-1], max(evaluations, key=lambda each: float(each.value))
 
 
 def _rows(figures: Mapping[str, Any], all_of_them: bool) -> Iterator[str]:

@@ -380,9 +380,7 @@ def target_figures(log: Log, resumed: Resumption | None = None) -> dict[str, Fig
 
     Of a resumed run from the first run's run_start: time that was lost counts.
     """
-    accuracies = [
-        event for event in log.all("eval_accuracy") if isinstance(event.value, int | float)
-    ]
+    accuracies = log.evaluations()
     best = unknown("ratio", LOG, "no evaluation was finished")
     if accuracies:
         highest = max(float(event.value) for event in accuracies)

@@ -18,9 +18,7 @@ def _ends_as_requested(context: BundleContext) -> Violations:
     request, epochs = context.request, context.log.finished_epochs()
     target, stop = request.target_accuracy, context.log.first("run_stop")
     reached = [
-        event
-        for event in context.log.all("eval_accuracy")
-        if target is not None and isinstance(event.value, int | float) and event.value >= target
+        event for event in context.log.evaluations() if target is not None and event.value >= target
     ]
     last = max(epochs, default=context.epochs_before)
     if reached and reached[0].epoch != last:
@@ -47,8 +45,7 @@ def _status(context: BundleContext) -> Violations:
         return
     target = context.request.target_accuracy
     reached = any(
-        isinstance(event.value, int | float) and target is not None and event.value >= target
-        for event in context.log.all("eval_accuracy")
+        target is not None and event.value >= target for event in context.log.evaluations()
     )
     expected = "success" if target is None or reached else "aborted"
     if stop.metadata.get("status") != expected:

@@ -28,9 +28,7 @@ def _accuracy(context: BundleContext) -> Violations:
 
 
 def _target(context: BundleContext) -> Violations:
-    evaluated = [
-        event for event in context.log.all("eval_accuracy") if isinstance(event.value, int | float)
-    ]
+    evaluated = context.log.evaluations()
     target = context.workload.target_accuracy
     best_of = max(evaluated, key=lambda event: event.value, default=None)
     if target is not None and (best_of is None or best_of.value < target):
@@ -50,11 +48,7 @@ def _missed(context: BundleContext) -> Violations:
     entry was not to reach it."""
     if context.request.steps is not None and context.round.applies("short-length"):
         return
-    values = [
-        event.value
-        for event in context.log.all("eval_accuracy")
-        if isinstance(event.value, int | float)
-    ]
+    values = [event.value for event in context.log.evaluations()]
     target = context.workload.target_accuracy
     if target is not None and values and max(values) < target:
         limits = load_scoring().missed

@@ -33,8 +33,7 @@ def _needed(context: BundleContext) -> Violations:
     request, target = context.request, context.request.target_accuracy
     min_whole_s, epochs = load_scoring().short.min_whole_s, len(context.log.finished_epochs())
     reached = any(
-        isinstance(event.value, int | float) and target is not None and event.value >= target
-        for event in context.log.all("eval_accuracy")
+        target is not None and event.value >= target for event in context.log.evaluations()
     )
     if request.steps is None or reached or context.window is None or not epochs:
         return
