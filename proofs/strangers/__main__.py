@@ -3,8 +3,9 @@ outside the checkout: `make prove strangers`.
 
 It is PyTorch's, behind the commands and files of docs/implementing.md, and its probe stays honest
 where the mistake is in float32 only. ``python -m proofs.strangers [TEXT…]`` takes the mistakes
-whose names contain one of the texts. Exit code 1 if one is noticed by nothing, or the honest one
-misses a tolerance.
+whose names contain one of the texts. A program that a mistake ended shows no tolerance that was
+missed: it is counted by itself. Exit code 1 if a mistake is noticed by nothing, or the honest one
+misses a tolerance or ends.
 """
 
 import os
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from proofs.figures import hand_over
@@ -69,48 +71,64 @@ def stranger(root: Path) -> ProbedImplementation:
     return probed(framework, find(framework))
 
 
-def missed(one: Mistake, implementation: ProbedImplementation) -> list[str]:
-    """The quantities that show a mistake."""
+@dataclass(frozen=True)
+class Outcome:
+    """The quantities that miss a tolerance, or the ``error`` that ended the program before they
+    could be compared."""
+
+    missed: tuple[str, ...] = ()
+    error: str | None = None
+
+
+def outcome(one: Mistake, implementation: ProbedImplementation) -> Outcome:
+    """What shows a mistake."""
     definition, expected, timed, _ = clean(one.workload, one.batch_size)
     try:
         outputs = probe_both(implementation, definition, shapes_of(expected))
         found = judge(implementation, definition, expected, outputs)
         steps = timed_differences(implementation, timed)
     except SuiteError as error:
-        return [f"error: {str(error)[:60]}"]
+        return Outcome(error=" ".join(str(error).split())[:60])
     every = [*(each for _, each in found.differences), *steps]
-    return [each.quantity for each in every if not each.passed]
+    return Outcome(tuple(each.quantity for each in every if not each.passed))
 
 
 def score(texts: list[str]) -> int:
     """Make every chosen mistake, and print a row of a table for each."""
     root = repository_root()
     assert str(root) == os.path.realpath(os.environ[IN_THE_COPY])
-    implementation, unnoticed, accused = stranger(root), 0, 0
+    implementation = stranger(root)
     chosen = [
         one
         for one in MISTAKES
         if (one.proof, one.framework) == (PROBE, REFERENCE)
         and (not texts or any(text in one.name for text in texts))
     ]
-    print("| mistake | workload | noticed by | s |\n|---|---|---|---|")
+    print("| mistake | workload | noticed by | ended by | s |\n|---|---|---|---|---|")
+    honest, mistaken = [], []
     for workload in dict.fromkeys(one.workload for one in chosen):
-        accused += bool(row(Mistake("none", "", "", "", "", PROBE, workload), implementation))
+        honest.append(row(Mistake("none", "", "", "", "", PROBE, workload), implementation))
         for one in chosen:
             if one.workload == workload:
                 with made(one, root):
-                    unnoticed += not row(one, implementation)
-    hand_over(mistakes=len(chosen), noticed=len(chosen) - unnoticed, honest_ones_accused=accused)
-    return int(unnoticed + accused > 0)
+                    mistaken.append(row(one, implementation))
+    accused = sum(each != Outcome() for each in honest)
+    hand_over(
+        mistakes=len(mistaken),
+        noticed=sum(bool(each.missed) for each in mistaken),
+        ended=sum(each.error is not None for each in mistaken),
+        honest_ones_accused=accused,
+    )
+    return int(accused > 0 or Outcome() in mistaken)
 
 
-def row(one: Mistake, implementation: ProbedImplementation) -> list[str]:
-    """Print what noticed a mistake; returns it."""
+def row(one: Mistake, implementation: ProbedImplementation) -> Outcome:
+    """Print what a mistake comes to; returns it."""
     clean(one.workload, one.batch_size)
     started_s = time.monotonic()
-    found = missed(one, implementation)
+    found = outcome(one, implementation)
     print(
-        f"| {one.name} | {one.workload} | {', '.join(found) or '—'} |"
+        f"| {one.name} | {one.workload} | {', '.join(found.missed) or '—'} | {found.error or '—'} |"
         f" {time.monotonic() - started_s:.0f} |",
         flush=True,
     )

@@ -69,10 +69,8 @@ def verify_ranks(
     Mini-batches have one sample more than can be shared evenly, so that a rank with more samples
     must have a larger weight.
     """
-    by_shares, alone = (
-        parallel.normalisation == LOCAL and workload.normalisation_statistics,
-        (reference or implementation),
-    )
+    by_shares = parallel.normalisation == LOCAL and workload.normalisation_statistics
+    alone = reference or implementation
     how = SHARES_IN_TURN if by_shares else ONE_RANK
     report(f"{how} of {alone.name}")
     expected = probe_as(

@@ -4,19 +4,23 @@ implementation and the loop, or in float64; and an epoch of it by the run's own 
 import csv
 import json
 import math
+import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from reference_impls import contract
 from reference_impls.definitions import log_facts
 from suite.bundle.layout import OUTPUT
 from suite.bundle.log import read_log
+from suite.bundle.reader import Bundle
 from suite.catalog.commands import train_command, working_folder
 from suite.catalog.frameworks import Framework
-from suite.errors import SuiteError
+from suite.errors import FileError, SuiteError
 from suite.files.paths import repository_root
 from suite.launch.building import build
 from suite.launch.child_environment import child_environment
@@ -82,53 +86,62 @@ def train_as_in_a_run(
     """
     environment = find(framework)
     build(framework, environment)
+    command = train_command(framework, environment.interpreter)
     with tempfile.TemporaryDirectory(prefix="run-") as name:
         folder = Path(name)
         path = _write_request(request._replace(output_directory=name))
-        log, output = folder / contract.log_name(0), folder / OUTPUT
-        begun = contract.LogWriter(contract.RecordFile(str(log)))
+        begun = contract.LogWriter(contract.RecordFile(str(folder / contract.log_name(0))))
         log_facts(begun, request)
         begun.close()
-        program = train_command(framework, environment.interpreter)
         process = start_process(
-            [*program, "--request", str(path), "--start-state", str(start)],
+            [*command, "--request", str(path), "--start-state", str(start)],
             child_environment(request.threads, tf32=request.precision == contract.TF32),
-            output,
+            folder / OUTPUT,
             folder=working_folder(framework),
         )
+        program = f"{framework.title}, started from epoch {epoch - 1},"
         try:
-            release(process)
-            until_s = time.monotonic() + TIMEOUT_S
-            while process.poll() is None and not _is_over(log, epoch):
-                if time.monotonic() > until_s:
-                    raise SuiteError(
-                        f"{framework.title} did not train epoch {epoch} within {TIMEOUT_S} s."
-                    )
-                time.sleep(POLL_S)
-        finally:
-            terminate(process)
-        if not _is_over(log, epoch):
-            report = exit_report(process.wait(), output_lines(output), 1)
-            raise SuiteError(f"{framework.title}, started from epoch {epoch - 1}, {report.reason}.")
-        return _trained_epoch(folder, epoch, steps)
+            _end_after(process, folder, epoch, program)
+            return _trained_epoch(Bundle(folder), epoch, steps)
+        except FileError as error:  # of a folder that is gone when somebody reads this
+            raise SuiteError(
+                f"{program} left no readable records: {error.path.name} {error.what}."
+            ) from error
 
 
-def _is_over(log: Path, epoch: int) -> bool:
+def _end_after(process: "subprocess.Popen[bytes]", folder: Path, epoch: int, program: str) -> None:
+    """Start the program, and end it when the epoch is over."""
+    try:
+        release(process)
+        until_s = time.monotonic() + TIMEOUT_S
+        while process.poll() is None and not _is_over(folder, epoch):
+            if time.monotonic() > until_s:
+                raise SuiteError(f"{program} did not train epoch {epoch} within {TIMEOUT_S} s.")
+            time.sleep(POLL_S)
+    finally:
+        terminate(process)
+    if not _is_over(folder, epoch):
+        report = exit_report(process.wait(), output_lines(folder / OUTPUT), 1)
+        raise SuiteError(f"{program} {report.reason}.")
+
+
+def _is_over(folder: Path, epoch: int) -> bool:
     """Whether what follows an epoch has begun, or the run has ended."""
     return any(
         event.key == "run_stop" or (event.key == "epoch_start" and (event.epoch or 0) > epoch)
-        for event in read_log(log).events
+        for event in Bundle(folder).log().events
     )
 
 
-def _trained_epoch(folder: Path, epoch: int, steps: int) -> TrainedEpoch:
-    with (folder / contract.steps_name(0)).open(encoding="utf-8", newline="") as stream:
-        rows = [row for row in csv.DictReader(stream) if row["epoch"] == str(epoch)][:steps]
-    losses = tuple(float(row["loss"]) for row in rows)
+def _trained_epoch(bundle: Bundle, epoch: int, steps: int) -> TrainedEpoch:
+    records = bundle.steps()
+    chosen = np.flatnonzero(records.epoch == epoch)[:steps]
+    losses = tuple(records.loss[chosen].tolist())
     if not losses or not all(map(math.isfinite, losses)):
         raise SuiteError(f"The run's own program recorded no finite losses of epoch {epoch}.")
-    correct = read_log(folder / contract.log_name(0)).correct().get(epoch)
-    return TrainedEpoch(losses, sum(int(row["samples"]) for row in rows), correct)
+    return TrainedEpoch(
+        losses, int(records.samples[chosen].sum()), bundle.log().correct().get(epoch)
+    )
 
 
 def replay_in_float64(

@@ -2,6 +2,7 @@
 run's."""
 
 import json
+import re
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -11,15 +12,17 @@ import pytest
 
 from reference_impls.state_file import StateFile, write_state
 from suite.bundle.reader import Bundle
+from suite.bundle.request import read_request
 from suite.catalog.frameworks import load_implementation
 from suite.catalog.seeds import implementation_sha256
-from suite.errors import SuiteError
+from suite.errors import FileError, SuiteError
 from suite.execution import preflight
 from suite.execution.kept_states import states_folder, states_size_bytes
 from suite.execution.preflight import refuse_full_disk
 from suite.files.paths import repository_root
 from suite.metrics.counted_time import uncounted_intervals
 from suite.metrics.epoch_draw import drawn_epoch
+from suite.verify.replaying import train_as_in_a_run
 from tests.conftest import Run, environment_of
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.log_edits import add_correct
@@ -215,6 +218,42 @@ def test_a_program_that_trains_otherwise_than_its_run_says_is_refuted(
     bundle.save()
     answer = suite.refused(audit % bundle.path, code=1)
     assert "by the run's own program" in answer.stdout and ": contradicts" in answer.stdout
+
+
+@pytest.mark.parametrize(
+    ("records", "words"),
+    [
+        ("log.unlink()", "log.txt"),
+        ("steps.unlink()", "steps.csv"),
+        ("steps.write_text('epoch,loss\\n2,much\\n')", "steps.csv is not a readable table"),
+        (
+            "steps.write_text(','.join(STEP_COLUMNS) + '\\n')",
+            "recorded no finite losses of epoch 2",
+        ),
+    ],
+)
+def test_a_program_without_readable_records_is_one_sentence(
+    their_run: Path, tmp_path: Path, records: str, words: str
+) -> None:
+    program = implementation(
+        tmp_path / "program",
+        "import json, pathlib\n"
+        "from reference_impls.contract import STEP_COLUMNS, TOKEN\n"
+        "place = pathlib.Path(json.load(open(sys.argv[2]))['output_directory'])\n"
+        "log, steps = place / 'log.txt', place / 'steps.csv'\n"
+        "steps.touch()\n"
+        f"{records}\n"
+        "if log.exists():\n"
+        "    event = {'key': 'run_stop', 'time_ms': 1}\n"
+        "    log.write_text(f'{log.read_text()}{TOKEN} {json.dumps(event)}\\n')\n"
+        "sys.exit()\n",
+    )
+    request = read_request(Bundle(their_run).run(), "run.json")
+    with pytest.raises(SuiteError, match=re.escape(words)) as raised:
+        train_as_in_a_run(
+            request, load_implementation(program), state_of(their_run, 1), epoch=2, steps=90
+        )
+    assert not isinstance(raised.value, FileError) and "/tmp" not in str(raised.value)
 
 
 @pytest.mark.parametrize(
