@@ -14,7 +14,6 @@ from reporter.board.instruments import Measured, measured_by
 from reporter.data.entry_scores import OF_ENTRIES
 from reporter.data.frames import grouped
 from reporter.data.text import digits
-from reporter.data.values import values_of_runs
 from reporter.data.words import submitter_title
 from suite.catalog.scoring import load_scoring
 from suite.metrics.comparisons import OTHER_ACCELERATORS, Ratio
@@ -206,8 +205,7 @@ def _verdicts(
     figure = column.figure
     if column.is_energy and figure not in OF_ENTRIES:
         return {each: dict.fromkeys(best, NOT_COMPARED) for each in best}
-    values = {} if figure in OF_ENTRIES else values_of_runs(board.frames, figure)
-    found = comparables(board.frames, [row.entry for row in best.values()], figure, values)
+    found = comparables(board.frames, [row.entry for row in best.values()], figure)
     of_row = {each: found[row.entry_id] for each, row in best.items()}
     return {one: dict(_against(one, of_row, settings)) for one in best}
 

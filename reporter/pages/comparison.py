@@ -13,13 +13,13 @@ from reporter.board.columns import FIGURE_COLUMNS, Cell, Column, make_cell
 from reporter.board.comparison import Comparable, comparables, compare_pair
 from reporter.board.systems import system_name
 from reporter.data.entries import describe
-from reporter.data.entry_scores import OF_ENTRIES, SCORE_S
+from reporter.data.entry_scores import SCORE_S
 from reporter.data.frames import IDENTITY, Frames, Row, records, rows_of
 from reporter.data.framework_names import framework_name
 from reporter.data.instrument_names import instrument_named
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.text import digits
-from reporter.data.values import entries_of, figures_by_entry, values_of_runs
+from reporter.data.values import entries_of, figures_by_entry
 from reporter.data.words import in_words, property_name
 from reporter.pages.shared import (
     Charts,
@@ -215,8 +215,7 @@ def _comparison(
     )
     figure = _figure_of_all(shown)
     best = _best(shown, figure)
-    values = {} if figure in OF_ENTRIES else values_of_runs(frames, figure)
-    compared = comparables(frames, [row.entry for row in shown], figure, values)
+    compared = comparables(frames, [row.entry for row in shown], figure)
     chosen_from = Counter(row.framework for row in shown if compared[row.entry_id].value)
     fastest = min(
         best, key=lambda framework: (best[framework][1].value or 0.0, framework), default=""

@@ -17,7 +17,7 @@ from reporter.board.making import DISTURBANCES
 from reporter.data.frames import Frames, known, rows_of
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.text import digits
-from reporter.data.values import figures_by_entry, values_of_runs
+from reporter.data.values import figures_by_entry
 from reporter.pages.board_view import BoardView, View
 from reporter.pages.headlines import Headline, target_of
 from reporter.pages.shared import Charts, Page, SiteContents, place_charts, render, trained_title
@@ -203,7 +203,7 @@ def _described(row: BoardRow, frames: Frames) -> str:
 
 def _verdict(row: BoardRow, reference: BoardRow, board: Board) -> Ratio | str:
     entries = [row.entry, reference.entry]
-    found = comparables(board.frames, entries, FIGURE, values_of_runs(board.frames, FIGURE))
+    found = comparables(board.frames, entries, FIGURE)
     own, other = (found[str(entry["entry_id"])] for entry in entries)
     if own.reason and not other.reason and own.value is None:
         return own.reason
