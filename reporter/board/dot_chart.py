@@ -62,6 +62,11 @@ class DotRow:
             if isinstance(found, Ratio) and not found.is_different
         )
 
+    @property
+    def apart(self) -> tuple[str, ...]:
+        """The rows with which it has no ratio: their frameworks are on another accelerator."""
+        return tuple(name for name, found in self.verdicts.items() if found == OTHER_ACCELERATORS)
+
 
 @dataclass(frozen=True)
 class DotChart:
@@ -77,6 +82,18 @@ class DotChart:
     rows: tuple[DotRow, ...]
     left_out: int
     entries: int
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the first row is distinguishable from all others; from those with too few runs
+        only if it has too few itself."""
+        first, *others = self.rows
+        verdicts = (
+            first.verdicts[row.name]
+            for row in others
+            if row.best.is_confirmed or not first.best.is_confirmed
+        )
+        return all(isinstance(found, Ratio) and found.is_different for found in verdicts)
 
     @property
     def compared(self) -> int:

@@ -18,6 +18,7 @@ from reporter.board.making import make_boards
 from reporter.data import scores
 from reporter.data.entry_scores import Status
 from reporter.data.frames import Frames
+from reporter.pages.board_view import board_view
 from reporter.pages.comparison import comparable
 from reporter.pages.comparison_data import comparison_files
 from reporter.pages.headlines import headline
@@ -293,6 +294,12 @@ def test_frameworks_on_different_accelerators_of_a_device_have_no_ratio(
         for row in rows.values()
         if fastest.verdicts.get(row.name) == OTHER_ACCELERATORS
     )
+    view = board_view(board, ("framework",))
+    chart = next(chart for one in view.views for chart in one.charts)
+    assert [view.ratio(chart, row) for row in chart.rows if fastest.name in row.apart] == [
+        "not compared" for _ in fastest.apart
+    ]
+    assert view.ratio(chart, chart.rows[0]) == "lowest", "not all others have a ratio to it"
     assert "not distinguishable" not in headline(board).text
     assert "TensorFlow" not in headline(board).text
 
