@@ -264,6 +264,11 @@ def test_a_tie_is_said_and_so_is_what_another_round_set_otherwise(
         assert "effects of the session" in " ".join(headline(board).lines)
         first = headline(board).who.partition(" and ")[0]
         assert f" epochs (measured, {first}: " in headline(board).lines[0]
+        lowest, second, third = board.accepted
+        vouched = (lowest, replace(second, provenance="reproduced by lab"), third)
+        frames = board.frames.of_entries(board.frames.entries)
+        told = " ".join(headline(replace(board, accepted=vouched, frames=frames)).lines)
+        assert f"Self-reported and lower, not surely faster: {lowest.system} with" in told
     assert why_other_round(newer, boards) == ""
     assert why_other_round(older, boards) == (
         "Does not compare with round v0.2: batch size 128 here, 16 there; learning rate 0.04 here,"
