@@ -27,6 +27,7 @@ from suite.catalog.frameworks import load_frameworks
 from suite.catalog.scoring import load_scoring
 from suite.errors import SuiteError
 from suite.metrics.comparisons import Ratio
+from suite.metrics.summary import NOT_REACHED
 
 FIGURE = "time_to_epoch_s"
 EXPECTED = ("energy_j", "instructions", "peak_memory_bytes", "foreign_cpu_share")
@@ -126,7 +127,7 @@ def _quality(row: BoardRow, board: Board) -> str:
         return f"Accuracy: {best}; this data has no target."
     if time is not None and time.raw:
         reached = f"reached in {time.quantity} (measured time to target)"
-    elif time is not None and not time.why.endswith("the target was not reached"):
+    elif time is not None and not time.why.endswith(NOT_REACHED):
         reached = time.why
     else:
         reached = f"not reached{f': {row.reached}' if int(row.entry['reached'] or 0) else ''}"
