@@ -83,7 +83,7 @@ class DotChart:
     left_out: int
     entries: int
 
-    @property
+    @cached_property
     def is_sure(self) -> bool:
         """Whether the first row is distinguishable from all others; from those with too few runs
         only if it has too few itself."""

@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import jinja2
@@ -101,7 +102,7 @@ class Comparison:
         ends = f"{digits(found.low)} to {digits(found.high)}"
         return f"{'' if found.is_different else '≈ '}×{_times(found.ratio)}, {ends}", ""
 
-    @property
+    @cached_property
     def is_sure(self) -> bool:
         """Whether every other framework is distinguishable from the fastest one."""
         others = (self.ratio(each, self.fastest) for each in self.best if each != self.fastest)
