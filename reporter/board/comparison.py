@@ -108,9 +108,14 @@ def comparables(
     frames: Frames,
     entries: Sequence[Mapping[str, object]],
     figure: str,
-    values: Mapping[str, Sequence[float]],
+    values: Mapping[str, Sequence[float]] | None = None,
 ) -> dict[str, Comparable]:
-    """What is compared of each entry, by entry id: its score, or the values of its runs."""
+    """What is compared of each entry, by entry id: its score, or the values of its runs.
+
+    ``values`` are those of the runs, where the caller has them for several boards.
+    """
+    if values is None:
+        values = {} if figure in OF_ENTRIES else values_of_runs(frames, figure)
     scoring, labels = load_scoring(), make_labels(entries)
     of_entry = {
         str(entry["entry_id"]): (entry["device"], entry["framework"], entry["accelerator"])

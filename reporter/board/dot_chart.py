@@ -14,7 +14,6 @@ from reporter.board.instruments import Measured, measured_by
 from reporter.data.entry_scores import OF_ENTRIES
 from reporter.data.frames import grouped
 from reporter.data.text import digits
-from reporter.data.values import values_of_runs
 from reporter.data.words import submitter_title
 from suite.catalog.scoring import load_scoring
 from suite.metrics.comparisons import OTHER_ACCELERATORS, Ratio
@@ -63,6 +62,11 @@ class DotRow:
             if isinstance(found, Ratio) and not found.is_different
         )
 
+    @property
+    def apart(self) -> tuple[str, ...]:
+        """The rows with which it has no ratio: their frameworks are on another accelerator."""
+        return tuple(name for name, found in self.verdicts.items() if found == OTHER_ACCELERATORS)
+
 
 @dataclass(frozen=True)
 class DotChart:
@@ -78,6 +82,18 @@ class DotChart:
     rows: tuple[DotRow, ...]
     left_out: int
     entries: int
+
+    @cached_property
+    def is_sure(self) -> bool:
+        """Whether the first row is distinguishable from all others; from those with too few runs
+        only if it has too few itself."""
+        first, *others = self.rows
+        verdicts = (
+            first.verdicts[row.name]
+            for row in others
+            if row.best.is_confirmed or not first.best.is_confirmed
+        )
+        return all(isinstance(found, Ratio) and found.is_different for found in verdicts)
 
     @property
     def compared(self) -> int:
@@ -206,8 +222,7 @@ def _verdicts(
     figure = column.figure
     if column.is_energy and figure not in OF_ENTRIES:
         return {each: dict.fromkeys(best, NOT_COMPARED) for each in best}
-    values = {} if figure in OF_ENTRIES else values_of_runs(board.frames, figure)
-    found = comparables(board.frames, [row.entry for row in best.values()], figure, values)
+    found = comparables(board.frames, [row.entry for row in best.values()], figure)
     of_row = {each: found[row.entry_id] for each, row in best.items()}
     return {one: dict(_against(one, of_row, settings)) for one in best}
 

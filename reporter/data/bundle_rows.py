@@ -130,11 +130,7 @@ def _run(
         "boot": _boot(log),
         "board": plain_or_none(system.get("board")),
         "epochs": sum(bool(epoch.get("is_whole", True)) for epoch in summary["epochs"]),
-        "reached": (
-            None
-            if request["target_accuracy"] is None
-            else summary["figures"]["time_to_target_s"]["value"] is not None
-        ),
+        "reached": _reached(request["target_accuracy"], summary["figures"]),
         "trained_s": _trained_s(log),
         "started_time_ms": int(record.started_time_ms),
         **_trained(record, log),
@@ -144,6 +140,15 @@ def _run(
             plain_or_none(system.get("power_mode")),
         ),
     }
+
+
+def _reached(target: float | None, figures: Mapping[str, Any]) -> bool | None:
+    """Whether an evaluation reached the target, also where it is unknown after which time."""
+    if target is None:
+        return None
+    best = figures["best_accuracy"]["value"]
+    is_timed = figures["time_to_target_s"]["value"] is not None
+    return is_timed or (best is not None and float(best) >= float(target))
 
 
 def _boot(log: Log) -> str | None:

@@ -69,13 +69,12 @@ def times_with_shares(runs: Sequence[Row], times_s: Mapping[str, float]) -> list
 
     ``runs`` are all runs of an entry, ``times_s`` the times to target that are known, by run id.
     """
-    others_s = [run["trained_s"] for run in runs if run["run_id"] not in times_s]
-    if len(others_s) == len(runs) or not all(map(known, others_s)):
+    others = [run for run in runs if run["run_id"] not in times_s]
+    if len(others) == len(runs) or any(
+        run.get("reached") or not known(run["trained_s"]) for run in others
+    ):
         return None
-    trained_s = {
-        **times_s,
-        **{run["run_id"]: float(run["trained_s"]) for run in runs if run["run_id"] not in times_s},
-    }
+    trained_s = {**times_s, **{run["run_id"]: float(run["trained_s"]) for run in others}}
     return list(
         with_shares(trained_s, [run["run_id"] for run in runs if run["run_id"] in times_s]).values()
     )

@@ -61,7 +61,7 @@ def _best(frames: Frames) -> Iterator[_Best]:
     scores = figures_of(frames, SCORE_S)
     last_ms: dict[str, float] = {}
     for name, started in zip(frames.runs["entry_id"], frames.runs["started_time_ms"], strict=True):
-        last_ms[name] = max(last_ms.get(name, 0.0), float(started) if known(started) else 0.0)
+        last_ms[name] = max(last_ms.get(name, 0.0), float(started))
     scored = [entry for name, entry in entries_of(frames).items() if name in scores]
     for (title, judged_by), group in sorted(grouped(scored, _key).items()):
         values = {entry["entry_id"]: float(scores[entry["entry_id"]]["value"]) for entry in group}

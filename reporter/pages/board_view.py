@@ -112,6 +112,13 @@ class BoardView:
         rows = [row for view in self.views for chart in view.charts for row in chart.rows]
         return tuple(sorted({trait for row in rows for trait in _traits(row)} - {""}))
 
+    def ratio(self, chart: DotChart, row: DotRow) -> str:
+        """ "×1.6" of the first row's value; of the first one, what the verdicts allow to say."""
+        if chart.rows[0].name in row.apart:
+            return "not compared"
+        first = "fastest" if chart.column is self.board.time else "least"
+        return row.times or (first if chart.is_sure else "lowest")
+
     def raw(self, row: DotRow, column: Column | None) -> str:
         """The number of the row's best entry in this column; empty where it is unknown."""
         return "" if column is None else self.value(row, column.figure)

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 import jinja2
 
 from reporter.board.comparison import Comparable, comparables, compare_pair
-from reporter.data.entry_scores import OF_ENTRIES
 from reporter.data.frames import grouped
 from reporter.data.text import digits
-from reporter.data.values import values_of_runs
 from reporter.pages.entry_lines import EntryLine, entry_lines
 from reporter.pages.shared import Page, PageKind, SiteContents, render
 from suite.metrics.comparisons import Ratio
@@ -43,8 +41,7 @@ def _changes(lines: Sequence[EntryLine]) -> Iterator[Change]:
     surely faster than the one that was."""
     board, figure = lines[0].board, lines[0].board.time.figure
     entries = [line.row.entry for line in lines if line.section == "accepted"]
-    values = {} if figure in OF_ENTRIES else values_of_runs(board.frames, figure)
-    of_entry = comparables(board.frames, entries, figure, values)
+    of_entry = comparables(board.frames, entries, figure)
     best: Comparable | None = None
     for line in sorted(lines, key=lambda line: (line.dates.last_ms, line.row.entry_id)):
         if line.section != "accepted":

@@ -17,11 +17,10 @@ import jinja2
 from reporter.board.boards import Board, BoardRow
 from reporter.board.columns import FIGURE_COLUMNS, Column
 from reporter.board.comparison import Comparable, comparables, compare_pair
-from reporter.data.entry_scores import OF_ENTRIES, SCORE_S
+from reporter.data.entry_scores import SCORE_S
 from reporter.data.frames import IDENTITY
 from reporter.data.instrument_names import instrument_named
 from reporter.data.text import digits
-from reporter.data.values import values_of_runs
 from reporter.data.words import in_words, property_name
 from reporter.pages.comparison_data import t_table
 from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, board_title, render
@@ -119,8 +118,7 @@ def _comparables(board: Board) -> dict[str, dict[str, Comparable]]:
     instruments = {row.entry_id: row.scores.instrument for row in board.accepted}
     made = {}
     for column in COMPARED:
-        values = {} if column.figure in OF_ENTRIES else values_of_runs(board.frames, column.figure)
-        found = comparables(board.frames, entries, column.figure, values)
+        found = comparables(board.frames, entries, column.figure)
         made[column.figure] = {
             name: _by(one, board, name, instruments[name]) if column.is_energy else one
             for name, one in found.items()

@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import jinja2
@@ -13,13 +14,13 @@ from reporter.board.columns import FIGURE_COLUMNS, Cell, Column, make_cell
 from reporter.board.comparison import Comparable, comparables, compare_pair
 from reporter.board.systems import system_name
 from reporter.data.entries import describe
-from reporter.data.entry_scores import OF_ENTRIES, SCORE_S
+from reporter.data.entry_scores import SCORE_S
 from reporter.data.frames import IDENTITY, Frames, Row, records, rows_of
 from reporter.data.framework_names import framework_name
 from reporter.data.instrument_names import instrument_named
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.text import digits
-from reporter.data.values import entries_of, figures_by_entry, values_of_runs
+from reporter.data.values import entries_of, figures_by_entry
 from reporter.data.words import in_words, property_name
 from reporter.pages.shared import (
     Charts,
@@ -101,7 +102,7 @@ class Comparison:
         ends = f"{digits(found.low)} to {digits(found.high)}"
         return f"{'' if found.is_different else '≈ '}×{_times(found.ratio)}, {ends}", ""
 
-    @property
+    @cached_property
     def is_sure(self) -> bool:
         """Whether every other framework is distinguishable from the fastest one."""
         others = (self.ratio(each, self.fastest) for each in self.best if each != self.fastest)
@@ -215,8 +216,7 @@ def _comparison(
     )
     figure = _figure_of_all(shown)
     best = _best(shown, figure)
-    values = {} if figure in OF_ENTRIES else values_of_runs(frames, figure)
-    compared = comparables(frames, [row.entry for row in shown], figure, values)
+    compared = comparables(frames, [row.entry for row in shown], figure)
     chosen_from = Counter(row.framework for row in shown if compared[row.entry_id].value)
     fastest = min(
         best, key=lambda framework: (best[framework][1].value or 0.0, framework), default=""

@@ -77,7 +77,7 @@ def _quantiles(confidence: float) -> dict[str, float]:
 def _of_score(board: Board, name: str) -> dict[str, Any]:
     rows = board.accepted
     entries = [row.entry for row in rows]
-    found = comparables(board.frames, entries, name, {})
+    found = comparables(board.frames, entries, name)
     rank = (
         {each.entry_id: each.rank for table in board.energies for each in table.rows}
         if name == SCORE_J

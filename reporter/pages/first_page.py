@@ -17,7 +17,7 @@ from reporter.board.making import DISTURBANCES
 from reporter.data.frames import Frames, known, rows_of
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.text import digits
-from reporter.data.values import figures_by_entry, values_of_runs
+from reporter.data.values import figures_by_entry
 from reporter.pages.board_view import BoardView, View
 from reporter.pages.headlines import Headline, target_of
 from reporter.pages.shared import Charts, Page, SiteContents, place_charts, render, trained_title
@@ -27,6 +27,7 @@ from suite.catalog.frameworks import load_frameworks
 from suite.catalog.scoring import load_scoring
 from suite.errors import SuiteError
 from suite.metrics.comparisons import Ratio
+from suite.metrics.summary import NOT_REACHED
 
 FIGURE = "time_to_epoch_s"
 EXPECTED = ("energy_j", "instructions", "peak_memory_bytes", "foreign_cpu_share")
@@ -126,7 +127,7 @@ def _quality(row: BoardRow, board: Board) -> str:
         return f"Accuracy: {best}; this data has no target."
     if time is not None and time.raw:
         reached = f"reached in {time.quantity} (measured time to target)"
-    elif time is not None and not time.why.endswith("the target was not reached"):
+    elif time is not None and not time.why.endswith(NOT_REACHED):
         reached = time.why
     else:
         reached = f"not reached{f': {row.reached}' if int(row.entry['reached'] or 0) else ''}"
@@ -203,7 +204,7 @@ def _described(row: BoardRow, frames: Frames) -> str:
 
 def _verdict(row: BoardRow, reference: BoardRow, board: Board) -> Ratio | str:
     entries = [row.entry, reference.entry]
-    found = comparables(board.frames, entries, FIGURE, values_of_runs(board.frames, FIGURE))
+    found = comparables(board.frames, entries, FIGURE)
     own, other = (found[str(entry["entry_id"])] for entry in entries)
     if own.reason and not other.reason and own.value is None:
         return own.reason

@@ -5,7 +5,8 @@ stands behind, where there are any; each number carries the name of its quantity
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reporter.board.boards import Board, with_values
+from reporter.board.boards import Board, BoardRow, with_values
+from reporter.board.comparison import comparables, compare_pair
 from reporter.board.dot_chart import DotChart, DotRow, energy_charts, time_chart
 from reporter.data.entry_scores import SCORE_S
 from reporter.data.frames import Frames, known
@@ -98,16 +99,34 @@ def _whose_word(board: Board, rows: list[DotRow]) -> Iterator[str]:
     yield f"{first.name}: {first.best.provenance}."
     if _value(fastest) < _value(first):
         what = f"{fastest.name} with {fastest.best.framework}, {_amount(board, fastest)}"
-        yield f"{SELF_REPORTED.capitalize()} and faster: {what}."
+        how = _faster(board, fastest.best, first, fastest.of)
+        yield f"{SELF_REPORTED.capitalize()} and {how}: {what}."
 
 
 def _not_nominated(board: Board, rows: list[DotRow]) -> Iterator[str]:
     """What is faster than a first row that was nominated before the runs."""
-    for row, cell in with_values(board.in_order, board.time.figure) if rows else ():
-        is_faster = (cell.value or 0.0) < _value(rows[0]) and row.is_confirmed
-        if is_faster and rows[0].best.is_nominated and not row.is_nominated:
-            yield f"Faster, but not nominated before the runs: {row.label}, {cell.quantity}."
+    if not rows or not rows[0].best.is_nominated:
+        return
+    others = [
+        (row, cell)
+        for row, cell in with_values(board.in_order, board.time.figure)
+        if row.is_confirmed and not row.is_nominated
+    ]
+    for row, cell in others:
+        if (cell.value or 0.0) < _value(rows[0]):
+            how = _faster(board, row, rows[0], len(others)).capitalize()
+            yield f"{how}, but not nominated before the runs: {row.label}, {cell.quantity}."
             return
+
+
+def _faster(board: Board, row: BoardRow, first: DotRow, of: int) -> str:
+    """What a row with a lower value, the best of ``of``, is beside the first one by their
+    verdict."""
+    found = comparables(board.frames, [row.entry, first.best.entry], board.time.figure)
+    one, other = found[row.entry_id], found[first.best.entry_id]
+    verdict = compare_pair(one, other, (of + first.of) / 2)
+    is_sure = isinstance(verdict, Ratio) and verdict.is_different
+    return "faster" if is_sure else "lower, not surely faster"
 
 
 def _amount(board: Board, row: DotRow) -> str:

@@ -505,7 +505,7 @@ class ChartRows {
       const shown = rows.filter((row) => !row.hidden), first = Number(shown[0]?.dataset.value);
       for (const row of rows) { // ratios are to the first of the rows that are shown: confirmed ones come first
         const ratio = Number(row.dataset.value) / first, cell = row.cells[3].firstChild;
-        cell.textContent = shown.length === rows.length ? cell.dataset.first : ratio !== 1 ? `×${ratio >= 100 ? Math.round(ratio) : ratio.toPrecision(ratio < 1.1 ? 3 : 2)}` : "best";
+        cell.textContent = shown.length === rows.length ? cell.dataset.first : JSON.parse(row.dataset.apart ?? "[]").includes(shown[0]?.dataset.name) ? "not compared" : ratio !== 1 ? `×${ratio >= 100 ? Math.round(ratio) : ratio.toPrecision(ratio < 1.1 ? 3 : 2)}` : "best";
         row.cells[3].classList.toggle("other", shown.length !== rows.length);
       }
     }

@@ -81,7 +81,7 @@ def _tells_nothing(path: Path) -> bool:
         return False
     strings = set(_STRING.findall(path.read_text(encoding="utf-8")))
     return not any(
-        "\\" in each or each.lower() in SAID_BY_KEY or _search(each, (), False) for each in strings
+        "\\" in each or _is_said_by(each) or _search(each, (), False) for each in strings
     )
 
 
@@ -125,7 +125,7 @@ def _texts_of_json(values: Any) -> Iterator[tuple[str, str]]:
         key, value = waiting.pop()
         if isinstance(value, str):
             word = key.rpartition(".")[2]
-            yield key, f"{word}: {value}" if word.lower() in SAID_BY_KEY else value
+            yield key, f"{word}: {value}" if _is_said_by(key) else value
             continue
         items = value.items() if isinstance(value, dict) else enumerate(value)
         texts = [(str(name), each) for name, each in items if name != TOKEN]
@@ -137,6 +137,11 @@ def _texts_of_json(values: Any) -> Iterator[tuple[str, str]]:
             for name, each in reversed(texts)
             if isinstance(each, str | dict | list)
         ]
+
+
+def _is_said_by(key: str) -> bool:
+    """Whether a text under this key, or one that is dotted already, is a name."""
+    return key.rpartition(".")[2].lower() in SAID_BY_KEY
 
 
 def _texts_of_table(path: Path) -> Iterator[tuple[str, str]]:

@@ -303,20 +303,24 @@ def _count_in(
         reason = "it counted 0: the processor lacks it"
     if reason is not None or running is None:
         return replace(uncounted, reason=reason or "the processor never counted it in this phase")
-    edges = [scope.count.edge(window) for scope in scopes.values()]
+    edges = {unit: scope.count.edge(window) for unit, scope in scopes.items()}
     period_s = max(scope.count.period_s or 0.0 for scope in scopes.values())
     length_s = (window[1] - window[0]) * SECONDS_PER_NS
-    is_at_edges = max(edge.distance_s for edge in edges) <= MAX_EDGE_SHARE * length_s
+    is_at_edges = max(edge.distance_s for edge in edges.values()) <= MAX_EDGE_SHARE * length_s
     if length_s < MIN_PERIODS * period_s and not (at_edges and is_at_edges):
         reason = f"the window is shorter than {MIN_PERIODS} periods of {period_s:.3g} s"
         return replace(uncounted, reason=reason)
     by_unit = {unit: value / running.of_unit[unit] for unit, value in raw.items()}
-    widths = [edge.uncertainty for edge in edges if edge.uncertainty is not None]
+    widths = [
+        edge.uncertainty / running.of_unit[unit]
+        for unit, edge in edges.items()
+        if edge.uncertainty is not None
+    ]
     return replace(
         uncounted,
         count=sum(by_unit.values()),
         running_ratio=running.whole,
-        uncertainty=sum(widths) / running.whole if len(widths) == len(edges) else None,
+        uncertainty=sum(widths) if len(widths) == len(edges) else None,
         by_unit=by_unit if "" not in scopes else None,
     )
 
@@ -346,10 +350,13 @@ def _running_ratios(scopes: Mapping[str, _Scope], window: Window) -> _Running | 
     if total_s <= MAX_SHARED * longest_s:
         whole = min(total_s / longest_s, 1.0)
         return _Running(dict.fromkeys(scopes, whole), whole)
-    own = {unit: running_s[unit] / enabled_s[unit] or 1.0 for unit in scopes if enabled_s[unit]}
-    return _Running(
-        {unit: own.get(unit, 1.0) for unit in scopes}, total_s / sum(enabled_s.values())
-    )
+    own = {
+        unit: min(running_s[unit] / enabled_s[unit], 1.0) or 1.0
+        for unit in scopes
+        if enabled_s[unit]
+    }
+    whole = min(total_s / sum(enabled_s.values()), 1.0)
+    return _Running({unit: own.get(unit, 1.0) for unit in scopes}, whole)
 
 
 def _increase(counter: Counter | None, window: Window) -> float:

@@ -61,6 +61,7 @@ NOT_SPLIT = (
     "asynchronous timing: the loop did not wait for the device after a copy or a step; a run in"
     " synchronised timing has the parts"
 )
+NOT_REACHED = "the target was not reached"
 NO_ACCELERATOR = "the run had no accelerator; compute_share is the share of an epoch that computes"
 
 
@@ -388,7 +389,7 @@ def target_figures(log: Log, resumed: Resumption | None = None) -> dict[str, Fig
     target, start = log.value("target_accuracy"), log.first("run_start")
     least = target if isinstance(target, int | float) else math.inf
     reached = next((event for event in accuracies if event.value >= least), None)
-    reason = "the run had no target" if target is None else "the target was not reached"
+    reason = "the run had no target" if target is None else NOT_REACHED
     if reached is not None:
         reason = "the target was reached, but the log does not say after which time"
     figures = {

@@ -197,6 +197,13 @@ def test_the_feed_has_the_newest_results_first_with_the_runs_times(whole_site: P
         assert link is not None and (whole_site / str(link.get("href"))).is_file()
 
 
+def test_what_is_bold_among_the_changes_is_a_record(whole_site: Path) -> None:
+    changes = (whole_site / "changes.html").read_text()
+    bold = set(re.findall("<strong>(.*?)</strong>", changes))
+    assert ": refused</li>" in changes and "the first" in bold
+    assert all(each == "the first" or each.endswith("the best before") for each in bold)
+
+
 def test_a_result_is_the_fastest_until_then_only_where_it_surely_is(tmp_path: Path) -> None:
     """Of round v0.1, TensorFlow's time is a hundredth below that of PyTorch, which came first, and
     their interval holds 1."""

@@ -261,6 +261,10 @@ def test_a_nominated_setting_is_the_row_and_is_compared_at_the_level_of_one(
     values = [one.cell.value or 0.0 for one in chart.rows]
     assert row.best is nominated and row.of == 1 and len(row.rings) == 7
     assert values == sorted(values) and row.place > 2
+    two = tuple(row for row in accepted if row.system in (ORIN, chart.rows[-1].name))
+    frames = board.frames.of_entries(board.frames.entries)
+    told = " ".join(headline(replace(board, accepted=two, frames=frames)).lines)
+    assert ". Faster, but not nominated before the runs: PyTorch · Jetson AGX Orin" in told
 
 
 def test_frameworks_are_compared_by_ratios_with_intervals(template: Template) -> None:

@@ -18,6 +18,7 @@ from reporter.board.making import make_boards
 from reporter.data import scores
 from reporter.data.entry_scores import Status
 from reporter.data.frames import Frames
+from reporter.pages.board_view import board_view
 from reporter.pages.comparison import comparable
 from reporter.pages.comparison_data import comparison_files
 from reporter.pages.headlines import headline
@@ -263,6 +264,11 @@ def test_a_tie_is_said_and_so_is_what_another_round_set_otherwise(
         assert "effects of the session" in " ".join(headline(board).lines)
         first = headline(board).who.partition(" and ")[0]
         assert f" epochs (measured, {first}: " in headline(board).lines[0]
+        lowest, second, third = board.accepted
+        vouched = (lowest, replace(second, provenance="reproduced by lab"), third)
+        frames = board.frames.of_entries(board.frames.entries)
+        told = " ".join(headline(replace(board, accepted=vouched, frames=frames)).lines)
+        assert f"Self-reported and lower, not surely faster: {lowest.system} with" in told
     assert why_other_round(newer, boards) == ""
     assert why_other_round(older, boards) == (
         "Does not compare with round v0.2: batch size 128 here, 16 there; learning rate 0.04 here,"
@@ -293,6 +299,12 @@ def test_frameworks_on_different_accelerators_of_a_device_have_no_ratio(
         for row in rows.values()
         if fastest.verdicts.get(row.name) == OTHER_ACCELERATORS
     )
+    view = board_view(board, ("framework",))
+    chart = next(chart for one in view.views for chart in one.charts)
+    assert [view.ratio(chart, row) for row in chart.rows if fastest.name in row.apart] == [
+        "not compared" for _ in fastest.apart
+    ]
+    assert view.ratio(chart, chart.rows[0]) == "lowest", "not all others have a ratio to it"
     assert "not distinguishable" not in headline(board).text
     assert "TensorFlow" not in headline(board).text
 

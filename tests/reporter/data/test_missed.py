@@ -17,6 +17,7 @@ from suite.metrics.summary import target_figures
 from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package
 from tests.builders import Scenario, make_bundle
+from tests.faults.edits.editable_bundle import EditableBundle
 
 REACHED, MISSED = (0.97, 0.985, 0.9905), (0.97, *(0.985,) * 9)
 
@@ -183,3 +184,12 @@ def test_a_target_that_was_reached_at_an_unknown_moment_is_not_called_missed(
     figure = target_figures(Bundle(bundle).log())["time_to_target_s"]
     assert figure.value is None
     assert figure.reason == "the target was reached, but the log does not say after which time"
+    EditableBundle(bundle).save(recomputed=True)
+    (run,) = reporter.load([bundle]).runs.to_dict("records")
+    assert run["reached"], "counted as a run that reached it"
+    runs = [
+        {**run, "run_id": name, "trained_s": 6.0, "reached": reached}
+        for name, reached in (("a", True), ("b", True), ("c", False))
+    ]
+    assert times_with_shares(runs, {"a": 1.0}) is None, "b has no time, and is not a missed one"
+    assert times_with_shares(runs, {"a": 1.0, "b": 2.0}) == [4.0, 5.0]

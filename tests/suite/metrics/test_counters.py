@@ -75,6 +75,16 @@ def test_multiplexed_events_are_scaled_and_the_figure_has_their_coverage() -> No
     )
 
 
+def test_an_event_that_ran_longer_than_it_was_enabled_is_not_scaled_down() -> None:
+    """The times are then no fraction: what was counted stands."""
+    run = count_phases(
+        channels_of_frame(counted(0, 30, running=1.2)), {"run": (5 * SECOND, 25 * SECOND)}
+    )["run"]
+    figures = counter_figures(run)
+    assert figures["counter_running_ratio"].value == 1.0
+    assert figures["instructions"].value == pytest.approx(7.2e10, rel=1e-9)
+
+
 @dataclass(frozen=True)
 class Recording:
     """What perf printed: scaled counts with the share of the time in which each was counted (%),

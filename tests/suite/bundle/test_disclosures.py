@@ -1,0 +1,16 @@
+"""What names somebody in a bundle's files."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from suite.bundle.disclosures import disclosures
+
+
+@pytest.mark.parametrize("key", ["hostname", "net.hostname"])
+def test_a_key_that_is_dotted_already_says_what_its_text_is(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "system.json"
+    path.write_text(json.dumps({key: "kitchen"}))
+    (found,) = disclosures(tmp_path, [path])
+    assert (found.where, found.kind) == (key, "a host's name")
