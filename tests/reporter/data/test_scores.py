@@ -247,6 +247,15 @@ def test_energies_of_several_instruments_are_no_score() -> None:
     assert scored([10.0] * 3, figures=figures).missing == {SCORE_J: reason, MEASURED_J: reason}
 
 
+def test_the_least_certain_energy_of_its_runs_sets_the_error_of_the_instrument() -> None:
+    """One run whose energy is known to 20 % makes the entry's energy at least that uncertain."""
+    figures = {f"r{index}": run_figures(10.0, 20.0) for index in range(3)}
+    figures["r2"]["energy_j"] = row("energy_j", 100.0, high=120.0)
+    energy = scored([10.0] * 3, figures=figures).energy
+    assert energy is not None and energy.interval.high is not None
+    assert energy.interval.high > 1.2 * energy.interval.value
+
+
 def test_the_measured_energy_needs_no_reference_point() -> None:
     """Three runs of 100 J each by a meter with an error of 2 %: the interval holds that error."""
     found = scored([10.0] * 3, {**ENTRY, "workload": "resnet18"})
