@@ -21,6 +21,7 @@ from reporter.pages.addresses import machine_slug, submitter_slug, with_digest
 from reporter.pages.citations import badge
 from reporter.pages.entry_lines import entry_lines, trends
 from reporter.pages.previews import SIZE, picture
+from reporter.pages.standings import _cost
 from reporter.site import REFERENCE, SiteOptions, build
 from suite import api
 from suite.catalog.devices import load_devices
@@ -335,6 +336,8 @@ def test_a_cost_is_the_share_of_three_years_of_the_whole_system(tmp_path: Path) 
         None,
     ), "of two quotes for a part the newer one counts"
     assert system.cost_of(LIFETIME_S / 2060) == pytest.approx(1.0)
+    costs = [_cost(system, LIFETIME_S / 2060, nodes) for nodes in (1, 4)]
+    assert [cost for _, cost, _ in costs] == ["1.00 USD", "4.00 USD"], "every node is paid for"
 
 
 def test_without_a_price_of_every_part_there_is_no_cost(tmp_path: Path) -> None:

@@ -7,11 +7,18 @@ import pytest
 
 from reporter.figures.model import Plane
 from reporter.papers.items import DrawnItem, draw_item, source_of
+from reporter.papers.measures import Found
 from reporter.papers.render import render
 from reporter.papers.style import Look
-from suite.catalog.papers import load_papers
+from suite.catalog.papers import Measure, load_papers
 from suite.errors import SuiteError
-from suite.extensions.concurrent.figures.panels import FIGURES, over_time, sawtooth, throughput
+from suite.extensions.concurrent.figures.panels import (
+    FIGURES,
+    MEASURES,
+    over_time,
+    sawtooth,
+    throughput,
+)
 from suite.extensions.concurrent.record.calculated import latencies_s, training_figures
 from suite.extensions.concurrent.record.layout import beside, training_alone
 from suite.extensions.concurrent.record.records import read_recording
@@ -74,6 +81,13 @@ def test_every_figure_is_drawn_and_the_same_records_give_the_same_bytes(
 def test_a_folder_without_an_experiment_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="holds no measurement of training beside inference"):
         sawtooth(tmp_path)
+
+
+def test_the_interval_of_a_ratio_holds_the_uncertainty_of_both(experiment: Path) -> None:
+    found = MEASURES["latency-ratio"](Measure(batch=4, other=4), experiment)
+    assert isinstance(found, Found) and found.value == pytest.approx(1)
+    assert found.low is not None and found.high is not None and found.low < 1 < found.high
+    assert found.low == pytest.approx(1 / found.high)
 
 
 def test_an_experiment_is_drawn_and_held_against_the_paper(experiment: Path) -> None:

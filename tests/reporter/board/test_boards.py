@@ -108,16 +108,24 @@ def test_a_badge_says_that_an_audit_agrees(
     assert badges(submission) == badge
 
 
-@pytest.mark.parametrize(("share", "is_shown"), [(0.02, False), (0.4, True)])
+@pytest.mark.parametrize(
+    ("shares", "is_shown"),
+    [((0.02,), False), ((0.4,), True), ((0.0, 0.08), True)],
+    ids=["little", "much", "in one run, though little on average"],
+)
 def test_a_badge_says_that_other_programs_ran(
-    share: float, is_shown: bool, runs: Path, tmp_path: Path, edit: Callable[..., None]
+    shares: tuple[float, ...],
+    is_shown: bool,
+    runs: Path,
+    tmp_path: Path,
+    edit: Callable[..., None],
 ) -> None:
-    bundle = Path(shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "run"))
-    edit(
-        bundle,
-        "summary.json",
-        lambda summary: summary["figures"]["foreign_cpu_share"].update(
-            value=share, reason=None, count=20
-        ),
-    )
-    assert ("other programs ran" in badges(bundle)) is is_shown
+    for number, share in enumerate(shares, start=1):
+        edit(
+            Path(shutil.copytree(runs / f"lenet-pytorch-{number}", tmp_path / str(number))),
+            "summary.json",
+            lambda summary, share=share: summary["figures"]["foreign_cpu_share"].update(
+                value=share, reason=None, count=20
+            ),
+        )
+    assert ("other programs ran" in badges(tmp_path)) is is_shown

@@ -326,6 +326,11 @@ def test_the_lost_time_counts(boot: str, before_s: float) -> None:
     assert RECORD.before_s(start) == pytest.approx(before_s)
 
 
+def test_boots_that_nobody_knows_are_not_one_boot() -> None:
+    start = LogEvent(1, 10_000, "INTERVAL_START", "run_start", None, {"mono_ns": 8 * 10**9})
+    assert replace(RECORD, boot=None).before_s(start) == pytest.approx(8.5), "by the wall clock"
+
+
 @pytest.mark.parametrize(("uncounted_s", "refused"), [(700.0, []), (1000.0, ["resumed-agrees"])])
 def test_a_run_before_left_no_more_out_than_every_run_may(
     uncounted_s: float, refused: list[str], again: Path, tmp_path: Path
