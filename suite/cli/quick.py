@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -178,17 +178,30 @@ def resolved(
 ) -> tuple[list[RunRequest], list[str]]:
     """The requests of the workloads that this machine can train, which share the time, and why it
     cannot train the others: said before hours pass, and no error unless it can train none."""
-    requests, problems = [], []
+    requests, problems = [], dict[str, str]()
     for one in options:
         try:
             place = output and output / one.workload
             requests.append(api.resolve(one, place, baseload_s=0.0, to_show=to_show))
         except SuiteError as error:
-            problems.append(f"{one.workload}: {error}")
+            problems[one.workload] = str(error)
     if requests:
-        for problem in problems:
-            print(f"left out: {problem}", file=sys.stderr)
-    return requests, problems
+        tell_left_out(problems)
+    return requests, _lines(problems)
+
+
+def tell_left_out(problems: Mapping[str, str]) -> None:
+    """Say which workloads this machine cannot train; ``problems`` are by workload."""
+    for line in _lines(problems):
+        print(f"left out: {line}", file=sys.stderr)
+
+
+def _lines(problems: Mapping[str, str]) -> list[str]:
+    """A line per problem, which begins with the workloads that have it."""
+    return [
+        f"{', '.join(name for name, found in problems.items() if found == problem)}: {problem}"
+        for problem in dict.fromkeys(problems.values())
+    ]
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from suite.api import Division, RunRequest
 from suite.bundle.reader import Bundle
 from suite.cli.durations import duration
 from suite.cli.options import TrainingOptions
-from suite.cli.quick import EPOCHS, make_watched, noting
+from suite.cli.quick import EPOCHS, make_watched, noting, tell_left_out
 from suite.cli.results import show_result
 from suite.cli.run_settings import RunSettings
 from suite.errors import SuiteError
@@ -72,8 +72,7 @@ def possible(runs: Sequence[PlannedRun], resolve: Resolve) -> dict[Path, RunRequ
                 (requests[run.path],) = resolve(run.training, run.settings)
             except SuiteError as error:
                 problems[workload] = str(error)
-    for workload, problem in problems.items():
-        print(f"left out: {workload}: {problem}", file=sys.stderr)
+    tell_left_out(problems)
     if not requests:
         raise SuiteError("None of the board's workloads can be trained; the lines above say why.")
     are_made = are_done(list(requests.values()))

@@ -15,7 +15,6 @@ import pytest
 
 from reference_impls import contract
 from reference_impls.state_file import StateFile, write_state
-from suite.bundle.log import LogEvent
 from suite.bundle.reader import Bundle
 from suite.bundle.resumption import Resumption, read_resumption
 from suite.catalog.frameworks import load_framework
@@ -310,25 +309,6 @@ def test_the_closed_division_resumes_nothing(suite: Run, interrupted: Path, tmp_
 def test_a_resumed_run_is_not_audited(suite: Run, again: Path) -> None:
     answer = suite.refused(f"audit {again}")
     assert "is a resumed run" in answer.stderr
-
-
-@pytest.mark.parametrize(
-    ("boot", "before_s"),
-    [
-        pytest.param("boot", 6.5, id="by the monotonic clock"),
-        pytest.param("another", 8.5, id="by the wall clock after a restart"),
-    ],
-)
-def test_the_lost_time_counts(boot: str, before_s: float) -> None:
-    start = LogEvent(
-        1, 10_000, "INTERVAL_START", "run_start", None, {"mono_ns": 8 * 10**9, "boot": boot}
-    )
-    assert RECORD.before_s(start) == pytest.approx(before_s)
-
-
-def test_boots_that_nobody_knows_are_not_one_boot() -> None:
-    start = LogEvent(1, 10_000, "INTERVAL_START", "run_start", None, {"mono_ns": 8 * 10**9})
-    assert replace(RECORD, boot=None).before_s(start) == pytest.approx(8.5), "by the wall clock"
 
 
 @pytest.mark.parametrize(("uncounted_s", "refused"), [(700.0, []), (1000.0, ["resumed-agrees"])])
