@@ -9,6 +9,7 @@ may be truncated anywhere: malformed content becomes a problem, never an excepti
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +38,12 @@ class LogEvent:
     metadata: Mapping[str, Any]
     namespace: str | None = None
 
-    @property
+    @cached_property
     def mono_ns(self) -> int | None:
         """Time stamp on the monotonic clock, ns."""
         return _int64(self.metadata.get("mono_ns"))
 
-    @property
+    @cached_property
     def epoch(self) -> int | None:
         """The epoch this event belongs to (1, 2, ...)."""
         return _int64(self.metadata.get("epoch_num"))
