@@ -22,7 +22,13 @@ from suite.launch.command import last_line
 from suite.launch.containers import Shared, contained, shared
 from suite.launch.environments import Environment
 from suite.launch.isolation import Isolation, isolated
-from suite.launch.mpirun import all_reduce_variables, allow_root, find_mpirun, mpirun_command
+from suite.launch.mpirun import (
+    all_reduce_variables,
+    allow_root,
+    find_mpirun,
+    mpirun_command,
+    with_meeting_point,
+)
 from suite.launch.process import output_lines, release, start, terminate
 
 
@@ -79,6 +85,8 @@ def start_implementation(
         placement, gradient_bytes = request.placement, request.workload.parameters * FLOAT_BYTES
         tuned = all_reduce_variables(placement.nodes, placement.ranks_per_node, gradient_bytes)
         variables = allow_root({**tuned, **variables})
+        if request.framework.outside is not None:
+            variables = with_meeting_point(variables)
     return start(
         implementation_command(request, environment, variables),
         variables,

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from reference_impls.rank import ADDRESS_VARIABLE
+from reference_impls.rendezvous import free_port
 from suite.errors import SuiteError
 from suite.launch.child_environment import SUITE_VARIABLES
 from suite.launch.command import answer_of
@@ -34,7 +36,7 @@ FATAL_SIGNALS = frozenset(
 """MPICH's banner has one number for a signal and for an exit code; Python's own exit codes are 1
 and 2."""
 MAX_SENTENCE_LENGTH = 600  # a rank names the file and the remedy
-FORWARDED = ("UCX_", "MPICH_", "HYDRA_", "OMPI_", "FI_", "GLOO_", "NCCL_")
+FORWARDED = ("UCX_", "MPICH_", "HYDRA_", "OMPI_", "FI_", "GLOO_", "NCCL_", "MASTER_")
 RING_VARIABLE, RING_MIN_NODES, RING_MIN_BYTES = "MPICH_IALLREDUCE_INTRA_ALGORITHM", 3, 2**22
 _LAUNCHER = re.compile(
     r"\s*$|=+|\[(mpiexec|proxy:\d+|prterun)[-@]|YOUR APPLICATION TERMINATED|This typically refers"
@@ -277,6 +279,13 @@ def allow_root(variables: Mapping[str, str]) -> dict[str, str]:
         else {}
     )
     return {**variables, **permission}
+
+
+def with_meeting_point(variables: Mapping[str, str]) -> dict[str, str]:
+    """The variables, and where ranks that do not use MPI can meet, under torchrun's names: a free
+    port of rank 0's host, at the address by which every rank reaches the harness."""
+    host = variables.get(ADDRESS_VARIABLE, "").rpartition(":")[0] or "127.0.0.1"
+    return {**variables, "MASTER_ADDR": host, "MASTER_PORT": str(free_port())}
 
 
 def all_reduce_variables(nodes: int, ranks_per_node: int, gradient_bytes: int) -> dict[str, str]:

@@ -29,7 +29,12 @@ from suite.launch.building import build
 from suite.launch.child_environment import child_environment
 from suite.launch.command import run_to_end
 from suite.launch.environments import Environment
-from suite.launch.mpirun import allow_root, find_mpirun, mpirun_command
+from suite.launch.mpirun import (
+    allow_root,
+    find_mpirun,
+    mpirun_command,
+    with_meeting_point,
+)
 from suite.launch.placement import Placement
 from suite.verify.array_differences import Arrays
 
@@ -211,7 +216,7 @@ def _run_probe(
 ) -> None:
     variables = {**child_environment(request.threads), "TF_CPP_MIN_LOG_LEVEL": "3"}
     if request.parallel.ranks > 1:
-        variables = allow_root(variables)
+        variables = with_meeting_point(allow_root(variables))
         command = mpirun_command(
             find_mpirun(implementation.interpreter),
             Placement((), request.parallel.ranks),

@@ -19,6 +19,7 @@ from suite.launch.mpirun import (
     mpirun_command,
     rank_output,
     refused_host,
+    with_meeting_point,
 )
 from suite.launch.placement import Placement, expanded, is_this_machine, place, read_hosts
 
@@ -139,6 +140,16 @@ def test_mpich_gets_the_hosts_the_agent_and_the_forwarded_variables(tmp_path: Pa
     assert {words[place + 1] for place, word in enumerate(words) if word == "-genv"} == set(
         VARIABLES
     ) - {"HOME"}
+
+
+def test_ranks_that_do_not_use_mpi_meet_where_every_rank_reaches_the_harness(
+    tmp_path: Path,
+) -> None:
+    found = with_meeting_point(VARIABLES)
+    assert found["MASTER_ADDR"] == "10.0.0.1" and 0 < int(found["MASTER_PORT"]) < 2**16
+    assert with_meeting_point({})["MASTER_ADDR"] == "127.0.0.1", "on one machine"
+    words = mpirun_command(MPICH, PI, ["program"], found, tmp_path)
+    assert {"MASTER_ADDR", "MASTER_PORT"} <= set(words), "ranks on other hosts get them"
 
 
 @pytest.mark.parametrize("launcher", [MPICH, OPEN_MPI])
