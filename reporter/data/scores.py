@@ -9,7 +9,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
 
 from reporter.data.derived import EVALUATION_J, EVALUATION_S, FIRST_EPOCH_J
 from reporter.data.entry_scores import (
@@ -70,7 +69,7 @@ class NoReference:
 
 
 def score_entry(
-    entry: Mapping[str, Any],
+    entry: Row,
     runs: Sequence[Row],
     figures: Mapping[str, Mapping[str, Row]],
     epochs_of: Epochs = MappingProxyType({}),
@@ -139,7 +138,7 @@ def _contradicted_by(runs: Sequence[Row], figures: Mapping[str, Mapping[str, Row
 
 
 def _measured_energy(
-    entry: Mapping[str, Any],
+    entry: Row,
     runs: Sequence[Row],
     figures: Mapping[str, Mapping[str, Row]],
     scoring: Scoring,
@@ -177,7 +176,7 @@ def _measured_energy(
 
 
 def _status(
-    entry: Mapping[str, Any], runs: Sequence[Row], epochs_of: Epochs, scoring: Scoring
+    entry: Row, runs: Sequence[Row], epochs_of: Epochs, scoring: Scoring
 ) -> tuple[Status, str | None]:
     """The status of an entry whose setting has a reference point, and why it is not confirmed."""
     if entry["division"] != Division.CLOSED.value:
@@ -198,7 +197,7 @@ def _status(
 
 
 def _short_status(
-    entry: Mapping[str, Any], runs: Sequence[Row], epochs_of: Epochs, scoring: Scoring
+    entry: Row, runs: Sequence[Row], epochs_of: Epochs, scoring: Scoring
 ) -> tuple[Status, str | None]:
     """Ranked, at the reference's epochs, where every run learns as the reference does."""
     setting = int(entry["batch_size"]), float(entry["learning_rate"]), _local(entry) or 0
@@ -224,11 +223,11 @@ def _mean_losses(epochs: Sequence[Row]) -> dict[int, float]:
     }
 
 
-def _workload(entry: Mapping[str, Any]) -> Workload:
+def _workload(entry: Row) -> Workload:
     return judging_round(entry["round"]).workload(str(entry["workload"]))
 
 
-def _local(entry: Mapping[str, Any]) -> int | None:
+def _local(entry: Row) -> int | None:
     return local_batch_size(
         _workload(entry),
         int(entry["batch_size"]),
@@ -237,7 +236,7 @@ def _local(entry: Mapping[str, Any]) -> int | None:
     )
 
 
-def _expected(entry: Mapping[str, Any], scoring: Scoring) -> ExpectedEpochs | NoReference:
+def _expected(entry: Row, scoring: Scoring) -> ExpectedEpochs | NoReference:
     """The expected epochs at the entry's setting, or why there are none."""
     workload, batch_size, rate = (
         str(entry["workload"]),
@@ -278,7 +277,7 @@ def _expected(entry: Mapping[str, Any], scoring: Scoring) -> ExpectedEpochs | No
     )
 
 
-def _is_split_only(entry: Mapping[str, Any]) -> bool:
+def _is_split_only(entry: Row) -> bool:
     """Whether the entry could have been in asynchronous timing, in which people run, and was not.
 
     Only the suite's own frameworks are known to: a vendor's implementation that waits in every step
@@ -308,9 +307,7 @@ def _setting(batch_size: int, rate: float, local: int | None) -> str:
     )
 
 
-def _why_no_reference(
-    entry: Mapping[str, Any], points: Sequence[ReferencePoint], setting: str
-) -> str:
+def _why_no_reference(entry: Row, points: Sequence[ReferencePoint], setting: str) -> str:
     if not points:
         return (
             f"round {entry['round']} has no reference point of this workload"

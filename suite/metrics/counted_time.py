@@ -112,7 +112,7 @@ def counted_energy(
     if unread_share > MAX_SHARE_UNREAD:
         missing = next(part.reason for _, part in parts if part.energy_j is None)
         return replace(
-            whole, energy_j=None, uncertainty=None, reason=f"of what is not counted: {missing}"
+            whole, value=None, uncertainty=None, reason=f"of what is not counted: {missing}"
         )
     unread_j = whole.energy_j * unread_share
     uncertainty = whole.uncertainty and replace(
@@ -120,7 +120,7 @@ def counted_energy(
     )
     return replace(
         whole,
-        energy_j=whole.energy_j - unread_j - sum(part.energy_j or 0.0 for _, part in parts),
+        value=whole.energy_j - unread_j - sum(part.energy_j or 0.0 for _, part in parts),
         count=whole.count - sum(part.count for _, part in parts),
         rejected=whole.rejected - sum(part.rejected for _, part in parts),
         uncertainty=uncertainty,
