@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from reporter.board.boards import ORDER, Board, BoardRow
 from reporter.board.columns import (
@@ -267,7 +268,7 @@ def _ranks(frames: Frames) -> dict[str, Rank]:
     return {**rank_entries(confirmed, load_scoring(), short), **others}
 
 
-def _order(scores: EntryScores, rank: Rank | None, figures: Row) -> tuple[float, ...]:
+def _order(scores: EntryScores, rank: Rank | None, figures: Mapping[str, Any]) -> tuple[float, ...]:
     """Ranked entries by place, behind them the provisional ones, then the others by score or by
     what was measured."""
     place = math.inf if rank is None or rank.place is None else rank.place
@@ -283,7 +284,7 @@ def _provenance(frames: Frames, entry: Row) -> str:
     return provenance_of(replications, audited_by, is_witnessed)
 
 
-def _facets(entry: Row, figures: Row, status: str) -> dict[str, str]:
+def _facets(entry: Row, figures: Mapping[str, Row], status: str) -> dict[str, str]:
     availability = entry["availability"] if known(entry["availability"]) else "not submitted"
     special = {
         "device": machine_title(entry),
@@ -311,7 +312,7 @@ def _sensor(energy: Row) -> str:
 
 
 def _badges(
-    entry: Row, figures: Row, replications: tuple[ShownReplication, ...]
+    entry: Row, figures: Mapping[str, Any], replications: tuple[ShownReplication, ...]
 ) -> tuple[str, ...]:
     disturbed = (
         badge

@@ -1,5 +1,8 @@
 """Optional fields of a figure in summary.json, stalls.json and study.json."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from reporter.data.frames import Row
 from reporter.data.text import plain_or_none
 from suite.bundle.attached import SOURCE
@@ -7,7 +10,7 @@ from suite.bundle.attached import SOURCE
 MAX_LENGTH = 40
 
 
-def sensor_columns(figure: Row) -> Row:
+def sensor_columns(figure: Mapping[str, Any]) -> Row:
     """What the sensor of an energy or a power covers, its tier, and whether its readings are of a
     trace that was attached after the run.
 
@@ -33,7 +36,7 @@ def _names(values: object) -> str | None:
     )
 
 
-def significance(figure: Row) -> bool | None:
+def significance(figure: Mapping[str, Any]) -> bool | None:
     """Whether a difference is statistically significant; None where it was not tested."""
     value = figure.get("is_significant")
     return value if isinstance(value, bool) else None

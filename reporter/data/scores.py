@@ -50,6 +50,8 @@ evaluation."""
 COST_FIGURES = frozenset((*(part for parts in PARTS.values() for part in parts), "energy_j"))
 UNITS = {SCORE_S: "s", SCORE_J: "J", MEASURED_J: "J"}
 Z_95 = 1.959964
+FiguresOfRuns = Mapping[str, Mapping[str, Row]]
+"""The rows of each run's figures, by the run's name and the figure's."""
 Epochs = Mapping[str, Sequence[Row]]
 """The rows of each run's epochs, by its name."""
 
@@ -71,7 +73,7 @@ class NoReference:
 def score_entry(
     entry: Row,
     runs: Sequence[Row],
-    figures: Mapping[str, Mapping[str, Row]],
+    figures: FiguresOfRuns,
     epochs_of: Epochs = MappingProxyType({}),
 ) -> EntryScores:
     """The scores of an entry from its runs; ``figures`` and ``epochs_of`` are those of each run by
@@ -119,9 +121,7 @@ def _sessions(runs: Sequence[Row], scoring: Scoring) -> dict[str, str] | None:
     return known_ones if is_enough and len(known_ones) == len(found) else None
 
 
-def _instrument(
-    runs: Sequence[Row], figures: Mapping[str, Mapping[str, Row]]
-) -> tuple[str, str] | None:
+def _instrument(runs: Sequence[Row], figures: FiguresOfRuns) -> tuple[str, str] | None:
     """The tier and the coverage of the runs' energies, if they share them."""
     energies = [figures.get(run["run_id"], {}).get("energy_per_epoch_j") for run in runs]
     kinds = {
@@ -132,7 +132,7 @@ def _instrument(
     return (str(tier), str(covers)) if not others and known(tier) and known(covers) else None
 
 
-def _contradicted_by(runs: Sequence[Row], figures: Mapping[str, Mapping[str, Row]]) -> str | None:
+def _contradicted_by(runs: Sequence[Row], figures: FiguresOfRuns) -> str | None:
     rows = (figures.get(run["run_id"], {}).get("energy_j") or {} for run in runs)
     return next((str(name) for row in rows if known(name := row.get("contradicted_by"))), None)
 
@@ -140,7 +140,7 @@ def _contradicted_by(runs: Sequence[Row], figures: Mapping[str, Mapping[str, Row
 def _measured_energy(
     entry: Row,
     runs: Sequence[Row],
-    figures: Mapping[str, Mapping[str, Row]],
+    figures: FiguresOfRuns,
     scoring: Scoring,
 ) -> Score | str:
     """The energy to the target as measured, or why it is unknown: a run ends at the evaluation that
@@ -339,7 +339,7 @@ def _cost(name: str, figures: Mapping[str, Row], epochs: ScoredEpochs) -> Traini
 def _score(
     name: str,
     runs: Sequence[Row],
-    figures: Mapping[str, Mapping[str, Row]],
+    figures: FiguresOfRuns,
     epochs: ScoredEpochs,
     scoring: Scoring,
 ) -> Score | str:
@@ -361,9 +361,7 @@ def _of(sessions: Mapping[str, str] | None, runs: Iterable[str]) -> list[str] | 
     return None if sessions is None else [sessions[run] for run in runs]
 
 
-def _fixed_variance(
-    name: str, figures: Mapping[str, Mapping[str, Row]], runs: Iterable[str], floor: float
-) -> float:
+def _fixed_variance(name: str, figures: FiguresOfRuns, runs: Iterable[str], floor: float) -> float:
     """The variance that runs share: the floor; of an energy, also that of the instrument,
     whose interval is the run's widest."""
     if name == SCORE_S:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.arrays import Times, Values, Window
+from suite.bundle.arrays import Times, Values, Window, span_s
 from suite.bundle.attached import CLOCK_ERROR, MEAN
 from suite.bundle.channels import Channel, Channels
 from suite.catalog.power import PowerRule, PowerTotal
@@ -184,7 +184,7 @@ def _sum(total: PowerTotal, parts: list[Energy]) -> Energy:
 def _power_uncertainty(channels: Channels, total: PowerTotal, window: Window) -> Uncertainty:
     """The uncertainty of an integral of power; what varies between readings is judged on the sum of
     the channels."""
-    window_s = (window[1] - window[0]) * SECONDS_PER_NS
+    window_s = span_s(window)
     longest_s = GAP_PERIODS * (channels.get(total.source, total.channels[0]).period_s or 0.0)
     series = _plausible_readings(channels, total, window)
     (t_s, first_w), *others = series
@@ -217,7 +217,7 @@ def _power_uncertainty(channels: Channels, total: PowerTotal, window: Window) ->
 def _counter_uncertainty(channels: Channels, total: PowerTotal, window: Window) -> Uncertainty:
     """The uncertainty of an energy counter's increase: it misses nothing between readings; its ends
     are interpolated."""
-    window_s = (window[1] - window[0]) * SECONDS_PER_NS
+    window_s = span_s(window)
     ends = [
         math.hypot(*(_end_half_width(*one, end_s, total.delay_s) for end_s in (0.0, window_s)))
         for one in _plausible_readings(channels, total, window)
