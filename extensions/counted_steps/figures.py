@@ -1,20 +1,18 @@
 """Figures 2a to 2h of the Raspberry Pi study from counts of valgrind's cachegrind (`suite
 cachegrind`)."""
 
-from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 
 from reporter.figures.counters import COUNTERS
 from reporter.figures.entries import mean_of
 from reporter.figures.for_papers import rows_panel
 from reporter.figures.model import Estimate, Missing, PaperFigure, Row
 from reporter.papers.measures import Found, Unknown, in_words, ratio
-from reporter.papers.records import RecordKind
+from reporter.papers.records import RecordKind, first_sealed
 from suite.catalog.frameworks import load_framework
 from suite.catalog.papers import Item, Measure
 from suite.extensions.counted_steps.record import (
-    COUNTED,
     COUNTED_STEPS,
     CountedSteps,
     figures,
@@ -147,15 +145,6 @@ def measure(wanted: Measure, record: CountedSteps) -> Found | Unknown:
     return Found(values[0] / values[1] if len(values) > 1 else values[0], of="counted by valgrind")
 
 
-def _read(folders: Sequence[Path]) -> CountedSteps | None:
-    """The first record, whose seal must be intact."""
-    found = next((folder for folder in folders if (folder / COUNTED).is_file()), None)
-    if found is None:
-        return None
-    COUNTED_STEPS.refuse_broken(found)
-    return read_counted_steps(found)
-
-
 def _with_caption(item: Item, record: CountedSteps) -> tuple[PaperFigure, str] | Missing:
     found = draw(item, record)
     if isinstance(found, Missing):
@@ -163,4 +152,6 @@ def _with_caption(item: Item, record: CountedSteps) -> tuple[PaperFigure, str] |
     return found, f"{item.title}.\n{found.about}\nError bars: {found.error_bars}.\n"
 
 
-PAPER_RECORD = RecordKind("counted", _read, _with_caption, measure)
+PAPER_RECORD = RecordKind(
+    "counted", partial(first_sealed, COUNTED_STEPS, read_counted_steps), _with_caption, measure
+)

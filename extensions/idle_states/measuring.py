@@ -9,8 +9,7 @@ logging.
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from suite.bundle.readings_table import ReadingsMemory, read_raw_channels
 from suite.catalog.power import load_power_rules
 from suite.errors import SuiteError
 from suite.execution.baseload import baseload_meters, recorded_baseload
-from suite.machine.modes.keeper import held_modes, refuse_mode
+from suite.machine.modes.keeper import held_where, refuse_mode
 from suite.machine.modes.offer import Offer, read_offer
 from suite.machine.modes.places import SYSTEM
 from suite.machine.modes.wanted import WantedMode
@@ -91,7 +90,7 @@ def measure_idle_states(
         if mode is not None and not mode.is_empty:
             refuse_mode(mode, root)
     found = []
-    with _settable(fixed is not None, root) as set_mode:
+    with held_where(fixed is not None, root) as set_mode:
         for state, mode, is_logged in (
             (LOGGED, fixed, True),
             (QUIET, fixed, False),
@@ -121,15 +120,6 @@ def clock_modes(offer: Offer) -> tuple[WantedMode | None, WantedMode | None]:
     if PERFORMANCE in governors and moving is not None:
         return WantedMode(governor=PERFORMANCE), WantedMode(governor=moving)
     return None, None
-
-
-@contextmanager
-def _settable(is_settable: bool, root: Path) -> Iterator[Callable[[WantedMode], None]]:
-    if not is_settable:
-        yield lambda mode: None
-        return
-    with held_modes(root) as set_mode:
-        yield set_mode
 
 
 def _measure(state: str, is_logged: bool, time_s: float, root: Path) -> IdleState:

@@ -98,6 +98,16 @@ KEPT_FORMAT = JsonFormat(
 BatchSize = Annotated[
     int, typer.Option("--batch-size", "--batch", help="Mini-batch size, as of `suite run`.")
 ]
+Model = Annotated[
+    str,
+    typer.Argument(
+        help="A stored network (resnet18, workload-lenet, …) or one of torchvision's by name."
+    ),
+]
+Image = Annotated[
+    int | None,
+    typer.Option(help="Width and height of the pictures (default: the network's usual ones)."),
+]
 memory = typer.Typer(
     no_args_is_help=True,
     help="Plan the memory of training: does it fit, with which schedule, at which price.",
@@ -123,10 +133,7 @@ def plan_command(
     ],
     budget: Annotated[str, typer.Option(help=BUDGET_HELP)],
     batch: BatchSize = 8,
-    image: Annotated[
-        int | None,
-        typer.Option(help="Width and height of the pictures (default: the network's usual ones)."),
-    ] = None,
+    image: Image = None,
     optimizer: Annotated[str, typer.Option(help="sgd, sgd-momentum or adam.")] = "sgd-momentum",
     json: Json = False,
 ) -> None:
@@ -178,20 +185,9 @@ def framework() -> None:
 
 @memory.command()
 def times(
-    model: Annotated[
-        str,
-        typer.Argument(
-            help=(
-                "A stored network (resnet152, workload-mobilenetv3, …) or one of torchvision's by"
-                " name."
-            )
-        ),
-    ],
+    model: Model,
     batch: BatchSize = 8,
-    image: Annotated[
-        int | None,
-        typer.Option(help="Width and height of the pictures (default: the network's usual ones)."),
-    ] = None,
+    image: Image = None,
 ) -> None:
     """Measure CPU times of a network's operations on this machine; `suite memory plan` uses them
     from then on for pictures of this size."""
@@ -207,20 +203,9 @@ def times(
 
 @memory.command()
 def kept(
-    model: Annotated[
-        str,
-        typer.Argument(
-            help=(
-                "A stored network (workload-mobilenetv3, resnet18, …) or one of torchvision's by"
-                " name."
-            )
-        ),
-    ],
+    model: Model,
     batch: BatchSize = 8,
-    image: Annotated[
-        int | None,
-        typer.Option(help="Width and height of the pictures (default: the network's usual ones)."),
-    ] = None,
+    image: Image = None,
     json: Json = False,
 ) -> None:
     """Measure what PyTorch keeps for the backward pass when all layers are trained, biases only,

@@ -1,12 +1,12 @@
 """The best setting of each device: one entry by time, and one by energy per kind of instrument."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from reporter.board.boards import PLACED, Board, BoardRow
 from reporter.data.entry_scores import SCORE_J, SCORE_S
-from reporter.data.frames import grouped, known
+from reporter.data.frames import Row, grouped, known
 
 DEVICE = ("device", "cpu_model", "nodes")
 """What distinguishes devices: a profile for any machine holds several processors, and a cluster is
@@ -60,7 +60,7 @@ def _of_devices(rows: Iterable[BoardRow], score: str, instrument: str) -> Iterat
         )
 
 
-def _plain(entry: Mapping[str, Any], name: str) -> Any:
+def _plain(entry: Row, name: str) -> Any:
     return entry[name] if known(entry[name]) else None
 
 

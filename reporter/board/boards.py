@@ -2,16 +2,15 @@
 with their ranks and tables of energies."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from reporter.board.columns import SCORE_COLUMNS, Cell, Column, Facet
 from reporter.board.energies import EnergyTable
 from reporter.board.ranking import Rank
 from reporter.data.entry_scores import MEASURED_J, RANKED, SCORE_J, SCORE_S, EntryScores, Status
-from reporter.data.frames import Frames, known
+from reporter.data.frames import Frames, Row, known
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.shown_replications import SELF_REPORTED
 from suite.catalog.scoring import load_scoring
@@ -36,7 +35,7 @@ class BoardRow:
     one system and framework.
     """
 
-    entry: Mapping[str, Any]
+    entry: Row
     label: str
     system: str
     framework: str

@@ -1,12 +1,11 @@
 """The leaderboard's columns: their figures, number formats, and the text of empty cells."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from reporter.data.entry_scores import MEASURED_J, SCORE_J, SCORE_S
-from reporter.data.frames import known
+from reporter.data.frames import Row, known
 from reporter.data.quantities import SCALES, quantity, quantity_with_spread
 from reporter.data.text import digits
 from reporter.data.words import property_name
@@ -366,7 +365,7 @@ class Cell:
         )
 
 
-def make_cell(column: Column, figure: Mapping[str, Any] | None) -> Cell:
+def make_cell(column: Column, figure: Row | None) -> Cell:
     """A figure of an entry or a run as a cell; an unknown value is a dash with its reason."""
     if figure is None:
         return Cell(column, "—", why=NOT_DEFINED)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from reporter.data.entries import make_labels
 from reporter.data.entry_scores import OF_ENTRIES, SCORE_S
-from reporter.data.frames import Frames, rows_of
+from reporter.data.frames import Frames, Row, rows_of
 from reporter.data.values import values_of_runs
 from suite.catalog.scoring import load_scoring
 from suite.errors import SuiteError
@@ -106,7 +106,7 @@ def compare_pair(one: Comparable, other: Comparable, chosen_from: float = 1) -> 
 
 def comparables(
     frames: Frames,
-    entries: Sequence[Mapping[str, object]],
+    entries: Sequence[Row],
     figure: str,
     values: Mapping[str, Sequence[float]] | None = None,
 ) -> dict[str, Comparable]:
@@ -158,7 +158,7 @@ def _why_not_measured(runs: Sequence[float]) -> str | None:
 
 def _compare_board(
     frames: Frames,
-    entries: Sequence[Mapping[str, object]],
+    entries: Sequence[Row],
     figure: str,
     values: Mapping[str, Sequence[float]],
 ) -> Iterator[EntryComparison]:

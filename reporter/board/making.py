@@ -236,7 +236,7 @@ def _findings(frames: Frames) -> dict[str, int]:
     return found
 
 
-def _settings(entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+def _settings(entries: Iterable[Row]) -> dict[str, str]:
     """Of each entry, its power mode and what distinguishes it from the others of its system and
     framework."""
     alike = grouped(entries, lambda entry: (system_name(entry), str(entry["framework"])))
@@ -277,14 +277,14 @@ def _order(scores: EntryScores, rank: Rank | None, figures: Mapping[str, Any]) -
     return *behind, *(float(value) if known(value) else float("inf") for value in values)
 
 
-def _provenance(frames: Frames, entry: Mapping[str, Any]) -> str:
+def _provenance(frames: Frames, entry: Row) -> str:
     audited_by = entry["audited_by"] if known(entry["audited_by"]) else None
     is_witnessed = known(entry["witnessed_by"]) and entry["witnessed_by"] != entry["organization"]
     replications = frames.replications.get(entry["entry_id"], ())
     return provenance_of(replications, audited_by, is_witnessed)
 
 
-def _facets(entry: Mapping[str, Any], figures: Mapping[str, Any], status: str) -> dict[str, str]:
+def _facets(entry: Row, figures: Mapping[str, Row], status: str) -> dict[str, str]:
     availability = entry["availability"] if known(entry["availability"]) else "not submitted"
     special = {
         "device": machine_title(entry),
@@ -301,18 +301,18 @@ def _facets(entry: Mapping[str, Any], figures: Mapping[str, Any], status: str) -
     }
 
 
-def _kind(energy: Mapping[str, Any]) -> tuple[str | None, str | None]:
+def _kind(energy: Row) -> tuple[str | None, str | None]:
     return energy.get("tier"), energy.get("covers")
 
 
-def _sensor(energy: Mapping[str, Any]) -> str:
+def _sensor(energy: Row) -> str:
     if known(energy.get("tier")):
         return f"{energy['tier']}, {energy['covers']}"
     return "unknown sensor" if known(energy.get("value")) else "not measured"
 
 
 def _badges(
-    entry: Mapping[str, Any], figures: Mapping[str, Any], replications: tuple[ShownReplication, ...]
+    entry: Row, figures: Mapping[str, Any], replications: tuple[ShownReplication, ...]
 ) -> tuple[str, ...]:
     disturbed = (
         badge

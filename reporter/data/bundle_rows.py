@@ -31,7 +31,7 @@ from suite.catalog.seeds import NonceKind, nonce_kind, read_nonce_use
 from suite.compliance.checker import BundleVerdict, check_cached_bundle, round_of
 from suite.compliance.rules.preconditions import REQUEST_READABLE, RUN_COMPLETE
 from suite.errors import SuiteError
-from suite.metrics.counted_time import counted_s, uncounted_intervals
+from suite.metrics.counted_time import trained_s
 from suite.metrics.summary import read_summary
 
 MOST_GPUS = 8
@@ -131,7 +131,7 @@ def _run(
         "board": plain_or_none(system.get("board")),
         "epochs": sum(bool(epoch.get("is_whole", True)) for epoch in summary["epochs"]),
         "reached": _reached(request["target_accuracy"], summary["figures"]),
-        "trained_s": _trained_s(log),
+        "trained_s": trained_s(log),
         "started_time_ms": int(record.started_time_ms),
         **_trained(record, log),
         **_studied(
@@ -299,14 +299,6 @@ def _trained_parameters(log: Log) -> int | None:
 def _text(log: Log, key: str) -> str | None:
     value = log.value(key)
     return value if isinstance(value, str) and value else None
-
-
-def _trained_s(log: Log) -> float | None:
-    """Counted time from run_start to the last evaluation."""
-    start, evaluations = log.first("run_start"), log.all("eval_accuracy")
-    if start is None or not evaluations or start.mono_ns is None or evaluations[-1].mono_ns is None:
-        return None
-    return counted_s((start.mono_ns, evaluations[-1].mono_ns), uncounted_intervals(log))
 
 
 def _figure(run_id: str, name: str, values: Mapping[str, Any]) -> Row:

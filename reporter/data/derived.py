@@ -2,8 +2,7 @@
 them."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from reporter.data.frames import FIGURES, Row, known
 from reporter.data.text import plain
@@ -44,7 +43,7 @@ COUNTED = (
 """Events of counters.json whose counts a summary holds only as ratios."""
 
 
-def counted_figures(run_id: str, counters: Mapping[str, Any]) -> list[Row]:
+def counted_figures(run_id: str, counters: Row) -> list[Row]:
     """The counts of COUNTED over the training region; unknown with the bundle's reason. Raises
     KeyError, TypeError or ValueError if malformed."""
     events = counters["phases"].get("run", {}).get("events", {})

@@ -67,7 +67,7 @@ SHARED = (
 """Columns in which the runs of an entry may differ."""
 
 
-def entry_id(run: Mapping[str, Any]) -> str:
+def entry_id(run: Row) -> str:
     """An id that does not depend on where or when the site is built: ten hexadecimal digits of the
     identity's SHA-256.
 
@@ -259,7 +259,7 @@ def _shared(members: Sequence[Row], column: str) -> str | None:
     return values.pop() if len(values) == 1 else None
 
 
-def make_labels(entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def make_labels(entries: Sequence[Row]) -> dict[str, str]:
     """A short label per entry: framework, machine, and the properties in which it differs from
     entries that share both."""
     groups = grouped(entries, lambda entry: (entry["framework"], machine_name(entry)))
@@ -352,7 +352,7 @@ def describe(name: str, value: object) -> str:
 
 
 def differences(
-    entries: Sequence[Mapping[str, Any]], left_out: Iterable[str] = ()
+    entries: Sequence[Row], left_out: Iterable[str] = ()
 ) -> dict[str, tuple[tuple[str, Any], ...]]:
     """For each entry id, the properties, as (name, value), in which the entries differ: framework
     and device first, without ``left_out``."""

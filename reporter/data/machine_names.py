@@ -2,10 +2,9 @@
 "generic"."""
 
 import re
-from collections.abc import Mapping
 from functools import cache
 
-from reporter.data.frames import ALIKE, NODE_MACHINES, known
+from reporter.data.frames import ALIKE, NODE_MACHINES, Row, known
 from suite.catalog.devices import Device, load_devices
 
 UNKNOWN = "unknown machine"
@@ -15,20 +14,20 @@ _NOISE = re.compile(
 )
 
 
-def machine_name(entry: Mapping[str, object]) -> str:
+def machine_name(entry: Row) -> str:
     """The short name: the profile's; of a machine without a profile the processor's, else the
     board's."""
     return str(entry["device"]) if profile_of(entry) is not None else _own_name(entry)
 
 
-def machine_title(entry: Mapping[str, object]) -> str:
+def machine_title(entry: Row) -> str:
     """The full name: the profile's title; of a machine without a profile the processor's name, else
     the board's; then those of other nodes that differ."""
     profile = profile_of(entry)
     return _own_name(entry) + _others(entry) if profile is None else profile.title + _others(entry)
 
 
-def short_title(entry: Mapping[str, object]) -> str:
+def short_title(entry: Row) -> str:
     """The profile's short title, which fits a table's cell; of a machine without a profile the
     processor's name, else the board's; then those of other nodes that differ."""
     profile = profile_of(entry)
@@ -36,22 +35,22 @@ def short_title(entry: Mapping[str, object]) -> str:
     return own + _others(entry)
 
 
-def profile_of(entry: Mapping[str, object]) -> Device | None:
+def profile_of(entry: Row) -> Device | None:
     """The profile of the entry's machine; None for the one that any machine has."""
     return _profiles().get(str(entry["device"]))
 
 
-def _others(entry: Mapping[str, object]) -> str:
+def _others(entry: Row) -> str:
     others = entry.get(NODE_MACHINES)
     return f" with {others}" if known(others) and others != ALIKE else ""
 
 
-def first_title(entry: Mapping[str, object]) -> str:
+def first_title(entry: Row) -> str:
     """The full name of the first node's machine."""
     return machine_title({**entry, NODE_MACHINES: ALIKE})
 
 
-def _own_name(entry: Mapping[str, object]) -> str:
+def _own_name(entry: Row) -> str:
     """The GPU's name where it trained, else the processor's, without trade marks and clock; a
     profile that is not known keeps its name."""
     if str(entry["device"]) not in _fallbacks():

@@ -9,7 +9,6 @@ share of the time trained in the missed ones.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from reporter.data.frames import Row, known
 from suite.catalog.scoring import load_scoring
@@ -17,24 +16,24 @@ from suite.catalog.scoring import load_scoring
 TIME_TO_TARGET = "time_to_target_s"
 
 
-def reached_text(entry: Mapping[str, Any]) -> str:
+def reached_text(entry: Row) -> str:
     """ "4 of 5 reached" for an entry with a run that missed its target; else empty."""
     return f"{int(entry['reached'])} of {int(entry['runs'])} reached" if missed(entry) else ""
 
 
-def missed(entry: Mapping[str, Any]) -> int:
+def missed(entry: Row) -> int:
     """The number of runs that missed their target; a short entry was not to reach it."""
     if entry["short"]:
         return 0
     return int(entry["runs"]) - int(entry["reached"]) if known(entry["reached"]) else 0
 
 
-def is_short(entry: Mapping[str, Any]) -> bool:
+def is_short(entry: Row) -> bool:
     """Whether its limit ended a run; runs that all reached the target before it are whole ones."""
     return bool(entry["short"]) and entry["reached"] != entry["runs"]
 
 
-def why_unranked(entry: Mapping[str, Any]) -> str | None:
+def why_unranked(entry: Row) -> str | None:
     """Why missed targets, missing runs or unfinished launches keep an entry from being ranked; None
     if they do not."""
     runs, planned = (

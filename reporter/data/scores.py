@@ -9,7 +9,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
 
 from reporter.data.derived import EVALUATION_J, EVALUATION_S, FIRST_EPOCH_J
 from reporter.data.entry_scores import (
@@ -51,6 +50,8 @@ evaluation."""
 COST_FIGURES = frozenset((*(part for parts in PARTS.values() for part in parts), "energy_j"))
 UNITS = {SCORE_S: "s", SCORE_J: "J", MEASURED_J: "J"}
 Z_95 = 1.959964
+FiguresOfRuns = Mapping[str, Mapping[str, Row]]
+"""The rows of each run's figures, by the run's name and the figure's."""
 Epochs = Mapping[str, Sequence[Row]]
 """The rows of each run's epochs, by its name."""
 
@@ -70,9 +71,9 @@ class NoReference:
 
 
 def score_entry(
-    entry: Mapping[str, Any],
+    entry: Row,
     runs: Sequence[Row],
-    figures: Mapping[str, Mapping[str, Row]],
+    figures: FiguresOfRuns,
     epochs_of: Epochs = MappingProxyType({}),
 ) -> EntryScores:
     """The scores of an entry from its runs; ``figures`` and ``epochs_of`` are those of each run by
@@ -120,9 +121,7 @@ def _sessions(runs: Sequence[Row], scoring: Scoring) -> dict[str, str] | None:
     return known_ones if is_enough and len(known_ones) == len(found) else None
 
 
-def _instrument(
-    runs: Sequence[Row], figures: Mapping[str, Mapping[str, Row]]
-) -> tuple[str, str] | None:
+def _instrument(runs: Sequence[Row], figures: FiguresOfRuns) -> tuple[str, str] | None:
     """The tier and the coverage of the runs' energies, if they share them."""
     energies = [figures.get(run["run_id"], {}).get("energy_per_epoch_j") for run in runs]
     kinds = {
@@ -133,15 +132,15 @@ def _instrument(
     return (str(tier), str(covers)) if not others and known(tier) and known(covers) else None
 
 
-def _contradicted_by(runs: Sequence[Row], figures: Mapping[str, Mapping[str, Row]]) -> str | None:
+def _contradicted_by(runs: Sequence[Row], figures: FiguresOfRuns) -> str | None:
     rows = (figures.get(run["run_id"], {}).get("energy_j") or {} for run in runs)
     return next((str(name) for row in rows if known(name := row.get("contradicted_by"))), None)
 
 
 def _measured_energy(
-    entry: Mapping[str, Any],
+    entry: Row,
     runs: Sequence[Row],
-    figures: Mapping[str, Mapping[str, Row]],
+    figures: FiguresOfRuns,
     scoring: Scoring,
 ) -> Score | str:
     """The energy to the target as measured, or why it is unknown: a run ends at the evaluation that
@@ -177,7 +176,7 @@ def _measured_energy(
 
 
 def _status(
-    entry: Mapping[str, Any], runs: Sequence[Row], epochs_of: Epochs, scoring: Scoring
+    entry: Row, runs: Sequence[Row], epochs_of: Epochs, scoring: Scoring
 ) -> tuple[Status, str | None]:
     """The status of an entry whose setting has a reference point, and why it is not confirmed."""
     if entry["division"] != Division.CLOSED.value:
@@ -198,7 +197,7 @@ def _status(
 
 
 def _short_status(
-    entry: Mapping[str, Any], runs: Sequence[Row], epochs_of: Epochs, scoring: Scoring
+    entry: Row, runs: Sequence[Row], epochs_of: Epochs, scoring: Scoring
 ) -> tuple[Status, str | None]:
     """Ranked, at the reference's epochs, where every run learns as the reference does."""
     setting = int(entry["batch_size"]), float(entry["learning_rate"]), _local(entry) or 0
@@ -224,11 +223,11 @@ def _mean_losses(epochs: Sequence[Row]) -> dict[int, float]:
     }
 
 
-def _workload(entry: Mapping[str, Any]) -> Workload:
+def _workload(entry: Row) -> Workload:
     return judging_round(entry["round"]).workload(str(entry["workload"]))
 
 
-def _local(entry: Mapping[str, Any]) -> int | None:
+def _local(entry: Row) -> int | None:
     return local_batch_size(
         _workload(entry),
         int(entry["batch_size"]),
@@ -237,7 +236,7 @@ def _local(entry: Mapping[str, Any]) -> int | None:
     )
 
 
-def _expected(entry: Mapping[str, Any], scoring: Scoring) -> ExpectedEpochs | NoReference:
+def _expected(entry: Row, scoring: Scoring) -> ExpectedEpochs | NoReference:
     """The expected epochs at the entry's setting, or why there are none."""
     workload, batch_size, rate = (
         str(entry["workload"]),
@@ -278,7 +277,7 @@ def _expected(entry: Mapping[str, Any], scoring: Scoring) -> ExpectedEpochs | No
     )
 
 
-def _is_split_only(entry: Mapping[str, Any]) -> bool:
+def _is_split_only(entry: Row) -> bool:
     """Whether the entry could have been in asynchronous timing, in which people run, and was not.
 
     Only the suite's own frameworks are known to: a vendor's implementation that waits in every step
@@ -308,9 +307,7 @@ def _setting(batch_size: int, rate: float, local: int | None) -> str:
     )
 
 
-def _why_no_reference(
-    entry: Mapping[str, Any], points: Sequence[ReferencePoint], setting: str
-) -> str:
+def _why_no_reference(entry: Row, points: Sequence[ReferencePoint], setting: str) -> str:
     if not points:
         return (
             f"round {entry['round']} has no reference point of this workload"
@@ -342,7 +339,7 @@ def _cost(name: str, figures: Mapping[str, Row], epochs: ScoredEpochs) -> Traini
 def _score(
     name: str,
     runs: Sequence[Row],
-    figures: Mapping[str, Mapping[str, Row]],
+    figures: FiguresOfRuns,
     epochs: ScoredEpochs,
     scoring: Scoring,
 ) -> Score | str:
@@ -364,9 +361,7 @@ def _of(sessions: Mapping[str, str] | None, runs: Iterable[str]) -> list[str] | 
     return None if sessions is None else [sessions[run] for run in runs]
 
 
-def _fixed_variance(
-    name: str, figures: Mapping[str, Mapping[str, Row]], runs: Iterable[str], floor: float
-) -> float:
+def _fixed_variance(name: str, figures: FiguresOfRuns, runs: Iterable[str], floor: float) -> float:
     """The variance that runs share: the floor; of an energy, also that of the instrument,
     whose interval is the run's widest."""
     if name == SCORE_S:

@@ -1,10 +1,10 @@
 """Properties of entries in words, for pages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from reporter.data.frames import known
+from reporter.data.frames import Row, known
 from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_title
 from suite.catalog.rounds import judging_round
@@ -66,7 +66,7 @@ def model_title(workload: str, of_round: str | None = None) -> str:
     return workload_title(workload, of_round).partition(" on ")[0]
 
 
-def in_words(entry: Mapping[str, object], name: str) -> str:
+def in_words(entry: Row, name: str) -> str:
     """A property of an entry: machine, framework and submitter by their names, yes or no, and
     numbers without needless decimals."""
     value = entry[name]

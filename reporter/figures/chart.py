@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from reference_impls.contract import WAITING
 from reporter.data.frames import Frames
+from reporter.data.frames import Row as Entry
 from reporter.data.framework_names import framework_name
 from reporter.data.quantities import quantity
 from reporter.data.selection import Group, choose
@@ -38,7 +38,7 @@ class Context:
         """The relative address of an entry's page, and of a figure on it."""
         return f"{self.root}entries/{entry_id}.html{figure and f'#{figure}'}"
 
-    def frameworks(self, entries: Sequence[Mapping[str, Any]]) -> tuple[Named, ...]:
+    def frameworks(self, entries: Sequence[Entry]) -> tuple[Named, ...]:
         """A legend of the entries' frameworks."""
         names = sorted({str(entry["framework"]) for entry in entries})
         return tuple(
@@ -113,7 +113,7 @@ class StudyCharts:
     with_entries: bool
 
 
-def without_parts(entries: Mapping[str, Mapping[str, Any]]) -> Missing:
+def without_parts(entries: Mapping[str, Entry]) -> Missing:
     """Why no entry has the parts of an epoch."""
     is_split = all(entry["timing"] == WAITING for entry in entries.values())
     return Missing(
@@ -124,7 +124,7 @@ def without_parts(entries: Mapping[str, Mapping[str, Any]]) -> Missing:
 
 def rows_of_entries(
     order: Mapping[str, float],
-    entries: Mapping[str, Mapping[str, Any]],
+    entries: Mapping[str, Entry],
     row: Callable[[str], Row],
     unit: str,
     context: Context,
@@ -139,7 +139,7 @@ def rows_of_entries(
 
 
 def row_of(
-    entry: Mapping[str, Any],
+    entry: Entry,
     values: tuple[Estimate, ...],
     context: Context,
     figure: str,

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from reporter.data.frames import Frames, known
+from reporter.data.frames import Row as Entry
 from reporter.data.quantities import quantity
 from reporter.data.selection import ascending
 from reporter.data.text import digits
@@ -141,7 +142,7 @@ def _headings(parts: Mapping[str, str]) -> tuple[str, ...]:
     return *(f"{label}, s" for label in parts.values()), "total, s"
 
 
-def _loading(entry: Mapping[str, object]) -> str:
+def _loading(entry: Entry) -> str:
     storage, workers = entry["storage_medium"], f"{float(str(entry['workers'])):g}"
     return (
         f"{workers} worker{'' if workers == '1' else 's'},"

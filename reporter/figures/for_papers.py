@@ -52,13 +52,13 @@ def context_of(frames: Frames) -> Context:
     return Context("", {name: index for index, name in enumerate(frameworks)}, MAX_ROWS)
 
 
-def model_of(entry: Mapping[str, object]) -> str:
+def model_of(entry: Entry) -> str:
     """The model of an entry's workload in its round, such as ResNet-18; the name of a workload that
     this version does not know."""
     return model_title(str(entry["workload"]), str(entry["round"]))
 
 
-def property_text(entry: Mapping[str, object], name: str, is_whole: bool = False) -> str:
+def property_text(entry: Entry, name: str, is_whole: bool = False) -> str:
     """A property of an entry in the words of a figure; ``is_whole``: with the clocks of a power
     mode."""
     if name == "framework":

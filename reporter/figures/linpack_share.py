@@ -9,7 +9,7 @@ from reporter.data.frames import Frames, grouped, known, rows_of
 from reporter.data.frames import Row as Entry
 from reporter.data.instrument_names import sensor_named
 from reporter.data.machine_names import short_title
-from reporter.data.selection import choose
+from reporter.data.selection import Selection, choose
 from reporter.data.text import digits
 from reporter.data.values import entries_of, values_of
 from reporter.figures.chart import Chart, Context, shared_row
@@ -22,6 +22,7 @@ from suite.metrics.linpack_record import TRAINING_PASSES, share_reached
 
 RATE = "samples_per_s"
 MACHINE = ("device", "cpu_model", "nodes")
+NO_RECORD = Missing("there is no LINPACK record of these machines")
 HEADINGS = (
     "entry",
     "10⁹ operations per second",
@@ -64,13 +65,9 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
     first."""
     lines = lines_of(frames, context)
     if not lines:
-        return Missing("there is no LINPACK record of these machines")
+        return NO_RECORD
     trained = {line.entry: line for line in lines if line.entry}
-    chosen = choose(
-        {name: -line.gflops for name, line in trained.items()},
-        lambda name: trained[name].framework,
-        max(context.max_rows - len(lines) + len(trained), 1),
-    )
+    chosen = _fastest(trained, max(context.max_rows - len(lines) + len(trained), 1))
     rows = []
     for line in lines:
         if not line.entry or line.entry in chosen.ids:
@@ -90,13 +87,9 @@ def for_paper(frames: Frames) -> PaperFigure | Missing:
     context, entries = context_of(frames), entries_of(frames)
     lines = lines_of(frames, context)
     if not lines:
-        return Missing("there is no LINPACK record of these machines")
+        return NO_RECORD
     trained = {line.entry: line for line in lines if line.entry}
-    chosen = choose(
-        {name: -line.gflops for name, line in trained.items()},
-        lambda name: trained[name].framework,
-        MAX_ROWS,
-    )
+    chosen = _fastest(trained, MAX_ROWS)
     rows = [Row(line.name, (Estimate(line.gflops),), "c7") for line in lines if not line.entry]
     labels = labels_of([entries[name] for name in trained])
     for line in (trained[name] for name in chosen.ids):
@@ -112,6 +105,12 @@ def for_paper(frames: Frames) -> PaperFigure | Missing:
     )
     panel = rows_panel("10⁹ operations per second", rows)
     return PaperFigure((panel,), tuple(trained), about, "", chosen.notes)
+
+
+def _fastest(trained: Mapping[str, Line], capacity: int) -> Selection:
+    """The entries with a row of their own."""
+    rates = {name: -line.gflops for name, line in trained.items()}
+    return choose(rates, lambda name: trained[name].framework, capacity)
 
 
 def lines_of(frames: Frames, context: Context) -> list[Line]:

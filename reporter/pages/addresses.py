@@ -3,22 +3,22 @@ same when other entries are added."""
 
 import hashlib
 import re
-from collections.abc import Mapping
 
+from reporter.data.frames import Row
 from reporter.data.machine_names import first_title, profile_of
 
 _PLAIN = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 MAX_WORDS = 40
 
 
-def machine_slug(entry: Mapping[str, object]) -> str:
+def machine_slug(entry: Row) -> str:
     """The profile's name; of a machine without a profile its own name in plain letters, with a
     digest."""
     profile = profile_of(entry)
     return with_digest(first_title(entry)) if profile is None else profile.name
 
 
-def machine_page(entry: Mapping[str, object]) -> str:
+def machine_page(entry: Row) -> str:
     """The machine's page, from the site's root."""
     return f"devices/{machine_slug(entry)}.html"
 

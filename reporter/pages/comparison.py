@@ -183,13 +183,13 @@ def comparable(frames: Frames) -> Iterator[tuple[dict[str, Any], Frames]]:
             yield next(records(entries[ALIKE])), frames.of_entries(entries)
 
 
-def _name(setting: Mapping[str, Any]) -> str:
+def _name(setting: Row) -> str:
     """A name that stays the same when other settings are added."""
     text = json.dumps({name: str(value) for name, value in setting.items()})
     return f"comparison-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
 
 
-def _titles(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+def _titles(settings: Sequence[Row]) -> list[str]:
     """Workload and system of each setting, and the properties in which it differs from others of
     the same workload and system."""
     titles = [f"{title_of(one)} · {system_name(one)}" for one in settings]
@@ -201,9 +201,7 @@ def _titles(settings: Sequence[Mapping[str, Any]]) -> list[str]:
     return written
 
 
-def _comparison(
-    name: str, title: str, setting: Mapping[str, Any], frames: Frames, charts: Charts
-) -> Comparison:
+def _comparison(name: str, title: str, setting: Row, frames: Frames, charts: Charts) -> Comparison:
     rows = _table(frames)
     columns = [
         column
@@ -264,7 +262,7 @@ def _best(rows: Sequence[TableRow], figure: str) -> dict[str, tuple[TableRow, Ce
     return best
 
 
-def _facts(setting: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _facts(setting: Row) -> Iterator[tuple[str, str]]:
     left_out = ("workload", "own_data", "device")
     return (
         (property_name(name), in_words(setting, name)) for name in setting if name not in left_out

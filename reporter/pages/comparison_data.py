@@ -15,6 +15,7 @@ from reporter.board.best_settings import BestSetting, best_settings
 from reporter.board.boards import Board, BoardRow
 from reporter.board.comparison import Comparable, comparables, compare_pair
 from reporter.data.entry_scores import SCORE_J, SCORE_S
+from reporter.data.frames import Row
 from reporter.pages.shared import Page
 from suite.catalog.scoring import load_scoring
 from suite.metrics.comparisons import MAX_FREEDOM, quantile
@@ -94,7 +95,7 @@ def _of_score(board: Board, name: str) -> dict[str, Any]:
 
 
 def _entry(
-    row: BoardRow, name: str, found: Mapping[str, Comparable], energy_ranks: Mapping[str, Any]
+    row: BoardRow, name: str, found: Mapping[str, Comparable], energy_ranks: Row
 ) -> dict[str, Any]:
     score = row.scores.of(name)
     assert score is not None and row.scores.epochs is not None

@@ -1,12 +1,11 @@
 """A page per machine: its boards, power modes, Pareto fronts, trends, profile and price."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import jinja2
 
-from reporter.data.frames import Frames, grouped
+from reporter.data.frames import Frames, Row, grouped
 from reporter.data.words import any_of
 from reporter.pages.addresses import machine_slug
 from reporter.pages.board_view import BoardView, board_view
@@ -159,7 +158,7 @@ def _frames_of(contents: SiteContents, lines: tuple[EntryLine, ...]) -> Frames:
     return accepted.of_entries(accepted.entries[accepted.entries["entry_id"].isin(names)])
 
 
-def _prices(page: MachinePage) -> Mapping[str, Any]:
+def _prices(page: MachinePage) -> Row:
     prices = next(
         (
             one

@@ -13,7 +13,7 @@ import markupsafe
 from reporter.board.boards import Board
 from reporter.data.discovery import declarations
 from reporter.data.entries import STRICT
-from reporter.data.frames import Frames
+from reporter.data.frames import Frames, Row
 from reporter.data.studies import StudyRecord
 from reporter.data.words import workload_title
 from reporter.figures import charts_for
@@ -151,7 +151,7 @@ def trained_title(board: Board) -> str:
     return title if board.precision in ("", STRICT) else f"{title} in {board.precision}"
 
 
-def title_of(entry: Mapping[str, object]) -> str:
+def title_of(entry: Row) -> str:
     """The title of the entry's workload in its round; its name if this version does not know it,
     with the data set's name if that is not the workload's own."""
     title = workload_title(str(entry["workload"]), str(entry["round"]))

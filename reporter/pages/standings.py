@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from reporter.board.boards import Board
 from reporter.board.systems import system_name
 from reporter.data.entry_scores import SCORE_S
-from reporter.data.frames import ACCEPTED, Frames, rows_of
+from reporter.data.frames import ACCEPTED, Frames, Row, rows_of
 from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_title, profile_of
 from reporter.data.missed import TIME_TO_TARGET
@@ -71,7 +71,7 @@ def _standings(frames: Frames, boards: Sequence[Board]) -> dict[str, Standing]:
 
 
 def _standing(
-    entry: Mapping[str, object],
+    entry: Row,
     line: EntryLine | None,
     dates: Dates,
     prices: Mapping[str, tuple[SystemPrice, ...]],
@@ -113,7 +113,7 @@ def _standing(
     )
 
 
-def _machine_page(entry: Mapping[str, object], line: EntryLine | None) -> str:
+def _machine_page(entry: Row, line: EntryLine | None) -> str:
     """A machine without a profile has a page if an entry of it is on a leaderboard; else that of
     all such machines."""
     return (
@@ -145,7 +145,7 @@ def _status(line: EntryLine | None) -> str:
 
 
 def _costs(
-    entry: Mapping[str, object],
+    entry: Row,
     line: EntryLine | None,
     prices: Mapping[str, tuple[SystemPrice, ...]],
 ) -> tuple[tuple[str, str, str], ...]:

@@ -1,20 +1,19 @@
 """Records of extensions that items of papers are drawn from, beside bundles of training."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from reporter.data.discovery import declarations
 from reporter.figures.model import Missing, PaperFigure
 from reporter.papers.measures import Cell, Found, Unknown
 from suite.catalog.extensions import Part
 from suite.catalog.papers import Item, Measure
+from suite.metrics.sealed_record import SealedRecord
 
-
-def _no_cells(item: Item) -> Iterator[Cell]:
-    return iter(())
+Record = TypeVar("Record")
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class RecordKind:
     read: Callable[[Sequence[Path]], Any]
     draw: Callable[[Item, Any], tuple[PaperFigure, str] | Missing]
     measure: Callable[[Measure, Any], Found | Unknown]
-    cells: Callable[[Item], Iterator[Cell]] = _no_cells
+    cells: Callable[[Item], Iterable[Cell]] = lambda item: ()
 
 
 @cache
@@ -38,3 +37,14 @@ def record_kinds() -> dict[str, RecordKind]:
     """Every kind, by name."""
     found = declarations(None, Part.FIGURES, "PAPER_RECORD", RecordKind)
     return {kind.name: kind for kind in found}
+
+
+def first_sealed(
+    form: SealedRecord, read: Callable[[Path], Record], folders: Sequence[Path]
+) -> Record | None:
+    """The first of these folders' records of a form, whose seal must be intact."""
+    found = next((folder for folder in folders if (folder / form.file).is_file()), None)
+    if found is None:
+        return None
+    form.refuse_broken(found)
+    return read(found)

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from reference_impls.contract import SECONDS_PER_NS
+
 Times = npt.NDArray[np.int64]  # CLOCK_MONOTONIC, ns
 Values = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -12,6 +14,11 @@ Mask = npt.NDArray[np.bool_]
 Window = tuple[int, int]  # start and stop, ns
 SCALE_OF_NORMAL = 1.4826
 """The standard deviation of a normal distribution over its median absolute deviation."""
+
+
+def span_s(window: Window) -> float:
+    """The time between the ends of a window, s."""
+    return (window[1] - window[0]) * SECONDS_PER_NS
 
 
 def median(values: npt.NDArray[Any]) -> float:

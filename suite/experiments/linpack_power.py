@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle import frames, layout
+from suite.bundle.arrays import span_s
 from suite.bundle.channels import Channels
 from suite.bundle.readings_table import channels_of_frame
 from suite.catalog.power import load_power_rules, power_sources
@@ -159,7 +159,7 @@ def power_of(channels: Channels, window_ns: tuple[int, int], gflops: float) -> P
     chosen = power_totals(channels, load_power_rules(), window_ns)
     energy, time_s = (
         window_energy(channels, chosen, *window_ns),
-        (window_ns[1] - window_ns[0]) * SECONDS_PER_NS,
+        span_s(window_ns),
     )
     if energy is None:
         return unknown_power(NO_SENSOR)

@@ -2,7 +2,6 @@
 computes it. All is validated before the first run."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -40,7 +39,7 @@ from suite.machine.limits import (
     refuse_limit,
     refuse_quota,
 )
-from suite.machine.modes.keeper import held_modes, refuse_mode
+from suite.machine.modes.keeper import held_where, refuse_mode
 from suite.machine.modes.offer import Offer, read_offer
 from suite.machine.modes.places import SYSTEM
 from suite.machine.modes.wanted import WantedMode, cores_on_line
@@ -146,7 +145,8 @@ def make_runs(
     are_kept = are_done(requests)
     missing = [request for request, kept in zip(requests, are_kept, strict=True) if not kept]
     progress(estimate(missing, directory))
-    with _modes(matrix, bool(missing), system_root) as set_mode:
+    is_needed = bool(missing and _distinct_modes(matrix))
+    with held_where(is_needed, system_root) as set_mode:
 
         def prepare(index: int) -> None:
             set_mode(matrix.runs[index].values.mode)
@@ -246,19 +246,6 @@ def _limits(run: PlannedRun, data: Path) -> Iterator[Limit]:
     for name, value in run.values.given.items():
         if name in LIMITS:
             yield read_limit(value, data) if name == READ_MB_S else LIMIT_OF[name](value)
-
-
-@contextmanager
-def _modes(
-    matrix: PlannedMatrix, is_needed: bool, system_root: Path
-) -> Iterator[Callable[[WantedMode], None]]:
-    """A function that sets a run's power mode; of a matrix that varies none, one that does
-    nothing."""
-    if not (_distinct_modes(matrix) and is_needed):
-        yield lambda wanted: None
-        return
-    with held_modes(system_root) as apply:
-        yield apply
 
 
 def _distinct_modes(planned: AnyPlanned) -> tuple[WantedMode, ...]:

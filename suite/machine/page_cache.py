@@ -24,23 +24,17 @@ class Residency:
     resident_bytes: int | None
     reason: str | None = None
 
+    @property
+    def is_cold(self) -> bool | None:
+        """Whether less than 1 % is in memory; None where that is unknown."""
+        return None if self.resident_bytes is None else self.resident_bytes * 100 < self.size_bytes
+
 
 class DropMethod(str, enum.Enum):
     """How the page cache was emptied."""
 
     WHOLE_MACHINE = "drop_caches"  # root only; drops other programs' files too
     PER_FILE = "posix_fadvise"  # the data set's files only
-
-
-@dataclass(frozen=True)
-class CacheDrop:
-    """Result of emptying the page cache: ``is_cold`` when less than 1 % of the data is left in
-    memory, None when that is unknown."""
-
-    method: DropMethod
-    before: Residency
-    after: Residency
-    is_cold: bool | None
 
 
 def data_files(directory: Path) -> list[Path]:
@@ -69,15 +63,13 @@ def residency(files: Iterable[Path]) -> Residency:
     )
 
 
-def drop_page_cache(directory: Path, root: Path = Path("/")) -> CacheDrop:
+def drop_page_cache(directory: Path, root: Path = Path("/")) -> tuple[DropMethod, Residency]:
     """Empty the page cache: of the whole machine as root, else of the folder's files, which needs
-    only read permission.
+    only read permission; returns how, and what is in memory afterwards.
 
-    Raises OSError when a file cannot be read. Pages that another program has mapped stay, as
-    ``after`` shows.
+    Raises OSError when a file cannot be read. Pages that another program has mapped stay.
     """
     files = data_files(directory)
-    before = residency(files)
     os.sync()  # dirty pages are not dropped
     method = DropMethod.WHOLE_MACHINE
     try:
@@ -87,11 +79,7 @@ def drop_page_cache(directory: Path, root: Path = Path("/")) -> CacheDrop:
         for path in files:
             with path.open("rb") as stream:
                 os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-    after = residency(files)
-    is_cold = (
-        None if after.resident_bytes is None else after.resident_bytes * 100 < after.size_bytes
-    )
-    return CacheDrop(method, before, after, is_cold)
+    return method, residency(files)
 
 
 def fill_page_cache(directory: Path) -> Residency:
@@ -129,8 +117,8 @@ def prepare_page_cache(directory: Path, asked: str) -> CacheState:
     fill it ("warm"); never raises."""
     try:
         if asked == COLD:
-            drop = drop_page_cache(directory)
-            is_cold, how, after = drop.is_cold, drop.method.value, drop.after
+            method, after = drop_page_cache(directory)
+            is_cold, how = after.is_cold, method.value
         else:
             is_cold, how, after = False, "read", fill_page_cache(directory)
     except OSError as error:  # the implementation reports files that cannot be read

@@ -107,6 +107,10 @@ class MachineMeter:
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root
 
+    def availability(self) -> MeterAvailability:
+        """Every running Linux has /proc."""
+        return AVAILABLE if (self._root / "proc/stat").is_file() else NO_PROC
+
     def close(self) -> None:
         """Nothing to release."""
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.arrays import Window
+from suite.bundle.arrays import Window, span_s
 from suite.bundle.log import Log, LogEvent
 from suite.metrics.energy import Energy
 
@@ -80,6 +80,14 @@ def counted_s(window: Window, intervals: Sequence[UncountedInterval]) -> float:
     )
 
 
+def trained_s(log: Log) -> float | None:
+    """Counted time from run_start to the last evaluation; None where it was not logged."""
+    start, evaluations = log.first("run_start"), log.all("eval_accuracy")
+    if start is None or not evaluations or start.mono_ns is None or evaluations[-1].mono_ns is None:
+        return None
+    return counted_s((start.mono_ns, evaluations[-1].mono_ns), uncounted_intervals(log))
+
+
 def counted_energy(
     energy_of: Callable[[int, int], Energy | None],
     window: Window,
@@ -106,13 +114,12 @@ def counted_energy(
         for interval in inside
         if (part := energy_of(interval.start_ns, interval.stop_ns)) is not None
     ]
-    unread_share = sum(interval.length_s for interval, part in parts if part.energy_j is None) / (
-        (window[1] - window[0]) * SECONDS_PER_NS
-    )
+    unread_s = sum(interval.length_s for interval, part in parts if part.energy_j is None)
+    unread_share = unread_s / span_s(window)
     if unread_share > MAX_SHARE_UNREAD:
         missing = next(part.reason for _, part in parts if part.energy_j is None)
         return replace(
-            whole, energy_j=None, uncertainty=None, reason=f"of what is not counted: {missing}"
+            whole, value=None, uncertainty=None, reason=f"of what is not counted: {missing}"
         )
     unread_j = whole.energy_j * unread_share
     uncertainty = whole.uncertainty and replace(
@@ -120,7 +127,7 @@ def counted_energy(
     )
     return replace(
         whole,
-        energy_j=whole.energy_j - unread_j - sum(part.energy_j or 0.0 for _, part in parts),
+        value=whole.energy_j - unread_j - sum(part.energy_j or 0.0 for _, part in parts),
         count=whole.count - sum(part.count for _, part in parts),
         rejected=whole.rejected - sum(part.rejected for _, part in parts),
         uncertainty=uncertainty,

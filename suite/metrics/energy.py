@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.arrays import Times, Values, Window
+from suite.bundle.arrays import Times, Values, Window, span_s
 from suite.bundle.attached import CLOCK_ERROR, MEAN
 from suite.bundle.channels import Channel, Channels
 from suite.catalog.power import PowerRule, PowerTotal
@@ -38,23 +38,15 @@ from suite.metrics.window import (
 
 
 @dataclass(frozen=True)
-class Energy:
-    """Energy of a window. ``energy_j`` is None, with a ``reason``, if the readings do not determine
-    it.
+class Energy(Measured):
+    """Energy of a window; ``uncertainty`` is None where there is none."""
 
-    ``uncertainty`` is None where there is no energy. The other fields are those of
-    :class:`suite.metrics.window.Measured`.
-    """
-
-    energy_j: float | None
-    reason: str | None
-    coverage: float
-    gaps: int
-    achieved_period_s: float | None
-    longest_gap_s: float | None
-    count: int
-    rejected: int
     uncertainty: Uncertainty | None = None
+
+    @property
+    def energy_j(self) -> float | None:
+        """The measured value, J; None, with a ``reason``, if the readings do not determine it."""
+        return self.value
 
     @property
     def interval_j(self) -> tuple[float, float] | None:
@@ -75,7 +67,7 @@ def integrate_power(
 ) -> Energy:
     """Energy in [start, stop] from power readings (W); readings outside ``plausible_w`` are left
     out. See :func:`integral`."""
-    return _energy(integral(t_ns, power_w, start_ns, stop_ns, period_s, plausible_w))
+    return Energy(**vars(integral(t_ns, power_w, start_ns, stop_ns, period_s, plausible_w)))
 
 
 def difference_counter(
@@ -91,20 +83,7 @@ def difference_counter(
 
     A reading is left out if its increase needs more power than ``max_w``.
     """
-    return _energy(increase(t_ns, energy_j, start_ns, stop_ns, period_s, max_w))
-
-
-def _energy(measured: Measured) -> Energy:
-    return Energy(
-        energy_j=measured.value,
-        reason=measured.reason,
-        coverage=measured.coverage,
-        gaps=measured.gaps,
-        achieved_period_s=measured.achieved_period_s,
-        longest_gap_s=measured.longest_gap_s,
-        count=measured.count,
-        rejected=measured.rejected,
-    )
+    return Energy(**vars(increase(t_ns, energy_j, start_ns, stop_ns, period_s, max_w)))
 
 
 def energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: int) -> Energy:
@@ -140,15 +119,15 @@ def _energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: in
             f"its readings cover {whole.coverage:.0%} of the time, less than"
             f" {rule.min_coverage:.0%}{left_out}"
         )
-        return replace(whole, energy_j=None, reason=reason)
+        return replace(whole, value=None, reason=reason)
     if whole.energy_j == 0.0:
-        return replace(whole, energy_j=None, reason="it read 0 all the time")
+        return replace(whole, value=None, reason="it read 0 all the time")
     energy_j = whole.energy_j * rule.scale + rule.offset_w * (stop_ns - start_ns) * SECONDS_PER_NS
     parts_of_total = _counter_uncertainty if rule.unit == "J" else _power_uncertainty
     uncertainty = parts_of_total(channels, total, (start_ns, stop_ns)).times(rule.scale)
     return replace(
         whole,
-        energy_j=energy_j,
+        value=energy_j,
         uncertainty=replace(uncertainty, gain=rule.gain_error * abs(energy_j)),
     )
 
@@ -181,7 +160,7 @@ def _channel_energy(channel: Channel, rule: PowerRule, start_ns: int, stop_ns: i
         return integrate_power(t_ns, values, start_ns, stop_ns, period_s, (min_w, max_w))
     energy = difference_counter(t_ns, values, start_ns, stop_ns, period_s, max_w)
     if energy.energy_j == 0.0 and values[0] == values[-1]:
-        return replace(energy, energy_j=None, reason=f"the counter stood still at {values[0]:g} J")
+        return replace(energy, value=None, reason=f"the counter stood still at {values[0]:g} J")
     return energy
 
 
@@ -196,7 +175,7 @@ def _sum(total: PowerTotal, parts: list[Energy]) -> Energy:
     energies_j = [part.energy_j for part in parts if part.energy_j is not None]
     return replace(
         worst,
-        energy_j=None if missing else float(np.sum(energies_j)),
+        value=None if missing else float(np.sum(energies_j)),
         reason="; ".join(missing) or None,
         rejected=sum(part.rejected for part in parts),
     )
@@ -205,7 +184,7 @@ def _sum(total: PowerTotal, parts: list[Energy]) -> Energy:
 def _power_uncertainty(channels: Channels, total: PowerTotal, window: Window) -> Uncertainty:
     """The uncertainty of an integral of power; what varies between readings is judged on the sum of
     the channels."""
-    window_s = (window[1] - window[0]) * SECONDS_PER_NS
+    window_s = span_s(window)
     longest_s = GAP_PERIODS * (channels.get(total.source, total.channels[0]).period_s or 0.0)
     series = _plausible_readings(channels, total, window)
     (t_s, first_w), *others = series
@@ -238,7 +217,7 @@ def _power_uncertainty(channels: Channels, total: PowerTotal, window: Window) ->
 def _counter_uncertainty(channels: Channels, total: PowerTotal, window: Window) -> Uncertainty:
     """The uncertainty of an energy counter's increase: it misses nothing between readings; its ends
     are interpolated."""
-    window_s = (window[1] - window[0]) * SECONDS_PER_NS
+    window_s = span_s(window)
     ends = [
         math.hypot(*(_end_half_width(*one, end_s, total.delay_s) for end_s in (0.0, window_s)))
         for one in _plausible_readings(channels, total, window)

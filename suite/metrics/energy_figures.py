@@ -44,10 +44,10 @@ def window_energy(
             for total, one in zip(totals, energies, strict=True)
             if one.reason
         )
-        return replace(whole, energy_j=None, reason=reason, uncertainty=None)
+        return replace(whole, value=None, reason=reason, uncertainty=None)
     return replace(
         whole,
-        energy_j=math.fsum(energy_j for energy_j, _ in known),
+        value=math.fsum(energy_j for energy_j, _ in known),
         reason=None,
         uncertainty=of_sum((each for _, each in known), of_one_sensor=False),
     )

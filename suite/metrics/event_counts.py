@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.arrays import Window
+from suite.bundle.arrays import Window, span_s
 from suite.bundle.channels import Channel, Channels
 from suite.bundle.layout import COUNTERS, SCHEMA
 from suite.bundle.log import Log
@@ -305,7 +305,7 @@ def _count_in(
         return replace(uncounted, reason=reason or "the processor never counted it in this phase")
     edges = {unit: scope.count.edge(window) for unit, scope in scopes.items()}
     period_s = max(scope.count.period_s or 0.0 for scope in scopes.values())
-    length_s = (window[1] - window[0]) * SECONDS_PER_NS
+    length_s = span_s(window)
     is_at_edges = max(edge.distance_s for edge in edges.values()) <= MAX_EDGE_SHARE * length_s
     if length_s < MIN_PERIODS * period_s and not (at_edges and is_at_edges):
         reason = f"the window is shorter than {MIN_PERIODS} periods of {period_s:.3g} s"

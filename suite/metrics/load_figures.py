@@ -3,8 +3,7 @@ bytes that the implementation moved itself."""
 
 from dataclasses import replace
 
-from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.arrays import Window
+from suite.bundle.arrays import Window, span_s
 from suite.bundle.channels import Channels
 from suite.bundle.layout import READINGS
 from suite.metrics.figure import NOT_FINISHED, Figure, unknown
@@ -87,7 +86,7 @@ def _cpu_figures(channels: Channels, window: Window | None) -> dict[str, Figure]
     share = unknown("ratio", READINGS, "the number of cores was not read")
     if cores and window[1] > window[0]:
         method = f"of {cores} cores over the run"
-        share = replace(_over(foreign, cores * _length_s(window), "ratio"), method=method)
+        share = replace(_over(foreign, cores * span_s(window), "ratio"), method=method)
     return {"foreign_cpu_s": foreign, "foreign_cpu_share": share, "steal_cpu_s": stolen}
 
 
@@ -97,11 +96,7 @@ def _per_second(
     if window is None:
         return unknown(unit, READINGS, NOT_FINISHED)
     increase = _figure(_increase(channels, name, window), channels, name, method)
-    return _over(increase, _length_s(window), unit)
-
-
-def _length_s(window: Window) -> float:
-    return (window[1] - window[0]) * SECONDS_PER_NS
+    return _over(increase, span_s(window), unit)
 
 
 def _over(figure: Figure, divisor: float, unit: str) -> Figure:

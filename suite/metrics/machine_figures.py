@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.arrays import Window, median
+from suite.bundle.arrays import Window, median, span_s
 from suite.bundle.channels import Channel, Channels
 from suite.bundle.layout import READINGS
 from suite.metrics.disturbances import (
@@ -268,7 +268,7 @@ def _rate(channels: Channels, name: str, unit: str, window: Window | None) -> Fi
     if amount is None:
         return unknown(unit, READINGS, str(reason))
     return Figure(
-        amount / ((window[1] - window[0]) * SECONDS_PER_NS),
+        amount / span_s(window),
         unit,
         READINGS,
         1,

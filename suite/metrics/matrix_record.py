@@ -250,15 +250,9 @@ def read_matrix(directory: Path) -> Matrix:
     return matrix
 
 
-def _sealed_files(folder: Path) -> list[Path]:
-    return sealed_runs(
-        folder, MATRIX, (run for point in read_matrix(folder).points for run in point.runs)
-    )
-
-
 MATRICES = SealedRecord(
     MATRIX,
     "run the matrix again (`suite sweep`)",
-    _sealed_files,
+    lambda folder: sealed_runs(folder, MATRIX, (one.runs for one in read_matrix(folder).points)),
     lambda folder: analyse_matrix(folder, (found := read_matrix(folder)).plan, found.missing),
 )

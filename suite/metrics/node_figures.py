@@ -94,9 +94,7 @@ def joint_epoch_energy(nodes: Sequence[NodeReadings], start_ns: int, stop_ns: in
         return None
     uncertainties = [part.uncertainty for part in known if part.uncertainty is not None]
     energy_j = float(np.sum([part.energy_j for part in known]))
-    return replace(
-        known[0], energy_j=energy_j, uncertainty=of_sum(uncertainties, of_one_sensor=True)
-    )
+    return replace(known[0], value=energy_j, uncertainty=of_sum(uncertainties, of_one_sensor=True))
 
 
 def energy_and_baseload(node: NodeReadings, times: RunTimes) -> dict[str, Figure]:

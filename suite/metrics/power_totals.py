@@ -163,9 +163,7 @@ def _with_contradiction(one: MeasuredTotal, measured: Sequence[MeasuredTotal]) -
             f"it estimated {one.energy.energy_j:.4g} J, and {other.total.source} measured"
             f" {other.energy.energy_j:.4g} J of the same {one.total.rule.coverage.value}"
         )
-        return replace(
-            one, energy=replace(one.energy, energy_j=None, reason=reason, uncertainty=None)
-        )
+        return replace(one, energy=replace(one.energy, value=None, reason=reason, uncertainty=None))
     return replace(one, total=replace(one.total, contradicted_by=other.total.source))
 
 
@@ -219,7 +217,7 @@ def _without_contained(one: MeasuredTotal, channels: Channels, window: Window) -
 
 def _refuted(one: MeasuredTotal, names: str, energy_j: float) -> MeasuredTotal:
     reason = f"it read {one.energy.energy_j:.4g} J, less than {names} with {energy_j:.4g} J"
-    return replace(one, energy=replace(one.energy, energy_j=None, reason=reason, uncertainty=None))
+    return replace(one, energy=replace(one.energy, value=None, reason=reason, uncertainty=None))
 
 
 def covers(chosen: Sequence[PowerTotal]) -> Coverage:

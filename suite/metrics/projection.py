@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from suite.bundle.layout import SUMMARY
-from suite.bundle.log import Log
 from suite.bundle.reader import Bundle
 from suite.catalog.reference_points import frozen_points, setting_of
 from suite.catalog.rounds import judging_round
@@ -26,7 +25,7 @@ from suite.catalog.scoring import Scoring
 from suite.errors import SuiteError
 from suite.metrics.comparisons import Interval, interval_around, quantile
 from suite.metrics.costs import TrainingCost
-from suite.metrics.counted_time import counted_s, uncounted_intervals
+from suite.metrics.counted_time import trained_s
 from suite.metrics.expected_epochs import ExpectedEpochs, expected_epochs
 from suite.metrics.loss_band import why_other
 from suite.metrics.uncertainty import NORMAL
@@ -88,7 +87,10 @@ def epoch_times(bundle: Bundle) -> EpochTimes:
     epochs_s = tuple(float(epoch["end_to_end_s"]) for epoch in _whole_epochs(bundle))
     if not epochs_s:
         raise SuiteError(f"{bundle.path} has no whole epoch; train longer.")
-    return EpochTimes(epochs_s, (_trained_s(bundle.log()) - math.fsum(epochs_s)) / len(epochs_s))
+    time_s = trained_s(bundle.log())
+    if time_s is None:
+        raise SuiteError("The run has no evaluation; train at least one whole epoch.")
+    return EpochTimes(epochs_s, (time_s - math.fsum(epochs_s)) / len(epochs_s))
 
 
 def expected_at(bundle: Bundle, scoring: Scoring) -> ExpectedEpochs:
@@ -139,11 +141,3 @@ def projection(
     return Projection(
         workload, interval, len(times.epochs_s), epochs, len(expected.runs), is_steady
     )
-
-
-def _trained_s(log: Log) -> float:
-    """Counted time from run_start to the last evaluation, s."""
-    start, evaluations = log.first("run_start"), log.all("eval_accuracy")
-    if start is None or not evaluations or start.mono_ns is None or evaluations[-1].mono_ns is None:
-        raise SuiteError("The run has no evaluation; train at least one whole epoch.")
-    return counted_s((start.mono_ns, evaluations[-1].mono_ns), uncounted_intervals(log))

@@ -281,20 +281,15 @@ def refuse_unplanned(
         raise FileError(path, "does not name the runs of its plan")
 
 
-def sealed_runs(folder: Path, record: str, runs: Iterable[StudyRun]) -> list[Path]:
-    """What the manifest of a study lists: its record, and the manifests of its runs."""
-    return [folder / record, *(folder / run.folder / MANIFEST for run in runs)]
-
-
-def _sealed_files(folder: Path) -> list[Path]:
-    return sealed_runs(
-        folder, STUDY, (run for point in read_study(folder).points for run in point.runs)
-    )
+def sealed_runs(folder: Path, record: str, runs: Iterable[Sequence[StudyRun]]) -> list[Path]:
+    """What the manifest of a study lists: its record, and the manifests of all points' runs."""
+    manifests = (folder / run.folder / MANIFEST for of_point in runs for run in of_point)
+    return [folder / record, *manifests]
 
 
 SWEEP = SealedRecord(
     STUDY,
     "run the sweep again (`suite sweep`)",
-    _sealed_files,
+    lambda folder: sealed_runs(folder, STUDY, (one.runs for one in read_study(folder).points)),
     lambda folder: analyse(folder, read_study(folder).plan),
 )

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from reference_impls.contract import SECONDS_PER_NS, log_name
-from suite.bundle.arrays import Window
+from reference_impls.contract import log_name
+from suite.bundle.arrays import Window, span_s
 from suite.bundle.channels import Channels
 from suite.bundle.layout import PARTS, RUN, SCHEMA, STEPS, SUMMARY
 from suite.bundle.log import Log, run_window
@@ -218,7 +218,7 @@ def initialisation(log: Log) -> Figure:
     window = log.window("init_start", "run_start")
     if window is None:
         return unknown("s", LOG, "init_start or run_start was not logged")
-    return Figure((window[1] - window[0]) * SECONDS_PER_NS, "s", LOG, 1)
+    return Figure(span_s(window), "s", LOG, 1)
 
 
 def read_summary(bundle: Bundle) -> dict[str, Any]:
@@ -270,7 +270,7 @@ def derive_epochs(
 
 def _epoch_times(steps: StepRecords, window: Window, workers: int) -> dict[str, Any]:
     """Times of an epoch's steps on rank 0."""
-    end_to_end_s = (window[1] - window[0]) * SECONDS_PER_NS
+    end_to_end_s = span_s(window)
     worker_start_s = float(steps.fetch_stall_s[0]) if workers else 0.0
     fetch_stall_s = steps.sum_s("fetch_stall_s") - worker_start_s
     others_s = {name: steps.sum_s(name) for name in PARTS[1:]}
@@ -368,7 +368,7 @@ def gross_figures(run: Window | None, uncounted: Sequence[UncountedInterval]) ->
     other time or energy of the run."""
     if run is None:
         return {name: unknown("s", LOG, NOT_FINISHED) for name in ("gross_time_s", "uncounted_s")}
-    gross_s = (run[1] - run[0]) * SECONDS_PER_NS
+    gross_s = span_s(run)
     return {
         "gross_time_s": Figure(gross_s, "s", LOG, 1),
         "uncounted_s": Figure(gross_s - counted_s(run, uncounted), "s", LOG, len(uncounted)),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.arrays import Mask, Times, Values, Window, median
+from suite.bundle.arrays import Mask, Times, Values, Window, median, span_s
 from suite.bundle.channels import Channel
 
 GAP_PERIODS = 3.0
@@ -101,10 +101,7 @@ class Counter:
         one period is interpolated at each end."""
         period_s = self.period_s or 0.0
         measured = _measure_plausible(self.t_ns, self.counts, *window, period_s, is_counter=True)
-        if (
-            measured.value is not None
-            and (window[1] - window[0]) * SECONDS_PER_NS < min_periods * period_s
-        ):
+        if measured.value is not None and span_s(window) < min_periods * period_s:
             return replace(
                 measured,
                 value=None,

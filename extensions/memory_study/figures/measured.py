@@ -1,19 +1,18 @@
 """Tables I to III and Figure 1 of Kukreja et al. (PAISE 2019): the paper's model, and beside it
 what a study of memory measured."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 from reporter.figures.for_papers import lines_panel
 from reporter.figures.model import Line, Missing, PaperFigure, Table
 from reporter.figures.scales import close
-from reporter.papers.records import RecordKind
+from reporter.papers.records import RecordKind, first_sealed
 from suite.catalog.papers import Item
 from suite.extensions.memory_study.figures import calculated
 from suite.extensions.memory_study.record.paper_tables import published
 from suite.extensions.memory_study.record.study_file import (
     MEMORY_STUDY,
-    STUDY,
     Measurement,
     MemoryStudy,
     read_memory_study,
@@ -37,8 +36,8 @@ def draw(item: Item, study: MemoryStudy) -> PaperFigure | Missing:
     second = lines_panel(axes, measured, close)
     about = (
         f"{figure.about} Below, measured: PyTorch with one thread, the framework's"
-        f" {_mib(study.framework_bytes):.0f} MiB in them; factor: CPU time of a step over that"
-        " without recomputation."
+        f" {study.framework_bytes / calculated.MIB:.0f} MiB in them; factor: CPU time of a step"
+        " over that without recomputation."
     )
     return PaperFigure((panel, second), (), about, "none: every point is one process")
 
@@ -52,7 +51,7 @@ def _lines(item: Item, study: MemoryStudy) -> list[Line]:
     lines = []
     for style, depth in enumerate(published().depths):
         found = sorted(
-            (one.factor or one.planned_factor, _mib(one.measured_bytes))
+            (one.factor or one.planned_factor, one.measured_bytes / calculated.MIB)
             for one in by_network.get(f"resnet{depth}", ())
         )
         if found:
@@ -78,8 +77,8 @@ def _table(
     columns = (panel.columns[0], "how", *panel.columns[1:])
     about = (
         f"{figure.about} Measured ({count} cells): highest resident set of a process of PyTorch"
-        f" without recomputation, less the framework's own {_mib(study.framework_bytes):.0f} MiB;"
-        " SGD with momentum."
+        " without recomputation, less the framework's own"
+        f" {study.framework_bytes / calculated.MIB:.0f} MiB; SGD with momentum."
     )
     return PaperFigure((Table(columns, tuple(rows)),), (), about, "")
 
@@ -104,24 +103,15 @@ def _ordinary(study: MemoryStudy) -> dict[tuple[str, int, int], int]:
     }
 
 
-def _mib(size_bytes: float) -> float:
-    return size_bytes / calculated.MIB
-
-
-def _read(folders: Sequence[Path]) -> MemoryStudy | None:
-    """The first study of memory, whose seal must be intact."""
-    found = next((folder for folder in folders if (folder / STUDY).is_file()), None)
-    if found is None:
-        return None
-    MEMORY_STUDY.refuse_broken(found)
-    return read_memory_study(found)
-
-
 def _with_caption(item: Item, study: MemoryStudy) -> tuple[PaperFigure, str] | Missing:
     found = draw(item, study)
     return found if isinstance(found, Missing) else (found, f"{item.title}.\n{found.about}\n")
 
 
 PAPER_RECORD = RecordKind(
-    "memory", _read, _with_caption, calculated.measure, calculated.compared_cells
+    "memory",
+    partial(first_sealed, MEMORY_STUDY, read_memory_study),
+    _with_caption,
+    calculated.measure,
+    calculated.compared_cells,
 )

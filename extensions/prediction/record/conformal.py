@@ -46,16 +46,10 @@ def jackknife_plus(fit: Callable[[Profile], Point], profile: Profile) -> Jackkni
     count = len(profile)
     models = tuple(fit(profile.take(np.arange(count) != left_out)) for left_out in range(count))
     values = [model(profile.rows[place : place + 1]) for place, model in enumerate(models)]
-    time_errors = np.array(
-        [
-            abs(float(time[0]) - np.log(profile.time_s[place]))
-            for place, (time, _) in enumerate(values)
-        ]
+    errors = (
+        np.abs(np.concatenate(found) - np.log(measured))
+        for found, measured in zip(
+            zip(*values, strict=True), (profile.time_s, profile.power_w), strict=True
+        )
     )
-    power_errors = np.array(
-        [
-            abs(float(power[0]) - np.log(profile.power_w[place]))
-            for place, (_, power) in enumerate(values)
-        ]
-    )
-    return JackknifePlus(models, time_errors, power_errors)
+    return JackknifePlus(models, *errors)

@@ -149,6 +149,16 @@ def held_modes(root: Path = SYSTEM) -> Iterator[Callable[[WantedMode], None]]:
             journal.remove(Kind.HELD)
 
 
+@contextmanager
+def held_where(is_needed: bool, root: Path = SYSTEM) -> Iterator[Callable[[WantedMode], None]]:
+    """As :func:`held_modes`; where no mode will be set, a function that does nothing."""
+    if not is_needed:
+        yield lambda wanted: None
+        return
+    with held_modes(root) as apply:
+        yield apply
+
+
 def restore(root: Path = SYSTEM) -> tuple[PutBack, ...]:
     """Put back what was before every mode that was set: first those of a killed command, then the
     kept ones. Empty where nothing was set.

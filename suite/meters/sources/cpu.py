@@ -6,10 +6,7 @@ from suite.catalog.core_clocks import CORE_CLOCK
 from suite.machine.process_tree import cpu_s, process_tree
 from suite.machine.procfs import in_order, integer
 from suite.meters.meter import (
-    AVAILABLE,
-    NO_PROC,
     MachineMeter,
-    MeterAvailability,
     MeteredProcess,
     Reading,
 )
@@ -26,12 +23,6 @@ class CpuMeter(MachineMeter):
     name = "cpu"
     period_s = 1.0
     description = "utilisation and frequency of every core, CPU seconds of the implementation"
-
-    def availability(self) -> MeterAvailability:
-        """Every Linux has /proc/stat."""
-        if (self._root / "proc/stat").is_file():
-            return AVAILABLE
-        return NO_PROC
 
     def open(self, process: MeteredProcess) -> None:
         """Store the process, and find the cores' frequencies."""

@@ -15,8 +15,6 @@ from suite.machine.process_tree import (
 )
 from suite.machine.procfs import text
 from suite.meters.meter import (
-    AVAILABLE,
-    NO_PROC,
     MachineMeter,
     MeterAvailability,
     MeteredProcess,
@@ -54,10 +52,9 @@ class LoadMeter(MachineMeter):
     def availability(self) -> MeterAvailability:
         """Every Linux has /proc/stat; the reason says where it has no pressure stall
         information."""
-        if not (self._root / "proc/stat").is_file():
-            return NO_PROC
-        if text(self._root / PRESSURE / "cpu"):
-            return AVAILABLE
+        found = super().availability()
+        if not found.available or text(self._root / PRESSURE / "cpu"):
+            return found
         return MeterAvailability(
             True,
             "the kernel has no pressure stall information; the rest is read",

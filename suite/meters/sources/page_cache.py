@@ -3,7 +3,7 @@
 import time
 
 from suite.machine.page_cache import data_files, residency
-from suite.meters.meter import AVAILABLE, MachineMeter, MeterAvailability, MeteredProcess, Reading
+from suite.meters.meter import MachineMeter, MeteredProcess, Reading
 
 MAX_FILES = 1000
 
@@ -19,16 +19,6 @@ class PageCacheMeter(MachineMeter):
     name = "page-cache"
     period_s = 10.0
     description = "share of the data set that is in memory"
-
-    def availability(self) -> MeterAvailability:
-        """Every Linux has mincore(2)."""
-        if (self._root / "proc/meminfo").exists():
-            return AVAILABLE
-        return MeterAvailability(
-            False,
-            "this is no running Linux (there is no /proc/meminfo)",
-            "mount /proc: `mount -t proc proc /proc`",
-        )
 
     def open(self, process: MeteredProcess) -> None:
         """Choose the files; raises OSError for files whose residency the kernel does not report."""

@@ -3,7 +3,7 @@ set once they have a network."""
 
 import time
 
-from suite.meters.meter import AVAILABLE, MachineMeter, MeterAvailability, MeteredProcess, Reading
+from suite.meters.meter import MachineMeter, MeteredProcess, Reading
 
 
 class WallClockMeter(MachineMeter):
@@ -16,16 +16,6 @@ class WallClockMeter(MachineMeter):
     name = "wall-clock"
     period_s = 1.0
     description = "steps of the wall clock"
-
-    def availability(self) -> MeterAvailability:
-        """Every running Linux has both clocks."""
-        if (self._root / "proc/uptime").exists():
-            return AVAILABLE
-        return MeterAvailability(
-            False,
-            "this is no running Linux (there is no /proc/uptime)",
-            "mount /proc: `mount -t proc proc /proc`",
-        )
 
     def open(self, process: MeteredProcess) -> None:
         """Store the present offset between the clocks."""

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Meta
 
 from reference_impls.contract import NS_PER_S, SECONDS_PER_NS
-from suite.bundle.arrays import Values, Window
+from suite.bundle.arrays import Values, Window, span_s
 from suite.bundle.attached import SOURCE
 from suite.bundle.layout import RUN
 from suite.bundle.lifetime import read_lifetime
@@ -121,7 +121,7 @@ def course_of(bundle: Bundle) -> Course:
     return Course(
         origin_ns=window[0],
         wall_s=start.time_ms / 1000,
-        run_s=(window[1] - window[0]) * SECONDS_PER_NS,
+        run_s=span_s(window),
         begin_s=(begin_ns - window[0]) * SECONDS_PER_NS - MARGIN_S,
         end_s=(end_ns - window[0]) * SECONDS_PER_NS + MARGIN_S,
         phases=phases,
@@ -236,7 +236,7 @@ def _phases(bundle: Bundle, log: Log, window: Window, around: _Around) -> tuple[
         _phase("loading", [(lived[0], window[0]), (window[1], lived[1])], window[0]),
         _phase("pulse", around.pulses, window[0]),
     ]
-    least_s = MIN_SHARE * (window[1] - window[0]) * SECONDS_PER_NS
+    least_s = MIN_SHARE * span_s(window)
     inside = [
         waiting,
         _phase("evaluation", evaluations, window[0]),

@@ -45,13 +45,11 @@ def test_files_that_were_just_written_are_in_memory_and_links_do_not_count_twice
 
 
 def test_without_root_the_cache_is_emptied_file_by_file(data: Path) -> None:
-    dropped = drop_page_cache(data, NO_ROOT)
-    assert dropped.method is DropMethod.PER_FILE
-    assert (dropped.before.resident_bytes, dropped.after.resident_bytes) == (
-        dropped.before.size_bytes,
-        0,
-    )
-    assert dropped.is_cold is True
+    before = residency(data_files(data))
+    method, after = drop_page_cache(data, NO_ROOT)
+    assert method is DropMethod.PER_FILE
+    assert (before.resident_bytes, after.resident_bytes) == (before.size_bytes, 0)
+    assert after.is_cold is True
 
 
 def test_what_is_read_again_is_in_memory_again_to_the_page(data: Path) -> None:
@@ -72,14 +70,14 @@ def test_a_page_that_a_program_has_mapped_stays_and_the_cache_is_not_called_cold
         mmap.mmap(stream.fileno(), 0, prot=mmap.PROT_READ) as mapped,
     ):
         assert sum(mapped[page * PAGE] for page in range(64)) >= 0  # touched
-        dropped = drop_page_cache(data, NO_ROOT)
-    assert dropped.is_cold is False
-    assert dropped.after.resident_bytes == 64 * PAGE
+        _, after = drop_page_cache(data, NO_ROOT)
+    assert after.is_cold is False
+    assert after.resident_bytes == 64 * PAGE
 
 
 def test_as_root_the_kernel_is_asked_to_drop_what_is_clean(data: Path, tree) -> None:
     root = tree({"proc/sys/vm/drop_caches": "0"})
-    assert drop_page_cache(data, root).method is DropMethod.WHOLE_MACHINE
+    assert drop_page_cache(data, root)[0] is DropMethod.WHOLE_MACHINE
     assert (root / "proc/sys/vm/drop_caches").read_text() == "1\n"
 
 
@@ -91,7 +89,7 @@ def test_residency_of_another_users_file_is_unknown(
     found = residency(data_files(data))
     assert found.resident_bytes is None
     assert "does not report" in (found.reason or "")
-    assert drop_page_cache(data, NO_ROOT).is_cold is None
+    assert drop_page_cache(data, NO_ROOT)[1].is_cold is None
 
 
 @pytest.mark.proof
