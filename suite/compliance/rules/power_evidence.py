@@ -480,12 +480,19 @@ RULES = (
     Rule(
         "power-rules-known",
         "The power rules in a bundle are the rulebook's: all those of the meters that were read, in"
-        " the rulebook's order. The channels of a total are in the unit of its rule.",
+        " the rulebook's order. The channels of a total are in the unit of its rule, and a meter"
+        " that is called an analyser resolves the error that its tier promises: two hundredths of"
+        " the mean power.",
         "A submitter who chose the channels of a total would choose the energy, and milliwatts that"
-        " are added as watts make a thousandfold energy.",
+        " are added as watts make a thousandfold energy. Results of analysers are ranked with one"
+        " another; a plug that reads whole watts is a wall meter.",
         "never edit power.json or readings; a meter of your own gets its total in rules/power.toml,"
-        " by a pull request",
-        (OfBundle("power-rules-known", _known), OfBundle("power-units", _units)),
+        " by a pull request, and states its tier in meters.toml",
+        (
+            OfBundle("power-rules-known", _known),
+            OfBundle("power-units", _units),
+            OfBundle("power-resolved", _resolved),
+        ),
     ),
     Rule(
         "power-own",
@@ -493,11 +500,13 @@ RULES = (
         " the whole run, nor does one of its rails while another is resolved finely; an energy"
         " counter does not rise along a straight line. No sixteen readings in a row occur twice,"
         " and no ten readings of the idle machine occur in the run too. A fine meter reads its"
-        " largest value in less than a thirtieth of the run.",
+        " largest value in less than a thirtieth of the run. At most two fifths of the readings of"
+        " a meter that the suite reads lie on a straight line with both neighbours (a warning).",
         "Power follows every step and every evaluation, and its last digits are noise. A constant"
         " comes from a broken sensor, or was made up; a limit that is reached again and again is"
         " the meter's range, or an edit. Readings of the run that are called idle make the training"
-        " seem to add nothing.",
+        " seem to add nothing, and straight lines fill gaps, or stretch few readings over a long"
+        " run.",
         "check the meter, choose a range that the board does not exceed, and run again; never edit"
         " readings",
         (
@@ -505,26 +514,8 @@ RULES = (
             OfBundle("power-own", _own),
             OfBundle("power-unclipped", _unclipped),
             OfBundle("baseload-own", _idle_own),
+            OfBundle("power-uninterpolated", _own_values, severity=Severity.WARNING),
         ),
-    ),
-    Rule(
-        "power-uninterpolated",
-        "At most two fifths of the readings of a power meter that the suite reads lie on a straight"
-        " line with both neighbours.",
-        "Every reading has its own noise in the last digits. Straight lines fill gaps, or stretch"
-        " few readings over a long run.",
-        READINGS_AS_READ,
-        (OfBundle("power-uninterpolated", _own_values, severity=Severity.WARNING),),
-    ),
-    Rule(
-        "power-resolved",
-        "A meter that is called an analyser resolves the error that its tier promises: two"
-        " hundredths of the mean power.",
-        "Results of analysers are ranked with one another. A plug that reads whole watts is a"
-        " wall meter.",
-        "state the tier of the meter in meters.toml: an analyser, a wall meter, a sensor on the"
-        " board or an estimate",
-        (OfBundle("power-resolved", _resolved),),
     ),
     Rule(
         "power-agrees",

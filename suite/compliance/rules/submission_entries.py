@@ -223,18 +223,16 @@ RULES = (
         (OfSubmission("submission-runs", _runs, severity=Severity.WARNING),),
     ),
     Rule(
-        "submission-seeds",
-        "The runs of an entry have different seeds.",
-        "Runs with one seed show how much the machine varies, and not how much training varies.",
-        "submit one of them; a further run takes the next --run-number, or a seed that no run has",
-        (OfSubmission("submission-seeds", _seeds),),
-    ),
-    Rule(
         "submission-entries",
-        "The runs of a declared entry differ in their seeds only.",
-        "Averaging over different settings describes none of them.",
-        "submit it as an entry of its own, or run it again",
-        (OfSubmission("submission-entries", _one_entry),),
+        "The runs of a declared entry differ in their seeds, and in nothing else.",
+        "Averaging over different settings describes none of them. Runs with one seed show how much"
+        " the machine varies, and not how much training varies.",
+        "submit other settings as an entry of its own; a further run takes the next --run-number,"
+        " or a seed that no run has",
+        (
+            OfSubmission("submission-seeds", _seeds),
+            OfSubmission("submission-entries", _one_entry),
+        ),
     ),
     Rule(
         "submission-launches",

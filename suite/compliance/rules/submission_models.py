@@ -452,10 +452,19 @@ RULES = (
     Rule(
         "submission-equivalence",
         "A closed submission proves, for each implementation, that it computes the workload's"
-        " model on the accelerator of its runs.",
-        "A name and a number of parameters prove nothing.",
-        "make the verdict with `suite verify-model`, and package it with --probe",
-        (OfSubmission("submission-equivalence", _equivalence, CLOSED),),
+        " model on the accelerator of its runs, and what its timed steps do to parameters and"
+        " statistics, in mini-batches at least as large as a rank of the runs has.",
+        "A name and a number of parameters prove nothing. Losses of a few steps hardly show a"
+        " weight decay that is left out, or half the rate, and an implementation that leaves out"
+        " part of a large mini-batch need not do so in a small one.",
+        "make the verdict with `suite verify-model`, and package it with --probe; an implementation"
+        " keeps its training states for it (docs/implementing.md#training-states), or is handed in"
+        " for the open division",
+        (
+            OfSubmission("submission-equivalence", _equivalence, CLOSED),
+            OfSubmission("submission-timed-states", _states, CLOSED),
+            OfSubmission("submission-batch-size", _batch_sizes, CLOSED, Severity.WARNING),
+        ),
     ),
     Rule(
         "submission-verdicts",
@@ -471,26 +480,6 @@ RULES = (
             OfSubmission("submission-verdicts", _verdicts, CLOSED),
             OfSubmission("submission-tolerances", _tolerances, CLOSED),
         ),
-    ),
-    Rule(
-        "submission-timed-states",
-        "The verdict on the implementation of a closed submission compares what its timed steps"
-        " did to parameters and statistics.",
-        "Losses of a few steps hardly show a weight decay that is left out, or half the rate. An"
-        " implementation that hands over no training states is unproved, and may be handed in for"
-        " the open division.",
-        "let the implementation keep its training states (docs/implementing.md#training-states),"
-        " and verify it again",
-        (OfSubmission("submission-timed-states", _states, CLOSED),),
-    ),
-    Rule(
-        "submission-batch-size",
-        "The timed steps of a verdict have mini-batches at least as large as a rank of the"
-        " closed runs.",
-        "An implementation that leaves out part of a large mini-batch need not do so in a small"
-        " one.",
-        "make the verdict with a --batch-size as large as the runs have",
-        (OfSubmission("submission-batch-size", _batch_sizes, CLOSED, Severity.WARNING),),
     ),
     Rule(
         "submission-implementation",

@@ -9,9 +9,6 @@ from suite.submission.signature import allowed_signers
 
 ORDER = 110  # after what the files say: it says who, not what
 
-AGAIN = "package the runs again with `suite package --sign KEY`, and change nothing afterwards"
-
-
 def _fits(context: SubmissionContext) -> Violations:
     signature = context.signature
     if signature is None:
@@ -39,7 +36,9 @@ def _signer(context: SubmissionContext) -> Violations:
             ' namespaces="…" ssh-ed25519 …`',
         )
     elif verdict.state is SignatureState.UNVERIFIED:
-        yield Violation(SIGNATURE, expected, f"one that could not be verified: {verdict.reason}")
+        fix = "check it where OpenSSH 8.2 or later is installed"
+        observed = f"one that could not be verified: {verdict.reason}"
+        yield Violation(SIGNATURE, expected, observed, fix=fix)
     elif verdict.state is SignatureState.KNOWN and verdict.signer != organization:
         yield Violation(
             SIGNATURE,
@@ -53,18 +52,14 @@ RULES = (
     Rule(
         "submission-signature",
         f"A signed submission's {LISTING} lists every file with its SHA-256, and {SIGNATURE} is"
-        " an SSH signature of it.",
-        "If other files could be added beside a signature, it would vouch for what its owner never"
-        " saw.",
-        AGAIN,
-        (OfSubmission("submission-signature", _fits),),
-    ),
-    Rule(
-        "submission-signer",
-        "A signed submission is signed with a key of its organization that is in"
+        " an SSH signature of it, with a key of its organization that is in"
         f" submissions/{allowed_signers().name}.",
-        "Readers can tell who signed only if the key is known.",
-        "check it where OpenSSH 8.2 or later is installed",
-        (OfSubmission("submission-signer", _signer, severity=Severity.NOTE),),
+        "If other files could be added beside a signature, it would vouch for what its owner never"
+        " saw. Readers can tell who signed only if the key is known.",
+        "package the runs again with `suite package --sign KEY`, and change nothing afterwards",
+        (
+            OfSubmission("submission-signature", _fits),
+            OfSubmission("submission-signer", _signer, severity=Severity.NOTE),
+        ),
     ),
 )
