@@ -93,15 +93,10 @@ def rate(channel: Channel, window: Window) -> float | None:
     inside = channel.in_time.during(window)
     if len(inside) < 2:
         return None
-    span_s = float(inside.t_ns[-1] - inside.t_ns[0]) * SECONDS_PER_NS
-    if not span_s > 0.5 * (window[1] - window[0]) * SECONDS_PER_NS:
+    span_ns = float(inside.t_ns[-1] - inside.t_ns[0])
+    if not span_ns > 0.5 * (window[1] - window[0]):
         return None
-    return float(inside.values[-1] - inside.values[0]) / span_s
-
-
-def seconds(window: Window) -> float:
-    """Length of a window, s."""
-    return (window[1] - window[0]) * SECONDS_PER_NS
+    return inside.increase / (span_ns * SECONDS_PER_NS)
 
 
 def between(log: Log, first: str, last: str) -> Iterator[tuple[LogEvent, LogEvent, float]]:

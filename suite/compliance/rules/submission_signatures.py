@@ -9,6 +9,7 @@ from suite.submission.signature import allowed_signers
 
 ORDER = 110  # after what the files say: it says who, not what
 
+
 def _fits(context: SubmissionContext) -> Violations:
     signature = context.signature
     if signature is None:
