@@ -104,31 +104,20 @@ def node_contexts(
         bundle.json(SYSTEM),
         SYSTEM,
     )
-    contexts = [first]
-    for place, (record, node) in enumerate(
-        zip(read_nodes(bundle), node_readings(bundle, log, rules), strict=True)
-    ):
-        if place:
-            is_on_clock = node.reason is None
-            channels = node.channels if is_on_clock else bundle.channels_of_node(place)
-            is_whole, system, (file, _), (idle_file, _) = (
-                record.problem is None,
-                record.system or {},
-                node_tables(place),
-                node_baseloads(place),
-            )
-            contexts.append(
-                NodeContext(
-                    file,
-                    channels,
-                    idle_file,
-                    node.idle,
-                    is_on_clock,
-                    is_whole,
-                    record.meters,
-                    NODES,
-                    system,
-                    NODES,
-                )
-            )
-    return tuple(contexts)
+    nodes = zip(read_nodes(bundle), node_readings(bundle, log, rules), strict=True)
+    others = (
+        NodeContext(
+            node_tables(place)[0],
+            node.channels if node.reason is None else bundle.channels(place),
+            node_baseloads(place)[0],
+            node.idle,
+            node.reason is None,
+            record.problem is None,
+            record.meters,
+            NODES,
+            record.system or {},
+            NODES,
+        )
+        for place, (record, node) in list(enumerate(nodes))[1:]
+    )
+    return first, *others
