@@ -1,6 +1,5 @@
 """`suite audit BUNDLE` and `suite audit draw BUNDLE`."""
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +11,7 @@ from suite import api
 from suite.catalog.frameworks import is_own, load_framework
 from suite.cli.completion import framework_names
 from suite.cli.json_output import expect_place, print_json, write_record
-from suite.cli.options import DataFolder, Json
+from suite.cli.options import DataFolder, Json, say
 from suite.compliance.finding import escaped
 from suite.metrics.audit_record import AuditRecord, StateAudit
 from suite.metrics.epoch_replays import FIGURES, EpochReplays
@@ -99,7 +98,7 @@ def audit(
         epoch=epoch,
         value=value,
         implementation=implementation,
-        report=lambda line: print(line, file=sys.stderr),
+        report=say,
     )
     write_record(output, asdict(record))
     if json:

@@ -1,6 +1,5 @@
 """`suite env create FRAMEWORK`."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +8,7 @@ import typer
 from suite.catalog.frameworks import MANIFEST, Framework, load_framework, load_implementation
 from suite.cli.completion import framework_names
 from suite.cli.json_output import print_json
-from suite.cli.options import Json
+from suite.cli.options import Json, say
 from suite.errors import SuiteError
 from suite.launch import environments
 from suite.launch.environments import Environment, OtherVersion
@@ -76,9 +75,7 @@ def create(
     elif not chosen.needs_environment:
         environment = environments.find(chosen)
     else:
-        environment = environments.create(
-            chosen, lambda line: print(line, file=sys.stderr), python=python, force=force
-        )
+        environment = environments.create(chosen, say, python=python, force=force)
     others = _other_versions(chosen, environment)
     if json:
         print_json(

@@ -1,7 +1,6 @@
 """`suite linpack`: the LINPACK rate of a machine or cluster, to compare the training rate with; and
 the study of it, `suite sweep --study linpack`."""
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,7 @@ import typer
 
 from suite.catalog.linpack_definition import load_linpack
 from suite.cli.json_output import print_json
-from suite.cli.options import AGENT_HELP, TrainingOptions
+from suite.cli.options import AGENT_HELP, TrainingOptions, say
 from suite.cli.results import figure_text
 from suite.errors import SuiteError
 from suite.experiments.linpack_run import MAX_FOREIGN_SHARE, LinpackRequest, measure
@@ -135,7 +134,7 @@ def linpack_study(
     study = run_linpack_study(
         LinpackSweep(definition, placement, size, allow_busy),
         directory,
-        lambda line: print(line, file=sys.stderr),
+        say,
     )
     if training.json:
         print_json("linpack-study", {"path": directory / STUDY, **vars(study)})

@@ -3,6 +3,7 @@ share them."""
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from pathlib import Path
@@ -87,6 +88,11 @@ OfArithmetic = Annotated[
         )
     ),
 ]
+
+
+def say(line: str) -> None:
+    """Print what goes on: on standard error, beside the command's results."""
+    print(line, file=sys.stderr)
 
 
 def with_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -249,31 +255,12 @@ class TrainingOptions:
         line's."""
         common: dict[str, Any] = {
             name: getattr(self, name)
-            for name in (
-                "device",
-                "framework",
-                "data",
-                "epochs",
-                "steps",
-                "no_target",
-                "batch_size",
-                "threads",
-                "accelerator",
-                "precision",
-            )
+            for name in (each.name for each in fields(RunOptions))
+            if hasattr(self, name)
         }
-        if self.seed is not None:
-            common["seed"] = self.seed
+        if self.seed is None:
+            del common["seed"]
         if self.implementation is not None:
             common["implementation"] = str(self.implementation.absolute())
-        fixed = {
-            "division": division,
-            "workload": workload,
-            "placement": placement,
-            "collective": self.collective,
-            "normalisation": self.normalisation,
-            "wire": self.wire,
-            "accumulate": self.accumulate,
-            "with_identity": not self.no_identity,
-        }
-        return RunOptions(**{**common, **fixed, **changes})
+        fixed = {"division": division, "workload": workload, "placement": placement}
+        return RunOptions(**{**common, "with_identity": not self.no_identity, **fixed, **changes})

@@ -4,7 +4,7 @@ TRACE`)."""
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -86,20 +86,12 @@ class FileOptions:
 
     def options(self) -> TraceOptions:
         """The same for the library."""
-        return TraceOptions(
-            tuple(self.time or ()),
-            tuple(self.power or ()),
-            tuple(self.current or ()),
-            tuple(self.voltage or ()),
-            self.volts,
-            self.time_unit,
-            self.unit,
-            self.rate,
-            self.day_first,
-            tuple(self.series or ()),
-            self.sum,
-            self.mean,
-        )
+        given: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in vars(self).items()
+            if value is not None
+        }
+        return TraceOptions(rate_hz=given.pop("rate", None), **given)
 
 
 @app.command()

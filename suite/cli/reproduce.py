@@ -1,6 +1,5 @@
 """`suite reproduce BUNDLE_OR_ENTRY`."""
 
-import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +10,7 @@ from suite import api
 from suite.bundle.replication_folder import RECORD
 from suite.catalog.reproduction import load_reproduction
 from suite.cli.json_output import print_json
-from suite.cli.options import DataFolder, Json, with_options
+from suite.cli.options import DataFolder, Json, say, with_options
 from suite.cli.watching import watcher
 from suite.compliance.finding import escaped
 from suite.errors import SuiteError
@@ -89,7 +88,7 @@ def reproduce(
             data=options.data,
             implementation=options.implementation,
             progress=progress,
-            report=lambda line: print(line, file=sys.stderr),
+            report=say,
         )
     if options.sign is not None:
         sign_evidence(folder / RECORD, options.sign)

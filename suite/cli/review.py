@@ -1,6 +1,5 @@
 """`suite review SUBMISSION`."""
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +9,7 @@ import typer
 from suite import api
 from suite.cli.audit import EXIT_CODES
 from suite.cli.json_output import print_json
-from suite.cli.options import DataFolder, Json
+from suite.cli.options import DataFolder, Json, say
 from suite.compliance.finding import escaped
 from suite.metrics.review_record import Review, ReviewedRun
 
@@ -47,7 +46,7 @@ def review(
         states=states,
         data=data,
         implementations=tuple(implementation or ()),
-        report=lambda line: print(line, file=sys.stderr),
+        report=say,
     )
     if json:
         print_json("review", {"file": file, **asdict(record)})
