@@ -34,7 +34,8 @@ from suite.verify import ranks as verifying
 from suite.verify.array_differences import Difference
 from suite.verify.probing import ProbedImplementation, probed
 from suite.verify.ranks import BUCKET_BYTES, STEPS, RanksVerdict
-from suite.verify.verdict import EquivalenceVerdict, VerifyOptions, verify
+from suite.verify.timed_steps import VerifyOptions
+from suite.verify.verdict import EquivalenceVerdict, verify
 
 NOT_EQUIVALENT = 1
 FrameworksToVerify = Annotated[

@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 
 from suite.catalog.extensions import Extension, Part, extensions
 from suite.compliance.applying import findings
-from suite.compliance.finding import Finding, Severity
+from suite.compliance.finding import Finding
 from suite.compliance.folder_rule import RecordFolder
 from suite.compliance.rule import Rule
 from suite.compliance.rules import records
@@ -34,7 +34,7 @@ class FolderVerdict:
     @property
     def complies(self) -> bool:
         """No finding is invalid."""
-        return all(finding.severity is not Severity.INVALID for finding in self.findings)
+        return not any(finding.is_invalid for finding in self.findings)
 
 
 @dataclass(frozen=True)
