@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from suite.catalog.data_sets import load_data_set
 from suite.cli.completion import data_set_names
@@ -20,7 +21,7 @@ from suite.errors import SuiteError
 app = typer.Typer(no_args_is_help=True)
 REFRESH_S = 0.5
 DataSetName = Annotated[
-    str, typer.Argument(autocompletion=data_set_names, help="Data set (`suite list data-sets`).")
+    str, Argument(autocompletion=data_set_names, help="Data set (`suite list data-sets`).")
 ]
 
 
@@ -29,24 +30,24 @@ def prepare(
     name: DataSetName,
     source: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--from",
             help="Folder with its files (plain or .gz), its archive, or the photographs that it is"
             " made of.",
         ),
     ] = None,
-    download: Annotated[bool, typer.Option("--download", help="Download the files.")] = False,
+    download: Annotated[bool, Option("--download", help="Download the files.")] = False,
     synthetic: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--synthetic",
             help="Generate data in the same layout, for machines without the real data.",
         ),
     ] = False,
     samples: Annotated[
-        int, typer.Option(help="Training samples to generate; evaluation gets a fifth as many.")
+        int, Option(help="Training samples to generate; evaluation gets a fifth as many.")
     ] = 10000,
-    seed: Annotated[int, typer.Option(help="Seed of the generated data.")] = 1,
+    seed: Annotated[int, Option(help="Seed of the generated data.")] = 1,
     json: Json = False,
 ) -> None:
     """Download, import or make a data set and verify its checksums."""
@@ -71,7 +72,7 @@ def prepare(
 def verify(
     name: DataSetName,
     source: Annotated[
-        Path | None, typer.Option("--from", help="Its folder (default: where it was prepared).")
+        Path | None, Option("--from", help="Its folder (default: where it was prepared).")
     ] = None,
     json: Json = False,
 ) -> None:

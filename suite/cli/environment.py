@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from suite.catalog.frameworks import MANIFEST, Framework, load_framework, load_implementation
 from suite.cli.completion import framework_names
@@ -21,27 +22,23 @@ app = typer.Typer(no_args_is_help=True)
 def create(
     framework: Annotated[
         str,
-        typer.Argument(
+        Argument(
             autocompletion=framework_names,
             help="Framework (`suite list frameworks`), or folder of your own implementation.",
         ),
     ],
     python: Annotated[
         Path | None,
-        typer.Option(help="Interpreter to build the environment on (default: the harness's)."),
+        Option(help="Interpreter to build the environment on (default: the harness's)."),
     ] = None,
     interpreter: Annotated[
         Path | None,
-        typer.Option(
-            help="Use this interpreter, which has the framework already; install nothing."
-        ),
+        Option(help="Use this interpreter, which has the framework already; install nothing."),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Rebuild an existing environment.")
-    ] = False,
+    force: Annotated[bool, Option("--force", help="Rebuild an existing environment.")] = False,
     dry_run: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--dry-run",
             help=(
                 "State versions, downloads and disk, or examine --interpreter; install and record"

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from reference_impls.contract import Parallel
 from suite.catalog.frameworks import (
@@ -40,9 +41,7 @@ from suite.verify.verdict import EquivalenceVerdict, verify
 NOT_EQUIVALENT = 1
 FrameworksToVerify = Annotated[
     list[str] | None,
-    typer.Option(
-        autocompletion=framework_names, help="Framework to verify; repeatable (default: all)."
-    ),
+    Option(autocompletion=framework_names, help="Framework to verify; repeatable (default: all)."),
 ]
 
 
@@ -59,13 +58,11 @@ def verify_model(
     implementation: OwnImplementation = None,
     accelerator: Annotated[
         Processor,
-        typer.Option(
-            help="What the implementations compute on; the reference computes on the CPU."
-        ),
+        Option(help="What the implementations compute on; the reference computes on the CPU."),
     ] = Processor.CPU,
     precision: Annotated[
         Precision,
-        typer.Option(
+        Option(
             help=(
                 "Of the timed steps; the tolerances are float32's, and show what another precision"
                 " changes."
@@ -74,7 +71,7 @@ def verify_model(
     ] = Precision.FLOAT32,
     full: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--full",
             help=(
                 "Train the timed steps at the workload's own batch size, and evaluate whole"
@@ -84,7 +81,7 @@ def verify_model(
     ] = False,
     batch_size: Annotated[
         int | None,
-        typer.Option(
+        Option(
             min=1,
             metavar="N",
             help="Train the timed steps at this batch size, your runs', in place of --full.",
@@ -92,7 +89,7 @@ def verify_model(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(help="Also write the verdict to this JSON file, for a submission."),
+        Option(help="Also write the verdict to this JSON file, for a submission."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -193,11 +190,11 @@ def verify_ranks(
     implementation: OwnImplementation = None,
     ranks: Annotated[
         list[int] | None,
-        typer.Option(min=2, help="Number of ranks on this machine; repeatable (default: 2, 4)."),
+        Option(min=2, help="Number of ranks on this machine; repeatable (default: 2, 4)."),
     ] = None,
     collective: OfAllReduce = Collective.MPI,
     normalisation: OfStatistics = Normalisation.LOCAL,
-    steps: Annotated[int, typer.Option(min=2, help="Number of training steps.")] = STEPS,
+    steps: Annotated[int, Option(min=2, help="Number of training steps.")] = STEPS,
     json: Json = False,
 ) -> None:
     """Verify that several ranks train as one does. Exit code: 0 yes, 1 no, 2 unknown.
