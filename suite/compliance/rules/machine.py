@@ -83,14 +83,11 @@ def _described(context: BundleContext) -> Violations:
             if name in OF_FRAMEWORK and node.system_file != SYSTEM:
                 continue
             value = node.system.get(name)
-            if value is None and (name in ALWAYS_KNOWN or not notes.get(name)):
-                yield Violation(
-                    node.system_file,
-                    f"{name}: every Linux has it"
-                    if name in ALWAYS_KNOWN
-                    else f"{name}, or null and a note that says why",
-                    "null without a note" if name not in ALWAYS_KNOWN else "null",
-                )
+            if value is None and name in ALWAYS_KNOWN:
+                yield Violation(node.system_file, f"{name}: every Linux has it", "null")
+            elif value is None and not notes.get(name):
+                expected = f"{name}, or null and a note that says why"
+                yield Violation(node.system_file, expected, "null without a note")
             elif value is not None and name in notes and name not in NOTED_THOUGH_KNOWN:
                 yield Violation(
                     node.system_file,
