@@ -7,8 +7,6 @@ nothing can be added to it, and later rules and definitions do not apply to it. 
 every rule that the suite has.
 """
 
-import hashlib
-import json
 import re
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
@@ -19,6 +17,7 @@ from suite.catalog import workloads
 from suite.catalog.definitions import load_all, load_one, unknown_name
 from suite.catalog.workloads import Workload
 from suite.errors import SuiteError
+from suite.files.canonical import canonical_json, sha256_of_text
 from suite.files.paths import rules_folder
 
 PINNED = (
@@ -142,13 +141,11 @@ def pin(workload: Workload) -> PinnedWorkload:
     """What a round pins of a workload."""
     values = asdict(workload)
     adapted = (name for name in PINNED_IF_SET if values[name] is not None)
-    canonical = json.dumps(
-        {name: values[name] for name in (*PINNED, *adapted)}, sort_keys=True, separators=(",", ":")
-    )
+    pinned = {name: values[name] for name in (*PINNED, *adapted)}
     return PinnedWorkload(
         workload.name,
         workload.epochs,
-        hashlib.sha256(canonical.encode()).hexdigest(),
+        sha256_of_text(canonical_json(pinned)),
         workload.target_accuracy,
     )
 
