@@ -89,7 +89,7 @@ def count_rows(path: Path, limit: RowLimit) -> int:
     row is read."""
     with _opened(path, ()) as file:
         groups = range(file.metadata.num_row_groups)
-        rows = sum(file.metadata.row_group(place).num_rows for place in groups)
+        rows = sum(int(file.metadata.row_group(place).num_rows) for place in groups)
     if rows > limit.rows:
         raise FileError(
             path, f"holds {rows} rows; {limit.rows} are possible at most: {limit.reason}"
