@@ -164,7 +164,7 @@ def _below_load(context: BundleContext) -> Violations:
         share = min(1.0, node.utilisation.during(window).mean / before) * MIN_SHARE_OF_LOAD
         for channel in node.idle:
             power_w = node.channels.get(channel.source, channel.name).during(window).mean
-            if channel.unit == "W" and power_w < share * channel.mean > 0:
+            if channel.unit == "W" and channel.mean > 0 and power_w < share * channel.mean:
                 yield Violation(
                     node.file,
                     f"{share:.0%} or more of the {channel.mean:.2f} W that the machine drew before"

@@ -442,10 +442,9 @@ def _power_channels(context: BundleContext) -> "Iterator[tuple[NodeContext, str,
 
 def _in_run(context: BundleContext, unit: str) -> Iterator[tuple[NodeContext, Channel]]:
     """Those of a unit, within the run and in time."""
-    window = context.window
-    for node, its, channel in _power_channels(context) if window else ():
-        if its == unit and node.is_on_clock and window:
-            yield node, channel.in_time.during(window)
+    for node, its, channel in _power_channels(context):
+        if its == unit and node.is_on_clock and context.window is not None:
+            yield node, channel.in_time.during(context.window)
 
 
 RULES = (
