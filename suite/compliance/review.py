@@ -199,7 +199,8 @@ def _findings(verdict: SubmissionVerdict) -> Iterator[ReviewPoint]:
     by_rule: dict[tuple[str, Severity], list[str]] = {}
     for folder, finding in verdict.all_findings():
         if not finding.is_invalid:
-            where = (folder / finding.file).relative_to(verdict.path).as_posix()
+            place = folder.relative_to(verdict.path).as_posix()
+            where = f"{place}/{finding.file}".removeprefix("./")
             by_rule.setdefault((finding.rule, finding.severity), []).append(where)
     for (rule, severity), places in by_rule.items():
         sentence = (
