@@ -11,6 +11,7 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Integers, Mask, Values, Window
 from suite.bundle.channels import Channel
 from suite.bundle.log import Log, LogEvent
+from suite.compliance.values import elapsed_s
 
 STANDARD_DEVIATIONS = 6.0
 """Distance from the expected value at which a statistic is refused: one honest bundle in 10^9, for
@@ -105,5 +106,5 @@ def between(log: Log, first: str, last: str) -> Iterator[tuple[LogEvent, LogEven
     stops = {event.epoch: event for event in log.all(last)}
     for start in log.all(first):
         stop = stops.get(start.epoch)
-        if stop is not None and start.mono_ns is not None and stop.mono_ns is not None:
-            yield start, stop, (stop.mono_ns - start.mono_ns) * SECONDS_PER_NS
+        if stop is not None and (passed_s := elapsed_s(start, stop)) is not None:
+            yield start, stop, passed_s

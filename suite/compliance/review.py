@@ -217,8 +217,7 @@ def _evidence(verdict: SubmissionVerdict, runs: tuple[_Run, ...]) -> Iterator[Re
     unproved = dict.fromkeys(
         run.entry
         for run in runs
-        if run.is_closed
-        and not probe_path(verdict.path, run.folder.workload, run.folder.framework).is_file()
+        if run.is_closed and not probe_path(verdict.path, *run.folder.trained).is_file()
     )
     witnessed = {bundle.path for bundle in verdict.bundles if bundle.witnessed_by is not None}
     reviews = [

@@ -55,7 +55,7 @@ def _layout(context: SubmissionContext) -> Violations:
         )
     for run in context.runs:
         workload, framework = str(run.request.get("workload")), str(run.request.get("framework"))
-        if (workload, framework) != (run.folder.workload, run.folder.framework):
+        if (workload, framework) != run.folder.trained:
             yield Violation(
                 run.name,
                 f"a run of {run.folder.workload} in {run.folder.framework}",

@@ -46,7 +46,7 @@ class ProbeVerdict(NamedTuple):
     @property
     def of(self) -> tuple[str, str]:
         """Workload and framework."""
-        return self.run.folder.workload, self.run.folder.framework
+        return self.run.folder.trained
 
     @property
     def subject(self) -> Mapping[str, Any] | None:
@@ -62,7 +62,7 @@ def _verdicts_on(
     context: SubmissionContext, runs: Iterable[SubmittedRun]
 ) -> Iterator[ProbeVerdict]:
     """The verdict on each implementation of these runs."""
-    last = {(run.folder.workload, run.folder.framework): run for run in runs}
+    last = {run.folder.trained: run for run in runs}
     for of, run in last.items():
         path = probe_path(context.path, *of)
         file = path.relative_to(context.path).as_posix()
@@ -79,7 +79,7 @@ def _closed(context: SubmissionContext) -> list[SubmittedRun]:
 
 def _equivalence(context: SubmissionContext) -> Violations:
     for name, verdict, run, unreadable in _verdicts_on(context, _closed(context)):
-        workload, framework = run.folder.workload, run.folder.framework
+        workload, framework = run.folder.trained
         fix = _verifying(workload, framework)
         if unreadable is not None:
             verdict = {"passed": unreadable}
@@ -125,7 +125,7 @@ def _accelerator(context: SubmissionContext, workload: str, framework: str) -> s
     found = {
         str(run.request.get("accelerator"))
         for run in context.runs
-        if (run.folder.workload, run.folder.framework) == (workload, framework)
+        if run.folder.trained == (workload, framework)
     }
     return GPU if GPU in found else CPU
 
@@ -150,9 +150,7 @@ def _verdicts(context: SubmissionContext) -> Violations:
 
 def _orphans(context: SubmissionContext) -> Violations:
     """Verdicts on implementations of which no run is submitted."""
-    wanted = {
-        probe_path(context.path, run.folder.workload, run.folder.framework) for run in context.runs
-    }
+    wanted = {probe_path(context.path, *run.folder.trained) for run in context.runs}
     for path in sorted(set((context.path / PROBES).glob("*.json")) - wanted):
         name = path.relative_to(context.path).as_posix()
         yield Violation(
@@ -328,11 +326,7 @@ def _batch_sizes(context: SubmissionContext) -> Violations:
     closed runs computes at once."""
     closed = _closed(context)
     for each in _verdicts_on(context, closed):
-        size = max(
-            _at_once(run.request)
-            for run in closed
-            if (run.folder.workload, run.folder.framework) == each.of
-        )
+        size = max(_at_once(run.request) for run in closed if run.folder.trained == each.of)
         proved = None if each.plain is None else each.plain.get("timed_batch_size")
         if isinstance(proved, int) and proved < size:
             yield Violation(
