@@ -50,7 +50,8 @@ class CheckResult:
 
     def all_findings(self) -> Iterator[tuple[Path, Finding]]:
         """Every finding, with the folder that its file's name is relative to."""
-        for verdict in (*self.bundles, *self.analyses):
+        verdicts: tuple[BundleVerdict | FolderVerdict, ...] = (*self.bundles, *self.analyses)
+        for verdict in verdicts:
             yield from ((verdict.path, finding) for finding in verdict.findings)
         for submission in self.submissions:
             yield from submission.all_findings()

@@ -72,7 +72,8 @@ class SubmissionVerdict:
 
     def all_findings(self) -> Iterator[tuple[Path, Finding]]:
         """Every finding, with the folder that its file's name is relative to."""
-        for verdict in (*self.bundles, self):
+        verdicts: tuple[BundleVerdict | SubmissionVerdict, ...] = (*self.bundles, self)
+        for verdict in verdicts:
             yield from ((verdict.path, finding) for finding in verdict.findings)
 
 
