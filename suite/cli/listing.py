@@ -92,20 +92,18 @@ def data_sets(json: Json = False) -> None:
 def studies(json: Json = False) -> None:
     """List studies for `suite sweep`: the setting that each varies, and its values."""
     linpack = load_linpack()
-    listed = [
-        *((each.name, each, each.variable.value, each.values) for each in load_studies()),
-        (LINPACK, linpack, "nodes", tuple(map(str, linpack.nodes))),
-    ]
-    rows = [
+    rows: list[dict[str, object]] = [
         {
-            "name": name,
+            "name": study.name,
             "title": study.title,
-            "varies": varied,
-            "values": values,
+            "varies": study.variable.value,
+            "values": study.values,
             "repetitions": study.repetitions,
         }
-        for name, study, varied, values in listed
+        for study in load_studies()
     ]
+    of_linpack = {"values": tuple(map(str, linpack.nodes)), "repetitions": linpack.repetitions}
+    rows.append({"name": LINPACK, "title": linpack.title, "varies": "nodes", **of_linpack})
     _show("studies", rows, json)
 
 
