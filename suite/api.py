@@ -657,16 +657,13 @@ def make_reference_points(paths: Paths) -> "tuple[ReferencePoint, ...]":
     Raises SuiteError for a run that its round's rules refuse, with the first finding.
     """
     from suite.compliance.checker import check_bundle  # start-up: rules
-    from suite.compliance.finding import Severity  # start-up: rules
 
     # start-up: numpy
     from suite.metrics.reference_runs import make_points, refuse_other_precisions
 
     bundles = _bundles(paths)
     for verdict in map(check_bundle, bundles):
-        refused = next(
-            (finding for finding in verdict.findings if finding.severity is Severity.INVALID), None
-        )
+        refused = next((finding for finding in verdict.findings if finding.is_invalid), None)
         if refused is not None:
             raise SuiteError(
                 f"{verdict.path} does not comply ({refused.rule}: expected {refused.expected},"

@@ -15,7 +15,7 @@ from reference_impls import contract
 from reference_impls.schedules import SCHEDULES
 from reference_impls.structure import STRUCTURES
 from suite import __version__
-from suite.bundle import frames, layout, manifest, replication_folder
+from suite.bundle import frames, layout, manifest, replication_folder, schemas
 from suite.bundle.data_record import DataRecord, write_data_record
 from suite.bundle.node_records import NodeRecord, write_nodes
 from suite.bundle.reader import Bundle, RunRecord
@@ -605,7 +605,7 @@ def _write_logs(path: Path, request: contract.Request, scenario: Scenario) -> pa
     frame = pandas.DataFrame(
         [row for of_rank in rows for row in of_rank], columns=list(contract.STEP_COLUMNS)
     )
-    return frame.astype(frames.STEP_TYPES)
+    return frame.astype(schemas.STEP_TYPES)
 
 
 def wire_bytes_per_s(scenario: Scenario) -> float:

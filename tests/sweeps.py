@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas
 
-from suite.bundle import frames, layout, manifest
+from suite.bundle import frames, layout, manifest, schemas
 from suite.bundle.layout import RUN
 from suite.bundle.study_mark import StudyMark
 from suite.catalog.study_definitions import Variable
@@ -62,7 +62,7 @@ def bundle_of(
                     2.3,
                 )
             )
-    frame = pandas.DataFrame(rows, columns=list(frames.STEP_TYPES)).astype(frames.STEP_TYPES)
+    frame = pandas.DataFrame(rows, columns=list(schemas.STEP_TYPES)).astype(schemas.STEP_TYPES)
     frames.write_table(frame, path / layout.STEPS)
     write_json(path / RUN, {**read_json(path / RUN), "run_id": f"{path.parent.name}-{path.name}"})
     manifest.seal(path)

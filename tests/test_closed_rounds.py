@@ -16,8 +16,8 @@ from suite.bundle.layout import MANIFEST
 from suite.bundle.reader import Bundle
 from suite.catalog import workloads
 from suite.catalog.reference_points import setting_of
-from suite.catalog.rounds import current_round, load_round, load_rounds
-from suite.compliance.checker import find_bundles, round_of
+from suite.catalog.rounds import current_round, judging_round, load_round, load_rounds
+from suite.compliance.checker import find_bundles
 from suite.compliance.paths import CheckResult, check_paths
 from suite.errors import SuiteError
 from suite.files import paths
@@ -69,7 +69,7 @@ def shown(home: Path) -> tuple[object, ...]:
         *(str(asdict(row.scores)) for board in boards for row in board.accepted),
         *((board_title(board), target_of(board)) for board in boards),
         *((title_of(entry), model_of(entry)) for entry in entries),
-        *(setting_of(run.request, round_of(run)) for run in runs),
+        *(setting_of(run.request, judging_round(run.round)) for run in runs),
     )
 
 

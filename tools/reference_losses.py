@@ -13,7 +13,8 @@ from suite.bundle.layout import SUMMARY
 from suite.bundle.reader import Bundle
 from suite.catalog.reference_losses import ReferenceLosses, RunLosses, write_reference_losses
 from suite.catalog.reference_points import setting_of
-from suite.compliance.checker import find_bundles, round_of
+from suite.catalog.rounds import judging_round
+from suite.compliance.checker import find_bundles
 
 
 def reference_losses(folders: Iterable[Path]) -> dict[str, tuple[ReferenceLosses, ...]]:
@@ -24,7 +25,7 @@ def reference_losses(folders: Iterable[Path]) -> dict[str, tuple[ReferenceLosses
         run, epochs = bundle.run(), bundle.json(SUMMARY)["epochs"]
         losses = RunLosses(run.run_id, tuple(float(epoch["mean_loss"]) for epoch in epochs))
         found.setdefault(run.request["workload"], {}).setdefault(
-            setting_of(run.request, round_of(run)), []
+            setting_of(run.request, judging_round(run.round)), []
         ).append(losses)
     return {
         workload: tuple(

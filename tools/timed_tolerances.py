@@ -41,8 +41,7 @@ def main() -> None:
                 timed_steps.timed_reference(
                     workload,
                     replace(settings, batch_size=size),
-                    None,
-                    timed_steps.Processor(),
+                    timed_steps.VerifyOptions(),
                     lambda line: None,
                 ) as reference,
             ):

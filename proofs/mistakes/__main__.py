@@ -243,10 +243,13 @@ def clean(workload: str, batch_size: int | None):  # type: ignore[no-untyped-def
 
 def of_referee(definition, batch_size: int | None):  # type: ignore[no-untyped-def]
     """The context of a workload's timed steps."""
-    from suite.verify.timed_steps import Processor, timed_reference
+    from suite.verify.timed_steps import VerifyOptions, timed_reference
 
     return timed_reference(
-        definition, definition.verification.timed, batch_size, Processor(), lambda line: None
+        definition,
+        definition.verification.timed,
+        VerifyOptions(batch_size=batch_size),
+        lambda line: None,
     )
 
 

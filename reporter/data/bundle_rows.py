@@ -26,9 +26,10 @@ from suite.bundle.reader import CachedBundle, RunRecord
 from suite.bundle.resumption import read_resumption
 from suite.bundle.study_mark import StudyMark, read_mark
 from suite.catalog.divisions import Division
+from suite.catalog.rounds import judging_round
 from suite.catalog.scoring import load_scoring
 from suite.catalog.seeds import NonceKind, nonce_kind, read_nonce_use
-from suite.compliance.checker import BundleVerdict, check_cached_bundle, round_of
+from suite.compliance.checker import BundleVerdict, check_cached_bundle
 from suite.compliance.rules.preconditions import REQUEST_READABLE, RUN_COMPLETE
 from suite.errors import SuiteError
 from suite.metrics.counted_time import trained_s
@@ -112,7 +113,7 @@ def _run(
     mark: StudyMark | None,
 ) -> Row:
     system, log, request = bundle.json(SYSTEM), bundle.log(), record.request
-    judged_by = round_of(record)
+    judged_by = judging_round(record.round)
     seeds, used = nonce_kind(record.nonce, judged_by.nonce), read_nonce_use(record.nonce or {})
     return {
         **_identity(record, system),
@@ -164,7 +165,7 @@ def _identity(record: RunRecord, system: Mapping[str, Any]) -> Row:
         "workload": plain(request["workload"]),
         "division": plain(request["division"]),
         "data": data,
-        "own_data": data == round_of(record).workload(request["workload"]).data,
+        "own_data": data == judging_round(record.round).workload(request["workload"]).data,
         "organization": plain(request["organization"]),
         "availability": None,
         "device": plain(request["platform"]),

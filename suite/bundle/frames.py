@@ -1,10 +1,10 @@
-"""Step records and readings as pandas frames: for tests, for edits of tables, and for notebooks.
+"""Readings as pandas frames: for tests, for edits of tables, and for notebooks.
 
 Figures and rules use the arrays of :mod:`suite.bundle.channels` and :mod:`suite.bundle.steps`
 instead: importing pandas takes longer than judging a bundle.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas
@@ -12,37 +12,18 @@ import pyarrow
 import pyarrow.parquet
 
 from suite.bundle.raw_tables import read_batches
-from suite.bundle.schemas import (
-    READING_TYPES,
-    SCHEMA_1_STEP_NAMES,
-    STEP_TYPES,
-    UNREADABLE,
-    unreadable_table,
-)
-from suite.bundle.tables import finished_steps, table_batches
-
-
-def read_steps(path: Path) -> pandas.DataFrame:
-    """``steps.parquet``; raises FileError when it is not a step table."""
-    return _to_frame(
-        path, table_batches(path, STEP_TYPES, older_names=SCHEMA_1_STEP_NAMES), STEP_TYPES
-    )
+from suite.bundle.schemas import READING_TYPES, UNREADABLE, unreadable_table
+from suite.bundle.tables import table_batches
 
 
 def read_readings(path: Path) -> pandas.DataFrame:
     """``readings.parquet``; raises FileError when it is not a table of readings."""
-    return _to_frame(path, table_batches(path, READING_TYPES), READING_TYPES)
-
-
-def read_raw_steps(paths: Sequence[Path], finished_epochs: Iterable[int]) -> pandas.DataFrame:
-    """Steps of the finished epochs from the ranks' CSV files; an incomplete last line belongs to no
-    finished epoch."""
-    return _to_frame(paths[0], finished_steps(paths, finished_epochs), STEP_TYPES)
+    return _to_frame(path, table_batches(path, READING_TYPES))
 
 
 def read_raw_readings(path: Path) -> pandas.DataFrame:
     """Readings from the recorder's CSV file, without an incomplete last line."""
-    return _to_frame(path, read_batches(path, READING_TYPES), READING_TYPES)
+    return _to_frame(path, read_batches(path, READING_TYPES))
 
 
 def no_readings() -> pandas.DataFrame:
@@ -63,12 +44,9 @@ def write_table(frame: pandas.DataFrame, path: Path) -> None:
     temporary.replace(path)
 
 
-def _to_frame(
-    path: Path, batches: Iterable[pyarrow.RecordBatch], types: dict[str, str]
-) -> pandas.DataFrame:
+def _to_frame(path: Path, batches: Iterable[pyarrow.RecordBatch]) -> pandas.DataFrame:
     try:
-        frames = [batch.to_pandas().astype(types) for batch in batches]
-        empty = pandas.DataFrame({name: pandas.Series(dtype=kind) for name, kind in types.items()})
-        return pandas.concat(frames, ignore_index=True) if frames else empty
+        frames = [batch.to_pandas().astype(READING_TYPES) for batch in batches]
+        return pandas.concat(frames, ignore_index=True) if frames else no_readings()
     except UNREADABLE as error:
         raise unreadable_table(path, error) from error

@@ -38,13 +38,18 @@ MAX_WITHDRAWAL_BYTES = 64 * 2**10
 
 def node_tables(place: int | str) -> tuple[str, str]:
     """A node's readings: names of the Parquet table, and of the CSV file while the run goes on.
-    ``"*"`` gives patterns for all nodes."""
-    return f"readings.node{place}.parquet", f"readings.node{place}.csv"
+    The harness's node is 0; ``"*"`` gives patterns for all others."""
+    return _tables("readings", place)
 
 
 def node_baseloads(place: int | str) -> tuple[str, str]:
     """A node's readings before the run, likewise."""
-    return f"baseload.node{place}.parquet", f"baseload.node{place}.csv"
+    return _tables("baseload", place)
+
+
+def _tables(what: str, place: int | str) -> tuple[str, str]:
+    name = f"{what}.node{place}" if place else what
+    return f"{name}.parquet", f"{name}.csv"
 
 
 def is_withdrawal(path: Path) -> bool:

@@ -8,16 +8,11 @@ from pathlib import Path
 import pyarrow
 import pyarrow.csv
 
-from suite.bundle.schemas import UNREADABLE, unreadable_table
+from suite.bundle.schemas import ARROW_TYPES, UNREADABLE, unreadable_table
 from suite.errors import FileError
 
 BLOCK_BYTES = 2**18
 TAIL_BYTES = 2**16
-_ARROW = {
-    "int64": pyarrow.int64(),
-    "float64": pyarrow.float64(),
-    "string": pyarrow.dictionary(pyarrow.int32(), pyarrow.string()),
-}
 
 
 def read_batches(
@@ -36,7 +31,7 @@ def read_batches(
                 pyarrow.csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),
                 convert_options=pyarrow.csv.ConvertOptions(
                     column_types={
-                        name: _ARROW[kind]
+                        name: ARROW_TYPES[kind]
                         for names in (types, older_names)
                         for name, kind in zip(names, types.values(), strict=False)
                     },

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from reference_impls import contract
 from suite.bundle.layout import (
-    BASELOAD,
-    BASELOAD_RAW,
     MANIFEST,
     MAX_MANIFEST_BYTES,
     MAX_TABLE_BYTES,
@@ -164,7 +162,9 @@ class Bundle:
 
     def steps(self) -> "StepRecords":
         """The step records of the finished epochs."""
-        return self.cached("steps", self._read_steps)
+        from suite.bundle.tables import joined  # start-up: pyarrow
+
+        return self.cached("steps", lambda: joined(self.step_batches()))
 
     def step_batches(self) -> "Iterator[StepRecords]":
         """The step records of the finished epochs, batch by batch: for records of any length in
@@ -177,11 +177,10 @@ class Bundle:
 
     def steps_frame(self) -> "pandas.DataFrame":
         """The step records as a frame, columns as contract.STEP_COLUMNS."""
-        from suite.bundle import frames  # start-up: pandas
+        import pandas  # start-up
 
-        if (self.path / STEPS).exists():
-            return frames.read_steps(self.file(STEPS))
-        return frames.read_raw_steps(self.raw_steps(), self.log().finished_epochs())
+        steps = self.steps()
+        return pandas.DataFrame({name: getattr(steps, name) for name in contract.STEP_COLUMNS})
 
     def raw_steps(self) -> list[Path]:
         """The ranks' CSV files of step records, as an implementation wrote them."""
@@ -195,22 +194,14 @@ class Bundle:
             *(self.file(ranks[rank]) for rank in sorted(ranks)),
         ]
 
-    def channels(self) -> "Channels":
-        """The readings by channel; empty when no meter wrote."""
-        return self._channels(READINGS, READINGS_RAW)
-
-    def channels_of_node(self, place: int) -> "Channels":
-        """The readings of the node at this index of nodes.json, on that node's clock."""
+    def channels(self, place: int = 0) -> "Channels":
+        """The readings, by channel, of the node at this index of nodes.json (the harness's is the
+        first), on that node's clock; empty when no meter wrote."""
         return self._channels(*node_tables(place))
 
-    def baseload(self) -> "Channels":
-        """Readings of the power meters on the idle machine before the run; empty without such a
-        window."""
-        return self._channels(BASELOAD, BASELOAD_RAW)
-
-    def baseload_of_node(self, place: int) -> "Channels":
-        """Readings before the run on the node at this index of nodes.json, on that node's clock;
-        empty without such a window."""
+    def baseload(self, place: int = 0) -> "Channels":
+        """Readings of the power meters on a node that was idle before the run, likewise; empty
+        without such a window."""
         return self._channels(*node_baseloads(place))
 
     def readings_frame(self) -> "pandas.DataFrame":
@@ -234,13 +225,6 @@ class Bundle:
             return read_log(path)
         except OSError as error:
             raise FileError(path, f"cannot be read: {error.strerror}") from error
-
-    def _read_steps(self) -> "StepRecords":
-        from suite.bundle.tables import read_raw_steps, read_step_table  # start-up: pyarrow
-
-        if (self.path / STEPS).exists():
-            return read_step_table(self.file(STEPS), self._possible_steps())
-        return read_raw_steps(self.raw_steps(), self.log().finished_epochs())
 
     def _read_channels(self, table: str, raw: str) -> "Channels":
         from suite.bundle.channels import no_channels  # start-up: NumPy

@@ -28,6 +28,11 @@ READING_TYPES = {
     "value": "float64",
     "unit": "string",
 }
+ARROW_TYPES = {
+    "int64": pyarrow.int64(),
+    "float64": pyarrow.float64(),
+    "string": pyarrow.dictionary(pyarrow.int32(), pyarrow.string()),
+}
 UNREADABLE = (pyarrow.ArrowException, ValueError, TypeError, OSError, MemoryError)
 
 

@@ -14,7 +14,13 @@ import pyarrow.parquet
 
 from suite.bundle.limits import RowLimit
 from suite.bundle.raw_tables import read_batches
-from suite.bundle.schemas import SCHEMA_1_STEP_NAMES, STEP_TYPES, UNREADABLE, unreadable_table
+from suite.bundle.schemas import (
+    ARROW_TYPES,
+    SCHEMA_1_STEP_NAMES,
+    STEP_TYPES,
+    UNREADABLE,
+    unreadable_table,
+)
 from suite.bundle.steps import StepRecords
 from suite.errors import FileError
 
@@ -30,20 +36,15 @@ MAX_TEXTS = 20_000
 _FOOTER = struct.Struct("<I4s")
 
 
-def read_step_table(path: Path, limit: RowLimit) -> StepRecords:
-    """``steps.parquet``; raises FileError when it is not a step table."""
-    rows, filled = count_rows(path, limit), 0
-    columns = {name: np.empty(rows, kind) for name, kind in STEP_TYPES.items()}
-    for batch in table_batches(path, STEP_TYPES, older_names=SCHEMA_1_STEP_NAMES):
-        try:
-            for name, kind in STEP_TYPES.items():
-                columns[name][filled : filled + len(batch)] = numbers(batch.column(name), kind)
-        except UNREADABLE as error:
-            raise unreadable_table(path, error) from error
-        filled += len(batch)
-    if filled != rows:
-        raise unreadable_table(path, ValueError(f"{filled} rows instead of {rows}"))
-    return StepRecords(**columns)
+def joined(batches: Iterable[StepRecords]) -> StepRecords:
+    """The step records of all batches."""
+    found = list(batches)
+    return StepRecords(
+        **{
+            name: np.concatenate([np.empty(0, kind), *(getattr(each, name) for each in found)])
+            for name, kind in STEP_TYPES.items()
+        }
+    )
 
 
 def step_batches(path: Path, limit: RowLimit) -> Iterator[StepRecords]:
@@ -59,29 +60,14 @@ def step_batches(path: Path, limit: RowLimit) -> Iterator[StepRecords]:
 def raw_step_batches(
     paths: Iterable[Path], finished_epochs: Iterable[int]
 ) -> Iterator[StepRecords]:
-    """As :func:`read_raw_steps`, batch by batch."""
+    """Steps of the finished epochs from the ranks' CSV files, batch by batch; an incomplete last
+    line belongs to no finished epoch."""
     return map(_step_records, finished_steps(paths, finished_epochs))
 
 
 def _step_records(batch: pyarrow.RecordBatch) -> StepRecords:
     return StepRecords(
         **{name: numbers(batch.column(name), kind) for name, kind in STEP_TYPES.items()}
-    )
-
-
-def read_raw_steps(paths: Iterable[Path], finished_epochs: Iterable[int]) -> StepRecords:
-    """Steps of the finished epochs from the ranks' CSV files; an incomplete last line belongs to no
-    finished epoch."""
-    batches = list(finished_steps(paths, finished_epochs))
-    columns = {
-        name: [numbers(batch.column(name), kind) for batch in batches]
-        for name, kind in STEP_TYPES.items()
-    }
-    return StepRecords(
-        **{
-            name: np.concatenate([np.empty(0, kind), *columns[name]])
-            for name, kind in STEP_TYPES.items()
-        }
     )
 
 
@@ -99,10 +85,11 @@ def finished_steps(
 
 
 def count_rows(path: Path, limit: RowLimit) -> int:
-    """Number of rows as the file's footer gives it; raises FileError for more than ``limit``. No
+    """Number of rows as the file's row groups give it; raises FileError for more than ``limit``. No
     row is read."""
     with _opened(path, ()) as file:
-        rows = int(file.metadata.num_rows)
+        groups = range(file.metadata.num_row_groups)
+        rows = sum(int(file.metadata.row_group(place).num_rows) for place in groups)
     if rows > limit.rows:
         raise FileError(
             path, f"holds {rows} rows; {limit.rows} are possible at most: {limit.reason}"
@@ -253,12 +240,7 @@ class TableWriter:
     the same bytes."""
 
     def __init__(self, path: Path, types: dict[str, str]) -> None:
-        kinds = {
-            "int64": pyarrow.int64(),
-            "float64": pyarrow.float64(),
-            "string": pyarrow.dictionary(pyarrow.int32(), pyarrow.string()),
-        }
-        self._schema = pyarrow.schema([(name, kinds[kind]) for name, kind in types.items()])
+        self._schema = pyarrow.schema([(name, ARROW_TYPES[kind]) for name, kind in types.items()])
         self._file = _named(path, "wb")
         self._writer = pyarrow.parquet.ParquetWriter(
             self._file, self._schema, compression="zstd", store_schema=False

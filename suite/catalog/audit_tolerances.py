@@ -74,17 +74,17 @@ def measured_as(framework: str) -> str:
     return framework if is_own(framework) else OUTSIDE
 
 
-def folder(root: Path | None = None) -> Path:
+def folder() -> Path:
     """The folder of the tolerances."""
-    return rules_folder(root) / "audit"
+    return rules_folder() / "audit"
 
 
-def load_audit_tolerances(workload: str, root: Path | None = None) -> AuditTolerances:
+def load_audit_tolerances(workload: str) -> AuditTolerances:
     """The workload's tolerances; empty ones where none were measured."""
-    path = folder(root) / f"{workload}.toml"
+    path = folder() / f"{workload}.toml"
     return read_toml(path, AuditTolerances) if path.is_file() else AuditTolerances(workload)
 
 
-def load_all_audit_tolerances(root: Path | None = None) -> tuple[AuditTolerances, ...]:
+def load_all_audit_tolerances() -> tuple[AuditTolerances, ...]:
     """All that were measured, sorted by workload."""
-    return load_all(folder(root), AuditTolerances)
+    return load_all(folder(), AuditTolerances)

@@ -155,14 +155,14 @@ def folder(root: Path | None = None) -> Path:
     return (root or repository_root()) / "reference_impls"
 
 
-def requirements_file(framework: Framework, root: Path | None = None) -> Path:
+def requirements_file(framework: Framework) -> Path:
     """The requirements that pip installs into the framework's environment."""
     if framework.outside is not None:
         return Path(framework.outside) / "requirements.txt"
-    return folder(root) / (framework.environment_of or framework.name) / "requirements.txt"
+    return folder() / (framework.environment_of or framework.name) / "requirements.txt"
 
 
-def locks_folder(framework: Framework, root: Path | None = None) -> Path:
+def locks_folder(framework: Framework) -> Path:
     """The folder of the framework's locks, one per platform, which `python -m
     tools.lock_environments` writes.
 
@@ -171,7 +171,7 @@ def locks_folder(framework: Framework, root: Path | None = None) -> Path:
     """
     if framework.outside is not None:
         return Path(framework.outside) / "locks"
-    return folder(root) / "locks" / (framework.environment_of or framework.name)
+    return folder() / "locks" / (framework.environment_of or framework.name)
 
 
 def load_framework(name: str, root: Path | None = None) -> Framework:

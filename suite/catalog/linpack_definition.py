@@ -1,7 +1,6 @@
 """The LINPACK study, defined in ``rules/linpack.toml``."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from suite.files.paths import rules_folder
 from suite.files.toml_file import read_toml
@@ -22,6 +21,6 @@ class LinpackDefinition:
     tuning_share: float
 
 
-def load_linpack(root: Path | None = None) -> LinpackDefinition:
+def load_linpack() -> LinpackDefinition:
     """The study's definition; raises SuiteError for a file that is malformed."""
-    return read_toml(rules_folder(root) / "linpack.toml", LinpackDefinition)
+    return read_toml(rules_folder() / "linpack.toml", LinpackDefinition)

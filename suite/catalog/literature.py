@@ -2,7 +2,6 @@
 never ranked. One file per device profile."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from suite.catalog.definitions import load_all
 from suite.files.paths import rules_folder
@@ -41,6 +40,6 @@ class Literature:
     results: tuple[Published, ...]
 
 
-def load_literature(root: Path | None = None) -> tuple[Literature, ...]:
+def load_literature() -> tuple[Literature, ...]:
     """Every list, by name."""
-    return load_all(rules_folder(root) / "literature", Literature)
+    return load_all(rules_folder() / "literature", Literature)

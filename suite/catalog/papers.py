@@ -165,11 +165,11 @@ class Registry:
         return next((runs for runs in self.runs if runs.name == item.runs), None)
 
 
-def load_papers(root: Path | None = None) -> Registry:
+def load_papers() -> Registry:
     """The registry, with what extensions draw, in the order of the papers."""
     files = [Path(each.folder) / FILE for each in extensions()]
     found = [
-        read_toml(file, Registry) for file in (rules_folder(root) / FILE, *files) if file.is_file()
+        read_toml(file, Registry) for file in (rules_folder() / FILE, *files) if file.is_file()
     ]
     papers = found[0].papers
     order = [paper.name for paper in papers]

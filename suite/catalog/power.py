@@ -122,15 +122,15 @@ class _PowerFile:
     total: tuple[PowerRule, ...]
 
 
-def path(root: Path | None = None) -> Path:
+def path() -> Path:
     """The file of the rules."""
-    return rules_folder(root) / "power.toml"
+    return rules_folder() / "power.toml"
 
 
 @functools.cache  # a checker of many bundles reads the file once
-def load_power_rules(root: Path | None = None) -> tuple[PowerRule, ...]:
+def load_power_rules() -> tuple[PowerRule, ...]:
     """All rules, in order of preference, each with what the file says of all of them."""
-    file = read_toml(path(root), _PowerFile)
+    file = read_toml(path(), _PowerFile)
     return tuple(
         replace(
             rule,

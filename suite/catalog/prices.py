@@ -108,17 +108,13 @@ def _system(quotes: Sequence[Quote], configuration: str) -> SystemPrice:
     used = tuple(newest[part] for part in Part if part in newest)
     missing = [part.value for part in Part if part not in newest]
     currencies = sorted({quote.currency for quote in used})
+    reason = None
     if missing:
-        return SystemPrice(
-            configuration, used, None, None, f"no price is known of its {' and '.join(missing)}"
-        )
-    if len(currencies) > 1:
-        return SystemPrice(
-            configuration, used, None, None, f"its prices are in {' and '.join(currencies)}"
-        )
-    return SystemPrice(
-        configuration, used, math.fsum(quote.price for quote in used), currencies[0], None
-    )
+        reason = f"no price is known of its {' and '.join(missing)}"
+    elif len(currencies) > 1:
+        reason = f"its prices are in {' and '.join(currencies)}"
+    price = None if reason else math.fsum(quote.price for quote in used)
+    return SystemPrice(configuration, used, price, None if reason else currencies[0], reason)
 
 
 def _problem(quote: Quote) -> str | None:

@@ -63,11 +63,9 @@ def load_reference_losses(workload: str, root: Path | None = None) -> tuple[Refe
         ) from error
 
 
-def write_reference_losses(
-    workload: str, settings: Sequence[ReferenceLosses], root: Path | None = None
-) -> Path:
+def write_reference_losses(workload: str, settings: Sequence[ReferenceLosses]) -> Path:
     """Write the settings of a workload in place of earlier ones. Returns the file."""
-    path = folder(root) / f"{workload}.json"
+    path = folder() / f"{workload}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, asdict(_LossesFile(SCHEMA, workload, tuple(settings))))
     return path

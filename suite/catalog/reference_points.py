@@ -5,7 +5,6 @@ A round freezes points by their digests (``reference_points`` in rules/rounds). 
 in the file for ever; a later round may freeze another one of the same batch size and learning rate.
 """
 
-import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ from reference_impls.contract import LOCAL, SYNCHRONISED
 from suite.catalog.rounds import Round, load_rounds
 from suite.catalog.workloads import Workload
 from suite.errors import FileError
+from suite.files.canonical import canonical_json, sha256_of_text
 from suite.files.json_file import read_json, write_json
 from suite.files.paths import rules_folder
 from suite.files.schema import from_plain
@@ -72,9 +72,7 @@ class ReferencePoint:
     @property
     def digest(self) -> str:
         """SHA-256 of the point's canonical JSON, by which a round freezes it."""
-        return hashlib.sha256(
-            json.dumps(asdict(self), sort_keys=True, separators=(",", ":")).encode()
-        ).hexdigest()
+        return sha256_of_text(canonical_json(asdict(self)))
 
     @property
     def epochs(self) -> tuple[float, ...]:

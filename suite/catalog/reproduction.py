@@ -3,7 +3,6 @@ section *Replications*."""
 
 import functools
 from dataclasses import dataclass
-from pathlib import Path
 
 from suite.files.paths import rules_folder
 from suite.files.toml_file import read_toml
@@ -32,6 +31,6 @@ class Reproduction:
 
 
 @functools.cache  # asked for every replication
-def load_reproduction(root: Path | None = None) -> Reproduction:
+def load_reproduction() -> Reproduction:
     """The numbers of replications."""
-    return read_toml(rules_folder(root) / "reproduction.toml", Reproduction)
+    return read_toml(rules_folder() / "reproduction.toml", Reproduction)

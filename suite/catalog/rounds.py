@@ -7,8 +7,6 @@ nothing can be added to it, and later rules and definitions do not apply to it. 
 every rule that the suite has.
 """
 
-import hashlib
-import json
 import re
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
@@ -19,6 +17,7 @@ from suite.catalog import workloads
 from suite.catalog.definitions import load_all, load_one, unknown_name
 from suite.catalog.workloads import Workload
 from suite.errors import SuiteError
+from suite.files.canonical import canonical_json, sha256_of_text
 from suite.files.paths import rules_folder
 
 PINNED = (
@@ -142,13 +141,11 @@ def pin(workload: Workload) -> PinnedWorkload:
     """What a round pins of a workload."""
     values = asdict(workload)
     adapted = (name for name in PINNED_IF_SET if values[name] is not None)
-    canonical = json.dumps(
-        {name: values[name] for name in (*PINNED, *adapted)}, sort_keys=True, separators=(",", ":")
-    )
+    pinned = {name: values[name] for name in (*PINNED, *adapted)}
     return PinnedWorkload(
         workload.name,
         workload.epochs,
-        hashlib.sha256(canonical.encode()).hexdigest(),
+        sha256_of_text(canonical_json(pinned)),
         workload.target_accuracy,
     )
 
@@ -158,9 +155,9 @@ def folder(root: Path | None = None) -> Path:
     return rules_folder(root) / "rounds"
 
 
-def kept_workloads(name: str, root: Path | None = None) -> Path:
+def kept_workloads(name: str) -> Path:
     """The folder of a closed round's workloads, as they were when it was closed."""
-    return folder(root) / name / "workloads"
+    return folder() / name / "workloads"
 
 
 @cache
@@ -178,28 +175,28 @@ def _number(name: str) -> list[int]:
     return [int(part) for part in re.findall(r"\d+", name)]
 
 
-def load_round(name: str, root: Path | None = None) -> Round:
+def load_round(name: str) -> Round:
     """The round of this name; raises SuiteError with the nearest name if there is none."""
-    found = _round_named(name, root)
+    found = _round_named(name)
     if found is None:
         raise SuiteError(
             unknown_name(
-                "round", name, [each.name for each in load_rounds(root)], "`suite list rounds`"
+                "round", name, [each.name for each in load_rounds()], "`suite list rounds`"
             )
         )
     return found
 
 
-def judging_round(name: str | None, root: Path | None = None) -> Round:
+def judging_round(name: str | None) -> Round:
     """The round of this name, whose rules judge what names it; the current one where there is no
     such round."""
-    return _round_named(name, root) or current_round(root)
+    return _round_named(name) or current_round()
 
 
-def _round_named(name: str | None, root: Path | None) -> Round | None:
-    return next((each for each in load_rounds(root) if each.name == name), None)
+def _round_named(name: str | None) -> Round | None:
+    return next((each for each in load_rounds() if each.name == name), None)
 
 
-def current_round(root: Path | None = None) -> Round:
+def current_round() -> Round:
     """The round that runs are made for: the last one, which is open."""
-    return load_rounds(root)[-1]
+    return load_rounds()[-1]

@@ -135,12 +135,12 @@ class Scoring:
                     yield tier, covers, one.standing
 
 
-def path(root: Path | None = None) -> Path:
+def path() -> Path:
     """The file of the numbers."""
-    return rules_folder(root) / "scoring.toml"
+    return rules_folder() / "scoring.toml"
 
 
 @functools.cache  # asked for every entry
-def load_scoring(root: Path | None = None) -> Scoring:
+def load_scoring() -> Scoring:
     """The numbers of scoring."""
-    return read_toml(path(root), Scoring)
+    return read_toml(path(), Scoring)

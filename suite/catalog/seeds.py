@@ -99,12 +99,7 @@ def nonce_kind(recorded: Mapping[str, Any] | None, of_round: str | None) -> Nonc
 
 
 def use_nonce(
-    nonce: str,
-    round_name: str,
-    run_number: int,
-    framework: Framework,
-    request: Mapping[str, Any],
-    root: Path | None = None,
+    nonce: str, round_name: str, run_number: int, framework: Framework, request: Mapping[str, Any]
 ) -> NonceUse:
     """What a run of ``request`` (plain JSON values) with this nonce records; raises SuiteError for
     a nonce or number that is not allowed."""
@@ -116,7 +111,7 @@ def use_nonce(
     if not 0 <= run_number <= MAX_RUN_NUMBER:
         raise SuiteError(f"--run-number must be between 0 and {MAX_RUN_NUMBER}, not {run_number}.")
     implementation, configuration = (
-        implementation_sha256(framework, root),
+        implementation_sha256(framework),
         configuration_sha256(request),
     )
     return NonceUse(

@@ -2,7 +2,6 @@
 
 import enum
 from dataclasses import dataclass
-from pathlib import Path
 
 from suite.catalog.definitions import Definitions
 from suite.errors import SuiteError
@@ -56,12 +55,12 @@ DEFINITIONS = Definitions("studies", StudyDefinition, "study", "studies")
 load_studies = DEFINITIONS.load_all
 
 
-def load_study(name: str, root: Path | None = None) -> StudyDefinition:
+def load_study(name: str) -> StudyDefinition:
     """The study of this name; raises SuiteError with the nearest name if there is none."""
-    definition = DEFINITIONS.load(name, root)
+    definition = DEFINITIONS.load(name)
     if bool(definition.numbers) == bool(definition.names):
         raise SuiteError(
-            f"{DEFINITIONS.folder(root) / name}.toml: give the study's values as either numbers or"
+            f"{DEFINITIONS.folder() / name}.toml: give the study's values as either numbers or"
             " names."
         )
     return definition

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from suite.files.paths import rules_folder
 from suite.files.toml_file import read_toml
@@ -38,6 +37,6 @@ class UncountedLimits:
 
 
 @cache
-def load_uncounted_limits(root: Path | None = None) -> UncountedLimits:
+def load_uncounted_limits() -> UncountedLimits:
     """The rulebook's limits."""
-    return read_toml(rules_folder(root) / "uncounted.toml", UncountedLimits)
+    return read_toml(rules_folder() / "uncounted.toml", UncountedLimits)

@@ -16,6 +16,7 @@ from typing import Any
 import typer
 import typer.core
 import typer.main
+from typer import Option
 
 from suite import __version__
 from suite.catalog.extensions import Extension, ListedCommand, extensions, read_extension
@@ -208,7 +209,7 @@ app = typer.Typer(
 @app.callback(invoke_without_command=True)
 def begin(
     context: typer.Context,
-    version: bool = typer.Option(False, "--version", help="Print the version."),
+    version: bool = Option(False, "--version", help="Print the version."),
 ) -> None:
     """Print the version on --version, and without a command those that a person begins with."""
     if version or context.invoked_subcommand is None:

@@ -1,18 +1,18 @@
 """`suite audit BUNDLE` and `suite audit draw BUNDLE`."""
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 import typer.core
+from typer import Argument, Option
 
 from suite import api
 from suite.catalog.frameworks import is_own, load_framework
 from suite.cli.completion import framework_names
 from suite.cli.json_output import expect_place, print_json, write_record
-from suite.cli.options import DataFolder, Json
+from suite.cli.options import DataFolder, Json, say
 from suite.compliance.finding import escaped
 from suite.metrics.audit_record import AuditRecord, StateAudit
 from suite.metrics.epoch_replays import FIGURES, EpochReplays
@@ -45,46 +45,42 @@ app = typer.Typer(cls=AuditGroup, add_completion=False)
 def audit(
     bundle: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             help="Sealed run directory; `suite audit draw BUNDLE` draws the epoch for --state."
         ),
     ],
     framework: Annotated[
         str | None,
-        typer.Option(
+        Option(
             autocompletion=framework_names,
             help="Framework of the replay (default: the run's own, else the first available).",
         ),
     ] = None,
     steps: Annotated[
-        int | None, typer.Option(help="Number of steps to train again (default: 10).")
+        int | None, Option(help="Number of steps to train again (default: 10).")
     ] = None,
     data: DataFolder = None,
     state: Annotated[
         Path | None,
-        typer.Option(
-            help="Training state that the run kept (--keep-states): train on from it, too."
-        ),
+        Option(help="Training state that the run kept (--keep-states): train on from it, too."),
     ] = None,
-    epoch: Annotated[
-        int | None, typer.Option(min=1, help="Epoch after which --state was taken.")
-    ] = None,
+    epoch: Annotated[int | None, Option(min=1, help="Epoch after which --state was taken.")] = None,
     value: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Text that this epoch was drawn with (`suite audit draw`); without it: self-drawn."
         ),
     ] = None,
     implementation: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="DIR",
             help="Folder of the implementation that made the run: train with it from --state, too.",
         ),
     ] = None,
     json: Json = False,
     output: Annotated[
-        Path | None, typer.Option(help="Also write the record to this JSON file, for a submission.")
+        Path | None, Option(help="Also write the record to this JSON file, for a submission.")
     ] = None,
 ) -> None:
     """Train a run's first steps again and compare. Exit code: 0 agrees, 1 contradicts, 2 could not
@@ -99,7 +95,7 @@ def audit(
         epoch=epoch,
         value=value,
         implementation=implementation,
-        report=lambda line: print(line, file=sys.stderr),
+        report=say,
     )
     write_record(output, asdict(record))
     if json:
@@ -112,10 +108,10 @@ def audit(
 
 @app.command()
 def draw(
-    bundle: Annotated[Path, typer.Argument(help="Sealed run directory.")],
+    bundle: Annotated[Path, Argument(help="Sealed run directory.")],
     value: Annotated[
         str | None,
-        typer.Option(help="Text that a witness or a reviewer gives after the run was sealed."),
+        Option(help="Text that a witness or a reviewer gives after the run was sealed."),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from suite import api
 from suite.cli.options import Json
@@ -14,13 +14,13 @@ from suite.errors import SuiteError
 def check(
     paths: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             help="Run directories, submissions, submission archives, or folders with any of these."
         ),
     ],
     json: Json = False,
     sarif: Annotated[
-        bool, typer.Option("--sarif", help="Print SARIF 2.1.0, which code hosts show at the lines.")
+        bool, Option("--sarif", help="Print SARIF 2.1.0, which code hosts show at the lines.")
     ] = False,
 ) -> None:
     """Check bundles and submissions against the rulebook. Exit code: 0 complies, 1 does not, 2

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from suite.catalog.data_sets import load_data_sets
 from suite.catalog.frameworks import load_framework, load_frameworks
@@ -29,25 +30,23 @@ app = typer.Typer(no_args_is_help=True)
 def doctor(
     framework: Annotated[
         str | None,
-        typer.Option(
+        Option(
             autocompletion=framework_names,
             help="Framework whose environment is checked (default: the first one that is there).",
         ),
     ] = None,
     data: Annotated[
         str | None,
-        typer.Option(help="Data set name or folder to compare (default: every prepared data set)."),
+        Option(help="Data set name or folder to compare (default: every prepared data set)."),
     ] = None,
     nodes: Annotated[
-        int | None, typer.Option(help="Check the first N hosts (default: all of them).")
+        int | None, Option(help="Check the first N hosts (default: all of them).")
     ] = None,
     hostfile: Annotated[
         Path | None,
-        typer.Option(
-            help="Hosts, one per line (with --launch-agent srun: those of the allocation)."
-        ),
+        Option(help="Hosts, one per line (with --launch-agent srun: those of the allocation)."),
     ] = None,
-    launch_agent: Annotated[str | None, typer.Option(help=AGENT_HELP)] = None,
+    launch_agent: Annotated[str | None, Option(help=AGENT_HELP)] = None,
     json: Json = False,
 ) -> None:
     """Check whether hosts can train together: reachability, suite, packages, data, clocks, MPI and

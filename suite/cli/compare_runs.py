@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument
 
 from reporter.data.quantities import quantity
 from suite.cli.json_output import print_json
@@ -50,7 +50,7 @@ class Compared:
 
 def compare(
     paths: Annotated[
-        list[Path], typer.Argument(help="Runs, or folders with the runs of a configuration each.")
+        list[Path], Argument(help="Runs, or folders with the runs of a configuration each.")
     ],
     json: Json = False,
 ) -> None:

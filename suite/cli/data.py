@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from suite.catalog.data_sets import load_data_set
 from suite.cli.completion import data_set_names
@@ -20,7 +21,7 @@ from suite.errors import SuiteError
 app = typer.Typer(no_args_is_help=True)
 REFRESH_S = 0.5
 DataSetName = Annotated[
-    str, typer.Argument(autocompletion=data_set_names, help="Data set (`suite list data-sets`).")
+    str, Argument(autocompletion=data_set_names, help="Data set (`suite list data-sets`).")
 ]
 
 
@@ -29,24 +30,24 @@ def prepare(
     name: DataSetName,
     source: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--from",
             help="Folder with its files (plain or .gz), its archive, or the photographs that it is"
             " made of.",
         ),
     ] = None,
-    download: Annotated[bool, typer.Option("--download", help="Download the files.")] = False,
+    download: Annotated[bool, Option("--download", help="Download the files.")] = False,
     synthetic: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--synthetic",
             help="Generate data in the same layout, for machines without the real data.",
         ),
     ] = False,
     samples: Annotated[
-        int, typer.Option(help="Training samples to generate; evaluation gets a fifth as many.")
+        int, Option(help="Training samples to generate; evaluation gets a fifth as many.")
     ] = 10000,
-    seed: Annotated[int, typer.Option(help="Seed of the generated data.")] = 1,
+    seed: Annotated[int, Option(help="Seed of the generated data.")] = 1,
     json: Json = False,
 ) -> None:
     """Download, import or make a data set and verify its checksums."""
@@ -71,7 +72,7 @@ def prepare(
 def verify(
     name: DataSetName,
     source: Annotated[
-        Path | None, typer.Option("--from", help="Its folder (default: where it was prepared).")
+        Path | None, Option("--from", help="Its folder (default: where it was prepared).")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -135,33 +136,26 @@ class _Progress:
     """A line on a terminal, rewritten at most twice a second; nothing elsewhere."""
 
     def __init__(self) -> None:
-        self._address, self._began_s, self._shown_s, self._first = "", 0.0, 0.0, 0
+        self._what, self._began_s, self._shown_s, self._first = "", 0.0, 0.0, 0
 
     def count(self, what: str, done: int, total: int) -> None:
-        """Show a count of items, and how long the others will take at the same rate."""
-        now_s = time.monotonic()
-        if what != self._address:
-            self._address, self._began_s, self._first = what, now_s, done
-        if sys.stderr.isatty() and (now_s - self._shown_s >= REFRESH_S or done + 1 == total):
-            self._shown_s = now_s
-            rate = (done - self._first) / max(now_s - self._began_s, 1e-3)
-            left = f", {(total - done) / rate:.0f} s to go" if rate and done + 1 < total else ""
-            end = "\n" if done + 1 == total else ""
-            print(f"\r\x1b[K{what}: {done + 1} of {total}{left}", end=end, file=sys.stderr)
+        """Show a count of items, of which number ``done`` (from 0) is worked on."""
+        self._show(what, done, total, f"{done + 1} of {total}", is_last=done + 1 == total)
 
     def __call__(self, address: str, done: int, total: int | None) -> None:
+        """Show how many bytes have arrived."""
+        said = f"{done / 1e6:.1f} of {(total or 0) / 1e6:.1f} MB"
+        self._show(address, done, total, said, is_last=done == total)
+
+    def _show(self, what: str, done: int, total: int | None, said: str, *, is_last: bool) -> None:
+        """Show it, and how long the rest will take at the same rate."""
         now_s = time.monotonic()
-        if address != self._address:
-            self._address, self._began_s, self._first = address, now_s, done
-        if not sys.stderr.isatty() or (now_s - self._shown_s < REFRESH_S and done != total):
+        if what != self._what:
+            self._what, self._began_s, self._first = what, now_s, done
+        if not sys.stderr.isatty() or (now_s - self._shown_s < REFRESH_S and not is_last):
             return
         self._shown_s = now_s
         rate = (done - self._first) / max(now_s - self._began_s, 1e-3)
-        left = f", {(total - done) / rate:.0f} s to go" if total and rate else ""
-        end = "\n" if done == total else ""
-        print(
-            f"\r\x1b[K{address.rsplit('/', 1)[1]}: {done / 1e6:.1f} of {(total or 0) / 1e6:.1f}"
-            f" MB{left}",
-            end=end,
-            file=sys.stderr,
-        )
+        left = f", {(total - done) / rate:.0f} s to go" if total and rate and not is_last else ""
+        line, end = f"{what.rpartition('/')[2]}: {said}{left}", "\n" if is_last else ""
+        print(f"\r\x1b[K{line}", end=end, file=sys.stderr)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Annotated
 
 import psutil
-import typer
 from rich.markup import escape
 from rich.table import Column, Table
+from typer import Option
 
 from suite.catalog.data_sets import load_data_sets
 from suite.catalog.frameworks import load_frameworks
@@ -47,7 +47,7 @@ class Diagnosis:
 
 def doctor(
     show_all: Annotated[
-        bool, typer.Option("--all", help="Each meter that is not here, and how to get it.")
+        bool, Option("--all", help="Each meter that is not here, and how to get it.")
     ] = False,
     json: Json = False,
 ) -> None:

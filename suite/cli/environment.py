@@ -1,15 +1,15 @@
 """`suite env create FRAMEWORK`."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from suite.catalog.frameworks import MANIFEST, Framework, load_framework, load_implementation
 from suite.cli.completion import framework_names
 from suite.cli.json_output import print_json
-from suite.cli.options import Json
+from suite.cli.options import Json, say
 from suite.errors import SuiteError
 from suite.launch import environments
 from suite.launch.environments import Environment, OtherVersion
@@ -22,27 +22,23 @@ app = typer.Typer(no_args_is_help=True)
 def create(
     framework: Annotated[
         str,
-        typer.Argument(
+        Argument(
             autocompletion=framework_names,
             help="Framework (`suite list frameworks`), or folder of your own implementation.",
         ),
     ],
     python: Annotated[
         Path | None,
-        typer.Option(help="Interpreter to build the environment on (default: the harness's)."),
+        Option(help="Interpreter to build the environment on (default: the harness's)."),
     ] = None,
     interpreter: Annotated[
         Path | None,
-        typer.Option(
-            help="Use this interpreter, which has the framework already; install nothing."
-        ),
+        Option(help="Use this interpreter, which has the framework already; install nothing."),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Rebuild an existing environment.")
-    ] = False,
+    force: Annotated[bool, Option("--force", help="Rebuild an existing environment.")] = False,
     dry_run: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--dry-run",
             help=(
                 "State versions, downloads and disk, or examine --interpreter; install and record"
@@ -76,9 +72,7 @@ def create(
     elif not chosen.needs_environment:
         environment = environments.find(chosen)
     else:
-        environment = environments.create(
-            chosen, lambda line: print(line, file=sys.stderr), python=python, force=force
-        )
+        environment = environments.create(chosen, say, python=python, force=force)
     others = _other_versions(chosen, environment)
     if json:
         print_json(

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-import typer
+from typer import Argument
 
 from suite.catalog.rounds import load_rounds
 from suite.cli.json_output import print_json
@@ -12,7 +12,7 @@ from suite.compliance.rule import Rule
 
 
 def explain(
-    rule: Annotated[str, typer.Argument(help="Rule id, as in a finding.")], json: Json = False
+    rule: Annotated[str, Argument(help="Rule id, as in a finding.")], json: Json = False
 ) -> None:
     """Explain what a rule demands and why."""
     found = find_rule(rule)

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from suite.bundle.manifest import refuse_inside_run
 from suite.cli.json_output import print_json
@@ -36,7 +36,7 @@ def export(
     paths: Runs,
     output: Annotated[
         Path,
-        typer.Option(
+        Option(
             help=(
                 f"File ({', '.join(FORMATS)}), or a folder for TensorBoard's event files (a name"
                 " without an ending)."
@@ -45,14 +45,14 @@ def export(
     ],
     table: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="|".join(TABLES),
             help="runs: one row for each run, with its settings and figures; the others: long.",
         ),
     ] = "runs",
     client_trace: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--client-trace",
             help=(
                 "Clients for simulators of federated learning: seconds, joules, peak memory by"
@@ -60,7 +60,7 @@ def export(
             ),
         ),
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace what is there.")] = False,
     json: Json = False,
 ) -> None:
     """Write the figures of runs as CSV, Parquet or JSON, or as TensorBoard's event files."""

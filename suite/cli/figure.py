@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from suite import api
 from suite.bundle.manifest import refuse_inside_run
@@ -17,35 +17,29 @@ from suite.files.durable import output_errors
 def figure(
     name: Annotated[
         str | None,
-        typer.Argument(help="Name of the figure (`suite list figures`).", metavar="NAME"),
+        Argument(help="Name of the figure (`suite list figures`).", metavar="NAME"),
     ] = None,
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(
-            help="Run directories, or folders with run directories.", metavar="PATHS..."
-        ),
+        Argument(help="Run directories, or folders with run directories.", metavar="PATHS..."),
     ] = None,
     list_: Annotated[
         bool,
-        typer.Option(
-            "--list", help="List the figures: the study's number of each, and what it needs."
-        ),
+        Option("--list", help="List the figures: the study's number of each, and what it needs."),
     ] = False,
     format_: Annotated[
         str | None,
-        typer.Option("--format", help="svg, pdf or png (default: by --output, else pdf)."),
+        Option("--format", help="svg, pdf or png (default: by --output, else pdf)."),
     ] = None,
-    width: Annotated[str, typer.Option(help="Width, in in, cm, mm or pt.")] = "3.3in",
-    height: Annotated[
-        str | None, typer.Option(help="Height (default: what its rows need).")
-    ] = None,
+    width: Annotated[str, Option(help="Width, in in, cm, mm or pt.")] = "3.3in",
+    height: Annotated[str | None, Option(help="Height (default: what its rows need).")] = None,
     font: Annotated[
-        str, typer.Option(help='Font, with its size in pt, as "Times New Roman 8".')
+        str, Option(help='Font, with its size in pt, as "Times New Roman 8".')
     ] = "DejaVu Sans 7.5",
-    output: Annotated[Path | None, typer.Option(help="File (default: NAME.<format>).")] = None,
+    output: Annotated[Path | None, Option(help="File (default: NAME.<format>).")] = None,
     caption: Annotated[
         Path | None,
-        typer.Option(help="File of the caption (default: the figure's name with .txt)."),
+        Option(help="File of the caption (default: the figure's name with .txt)."),
     ] = None,
     json: Json = False,
 ) -> None:

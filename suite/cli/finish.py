@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument
 
 from suite import api
 from suite.cli.json_output import print_json
@@ -16,7 +16,7 @@ from suite.files.typed import typed
 def finish(
     runs: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             help="Run directories that were left unclosed: killed, cut off, interrupted or failed."
         ),
     ],

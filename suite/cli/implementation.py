@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from suite.cli.json_output import print_json, print_rows
 from suite.cli.options import Json
@@ -19,9 +20,9 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.command()
 def new(
-    name: Annotated[str, typer.Argument(help="Its name, in lower case.")],
-    language: Annotated[Language, typer.Option(help="Language of the example that it begins as.")],
-    output: Annotated[Path, typer.Option(help="Folder to write its folder into.")] = Path(),
+    name: Annotated[str, Argument(help="Its name, in lower case.")],
+    language: Annotated[Language, Option(help="Language of the example that it begins as.")],
+    output: Annotated[Path, Option(help="Folder to write its folder into.")] = Path(),
     json: Json = False,
 ) -> None:
     """Copy a working LeNet-5 in C or NumPy into a folder of its own, to be changed into your
@@ -40,9 +41,9 @@ def new(
 
 @app.command()
 def test(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the implementation.")],
+    folder: Annotated[Path, Argument(metavar="DIR", help="Folder of the implementation.")],
     workload: Annotated[
-        str, typer.Option(help="Workload that it trains (`suite list workloads`).")
+        str, Option(help="Workload that it trains (`suite list workloads`).")
     ] = "lenet",
     json: Json = False,
 ) -> None:

@@ -1,18 +1,17 @@
 """`suite linpack`: the LINPACK rate of a machine or cluster, to compare the training rate with; and
 the study of it, `suite sweep --study linpack`."""
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import psutil
-import typer
+from typer import Option
 
 from suite.catalog.linpack_definition import load_linpack
 from suite.cli.json_output import print_json
-from suite.cli.options import AGENT_HELP, TrainingOptions
+from suite.cli.options import AGENT_HELP, TrainingOptions, say
 from suite.cli.results import figure_text
 from suite.errors import SuiteError
 from suite.experiments.linpack_run import MAX_FOREIGN_SHARE, LinpackRequest, measure
@@ -23,43 +22,41 @@ from suite.metrics.linpack_study_record import STUDY, LinpackStudy
 
 
 def linpack(
-    output: Annotated[
-        Path, typer.Option(help="Directory of the record; it must not exist.")
-    ] = Path("runs/linpack"),
+    output: Annotated[Path, Option(help="Directory of the record; it must not exist.")] = Path(
+        "runs/linpack"
+    ),
     ranks: Annotated[
         int | None,
-        typer.Option(min=1, help="Ranks on each node (default: one per core of this machine)."),
+        Option(min=1, help="Ranks on each node (default: one per core of this machine)."),
     ] = None,
     nodes: Annotated[
         int | None,
-        typer.Option(min=1, help="Run on the first N hosts of --hostfile (default: all of them)."),
+        Option(min=1, help="Run on the first N hosts of --hostfile (default: all of them)."),
     ] = None,
     hostfile: Annotated[
-        Path | None, typer.Option(help="Hosts to run on, this machine first, one per line.")
+        Path | None, Option(help="Hosts to run on, this machine first, one per line.")
     ] = None,
-    launch_agent: Annotated[str | None, typer.Option(help=AGENT_HELP)] = None,
-    xhpl: Annotated[
-        Path | None, typer.Option(help="An xhpl that you built, instead of hpcc.")
-    ] = None,
+    launch_agent: Annotated[str | None, Option(help=AGENT_HELP)] = None,
+    xhpl: Annotated[Path | None, Option(help="An xhpl that you built, instead of hpcc.")] = None,
     scipy: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--scipy",
             help="Use SciPy's LU on this machine, labelled LU (the fallback without hpcc).",
         ),
     ] = False,
     size: Annotated[
         int | None,
-        typer.Option(min=1, help="Order of the matrix (default: as large as the memory holds)."),
+        Option(min=1, help="Order of the matrix (default: as large as the memory holds)."),
     ] = None,
     allow_busy: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--allow-busy",
             help="Record it although other programs use the machine; the record says how much.",
         ),
     ] = (False),
-    json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
+    json: Annotated[bool, Option("--json", help="Print the record as JSON.")] = False,
 ) -> None:
     """Run LINPACK and seal its rate, residual, BLAS and power in a record."""
     if scipy and (xhpl is not None or hostfile is not None or ranks is not None):
@@ -135,7 +132,7 @@ def linpack_study(
     study = run_linpack_study(
         LinpackSweep(definition, placement, size, allow_busy),
         directory,
-        lambda line: print(line, file=sys.stderr),
+        say,
     )
     if training.json:
         print_json("linpack-study", {"path": directory / STUDY, **vars(study)})

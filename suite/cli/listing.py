@@ -1,6 +1,6 @@
 """`suite list workloads|devices|frameworks|data-sets|studies|figures|rounds|rules`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 
 import typer
 from rich.markup import escape
@@ -41,13 +41,11 @@ def workloads(json: Json = False) -> None:
         "batch_size",
         "parameters",
     )
-    columns = tuple(name.removeprefix("is_") for name in fields)
-    _show(
-        "workloads",
-        columns,
-        [tuple(getattr(workload, name) for name in fields) for workload in load_workloads()],
-        json,
-    )
+    rows = [
+        {name.removeprefix("is_"): getattr(workload, name) for name in fields}
+        for workload in load_workloads()
+    ]
+    _show("workloads", rows, json)
 
 
 @app.command()
@@ -55,61 +53,58 @@ def devices(json: Json = False) -> None:
     """List device profiles; the one that `--device auto` chooses here is marked."""
     here = identify().device.name
     rows = [
-        (
-            device.name,
-            device.title,
-            device.name == here,
-            device.cpu and device.cpu.architecture,
-            device.gpu and device.gpu.architecture,
-            device.closed_workloads,
-            tuple(mode.name for mode in device.power_modes),
-        )
+        {
+            "name": device.name,
+            "title": device.title,
+            "this_machine": device.name == here,
+            "cpu": device.cpu and device.cpu.architecture,
+            "gpu": device.gpu and device.gpu.architecture,
+            "closed_workloads": device.closed_workloads,
+            "power_modes": tuple(mode.name for mode in device.power_modes),
+        }
         for device in load_devices()
     ]
-    _show(
-        "devices",
-        ("name", "title", "this_machine", "cpu", "gpu", "closed_workloads", "power_modes"),
-        rows,
-        json,
-    )
+    _show("devices", rows, json)
 
 
 @app.command()
 def frameworks(json: Json = False) -> None:
     """List frameworks, the Python of each one's environment, and what is missing."""
-    rows: list[tuple[object, ...]] = []
+    rows = []
     for framework in load_frameworks():
+        row = {"name": framework.name, "title": framework.title}
         try:
-            rows.append((framework.name, framework.title, find(framework).interpreter, None))
+            rows.append({**row, "interpreter": find(framework).interpreter, "missing": None})
         except SuiteError as error:
-            rows.append((framework.name, framework.title, None, str(error)))
-    _show("frameworks", ("name", "title", "interpreter", "missing"), rows, json)
+            rows.append({**row, "interpreter": None, "missing": str(error)})
+    _show("frameworks", rows, json)
 
 
 @app.command(name="data-sets")
 def data_sets(json: Json = False) -> None:
     """List data sets for `suite data prepare`: layout and numbers of samples."""
     columns = ("name", "title", "layout", "train_samples", "eval_samples")
-    _show(
-        "data-sets",
-        columns,
-        [tuple(getattr(data_set, name) for name in columns) for data_set in load_data_sets()],
-        json,
-    )
+    rows = [{name: getattr(each, name) for name in columns} for each in load_data_sets()]
+    _show("data-sets", rows, json)
 
 
 @app.command()
 def studies(json: Json = False) -> None:
     """List studies for `suite sweep`: the setting that each varies, and its values."""
-    rows = [
-        (study.name, study.title, study.variable.value, study.values, study.repetitions)
+    linpack = load_linpack()
+    rows: list[dict[str, object]] = [
+        {
+            "name": study.name,
+            "title": study.title,
+            "varies": study.variable.value,
+            "values": study.values,
+            "repetitions": study.repetitions,
+        }
         for study in load_studies()
     ]
-    linpack = load_linpack()
-    rows.append(
-        (LINPACK, linpack.title, "nodes", tuple(map(str, linpack.nodes)), linpack.repetitions)
-    )
-    _show("studies", ("name", "title", "varies", "values", "repetitions"), rows, json)
+    of_linpack = {"values": tuple(map(str, linpack.nodes)), "repetitions": linpack.repetitions}
+    rows.append({"name": LINPACK, "title": linpack.title, "varies": "nodes", **of_linpack})
+    _show("studies", rows, json)
 
 
 @app.command()
@@ -123,8 +118,11 @@ def show_figures(json: bool) -> None:
     """Print the figures of `suite figure`."""
     columns = ("name", "study", "number", "title", "needs")
     plain = {name: also for also, name in PLAIN.items()}
-    rows = [(*(getattr(one, name) for name in columns), plain.get(one.name)) for one in PRESETS]
-    _show("figures", (*columns, "also"), rows, json)
+    rows = [
+        {**{name: getattr(one, name) for name in columns}, "also": plain.get(one.name)}
+        for one in PRESETS
+    ]
+    _show("figures", rows, json)
 
 
 @app.command()
@@ -132,46 +130,43 @@ def rounds(json: Json = False) -> None:
     """List rounds: the versions of the suite and the workloads of each, and the date on which it
     was closed."""
     rows = [
-        (
-            each.name,
-            each.title,
-            each.suite_versions,
-            tuple(workload.name for workload in each.workloads),
-            each.closed,
-            len(rules_of(each, of_extensions=True)),
-        )
+        {
+            "name": each.name,
+            "title": each.title,
+            "suite_versions": each.suite_versions,
+            "workloads": tuple(workload.name for workload in each.workloads),
+            "closed": each.closed,
+            "rules": len(rules_of(each, of_extensions=True)),
+        }
         for each in load_rounds()
     ]
-    _show("rounds", ("name", "title", "suite_versions", "workloads", "closed", "rules"), rows, json)
+    _show("rounds", rows, json)
 
 
 @app.command()
 def rules(json: Json = False) -> None:
     """List the rules that the checker applies; see also `suite explain RULE`."""
-    _show(
-        "rules",
-        ("id", "severity", "rule"),
-        [
-            (rule.id, " and ".join(each.value for each in rule.severities), rule.sentence)
-            for rule in all_rules()
-        ],
-        json,
-    )
-
-
-def _show(what: str, columns: Sequence[str], rows: Iterable[Sequence[object]], json: bool) -> None:
-    """Print rows of plain values: as JSON objects, or as a table."""
-    if json:
-        print_rows(f"list-{what}", [dict(zip(columns, row, strict=True)) for row in rows])
-        return
-    cells = [
-        [_as_text(name, value) for name, value in zip(columns, row, strict=True)] for row in rows
+    rows = [
+        {
+            "id": rule.id,
+            "severity": " and ".join(each.value for each in rule.severities),
+            "rule": rule.sentence,
+        }
+        for rule in all_rules()
     ]
-    first, *others = (name.replace("_", " ") for name in columns)
+    _show("rules", rows, json)
+
+
+def _show(what: str, rows: Sequence[Mapping[str, object]], json: bool) -> None:
+    """Print rows of plain values, which have the same keys: as JSON objects, or as a table."""
+    if json:
+        print_rows(f"list-{what}", rows)
+        return
+    first, *others = (name.replace("_", " ") for name in rows[0])
     # what is typed is whole, however narrow the terminal
     table = Table(Column(first, no_wrap=True), *others)
-    for row in cells:
-        table.add_row(*map(escape, row))
+    for row in rows:
+        table.add_row(*(escape(_as_text(name, value)) for name, value in row.items()))
     show_table(table)
 
 

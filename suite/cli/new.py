@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-import typer
+from typer import Argument
 
 from suite.cli.json_output import print_json
 from suite.cli.options import Json
@@ -10,8 +10,8 @@ from suite.cli.skeletons import Kind, write_skeleton
 
 
 def new(
-    kind: Annotated[Kind, typer.Argument(help="Kind of part.")],
-    name: Annotated[str, typer.Argument(help="Its name, in lower case.")],
+    kind: Annotated[Kind, Argument(help="Kind of part.")],
+    name: Annotated[str, Argument(help="Its name, in lower case.")],
     json: Json = False,
 ) -> None:
     """Write the skeleton of a new device, meter, rule, workload, framework or

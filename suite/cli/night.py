@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from suite import api
 from suite.api import Accelerator, Division, RunOptions, RunRequest
@@ -37,7 +37,7 @@ KEPT_BY = ("TMUX", "STY", "INVOCATION_ID")
 """Variables of tmux, screen and systemd, which keep a command when its terminal is closed."""
 Restart = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="COMMAND",
         help="Command that restarts the machine before a workload's next run: each run is of a"
         " session of its own.",
@@ -47,16 +47,14 @@ Restart = Annotated[
 
 def night(
     workloads: ClosedWorkloads = None,
-    within: Annotated[str, typer.Option(metavar="TIME", help="Time for all of it.")] = "8h",
-    division: Annotated[
-        Division, typer.Option(help=f"Division: {DIVISION_HELP}")
-    ] = Division.CLOSED,
+    within: Annotated[str, Option(metavar="TIME", help="Time for all of it.")] = "8h",
+    division: Annotated[Division, Option(help=f"Division: {DIVISION_HELP}")] = Division.CLOSED,
     framework: FrameworkName = "pytorch",
     accelerator: WhereTrained = Accelerator.AUTO,
-    output: Annotated[Path, typer.Option(help="Folder of plan, runs and site.")] = Path("night"),
+    output: Annotated[Path, Option(help="Folder of plan, runs and site.")] = Path("night"),
     restart: Restart = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what would be looked at, and stop.")
+        bool, Option("--dry-run", help="Print what would be looked at, and stop.")
     ] = False,
     json: Json = False,
 ) -> None:

@@ -3,12 +3,13 @@ share them."""
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, cast, get_type_hints
 
-import typer
+from typer import Argument, Option
 
 from reference_impls.rank import HEARTBEAT_TIMEOUT_S
 from suite.api import (
@@ -35,43 +36,41 @@ ACCUMULATE_HELP = (
     "Mini-batches whose gradients are summed for one exchange and update; more than one is for the"
     " open division."
 )
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Runs = Annotated[
-    list[Path], typer.Argument(help="Run directories, or folders with run directories.")
-]
+Json = Annotated[bool, Option("--json", help="Print JSON.")]
+Runs = Annotated[list[Path], Argument(help="Run directories, or folders with run directories.")]
 WorkloadName = Annotated[
-    str, typer.Argument(autocompletion=workload_names, help="Workload (`suite list workloads`).")
+    str, Argument(autocompletion=workload_names, help="Workload (`suite list workloads`).")
 ]
 ClosedWorkloads = Annotated[
     list[str] | None,
-    typer.Argument(
+    Argument(
         metavar="[WORKLOAD]…",
         autocompletion=workload_names,
         help="Workloads (default: every closed workload of this device).",
     ),
 ]
 FrameworkName = Annotated[
-    str, typer.Option(autocompletion=framework_names, help="Framework (`suite list frameworks`).")
+    str, Option(autocompletion=framework_names, help="Framework (`suite list frameworks`).")
 ]
 OwnImplementation = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         metavar="DIR",
         help="Folder of your own implementation (docs/implementing.md), in place of --framework.",
     ),
 ]
 DataFolder = Annotated[
     Path | None,
-    typer.Option(help="Folder of the run's data set (default: that of `suite data prepare`)."),
+    Option(help="Folder of the run's data set (default: that of `suite data prepare`)."),
 ]
-WhereTrained = Annotated[Accelerator, typer.Option(help="Where the model is trained.")]
+WhereTrained = Annotated[Accelerator, Option(help="Where the model is trained.")]
 OfAllReduce = Annotated[
     Collective,
-    typer.Option(help="All-reduce backend: `mpi` (the suite's) or `native` (the framework's)."),
+    Option(help="All-reduce backend: `mpi` (the suite's) or `native` (the framework's)."),
 ]
 OfStatistics = Annotated[
     Normalisation,
-    typer.Option(
+    Option(
         help=(
             "Statistics of batch normalisation: of a rank's own samples (`local`) or of the whole"
             " mini-batch (`synchronised`)."
@@ -80,7 +79,7 @@ OfStatistics = Annotated[
 ]
 OfArithmetic = Annotated[
     Precision | None,
-    typer.Option(
+    Option(
         help=(
             "Arithmetic of products and convolutions (default: float32, with TF32 off); entries are"
             " compared within one."
@@ -89,11 +88,16 @@ OfArithmetic = Annotated[
 ]
 
 
+def say(line: str) -> None:
+    """Print what goes on: on standard error, beside the command's results."""
+    print(line, file=sys.stderr)
+
+
 def with_options(function: Callable[..., None]) -> Callable[..., None]:
     """Turn each parameter that is a dataclass into one option per field, named and typed as the
     field.
 
-    A field is written as a typer parameter: ``threads: Annotated[int | None, typer.Option(help=…)]
+    A field is written as a typer parameter: ``threads: Annotated[int | None, Option(help=…)]
     = None``. The returned function takes keywords only; the defaults of fields hold for direct
     calls, too.
     """
@@ -148,15 +152,13 @@ class TrainingOptions:
 
     device: Annotated[
         str,
-        typer.Option(
-            autocompletion=device_names, help="Device profile, or auto (`suite list devices`)."
-        ),
+        Option(autocompletion=device_names, help="Device profile, or auto (`suite list devices`)."),
     ] = "auto"
     framework: FrameworkName = "pytorch"
     implementation: OwnImplementation = None
     data: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help=(
                 "Data set name, folder with the workload's default data set, NAME=FOLDER for"
                 " another data set, or `synthetic` (default: the workload's)."
@@ -165,7 +167,7 @@ class TrainingOptions:
     ] = None
     seed: Annotated[
         int | None,
-        typer.Option(
+        Option(
             help=(
                 "Seed for initial weights and sample order (default: 1); in a sweep, that of each"
                 " value's first run."
@@ -174,47 +176,43 @@ class TrainingOptions:
     ] = None
     epochs: Annotated[
         int | None,
-        typer.Option(help="Maximum epochs (also the horizon of the learning-rate schedule)."),
+        Option(help="Maximum epochs (also the horizon of the learning-rate schedule)."),
     ] = None
-    steps: Annotated[int | None, typer.Option(help="Stop each run after N mini-batches.")] = None
+    steps: Annotated[int | None, Option(help="Stop each run after N mini-batches.")] = None
     no_target: Annotated[
         bool,
-        typer.Option(
-            "--no-target", help="Train all epochs, whatever the accuracy (open division)."
-        ),
+        Option("--no-target", help="Train all epochs, whatever the accuracy (open division)."),
     ] = False
     batch_size: Annotated[
         int | None,
-        typer.Option(help="Samples per global mini-batch; in a weak-scaling sweep, per rank."),
+        Option(help="Samples per global mini-batch; in a weak-scaling sweep, per rank."),
     ] = None
     threads: Annotated[
         int | None,
-        typer.Option(
+        Option(
             help="Framework threads per rank (default: the workload's, else every usable core)."
         ),
     ] = None
     accelerator: WhereTrained = Accelerator.AUTO
     precision: OfArithmetic = None
     hostfile: Annotated[
-        Path | None, typer.Option(help="Hosts to train on, one per line (default: this machine).")
+        Path | None, Option(help="Hosts to train on, one per line (default: this machine).")
     ] = None
     ranks_per_node: Annotated[
         int | None,
-        typer.Option(help="Ranks on each host (default: 1; of --study linpack: one per core)."),
+        Option(help="Ranks on each host (default: 1; of --study linpack: one per core)."),
     ] = None
     collective: OfAllReduce = Collective.MPI
     normalisation: OfStatistics = Normalisation.LOCAL
-    launch_agent: Annotated[str | None, typer.Option(help=AGENT_HELP)] = None
+    launch_agent: Annotated[str | None, Option(help=AGENT_HELP)] = None
     wire: Annotated[
         Wire,
-        typer.Option(
-            help="Numbers in which gradients are sent; 16 bits are for the open division."
-        ),
+        Option(help="Numbers in which gradients are sent; 16 bits are for the open division."),
     ] = Wire.EXACT
-    accumulate: Annotated[int, typer.Option(help=ACCUMULATE_HELP)] = 1
+    accumulate: Annotated[int, Option(help=ACCUMULATE_HELP)] = 1
     silence: Annotated[
         float,
-        typer.Option(
+        Option(
             min=SHORTEST_SILENCE_S,
             max=LONGEST_SILENCE_S,
             help="End the run when nothing is heard of a rank for N seconds.",
@@ -222,7 +220,7 @@ class TrainingOptions:
     ] = SHORTEST_SILENCE_S
     no_identity: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--no-identity",
             help=(
                 "Leave out the digest of the board's serial number, which distinguishes boards of"
@@ -230,9 +228,9 @@ class TrainingOptions:
             ),
         ),
     ] = False
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the resolved requests and stop.")
-    ] = False
+    dry_run: Annotated[bool, Option("--dry-run", help="Print the resolved requests and stop.")] = (
+        False
+    )
     json: Json = False
 
     def place(self, nodes: int | None) -> Placement:
@@ -249,31 +247,12 @@ class TrainingOptions:
         line's."""
         common: dict[str, Any] = {
             name: getattr(self, name)
-            for name in (
-                "device",
-                "framework",
-                "data",
-                "epochs",
-                "steps",
-                "no_target",
-                "batch_size",
-                "threads",
-                "accelerator",
-                "precision",
-            )
+            for name in (each.name for each in fields(RunOptions))
+            if hasattr(self, name)
         }
-        if self.seed is not None:
-            common["seed"] = self.seed
+        if self.seed is None:
+            del common["seed"]
         if self.implementation is not None:
             common["implementation"] = str(self.implementation.absolute())
-        fixed = {
-            "division": division,
-            "workload": workload,
-            "placement": placement,
-            "collective": self.collective,
-            "normalisation": self.normalisation,
-            "wire": self.wire,
-            "accumulate": self.accumulate,
-            "with_identity": not self.no_identity,
-        }
-        return RunOptions(**{**common, **fixed, **changes})
+        fixed = {"division": division, "workload": workload, "placement": placement}
+        return RunOptions(**{**common, "with_identity": not self.no_identity, **fixed, **changes})

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from suite.bundle.manifest import refuse_inside_run
 from suite.catalog.papers import Item, Registry, RunSet, State, load_papers
@@ -45,10 +46,10 @@ MEANINGS = {
 }
 """What the states of items mean."""
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="Of a table or panel (`suite paper list`).")]
+Id = Annotated[str, Argument(metavar="ID", help="Of a table or panel (`suite paper list`).")]
 Paths = Annotated[
     list[Path] | None,
-    typer.Argument(
+    Argument(
         metavar="PATHS...",
         help="Runs to use (default: those that come with the project, else runs/papers).",
     ),
@@ -78,18 +79,16 @@ def list_command(json: Json = False) -> None:
 def make(
     name: Id,
     paths: Paths = None,
-    output: Annotated[Path, typer.Option(help="Folder of the files.")] = OUTPUT,
+    output: Annotated[Path, Option(help="Folder of the files.")] = OUTPUT,
     given: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--with", metavar="NAME=PATH", help="What the runs need: second=FOLDER, hosts=FILE."
         ),
     ] = None,
     dry_run: Annotated[
         bool,
-        typer.Option(
-            "--dry-run", help="Say which runs are missing and what they cost; run nothing."
-        ),
+        Option("--dry-run", help="Say which runs are missing and what they cost; run nothing."),
     ] = False,
     json: Json = False,
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from suite.cli.json_output import print_json
 from suite.cli.options import Json, with_options
@@ -30,9 +31,7 @@ SHOWN_MHZ, SHOWN_CHANGES = 40, 8
 _TITLES = {CPU: "CPU", GPU: "GPU", MEMORY: "memory (EMC)"}
 Root = Annotated[
     Path,
-    typer.Option(
-        help="Root of the file system; another one than / is a recorded or simulated board."
-    ),
+    Option(help="Root of the file system; another one than / is a recorded or simulated board."),
 ]
 
 
@@ -41,32 +40,24 @@ class ModeOptions:
     """The settings of a mode that `suite power set` changes; what is not given stays as it is."""
 
     cores: Annotated[
-        str | None, typer.Option(help="Cores on line: a number (the first N), or a list as 0-3,6.")
+        str | None, Option(help="Cores on line: a number (the first N), or a list as 0-3,6.")
     ] = None
-    cpu_mhz: Annotated[int | None, typer.Option(help="Upper limit of the CPU's clock (MHz).")] = (
-        None
-    )
-    gpu_mhz: Annotated[int | None, typer.Option(help="Upper limit of the GPU's clock (MHz).")] = (
-        None
-    )
+    cpu_mhz: Annotated[int | None, Option(help="Upper limit of the CPU's clock (MHz).")] = None
+    gpu_mhz: Annotated[int | None, Option(help="Upper limit of the GPU's clock (MHz).")] = None
     emc_mhz: Annotated[
-        int | None, typer.Option(help="Upper limit of the memory controller's clock (MHz).")
+        int | None, Option(help="Upper limit of the memory controller's clock (MHz).")
     ] = None
-    governor: Annotated[
-        str | None, typer.Option(help="Governor of the CPU's clock, as performance.")
-    ] = None
-    turbo: Annotated[
-        str | None, typer.Option(help="on or off: clocks above the base frequency.")
-    ] = None
+    governor: Annotated[str | None, Option(help="Governor of the CPU's clock, as performance.")] = (
+        None
+    )
+    turbo: Annotated[str | None, Option(help="on or off: clocks above the base frequency.")] = None
     fan: Annotated[
         str | None,
-        typer.Option(help="Duty of the fan, 0 to 255, or the name of nvpmodel's fan mode."),
+        Option(help="Duty of the fan, 0 to 255, or the name of nvpmodel's fan mode."),
     ] = None
     jetson_clocks: Annotated[
         bool,
-        typer.Option(
-            "--jetson-clocks", help="Lock the clocks at their upper limits by jetson_clocks."
-        ),
+        Option("--jetson-clocks", help="Lock the clocks at their upper limits by jetson_clocks."),
     ] = False
 
     def wanted(self, mode: str | None) -> WantedMode:
@@ -109,12 +100,12 @@ def set_power(
     options: ModeOptions,
     mode: Annotated[
         str | None,
-        typer.Argument(help="Name or id of a power mode of nvpmodel (`suite power list`)."),
+        Argument(help="Name or id of a power mode of nvpmodel (`suite power list`)."),
     ] = None,
     root: Root = SYSTEM,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Say what would be written and called; change nothing."),
+        Option("--dry-run", help="Say what would be written and called; change nothing."),
     ] = False,
     json: Json = False,
 ) -> None:

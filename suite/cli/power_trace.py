@@ -4,9 +4,9 @@ TRACE`)."""
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from suite import api
 from suite.cli.json_output import print_json
@@ -25,28 +25,26 @@ class FileOptions:
 
     time: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Column of the times, by name or number from 1; twice for date and time."
-        ),
+        Option(help="Column of the times, by name or number from 1; twice for date and time."),
     ] = None
     power: Annotated[
-        list[str] | None, typer.Option(help="Column of power; several times for rails that add up.")
+        list[str] | None, Option(help="Column of power; several times for rails that add up.")
     ] = None
     current: Annotated[
         list[str] | None,
-        typer.Option(help="Column of current; several times for rails that add up."),
+        Option(help="Column of current; several times for rails that add up."),
     ] = None
     voltage: Annotated[
         list[str] | None,
-        typer.Option(help="Column of voltage, one for each --current or one for all."),
+        Option(help="Column of voltage, one for each --current or one for all."),
     ] = None
     volts: Annotated[
         float | None,
-        typer.Option(help="Supply voltage, of a logger that records the current alone (V)."),
+        Option(help="Supply voltage, of a logger that records the current alone (V)."),
     ] = None
     unit: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help=(
                 "Unit of the columns of power, energy or current, where the header has none: W, mW,"
                 " kWh, J, A, mA."
@@ -55,30 +53,26 @@ class FileOptions:
     ] = None
     time_unit: Annotated[
         str | None,
-        typer.Option(
-            help="Unit of the times, where it cannot be told: s, ms, us, ns, min, h or d."
-        ),
+        Option(help="Unit of the times, where it cannot be told: s, ms, us, ns, min, h or d."),
     ] = None
-    rate: Annotated[
-        float | None, typer.Option(help="Rows per second, of a file without times.")
-    ] = None
+    rate: Annotated[float | None, Option(help="Rows per second, of a file without times.")] = None
     day_first: Annotated[
         bool | None,
-        typer.Option("--day-first/--month-first", help="What comes first in dates such as 5/11."),
+        Option("--day-first/--month-first", help="What comes first in dates such as 5/11."),
     ] = None
 
     series: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help="Entity, GPU or channel, of a file with several; repeat it for those to add up."
         ),
     ] = None
     sum: Annotated[
-        bool, typer.Option("--sum", help="Add up all devices whose rows the file has in turn.")
+        bool, Option("--sum", help="Add up all devices whose rows the file has in turn.")
     ] = False
     mean: Annotated[
         bool | None,
-        typer.Option(
+        Option(
             "--mean/--moment",
             help="Whether each row is the mean since the row before (default: known instruments).",
         ),
@@ -86,29 +80,21 @@ class FileOptions:
 
     def options(self) -> TraceOptions:
         """The same for the library."""
-        return TraceOptions(
-            tuple(self.time or ()),
-            tuple(self.power or ()),
-            tuple(self.current or ()),
-            tuple(self.voltage or ()),
-            self.volts,
-            self.time_unit,
-            self.unit,
-            self.rate,
-            self.day_first,
-            tuple(self.series or ()),
-            self.sum,
-            self.mean,
-        )
+        given: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in vars(self).items()
+            if value is not None
+        }
+        return TraceOptions(rate_hz=given.pop("rate", None), **given)
 
 
 @app.command()
 @with_options
 def attach(
-    bundle: Annotated[Path, typer.Argument(help="Run directory of a finished run.")],
+    bundle: Annotated[Path, Argument(help="Run directory of a finished run.")],
     trace: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             help=(
                 "The logger's file: CSV with any delimiter, decimal sign, header and units; may be"
                 " .gz."
@@ -117,14 +103,12 @@ def attach(
     ],
     covers: Annotated[
         str,
-        typer.Option(
-            help=f"Where the logger measured: {', '.join(each.value for each in COVERAGES)}."
-        ),
+        Option(help=f"Where the logger measured: {', '.join(each.value for each in COVERAGES)}."),
     ],
     file: FileOptions,
     tier: Annotated[
         str,
-        typer.Option(
+        Option(
             help=(
                 "Kind of instrument: analyser (within 1 %), wall meter (2 %), on-board sensor"
                 " (5 %)."
@@ -133,7 +117,7 @@ def attach(
     ] = "wall meter",
     offset: Annotated[
         float | None,
-        typer.Option(
+        Option(
             help=(
                 "Seconds to add to the trace's times to count them from run_start; recorded as"
                 " given by hand (default: fitted)."
@@ -141,7 +125,7 @@ def attach(
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what is understood and fitted; write nothing.")
+        bool, Option("--dry-run", help="Say what is understood and fitted; write nothing.")
     ] = False,
     json: Json = False,
 ) -> None:
@@ -174,9 +158,9 @@ def attach(
 
 @app.command()
 def leave_out(
-    bundle: Annotated[Path, typer.Argument(help="Run directory of a finished run.")],
-    meter: Annotated[str, typer.Argument(help="Name of the power meter, as `suite check` has it.")],
-    reason: Annotated[str, typer.Option(help="What is wrong with it; readers see it.")],
+    bundle: Annotated[Path, Argument(help="Run directory of a finished run.")],
+    meter: Annotated[str, Argument(help="Name of the power meter, as `suite check` has it.")],
+    reason: Annotated[str, Option(help="What is wrong with it; readers see it.")],
 ) -> None:
     """Leave a power meter out of a run's energies, because it contradicts another one."""
     api.leave_meter_out(bundle, meter, reason=reason)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from suite import api
 from suite.api import Accelerator, Division, RunOptions, RunRequest
@@ -43,11 +43,11 @@ def quick(
     framework: FrameworkName = "pytorch",
     epochs: Annotated[
         int,
-        typer.Option(min=MIN_EPOCHS, help="Epochs to train of each workload, of its schedule's."),
+        Option(min=MIN_EPOCHS, help="Epochs to train of each workload, of its schedule's."),
     ] = EPOCHS,
     within: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="TIME",
             help=(
                 "Time for all workloads together, such as 10m or 8h: of one that has no time for"
@@ -57,15 +57,15 @@ def quick(
     ] = None,
     threads: Annotated[
         int | None,
-        typer.Option(help="Framework threads (default: the workload's, else every usable core)."),
+        Option(help="Framework threads (default: the workload's, else every usable core)."),
     ] = None,
     accelerator: WhereTrained = Accelerator.AUTO,
     precision: OfArithmetic = None,
     output: Annotated[
-        Path | None, typer.Option(help="Folder of the run directories (default: runs).")
+        Path | None, Option(help="Folder of the run directories (default: runs).")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what would be trained, and stop.")
+        bool, Option("--dry-run", help="Print what would be trained, and stop.")
     ] = False,
     json: Json = False,
 ) -> None:

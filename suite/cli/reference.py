@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from suite import api
 from suite.catalog.reference_points import ReferencePoint, load_points, write_points
@@ -27,7 +28,7 @@ app = typer.Typer(no_args_is_help=True)
 def make(
     runs: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             help=(
                 "Closed runs and runs with --no-target, of any machine and anybody, or folders with"
                 " them."
@@ -57,7 +58,7 @@ def make(
 @app.command()
 def show(
     workload: WorkloadName,
-    runs: Annotated[int, typer.Option(min=1, help="Number of runs in an entry.")] = 3,
+    runs: Annotated[int, Option(min=1, help="Number of runs in an entry.")] = 3,
     json: Json = False,
 ) -> None:
     """Show a workload's reference points, and the smallest reduction in epochs that N runs can
@@ -102,9 +103,7 @@ def show(
 def compare(
     runs: Annotated[
         list[Path],
-        typer.Argument(
-            help="Runs of one workload, batch size and learning rate, or folders with them."
-        ),
+        Argument(help="Runs of one workload, batch size and learning rate, or folders with them."),
     ],
     json: Json = False,
 ) -> None:
@@ -137,7 +136,7 @@ def target(
     workload: WorkloadName,
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(
+        Argument(
             help=(
                 "Runs made with --no-target, or folders with them: their accuracies are kept in"
                 " rules/accuracies first."

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from suite import api
 from suite.cli.json_output import print_json
@@ -13,22 +13,22 @@ from suite.files.evidence_files import EvidenceFiles
 
 def report(
     paths: Runs,
-    output: Annotated[Path, typer.Option(help="Directory of the site.")] = Path("site"),
-    force: Annotated[bool, typer.Option("--force", help="Replace a site made before.")] = False,
+    output: Annotated[Path, Option(help="Directory of the site.")] = Path("site"),
+    force: Annotated[bool, Option("--force", help="Replace a site made before.")] = False,
     address: Annotated[
         str | None,
-        typer.Option(help="Where the site will be published: pictures of links need it."),
+        Option(help="Where the site will be published: pictures of links need it."),
     ] = None,
     beside_reference: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--beside-reference",
             help="First page: these runs beside the project's reference results.",
         ),
     ] = False,
     evidence: Annotated[
         EvidenceFiles,
-        typer.Option(help="The bundles' files: copied, hard links, or an archive per run."),
+        Option(help="The bundles' files: copied, hard links, or an archive per run."),
     ] = EvidenceFiles.COPY,
     json: Json = False,
 ) -> None:

@@ -1,17 +1,17 @@
 """`suite reproduce BUNDLE_OR_ENTRY`."""
 
-import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from suite import api
 from suite.bundle.replication_folder import RECORD
 from suite.catalog.reproduction import load_reproduction
 from suite.cli.json_output import print_json
-from suite.cli.options import DataFolder, Json, with_options
+from suite.cli.options import DataFolder, Json, say, with_options
 from suite.cli.watching import watcher
 from suite.compliance.finding import escaped
 from suite.errors import SuiteError
@@ -38,29 +38,27 @@ class ReproduceOptions:
     """Options of `suite reproduce`."""
 
     runs: Annotated[
-        int | None, typer.Option(help="Fresh runs (default: one of each original, three at least).")
+        int | None, Option(help="Fresh runs (default: one of each original, three at least).")
     ] = None
     org: Annotated[
         str,
-        typer.Option(
-            help="Your organization: a replication is somebody else's than the original's."
-        ),
+        Option(help="Your organization: a replication is somebody else's than the original's."),
     ] = NOBODY
     sign: Annotated[
         Path | None,
-        typer.Option(help="SSH key of your organization, which signs the record."),
+        Option(help="SSH key of your organization, which signs the record."),
     ] = None
     data: DataFolder = None
     implementation: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="DIR",
             help="Folder of the implementation that made the runs, if it is not in the checkout.",
         ),
     ] = None
     output: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help=(
                 "Folder of fresh runs and record; finished runs in it are kept (default:"
                 " replications/<run id>-<time>)."
@@ -72,7 +70,7 @@ class ReproduceOptions:
 @with_options
 def reproduce(
     original: Annotated[
-        Path, typer.Argument(help="Sealed run directory, or a folder with the runs of one entry.")
+        Path, Argument(help="Sealed run directory, or a folder with the runs of one entry.")
     ],
     options: ReproduceOptions,
     json: Json = False,
@@ -89,7 +87,7 @@ def reproduce(
             data=options.data,
             implementation=options.implementation,
             progress=progress,
-            report=lambda line: print(line, file=sys.stderr),
+            report=say,
         )
     if options.sign is not None:
         sign_evidence(folder / RECORD, options.sign)

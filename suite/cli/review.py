@@ -1,36 +1,34 @@
 """`suite review SUBMISSION`."""
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from suite import api
 from suite.cli.audit import EXIT_CODES
 from suite.cli.json_output import print_json
-from suite.cli.options import DataFolder, Json
+from suite.cli.options import DataFolder, Json, say
 from suite.compliance.finding import escaped
 from suite.metrics.review_record import Review, ReviewedRun
 
 
 def review(
-    submission: Annotated[Path, typer.Argument(help="Folder of a submission.")],
-    org: Annotated[
-        str, typer.Option(help="Your organization, as submissions/ALLOWED_SIGNERS names it.")
-    ],
-    sign: Annotated[Path, typer.Option(help="SSH key that signs the review.")],
+    submission: Annotated[Path, Argument(help="Folder of a submission.")],
+    org: Annotated[str, Option(help="Your organization, as submissions/ALLOWED_SIGNERS names it.")],
+    sign: Annotated[Path, Option(help="SSH key that signs the review.")],
     states: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="Folder with the training states that were handed in (epoch_N.npz, at any depth)."
         ),
     ] = None,
     data: DataFolder = None,
     implementation: Annotated[
         list[Path] | None,
-        typer.Option(
+        Option(
             metavar="DIR",
             help="Folder of an implementation that made runs, for those outside the checkout;"
             " repeatable.",
@@ -47,7 +45,7 @@ def review(
         states=states,
         data=data,
         implementations=tuple(implementation or ()),
-        report=lambda line: print(line, file=sys.stderr),
+        report=say,
     )
     if json:
         print_json("review", {"file": file, **asdict(record)})

@@ -107,17 +107,17 @@ def _refuse_contradictions(training: TrainingOptions, settings: RunSettings) -> 
         raise SuiteError("--nonce computes the seed; leave --seed out.")
     if settings.nonce is None and settings.run_number is not None:
         raise SuiteError("--run-number belongs to --nonce; add --nonce, or choose a --seed.")
-    if settings.keep_states and settings.stall_analysis:
-        raise SuiteError("A stall analysis keeps no training states; leave --keep-states out.")
-    if settings.power_pulse and settings.stall_analysis:
-        raise SuiteError("A stall analysis has no power pulse; leave --power-pulse out.")
-    if settings.memory_budget is not None and settings.stall_analysis:
-        raise SuiteError("A stall analysis keeps all activations; leave --memory-budget out.")
-    if settings.timing is Timing.ASYNCHRONOUS and settings.stall_analysis:
-        raise SuiteError(
-            "A stall analysis compares the parts of steps, which asynchronous timing has not; leave"
-            " --timing out."
-        )
+    for is_typed, sentence in (
+        (settings.keep_states, "keeps no training states; leave --keep-states out"),
+        (settings.power_pulse, "has no power pulse; leave --power-pulse out"),
+        (settings.memory_budget, "keeps all activations; leave --memory-budget out"),
+        (
+            settings.timing is Timing.ASYNCHRONOUS,
+            "compares the parts of steps, which asynchronous timing has not; leave --timing out",
+        ),
+    ):
+        if is_typed and settings.stall_analysis:
+            raise SuiteError(f"A stall analysis {sentence}.")
     if settings.resume is not None and (settings.stall_analysis or settings.workload is None):
         raise SuiteError(
             "--resume continues one run of one workload; give its --workload, and leave"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from suite import api
 from suite.api import Division, Timing
@@ -23,20 +23,20 @@ TIMING_HELP = (
 class RunSettings:
     """Options of `suite run` alone."""
 
-    division: Annotated[Division, typer.Option(help=f"Division: {DIVISION_HELP}")]
+    division: Annotated[Division, Option(help=f"Division: {DIVISION_HELP}")]
     workload: Annotated[
         str | None,
-        typer.Option(
+        Option(
             autocompletion=workload_names,
             help="Workload (default: three runs of each of the device's workloads, planned first).",
         ),
     ] = None
-    learning_rate: Annotated[
-        float | None, typer.Option(help="Base learning rate of the schedule.")
-    ] = None
+    learning_rate: Annotated[float | None, Option(help="Base learning rate of the schedule.")] = (
+        None
+    )
     trains: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help=(
                 "Part of the model to train, of the workload's `other_trains` (open division;"
                 " default: the workload's own part)."
@@ -45,7 +45,7 @@ class RunSettings:
     ] = None
     workers: Annotated[
         int | None,
-        typer.Option(
+        Option(
             help=(
                 "Data-loading processes (default: 4 on a GPU, else 0: the training process loads"
                 " the data)."
@@ -53,15 +53,15 @@ class RunSettings:
         ),
     ] = None
     prefetch: Annotated[
-        int | None, typer.Option(help="Mini-batches that each worker prepares ahead (default: 2).")
+        int | None, Option(help="Mini-batches that each worker prepares ahead (default: 2).")
     ] = None
     nodes: Annotated[
         int | None,
-        typer.Option(help="Train on the first N hosts of --hostfile (default: all of them)."),
+        Option(help="Train on the first N hosts of --hostfile (default: all of them)."),
     ] = None
     nonce: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help=(
                 "Compute the seed from this nonce, in place of --seed (closed entries: the round's"
                 " nonce)."
@@ -70,12 +70,12 @@ class RunSettings:
     ] = None
     run_number: Annotated[
         int | None,
-        typer.Option(help="Number of the run with --nonce: 0, 1, 2, … without gaps (default: 0)."),
+        Option(help="Number of the run with --nonce: 0, 1, 2, … without gaps (default: 0)."),
     ] = None
-    org: Annotated[str, typer.Option(help="Submitting organization.")] = "none"
+    org: Annotated[str, Option(help="Submitting organization.")] = "none"
     baseload: Annotated[
         float,
-        typer.Option(
+        Option(
             min=0,
             help=(
                 "Seconds to measure the idle machine's power before the run, where a power meter is"
@@ -85,7 +85,7 @@ class RunSettings:
     ] = api.DEFAULT_BASELOAD_S
     power_pulse: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--power-pulse",
             help=(
                 "Load all cores in a pattern before and after the run, which `suite power attach`"
@@ -95,7 +95,7 @@ class RunSettings:
     ] = False
     witness: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help=(
                 "Witness of when the run begins and ends: URL of a `suite witness serve`, or"
                 " rfc3161:URL of a time stamp authority."
@@ -104,7 +104,7 @@ class RunSettings:
     ] = None
     isolation: Annotated[
         Isolation | None,
-        typer.Option(
+        Option(
             help=(
                 "Start the implementation in Linux namespaces of its own (namespace) or a container"
                 " (podman), and record it."
@@ -113,7 +113,7 @@ class RunSettings:
     ] = None
     keep_states: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--keep-states",
             help=(
                 "Keep every epoch's training state beside the run directory, for `suite audit"
@@ -123,7 +123,7 @@ class RunSettings:
     ] = False
     short: Annotated[
         int | None,
-        typer.Option(
+        Option(
             metavar="EPOCHS",
             help=(
                 "Stop after this many epochs of the schedule, and keep the states: an entry of a"
@@ -133,7 +133,7 @@ class RunSettings:
     ] = None
     resume: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="RUN",
             help=(
                 "Continue an interrupted run from the last state that it kept (--keep-states), on"
@@ -143,7 +143,7 @@ class RunSettings:
     ] = None
     meters: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="NAME,…",
             help=(
                 "Meters to read (cpu,load), or to leave out (-jtop,-tegrastats); default: every one"
@@ -151,10 +151,10 @@ class RunSettings:
             ),
         ),
     ] = None
-    timing: Annotated[Timing | None, typer.Option(help=TIMING_HELP)] = None
+    timing: Annotated[Timing | None, Option(help=TIMING_HELP)] = None
     memory_budget: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="SIZE",
             help=(
                 "Memory that the training process may take (2GB): what does not fit is recomputed"
@@ -164,7 +164,7 @@ class RunSettings:
     ] = None
     spill: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FOLDER",
             help=(
                 "With --memory-budget: activations that do not fit go to this folder on storage,"
@@ -174,7 +174,7 @@ class RunSettings:
     ] = None
     boards: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help=(
                 "Boards, one per line as in a hostfile, each of which makes this run by itself"
@@ -182,19 +182,15 @@ class RunSettings:
             ),
         ),
     ] = None
-    output: Annotated[Path | None, typer.Option(help="Run directory (default: runs/<run id>).")] = (
-        None
-    )
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing run directory.")] = (
-        False
-    )
+    output: Annotated[Path | None, Option(help="Run directory (default: runs/<run id>).")] = None
+    force: Annotated[bool, Option("--force", help="Replace an existing run directory.")] = False
     allow_invalid: Annotated[
-        bool, typer.Option("--allow-invalid", help="Run although the result can never comply.")
+        bool, Option("--allow-invalid", help="Run although the result can never comply.")
     ] = False
-    verbose: Annotated[bool, typer.Option("--verbose", help="Show all figures of the run.")] = False
+    verbose: Annotated[bool, Option("--verbose", help="Show all figures of the run.")] = False
     stall_analysis: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--stall-analysis",
             help=(
                 "Three runs (cold cache, warm cache, data in memory) that separate reading from"

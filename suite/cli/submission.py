@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from suite import api
 from suite.catalog.frameworks import load_implementation
@@ -23,15 +23,15 @@ from suite.submission.declaration import SystemAvailability
 class Declared:
     """What the declaration of `suite package` says."""
 
-    org: Annotated[str, typer.Option(help="Submitting organization; names a folder.")]
-    availability: Annotated[SystemAvailability, typer.Option(help="Availability of the system.")]
+    org: Annotated[str, Option(help="Submitting organization; names a folder.")]
+    availability: Annotated[SystemAvailability, Option(help="Availability of the system.")]
     round: Annotated[
-        str | None, typer.Option(help="Round; names a folder (default: the round of the runs).")
+        str | None, Option(help="Round; names a folder (default: the round of the runs).")
     ] = None
-    notes: Annotated[str, typer.Option(help="Free text, for instance on cooling.")] = ""
+    notes: Annotated[str, Option(help="Free text, for instance on cooling.")] = ""
     launches: Annotated[
         list[Path] | None,
-        typer.Option(
+        Option(
             help=(
                 "Folder in which runs were started: every launch of the entries in it is declared,"
                 " finished or not."
@@ -40,7 +40,7 @@ class Declared:
     ] = None
     planned_runs: Annotated[
         int | None,
-        typer.Option(
+        Option(
             min=1,
             help=(
                 "Runs that were planned for each entry before the first began (default: those that"
@@ -56,13 +56,13 @@ class Evidence:
 
     probe: Annotated[
         list[Path] | None,
-        typer.Option(
+        Option(
             help="File written by `suite verify-model --output`; one per workload and framework."
         ),
     ] = None
     implementation: Annotated[
         list[Path] | None,
-        typer.Option(
+        Option(
             metavar="DIR",
             help=(
                 "Folder of your own implementation, which made runs: its files must be those of the"
@@ -71,13 +71,11 @@ class Evidence:
         ),
     ] = None
     audit: Annotated[
-        list[Path] | None, typer.Option(help="File written by `suite audit --output`; one per run.")
+        list[Path] | None, Option(help="File written by `suite audit --output`; one per run.")
     ] = None
     sign: Annotated[
         Path | None,
-        typer.Option(
-            help="Sign the submission with this SSH key (a file as `ssh-keygen` makes it)."
-        ),
+        Option(help="Sign the submission with this SSH key (a file as `ssh-keygen` makes it)."),
     ] = None
 
 
@@ -86,11 +84,9 @@ def package(
     runs: Runs,
     declared: Declared,
     evidence: Evidence,
-    output: Annotated[Path, typer.Option(help="Root of the submission tree.")] = Path(
-        "submissions"
-    ),
+    output: Annotated[Path, Option(help="Root of the submission tree.")] = Path("submissions"),
     archive: Annotated[
-        Path | None, typer.Option(help="Also write the submission to this tar file.")
+        Path | None, Option(help="Also write the submission to this tar file.")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -128,9 +124,9 @@ def _packaged(folder: Path) -> packaging.PackagedImplementation:
 
 
 def submit(
-    path: Annotated[Path, typer.Argument(help="Submission folder or archive.")],
+    path: Annotated[Path, Argument(help="Submission folder or archive.")],
     check_only: Annotated[
-        bool, typer.Option("--check-only", help="Check only; nothing is sent.")
+        bool, Option("--check-only", help="Check only; nothing is sent.")
     ] = False,
     json: Json = False,
 ) -> None:

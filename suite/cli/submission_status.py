@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Argument
 
 from suite import api
 from suite.cli.json_output import print_rows
@@ -22,9 +23,9 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.command()
 def status(
-    folder: Annotated[
-        Path, typer.Argument(help="Submission, or a folder with submissions.")
-    ] = Path("submissions"),
+    folder: Annotated[Path, Argument(help="Submission, or a folder with submissions.")] = Path(
+        "submissions"
+    ),
     json: Json = False,
 ) -> None:
     """List verdicts, points to review, objections and withdrawals. Exit code: 0 all comply, 1 one

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from reference_impls.contract import request_to_dict
 from suite import api
@@ -34,50 +34,44 @@ class SweepSettings:
 
     study: Annotated[
         str | None,
-        typer.Option(
+        Option(
             autocompletion=study_names,
             help="Study (`suite list studies`); without one, --vary or --file name the settings.",
         ),
     ] = None
     workload: Annotated[
         str | None,
-        typer.Option(
+        Option(
             autocompletion=workload_names,
             help="Workload (`suite list workloads`); every study but linpack needs one.",
         ),
     ] = None
-    division: Annotated[Division, typer.Option(help=f"Division: {DIVISION_HELP}")] = Division.OPEN
+    division: Annotated[Division, Option(help=f"Division: {DIVISION_HELP}")] = Division.OPEN
     values: Annotated[
-        str | None, typer.Option(help="Values to vary over, as 1,2,4 (default: the study's).")
+        str | None, Option(help="Values to vary over, as 1,2,4 (default: the study's).")
     ] = None
-    nodes: Annotated[str | None, typer.Option(help="As --values, for a study of nodes.")] = None
+    nodes: Annotated[str | None, Option(help="As --values, for a study of nodes.")] = None
     weak: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--weak/--strong", help="Nodes: fixed mini-batch per rank (weak) or in all (strong)."
         ),
     ] = False
     repetitions: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="Runs of each value, with consecutive seeds (default: the study's)."
-        ),
+        Option(min=1, help="Runs of each value, with consecutive seeds (default: the study's)."),
     ] = None
     size: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="Study linpack: order of the matrix on one node (default: by memory)."
-        ),
+        Option(min=1, help="Study linpack: order of the matrix on one node (default: by memory)."),
     ] = None
     allow_busy: Annotated[
         bool,
-        typer.Option(
-            "--allow-busy", help="Study linpack: run although other programs use the machine."
-        ),
+        Option("--allow-busy", help="Study linpack: run although other programs use the machine."),
     ] = False
     output: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help=(
                 "Directory of the study (default: runs/<study>-<workload>); finished runs in it are"
                 " kept."

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Option
 
 from reference_impls.contract import request_to_dict
 from suite import api
@@ -41,40 +41,38 @@ class MatrixOptions:
 
     vary: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="NAME=A,B",
             help="Setting to vary, with its values; several times for a grid (docs/tuning.md).",
         ),
     ] = None
     file: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE", help="TOML file with the matrix, in place of --vary (docs/tuning.md)."
         ),
     ] = None
     seeds: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="Matrix: runs of each point, with consecutive seeds (default: 3)."
-        ),
+        Option(min=1, help="Matrix: runs of each point, with consecutive seeds (default: 3)."),
     ] = None
     order: Annotated[
         Order | None,
-        typer.Option(help="Matrix: order of the points in each round (default: interleaved)."),
+        Option(help="Matrix: order of the points in each round (default: interleaved)."),
     ] = None
     random: Annotated[
-        int | None, typer.Option(min=1, help="Matrix: draw N points of the grid, in place of all.")
+        int | None, Option(min=1, help="Matrix: draw N points of the grid, in place of all.")
     ] = None
     cool_to: Annotated[
         float | None,
-        typer.Option(
+        Option(
             metavar="DEGC",
             help="Matrix: wait before each run until the hottest sensor is this cool.",
         ),
     ] = None
     boards: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help=(
                 "Matrix: boards, one per line as in a hostfile, that share its runs"
@@ -84,9 +82,7 @@ class MatrixOptions:
     ] = None
     needs_power: Annotated[
         bool,
-        typer.Option(
-            "--needs-power", help="Matrix: run nothing where no power meter is available."
-        ),
+        Option("--needs-power", help="Matrix: run nothing where no power meter is available."),
     ] = False
 
     @property

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from suite import api
 from suite.cli.json_output import print_json
@@ -11,10 +11,10 @@ from suite.cli.options import Json
 
 
 def trace(
-    run: Annotated[Path, typer.Argument(help="Run directory, closed or not.")],
+    run: Annotated[Path, Argument(help="Run directory, closed or not.")],
     output: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help=(
                 "File to write, compressed if its name ends with .gz (default: <run>.trace.json.gz"
                 " beside the run)."

@@ -1,12 +1,13 @@
-"""`suite verify-model WORKLOAD`."""
+"""`suite verify-model WORKLOAD` and `suite verify-ranks WORKLOAD`."""
 
 import enum
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Option
 
+from reference_impls.contract import Parallel
 from suite.catalog.frameworks import (
     REFERENCE,
     Framework,
@@ -18,19 +19,29 @@ from suite.catalog.frameworks import (
 from suite.catalog.precisions import Precision
 from suite.catalog.workloads import Workload, load_workload
 from suite.cli.completion import framework_names
-from suite.cli.json_output import expect_place, print_json, write_record
-from suite.cli.options import Json, OwnImplementation, WorkloadName
+from suite.cli.json_output import expect_place, print_json, print_rows, write_record
+from suite.cli.options import (
+    Json,
+    OfAllReduce,
+    OfStatistics,
+    OwnImplementation,
+    WorkloadName,
+    say,
+)
 from suite.errors import SuiteError
+from suite.execution.request import Collective, Normalisation
 from suite.launch.environments import find
+from suite.verify import ranks as verifying
+from suite.verify.array_differences import Difference
 from suite.verify.probing import ProbedImplementation, probed
-from suite.verify.verdict import EquivalenceVerdict, VerifyOptions, verify
+from suite.verify.ranks import BUCKET_BYTES, STEPS, RanksVerdict
+from suite.verify.timed_steps import VerifyOptions
+from suite.verify.verdict import EquivalenceVerdict, verify
 
 NOT_EQUIVALENT = 1
 FrameworksToVerify = Annotated[
     list[str] | None,
-    typer.Option(
-        autocompletion=framework_names, help="Framework to verify; repeatable (default: all)."
-    ),
+    Option(autocompletion=framework_names, help="Framework to verify; repeatable (default: all)."),
 ]
 
 
@@ -47,13 +58,11 @@ def verify_model(
     implementation: OwnImplementation = None,
     accelerator: Annotated[
         Processor,
-        typer.Option(
-            help="What the implementations compute on; the reference computes on the CPU."
-        ),
+        Option(help="What the implementations compute on; the reference computes on the CPU."),
     ] = Processor.CPU,
     precision: Annotated[
         Precision,
-        typer.Option(
+        Option(
             help=(
                 "Of the timed steps; the tolerances are float32's, and show what another precision"
                 " changes."
@@ -62,7 +71,7 @@ def verify_model(
     ] = Precision.FLOAT32,
     full: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--full",
             help=(
                 "Train the timed steps at the workload's own batch size, and evaluate whole"
@@ -72,7 +81,7 @@ def verify_model(
     ] = False,
     batch_size: Annotated[
         int | None,
-        typer.Option(
+        Option(
             min=1,
             metavar="N",
             help="Train the timed steps at this batch size, your runs', in place of --full.",
@@ -80,7 +89,7 @@ def verify_model(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(help="Also write the verdict to this JSON file, for a submission."),
+        Option(help="Also write the verdict to this JSON file, for a submission."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -99,7 +108,7 @@ def verify_model(
         definition,
         reference,
         subjects(framework, implementation),
-        lambda line: print(line, file=sys.stderr),
+        say,
         options,
     )
     write_record(output, verdict.to_dict())
@@ -155,12 +164,7 @@ def _show(verdict: EquivalenceVerdict) -> None:
         print(f"\n{verdict.workload}: {subject.name} against {verdict.reference}")
         width = max(len(precision) for precision, _ in subject.differences)
         for precision, one in subject.differences:
-            error = "—" if one.error is None else f"{one.error:.1e}"
-            mark, where = "ok" if one.passed else "MISSED", f"{one.problem or ''} {one.worst}"
-            print(
-                f"  {precision:{width}}  {one.quantity:20} {error:>8}  tolerance"
-                f" {one.tolerance:.0e}  {mark:6}  {where}".rstrip()
-            )
+            print(f"  {precision:{width}}  {_line(one, 20)}")
         if verdict.timed_batch_size is not None and not subject.shows_states:
             print(
                 f"  unproved: update, rate, decay and path of the timed steps; {subject.name} hands"
@@ -168,3 +172,62 @@ def _show(verdict: EquivalenceVerdict) -> None:
                 " (docs/implementing.md#training-states)"
             )
     print(f"\n{verdict.workload}: " + ("equivalent" if verdict.passed else "not equivalent"))
+
+
+def _line(one: Difference, width: int) -> str:
+    """A difference beside its tolerance."""
+    error = "—" if one.error is None else f"{one.error:.1e}"
+    mark = "ok" if one.passed else "MISSED"
+    return (
+        f"{one.quantity:{width}} {error:>8}  tolerance {one.tolerance:.0e}  {mark:6} "
+        f" {one.problem or ''} {one.worst}".rstrip()
+    )
+
+
+def verify_ranks(
+    workload: WorkloadName,
+    framework: FrameworksToVerify = None,
+    implementation: OwnImplementation = None,
+    ranks: Annotated[
+        list[int] | None,
+        Option(min=2, help="Number of ranks on this machine; repeatable (default: 2, 4)."),
+    ] = None,
+    collective: OfAllReduce = Collective.MPI,
+    normalisation: OfStatistics = Normalisation.LOCAL,
+    steps: Annotated[int, Option(min=2, help="Number of training steps.")] = STEPS,
+    json: Json = False,
+) -> None:
+    """Verify that several ranks train as one does. Exit code: 0 yes, 1 no, 2 unknown.
+
+    Both train from the same weights on the same samples.
+    """
+    definition = load_workload(workload)
+    verdicts = [
+        verifying.verify_ranks(
+            definition,
+            subject,
+            Parallel(size, 1, collective.value, BUCKET_BYTES, True, normalisation.value),
+            say,
+            steps,
+            None if subject.outside is None else subject_of(REFERENCE),
+        )
+        for subject in subjects(framework, implementation)
+        for size in ranks or (2, 4)
+    ]
+    if json:
+        print_rows("verify-ranks", [verdict.to_dict() for verdict in verdicts])
+    else:
+        for verdict in verdicts:
+            _show_ranks(verdict)
+    if not all(verdict.passed for verdict in verdicts):
+        raise typer.Exit(NOT_EQUIVALENT)
+
+
+def _show_ranks(verdict: RanksVerdict) -> None:
+    compared = (
+        f"({verdict.collective}, {verdict.normalisation} normalisation) against {verdict.reference}"
+    )
+    steps = f"{verdict.steps} steps, mini-batches of {verdict.batch_size}"
+    print(f"\n{verdict.workload}: {verdict.ranks} ranks of {verdict.subject} {compared}, {steps}")
+    for one in verdict.differences:
+        print(f"  {_line(one, 16)}")

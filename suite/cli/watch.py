@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument
 
 from reference_impls import contract
 from reference_impls.contract import Request
@@ -23,7 +23,7 @@ from suite.execution.training import LogFollower
 from suite.files.typed import typed
 
 
-def watch(run: Annotated[Path, typer.Argument(help="Run directory.")]) -> None:
+def watch(run: Annotated[Path, Argument(help="Run directory.")]) -> None:
     """Follow a run that another terminal, a job or an ssh session made; ends with the run."""
     Bundle(run).expect_run()
     training = read_request(Bundle(run).run(), str(run / RUN))

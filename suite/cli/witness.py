@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from suite.files.paths import home
 from suite.witness.server import Witness, WitnessServer
@@ -13,17 +14,17 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.command()
 def serve(
-    name: Annotated[str, typer.Option(help="Name of the witness in its statements.")] = "lab",
+    name: Annotated[str, Option(help="Name of the witness in its statements.")] = "lab",
     host: Annotated[
         str,
-        typer.Option(help="Address to listen at; the default listens at all of this machine's."),
+        Option(help="Address to listen at; the default listens at all of this machine's."),
     ] = "0.0.0.0",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to listen at (0: a free one).")
+        int, Option(min=0, max=65535, help="Port to listen at (0: a free one).")
     ] = 8731,
     key: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help=(
                 "SSH key that signs; made if it does not exist (default: witness/key in the suite's"
                 " home)."
@@ -32,7 +33,7 @@ def serve(
     ] = None,
     journal: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="File to append every statement to (default: witness/journal.jsonl, likewise)."
         ),
     ] = None,

@@ -13,6 +13,8 @@ from suite.launch.placement import address_of, is_this_machine
 MAX_CLOCK_OFFSET_S = 1.0
 MIN_SHARE_OF_SPEED, MIN_SHARE_OF_PEERS = 0.5, 0.25
 MAX_NAMED = 3
+Known = Mapping[str, NodeFacts]
+"""The facts of the hosts that gave theirs, by host."""
 WITHOUT_TRAINING = ("reach", "first", "machine", "suite", "python", "connect", "mpi")
 """The points whose problems end a run before it starts. Packages and data are compared by the
 ranks, which know what they use (reference_impls.admission); a slow link or a wrong clock makes no
@@ -51,12 +53,13 @@ def judge(
     answers: tuple[Answer, ...], links: LinkMeasures | None, expected: Expected
 ) -> tuple[ClusterProblem, ...]:
     """All problems: of machines, nodes, data sets and links, in this order."""
+    known = {answer.host: answer.facts for answer in answers if answer.facts is not None}
     return (
-        *_about_machines(answers),
+        *_about_machines(known),
         *_about_nodes(answers, expected),
-        *_about_connections(answers),
-        *_about_data(answers),
-        *_about_links(answers, links),
+        *_about_connections(known),
+        *_about_data(known),
+        *_about_links(known, fit_hosts(answers), links),
     )
 
 
@@ -83,21 +86,16 @@ def about_hosts(hosts: Sequence[str]) -> Iterator[ClusterProblem]:
             )
 
 
-def _about_machines(answers: tuple[Answer, ...]) -> Iterator[ClusterProblem]:
+def _about_machines(known: Known) -> Iterator[ClusterProblem]:
     """Two names of one machine are one node."""
     first: dict[str, str] = {}
-    for answer in answers:
-        if answer.facts is None or answer.facts.machine is None:
-            continue
-        other = first.setdefault(answer.facts.machine, answer.host)
-        if other != answer.host:
+    for host, facts in known.items():
+        if facts.machine is not None and (other := first.setdefault(facts.machine, host)) != host:
             remedy = (
                 "name every machine once in the hostfile, and start several ranks on it with"
                 " --ranks-per-node"
             )
-            yield ClusterProblem(
-                answer.host, "machine", f"{answer.host} and {other} are one machine", remedy
-            )
+            yield ClusterProblem(host, "machine", f"{host} and {other} are one machine", remedy)
 
 
 def _about_nodes(answers: tuple[Answer, ...], expected: Expected) -> Iterator[ClusterProblem]:
@@ -153,12 +151,12 @@ def _about_suite(host: str, facts: NodeFacts, expected: Expected) -> Iterator[Cl
         )
 
 
-def _about_connections(answers: tuple[Answer, ...]) -> Iterator[ClusterProblem]:
+def _about_connections(known: Known) -> Iterator[ClusterProblem]:
     """One problem for all hosts that cannot connect to another for the same reason."""
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for answer in answers:
-        for host, why in (answer.facts.unreached if answer.facts else {}).items():
-            found[host, why].append(answer.host)
+    for one, facts in known.items():
+        for host, why in facts.unreached.items():
+            found[host, why].append(one)
     for (host, why), others in found.items():
         whose = first_names(others)
         yield ClusterProblem(
@@ -207,12 +205,11 @@ def _about_files(answer: Answer, first: Answer, expected: Expected) -> Iterator[
         )
 
 
-def _about_data(answers: tuple[Answer, ...]) -> Iterator[ClusterProblem]:
+def _about_data(known: Known) -> Iterator[ClusterProblem]:
     """Every folder must be the same on all nodes; the expected content is that of most nodes (of
     several equally frequent ones, the first)."""
-    known = [answer for answer in answers if answer.facts is not None]
-    for folder in known[0].facts.data if known and known[0].facts else ():
-        digests = {answer.host: answer.facts.data[folder] for answer in known if answer.facts}
+    for folder in next(iter(known.values())).data if known else ():
+        digests = {host: facts.data[folder] for host, facts in known.items()}
         there = Counter(digest for digest in digests.values() if digest is not None)
         usual = there.most_common(1)[0][0] if there else None
         for host, digest in digests.items():
@@ -230,9 +227,8 @@ def _about_data(answers: tuple[Answer, ...]) -> Iterator[ClusterProblem]:
 
 
 def _about_links(
-    answers: tuple[Answer, ...], links: LinkMeasures | None
+    facts: Known, fit: Sequence[str], links: LinkMeasures | None
 ) -> Iterator[ClusterProblem]:
-    facts = {answer.host: answer.facts for answer in answers if answer.facts is not None}
     for host, found in facts.items():
         if found.link.kind == "wireless":
             yield ClusterProblem(
@@ -243,7 +239,6 @@ def _about_links(
             )
     if links is None:
         return
-    fit = fit_hosts(answers)
     if links.problem is not None:
         where = fit[min(len(links.measures) + 1, len(fit) - 1)]
         whom = f"from {fit[0]} to {where}" if links.measures else f"between {', '.join(fit)}"

@@ -24,15 +24,12 @@ class Row(NamedTuple):
         return f"{self.field} = {shown(self.expected)}{self.why}"
 
 
-def differing(
-    file: str, read: Callable[[str], object], rows: Iterable[Row], place: str = ""
-) -> Violations:
-    """The fields whose value, which ``read`` gives, is not the expected one; ``place`` is where the
-    record has them."""
+def differing(file: str, read: Callable[[str], object], rows: Iterable[Row]) -> Violations:
+    """The fields whose value, which ``read`` gives, is not the expected one."""
     for row in rows:
         value = read(row.field)
         if not is_same(value, row.expected):
-            yield Violation(file, place + row.wanted, shown(value), fix=row.fix)
+            yield Violation(file, row.wanted, shown(value), fix=row.fix)
 
 
 def logged_otherwise(

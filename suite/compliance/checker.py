@@ -12,7 +12,7 @@ from suite.catalog.divisions import Division
 from suite.catalog.rounds import Round, current_round, judging_round
 from suite.catalog.workloads import Workload
 from suite.compliance.applying import findings
-from suite.compliance.finding import Finding, Severity
+from suite.compliance.finding import Finding
 from suite.compliance.registry import checks_of
 from suite.compliance.rule import BundleContext, OfBundle, OfRequest, RequestContext, Violation
 from suite.compliance.rules.preconditions import READABLE, REQUEST_READABLE, RUN_COMPLETE, unmet
@@ -47,7 +47,7 @@ class BundleVerdict:
     @property
     def complies(self) -> bool:
         """No finding is invalid."""
-        return all(finding.severity is not Severity.INVALID for finding in self.findings)
+        return not any(finding.is_invalid for finding in self.findings)
 
 
 def check_request(training: Request, workload: Workload) -> tuple[Finding, ...]:
@@ -74,7 +74,7 @@ def check_cached_bundle(bundle: CachedBundle) -> BundleVerdict:
             raise
         unread = unmet(READABLE, Violation(RUN, "a readable file", error.what))
         return BundleVerdict(path, current_round().name, UNKNOWN, (unread,))
-    judged_by = round_of(run)
+    judged_by = judging_round(run.round)  # rule `round-known` reports a name that is no round's
     try:
         request = read_request(run, "the request")
         workload = _workload(judged_by, request.workload)
@@ -110,11 +110,6 @@ def _workload(judged_by: Round, name: str) -> Workload:
         if judged_by.pinned(name) is not None:
             raise
         raise Unreadable(str(error)) from error
-
-
-def round_of(run: RunRecord) -> Round:
-    """The round whose rules judge a run; rule `round-known` reports a name that is no round's."""
-    return judging_round(run.round)
 
 
 def _division(run: RunRecord) -> str:

@@ -55,9 +55,9 @@ class StepTimes:
 
     variations: tuple[Values | None, ...]
     ratios: Values | None
-    losses: tuple[Values | None, ...] = ()
-    seed: int | None = None
-    later: tuple[Values | None, ...] = ()
+    losses: tuple[Values | None, ...]
+    seed: int | None
+    later: tuple[Values | None, ...]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Likeness:
     what: str
 
 
-def step_times(steps: StepRecords, seed: int | None = None) -> StepTimes:
+def step_times(steps: StepRecords, seed: int | None) -> StepTimes:
     """What is compared of a run's steps: those of rank 0. ``seed`` as in the result."""
     first = steps.first_rank
     with np.errstate(all="ignore"):  # times may be anything: the rules of bundles report them
@@ -103,7 +103,7 @@ def _sample(ratios: Values) -> Values | None:
     if len(distinct) < KEPT_RATIOS:
         return None
     # Fibonacci hashing (Knuth, TAOCP 3, section 6.4)
-    hashes = (distinct + 0.0).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    hashes = (distinct + 0.0).view(np.uint64) * _ODD
     chosen: Values = distinct[np.argsort(hashes >> np.uint64(20), kind="stable")[:KEPT_RATIOS]]
     return chosen
 
@@ -201,10 +201,10 @@ def _alike(runs: Sequence[tuple[Values | None, ...]], what: str) -> Iterator[Lik
         longer = {
             place
             for place, variations in enumerate(runs)
-            if variations and index and variations[index - 1] is not None
+            if index and variations[index - 1] is not None
         }
         for one, other, correlation in _correlated(
-            [variations[index] if variations else None for variations in runs], least
+            [variations[index] for variations in runs], least
         ):
             if not {one, other} <= longer:
                 yield Likeness(
@@ -219,7 +219,7 @@ def _alike_later(runs: Sequence[StepTimes]) -> Iterator[Likeness]:
     """Pairs of runs whose step times vary together at a later place."""
     for index, start in enumerate(LATER_STARTS):
         for one, other, correlation in _correlated(
-            [run.later[index] if run.later else None for run in runs], MIN_CORRELATIONS[0]
+            [run.later[index] for run in runs], MIN_CORRELATIONS[0]
         ):
             where = f"over the steps {start + 1} to {start + LENGTHS[0]}"
             yield Likeness(
@@ -231,18 +231,13 @@ def _correlated(
     variations: Sequence[Values | None], least: float
 ) -> Iterator[tuple[int, int, float]]:
     """The pairs of places whose variations have this correlation or a larger one, with it."""
-    places = [place for place, variation in enumerate(variations) if variation is not None]
-    if len(places) < 2:
+    known = {place: each for place, each in enumerate(variations) if each is not None}
+    if len(known) < 2:
         return
-    rows = np.stack([_known(variations[place]) for place in places])
+    places, rows = list(known), np.stack(list(known.values()))
     correlations = rows @ rows.T
     for first, second in zip(*np.nonzero(np.triu(correlations, 1) >= least), strict=True):
         yield places[first], places[second], float(correlations[first, second])
-
-
-def _known(values: Values | None) -> Values:
-    assert values is not None
-    return values
 
 
 def _reordered(runs: Sequence[StepTimes]) -> Iterator[Likeness]:

@@ -11,6 +11,7 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Integers, Mask, Values, Window
 from suite.bundle.channels import Channel
 from suite.bundle.log import Log, LogEvent
+from suite.compliance.values import elapsed_s
 
 STANDARD_DEVIATIONS = 6.0
 """Distance from the expected value at which a statistic is refused: one honest bundle in 10^9, for
@@ -93,15 +94,10 @@ def rate(channel: Channel, window: Window) -> float | None:
     inside = channel.in_time.during(window)
     if len(inside) < 2:
         return None
-    span_s = float(inside.t_ns[-1] - inside.t_ns[0]) * SECONDS_PER_NS
-    if not span_s > 0.5 * (window[1] - window[0]) * SECONDS_PER_NS:
+    span_ns = float(inside.t_ns[-1] - inside.t_ns[0])
+    if not span_ns > 0.5 * (window[1] - window[0]):
         return None
-    return float(inside.values[-1] - inside.values[0]) / span_s
-
-
-def seconds(window: Window) -> float:
-    """Length of a window, s."""
-    return (window[1] - window[0]) * SECONDS_PER_NS
+    return inside.increase / (span_ns * SECONDS_PER_NS)
 
 
 def between(log: Log, first: str, last: str) -> Iterator[tuple[LogEvent, LogEvent, float]]:
@@ -110,5 +106,5 @@ def between(log: Log, first: str, last: str) -> Iterator[tuple[LogEvent, LogEven
     stops = {event.epoch: event for event in log.all(last)}
     for start in log.all(first):
         stop = stops.get(start.epoch)
-        if stop is not None and start.mono_ns is not None and stop.mono_ns is not None:
-            yield start, stop, (stop.mono_ns - start.mono_ns) * SECONDS_PER_NS
+        if stop is not None and (passed_s := elapsed_s(start, stop)) is not None:
+            yield start, stop, passed_s

@@ -38,3 +38,8 @@ class Finding:
     expected: str
     observed: str
     fix: str
+
+    @property
+    def is_invalid(self) -> bool:
+        """What it is about does not comply."""
+        return self.severity is Severity.INVALID

@@ -8,10 +8,10 @@ from pathlib import Path, PurePath
 
 from suite.catalog.extensions import Extension, Part, extensions
 from suite.compliance.applying import findings
-from suite.compliance.finding import Finding, Severity
+from suite.compliance.finding import Finding
 from suite.compliance.folder_rule import RecordFolder
 from suite.compliance.rule import Rule
-from suite.compliance.rules import records, replications, stalls
+from suite.compliance.rules import records
 from suite.files.tree import files_below
 from suite.metrics import stall_analysis
 from suite.metrics.linpack_record import LINPACK
@@ -34,7 +34,7 @@ class FolderVerdict:
     @property
     def complies(self) -> bool:
         """No finding is invalid."""
-        return all(finding.severity is not Severity.INVALID for finding in self.findings)
+        return not any(finding.is_invalid for finding in self.findings)
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class FolderKind:
         record, own = self.described()
         found = tuple(
             finding
-            for rule in (*records.RULES, *own)
+            for rule in (*records.OF_ALL, *own)
             for check in rule.checks
             for finding in findings(rule, check, RecordFolder(path, record), self.record)
         )
@@ -78,8 +78,8 @@ def _own(title: str, record: SealedRecord, rules: tuple[Rule, ...] = ()) -> Fold
     return FolderKind(title, record.file, lambda: (record, rules))
 
 
-STALLS = _own("stall analysis", stall_analysis.STALLS, stalls.RULES)
-REPLICATIONS = _own("replication", REPLICATION, replications.RULES)
+STALLS = _own("stall analysis", stall_analysis.STALLS, records.OF_STALLS)
+REPLICATIONS = _own("replication", REPLICATION, records.OF_REPLICATIONS)
 OF_SUITE = (
     STALLS,
     REPLICATIONS,

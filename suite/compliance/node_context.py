@@ -9,14 +9,16 @@ from suite.bundle.layout import BASELOAD, READINGS, RUN, SYSTEM, node_baseloads,
 from suite.bundle.log import Log
 from suite.bundle.node_records import NODES, read_nodes
 from suite.bundle.reader import Bundle, RunRecord
-from suite.catalog.power import PowerRule
+from suite.catalog.power import PowerRule, PowerTotal, totals
 from suite.compliance.evidence import rate
 from suite.metrics.load_figures import cores_of
 from suite.metrics.node_readings import node_readings
 
 if TYPE_CHECKING:
     from suite.bundle.arrays import Window
-    from suite.bundle.channels import Channels
+    from suite.bundle.channels import Channel, Channels
+
+MAX_IDLE_UTILISATION = 25.0  # %
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,24 @@ class NodeContext:
         """Mean increase per second of a counter in a window; None where it was read too seldom."""
         return rate(self.channels.get(source, name), window)
 
+    def totals(self, rules: Sequence[PowerRule]) -> tuple[PowerTotal, ...]:
+        """The totals by these rules of what was read."""
+        return totals(rules, ((channel.source, channel.name) for channel in self.channels))
+
+    def summed(self, total: PowerTotal) -> "list[Channel]":
+        """The channels that a total adds up."""
+        return [self.channels.get(total.source, name) for name in total.channels]
+
+    @property
+    def utilisation(self) -> "Channel":
+        """Utilisation of all cores, %."""
+        return self.channels.get("cpu", "utilisation.total")
+
+    @property
+    def is_busy_before(self) -> bool:
+        """Other programs ran while the idle machine was measured, by the CPU meter."""
+        return self.idle.get("cpu", "utilisation.total").mean > MAX_IDLE_UTILISATION
+
     @property
     def cores_read(self) -> int:
         """Cores of the machine: those that were read; ``system`` has the usable ones, which may be
@@ -63,7 +83,7 @@ class NodeContext:
     def busy_cores(self, window: "Window") -> float | None:
         """Cores that were busy or stolen in a window, by the CPU meter; None if it was read less
         than twice."""
-        total, cores = self.channels.get("cpu", "utilisation.total").during(window), self.cores_read
+        total, cores = self.utilisation.during(window), self.cores_read
         return total.mean / 100 * cores if len(total) >= 2 and cores else None
 
 
@@ -84,31 +104,20 @@ def node_contexts(
         bundle.json(SYSTEM),
         SYSTEM,
     )
-    contexts = [first]
-    for place, (record, node) in enumerate(
-        zip(read_nodes(bundle), node_readings(bundle, log, rules), strict=True)
-    ):
-        if place:
-            is_on_clock = node.reason is None
-            channels = node.channels if is_on_clock else bundle.channels_of_node(place)
-            is_whole, system, (file, _), (idle_file, _) = (
-                record.problem is None,
-                record.system or {},
-                node_tables(place),
-                node_baseloads(place),
-            )
-            contexts.append(
-                NodeContext(
-                    file,
-                    channels,
-                    idle_file,
-                    node.idle,
-                    is_on_clock,
-                    is_whole,
-                    record.meters,
-                    NODES,
-                    system,
-                    NODES,
-                )
-            )
-    return tuple(contexts)
+    nodes = zip(read_nodes(bundle), node_readings(bundle, log, rules), strict=True)
+    others = (
+        NodeContext(
+            node_tables(place)[0],
+            node.channels if node.reason is None else bundle.channels(place),
+            node_baseloads(place)[0],
+            node.idle,
+            node.reason is None,
+            record.problem is None,
+            record.meters,
+            NODES,
+            record.system or {},
+            NODES,
+        )
+        for place, (record, node) in list(enumerate(nodes))[1:]
+    )
+    return first, *others

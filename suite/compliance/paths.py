@@ -50,13 +50,11 @@ class CheckResult:
 
     def all_findings(self) -> Iterator[tuple[Path, Finding]]:
         """Every finding, with the folder that its file's name is relative to."""
-        for verdict in (
-            *self.bundles,
-            *(bundle for submission in self.submissions for bundle in submission.bundles),
-        ):
+        verdicts: tuple[BundleVerdict | FolderVerdict, ...] = (*self.bundles, *self.analyses)
+        for verdict in verdicts:
             yield from ((verdict.path, finding) for finding in verdict.findings)
-        wholes: tuple[SubmissionVerdict | FolderVerdict, ...] = (*self.submissions, *self.analyses)
-        yield from ((whole.path, finding) for whole in wholes for finding in whole.findings)
+        for submission in self.submissions:
+            yield from submission.all_findings()
 
 
 def check_paths(paths: Sequence[Path]) -> CheckResult:

@@ -103,13 +103,11 @@ class SubmissionStatus:
 
 @dataclass(frozen=True)
 class _Run:
-    """A run that was not withdrawn: its folder's name in the submission, workload and framework,
-    and its record."""
+    """A run that was not withdrawn: its folder, the folder's name in the submission, and its
+    record."""
 
     name: str
-    path: Path
-    workload: str
-    framework: str
+    folder: RunFolder
     record: RunRecord
 
     @property
@@ -118,7 +116,7 @@ class _Run:
 
     @property
     def entry(self) -> str:
-        return f"{self.workload}/{self.framework}"
+        return f"{self.folder.workload}/{self.folder.framework}"
 
 
 def review(result: CheckResult) -> tuple[SubmissionStatus, ...]:
@@ -133,10 +131,6 @@ def _status(verdict: SubmissionVerdict) -> SubmissionStatus:
     objections = read_objections(path)
     folders = read_folders(path)[0]
     withdrawals = tuple(_withdrawals(path, folders))
-    found = [
-        *verdict.findings,
-        *(finding for bundle in verdict.bundles for finding in bundle.findings),
-    ]
     points: tuple[ReviewPoint, ...] = ()
     if (
         declaration is not None
@@ -157,7 +151,7 @@ def _status(verdict: SubmissionVerdict) -> SubmissionStatus:
         declaration,
         len(verdict.bundles),
         None if verdict.broken else verdict.complies,
-        Counter(finding.rule for finding in found if finding.severity is Severity.INVALID),
+        Counter(finding.rule for _, finding in verdict.all_findings() if finding.is_invalid),
         points,
         objections.by_file,
         withdrawals,
@@ -181,13 +175,7 @@ def _runs(path: Path, folders: Iterable[RunFolder]) -> Iterator[_Run]:
             record = Bundle(folder.path).run()
         except SuiteError:
             continue  # the verdict says so
-        yield _Run(
-            folder.path.relative_to(path).as_posix(),
-            folder.path,
-            folder.workload,
-            folder.framework,
-            record,
-        )
+        yield _Run(folder.path.relative_to(path).as_posix(), folder, record)
 
 
 def _withdrawals(path: Path, folders: Iterable[RunFolder]) -> Iterator[Withdrawal]:
@@ -208,15 +196,11 @@ def _withdrawals(path: Path, folders: Iterable[RunFolder]) -> Iterator[Withdrawa
 
 def _findings(verdict: SubmissionVerdict) -> Iterator[ReviewPoint]:
     """One point for each rule with warnings or notes."""
-    found = [(finding.file, finding) for finding in verdict.findings]
-    found += [
-        (f"{bundle.path.relative_to(verdict.path).as_posix()}/{finding.file}", finding)
-        for bundle in verdict.bundles
-        for finding in bundle.findings
-    ]
     by_rule: dict[tuple[str, Severity], list[str]] = {}
-    for where, finding in found:
-        if finding.severity is not Severity.INVALID:
+    for folder, finding in verdict.all_findings():
+        if not finding.is_invalid:
+            place = folder.relative_to(verdict.path).as_posix()
+            where = f"{place}/{finding.file}".removeprefix("./")
             by_rule.setdefault((finding.rule, finding.severity), []).append(where)
     for (rule, severity), places in by_rule.items():
         sentence = (
@@ -230,12 +214,11 @@ def _findings(verdict: SubmissionVerdict) -> Iterator[ReviewPoint]:
 
 def _evidence(verdict: SubmissionVerdict, runs: tuple[_Run, ...]) -> Iterator[ReviewPoint]:
     """Optional evidence that is not there."""
-    closed = dict.fromkeys((run.workload, run.framework) for run in runs if run.is_closed)
-    unproved = [
-        f"{workload}/{framework}"
-        for workload, framework in closed
-        if not probe_path(verdict.path, workload, framework).is_file()
-    ]
+    unproved = dict.fromkeys(
+        run.entry
+        for run in runs
+        if run.is_closed and not probe_path(verdict.path, *run.folder.trained).is_file()
+    )
     witnessed = {bundle.path for bundle in verdict.bundles if bundle.witnessed_by is not None}
     reviews = [
         each.record
@@ -248,7 +231,7 @@ def _evidence(verdict: SubmissionVerdict, runs: tuple[_Run, ...]) -> Iterator[Re
         (ReviewKind.NO_PROBE, unproved, "closed entries without a verdict of `suite verify-model`"),
         (
             ReviewKind.NO_AUDIT,
-            [run.name for run in runs if not verdict.audited_by.get(run.path)],
+            [run.name for run in runs if not verdict.audited_by.get(run.folder.path)],
             "runs that nobody else audited from a training state that they drew",
         ),
         (
@@ -263,7 +246,7 @@ def _evidence(verdict: SubmissionVerdict, runs: tuple[_Run, ...]) -> Iterator[Re
         ),
         (
             ReviewKind.NO_WITNESS,
-            [run.name for run in runs if run.path not in witnessed],
+            [run.name for run in runs if run.folder.path not in witnessed],
             "runs whose times no witness of the rulebook bounds",
         ),
     )
@@ -353,15 +336,9 @@ def _unsure(code: Code) -> list[str]:
         (code.address is None, "no address"),
         (code.commit is None, "no commit"),
         (code.modified is True, "modified files"),
+        (code.modified is None, "unknown whether files were modified"),
     )
-    return [
-        reason
-        for holds, reason in (
-            *reasons,
-            (code.modified is None, "unknown whether files were modified"),
-        )
-        if holds
-    ]
+    return [reason for holds, reason in reasons if holds]
 
 
 def _objections(
@@ -371,18 +348,13 @@ def _objections(
     withdrawn = {withdrawal.where for withdrawal in withdrawals}
     for name, objection in objections.items():
         where = objection.run or "."
-        if objection.state is ObjectionState.OPEN:
-            yield ReviewPoint(
-                ReviewKind.OBJECTION,
-                (where,),
-                f"{FOLDER}/…/{escaped(name)} is open: against {objection.against}",
-            )
-        elif objection.state is ObjectionState.UPHELD and where not in withdrawn:
-            yield ReviewPoint(
-                ReviewKind.OBJECTION,
-                (where,),
-                f"{FOLDER}/…/{escaped(name)} was upheld, and nothing withdraws the result",
-            )
+        state = {
+            ObjectionState.OPEN: f"is open: against {objection.against}",
+            ObjectionState.UPHELD: "was upheld, and nothing withdraws the result",
+        }.get(objection.state)
+        if objection.state is ObjectionState.OPEN or (state and where not in withdrawn):
+            sentence = f"{FOLDER}/…/{escaped(name)} {state}"
+            yield ReviewPoint(ReviewKind.OBJECTION, (where,), sentence)
 
 
 def _number(count: int, noun: str) -> str:

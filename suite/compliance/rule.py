@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from reference_impls.contract import ASYNCHRONOUS, SECONDS_PER_NS, Request
 from suite.bundle.layout import COUNTERS, SUMMARY
-from suite.bundle.log import Log
+from suite.bundle.log import Log, run_window
 from suite.bundle.reader import Bundle, RunRecord
 from suite.bundle.resumption import known_resumption
 from suite.catalog.devices import Device, load_device
@@ -16,12 +16,13 @@ from suite.catalog.power import PowerRule
 from suite.catalog.rounds import Round
 from suite.catalog.workloads import Workload
 from suite.compliance.finding import MAX_TEXT_LENGTH, Finding, Severity, escaped
+from suite.compliance.node_context import NodeContext, node_contexts
 from suite.errors import FileError, SuiteError
+from suite.metrics.power_totals import counted_rules
 
 if TYPE_CHECKING:
     from suite.bundle.channels import Channel
     from suite.bundle.steps import StepRecords
-    from suite.compliance.node_context import NodeContext
     from suite.metrics.summary import Summary
 
 Computed = TypeVar("Computed")
@@ -120,23 +121,17 @@ class BundleContext:
     @cached_property
     def nodes(self) -> "tuple[NodeContext, ...]":
         """The records of each node, the harness's first."""
-        from suite.compliance.node_context import node_contexts  # start-up: loads numpy
-
         return node_contexts(self.bundle, self.run, self.log, self.power_rules)
 
     @cached_property
     def power_rules(self) -> tuple[PowerRule, ...]:
         """The power rules that the bundle's energies are computed by."""
-        from suite.metrics.power_totals import counted_rules  # start-up: loads numpy
-
         return counted_rules(self.bundle)
 
     @cached_property
     def window(self) -> tuple[int, int] | None:
         """run_start and run_stop on the monotonic clock, ns; None where one of them was not
         logged."""
-        from suite.bundle.log import run_window  # start-up: loads numpy
-
         return run_window(self.log)
 
     @property

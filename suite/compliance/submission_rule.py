@@ -117,9 +117,7 @@ class SubmissionContext:
         without those that were withdrawn, by default."""
         entries: dict[tuple[str, ...], list[SubmittedRun]] = {}
         for run in (run for run in self.runs if with_withdrawn or not run.is_withdrawn):
-            entries.setdefault(
-                (run.folder.workload, run.folder.framework, entry_key(run.request)), []
-            ).append(run)
+            entries.setdefault((*run.folder.trained, entry_key(run.request)), []).append(run)
         return entries
 
     @cached_property

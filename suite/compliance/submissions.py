@@ -3,7 +3,7 @@ submissions."""
 
 import hashlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from suite.compliance.copies import (
     power_sample,
     step_times,
 )
-from suite.compliance.finding import Finding, Severity
+from suite.compliance.finding import Finding
 from suite.compliance.registry import checks_of
 from suite.compliance.rules.audits import badges
 from suite.compliance.rules.reviews import audited_by
@@ -68,8 +68,13 @@ class SubmissionVerdict:
     @property
     def complies(self) -> bool:
         """No finding is invalid and every bundle could be checked."""
-        is_valid = all(finding.severity is not Severity.INVALID for finding in self.findings)
-        return is_valid and not self.broken and all(verdict.complies for verdict in self.bundles)
+        return not self.broken and not any(finding.is_invalid for _, finding in self.all_findings())
+
+    def all_findings(self) -> Iterator[tuple[Path, Finding]]:
+        """Every finding, with the folder that its file's name is relative to."""
+        verdicts: tuple[BundleVerdict | SubmissionVerdict, ...] = (*self.bundles, self)
+        for verdict in verdicts:
+            yield from ((verdict.path, finding) for finding in verdict.findings)
 
 
 def check_submission(path: Path) -> SubmissionVerdict:
@@ -202,9 +207,7 @@ def _read(path: Path, folder: RunFolder, bundle: Bundle) -> SubmittedRun:
             else to_target
         ),
         suite_version=run.suite_version,
-        started_time_ms=(
-            float(run.started_time_ms) if isinstance(run.started_time_ms, int | float) else math.inf
-        ),
+        started_time_ms=float(run.started_time_ms),
         boot=boot if isinstance(boot, str) else None,
         span_ns=(min(moments_ns), max(moments_ns)) if moments_ns else None,
         is_withdrawn=is_withdrawn(folder.path),

@@ -2,7 +2,6 @@
 environments and data."""
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 
 from suite.errors import SuiteError
@@ -42,13 +41,13 @@ def nearest_existing(path: Path) -> Path:
     return next(place for place in (path, *path.parents) if place.exists())
 
 
-def home(environment: Mapping[str, str] = os.environ) -> Path:
+def home() -> Path:
     """The folder of framework environments and prepared data, shared by all checkouts of a user.
 
     ``$SUITE_HOME``, else ``$XDG_CACHE_HOME/edge-training-suite``, else
     ``~/.cache/edge-training-suite``.
     """
-    if environment.get(HOME_VARIABLE):
-        return Path(environment[HOME_VARIABLE]).expanduser().absolute()
-    cache = environment.get("XDG_CACHE_HOME") or "~/.cache"
+    if os.environ.get(HOME_VARIABLE):
+        return Path(os.environ[HOME_VARIABLE]).expanduser().absolute()
+    cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(cache).expanduser().absolute() / "edge-training-suite"

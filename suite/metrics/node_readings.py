@@ -94,13 +94,13 @@ def _readings(
 ) -> NodeReadings:
     interface, nothing = (record.link or {}).get("interface"), no_channels()
     without = NodeReadings(record.host, record.ranks, interface, nothing, nothing, (), None)
-    channels = bundle.channels_of_node(place) if place else bundle.channels()
+    channels = bundle.channels(place)
     if not channels:
         return replace(without, reason=record.problem or NO_READINGS)
     to_rank0 = clock_conversion(log, min(record.ranks))
     if to_rank0 is None:
         return replace(without, reason=UNKNOWN_CLOCK)
-    idle = bundle.baseload_of_node(place) if place else bundle.baseload()
+    idle = bundle.baseload(place)
     channels = channels.on_clock(to_rank0)
     totals = power_totals(channels, rules, run_window(log))
     return replace(without, channels=channels, idle=idle.on_clock(to_rank0), totals=totals)

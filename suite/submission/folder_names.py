@@ -26,6 +26,11 @@ class RunFolder:
     workload: str
     framework: str
 
+    @property
+    def trained(self) -> tuple[str, str]:
+        """Workload and framework."""
+        return self.workload, self.framework
+
 
 def read_folders(submission: Path) -> tuple[tuple[RunFolder, ...], tuple[Path, ...]]:
     """The folders of the runs, and everything that does not belong in a submission: files, links,

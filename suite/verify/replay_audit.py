@@ -17,7 +17,7 @@ from suite.bundle.request import read_request
 from suite.bundle.steps import StepRecords
 from suite.catalog.audit_tolerances import FLOAT64, OUTSIDE, load_audit_tolerances
 from suite.catalog.frameworks import Framework
-from suite.compliance.checker import round_of
+from suite.catalog.rounds import judging_round
 from suite.machine.system import board_name, cpu_model
 from suite.metrics.audit_record import (
     RATE_ERROR,
@@ -82,7 +82,7 @@ def audit(path: Path, options: AuditOptions, report: Report) -> AuditRecord:
     kept = None if options.state is None else open_state(bundle, original, options.state)
     prepared = data_set_of_run(original, options.data)
     steps = steps_to_replay(bundle, options.steps)
-    workload = round_of(bundle.run()).workload(original.workload)
+    workload = judging_round(bundle.run().round).workload(original.workload)
     request = request_here(original, own, workload, prepared, steps)
     as_in_the_run = original._replace(data=request.data, start=request.start)
     program = own_program(bundle, options.implementation, as_in_the_run)

@@ -20,7 +20,6 @@ from suite.catalog.frameworks import (
     load_implementation,
 )
 from suite.catalog.workloads import load_workload
-from suite.compliance.finding import Severity
 from suite.compliance.rules.reviews import RECORDS
 from suite.compliance.submissions import check_submission
 from suite.errors import SuiteError
@@ -131,11 +130,10 @@ def _complying(submission: Path) -> dict[str, RunFolder]:
             f"{submission} holds no submission (no {NAME}); give the folder of one organization."
         )
     verdict = check_submission(submission)
-    found = [*verdict.findings, *(each for run in verdict.bundles for each in run.findings)]
     broken = [*verdict.broken] + [
         f"{finding.rule}: {finding.expected} expected, {finding.observed} found"
-        for finding in found
-        if finding.severity is Severity.INVALID and finding.rule != RECORDS
+        for _, finding in verdict.all_findings()
+        if finding.is_invalid and finding.rule != RECORDS
     ]
     if broken:
         raise SuiteError(

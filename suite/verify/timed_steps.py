@@ -62,12 +62,21 @@ FIRST_LOSS, LOSSES, CORRECT = "timed first loss", "timed losses", "timed correct
 
 
 @dataclass(frozen=True)
-class Processor:
-    """What the implementations compute on, and in which precision; the referee computes on the CPU
-    in float64."""
+class VerifyOptions:
+    """``accelerator`` computes for the implementations; the referee computes on the CPU in float64.
+    ``batch_size`` is that of the runs which are to be proved, of which evaluations have whole
+    mini-batches, too; None: that of the timed steps.
+
+    ``precision`` is that of the timed steps. The tolerances are those of float32: they show what
+    another precision changes.
+    """
 
     accelerator: str = "cpu"
+    batch_size: int | None = None
     precision: str = contract.FLOAT32
+
+
+DEFAULT = VerifyOptions()
 
 
 @dataclass(frozen=True)
@@ -88,18 +97,13 @@ class TimedReference:
 def timed_reference(
     workload: Workload,
     timed: TimedSteps,
-    batch_size: int | None,
-    processor: Processor,
+    options: VerifyOptions,
     report: Callable[[str], None],
 ) -> Iterator[TimedReference]:
     """Generate the data, and let the referee train; raises SuiteError when that fails. The data are
-    removed afterwards.
-
-    ``batch_size`` is the size of a run's mini-batches, of which evaluations have whole ones, too;
-    None for the size of the timed steps.
-    """
+    removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="timed-") as folder:
-        request = _request(workload, timed, batch_size, processor, Path(folder))
+        request = _request(workload, timed, options, Path(folder))
         report(
             f"training {timed.epochs} epochs in float64, mini-batches of"
             f" {request.global_batch_size} samples (the referee)"
@@ -152,10 +156,10 @@ def _timing(implementation: ProbedImplementation, accelerator: str) -> str:
 
 
 def _request(
-    workload: Workload, timed: TimedSteps, of_a_run: int | None, processor: Processor, folder: Path
+    workload: Workload, timed: TimedSteps, options: VerifyOptions, folder: Path
 ) -> contract.Request:
-    batch_size = of_a_run or timed.batch_size
-    generate = partial(_generated_data, timed, of_a_run, batch_size, folder)
+    batch_size = options.batch_size or timed.batch_size
+    generate = partial(_generated_data, timed, options.batch_size, batch_size, folder)
     optimizer = contract.Optimizer(**asdict(workload.optimizer))
     return contract.Request(
         contract.CONTRACT_VERSION,
@@ -181,11 +185,11 @@ def _request(
         ALONE,
         "read",
         False,
-        processor.accelerator,
+        options.accelerator,
         workload.threads or usable_cores(),
         None,
         str(folder),
-        precision=processor.precision,
+        precision=options.precision,
         start=workload.requested_start,
         trains=workload.requested_part,
         old_task=None if workload.old_task is None else generate(workload.old_task, SEED + 1),

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from reference_impls.contract import FLOAT32
 from suite import __version__
 from suite.catalog.workloads import (
     GOLDEN,
@@ -23,7 +22,12 @@ from suite.catalog.workloads import (
 from suite.errors import SuiteError
 from suite.verify.array_differences import Arrays, Difference, compare
 from suite.verify.probing import NO_SHAPES, ProbedImplementation, Shape, probe
-from suite.verify.timed_steps import Processor, timed_differences, timed_reference
+from suite.verify.timed_steps import (
+    DEFAULT,
+    VerifyOptions,
+    timed_differences,
+    timed_reference,
+)
 
 SCHEMA = 2
 
@@ -102,23 +106,6 @@ class EquivalenceVerdict:
         return {**asdict(self), "passed": self.passed, "subjects": subjects}
 
 
-@dataclass(frozen=True)
-class VerifyOptions:
-    """``accelerator`` computes for the implementations. ``batch_size`` is that of the runs which
-    are to be proved; None: that of the timed steps.
-
-    ``precision`` is that of the timed steps. The tolerances are those of float32: they show what
-    another precision changes.
-    """
-
-    accelerator: str = "cpu"
-    batch_size: int | None = None
-    precision: str = FLOAT32
-
-
-DEFAULT = VerifyOptions()
-
-
 def verify(
     workload: Workload,
     reference: ProbedImplementation,
@@ -175,9 +162,8 @@ def _with_timed_steps(
         )
     if settings is None or not any(one.train for one in implementations):
         return None, verdicts
-    processor, found = Processor(options.accelerator, options.precision), []
-    started_s = time.monotonic()
-    with timed_reference(workload, settings, options.batch_size, processor, report) as timed:
+    started_s, found = time.monotonic(), []
+    with timed_reference(workload, settings, options, report) as timed:
         report(
             f"the referee took {time.monotonic() - started_s:.0f} s; a training takes about that"
         )

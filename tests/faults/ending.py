@@ -1,4 +1,4 @@
-"""Faults that the rules of suite.compliance.rules.ending find, by check."""
+"""Faults that the rules of suite.compliance.rules.results find, by check."""
 
 from tests.faults.edits.fault import Fault, both
 from tests.faults.edits.log_edits import remove_last_epoch, set_accuracy, set_metadata

@@ -1,4 +1,4 @@
-"""Faults of replications, by check: those of suite.compliance.rules.replications and .records."""
+"""Faults of replications, by check: those of suite.compliance.rules.records."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Faults that the rules of suite.compliance.rules.rounds find, by check."""
+"""Faults that the rules of suite.compliance.rules.preconditions find, by check."""
 
 from tests.faults.edits.fault import Fault, sealed
 from tests.faults.edits.file_edits import move_to_first_round, set_run

@@ -1,4 +1,4 @@
-"""Faults of stall analyses, by check: those of suite.compliance.rules.stalls and .records."""
+"""Faults of stall analyses, by check: those of suite.compliance.rules.records."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Faults that the rules of suite.compliance.rules.submission_convergence find, by check."""
+"""Faults that the rules of suite.compliance.rules.submission_entries find, by check."""
 
 from tests.faults.edits.fault import Fault, of_submission
 from tests.faults.edits.submission_edits import reach_target_at_once

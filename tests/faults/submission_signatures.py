@@ -1,4 +1,4 @@
-"""Faults that the rules of suite.compliance.rules.submission_signatures find, by check."""
+"""Faults that the rules of suite.compliance.rules.submission_layout find, by check."""
 
 from suite.submission.declaration import NAME
 from suite.submission.folder_names import LISTING, SIGNATURE

@@ -188,14 +188,14 @@ def expect_readings_of_its_own_rank(bundle: Bundle) -> None:
     )
     held = second.channels.get("memory", "largest_process_peak_rss").values.max()
     assert held == pytest.approx(peak, rel=0.2)
-    assert abs(second.channels.head_ns - bundle.channels_of_node(1).head_ns).max() <= uncertainty_ns
+    assert abs(second.channels.head_ns - bundle.channels(1).head_ns).max() <= uncertainty_ns
 
 
 def test_every_nodes_counters_count_the_ranks_there_from_their_start(measured: Measured) -> None:
     """The ranks wait until the counters are attached: the task clock has all the time that the
     kernel counts for the processes."""
     for place in range(2):
-        channels = measured.bundle.channels_of_node(place) if place else measured.bundle.channels()
+        channels = measured.bundle.channels(place)
         clocks = [channels.get("counters", name) for name in TASK_CLOCKS]
         clock, used = (
             next((each for each in clocks if len(each)), clocks[0]),
@@ -227,7 +227,7 @@ def test_energy_and_baseload_are_summed_over_both_nodes_plugs(measured: Measured
     }
     assert figures["baseload_power_w"]["value"] == pytest.approx(12.0), figures["baseload_power_w"]
     assert figures["baseload_share"]["value"] == pytest.approx(1 / WORKING, rel=0.01)
-    idle_ns, run_ns = bundle.baseload_of_node(1).span_ns, bundle.channels_of_node(1).span_ns
+    idle_ns, run_ns = bundle.baseload(1).span_ns, bundle.channels(1).span_ns
     assert idle_ns is not None and run_ns is not None and idle_ns[1] < run_ns[0]
 
 
@@ -281,4 +281,4 @@ def test_a_recorder_that_is_killed_leaves_the_run_alone(trainer: Trainer, tmp_pa
     assert process.returncode == 0, said
     bundle = Bundle(tmp_path / "run")
     assert "a signal ended it" in bundle.json(NODES)["nodes"][1]["problem"]
-    assert len(bundle.channels_of_node(1)) > 0
+    assert len(bundle.channels(1)) > 0

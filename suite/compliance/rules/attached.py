@@ -206,6 +206,7 @@ def _fitted(context: BundleContext) -> Violations:
             "an attached trace whose clock was fitted to the run",
             f"an offset given by hand: {fit.get('offset_s')!r} s,"
             f" correlation {fit.get('correlation')!r}",
+            fix="use `suite run --power-pulse`, and log ten seconds more",
         )
 
 
@@ -213,17 +214,14 @@ RULES = (
     Rule(
         "attached-trace",
         "The readings of an attached trace, and its clock fit, are those that follow from the"
-        " trace that the bundle keeps. Neither attaching a trace nor leaving a meter out changes"
-        " any other record.",
-        "A trace is added after the run: every reader of the bundle can repeat what was done.",
+        " trace that the bundle keeps; the clock was fitted to the run. Neither attaching a trace"
+        " nor leaving a meter out changes any other record.",
+        "A trace is added after the run: every reader of the bundle can repeat what was done. If a"
+        " person gave the offset, nothing in the records shows whether it is right.",
         AGAIN,
-        (OfBundle("attached-trace", _follows),),
-    ),
-    Rule(
-        "attached-fitted",
-        "The clock of an attached trace was fitted to the run.",
-        "If a person gave the offset, nothing in the records shows whether it is right.",
-        "use `suite run --power-pulse`, and log ten seconds more",
-        (OfBundle("attached-fitted", _fitted, severity=Severity.WARNING),),
+        (
+            OfBundle("attached-trace", _follows),
+            OfBundle("attached-fitted", _fitted, severity=Severity.WARNING),
+        ),
     ),
 )

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from reference_impls.contract import SECONDS_PER_NS, log_name
 from suite.bundle.channels import Channel
 from suite.catalog.frameworks import known_frameworks
-from suite.compliance.evidence import rate, seconds
 from suite.compliance.node_context import NodeContext
 from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
@@ -48,9 +47,7 @@ MAX_MEMORY_CHANGE = 0.01
 
 def _arithmetic(context: BundleContext) -> Violations:
     """Check the counts of the run against one another, the cores and the clock."""
-    window = context.window
-    for node in (node for node in context.nodes if node.is_on_clock and window is not None):
-        assert window is not None
+    for node, window in context.nodes_in_run():
         cycles, instructions = (_rate(node, name, window) for name in ("cycles", "instructions"))
         cores, clock_hz = _clock(node, window)
         if cycles is not None and cores and cycles > cores * clock_hz * SCALING:
@@ -88,8 +85,7 @@ def _clock(node: "NodeContext", window: tuple[int, int]) -> tuple[int, float]:
 
 
 def _rate(node: "NodeContext", name: str, window: tuple[int, int]) -> float | None:
-
-    return rate(node.channels.get("counters", f"{name}.count"), window)
+    return node.rate("counters", f"{name}.count", window)
 
 
 def _switches(context: BundleContext) -> Violations:
@@ -122,22 +118,14 @@ def _switches(context: BundleContext) -> Violations:
 def _increase(node: "NodeContext", name: str) -> float | None:
     """How far a count rose from its first to its last reading; None where it was not read twice."""
     count = node.channels.get("counters", f"{name}.count").in_time
-    return float(count.values[-1] - count.values[0]) if len(count) >= 2 else None
+    return count.increase if len(count) >= 2 else None
 
 
 def _as_set(context: BundleContext) -> Violations:
     """Check the events that were read against the meter's settings: each of them was attached, or
     refused."""
     for node in context.nodes:
-        record = next(
-            (
-                each
-                for each in node.meters
-                if isinstance(each, Mapping) and each.get("name") == "counters"
-            ),
-            {},
-        )
-        settings = record.get("settings")
+        settings = node.meter_records.get("counters", {}).get("settings")
         read = {channel.name for channel in node.channels.of("counters")}
         if not isinstance(settings, Mapping) or not read or not settings:
             continue
@@ -158,12 +146,11 @@ def _as_set(context: BundleContext) -> Violations:
 def _enough(context: BundleContext) -> Violations:
     """Check the instructions of the run against the model's arithmetic."""
 
-    request, window = context.request, context.window
+    request = context.request
     if (
         request.accelerator != "cpu"
         or request.model != context.workload.model
-        or window is None
-        or not seconds(window) > 0
+        or not context.run_s > 0
     ):
         return
     multiplications = (
@@ -172,8 +159,8 @@ def _enough(context: BundleContext) -> Violations:
         * float(context.steps.samples.sum())
         / request.parallel.nodes
     )
-    needed = multiplications / MACS_PER_INSTRUCTION / FAST_CONVOLUTION / seconds(window)
-    for node in (node for node in context.nodes if node.is_on_clock):
+    needed = multiplications / MACS_PER_INSTRUCTION / FAST_CONVOLUTION / context.run_s
+    for node, window in context.nodes_in_run():
         instructions = _rate(node, "instructions", window)
         if instructions is not None and instructions < needed:
             yield Violation(

@@ -9,10 +9,9 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.node_records import read_nodes
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE, MAX_STOLEN_SHARE
 from suite.compliance.finding import Severity
-from suite.compliance.node_context import NodeContext
+from suite.compliance.node_context import MAX_IDLE_UTILISATION, NodeContext
 from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
-from suite.compliance.rules.plausibility import MAX_IDLE_UTILISATION, is_busy
 from suite.compliance.values import is_number
 from suite.compliance.wording import numbers
 from suite.metrics.load_figures import load_figures
@@ -130,7 +129,7 @@ def _total(context: BundleContext) -> Violations:
             for channel in node.channels.of("cpu")
             if channel.name.startswith("utilisation.core")
         ]
-        total = node.channels.get("cpu", "utilisation.total").during(window)
+        total = node.utilisation.during(window)
         if not means or not len(total):
             continue
         mean = sum(means) / len(means)
@@ -163,11 +162,9 @@ def _follows(context: BundleContext) -> Violations:
     """Check that busy CPU time rises and falls with the utilisation, from one reading to the
     next."""
 
-    for node in (node for node in context.nodes if node.is_on_clock):
-        total, busy, steal = (
-            node.channels.get(*name).in_time
-            for name in (("cpu", "utilisation.total"), ("load", "busy"), ("load", "steal"))
-        )
+    for node, _ in context.nodes_in_run():
+        total = node.utilisation.in_time
+        busy, steal = (node.channels.get("load", name).in_time for name in ("busy", "steal"))
         if len(total) <= MIN_READINGS or len(busy) <= MIN_READINGS or not node.cores_read:
             continue
         t_ns = total.t_ns[(total.t_ns >= busy.t_ns[0]) & (total.t_ns <= busy.t_ns[-1])]
@@ -316,7 +313,7 @@ def _loads(context: BundleContext) -> Violations:
         return
     for record, node in zip(read_nodes(context.bundle), context.nodes, strict=True):
         computed_s = [ranks[rank].sum_s("compute_s") for rank in record.ranks if rank in ranks]
-        load = node.channels.get("cpu", "utilisation.total").during(window)
+        load = node.utilisation.during(window)
         if not computed_s or not node.cores_read or not node.is_on_clock or not len(load.known):
             continue
         longest_s = max(computed_s)
@@ -350,14 +347,14 @@ def _undisturbed(context: BundleContext) -> Violations:
 
 
 def _idle(context: BundleContext) -> Violations:
-    for node in (node for node in context.nodes if is_busy(node)):
-        busy = node.idle.get("cpu", "utilisation.total").mean
-        yield Violation(
-            node.idle_file,
-            f"an idle machine before the run: its processor used to {MAX_IDLE_UTILISATION:g} % at"
-            " most",
-            f"{busy:.0f} %",
-        )
+    for node in context.nodes:
+        if node.is_busy_before:
+            yield Violation(
+                node.idle_file,
+                "an idle machine before the run: its processor used to"
+                f" {MAX_IDLE_UTILISATION:g} % at most",
+                f"{node.idle.get('cpu', 'utilisation.total').mean:.0f} %",
+            )
 
 
 RULES = (

@@ -8,6 +8,7 @@ from reference_impls import definitions
 from reference_impls.contract import SECONDS_PER_NS, log_name
 from reference_impls.definitions import KEYS, POINT, REPEATED
 from suite.bundle.log import Log, LogEvent
+from suite.compliance.evidence import between
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
@@ -140,7 +141,7 @@ def _holes(context: BundleContext) -> Violations:
     """Check that between run_start and run_stop hardly any time lies outside logged intervals
     (epochs, evaluations)."""
     for rank, log in context.logs():
-        epochs_s = _lengths_s(log)
+        epochs_s = [epoch_s for *_, epoch_s in between(log, "epoch_start", "epoch_stop")]
         allowed_s = HOLE_S + HOLE_SHARE * (sum(epochs_s) / len(epochs_s) if epochs_s else 0.0)
         for before, after, hole_s in _outside(log):
             if hole_s > allowed_s:
@@ -155,16 +156,6 @@ def _holes(context: BundleContext) -> Violations:
                     f"{hole_s:.3f} s",
                     after.line,
                 )
-
-
-def _lengths_s(log: Log) -> list[float]:
-    starts = {event.epoch: event.mono_ns for event in log.all("epoch_start")}
-    lengths = []
-    for stop in log.all("epoch_stop"):
-        start_ns = starts.get(stop.epoch)
-        if start_ns is not None and stop.mono_ns is not None:
-            lengths.append((stop.mono_ns - start_ns) * SECONDS_PER_NS)
-    return lengths
 
 
 def _outside(log: Log) -> Iterator[tuple[LogEvent, LogEvent, float]]:

@@ -17,7 +17,6 @@ ORDER = 75  # before the readings
 
 # as suite.machine.identify calls a machine whose firmware has no name for it
 UNNAMED = "an unnamed board"
-KEEP = "hand in system.json as `suite run` wrote it"
 ALWAYS_KNOWN = ("architecture", "kernel", "python")
 TEXTS = (
     *ALWAYS_KNOWN,
@@ -84,14 +83,11 @@ def _described(context: BundleContext) -> Violations:
             if name in OF_FRAMEWORK and node.system_file != SYSTEM:
                 continue
             value = node.system.get(name)
-            if value is None and (name in ALWAYS_KNOWN or not notes.get(name)):
-                yield Violation(
-                    node.system_file,
-                    f"{name}: every Linux has it"
-                    if name in ALWAYS_KNOWN
-                    else f"{name}, or null and a note that says why",
-                    "null without a note" if name not in ALWAYS_KNOWN else "null",
-                )
+            if value is None and name in ALWAYS_KNOWN:
+                yield Violation(node.system_file, f"{name}: every Linux has it", "null")
+            elif value is None and not notes.get(name):
+                expected = f"{name}, or null and a note that says why"
+                yield Violation(node.system_file, expected, "null without a note")
             elif value is not None and name in notes and name not in NOTED_THOUGH_KNOWN:
                 yield Violation(
                     node.system_file,
@@ -499,25 +495,19 @@ RULES = (
         "system.json has every field in its type; a field has a note with the reason exactly where"
         " it is null. Instruction set, kernel, operating system, processor, memory and Python can"
         " be those of one Linux machine; no interface with the name of a wireless one is described"
-        " as wired, with a speed.",
+        " as wired, with a speed. The framework's package is among the libraries, in the version"
+        " that system.json states for the framework, and NumPy with it.",
         "A value without a source describes nothing, and values that were typed by hand mix"
         " machines. The kernel and systemd give an interface a name with wl in front where the"
-        " driver says that it is wireless.",
-        KEEP,
+        " driver says that it is wireless. The harness lists the packages of the environment that"
+        " trained; the suite's readers hand NumPy arrays to a framework.",
+        "hand in system.json as `suite run` wrote it",
         (
             OfBundle("system-described", _described),
             OfBundle("system-possible", _possible),
             OfBundle("links-described", _links),
+            OfBundle("framework-installed", _libraries),
         ),
-    ),
-    Rule(
-        "framework-installed",
-        "The framework's package is among the libraries, in the version that system.json states"
-        " for the framework, and NumPy with it.",
-        "The harness lists the packages of the environment that trained. The suite's readers hand"
-        " NumPy arrays to a framework.",
-        KEEP,
-        (OfBundle("framework-installed", _libraries),),
     ),
     Rule(
         "machine-fits-profile",

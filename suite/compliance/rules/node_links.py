@@ -24,17 +24,16 @@ LINK_TOLERANCE = 1.05
 def _links(context: BundleContext) -> Violations:
     """Check that each update's gradients fit through each node's link: half precision, sent once,
     as no all-reduce can do with less."""
-    window, parameters = context.window, context.log.value("parameters")
+    parameters = context.log.value("parameters")
     if (
-        window is None
-        or window[1] <= window[0]
+        not context.run_s > 0
         or type(parameters) is not int
         or context.request.parallel.collective != "mpi"
     ):
         return
     updates = int(ends_update(context.request, context.steps.first_rank).sum())
     sent_bytes = updates * parameters * MIN_GRADIENT_BYTES
-    needed_mbit_s = sent_bytes * BITS_PER_BYTE / 1e6 / ((window[1] - window[0]) * SECONDS_PER_NS)
+    needed_mbit_s = sent_bytes * BITS_PER_BYTE / 1e6 / context.run_s
     for node in read_nodes(context.bundle):
         speed_mbit_s = _speed_mbit_s(node.link or {})
         if speed_mbit_s is not None and needed_mbit_s > speed_mbit_s:
@@ -82,7 +81,7 @@ def _counted(context: BundleContext) -> Violations:
                 f(count.t_ns[place] for count in counts) * SECONDS_PER_NS
                 for f, place in ((max, 0), (min, -1))
             )
-            counted = sum(float(count.values[-1] - count.values[0]) for count in counts)
+            counted = sum(count.increase for count in counts)
             updates = int(np.sum((starts_s >= from_s) & (ends_s <= to_s)))
             # what a rank has sent last may wait in its kernel when the step ends
             needed = max(0, updates - 1) * size_bytes

@@ -4,11 +4,10 @@ import math
 from collections.abc import Iterator
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.channels import Channels
 from suite.bundle.layout import STEPS
 from suite.bundle.steps import StepRecords
 from suite.catalog.devices import Device
-from suite.catalog.power import Coverage, PowerTotal, Tier, totals
+from suite.catalog.power import Coverage, PowerTotal, Tier
 from suite.compliance.node_context import NodeContext
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.metrics.energy_figures import energy_figures
@@ -25,7 +24,6 @@ MIN_SHARE_OF_IDLE = 1.01
 # of the power before the run, at the same utilisation: other programs' instructions draw up to half
 # as much again
 MIN_SHARE_OF_LOAD = 0.6
-MAX_IDLE_UTILISATION = 25.0  # %
 TRAINING_PER_FORWARD = 3  # backward costs twice the forward pass
 # Winograd's F(4x4, 3x3) needs a fourth of the multiplications that are counted (Lavin and Gray,
 # CVPR 2016)
@@ -41,19 +39,13 @@ def _power(context: BundleContext) -> Violations:
     """Check every node's mean power over the run against a minimum and against the limit of the
     board's supply."""
 
-    window, fix = context.window, "check the sensor, its unit and what else it measures; run again"
-    if window is None or window[1] <= window[0]:
-        return
-    for node in (node for node in context.nodes if node.is_on_clock):
+    fix = "check the sensor, its unit and what else it measures; run again"
+    for node, window in context.nodes_in_run() if context.run_s > 0 else ():
         totals = power_totals(node.channels, context.power_rules, window)
         energy_j = energy_figures(node.channels, totals, window, ())["energy_j"].value
         if not totals:
             continue
-        power_w = (
-            _mean_reading_w(node.channels, totals[0])
-            if energy_j is None
-            else energy_j / ((window[1] - window[0]) * SECONDS_PER_NS)
-        )
+        power_w = _mean_reading_w(node, totals[0]) if energy_j is None else energy_j / context.run_s
         limit_w = _limit_w(context.device, covers(totals))
         source = " and ".join(total.source for total in totals)
         if power_w is not None and power_w < MIN_POWER_W:
@@ -72,12 +64,12 @@ def _power(context: BundleContext) -> Violations:
             )
 
 
-def _mean_reading_w(channels: "Channels", total: PowerTotal) -> float | None:
+def _mean_reading_w(node: NodeContext, total: PowerTotal) -> float | None:
     """The mean of the readings, for readings that give no energy; None for a total of energy
     counters, which may jump."""
     if total.rule.unit != "W":
         return None
-    means_w = [channels.get(total.source, name).mean for name in total.channels]
+    means_w = [channel.mean for channel in node.summed(total)]
     return sum(mean_w for mean_w in means_w if not math.isnan(mean_w))
 
 
@@ -95,24 +87,18 @@ def _plausible(context: BundleContext) -> Violations:
     """Check that a meter's power is rarely out of the range that its rule calls plausible: a glitch
     is rare."""
 
-    chosen = [
-        (node, total)
-        for node in context.nodes
-        for total in power_totals(node.channels, context.power_rules, context.window)
-    ]
-    for node, total in chosen:
-        if total.rule.unit != "W":
-            continue
-        for channel in (node.channels.get(total.source, name) for name in total.channels):
-            low_w, high_w = total.rule.plausible_w[0], total.rule.plausible_w[-1]
-            outside = int(((channel.values < low_w) | (channel.values > high_w)).sum())
-            if outside >= MIN_IMPLAUSIBLE and outside > MAX_IMPLAUSIBLE_SHARE * len(channel):
-                yield Violation(
-                    node.file,
-                    f"readings of {channel.source} {channel.name} from {low_w:g} to {high_w:g} W,"
-                    f" {MAX_IMPLAUSIBLE_SHARE:.0%} excepted",
-                    f"{outside} of {len(channel)} outside",
-                )
+    for node in context.nodes:
+        for total in power_totals(node.channels, context.power_rules, context.window):
+            for channel in node.summed(total) if total.rule.unit == "W" else ():
+                low_w, high_w = total.rule.plausible_w[0], total.rule.plausible_w[-1]
+                outside = int(((channel.values < low_w) | (channel.values > high_w)).sum())
+                if outside >= MIN_IMPLAUSIBLE and outside > MAX_IMPLAUSIBLE_SHARE * len(channel):
+                    yield Violation(
+                        node.file,
+                        f"readings of {channel.source} {channel.name} from {low_w:g} to {high_w:g}"
+                        f" W, {MAX_IMPLAUSIBLE_SHARE:.0%} excepted",
+                        f"{outside} of {len(channel)} outside",
+                    )
 
 
 def _nested(context: BundleContext) -> Violations:
@@ -155,8 +141,8 @@ def _means_w(context: BundleContext, node: NodeContext) -> Iterator[tuple[PowerT
     rules = [
         rule for rule in context.power_rules if rule.unit == "W" and rule.tier is not Tier.ESTIMATE
     ]
-    for total in totals(rules, [(channel.source, channel.name) for channel in node.channels]):
-        channels = [node.channels.get(total.source, name) for name in total.channels]
+    for total in node.totals(rules):
+        channels = node.summed(total)
         if context.window and node.is_on_clock and not context.round.is_before_v03:
             channels = [channel.during(context.window) for channel in channels]
         means_w = [channel.mean for channel in channels]
@@ -171,20 +157,14 @@ def _above_idle(context: BundleContext) -> Violations:
 
 def _below_load(context: BundleContext) -> Violations:
     """Nodes that were busy before the run, and drew much less in it although they were as busy."""
-    window = context.window
-    if window is None:
-        return
-    for node in (node for node in context.nodes if node.is_on_clock and is_busy(node)):
+    for node, window in context.nodes_in_run():
+        if not node.is_busy_before:
+            continue
         before = node.idle.get("cpu", "utilisation.total").mean
-        share = (
-            min(1.0, node.channels.get("cpu", "utilisation.total").during(window).mean / before)
-            * MIN_SHARE_OF_LOAD
-        )
-        for channel in (
-            channel for channel in node.idle if channel.unit == "W" and channel.mean > 0
-        ):
+        share = min(1.0, node.utilisation.during(window).mean / before) * MIN_SHARE_OF_LOAD
+        for channel in node.idle:
             power_w = node.channels.get(channel.source, channel.name).during(window).mean
-            if power_w < share * channel.mean:
+            if channel.unit == "W" and channel.mean > 0 and power_w < share * channel.mean:
                 yield Violation(
                     node.file,
                     f"{share:.0%} or more of the {channel.mean:.2f} W that the machine drew before"
@@ -197,62 +177,37 @@ def _below_idle(context: BundleContext) -> Violations:
     """Nodes that were idle before the run and drew less in it; each by itself, because a sum would
     hide one that reads too little."""
     alone = {name: figure.to_dict() for name, figure in context.derived.figures.items()}
-    window, rows = context.window, [node["figures"] for node in context.derived.nodes] or [alone]
-    if window is None:
-        return
+    rows = [node["figures"] for node in context.derived.nodes] or [alone]
     for node, figures in zip(context.nodes, rows, strict=True):
         share, idle_w, energy_j = (
             figures[name]["value"] for name in ("baseload_share", "baseload_power_w", "energy_j")
         )
-        power_w = None if share is None else energy_j / ((window[1] - window[0]) * SECONDS_PER_NS)
-        if power_w is not None and power_w < MIN_SHARE_OF_IDLE * idle_w and not is_busy(node):
+        if share is None or not context.run_s > 0 or node.is_busy_before:
+            continue
+        power_w = energy_j / context.run_s
+        if power_w < MIN_SHARE_OF_IDLE * idle_w:
             yield Violation(
                 node.file,
                 f"{MIN_SHARE_OF_IDLE:.0%} of the idle machine's {idle_w:.2f} W or more",
                 f"{power_w:.2f} W on average over the run ({power_w / idle_w:.0%})",
                 fix="stop other programs before a run, so that the idle machine is idle, or check"
-                " the"
-                " sensor",
+                " the sensor",
             )
-
-
-def is_busy(node: NodeContext) -> bool:
-    """Other programs ran while the idle machine was measured, by the CPU meter."""
-    return node.idle.get("cpu", "utilisation.total").mean > MAX_IDLE_UTILISATION
 
 
 def _around(context: BundleContext) -> Violations:
     """Check a board's power right before and right after the run against the idle machine's: the
     same machine is on."""
-    window = context.window
-    for node in (
-        node
-        for node in context.nodes
-        if node.is_on_clock and window is not None and not is_busy(node)
-    ):
-        assert window is not None
-        for total in totals(
-            context.power_rules, ((channel.source, channel.name) for channel in node.channels)
-        ):
-            channels = [
-                (node.channels.get(total.source, name), node.idle.get(total.source, name))
-                for name in total.channels
-            ]
-            if (
-                total.rule.coverage is not Coverage.BOARD
-                or total.rule.unit != "W"
-                or len(channels) != 1
-            ):
+    for node, window in context.nodes_in_run():
+        for total in node.totals(context.power_rules):
+            channel, *others = node.summed(total)
+            if (total.rule.coverage, total.rule.unit) != (Coverage.BOARD, "W") or others:
                 continue
-            channel, idle = channels[0]
+            idle = node.idle.get(channel.source, channel.name)
             before = channel.select(channel.t_ns < window[0])
             after = channel.select(channel.t_ns > window[1])
-            if (
-                not len(idle)
-                or not len(before)
-                or not len(after)
-                or len(before) + len(after) < MIN_AROUND
-            ):
+            is_known = len(idle) and len(before) and len(after) and not node.is_busy_before
+            if not is_known or len(before) + len(after) < MIN_AROUND:
                 continue
             highest_w = max(before.maximum, after.maximum)
             if highest_w < MIN_SHARE_AROUND * idle.minimum:

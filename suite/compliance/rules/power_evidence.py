@@ -1,7 +1,7 @@
 """Power readings: of a meter that measures a machine under load, and of the idle machine before
 it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from itertools import chain, combinations
 
@@ -17,7 +17,6 @@ from suite.catalog.power import (
     load_power_rules,
     rulebook_beside,
     rules_for,
-    totals,
 )
 from suite.compliance.evidence import repeated_block
 from suite.compliance.finding import Severity
@@ -120,52 +119,35 @@ def _varies(context: BundleContext) -> Violations:
     """Check each channel of the reported total; sensors with coarse steps may repeat a value while
     nothing changes on their rail."""
 
-    window = context.window
-    if window is not None:
-        yield from _even(context, window)
-    on_clock = [node for node in context.nodes if node.is_on_clock and window is not None]
-    chosen = [
-        (node, total)
-        for node in on_clock
-        for total in power_totals(node.channels, context.power_rules, window)
-    ]
-    for node, total in chosen:
-        assert window is not None
-        if total.rule.unit != "W" or total.source in COARSE:
-            continue
-        channels = [node.channels.get(total.source, name).during(window) for name in total.channels]
-        is_fine = len(channels) == 1 or any(_is_fine(channel) for channel in channels)
-        for channel in channels:
-            if (
-                is_fine
-                and len(channel) >= MIN_READINGS
-                and channel.mean >= MIN_POWER_W
-                and channel.minimum == channel.maximum
-            ):
-                yield Violation(
-                    node.file,
-                    f"power of {channel.source} {channel.name} that varies under load",
-                    f"{channel.minimum:g} W in {len(channel)} readings",
-                )
+    yield from _even(context)
+    for node, window in context.nodes_in_run():
+        for total in power_totals(node.channels, context.power_rules, window):
+            if total.rule.unit != "W" or total.source in COARSE:
+                continue
+            channels = [channel.during(window) for channel in node.summed(total)]
+            is_fine = len(channels) == 1 or any(map(_is_fine, channels))
+            for channel in channels if is_fine else ():
+                if (
+                    len(channel) >= MIN_READINGS
+                    and channel.mean >= MIN_POWER_W
+                    and channel.minimum == channel.maximum
+                ):
+                    yield Violation(
+                        node.file,
+                        f"power of {channel.source} {channel.name} that varies under load",
+                        f"{channel.minimum:g} W in {len(channel)} readings",
+                    )
 
 
-def _even(context: BundleContext, window: tuple[int, int]) -> Violations:
+def _even(context: BundleContext) -> Violations:
     """Check that energy counters do not rise along a straight line."""
-    for node, unit, channel in _power_channels(context):
-        counter = channel.in_time.during(window)
-        times_ns, values_j = counter.t_ns, counter.values
-        if (
-            unit != "J"
-            or channel.source in COARSE
-            or not node.is_on_clock
-            or len(counter) <= MIN_RISES_OF_LINE
-        ):
+    for node, counter in _in_run(context, "J"):
+        passed_s = counter.gaps_s
+        if counter.source in COARSE or len(counter) <= MIN_RISES_OF_LINE:
             continue
-        if not (times_ns[1:] > times_ns[:-1]).all():
+        if not (passed_s > 0).all():
             continue  # readings-in-order reports it
-        powers_w = (values_j[1:] - values_j[:-1]) / (
-            (times_ns[1:] - times_ns[:-1]) * SECONDS_PER_NS
-        )
+        powers_w = np.diff(counter.values) / passed_s
         mean_w = float(powers_w.mean())
         if mean_w >= MIN_POWER_W and float(powers_w.max() - powers_w.min()) <= MIN_SCATTER * mean_w:
             yield Violation(
@@ -199,11 +181,8 @@ def _unclipped(context: BundleContext) -> Violations:
     """Check that a finely resolved power channel does not stand at its largest value in many
     readings, where no other value occurs as often."""
 
-    window = context.window
-    for node, unit, channel in _power_channels(context):
-        if unit != "W" or window is None or not node.is_on_clock:
-            continue
-        values = channel.during(window).known
+    for node, channel in _in_run(context, "W"):
+        values = channel.known
         if len(values) < MIN_READINGS:
             continue
         distinct, counts = np.unique(values, return_counts=True)
@@ -246,12 +225,9 @@ def _own_values(context: BundleContext) -> Violations:
     """Check that a power channel's readings are rarely on a straight line with both neighbours;
     loggers of other programs may fill in values."""
 
-    window = context.window
-    for node, unit, channel in _power_channels(context):
-        if unit != "W" or channel.source in COARSE or window is None or not node.is_on_clock:
-            continue
-        steps_w = np.diff(channel.in_time.during(window).values)
-        if len(steps_w) < MIN_READINGS:
+    for node, channel in _in_run(context, "W"):
+        steps_w = np.diff(channel.values)
+        if channel.source in COARSE or len(steps_w) < MIN_READINGS:
             continue
         is_straight = (np.abs(np.diff(steps_w)) <= STRAIGHT_W) & (np.abs(steps_w[1:]) > STRAIGHT_W)
         count, places = int(is_straight.sum()), len(is_straight)
@@ -270,12 +246,10 @@ def _resolved(context: BundleContext) -> Violations:
     promises."""
 
     for node in context.nodes:
-        for total in totals(
-            context.power_rules, ((channel.source, channel.name) for channel in node.channels)
-        ):
+        for total in node.totals(context.power_rules):
             if total.rule.tier is not Tier.ANALYSER or total.rule.unit != "W":
                 continue
-            for channel in (node.channels.get(total.source, name) for name in total.channels):
+            for channel in node.summed(total):
                 known = np.concatenate(
                     [channel.known, node.idle.get(channel.source, channel.name).known]
                 )
@@ -392,11 +366,8 @@ def _idle_meter(context: BundleContext) -> Violations:
 def _metered(context: BundleContext) -> Violations:
     """Check that every meter that read the idle machine was there during the run."""
     for node in context.nodes:
-        available = {
-            str(meter.get("name"))
-            for meter in node.meters
-            if isinstance(meter, Mapping) and meter.get("available") is True
-        }
+        records = node.meter_records.items()
+        available = {name for name, record in records if record.get("available") is True}
         for source in sorted({channel.source for channel in node.idle} - available):
             yield Violation(
                 node.idle_file,
@@ -414,13 +385,8 @@ def _idle_window(context: BundleContext) -> Violations:
         idle = [channel for channel in node.idle if channel.source != "cpu"]
         if not idle or node.channels.span_ns is None:
             continue
-        first_ns, last_ns = (
-            float(moment)
-            for moment in (
-                min(each.t_ns.min() for each in idle),
-                max(each.t_ns.max() for each in idle),
-            )
-        )
+        firsts_ns, lasts_ns = zip(*(channel.ends_ns for channel in idle), strict=True)
+        first_ns, last_ns = min(firsts_ns), max(lasts_ns)
         length_s = (last_ns - first_ns) * SECONDS_PER_NS
         age_s = (node.channels.span_ns[0] - last_ns) * SECONDS_PER_NS
         if length_s < MIN_IDLE_S or max(map(len, idle)) < MIN_IDLE_READINGS:
@@ -467,25 +433,37 @@ def _power_channels(context: BundleContext) -> "Iterator[tuple[NodeContext, str,
     """Every channel that a power rule adds up, with the rule's unit."""
     for node in context.nodes:
         seen = set()
-        for total in totals(
-            context.power_rules, ((channel.source, channel.name) for channel in node.channels)
-        ):
-            for name in total.channels:
-                if (total.source, name) not in seen:
-                    seen.add((total.source, name))
-                    yield node, total.rule.unit, node.channels.get(total.source, name)
+        for total in node.totals(context.power_rules):
+            for channel in node.summed(total):
+                if (channel.source, channel.name) not in seen:
+                    seen.add((channel.source, channel.name))
+                    yield node, total.rule.unit, channel
+
+
+def _in_run(context: BundleContext, unit: str) -> Iterator[tuple[NodeContext, Channel]]:
+    """Those of a unit, within the run and in time."""
+    for node, its, channel in _power_channels(context):
+        if its == unit and node.is_on_clock and context.window is not None:
+            yield node, channel.in_time.during(context.window)
 
 
 RULES = (
     Rule(
         "power-rules-known",
         "The power rules in a bundle are the rulebook's: all those of the meters that were read, in"
-        " the rulebook's order. The channels of a total are in the unit of its rule.",
+        " the rulebook's order. The channels of a total are in the unit of its rule, and a meter"
+        " that is called an analyser resolves the error that its tier promises: two hundredths of"
+        " the mean power.",
         "A submitter who chose the channels of a total would choose the energy, and milliwatts that"
-        " are added as watts make a thousandfold energy.",
+        " are added as watts make a thousandfold energy. Results of analysers are ranked with one"
+        " another; a plug that reads whole watts is a wall meter.",
         "never edit power.json or readings; a meter of your own gets its total in rules/power.toml,"
-        " by a pull request",
-        (OfBundle("power-rules-known", _known), OfBundle("power-units", _units)),
+        " by a pull request, and states its tier in meters.toml",
+        (
+            OfBundle("power-rules-known", _known),
+            OfBundle("power-units", _units),
+            OfBundle("power-resolved", _resolved),
+        ),
     ),
     Rule(
         "power-own",
@@ -493,11 +471,13 @@ RULES = (
         " the whole run, nor does one of its rails while another is resolved finely; an energy"
         " counter does not rise along a straight line. No sixteen readings in a row occur twice,"
         " and no ten readings of the idle machine occur in the run too. A fine meter reads its"
-        " largest value in less than a thirtieth of the run.",
+        " largest value in less than a thirtieth of the run. At most two fifths of the readings of"
+        " a meter that the suite reads lie on a straight line with both neighbours (a warning).",
         "Power follows every step and every evaluation, and its last digits are noise. A constant"
         " comes from a broken sensor, or was made up; a limit that is reached again and again is"
         " the meter's range, or an edit. Readings of the run that are called idle make the training"
-        " seem to add nothing.",
+        " seem to add nothing, and straight lines fill gaps, or stretch few readings over a long"
+        " run.",
         "check the meter, choose a range that the board does not exceed, and run again; never edit"
         " readings",
         (
@@ -505,26 +485,8 @@ RULES = (
             OfBundle("power-own", _own),
             OfBundle("power-unclipped", _unclipped),
             OfBundle("baseload-own", _idle_own),
+            OfBundle("power-uninterpolated", _own_values, severity=Severity.WARNING),
         ),
-    ),
-    Rule(
-        "power-uninterpolated",
-        "At most two fifths of the readings of a power meter that the suite reads lie on a straight"
-        " line with both neighbours.",
-        "Every reading has its own noise in the last digits. Straight lines fill gaps, or stretch"
-        " few readings over a long run.",
-        READINGS_AS_READ,
-        (OfBundle("power-uninterpolated", _own_values, severity=Severity.WARNING),),
-    ),
-    Rule(
-        "power-resolved",
-        "A meter that is called an analyser resolves the error that its tier promises: two"
-        " hundredths of the mean power.",
-        "Results of analysers are ranked with one another. A plug that reads whole watts is a"
-        " wall meter.",
-        "state the tier of the meter in meters.toml: an analyser, a wall meter, a sensor on the"
-        " board or an estimate",
-        (OfBundle("power-resolved", _resolved),),
     ),
     Rule(
         "power-agrees",

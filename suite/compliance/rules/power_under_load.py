@@ -10,7 +10,6 @@ from suite.catalog.power import PowerTotal
 from suite.compliance.finding import Severity
 from suite.compliance.node_context import NodeContext
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
-from suite.compliance.rules.plausibility import is_busy
 from suite.metrics.power_totals import power_totals
 
 ORDER = 91  # after plausibility
@@ -24,7 +23,7 @@ def _under_load(context: BundleContext) -> Violations:
     """Check that a node that is busy throughout does not draw an idle machine's power now and
     then."""
     for node, total, load in _loaded(context):
-        channels = [node.channels.get(total.source, name).in_time for name in total.channels]
+        channels = [channel.in_time for channel in node.summed(total)]
         idle = [node.idle.get(total.source, name) for name in total.channels]
         t_ns = channels[0].during((int(load.t_ns[0]), int(load.t_ns[-1]))).t_ns
         t_ns = t_ns[_is_busy_at(t_ns, load)]
@@ -46,11 +45,11 @@ def _under_load(context: BundleContext) -> Violations:
 
 def _loaded(context: BundleContext) -> Iterator[tuple[NodeContext, PowerTotal, Channel]]:
     """The totals of watts of nodes that were idle before the run, with their load in it."""
-    for node in context.nodes:
-        if context.window is None or not node.is_on_clock or is_busy(node):
+    for node, window in context.nodes_in_run():
+        if node.is_busy_before:
             continue
-        load = node.channels.get("cpu", "utilisation.total").during(context.window).in_time
-        for total in power_totals(node.channels, context.power_rules, context.window):
+        load = node.utilisation.during(window).in_time
+        for total in power_totals(node.channels, context.power_rules, window):
             if total.rule.unit == "W" and len(load) >= MIN_READINGS:
                 yield node, total, load
 

@@ -1,5 +1,9 @@
-"""Preconditions: without them the other rules cannot be checked."""
+"""Preconditions: without them the other rules cannot be checked; and the run's round."""
 
+import hashlib
+
+from suite.bundle.layout import MANIFEST, RUN
+from suite.catalog.rounds import current_round, load_rounds
 from suite.compliance.finding import Finding
 from suite.compliance.remedies import COPY_AGAIN
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
@@ -11,6 +15,33 @@ RUN_COMPLETE, READABLE, REQUEST_READABLE = "run-complete", "bundle-readable", "r
 
 def _by_the_checker(_context: BundleContext) -> Violations:
     return iter(())
+
+
+def _known(context: BundleContext) -> Violations:
+    run, names = context.run, [each.name for each in load_rounds()]
+    if run.round not in names:
+        yield Violation(RUN, f"a round of the rulebook ({', '.join(names)})", f"{run.round!r}")
+    elif run.suite_version not in context.round.suite_versions:
+        yield Violation(
+            RUN,
+            f"suite {' or '.join(context.round.suite_versions)}, whose runs round"
+            f" {context.round.name} admits",
+            f"suite {run.suite_version!r}",
+            fix="run again with that version",
+        )
+
+
+def _open(context: BundleContext) -> Violations:
+    if context.round.closed is None or context.run.round != context.round.name:
+        return
+    digest = hashlib.sha256(context.bundle.file(MANIFEST).read_bytes()).hexdigest()
+    if digest not in (*context.round.results, *context.round.examples):
+        yield Violation(
+            MANIFEST,
+            f"one of the {len(context.round.results)} results of round {context.round.name}, closed"
+            f" on {context.round.closed}",
+            f"a bundle whose manifest has the SHA-256 {digest}",
+        )
 
 
 RULES = (
@@ -29,6 +60,23 @@ RULES = (
         " compare the records with.",
         COPY_AGAIN,
         (OfBundle(READABLE, _by_the_checker), OfBundle(REQUEST_READABLE, _by_the_checker)),
+    ),
+    Rule(
+        "round-known",
+        "A run names a round of the rulebook, and was made by a version of the suite that the"
+        " round admits.",
+        "A round decides targets and rules; results of different rounds are not compared.",
+        f"run again: `suite run` makes runs of round {current_round().name}",
+        (OfBundle("round-known", _known),),
+    ),
+    Rule(
+        "round-open",
+        "A closed round takes no further results: it lists the bundles that belong to it.",
+        "Rules that are made after a round bind the next one; nothing can be moved back to the"
+        " weaker rules.",
+        "restore the bundle if it was edited; for a new result, run again: `suite run` makes"
+        f" runs of round {current_round().name}",
+        (OfBundle("round-open", _open),),
     ),
 )
 

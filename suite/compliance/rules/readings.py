@@ -163,16 +163,8 @@ def _apart(context: BundleContext) -> Violations:
     bundle = context.bundle
     tables = [
         (
-            (
-                node.file,
-                bundle.channels_of_node(place) if place else bundle.channels(),
-                node.channels,
-            ),
-            (
-                node.idle_file,
-                bundle.baseload_of_node(place) if place else bundle.baseload(),
-                node.idle,
-            ),
+            (node.file, bundle.channels(place), node.channels),
+            (node.idle_file, bundle.baseload(place), node.idle),
         )
         for place, node in enumerate(context.nodes)
     ]

@@ -1,9 +1,17 @@
 """Records of several runs or of raw measurements, whatever their kind: their seal and their
 figures."""
 
+from suite.bundle.layout import RUN
+from suite.bundle.reader import Bundle
+from suite.bundle.replication_folder import RECORD
+from suite.bundle.stall_folder import Source
+from suite.compliance.agreement import Row, differing
 from suite.compliance.folder_rule import OfFolder, RecordFolder
 from suite.compliance.rule import Rule, Violation, Violations
-from suite.errors import SuiteError
+from suite.errors import FileError, SuiteError
+from suite.metrics.replication import REPLICATION
+from suite.metrics.replication_record import read_replication
+from suite.metrics.stall_analysis import STALLS
 
 ORDER = 97  # after the rules of bundles
 
@@ -38,7 +46,57 @@ def _unreadable(folder: RecordFolder, expected: str, error: Exception) -> Violat
     return Violation(folder.record.file, expected, observed, fix=folder.record.again)
 
 
-RULES = (
+def _sources(folder: RecordFolder) -> Violations:
+    """Check that each run has the batches and the page cache of its source, and that the three are
+    three."""
+    seen: dict[str, str] = {}
+    for source in Source:
+        name = f"{source.value}/{RUN}"
+        try:
+            run = Bundle(folder.path / source.value).run()
+        except FileError as error:
+            yield Violation(name, f"the {source.value} run", error.what)
+            continue
+        batches = "synthetic" if source is Source.SYNTHETIC else "read"
+        why = f" in the {source.value} run"
+        rows = (
+            Row("batches", batches, why),
+            Row("drop_cache_every_epoch", source is Source.COLD, why),
+        )
+        yield from differing(name, run.request.get, rows)
+        if source is Source.COLD and run.request.get("cache_cleared") is False:
+            expected = "an empty page cache at the start of the cold run"
+            yield Violation(name, expected, "cache_cleared = False")
+        if str(run.run_id) in seen:
+            observed = f"the run id of the {seen[str(run.run_id)]} run"
+            yield Violation(name, "a run of its own", observed)
+        seen.setdefault(str(run.run_id), source.value)
+
+
+def _by_its_maker(folder: RecordFolder) -> Violations:
+    """Check that the fresh runs were made for the organization of the record, and after the
+    originals."""
+    try:
+        record = read_replication(folder.path / RECORD)
+    except SuiteError:
+        return  # record-recomputes reports it
+    latest = max(run.started_time_ms for run in record.originals)
+    for run in record.runs:
+        if run.organization != record.organization:
+            yield Violation(
+                RECORD,
+                f"fresh runs of {record.organization!r}",
+                f"{run.run_id} of {run.organization!r}",
+            )
+        if run.started_time_ms <= latest:
+            yield Violation(
+                RECORD,
+                "fresh runs that began after the originals",
+                f"{run.run_id} began earlier",
+            )
+
+
+OF_ALL = (
     Rule(
         "record-sealed",
         "A folder with a record (a sweep, a matrix of studies, LINPACK, a stall analysis, a"
@@ -82,3 +140,24 @@ RULES = (
         ),
     ),
 )
+OF_STALLS = (
+    Rule(
+        "stalls-sources",
+        "The cold run drops the page cache every epoch, the warm run reads without dropping it, and"
+        " the synthetic run reads nothing. They are three different runs.",
+        "A stall is the difference between these three runs; between other runs the difference"
+        " means nothing.",
+        STALLS.again,
+        (OfFolder("stalls-sources", _sources),),
+    ),
+)
+OF_REPLICATIONS = (
+    Rule(
+        "replication-maker",
+        "The fresh runs of a replication were made for its organization, after the originals.",
+        "Runs that somebody else made, or that are older than the originals, repeat nothing.",
+        REPLICATION.again,
+        (OfFolder("replication-maker", _by_its_maker),),
+    ),
+)
+RULES = (*OF_ALL, *OF_STALLS, *OF_REPLICATIONS)

@@ -21,7 +21,6 @@ from suite.submission.signature import allowed_signers
 ORDER = 108  # before the audits that submitters hand in
 
 RECORDS = "submission-reviews"
-AGAIN = "let the reviewer run suite review again, and commit both files"
 
 
 def _reviews(context: SubmissionContext) -> Violations:
@@ -103,6 +102,8 @@ def _makers(context: SubmissionContext) -> Violations:
                 review.file.relative_to(context.path).as_posix(),
                 f"a review signed with a key in {allowed_signers().name}",
                 review.maker.reason or "another key",
+                fix=f"add the reviewer's key to {allowed_signers().name} in a pull request of its"
+                " own",
             )
 
 
@@ -126,19 +127,17 @@ def audited_by(context: SubmissionContext) -> Mapping[Path, tuple[str, ...]]:
 RULES = (
     Rule(
         RECORDS,
-        f"A record in {REVIEWS}/ is signed by the organization that it names, draws epochs of"
+        f"A record in {REVIEWS}/ is signed by the organization that it names, whose key is in"
+        f" submissions/{allowed_signers().name}. It draws epochs of"
         " manifests, matches the runs' records and the rulebook's tolerances, and does not"
         " contradict them.",
         "First losses are public: ten steps of training give them. What counts is an epoch"
-        " that nobody knew when the runs were handed in, replayed by somebody who signs for it.",
-        AGAIN,
-        (OfSubmission(RECORDS, _reviews),),
-    ),
-    Rule(
-        "submission-reviewer",
-        f"The key of a review's maker is in submissions/{allowed_signers().name}.",
-        "The leaderboard says who audited a run only where readers can tell who it was.",
-        f"add the reviewer's key to {allowed_signers().name} in a pull request of its own",
-        (OfSubmission("submission-reviewer", _makers, severity=Severity.NOTE),),
+        " that nobody knew when the runs were handed in, replayed by somebody who signs for it, and"
+        " the leaderboard says who audited a run only where readers can tell who it was.",
+        "let the reviewer run suite review again, and commit both files",
+        (
+            OfSubmission(RECORDS, _reviews),
+            OfSubmission("submission-reviewer", _makers, severity=Severity.NOTE),
+        ),
     ),
 )

@@ -205,24 +205,18 @@ RULES = (
         " steps and between its first readings, and the moment of its data's digests are in no"
         " other run. No two runs have step times that vary together, in whatever order, or the same"
         " readings of power or used memory in a row, and no two closed runs of different seeds have"
-        " losses that vary together.",
+        " losses that vary together. No two runs begin with the same losses (a warning).",
         "A copied run narrows the spread. What slows single steps differs from run to run, and so"
         " do the samples of a mini-batch; a copy keeps both, even with noise. Power and memory are"
-        " read with noise of their own.",
+        " read with noise of their own. Equal machines compute equal losses from equal seeds, but"
+        " a copy with edited times has equal losses, too: a reviewer decides.",
         "submit each run once, with its own files as they were recorded; if this is the original,"
         " show the reviewer its receipt by a witness, or its commit",
         (
             OfSubmission("submission-duplicates", _duplicates),
             OfSubmission("submission-near-copies", _near_copies),
+            OfSubmission("submission-losses", _same_losses, severity=Severity.WARNING),
         ),
-    ),
-    Rule(
-        "submission-losses",
-        "No two runs begin with the same losses.",
-        "Equal machines compute equal losses from equal seeds, but a copy with edited times has"
-        " equal losses, too: a reviewer decides.",
-        "state in the review on which machines the runs were made, and from which seeds",
-        (OfSubmission("submission-losses", _same_losses, severity=Severity.WARNING),),
     ),
     Rule(
         "submission-seed-losses",

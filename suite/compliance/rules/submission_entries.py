@@ -2,16 +2,18 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from reference_impls.contract import ASYNCHRONOUS, WAITING
 from suite.catalog.frameworks import known_frameworks
+from suite.catalog.reference_points import frozen_points
 from suite.catalog.scoring import load_scoring
 from suite.compliance.finding import Severity
-from suite.compliance.rule import Rule, Violation, Violations
+from suite.compliance.rule import CLOSED, Rule, Violation, Violations
 from suite.compliance.rules.run_record import is_command
 from suite.compliance.submission_rule import OfSubmission, SubmissionContext
+from suite.metrics.convergence import LEVEL, compare, show_epochs
 from suite.submission.declaration import NAME
 from suite.submission.entry_keys import entry_settings, split_key, timing_of
 from suite.submission.launches import FINISHED, UNFINISHED
@@ -213,6 +215,43 @@ def _no_study(context: SubmissionContext) -> Violations:
             yield Violation(run.name, "a run whose command made no study", " ".join(run.command))
 
 
+def _converges(context: SubmissionContext) -> Violations:
+    yield from (violation for violation, as_reference in _faster(context) if as_reference)
+
+
+def _converges_tuned(context: SubmissionContext) -> Violations:
+    yield from (violation for violation, as_reference in _faster(context) if not as_reference)
+
+
+def _faster(context: SubmissionContext) -> Iterator[tuple[Violation, bool]]:
+    """Closed entries that need significantly fewer epochs than the reference, and whether they have
+    the reference's learning rate."""
+
+    for (workload, framework, _), runs in context.entries().items():
+        request = runs[0].request
+        epochs = [run.epochs_to_target for run in runs if run.epochs_to_target is not None]
+        for point in frozen_points(context.round, workload):
+            if (
+                request.get("division") != "closed"
+                or not epochs
+                or request.get("global_batch_size") != point.batch_size
+            ):
+                continue
+            comparison = compare(point.epochs, epochs)
+            if comparison.p_faster <= LEVEL:
+                expected = (
+                    "no run to reach the target"
+                    if point.expected_epochs is None
+                    else f"about {point.expected_epochs:.3g} epochs to the target"
+                )
+                observed = f"{', '.join(map(show_epochs, epochs))} (p = {comparison.p_faster:.2g})"
+                rate = request.get("optimizer", {}).get("base_learning_rate")
+                yield (
+                    Violation(f"{workload}/{framework}", expected, observed),
+                    rate == point.base_learning_rate,
+                )
+
+
 RULES = (
     Rule(
         "submission-runs",
@@ -223,18 +262,16 @@ RULES = (
         (OfSubmission("submission-runs", _runs, severity=Severity.WARNING),),
     ),
     Rule(
-        "submission-seeds",
-        "The runs of an entry have different seeds.",
-        "Runs with one seed show how much the machine varies, and not how much training varies.",
-        "submit one of them; a further run takes the next --run-number, or a seed that no run has",
-        (OfSubmission("submission-seeds", _seeds),),
-    ),
-    Rule(
         "submission-entries",
-        "The runs of a declared entry differ in their seeds only.",
-        "Averaging over different settings describes none of them.",
-        "submit it as an entry of its own, or run it again",
-        (OfSubmission("submission-entries", _one_entry),),
+        "The runs of a declared entry differ in their seeds, and in nothing else.",
+        "Averaging over different settings describes none of them. Runs with one seed show how much"
+        " the machine varies, and not how much training varies.",
+        "submit other settings as an entry of its own; a further run takes the next --run-number,"
+        " or a seed that no run has",
+        (
+            OfSubmission("submission-seeds", _seeds),
+            OfSubmission("submission-entries", _one_entry),
+        ),
     ),
     Rule(
         "submission-launches",
@@ -278,5 +315,21 @@ RULES = (
         "submit runs that `suite run` made for the entry, their number planned before the first;"
         " `suite report` shows a study on a page of its own",
         (OfSubmission("submission-studies", _no_study),),
+    ),
+    Rule(
+        "submission-convergence",
+        "A closed entry needs no fewer epochs to the target than the reference at its batch"
+        " size and learning rate, beyond chance (p 0.01); one that needs fewer at another learning"
+        " rate is reviewed.",
+        "The same mathematics converges alike; an entry that needs fewer epochs computes"
+        " something else. A better learning rate within the range is allowed, and becomes a"
+        " reference point.",
+        "explain the convergence in the review; further runs show whether it was chance",
+        (
+            OfSubmission("submission-convergence", _converges, CLOSED),
+            OfSubmission(
+                "submission-convergence-tuned", _converges_tuned, CLOSED, Severity.WARNING
+            ),
+        ),
     ),
 )

@@ -6,12 +6,15 @@ from typing import Any
 from suite.bundle.layout import SYSTEM
 from suite.bundle.machines import MEMORY_TOLERANCE, different_fields
 from suite.catalog.rounds import load_rounds
+from suite.compliance.finding import Severity
 from suite.compliance.rule import Rule, Violation, Violations
 from suite.compliance.submission_rule import OfSubmission, SubmissionContext, SubmittedRun
 from suite.compliance.wording import shown
+from suite.files.signature import SignatureState
 from suite.files.spreadsheet import problem_of_text
 from suite.submission.declaration import NAME
-from suite.submission.folder_names import AUDITS, PROBES, REVIEWS
+from suite.submission.folder_names import AUDITS, LISTING, PROBES, REVIEWS, SIGNATURE
+from suite.submission.signature import allowed_signers
 
 ORDER = 103  # after the rules of bundles
 
@@ -52,7 +55,7 @@ def _layout(context: SubmissionContext) -> Violations:
         )
     for run in context.runs:
         workload, framework = str(run.request.get("workload")), str(run.request.get("framework"))
-        if (workload, framework) != (run.folder.workload, run.folder.framework):
+        if (workload, framework) != run.folder.trained:
             yield Violation(
                 run.name,
                 f"a run of {run.folder.workload} in {run.folder.framework}",
@@ -127,6 +130,45 @@ def _versions(run: SubmittedRun) -> dict[str, Any]:
     }
 
 
+def _fits(context: SubmissionContext) -> Violations:
+    signature = context.signature
+    if signature is None:
+        return
+    if signature.verdict.state is SignatureState.BAD:
+        yield Violation(
+            SIGNATURE, f"a signature of {LISTING}", signature.verdict.reason or "another one"
+        )
+    for difference in signature.differences:
+        yield Violation(difference.file, difference.expected, difference.observed)
+
+
+def _signer(context: SubmissionContext) -> Violations:
+    if context.signature is None:
+        return
+    verdict, organization = context.signature.verdict, context.declaration.organization
+    expected = f"a signature by {organization}"
+    if verdict.state is SignatureState.UNKNOWN:
+        yield Violation(
+            SIGNATURE,
+            expected,
+            f"one by a key that is not in {allowed_signers().name}",
+            fix=f"add the key to {allowed_signers().name} in a pull request of its own:"
+            f" `{organization}"
+            ' namespaces="…" ssh-ed25519 …`',
+        )
+    elif verdict.state is SignatureState.UNVERIFIED:
+        fix = "check it where OpenSSH 8.2 or later is installed"
+        observed = f"one that could not be verified: {verdict.reason}"
+        yield Violation(SIGNATURE, expected, observed, fix=fix)
+    elif verdict.state is SignatureState.KNOWN and verdict.signer != organization:
+        yield Violation(
+            SIGNATURE,
+            expected,
+            f"one by {verdict.signer}",
+            fix="state in the review why another one signs",
+        )
+
+
 RULES = (
     Rule(
         "submission-round",
@@ -173,6 +215,19 @@ RULES = (
         (
             OfSubmission("submission-system", _system),
             OfSubmission("submission-software", _software),
+        ),
+    ),
+    Rule(
+        "submission-signature",
+        f"A signed submission's {LISTING} lists every file with its SHA-256, and {SIGNATURE} is"
+        " an SSH signature of it, with a key of its organization that is in"
+        f" submissions/{allowed_signers().name}.",
+        "If other files could be added beside a signature, it would vouch for what its owner never"
+        " saw. Readers can tell who signed only if the key is known.",
+        "package the runs again with `suite package --sign KEY`, and change nothing afterwards",
+        (
+            OfSubmission("submission-signature", _fits),
+            OfSubmission("submission-signer", _signer, severity=Severity.NOTE),
         ),
     ),
 )

@@ -46,7 +46,7 @@ class ProbeVerdict(NamedTuple):
     @property
     def of(self) -> tuple[str, str]:
         """Workload and framework."""
-        return self.run.folder.workload, self.run.folder.framework
+        return self.run.folder.trained
 
     @property
     def subject(self) -> Mapping[str, Any] | None:
@@ -62,7 +62,7 @@ def _verdicts_on(
     context: SubmissionContext, runs: Iterable[SubmittedRun]
 ) -> Iterator[ProbeVerdict]:
     """The verdict on each implementation of these runs."""
-    last = {(run.folder.workload, run.folder.framework): run for run in runs}
+    last = {run.folder.trained: run for run in runs}
     for of, run in last.items():
         path = probe_path(context.path, *of)
         file = path.relative_to(context.path).as_posix()
@@ -79,7 +79,7 @@ def _closed(context: SubmissionContext) -> list[SubmittedRun]:
 
 def _equivalence(context: SubmissionContext) -> Violations:
     for name, verdict, run, unreadable in _verdicts_on(context, _closed(context)):
-        workload, framework = run.folder.workload, run.folder.framework
+        workload, framework = run.folder.trained
         fix = _verifying(workload, framework)
         if unreadable is not None:
             verdict = {"passed": unreadable}
@@ -125,7 +125,7 @@ def _accelerator(context: SubmissionContext, workload: str, framework: str) -> s
     found = {
         str(run.request.get("accelerator"))
         for run in context.runs
-        if (run.folder.workload, run.folder.framework) == (workload, framework)
+        if run.folder.trained == (workload, framework)
     }
     return GPU if GPU in found else CPU
 
@@ -150,9 +150,7 @@ def _verdicts(context: SubmissionContext) -> Violations:
 
 def _orphans(context: SubmissionContext) -> Violations:
     """Verdicts on implementations of which no run is submitted."""
-    wanted = {
-        probe_path(context.path, run.folder.workload, run.folder.framework) for run in context.runs
-    }
+    wanted = {probe_path(context.path, *run.folder.trained) for run in context.runs}
     for path in sorted(set((context.path / PROBES).glob("*.json")) - wanted):
         name = path.relative_to(context.path).as_posix()
         yield Violation(
@@ -328,11 +326,7 @@ def _batch_sizes(context: SubmissionContext) -> Violations:
     closed runs computes at once."""
     closed = _closed(context)
     for each in _verdicts_on(context, closed):
-        size = max(
-            _at_once(run.request)
-            for run in closed
-            if (run.folder.workload, run.folder.framework) == each.of
-        )
+        size = max(_at_once(run.request) for run in closed if run.folder.trained == each.of)
         proved = None if each.plain is None else each.plain.get("timed_batch_size")
         if isinstance(proved, int) and proved < size:
             yield Violation(
@@ -452,10 +446,19 @@ RULES = (
     Rule(
         "submission-equivalence",
         "A closed submission proves, for each implementation, that it computes the workload's"
-        " model on the accelerator of its runs.",
-        "A name and a number of parameters prove nothing.",
-        "make the verdict with `suite verify-model`, and package it with --probe",
-        (OfSubmission("submission-equivalence", _equivalence, CLOSED),),
+        " model on the accelerator of its runs, and what its timed steps do to parameters and"
+        " statistics, in mini-batches at least as large as a rank of the runs has.",
+        "A name and a number of parameters prove nothing. Losses of a few steps hardly show a"
+        " weight decay that is left out, or half the rate, and an implementation that leaves out"
+        " part of a large mini-batch need not do so in a small one.",
+        "make the verdict with `suite verify-model`, and package it with --probe; an implementation"
+        " keeps its training states for it (docs/implementing.md#training-states), or is handed in"
+        " for the open division",
+        (
+            OfSubmission("submission-equivalence", _equivalence, CLOSED),
+            OfSubmission("submission-timed-states", _states, CLOSED),
+            OfSubmission("submission-batch-size", _batch_sizes, CLOSED, Severity.WARNING),
+        ),
     ),
     Rule(
         "submission-verdicts",
@@ -471,26 +474,6 @@ RULES = (
             OfSubmission("submission-verdicts", _verdicts, CLOSED),
             OfSubmission("submission-tolerances", _tolerances, CLOSED),
         ),
-    ),
-    Rule(
-        "submission-timed-states",
-        "The verdict on the implementation of a closed submission compares what its timed steps"
-        " did to parameters and statistics.",
-        "Losses of a few steps hardly show a weight decay that is left out, or half the rate. An"
-        " implementation that hands over no training states is unproved, and may be handed in for"
-        " the open division.",
-        "let the implementation keep its training states (docs/implementing.md#training-states),"
-        " and verify it again",
-        (OfSubmission("submission-timed-states", _states, CLOSED),),
-    ),
-    Rule(
-        "submission-batch-size",
-        "The timed steps of a verdict have mini-batches at least as large as a rank of the"
-        " closed runs.",
-        "An implementation that leaves out part of a large mini-batch need not do so in a small"
-        " one.",
-        "make the verdict with a --batch-size as large as the runs have",
-        (OfSubmission("submission-batch-size", _batch_sizes, CLOSED, Severity.WARNING),),
     ),
     Rule(
         "submission-implementation",

@@ -8,6 +8,7 @@ from reference_impls.precisions import BANDS, MOST_BITS, is_as_requested
 from reference_impls.structure import STRUCTURES
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import is_own
+from suite.compliance.agreement import unlike
 from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.wording import numbers, shown
 
@@ -33,18 +34,10 @@ def _open(context: BundleContext) -> Violations:
     for key in DECLARED:
         event = context.log.first(key)
         if event is None or not _is_text(event.value):
-            observed, line = (
-                ("no such event", None) if event is None else (shown(event.value)[:200], event.line)
-            )
-            yield Violation(
-                "log.txt", f"{key}, a text of {MAX_LENGTH} characters at most", observed, line
-            )
+            yield unlike("log.txt", f"{key}, a text of {MAX_LENGTH} characters at most", event)
     event = context.log.first("parameters")
     if event is None or type(event.value) is not int or event.value < 1:
-        observed, line = (
-            ("no such event", None) if event is None else (shown(event.value)[:200], event.line)
-        )
-        yield Violation("log.txt", "parameters, the number of trained parameters", observed, line)
+        yield unlike("log.txt", "parameters, the number of trained parameters", event)
 
 
 def _is_text(value: object) -> bool:

@@ -1,5 +1,6 @@
 """What is not counted: logged intervals between epochs and evaluations, few and short"""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -9,7 +10,7 @@ from suite.catalog.frameworks import is_own
 from suite.catalog.uncounted_limits import load_uncounted_limits
 from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.wording import seconds
-from suite.metrics.counted_time import uncounted_intervals
+from suite.metrics.counted_time import UncountedInterval, uncounted_intervals
 
 ORDER = 36  # after the order of events and their form
 
@@ -89,7 +90,7 @@ def _problem(event: LogEvent, begun: LogEvent | None, inside: str | None) -> tup
 def _lengths(log: Log, name: str) -> Violations:
     """Check number and length of the intervals, and what they take together."""
 
-    limits, intervals, run = load_uncounted_limits(), uncounted_intervals(log), run_window(log)
+    limits, intervals = load_uncounted_limits(), uncounted_intervals(log)
     stops = [event.line for event in log.all("epoch_stop")]
     for reason in limits.reasons:
         chosen = [interval for interval in intervals if interval.reason == reason.name]
@@ -111,16 +112,7 @@ def _lengths(log: Log, name: str) -> Violations:
                     interval.line,
                     fix=SHORTER,
                 )
-        taken_s = sum(interval.length_s for interval in chosen)
-        gross_s = 0.0 if run is None else (run[1] - run[0]) * SECONDS_PER_NS
-        if run is not None and taken_s > limits.free_s + reason.max_share * gross_s:
-            yield Violation(
-                name,
-                f"at most {limits.free_s:g} s and {reason.max_share:.0%} of the run's"
-                f" {seconds(gross_s)} uncounted for {reason.name}",
-                f"{seconds(taken_s)} in {len(chosen)} intervals",
-                fix=SHORTER,
-            )
+        yield from _in_all(log, name, chosen, reason.max_share, f" for {reason.name}")
 
 
 def _needed(context: BundleContext) -> Violations:
@@ -129,7 +121,8 @@ def _needed(context: BundleContext) -> Violations:
 
     for rank, log in context.logs():
         intervals, name = uncounted_intervals(log), log_name(rank)
-        yield from _together(log, name, sum(interval.length_s for interval in intervals))
+        share = max(reason.max_share for reason in load_uncounted_limits().reasons)
+        yield from _in_all(log, name, intervals, share, ", for all reasons together")
         other = next((interval for interval in intervals if interval.reason != OWN_REASON), None)
         if other is not None and is_own(context.request.framework):
             yield Violation(
@@ -149,17 +142,18 @@ def _needed(context: BundleContext) -> Violations:
             )
 
 
-def _together(log: Log, name: str, taken_s: float) -> Violations:
-
-    limits, run = load_uncounted_limits(), run_window(log)
-    share = max(reason.max_share for reason in limits.reasons)
-    gross_s = 0.0 if run is None else (run[1] - run[0]) * SECONDS_PER_NS
-    if run is not None and taken_s > limits.free_s + share * gross_s:
+def _in_all(
+    log: Log, name: str, intervals: Sequence[UncountedInterval], share: float, what: str
+) -> Violations:
+    """Check what intervals take together against a share of the run."""
+    free_s, run = load_uncounted_limits().free_s, run_window(log)
+    taken_s = sum(interval.length_s for interval in intervals)
+    gross_s = math.inf if run is None else (run[1] - run[0]) * SECONDS_PER_NS
+    if taken_s > free_s + share * gross_s:
         yield Violation(
             name,
-            f"at most {limits.free_s:g} s and {share:.0%} of the run's {seconds(gross_s)}"
-            " uncounted, for all reasons together",
-            seconds(taken_s),
+            f"at most {free_s:g} s and {share:.0%} of the run's {seconds(gross_s)} uncounted{what}",
+            f"{seconds(taken_s)} in {len(intervals)} intervals",
             fix=SHORTER,
         )
 

@@ -2,13 +2,16 @@
 
 import json
 import subprocess
+from dataclasses import asdict
 from pathlib import Path
 
 import pandas
 import pytest
 
 from suite.bundle import frames, layout
+from suite.bundle.limits import RowLimit
 from suite.bundle.reader import Bundle
+from suite.bundle.tables import joined, raw_step_batches, step_batches
 from suite.catalog.power import Coverage, Tier
 from suite.errors import FileError
 from suite.files.json_file import write_json
@@ -41,11 +44,11 @@ def test_steps_cut_off_in_the_middle_of_a_line_read_back_to_the_last_finished_ep
         STEPS_HEADER
         + "1,1,0,16,100,0.1,0.0,0.2,0.0,2.3\n1,2,0,16,200,0.1,0.0,0.2,0.0,2.2\n2,3,0,16,300,0.1,0.0,0."  # noqa: E501
     )
-    assert list(frames.read_raw_steps([path], [1])["step"]) == [1, 2]
+    assert list(joined(raw_step_batches([path], [1])).step) == [1, 2]
     path.write_text(
         STEPS_HEADER + "1,1,0,16,100,0.1,0.0,0.2,0.0,2.3\n2,2,0,16,200,0.1,0.0,0.2,0.0,2"
     )
-    assert list(frames.read_raw_steps([path], [1, 2])["step"]) == [1]
+    assert list(joined(raw_step_batches([path], [1, 2])).step) == [1]
 
 
 @pytest.mark.parametrize("value", [0.1 + 0.2, 5e-324, 1.7976931348623157e308, 123456.789012345678])
@@ -53,10 +56,10 @@ def test_floats_survive_both_tables_to_the_last_bit(value: float, tmp_path: Path
     (tmp_path / "steps.csv").write_text(
         STEPS_HEADER + f"1,1,0,16,{2**62},{value!r},0.0,0.2,0.0,2.3\n"
     )
-    frame = frames.read_raw_steps([tmp_path / "steps.csv"], [1])
+    frame = pandas.DataFrame(asdict(joined(raw_step_batches([tmp_path / "steps.csv"], [1]))))
     frames.write_table(frame, tmp_path / "steps.parquet")
-    again = frames.read_steps(tmp_path / "steps.parquet")
-    assert float(again["fetch_stall_s"][0]) == value and int(again["start_ns"][0]) == 2**62
+    (again,) = step_batches(tmp_path / "steps.parquet", RowLimit(1, "one step"))
+    assert float(again.fetch_stall_s[0]) == value and int(again.start_ns[0]) == 2**62
 
 
 @pytest.mark.parametrize(
@@ -67,7 +70,7 @@ def test_floats_survive_both_tables_to_the_last_bit(value: float, tmp_path: Path
 def test_a_table_that_is_none_is_named(content: str, tmp_path: Path) -> None:
     (tmp_path / "steps.csv").write_text(content)
     with pytest.raises(FileError, match=r"steps\.csv"):
-        frames.read_raw_steps([tmp_path / "steps.csv"], [1])
+        joined(raw_step_batches([tmp_path / "steps.csv"], [1]))
 
 
 def test_json_is_written_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def test_a_remote_nodes_readings_and_description_are_in_the_bundle(
         and second.system["kernel"] == os.uname().release
         and "framework" not in second.system
     )
-    readings = Bundle(tmp_path).channels_of_node(1)
+    readings = Bundle(tmp_path).channels(1)
     assert {"cpu", "memory"} <= {channel.source for channel in readings}
     counted = {meter["name"]: meter["readings"] for meter in second.meters}
     assert counted["recorder"] == len(readings)
@@ -183,8 +183,8 @@ printf 't_ns,source,channel,value,unit\n13,shelly,power,5.0,W\n'
     with RemoteRecorders(request_of(output), Path(sys.executable), tmp_path) as recorders:
         assert recorders.prepare() == [True, False]
         tick_until(recorders, {}, lambda: recorders.records({})[1].problem)
-    assert values_of(Bundle(tmp_path).baseload_of_node(1)) == [2.0]
-    assert values_of(Bundle(tmp_path).channels_of_node(1)) == [5.0]
+    assert values_of(Bundle(tmp_path).baseload(1)) == [2.0]
+    assert values_of(Bundle(tmp_path).channels(1)) == [5.0]
 
 
 def test_lines_that_are_no_readings_are_ignored(
@@ -199,9 +199,7 @@ printf 't_ns,source,channel,value,unit\n12,cpu,utilisation.total,5.0,%%\n13,cpu,
     with RemoteRecorders(request_of(output), Path(sys.executable), tmp_path) as recorders:
         assert recorders.prepare() == [True, False]
         tick_until(recorders, {}, lambda: recorders.records({})[1].problem)
-    assert [
-        int(t_ns) for channel in Bundle(tmp_path).channels_of_node(1) for t_ns in channel.t_ns
-    ] == [12]
+    assert [int(t_ns) for channel in Bundle(tmp_path).channels(1) for t_ns in channel.t_ns] == [12]
 
 
 def test_a_lost_recorders_readings_are_kept_and_the_loss_is_recorded(
@@ -216,7 +214,7 @@ def test_a_lost_recorders_readings_are_kept_and_the_loss_is_recorded(
         recorder._process.kill()
     tick_until(nodes, {}, lambda: nodes.records({})[1].problem)
     assert "its SSH session was ended by signal 9 (SIGKILL)" in str(nodes.records({})[1].problem)
-    assert len(Bundle(tmp_path).channels_of_node(1)) > 2
+    assert len(Bundle(tmp_path).channels(1)) > 2
 
 
 def test_a_recorder_that_is_lost_while_it_records_is_started_again(

@@ -152,7 +152,7 @@ def test_readings_of_all_nodes_are_on_rank_0s_clock_drift_included(path: Path) -
     first, second = node_readings(bundle, bundle.log(), load_power_rules())
     assert (first.node, second.node, second.ranks) == ("node0", "node1", (1,))
     assert abs(first.channels.head_ns - second.channels.head_ns).max() < 1000
-    raw = bundle.channels_of_node(1).head_ns - AHEAD_NS - bundle.channels().head_ns
+    raw = bundle.channels(1).head_ns - AHEAD_NS - bundle.channels().head_ns
     # without the second pair of offsets they would be this far apart
     assert int(abs(raw).max()) > 10**5
 

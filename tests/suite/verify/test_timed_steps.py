@@ -21,8 +21,8 @@ from suite.verify.timed_steps import (
     CORRECT,
     FIRST_LOSS,
     LOSSES,
-    Processor,
     TimedReference,
+    VerifyOptions,
     ragged,
     timed_differences,
     timed_reference,
@@ -54,7 +54,7 @@ def reference(monkeypatch: pytest.MonkeyPatch) -> Iterator[TimedReference]:
     settings = load_workload("lenet").verification.timed
     assert settings is not None
     with timed_reference(
-        load_workload("lenet"), settings, None, Processor("cuda"), lambda line: None
+        load_workload("lenet"), settings, VerifyOptions("cuda"), lambda line: None
     ) as made:
         yield made
 
@@ -283,7 +283,7 @@ def test_steps_of_a_runs_size_come_with_whole_evaluations(monkeypatch: pytest.Mo
         (128, (128, 250 + 63)),
     ):
         with timed_reference(
-            workload, settings, batch_size, Processor(), lambda line: None
+            workload, settings, VerifyOptions(batch_size=batch_size), lambda line: None
         ) as made:
             assert (made.request.global_batch_size, made.request.data.eval_samples) == expected
 
@@ -309,7 +309,7 @@ def test_the_training_of_one_step_may_have_a_rate_of_its_own(
         }
 
     monkeypatch.setattr(timed_steps, "_referee", referee)
-    with timed_reference(workload, settings, None, Processor(), lambda line: None) as made:
+    with timed_reference(workload, settings, VerifyOptions(), lambda line: None) as made:
         assert (made.request.steps, made.first.steps) == (None, 1)
         assert made.first.optimizer.base_learning_rate == settings.first_base_learning_rate
         assert made.arrays["timed update/w"] == pytest.approx(settings.first_base_learning_rate)
