@@ -4,25 +4,39 @@ from typing import Any
 
 MANY = 20
 PANELS = {
-    "What": """
-        study vary file values workload division framework implementation data seed
-        seeds nonce run_number repetitions random order epochs steps short no_target
-        batch_size learning_rate trains stall_analysis resume
-    """,
-    "Where": """
-        device accelerator threads workers prefetch memory_budget spill isolation boards
-        size
-    """,
-    "Arithmetic": "precision normalisation accumulate wire",
-    "Several nodes": "hostfile nodes ranks_per_node weak collective launch_agent silence",
-    "Measuring": "meters baseload timing power_pulse needs_power cool_to allow_busy",
-    "Evidence": "org witness keep_states no_identity allow_invalid",
-    "Output": "output force dry_run verbose json",
+    "What": (
+        *("study", "vary", "file", "values", "workload", "division", "framework", "implementation"),
+        *("data", "seed", "seeds", "nonce", "run_number", "repetitions", "random", "order"),
+        *(
+            "epochs",
+            "steps",
+            "short",
+            "no_target",
+            "batch_size",
+            "learning_rate",
+            "trains",
+            "stall_analysis",
+            "resume",
+        ),
+    ),
+    "Where": (
+        *("device", "accelerator", "threads", "workers", "prefetch", "memory_budget", "spill"),
+        *("isolation", "boards", "size"),
+    ),
+    "Arithmetic": ("precision", "normalisation", "accumulate", "wire"),
+    "Several nodes": (
+        *("hostfile", "nodes", "ranks_per_node", "weak", "collective", "launch_agent", "silence"),
+    ),
+    "Measuring": (
+        *("meters", "baseload", "timing", "power_pulse", "needs_power", "cool_to", "allow_busy"),
+    ),
+    "Evidence": ("org", "witness", "keep_states", "no_identity", "allow_invalid"),
+    "Output": ("output", "force", "dry_run", "verbose", "json"),
 }
 _PLACES = {
     name: (place, panel)
     for place, (panel, name) in enumerate(
-        (panel, name) for panel, names in PANELS.items() for name in names.split()
+        (panel, name) for panel, names in PANELS.items() for name in names
     )
 }
 
