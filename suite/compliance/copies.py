@@ -69,7 +69,7 @@ class Likeness:
     what: str
 
 
-def step_times(steps: StepRecords, seed: int | None) -> StepTimes:
+def step_times(steps: StepRecords, seed: int | None = None) -> StepTimes:
     """What is compared of a run's steps: those of rank 0. ``seed`` as in the result."""
     first = steps.first_rank
     with np.errstate(all="ignore"):  # times may be anything: the rules of bundles report them

@@ -58,7 +58,9 @@ def test_a_locked_entry_with_the_rounds_nonce_complies_and_can_be_nominated(
     assert judge(nonce=NONCE, locked=(entry,)) == []
     drawn = replace(current_round(), nonce=NONCE, locked=(entry,), nominated=(entry,))
     for of_round, is_nominated in ((drawn, True), (replace(drawn, locked=("0" * 64,)), False)):
-        monkeypatch.setattr("reporter.data.bundle_rows.round_of", lambda _, kept=of_round: kept)
+        monkeypatch.setattr(
+            "reporter.data.bundle_rows.judging_round", lambda _, kept=of_round: kept
+        )
         rows = read_rows(run(_submission, 1))
         assert isinstance(rows, BundleRows) and rows.run["is_nominated"] is is_nominated
 

@@ -176,7 +176,7 @@ def test_three_sealed_runs_and_a_record_that_seals_them(analysed: Analysed) -> N
         assert len(bundle.log().finished_epochs()) == 3
     assert (
         analysed.found["runs"]["synthetic"]["fetch_stall_s"]["value"]
-        < analysed.found["figures"]["preprocessing_stall_s"]["value"] / 100
+        < analysed.found["figures"]["preprocessing_stall_s"]["value"] / 10
     )
 
 
