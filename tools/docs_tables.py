@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import get_type_hints
 
 from reference_impls import contract, definitions
+from reporter.data import frames
 from reporter.papers.presets import PRESETS
 from suite.catalog.audit_tolerances import AuditTolerances, load_all_audit_tolerances
 from suite.catalog.devices import Device, Identity, Sample, load_devices
@@ -19,7 +20,6 @@ from suite.catalog.extensions import Part, modules
 from suite.catalog.frameworks import Framework, load_frameworks, locks_folder
 from suite.catalog.power import load_power_rules
 from suite.cli.json_output import JsonFormat, json_formats
-from suite.compliance.registry import all_modules, all_rules
 from suite.errors import SuiteError
 from suite.files.generated import Writers, fill, places, table
 from suite.files.paths import repository_root
@@ -28,7 +28,6 @@ from suite.launch.obstacles import refuse_jetson, refuse_python
 from suite.launch.recipe import Platform, name_of, read_lock, recipe
 from suite.meters.meter import Meter
 from suite.meters.registry import meter_classes
-from tests.faults import all_faults
 from tools.test_vectors import probe_keys, vectors
 
 FORMS_OF_NAMES = {
@@ -178,18 +177,17 @@ def _line(relative: Path, path: Path) -> str:
 
 
 def _audit_tolerances() -> str:
-    """Every pair of every workload; a column for each range of steps."""
+    """A column for each range of steps; pairs of a workload with equal tolerances share a row."""
     every = load_all_audit_tolerances()
     last_steps = sorted({last for tolerances in every for last in tolerances.last_steps})
-    rows = [
-        (
-            tolerances.name,
-            " and ".join(pair.frameworks),
-            *(_tolerance_at(tolerances, pair.frameworks, last) for last in last_steps),
-        )
-        for tolerances in every
-        for pair in tolerances.pairs
-    ]
+    pairs_of: dict[tuple[str, ...], list[str]] = {}
+    for tolerances in every:
+        for pair in tolerances.pairs:
+            values = (_tolerance_at(tolerances, pair.frameworks, last) for last in last_steps)
+            pairs_of.setdefault((tolerances.name, *values), []).append(
+                " and ".join(pair.frameworks)
+            )
+    rows = [(row[0], ", ".join(pairs), *row[1:]) for row, pairs in pairs_of.items()]
     return table(("workload", "run and replay", *(f"to step {last}" for last in last_steps)), rows)
 
 
@@ -319,17 +317,27 @@ def _plain_comment(comment: str) -> str:
     return comment.replace("None:", "null:")
 
 
-def _faults() -> str:
-    """The number of rules, checks and faults by module, with examples."""
-    rows, faults_of = [], all_faults()
-    for module in all_modules():
-        of_checks = [faults_of[check.id] for rule in module.rules for check in rule.checks]
-        examples = dict.fromkeys(faults[0].name.partition(" [")[0] for faults in of_checks)
-        counts = (len(module.rules), len(of_checks), sum(map(len, of_checks)))
-        rows.append((module.title, *map(str, counts), "; ".join(list(examples)[:3])))
-    total = (len(all_rules()), len(faults_of), sum(map(len, faults_of.values())))
-    columns = ("rules", "number", "checks", "faults", "for instance")
-    return table(columns, [*rows, ("all", *map(str, total), "")])
+def _columns() -> str:
+    """Every frame of `reporter.load`: a row per meaning, and once what an entry shares with its
+    runs."""
+    parts = []
+    for name in (
+        "runs",
+        "points",
+        "figures",
+        "epochs",
+        "entries",
+        "entry_figures",
+        "linpacks",
+        "broken",
+    ):
+        columns_of: dict[str, list[str]] = {}
+        for column, about in getattr(frames, name.upper()).items():
+            is_shared = name == "entries" and frames.RUNS.get(column) == about
+            columns_of.setdefault("as in `runs`" if is_shared else about, []).append(f"`{column}`")
+        rows = [(", ".join(columns), about) for about, columns in columns_of.items()]
+        parts.append(f"## `{name}`\n\n{table(('column', 'holds'), rows)}")
+    return "\n\n".join(parts)
 
 
 def _facts() -> str:
@@ -416,7 +424,7 @@ TABLES: Writers = {
     "locks": _locks,
     "systems": _systems,
     "meters": _meters,
-    "faults": _faults,
+    "columns": _columns,
     "figures": _figures,
     "json": _json_formats,
     "tree": _tree,

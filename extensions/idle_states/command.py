@@ -36,7 +36,7 @@ def baseload(
             metavar="LOG.csv",
             help=(
                 "File of an external logger that recorded the suspended machine"
-                " (docs/measuring.md)."
+                " (docs/attaching.md)."
             ),
         ),
     ] = None,

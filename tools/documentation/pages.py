@@ -32,6 +32,8 @@ NAVIGATION: Mapping[str, tuple[str, ...]] = {
         "docs/jetpack.md",
         "docs/data.md",
         "docs/measuring.md",
+        "docs/meters.md",
+        "docs/attaching.md",
         "docs/memory.md",
         "docs/containers.md",
         "docs/cluster.md",
@@ -61,6 +63,7 @@ NAVIGATION: Mapping[str, tuple[str, ...]] = {
     ),
     "Results": (
         "docs/reporting.md",
+        "docs/columns.md",
         "docs/ranking.md",
         "docs/papers-figures.md",
         "docs/papers.md",

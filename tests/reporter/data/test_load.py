@@ -12,7 +12,6 @@ from reporter.data import frames
 from suite.bundle.layout import WITHDRAWN as WITHDRAWAL
 from suite.errors import SuiteError
 from suite.extensions.memory_study.record.study_file import STUDY as MEMORY_STUDY
-from suite.files.paths import repository_root
 from tests.builders import Scenario, make_bundle, run_id
 from tests.reporter.conftest import SCENARIOS
 
@@ -244,14 +243,3 @@ def test_a_path_without_bundles_is_refused(tmp_path: Path) -> None:
 def test_the_record_of_a_study_needs_no_bundle_beside_it(tmp_path: Path) -> None:
     (tmp_path / MEMORY_STUDY).write_text("{}")
     assert reporter.load([tmp_path]).runs.empty
-
-
-@pytest.mark.parametrize(
-    "name", ["runs", "figures", "epochs", "entries", "entry_figures", "linpacks", "broken"]
-)
-def test_the_documentation_lists_every_column(name: str) -> None:
-    page = (repository_root() / "docs" / "reporting.md").read_text()
-    table = page[page.index(f"**`{name}`**") :].split("\n\n")[1].splitlines()[2:]
-    assert table == [
-        f"| `{column}` | {about} |" for column, about in getattr(frames, name.upper()).items()
-    ]

@@ -1,4 +1,4 @@
-"""docs/measuring.md says what the code does."""
+"""docs/measuring.md and docs/meters.md say what the code does."""
 
 import re
 from pathlib import Path
@@ -10,14 +10,17 @@ from suite.files.paths import repository_root
 from suite.meters.registry import meter_classes
 from suite.meters.settings import load_settings
 
-PAGE = (repository_root() / "docs/measuring.md").read_text(encoding="utf-8")
+PAGE, METERS = (
+    (repository_root() / "docs" / name).read_text(encoding="utf-8")
+    for name in ("measuring.md", "meters.md")
+)
 
 
 @pytest.mark.parametrize("meter", meter_classes(), ids=lambda meter: meter.name)
 def test_every_meter_is_listed_with_its_period_and_its_channels(meter) -> None:
     (row,) = re.findall(
         rf"^\| `{meter.name}` \|(.*)\|$",
-        PAGE.partition("<!-- generated: meters -->")[2].partition("<!-- end -->")[0],
+        METERS.partition("<!-- generated: meters -->")[2].partition("<!-- end -->")[0],
         re.MULTILINE,
     )
     period, reads, channels = map(str.strip, row.split("|"))
@@ -52,6 +55,6 @@ def test_the_example_of_meters_toml_is_read(tree) -> None:
 
 
 def test_the_files_it_names_exist() -> None:
-    named = re.findall(r"`((?:suite|tests|benchmarks)/[\w/]+(?:\.py|/))`", PAGE)
+    named = re.findall(r"`((?:suite|tests|benchmarks)/[\w/]+(?:\.py|/))`", PAGE + METERS)
     assert named
     assert [name for name in named if not Path(repository_root(), name).exists()] == []

@@ -1,5 +1,4 @@
-"""What real boards printed, read by our meters, each to the total that its power rule makes;
-docs/measuring.md has the table."""
+"""What real boards printed, read by our meters, each to the total that its power rule makes."""
 
 import csv
 import gzip
@@ -12,8 +11,6 @@ import pytest
 
 from suite.bundle.readings_table import channels_of_frame
 from suite.catalog.power import load_power_rules, totals
-from suite.files.generated import table
-from suite.files.paths import repository_root
 from suite.meters.sources.rpi5_pmic import parse_pmic
 from suite.meters.sources.tegrastats import parse_line
 from suite.metrics.power_totals import MeasuredTotal, measure_totals
@@ -21,7 +18,6 @@ from tests.suite.meters.recorded import FOLDER, needs_recordings, tegrastats_lin
 
 LINES, PMIC = "tegrastats.txt", "rpi5-pmic_read_adc.txt"
 PMIC_S = 10
-HEADINGS = ("file", "recording", "total by the rule", "expected", "ours")
 
 
 @dataclass(frozen=True)
@@ -35,15 +31,6 @@ class Recording:
     expected: float
     ours: float
     unit: str = "W"
-
-    def cells(self) -> tuple[str, ...]:
-        """A row of the table in docs/measuring.md."""
-        return (
-            f"`{self.file}`",
-            self.name,
-            self.rule,
-            *(f"{value:.3f} {self.unit}" for value in (self.expected, self.ours)),
-        )
 
 
 # Expected: of a line, the board's input rail or the sum of the rails that make its total, as
@@ -83,11 +70,6 @@ TRACES = {one.file: one for one in RECORDINGS if one.unit == "J"}
 each_recording = pytest.mark.parametrize(
     "one", RECORDINGS, ids=lambda one: f"{one.file} {one.name}"
 )
-
-
-def test_the_docs_have_this_table() -> None:
-    page = (repository_root() / "docs/measuring.md").read_text(encoding="utf-8")
-    assert table(HEADINGS, [one.cells() for one in RECORDINGS]) in page
 
 
 @needs_recordings
