@@ -31,8 +31,8 @@ def rules_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
 
 
 def _as_html(text: str) -> str:
-    """CommonMark with tables as HTML, without its contents, which the page shows itself; HTML in the
-    source is escaped."""
+    """CommonMark with tables as HTML, without the list of contents, which the page shows itself;
+    HTML in the source is escaped."""
     # start-up: worker processes import this module and do not render Markdown
     from markdown_it import MarkdownIt
 
@@ -42,14 +42,10 @@ def _as_html(text: str) -> str:
         .render(re.sub(r"^<!-- .* -->\n", "\n", _CONTENTS.sub("", text), flags=re.MULTILINE))
     )
     page = _HEADING.sub(
-        lambda found: (
-            f'<h{found[1]} id="{rulebook.anchor(found[2])}">{found[2]}</h{found[1]}>'
-        ),
+        lambda found: f'<h{found[1]} id="{rulebook.anchor(found[2])}">{found[2]}</h{found[1]}>',
         page,
     )
-    page = _OWN_PAGE.sub(
-        lambda link: f'<a href="{link[1].lower()}.html{link[2] or ""}">', page
-    )
+    page = _OWN_PAGE.sub(lambda link: f'<a href="{link[1].lower()}.html{link[2] or ""}">', page)
     page = re.sub(r'<a href="([^"#]*\.md)">(.*?)</a>', _in_checkout, page)
     return page.replace(
         "<table>", '<div class="scroll" tabindex="0" role="region" aria-label="table"><table>'

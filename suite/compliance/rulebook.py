@@ -6,7 +6,6 @@ fills them from the rules and definitions.
 """
 
 import re
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import groupby
@@ -21,7 +20,6 @@ from suite.compliance.registry import MODULES, RuleModule, all_modules, in_round
 from suite.compliance.rule import Rule
 from suite.files.generated import fill, table
 from suite.files.paths import rules_folder
-
 
 SUBJECTS = {
     "preconditions": "Bundles and rounds",

@@ -39,9 +39,7 @@ def test_people_read_the_rulebook_in_half_an_hour() -> None:
 
 def test_every_rule_is_in_the_appendix_with_its_sentence() -> None:
     assert [
-        rule.id
-        for rule in all_rules()
-        if f"### {rule.id}\n\n{rule.sentence}\n" not in CHECKS
+        rule.id for rule in all_rules() if f"### {rule.id}\n\n{rule.sentence}\n" not in CHECKS
     ] == []
 
 
