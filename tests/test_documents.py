@@ -19,6 +19,7 @@ DOCUMENTS = sorted(
         *ROOT.glob("docs/**/*.md"),
         *ROOT.glob("submissions/*.md"),
         *ROOT.glob("rules/*.md"),
+        *ROOT.glob("extensions/*/README.md"),
     ]
 )
 COMMANDS = some(
@@ -40,6 +41,21 @@ def test_links_lead_somewhere(document: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", document.read_text()):
         if not target.startswith(("http:", "https:")):
             assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+def anchors(document: Path) -> set[str]:
+    """The anchors of a document's headings, as code hosts make them."""
+    titles = re.findall(r"^#+ (.*)$", document.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_anchors_lead_to_headings(document: Path) -> None:
+    links = r"(?:\]\(|^\[[^\]]*\]: )([^)#\s]*)#([^)\s]+)"
+    for target, anchor in re.findall(links, document.read_text(), re.MULTILINE):
+        if "://" not in target and (not target or target.endswith(".md")):
+            headings = anchors(document.parent / target if target else document)
+            assert anchor in headings, f"{document.name}: {target}#{anchor}"
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -84,8 +84,8 @@ def _idle(found: Recording, _folder: Path) -> Violations:
 RULES = (
     Rule(
         "viewpoint-student",
-        "The student is smaller than its teacher, and trained every epoch on all kept frames,"
-        " after they were labelled.",
+        "The student is smaller than its teacher. It was trained, in every epoch, on all kept"
+        " frames, after they were labelled.",
         "A student as large as its teacher shows no compression, and frames that the teacher"
         " was not sure of have no label.",
         AGAIN,

@@ -1,4 +1,4 @@
-"""The rulebook, and the page that explains the site."""
+"""The rulebook with the rules that are checked, and the page that explains the site."""
 
 import posixpath
 import re
@@ -11,43 +11,41 @@ from reporter.board.columns import FIGURE_COLUMNS
 from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, board_title, render
 from suite.catalog.scoring import load_scoring
 from suite.compliance import rulebook
-from suite.compliance.registry import all_rules
 
-_RULE_ROW = re.compile(r"<tr>\n<td><code>([a-z0-9-]+)</code></td>")
-_HEADING = re.compile(r"<h2>(.*?)</h2>")
+_HEADING = re.compile(r"<h([23])>(.*?)</h\1>")
+_CONTENTS = re.compile(r"<!-- generated: contents -->.*?<!-- end -->\n", re.DOTALL)
+_OWN_PAGE = re.compile(r'<a href="(RULES|CHECKS)\.md(#[^"]*)?">')
 
 
-def rules_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    """rules.html: rules/RULES.md, with an id for every rule and every section."""
-    html = _as_html(rulebook.path().read_text(encoding="utf-8"))
-    chapters = [
-        (place, markupsafe.Markup(title))
-        for place, title in re.findall(r'<h2 id="([^"]*)">(.*?)</h2>', html)
-    ]
-    shown = {"text": markupsafe.Markup(html), "chapters": chapters}
-    yield render(environment, "rules.html", "rules.html", "rules", **shown)
+def rules_pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
+    """rules.html and checks.html: rules/RULES.md and rules/CHECKS.md, with an id for every rule and
+    every section."""
+    for path in (rulebook.path(), rulebook.checks_path()):
+        html = _as_html(path.read_text(encoding="utf-8"))
+        chapters = [
+            (place, markupsafe.Markup(title))
+            for place, title in re.findall(r'<h2 id="([^"]*)">(.*?)</h2>', html)
+        ]
+        shown = {"text": markupsafe.Markup(html), "chapters": chapters}
+        yield render(environment, "rules.html", f"{path.stem.lower()}.html", "rules", **shown)
 
 
 def _as_html(text: str) -> str:
-    """CommonMark with tables as HTML; HTML in the source is escaped."""
+    """CommonMark with tables as HTML, without the list of contents, which the page shows itself;
+    HTML in the source is escaped."""
     # start-up: worker processes import this module and do not render Markdown
     from markdown_it import MarkdownIt
 
     page = (
         MarkdownIt("commonmark", {"html": False})
         .enable("table")
-        .render(re.sub(r"^<!-- .* -->\n", "\n", text, flags=re.MULTILINE))
-    )
-    ids = {rule.id for rule in all_rules()}
-    page = _RULE_ROW.sub(
-        lambda found: (
-            found[0].replace("<tr>", f'<tr id="{found[1]}">') if found[1] in ids else found[0]
-        ),
-        page,
+        .render(re.sub(r"^<!-- .* -->\n", "\n", _CONTENTS.sub("", text), flags=re.MULTILINE))
     )
     page = _HEADING.sub(
-        lambda found: f'<h2 id="{re.sub("[^a-z]+", "-", found[1].lower())}">{found[1]}</h2>', page
+        lambda found: f'<h{found[1]} id="{rulebook.anchor(found[2])}">{found[2]}</h{found[1]}>',
+        page,
     )
+    page = _OWN_PAGE.sub(lambda link: f'<a href="{link[1].lower()}.html{link[2] or ""}">', page)
     page = re.sub(r'<a href="([^"#]*\.md)">(.*?)</a>', _in_checkout, page)
     return page.replace(
         "<table>", '<div class="scroll" tabindex="0" role="region" aria-label="table"><table>'
@@ -67,6 +65,6 @@ def about_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
 
 
 PAGE_KINDS = (
-    PageKind(rules_page, 60, MenuItem("rules", "rules.html", "Rules & evidence")),
+    PageKind(rules_pages, 60, MenuItem("rules", "rules.html", "Rules & evidence")),
     PageKind(about_page, 70, MenuItem("about", "about.html", "Data")),
 )

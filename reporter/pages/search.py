@@ -68,7 +68,7 @@ def _index(contents: SiteContents) -> Iterator[Found]:
         yield "entry", f"{line.row.label}{said}", f"{line.title} {words}", line.row.evidence
     for rule in all_rules():
         words = " ".join((rule.sentence, *rule.formerly))
-        yield "rule", rule.id, words, f"rules.html#{rule.id}"
+        yield "rule", rule.id, words, f"checks.html#{rule.id}"
 
 
 PAGE_KIND = PageKind(search_page, 65)

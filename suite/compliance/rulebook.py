@@ -1,10 +1,13 @@
-"""The generated tables of the rulebook.
+"""The generated places of the rulebook: rules/RULES.md, which people read, and rules/CHECKS.md, the
+rules that programs apply.
 
-rules/RULES.md is text with places marked ``<!-- generated: NAME -->`` … ``<!-- end -->``;
-:func:`render` fills them from the rules and definitions.
+Both are text with places marked ``<!-- generated: NAME -->`` … ``<!-- end -->``; :func:`render`
+fills them from the rules and definitions.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -13,10 +16,40 @@ from suite.catalog.devices import load_devices
 from suite.catalog.power import load_power_rules
 from suite.catalog.rounds import Round, load_rounds
 from suite.catalog.workloads import Workload, load_workloads
-from suite.compliance.registry import all_rules, in_round, rules_of
+from suite.compliance.registry import (
+    MODULES,
+    RuleModule,
+    all_modules,
+    find_rule,
+    in_round,
+    rules_of,
+)
 from suite.compliance.rule import Rule
 from suite.files.generated import fill, table
 from suite.files.paths import rules_folder
+
+SUBJECTS = {
+    "preconditions": "Bundles and rounds",
+    "requests": "The closed division",
+    "data": "Data",
+    "requested": "Request and record of a run",
+    "resumed": "Resumed runs and adaptations",
+    "course": "Log, clocks and timing boundaries",
+    "ranks": "Ranks, states and asynchronous timing",
+    "nodes": "Nodes and links",
+    "trained": "Model, accuracy and losses",
+    "machine": "Machine, witness and memory budget",
+    "readings": "Meter readings",
+    "cpu_time": "Processor, memory and disk",
+    "sensors": "Power readings",
+    "loop_times": "Step times",
+    "power_mode": "Power modes and variants",
+    "records": "Folders of several runs",
+    "submission_layout": "Submissions",
+    "reviews": "Reviews, audits and signatures",
+}
+"""The headings of CHECKS.md, each with the module of rules that it begins at."""
+OF_EXTENSIONS = "Extensions"
 
 
 def path(root: Path | None = None) -> Path:
@@ -24,10 +57,34 @@ def path(root: Path | None = None) -> Path:
     return rules_folder(root) / "RULES.md"
 
 
+def checks_path(root: Path | None = None) -> Path:
+    """The appendix's file: every rule that is checked."""
+    return rules_folder(root) / "CHECKS.md"
+
+
 def render(text: str) -> str:
-    """The text with every generated place filled; raises KeyError for a place whose name is not in
-    ``TABLES``."""
-    return fill(text, TABLES)
+    """The text with every generated place filled; raises KeyError for a place whose name is in
+    neither ``TABLES`` nor ``OF_TEXT``."""
+    filled = fill(text, {**TABLES, **dict.fromkeys(OF_TEXT, str)})
+    of_text = {name: partial(writer, filled) for name, writer in OF_TEXT.items()}
+    return fill(text, {**TABLES, **of_text})
+
+
+def _contents(text: str) -> str:
+    """A link to each chapter of a text."""
+    titles = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    return "\n".join(f"- [{title}](#{anchor(title)})" for title in titles)
+
+
+def anchor(title: str) -> str:
+    """The anchor of a heading."""
+    return re.sub("[^a-z0-9]+", "-", title.lower())
+
+
+def _links(text: str) -> str:
+    """Where the rules stand that a text names as ``[`rule`]``, or by one of their checks."""
+    names = sorted(set(re.findall(r"\[`([a-z0-9-]+)`\](?!\()", text)))
+    return "\n".join(f"[`{name}`]: CHECKS.md#{find_rule(name).id}" for name in names)
 
 
 def _workloads() -> str:
@@ -128,20 +185,23 @@ def _power() -> str:
 
 
 def _rules() -> str:
-    rows = [
-        (
-            f"`{rule.id}`",
-            _judged(rule),
-            _severities(rule),
-            rule.sentence,
-            rule.rationale,
-            rule.fix,
-            ", ".join(f"`{each}`" for each in rule.formerly),
-        )
-        for rule in all_rules()
-    ]
-    return table(
-        ("rule", "divisions", "severity", "sentence", "why", "to fix it", "formerly"), rows
+    return "\n\n".join(part for module in all_modules() for part in _of_module(module))
+
+
+def _of_module(module: RuleModule) -> Iterator[str]:
+    if module.name in SUBJECTS:
+        yield f"## {SUBJECTS[module.name]}"
+    elif module == next(each for each in all_modules() if each not in MODULES):
+        yield f"## {OF_EXTENSIONS}"
+    yield from map(_rule, module.rules)
+
+
+def _rule(rule: Rule) -> str:
+    formerly = ", ".join(f"`{each}`" for each in rule.formerly)
+    facts = (_severities(rule), _judged(rule), f"formerly {formerly}" if formerly else "")
+    return (
+        f"### {rule.id}\n\n{rule.sentence}\n\n- *{'; '.join(filter(None, facts))}*\n"
+        f"- Why: {rule.rationale}\n- To fix it: {rule.fix}"
     )
 
 
@@ -201,10 +261,15 @@ TABLES: dict[str, Callable[[], str]] = {
 }
 
 
+OF_TEXT: dict[str, Callable[[str], str]] = {"contents": _contents, "links": _links}
+"""Places whose content follows from the rest of their text."""
+
+
 def write() -> None:
     """Fill the generated places of the checkout's rulebook: `python -m
     suite.compliance.rulebook`."""
-    path().write_text(render(path().read_text(encoding="utf-8")), encoding="utf-8")
+    for each in (path(), checks_path()):
+        each.write_text(render(each.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

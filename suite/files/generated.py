@@ -2,7 +2,7 @@
 -->``.
 
 A page's places are filled by functions without arguments that return Markdown, by name.
-rules/RULES.md is filled by suite.compliance.rulebook, the pages of docs/ by tools/docs_tables.py.
+The rulebook is filled by suite.compliance.rulebook, the pages of docs/ by tools/docs_tables.py.
 """
 
 import re

@@ -27,6 +27,7 @@ KINDS = (
     "studies/index.html",
     "studies/stalls-*.html",
     "rules.html",
+    "checks.html",
     "about.html",
     "changes.html",
     "compare.html",

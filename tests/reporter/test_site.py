@@ -135,11 +135,13 @@ def test_every_link_has_a_target_in_the_site(site: Path) -> None:
                     assert anchor in ids[file], f"{page}: {target}"
 
 
-def test_every_rule_has_an_id_on_the_page_of_the_rulebook(site: Path) -> None:
-    page = (site / "rules.html").read_text()
-    assert '<h2 id="timing-boundaries">' in page
-    assert all(page.count(f'<tr id="{rule.id}">') == 1 for rule in all_rules())
-    assert "generated:" not in page
+def test_every_rule_has_an_id_on_the_page_that_the_rulebook_links_to(site: Path) -> None:
+    text, checks = ((site / f"{name}.html").read_text() for name in ("rules", "checks"))
+    assert '<h2 id="timing-boundaries">' in text
+    assert '<a href="checks.html#closed-data"><code>closed-data</code></a>' in text
+    assert all(checks.count(f'<h3 id="{rule.id}">') == 1 for rule in all_rules())
+    for page in (text, checks):
+        assert "generated:" not in page and not re.search(r'href="[^"]*\.md', page)
 
 
 def test_ids_are_unique_on_every_page(site: Path) -> None:

@@ -72,6 +72,7 @@ NAVIGATION: Mapping[str, tuple[str, ...]] = {
     ),
     "Reference": (
         "rules/RULES.md",
+        "rules/CHECKS.md",
         "reference/commands.md",
         "docs/api.md",
         "reference/library.md",

@@ -194,9 +194,10 @@ def _running(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "wall-clock",
-        "The time of day is right: it agrees with the monotonic clock to a quarter of a second from"
-        " event to event, with that of the other nodes to a minute, and with the order and the"
-        " start of the machine's other runs since its boot; the bundle is closed after its run.",
+        "The wall clock is right. It agrees with the monotonic clock to a quarter of a second from"
+        " event to event, and with the wall clocks of other nodes to a minute. The machine's runs"
+        " since one boot agree on their order and on the time of the boot. The bundle is closed"
+        " after its run.",
         "Boards without a battery clock have their time of day set during a run. Durations are not"
         " affected, but the readings of other instruments cannot be aligned with the run, and it"
         " has a wrong date.",
@@ -211,9 +212,9 @@ RULES = (
     ),
     Rule(
         "clocks-agree",
-        "The wall clock and the monotonic clock measure equal lengths for most intervals of the"
-        " log, to 50 ms and a thousandth, and drift apart as much as the wall-clock meter read, to"
-        " a quarter of a second. Monotonic times are not negative.",
+        "For most intervals of the log, wall clock and monotonic clock agree to 50 ms plus a"
+        " thousandth. They drift apart as much as the wall-clock meter read, to a quarter of a"
+        " second. Monotonic times are not negative.",
         "Linux slews both clocks alike: only a step moves them apart, and a step is in one"
         " interval. Scaled times differ in all intervals; a log that was written afterwards has the"
         " times of one moment, or times from before the boot.",

@@ -374,9 +374,9 @@ RULES = (
     ),
     Rule(
         "instructions-enough",
-        "A run on a CPU executes the instructions that the model's arithmetic needs, if each makes"
-        " 256 multiplications; an epoch at less than half of another epoch's processor clock"
-        " computes longer.",
+        "A run on a CPU executes at least the instructions that the model's arithmetic needs if"
+        " each makes 256 multiplications. An epoch at less than half of another epoch's processor"
+        " clock takes longer to compute.",
         "Training needs three times the multiplications of a forward pass for every sample. The"
         " widest instruction has 64, and fast convolutions need a fourth of them.",
         READINGS_AS_READ,

@@ -405,8 +405,8 @@ RULES = (
     ),
     Rule(
         "steps-complete",
-        "The step table has every mini-batch of every finished epoch once and in order, of every"
-        " rank its share, and every sample once an epoch.",
+        "The step table has every mini-batch of every finished epoch once and in order, with each"
+        " rank's share, and every sample once an epoch.",
         "An epoch is all samples; a rank that trains on less makes the run faster.",
         TRAINING_LOOP,
         (OfBundle("steps-complete", _step_counts), OfBundle("ranks-complete", _ranks)),

@@ -375,10 +375,10 @@ RULES = (
     ),
     Rule(
         "load-agrees",
-        "The meter of the load counts no more CPU time of the suite's processes than all that was"
-        " busy, no less than the implementation used, and at most a tenth and a tenth of a core"
-        " more than implementation and meters used. Busy and stolen time equal the utilisation, and"
-        " rise and fall with it.",
+        "The load meter's count of the suite's CPU time is at most all busy time, at least what"
+        " the implementation used, and at most a tenth plus a tenth of a core more than"
+        " implementation and meters used. Busy and stolen time equal the utilisation, and rise and"
+        " fall with it.",
         "Utilisation, load and the implementation's CPU time are counts of the same cores by"
         " different meters, once a second. Busy time that is not the suite's is foreign load.",
         READINGS_AS_READ,

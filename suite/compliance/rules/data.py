@@ -296,9 +296,9 @@ RULES = (
     Rule(
         "data-as-defined",
         "A run's data set has the samples, classes and layout of its definition; generated data"
-        " have its classes and layout. An open run may have fewer samples of a set whose pictures"
-        " nobody can get completely. The data folder does not have the name of another data set"
-        " with the same files, or of generated data.",
+        " have the definition's classes and layout. An open run may have fewer samples of a set"
+        " whose pictures nobody can get completely. The data folder does not have the name of"
+        " another data set with the same files, or of generated data.",
         "Half of a data set is another data set, and Fashion-MNIST has the names and sizes of"
         " MNIST's files.",
         "train on all of the data set, or name the one that was used (--data, and its folder)",
@@ -307,8 +307,8 @@ RULES = (
     Rule(
         "data-digests",
         "A closed run records the digest of every file that it reads, and the digests are those of"
-        " the published data set. The harness took them before init_start: right before the log"
-        " began, and in a time in which the files can be read.",
+        " the published data set. The harness computed them before init_start, right before the"
+        " log began, and took long enough to read the files.",
         "The harness reads and digests the files right before it starts the implementation. A mere"
         " statement that they were verified proves nothing, and digests from another moment do not"
         " show what was read.",
@@ -320,10 +320,10 @@ RULES = (
     ),
     Rule(
         "page-cache",
-        "A run that records an emptied page cache has its data on a disk, starts with less than"
-        " half of them in memory, and reads the disk; no node says otherwise. Where the suite's own"
-        " readers map the files, an epoch reads from the disk what it neither finds in memory nor"
-        " leaves there.",
+        "If a run records an emptied page cache, its data are on a disk, less than half of them"
+        " are in memory at the start, the run reads the disk, and no node's record contradicts"
+        " this. If the suite's own readers map the files, every epoch reads a tenth of them from"
+        " the disk, or half of them are in memory at its start or end.",
         "A warm cache makes the first epoch, and the time to target, shorter. What a reader of"
         " mapped files touches is in the page cache, or was read from the disk.",
         "let `suite run` empty the page cache, and hand in its record and the readings as they were"

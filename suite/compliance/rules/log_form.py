@@ -236,8 +236,8 @@ RULES = (
     ),
     Rule(
         "initialisation-time",
-        "A run starts at most 30 minutes after its initialisation does, and building the model"
-        " takes as long as drawing its initial weights does: 2 ns a parameter.",
+        "A run starts at most 30 minutes after its initialisation starts, and building the model"
+        " takes at least as long as drawing its initial weights: 2 ns a parameter.",
         "What is built, compiled and tuned before run_start is not measured: without a limit,"
         " training could be moved there. What is built before init_start is in no record.",
         "log init_start before the model is built and init_stop after it; what takes longer belongs"
@@ -249,9 +249,9 @@ RULES = (
     ),
     Rule(
         "time-accounted",
-        "Between run_start and run_stop no gap between epochs and evaluations is longer than"
-        " five seconds and a tenth of an epoch; an epoch begins right after the evaluation before"
-        " it, within half a second and a hundredth of an epoch.",
+        "Between run_start and run_stop no gap between epochs and evaluations is longer than five"
+        " seconds plus a tenth of an epoch; an epoch begins right after the evaluation before it,"
+        " within half a second plus a hundredth of an epoch.",
         "The loop does nothing between epochs and evaluations. Work that was moved there would be"
         " in no epoch's time, and an epoch that was taken out leaves a gap.",
         TRAINING_LOOP,

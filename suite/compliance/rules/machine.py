@@ -492,11 +492,11 @@ def _whole(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "system-described",
-        "system.json has every field in its type; a field has a note with the reason exactly where"
-        " it is null. Instruction set, kernel, operating system, processor, memory and Python can"
-        " be those of one Linux machine; no interface with the name of a wireless one is described"
-        " as wired, with a speed. The framework's package is among the libraries, in the version"
-        " that system.json states for the framework, and NumPy with it.",
+        "Every field of system.json has its type. Fields that are null have a note with the"
+        " reason, and no others do. Instruction set, kernel, operating system, processor, memory"
+        " and Python can belong to one Linux machine. No interface with a wireless name is"
+        " described as wired with a speed. The framework's package is among the libraries, in the"
+        " version that system.json states for the framework, and so is NumPy.",
         "A value without a source describes nothing, and values that were typed by hand mix"
         " machines. The kernel and systemd give an interface a name with wl in front where the"
         " driver says that it is wireless. The harness lists the packages of the environment that"
@@ -538,9 +538,9 @@ RULES = (
     ),
     Rule(
         "readings-fit-machine",
-        "The readings fit the memory and the cores of the described machine: all cores were read"
-        " and no more, no more memory was in use, and used and available memory are together the"
-        " machine's, to a hundredth, in one reading at least.",
+        "The readings fit the memory and the cores of the described machine: exactly its cores"
+        " were read, and no more memory than it has was in use. In at least one reading, used and"
+        " available memory add up to the machine's, to a hundredth.",
         "A result belongs to the machine that made it; the description and the meter read the same"
         " line of the kernel (MemTotal).",
         READINGS_AS_READ,

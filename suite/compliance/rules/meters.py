@@ -334,8 +334,8 @@ def findings_of_choice(division: str, left_out: Collection[str]) -> tuple[Findin
 RULES = (
     Rule(
         "meter-periods",
-        "A meter's readings are as far apart, and the times between them scatter, as its record"
-        " says.",
+        "The times between a meter's readings, and their scatter, are those that its record"
+        " states.",
         "The recorder states the median time between readings and their standard deviation, from"
         " the same times. Readings that were scaled in time, inserted or made up differ.",
         READINGS_AS_READ,
@@ -344,8 +344,8 @@ RULES = (
     Rule(
         "meter-schedule",
         "The kernel's meters are read once a period at most, and no channel has more readings than"
-        " periods. A meter with the name of one of the suite's reads at the same kind of moments,"
-        " and a power meter with the same period.",
+        " periods. A meter that has the name of one of the suite's meters reads at the same kind"
+        " of moments as that one; a power meter also has the same period.",
         "The recorder waits for the period to pass: readings that were squeezed into a shorter time"
         " come faster, and a second series adds readings. If a plug's readings are put under the"
         " name of an analyser, they keep the plug's period.",
@@ -358,9 +358,9 @@ RULES = (
     Rule(
         "meter-gaps",
         "The readings of a meter without failures have no gap longer than its record says, and"
-        " cover the run except up to 10 % plus 10 s at either end; a gap that a record states is in"
-        " the readings of at least one meter of a node. A node whose recorder was not lost was read"
-        " through the whole run.",
+        " cover the run except up to 10 % plus 10 s at either end. If a record states a gap, the"
+        " readings of at least one meter of that node have it. A node whose recorder was not lost"
+        " was read through the whole run.",
         "The recorder states the longest time without a reading, from the same times. Readings that"
         " were left out contradict it, and interpolated readings are evenly spaced. If readings end"
         " early, energy is missing.",

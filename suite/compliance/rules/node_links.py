@@ -161,8 +161,8 @@ def _network(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "links-carry",
-        "The gradients of every update fit through the recorded speed of every node's link, and"
-        " were counted by each node's interfaces, which carried no more than that speed.",
+        "At its recorded speed, every node's link can carry the gradients of every update. Each"
+        " node's interfaces counted at least these bytes, and no more than the speed allows.",
         "Describing a fast link as a slow one makes the machine look faster, and counting fewer"
         " bytes makes the exchange look smaller than it can be. A network interface counts every"
         " byte.",

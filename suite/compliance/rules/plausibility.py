@@ -267,10 +267,11 @@ def _epoch_s(context: BundleContext, epoch: int, steps: "StepRecords") -> float:
 RULES = (
     Rule(
         "power-possible",
-        "The mean power of a run is at least 0.1 W and at most what the board's supply can"
-        " give; at most a twentieth of a power meter's readings are outside of the range that its"
+        "The mean power of a run is at least 0.1 W and at most what the board's supply can give."
+        " At most a twentieth of a power meter's readings are outside the range that its power"
         " rule calls plausible. A meter of the whole reads no less than a meter of a part of it,"
-        " within what both state, and one at the wall at most twice what the board takes, and 5 W.",
+        " within what both state; a meter at the wall reads at most twice what the board takes,"
+        " plus 5 W.",
         "Wrong units, missing rails and made-up readings give an impossible power. Glitches are"
         " rare, and are left out of the energy; a meter that is often wrong, or that was edited,"
         " measures nothing. A board draws at least what its chips draw.",
@@ -286,8 +287,8 @@ RULES = (
         "power-above-idle",
         "A machine that trains draws at least a hundredth more than its idle power. If other"
         " programs kept a quarter of the processor busy before the run, it draws at least three"
-        " fifths of its power then, where the processor is as busy. Just before and after the run,"
-        " a board draws at least half its lowest idle power.",
+        " fifths of the power before the run, or in proportion less where the processor is less"
+        " busy. Just before and after the run, a board draws at least half its lowest idle power.",
         "The same meter measures the baseload right before the run: readings that were made smaller"
         " fall below it. A busy machine's power is no idle power, so only a fall that no other load"
         " explains is refused; such a baseload is reported by `foreign-load`. Lower readings at"

@@ -54,8 +54,8 @@ RULES = (
     ),
     Rule(
         READABLE,
-        "Every file of the bundle can be read in its format; run.json has a request of the contract"
-        " that this version of the suite reads, every value in its type.",
+        "Every file of the bundle can be read in its format. run.json has a request of a contract"
+        " that this version of the suite reads, with every value in its type.",
         "A file that cannot be read cannot be checked, and without the request there is nothing to"
         " compare the records with.",
         COPY_AGAIN,

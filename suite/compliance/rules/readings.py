@@ -345,9 +345,9 @@ RULES = (
     Rule(
         "readings-in-run",
         "The meters' readings were taken within ten minutes of the log's time, those of the idle"
-        " machine in the hour before. The last reading follows the end of the log within five"
-        " seconds and the time that passed from the first reading to run_start; a table that"
-        " another program writes ends when the other readings do, or two seconds later.",
+        " machine in the hour before. The last reading follows the end of the log by at most five"
+        " seconds plus the time from the first reading to run_start. A table that another program"
+        " writes ends with the other readings, or at most two seconds later.",
         "Readings from another run, or a longer one, prove nothing. The recorder stops when the"
         " implementation has exited. Another program has its own clock: if that is wrong, the power"
         " of another moment is counted.",
@@ -414,7 +414,7 @@ RULES = (
     ),
     Rule(
         "readings-gaps",
-        "No meter is silent for ten of its periods and five seconds during the run.",
+        "No meter is silent for ten of its periods plus five seconds during the run.",
         "Nothing is known about a gap; the coverage of the figures shows how large it is.",
         "find out what delayed the meter",
         (OfBundle("readings-gaps", _gaps, severity=Severity.WARNING),),

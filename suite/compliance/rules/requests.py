@@ -213,8 +213,8 @@ RULES = (
     Rule(
         "closed-gradients",
         "A closed run updates its parameters after every mini-batch, by the exact sum of its"
-        " ranks' gradients: the suite's all-reduce over MPI, or the framework's own, and no"
-        " rounding on the wire.",
+        " ranks' gradients. The suite's all-reduce over MPI or the framework's own computes the"
+        " sum, with no rounding on the wire.",
         "An exact sum is the same mathematics in every library. Gradients that are rounded on the"
         " wire take half the time there and converge otherwise; accumulating gradients equals a"
         " larger batch with fewer exchanges.",

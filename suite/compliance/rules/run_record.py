@@ -360,10 +360,10 @@ def _usual(context: BundleContext) -> Iterator[tuple[str, Row]]:
 RULES = (
     Rule(
         "command-agrees",
-        "The recorded command starts a run, with options that `suite run` has. Every option has the"
-        " value that the request has; without --prefetch, --workers, --steps, --precision,"
-        " --normalisation, --wire, --accumulate and --timing it has the suite's own values. The"
-        " meters that the command leaves out are those whose records say so.",
+        "The recorded command starts a run, with options that `suite run` has. Every option has"
+        " the value that the request has; without --prefetch, --workers, --steps, --precision,"
+        " --normalisation, --wire, --accumulate and --timing the request has the suite's own"
+        " values. The command leaves out the same meters as the meters' records say.",
         "The harness makes the request from the command. If somebody changes one of them"
         " afterwards, they contradict each other.",
         KEEP,

@@ -114,8 +114,8 @@ RULES = (
         "state-digests",
         "Every rank of a closed run logs digests of parameters, velocities and statistics after"
         " every epoch. Wherever they are logged, they are equal on all ranks; those of parameters"
-        " and velocities are new after every epoch and different from each other; a model without"
-        " statistics has the SHA-256 of nothing as their digest.",
+        " and velocities are new after every epoch and different from each other; the digest of"
+        " the statistics of a model without statistics is the SHA-256 of no bytes.",
         "They fix every epoch's training state before anybody knows which one an audit will ask"
         " for.",
         FIX,

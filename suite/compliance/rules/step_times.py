@@ -213,9 +213,9 @@ def _coincidences(blocks: "list[Values]") -> "tuple[Values, Values]":
 RULES = (
     Rule(
         "step-times-scatter",
-        "No step time occurs, to the nanosecond, in more steps of a rank than ten, or than twenty"
-        " times as many as the spread of its times makes likely. The parts that the suite's own"
-        " loop timed are whole nanoseconds, to a thousandth.",
+        "No step time occurs, to the nanosecond, in more steps of a rank than ten plus twenty"
+        " times the number that the spread of its times makes likely. The parts that the suite's"
+        " own loop timed are whole nanoseconds, to a thousandth.",
         "Interrupts, caches and clocks make every step differ: means, limits and rounded times"
         " put one value into many steps. The parts are differences of a clock that counts"
         " nanoseconds; times that were scaled are not.",
@@ -227,10 +227,10 @@ RULES = (
     ),
     Rule(
         "step-times-own",
-        "Every epoch and rank has its own step times: no two epochs of a rank rise and fall"
-        " together, no two epochs or ranks share the computing and fetching times of 20 steps and a"
-        " tenth of their steps, and no half of an epoch shares 30 compute times with another half,"
-        " to the nanosecond, beyond six times what repetitions within the halves make likely.",
+        "Every epoch and rank has its own step times. No two epochs of a rank rise and fall"
+        " together. No two epochs or ranks share the computing and fetching times of 20 steps and"
+        " a tenth of their steps. Two halves of epochs share, to the nanosecond, at most 30"
+        " compute times plus six times what repetitions within the halves make likely.",
         "Disturbances of a step come by chance: the changes from step to step of two epochs do not"
         " correlate (0.24 at most in real runs; the limit is 0.9; a drift within every epoch, from"
         " heat for example, does not count), and times to the nanosecond do not recur. Where they"

@@ -201,11 +201,11 @@ def _boots(context: SubmissionContext) -> Violations:
 RULES = (
     Rule(
         "submission-copies",
-        "No run is submitted twice, or as a copy of another. Its id, the times between its first"
-        " steps and between its first readings, and the moment of its data's digests are in no"
-        " other run. No two runs have step times that vary together, in whatever order, or the same"
-        " readings of power or used memory in a row, and no two closed runs of different seeds have"
-        " losses that vary together. No two runs begin with the same losses (a warning).",
+        "No run is submitted twice, or as a copy of another. No other run has its id, the times"
+        " between its first steps or between its first readings, or the moment of its data's"
+        " digests. No two runs have step times that vary together, in whatever order, or the same"
+        " readings of power or used memory in a row, and no two closed runs of different seeds"
+        " have losses that vary together. Two runs that begin with the same losses are a warning.",
         "A copied run narrows the spread. What slows single steps differs from run to run, and so"
         " do the samples of a mini-batch; a copy keeps both, even with noise. Power and memory are"
         " read with noise of their own. Equal machines compute equal losses from equal seeds, but"

@@ -255,7 +255,7 @@ def _faster(context: SubmissionContext) -> Iterator[tuple[Violation, bool]]:
 RULES = (
     Rule(
         "submission-runs",
-        "An entry has three runs or more; one that only shows how the steps of another divide"
+        "An entry has three runs or more; an entry that only shows how a step divides"
         " (submission-split) needs one.",
         "Fewer runs cannot be distinguished from chance.",
         "make further runs (--run-number, or other seeds)",
@@ -275,10 +275,11 @@ RULES = (
     ),
     Rule(
         "submission-launches",
-        "Every launch of an entry is declared, none of another workload or framework, and every"
-        " launch that finished is submitted, as many as were planned. The runs of a workload and"
-        " framework are numbered from 1 without a gap. Launches that did not finish are a warning;"
-        " an entry with more of them than planned runs is unranked until a reviewer accepts them.",
+        "Every launch of an entry is declared, and no launch of another workload or framework."
+        " Every launch that finished is submitted, as many as were planned. The runs of a workload"
+        " and framework are numbered from 1 without a gap. Launches that did not finish are a"
+        " warning; an entry with more of them than planned runs is unranked until a reviewer"
+        " accepts them.",
         "Leaving out runs, or stopping when a result suits, is a way to choose the result.",
         "package all runs of the entry again, as many as were planned, with --launches for the"
         " folder in which they were started; a withdrawn one stays beside its reason",

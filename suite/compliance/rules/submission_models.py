@@ -463,9 +463,9 @@ RULES = (
     Rule(
         "submission-verdicts",
         "A verdict on an implementation covers the implementation and suite version of runs in the"
-        " submission. It has an error of every quantity that the workload compares, within the"
-        " workload's tolerance, and passes or fails accordingly; float32 does not agree with the"
-        " referee to the last bit.",
+        " submission. It states the error of every quantity that the workload compares, and passes"
+        " if every error is within the workload's tolerance, else it fails. float32 does not agree"
+        " with the referee to the last bit.",
         "The errors and the workload decide pass or fail, not the verdict's own statement. A"
         " verdict that was edited, or that covers another implementation, proves nothing.",
         "make the verdict with `suite verify-model`, and package it as it was written, with"

@@ -49,9 +49,9 @@ def _agrees(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "asynchronous-timing",
-        "A run in asynchronous timing has one rank, no memory budget, and an accelerator that its"
-        " implementation need not wait for. Its step records have the times of fetches, and none of"
-        " copies, computing and communication.",
+        "A run in asynchronous timing has one rank, no memory budget, and an accelerator on which"
+        " its implementation supports this timing. Its step records have the times of fetches, and"
+        " no times of copies, computing and communication.",
         "A CPU computes while the loop waits, and ranks that exchange gradients wait in every step."
         " A loop that does not wait knows when a step was submitted, not when it was computed.",
         "leave --timing out",

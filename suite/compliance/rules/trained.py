@@ -150,8 +150,8 @@ RULES = (
         "training-logged",
         "An open run logs what it trained: model, optimizer, precision and number of parameters."
         " One of the suite's own implementations logs what its training loop always logs:"
-        f" {', '.join(ONCE)}, of every epoch {', '.join(EVERY_EPOCH)}, and at the end"
-        f" {', '.join(BY_FIRST_RANK)}; of several ranks also {', '.join(OF_RANKS)}, and of every"
+        f" {', '.join(ONCE)}; in every epoch {', '.join(EVERY_EPOCH)}; at the end"
+        f" {', '.join(BY_FIRST_RANK)}; with several ranks also {', '.join(OF_RANKS)}, and in every"
         f" epoch {', '.join(OF_RANKS_EVERY_EPOCH)}.",
         "An open run may train anything, and a reader must see what it trained. Rules compare these"
         " events with the request and the readings, and cannot where an event was taken out.",

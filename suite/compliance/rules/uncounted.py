@@ -177,10 +177,10 @@ RULES = (
     Rule(
         "uncounted-time",
         "Time that is not counted lies between epochs and evaluations, has a known reason, and is"
-        " bounded in number, length and sum (rules/uncounted.toml). A closed run leaves out at most"
-        " 2 s and a tenth of the run, all reasons together; the suite's own training loop gives the"
-        " reason state alone, and an interval whose state was not kept takes no longer than"
-        " digesting it.",
+        " bounded in number, length and sum (rules/uncounted.toml). A closed run leaves out at"
+        " most 2 s plus a tenth of the run, all reasons together. The suite's own training loop"
+        " gives the reason state alone; an interval whose state was not kept takes no longer than"
+        " digesting the state.",
         "Keeping a training state is evidence and not training, and takes milliseconds; without"
         " limits, training, cooling or reading ahead could be moved there.",
         FIX,

@@ -4,33 +4,48 @@ import re
 
 import pytest
 
+from reference_impls.schedules import one_cycle
+from suite.catalog.accuracies import ReferenceAccuracies, RunAccuracies
 from suite.catalog.reference_points import frozen_points
 from suite.catalog.rounds import load_round
 from suite.catalog.scoring import load_scoring
+from suite.catalog.workloads import load_workload
 from suite.compliance import rulebook
 from suite.compliance.registry import CORE, all_rules
 from suite.files.generated import places
 from suite.metrics.comparisons import interval, measured, ratio
 from suite.metrics.costs import TrainingCost
 from suite.metrics.expected_epochs import ExpectedEpochs, RunEpochs, expected_epochs, scored_epochs
+from suite.metrics.targets import target_of
 
 TEXT = rulebook.path().read_text(encoding="utf-8")
+CHECKS = rulebook.checks_path().read_text(encoding="utf-8")
+MAX_WORDS = 8000
+"""Of what people read: half an hour."""
 
 
-def test_the_generated_tables_are_up_to_date() -> None:
-    assert rulebook.render(TEXT) == TEXT, "rules/RULES.md is behind the code: run `make tables`"
+def test_the_generated_places_are_up_to_date() -> None:
+    for text in (TEXT, CHECKS):
+        assert rulebook.render(text) == text, "the rulebook is behind the code: run `make tables`"
 
 
 def test_every_table_has_its_place() -> None:
-    assert sorted(places(TEXT)) == sorted(rulebook.TABLES)
+    assert set(places(TEXT + CHECKS)) == {*rulebook.TABLES, *rulebook.OF_TEXT}
 
 
-def test_every_rule_is_in_the_book_with_its_sentence() -> None:
+def test_people_read_the_rulebook_in_half_an_hour() -> None:
+    assert len(TEXT.split()) <= MAX_WORDS
+
+
+def test_every_rule_is_in_the_appendix_with_its_sentence() -> None:
     assert [
-        rule.id
-        for rule in all_rules()
-        if f"| `{rule.id}` |" not in TEXT or rule.sentence not in TEXT
+        rule.id for rule in all_rules() if f"### {rule.id}\n\n{rule.sentence}\n" not in CHECKS
     ] == []
+
+
+def test_every_subject_begins_at_a_module_of_rules() -> None:
+    titles = [*rulebook.SUBJECTS.values(), rulebook.OF_EXTENSIONS]
+    assert re.findall("^## (.*)\n\n### ", CHECKS, re.MULTILINE) == titles
 
 
 def test_every_rule_named_in_the_text_exists() -> None:
@@ -42,7 +57,7 @@ def test_every_rule_named_in_the_text_exists() -> None:
 
 
 def test_an_outdated_table_is_rendered_anew() -> None:
-    assert rulebook.render(TEXT.replace(CORE[0].sentence, "Anything goes.")) == TEXT
+    assert rulebook.render(CHECKS.replace(CORE[0].sentence, "Anything goes.")) == CHECKS
 
 
 def numbers(text: str) -> list[float]:
@@ -75,6 +90,8 @@ RATIO = (
     rf"scores {NUMBERS} s over {NUMBERS} s: ratio {NUMBER}, {NUMBER} to {NUMBER}, (not"
     r" significant|significant)"
 )
+TARGET = rf"best accuracies {NUMBERS}: bound {NUMBER}, target at most {NUMBER} %"
+RATES = rf"one_cycle, b {NUMBER}, S (\d+): (.*)"
 SCORING = load_scoring()
 
 
@@ -117,6 +134,37 @@ def test_the_worked_scores_and_ratios_are_right() -> None:
         ends = ratio(one, other, SCORING.pair_level, SCORING.epochs_level)
         assert [f"{value:.2f}" for value in (ends.ratio, ends.low, ends.high)] == stated
         assert ends.is_different == (verdict == "significant")
+
+
+def test_the_worked_target_is_right() -> None:
+    for best, bound, target in worked(TARGET):
+        runs = tuple(
+            RunAccuracies("", "", 0, "", "", "", (accuracy, 1.0)) for accuracy in numbers(best)
+        )
+        found = target_of(ReferenceAccuracies(16, 0.005, 2, runs))
+        assert found.bound is not None and found.highest_target is not None
+        assert (f"{found.bound:.4f}", f"{100 * found.highest_target:.1f}") == (bound, target)
+
+
+def test_the_worked_learning_rates_are_right() -> None:
+    for base, steps, stated in worked(RATES):
+        for rate, step in re.findall(rf"{NUMBER} at step (\d+)", stated):
+            assert one_cycle(float(base), int(step), int(steps)) == pytest.approx(float(rate))
+
+
+def test_the_examples_of_tuning_are_right() -> None:
+    (stated,) = re.findall(
+        r"`(\w+)`\s+with batch size (\d+) and rate ([\d.]+) is closed; with batch size ([\d,]+) it"
+        r" is open.*with (\d+) ranks, `\1`\s+may have (\d+) samples a rank",
+        TEXT,
+        re.DOTALL,
+    )
+    workload = load_workload(stated[0])
+    closed, opened, ranks, share = (int(stated[i].replace(",", "")) for i in (1, 3, 4, 5))
+    low, high = workload.closed_batch_sizes
+    slowest, fastest = workload.tunable.base_learning_rate
+    assert low <= closed <= high == ranks * share < opened
+    assert slowest <= float(stated[2]) <= fastest
 
 
 @pytest.mark.parametrize(
