@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import subprocess
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -58,6 +59,22 @@ def changed(before: Mapping[str, str], proof: Proof, root: Path | None = None) -
     """Folders of which a file that the proof depends on has changed, come or gone."""
     now = parts(proof, root)
     return tuple(sorted(name for name in {*before, *now} if before.get(name) != now.get(name)))
+
+
+def what_changed(proof: Proof, commit: str | None, folders: Iterable[str]) -> str:
+    """Some words: how many files of the changed folders differ from a commit, and one of them."""
+    root, since, places = repository_root(), (commit or "").partition("+")[0], sorted(folders)
+    listed = subprocess.run(
+        ["git", "-C", str(root), "diff", "--name-only", "-z", since or "HEAD", "--", *places],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+    here = {path.relative_to(root).as_posix() for path in files(proof, root)}
+    names = [name for name in listed.split("\0") if name in here]
+    if not names:
+        return f"{places[0]} has changed"
+    return f"{len(names)} file{'s' * (len(names) > 1)} changed since {since}, e.g. {names[0]}"
 
 
 def files(proof: Proof, root: Path) -> set[Path]:

@@ -3,6 +3,7 @@ and is stale when its files have changed."""
 
 import re
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -164,6 +165,75 @@ def test_a_wrong_declaration_is_one_sentence(text: str, says: str, tmp_path: Pat
         load(tmp_path)
 
 
+SKIPS = """
+import pytest
+
+def test_one():
+    pytest.skip("needs luck")
+
+def test_other():
+    {other}
+"""
+
+
+@pytest.mark.usefixtures("without_pages", "starts_programs")
+@pytest.mark.parametrize(
+    ("other", "skips", "says"),
+    [
+        ("pass", (), "is not shown: tests were skipped: needs luck;"),
+        ("pass", ("luck",), ": holds"),
+        ("pytest.skip('needs luck')", ("luck",), "is not shown: no test passed"),
+    ],
+)
+def test_skipped_tests_show_nothing_unless_the_proof_declares_them(
+    other: str,
+    skips: tuple[str, ...],
+    says: str,
+    scratch: Proof,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(runner, "parts", lambda proof: {})
+    test = tmp_path / "test_luck.py"
+    test.write_text(SKIPS.format(other=other))
+    declared = replace(scratch.declared, run=(), tests=(str(test),), skips=skips)
+    runner.run(replace(scratch, declared=declared), ())
+    assert says in capsys.readouterr().err
+    assert (scratch.folder / RECORD).exists() == ("holds" in says)
+
+
+def test_what_a_proof_needs_is_looked_for_before_it_runs(
+    scratch: Proof, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SUITE_HOME", str(scratch.folder))
+    needing = replace(scratch.declared, needs=("network", "frameworks", "mnist"))
+    assert runner.run(replace(scratch, declared=needing), ()) == 2
+    assert "suite env create NAME" in (said := capsys.readouterr().err)
+    assert "suite data prepare mnist" in said and "network" not in said
+
+
+def test_a_broken_off_try_is_continued_with_its_time_unless_files_changed(
+    scratch: Proof, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "repository_root", lambda: tmp_path)
+    proof = replace(scratch, declared=replace(scratch.declared, keeps="kept"))
+    (tmp_path / "kept").mkdir()
+    with runner._continued(proof, {"suite": "1"}, is_whole=True) as earlier_s:
+        assert earlier_s == 0.0 and not (tmp_path / "kept").exists()  # nobody knows of what files
+        (tmp_path / "kept").mkdir()
+        time.sleep(0.01)
+    with runner._continued(proof, {"suite": "1"}, is_whole=True) as earlier_s:
+        assert earlier_s >= 0.01 and (tmp_path / "kept").exists()
+    with runner._continued(proof, {"suite": "2"}, is_whole=True) as earlier_s:
+        assert earlier_s == 0.0 and not (tmp_path / "kept").exists()
+
+
+def test_a_report_keeps_its_end() -> None:
+    text = runner._shortened("a" * runner.MAX_REPORT_CHARACTERS + "the end")
+    assert text.endswith("the end") and "7 characters are left out" in text
+
+
 def test_what_a_machine_lacks_must_be_granted() -> None:
     quiet = next(proof for proof in PROOFS if "quiet" in proof.declared.needs)
     assert "quiet" in unmet(quiet) and "quiet" not in unmet(quiet, frozenset({"quiet"}))
@@ -171,5 +241,5 @@ def test_what_a_machine_lacks_must_be_granted() -> None:
 
 def test_an_unknown_name_lists_the_proofs(capsys: pytest.CaptureFixture[str]) -> None:
     assert runner.main(["otusider"]) == 2
-    assert "There is no proof 'otusider'" in capsys.readouterr().err
+    assert "There is no proof 'otusider'; did you mean 'outsider'?" in capsys.readouterr().err
     assert sys.modules["proofs.__main__"] is runner
