@@ -8,6 +8,7 @@ import pytest
 
 from tests.budget import BUDGETS, IN_PROCESS, Budget, Turns, budget_of
 from tests.conftest import Run
+from tests.every_case import in_ci
 from tests.made_once import made_once
 from tools import changed_tests
 
@@ -58,6 +59,34 @@ def test_beyond_its_budget_a_test_fails_in_ci_and_else_is_named(
     ran = pytester.runpytest_inprocess()
     ran.assert_outcomes(passed=passed, failed=2 - passed)
     ran.stdout.fnmatch_lines([said])
+
+
+FAILS_ONCE = """
+from pathlib import Path
+
+def test_dear():
+    assert sum(range(5_000_000)) > 0
+    count = Path("count").read_text() if Path("count").exists() else ""
+    Path("count").write_text(count + "+")
+    assert count
+"""
+
+
+def test_a_failed_test_beyond_its_budget_is_not_run_again(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.budget.IN_PROCESS", 0.01)
+    monkeypatch.setattr("tests.budget.calibration_s", lambda: 1.0)
+    pytester.makeconftest(CONFTEST.format(fails=True))
+    pytester.makepyfile(FAILS_ONCE)
+    pytester.runpytest_inprocess().assert_outcomes(failed=1)
+    assert (pytester.path / "count").read_text() == "+"
+
+
+def test_ci_is_one_variable_that_may_be_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    for value, is_ci in (("", False), ("false", False), ("1", True), ("true", True)):
+        monkeypatch.setenv("CI", value)
+        assert in_ci() == is_ci
 
 
 def test_a_test_that_starts_something_has_the_budget_of_the_fixture_that_it_uses(
