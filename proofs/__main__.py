@@ -33,7 +33,7 @@ from tools.descendants import adopt, end_everything, succeeds
 
 DUE_DAYS = 30
 """A result older than this is made again by `make nightly`, even if nothing has changed."""
-STALE, NEVER = "stale", "never run"
+NEVER = "never run"
 MAX_REPORT_CHARACTERS = 200_000
 GRACE_S = 60
 """For a campaign that was interrupted to put back what it changed."""
@@ -53,9 +53,7 @@ class State:
         """As the list has it."""
         if self.last is None:
             return NEVER
-        return (
-            self.last.verdict.value if self.stale == () else f"{self.last.verdict.value}, {STALE}"
-        )
+        return evidence.verdict(self.proof, self.last)
 
     @property
     def age_days(self) -> int | None:

@@ -68,7 +68,7 @@ def tests_of(changed: Iterable[Path], root: Path) -> set[Path]:
     modules, found = modules_of(root), set(changed)
     importers: dict[Path, set[Path]] = {}
     for path in set(modules.values()):
-        for target in needed(path, modules, root):
+        for target in needed(path, root):
             importers.setdefault(target, set()).add(path)
     near = set(found)
     for _ in range(MAX_STEPS):

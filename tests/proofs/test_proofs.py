@@ -1,6 +1,7 @@
 """Proofs: each is declared, covers what `make test` leaves out, keeps its last result as fields,
 and is stale when its files have changed."""
 
+import json
 import re
 import sys
 import time
@@ -12,8 +13,9 @@ import pytest
 from proofs import __main__ as runner
 from proofs.evidence import OVERVIEW, pages
 from proofs.parts import changed, files, parts
-from proofs.proof import DECLARATION, Declaration, Proof, all_proofs, find, load, unmet
-from proofs.result import RECORD, REPORT, Verdict, read
+from proofs.proof import DECLARATION, Declaration, Proof, all_proofs, load, unmet
+from proofs.result import RECORD, REPORT, Result, Verdict, read, write
+from proofs.simulate_pairs.__main__ import within_bounds
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 
@@ -48,23 +50,34 @@ def test_whatever_make_test_leaves_out_is_in_a_proof() -> None:
 
 
 def test_the_pages_of_evidence_are_up_to_date() -> None:
-    folder = ROOT / "docs" / "evidence"
-    assert {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")} == pages(
-        PROOFS
-    ), "python -m proofs.evidence writes them"
+    folder, made = ROOT / "docs" / "evidence", pages(PROOFS)
+    assert {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")} == made, (
+        "python -m proofs.evidence writes them"
+    )
     assert all(
-        f"| {proof.name} |" in pages(PROOFS)[OVERVIEW]
-        or f"| [{proof.name}]" in pages(PROOFS)[OVERVIEW]
+        f"| {proof.name} |" in made[OVERVIEW] or f"| [{proof.name}]" in made[OVERVIEW]
         for proof in PROOFS
     )
 
 
+def test_a_page_says_stale_as_the_list_does(scratch: Proof) -> None:
+    result = Result("2026-01-01", "1", "a board", 1.0, Verdict.HOLDS, {}, {"suite/gone": "1"})
+    write(scratch, result, "")
+    assert "| verdict | holds, stale |" in pages((scratch,))["small.md"]
+    assert runner.state(scratch).verdict == "holds, stale"
+
+
+def test_the_verdict_of_simulated_pairs_follows_from_its_figures() -> None:
+    figures = json.loads((ROOT / "proofs" / "simulate_pairs" / RECORD).read_text())["figures"]
+    assert within_bounds(*figures.values()) and not within_bounds(98.8, 1.2, 6.0)
+
+
 @pytest.fixture(scope="module")
 def files_of() -> dict[str, set[str]]:
-    """The files that two proofs depend on."""
+    """The files that each proof depends on."""
     return {
-        name: {path.relative_to(ROOT).as_posix() for path in files(find(name), ROOT)}
-        for name in ("energy-intervals", "mutation")
+        proof.name: {path.relative_to(ROOT).as_posix() for path in files(proof, ROOT)}
+        for proof in PROOFS
     }
 
 
@@ -74,10 +87,24 @@ def test_a_proof_depends_on_what_it_imports_and_on_what_that_discovers(
     assert {"proofs/energy_intervals/__main__.py", "suite/metrics/energy.py"} <= files_of[
         "energy-intervals"
     ]
-    assert not [name for name in files_of["energy-intervals"] if name.startswith("reporter/")]
-    assert {"suite/compliance/rules/integrity.py", "rules/workloads/lenet.toml"} <= files_of[
-        "mutation"
+    assert not [
+        name
+        for name in files_of["energy-intervals"]
+        if name.startswith(("reporter/", "reference_impls/pytorch"))
     ]
+    assert {
+        "suite/compliance/rules/integrity.py",
+        "rules/workloads/lenet.toml",
+        "tests/faults/clocks.py",
+        "tests/faults/edits/fault.py",
+        "tests/extensions/concurrent/faults.py",
+    } <= files_of["mutation"]
+    assert "docs/tutorials/owner.md" in files_of["tutorials"]
+    assert ".github/workflows/site.yml" in files_of["published-site"]
+    assert {"README.md", "suite/cli/app.py"} <= files_of["command-line"]
+    assert "tools/box.sh" in files_of["box"] and "suite/cli/run.py" in files_of["honest-starts"]
+    faults = json.loads((ROOT / "proofs" / "injected_faults" / "faults.json").read_text())
+    assert {fault["file"] for fault in faults} <= files_of["injected-faults"]
 
 
 @pytest.fixture
