@@ -107,7 +107,7 @@ def needed(path: Path, root: Path) -> tuple[Path, ...]:
 
 
 def _needed(path: Path, modules: Mapping[str, Path], root: Path) -> Iterator[Path]:
-    names, text = {name for each in imports(path) for name in each.names}, _text(path)
+    names, text = named(path), _text(path)
     top = path.relative_to(root).parts[0]
     if names & DISCOVERS and (top != "tests" or path.name == "__init__.py"):
         yield from below(path.parent)
@@ -121,6 +121,11 @@ def _needed(path: Path, modules: Mapping[str, Path], root: Path) -> Iterator[Pat
             folder, pattern = BRINGS.get(prefix, ("", ""))
             if folder:
                 yield from (file for file in below(root / folder) if file.match(pattern))
+
+
+def named(path: Path) -> set[str]:
+    """The modules that a module imports, and what it takes from them."""
+    return {name for each in imports(path) for name in each.names}
 
 
 @cache

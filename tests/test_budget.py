@@ -1,6 +1,7 @@
 """Tests have budgets of CPU time, run beside others or alone, begin with copies of what is made
 once, and start commands that are warm."""
 
+import subprocess
 import threading
 from pathlib import Path
 
@@ -156,6 +157,31 @@ def test_a_changed_module_has_the_tests_that_import_it_or_mirror_its_folder(tmp_
         (tmp_path / name).write_text(text)
     chosen = changed_tests.tests_of({tmp_path / "suite/metrics/energy.py"}, tmp_path)
     assert {path.name for path in chosen} == {"test_energy.py", "test_near.py"}
+
+
+def test_what_a_branch_changed_is_known_with_deleted_modules(tmp_path: Path) -> None:
+    def git(*words: str) -> None:
+        who = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", *who, *words], cwd=tmp_path, check=True, capture_output=True)
+
+    with pytest.raises(subprocess.CalledProcessError):
+        changed_tests.changed_files(tmp_path)
+    for name, text in (
+        ("suite/gone.py", ""),
+        ("suite/grün.py", ""),
+        ("tests/test_it.py", "import suite.gone"),
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for words in (("init", "-b", "main"), ("add", "."), ("commit", "-m", "one")):
+        git(*words)
+    for words in (("switch", "-c", "branch"), ("rm", "suite/gone.py"), ("commit", "-m", "two")):
+        git(*words)
+    (tmp_path / "suite/grün.py").write_text("changed = True")
+    git("commit", "-a", "-m", "three")
+    changed = changed_tests.changed_files(tmp_path)
+    assert {path.name for path in changed} == {"gone.py", "grün.py"}
+    assert {path.name for path in changed_tests.tests_of(changed, tmp_path)} == {"test_it.py"}
 
 
 def test_budget_is_registered(pytestconfig: pytest.Config) -> None:
