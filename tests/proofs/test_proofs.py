@@ -3,11 +3,14 @@ and is stale when its files have changed."""
 
 import json
 import re
+import signal
+import subprocess
 import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from proofs import __main__ as runner
@@ -18,6 +21,7 @@ from proofs.result import RECORD, REPORT, Result, Verdict, read, write
 from proofs.simulate_pairs.__main__ import within_bounds
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
+from tests.conftest import interruptible
 
 ROOT = repository_root()
 PROOFS = all_proofs()
@@ -190,6 +194,37 @@ def test_a_wrong_declaration_is_one_sentence(text: str, says: str, tmp_path: Pat
     (tmp_path / DECLARATION).write_text(text)
     with pytest.raises(SuiteError, match=says):
         load(tmp_path)
+
+
+INTERRUPTED = """
+import os, subprocess, sys
+from proofs import __main__ as runner
+from tools.descendants import adopt
+adopt()
+nested = "import subprocess; p = subprocess.Popen(['sleep', '600'], start_new_session=True);"
+try:
+    nested += "print(p.pid, flush=True); p.wait()"
+    runner._shown([sys.executable, "-c", nested], os.environ, [])
+except KeyboardInterrupt:
+    pass
+"""
+
+
+@pytest.mark.usefixtures("starts_programs")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_campaign_leaves_no_process_and_no_traceback(number: int) -> None:
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED],
+        cwd=ROOT,
+        stdout=pipe,
+        stderr=pipe,
+        preexec_fn=interruptible,
+    )
+    assert process.stdout is not None
+    sleeper = int(process.stdout.readline())
+    process.send_signal(number)
+    assert process.communicate()[1] == b"" and not psutil.pid_exists(sleeper)
 
 
 SKIPS = """
