@@ -76,6 +76,7 @@ nightly: $(TESTED)
 tables: setup
 	@$(VENV)/bin/python -m suite.compliance.rulebook
 	@$(VENV)/bin/python -m tools.docs_tables
+	@$(VENV)/bin/python -m proofs.evidence
 
 # Its packages are in an environment of their own: nothing of the suite needs them.
 site: setup

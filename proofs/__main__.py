@@ -4,6 +4,8 @@ one; `make nightly` runs what is due."""
 from __future__ import annotations
 
 import argparse
+import contextlib
+import json
 import os
 import shlex
 import shutil
@@ -11,29 +13,30 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TextIO
-
-from rich.console import Console
-from rich.table import Table
+from typing import IO, Any, TextIO
 
 from proofs import evidence
-from proofs.figures import PLACE
-from proofs.parts import changed, parts
-from proofs.proof import NEEDS, Proof, all_proofs, find, unmet
+from proofs.figures import PLACE, SKIPPED_BECAUSE
+from proofs.parts import changed, parts, what_changed
+from proofs.proof import NEEDS, OBTAINED, PROMISED, Proof, all_proofs, find, unmet
 from proofs.result import Result, Verdict, commit, machine, read, today, write
 from suite.errors import COULD_NOT, SuiteError
 from suite.files.json_file import read_json
 from suite.files.paths import repository_root
+from tools.descendants import adopt, end_everything, succeeds
 
 DUE_DAYS = 30
 """A result older than this is made again by `make nightly`, even if nothing has changed."""
-STALE, NEVER = "stale", "never run"
+NEVER = "never run"
 MAX_REPORT_CHARACTERS = 200_000
+GRACE_S = 60
+"""For a campaign that was interrupted to put back what it changed."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +53,7 @@ class State:
         """As the list has it."""
         if self.last is None:
             return NEVER
-        return (
-            self.last.verdict.value if self.stale == () else f"{self.last.verdict.value}, {STALE}"
-        )
+        return evidence.verdict(self.proof, self.last)
 
     @property
     def age_days(self) -> int | None:
@@ -118,7 +119,10 @@ def main(words: Sequence[str]) -> int:
         print(f"error: {error}", file=sys.stderr)
         return COULD_NOT
     except KeyboardInterrupt:
-        print("Interrupted: nothing was recorded; the last result stays.", file=sys.stderr)
+        print(
+            "Interrupted: the proof that ran keeps its last result; those that ended are recorded.",
+            file=sys.stderr,
+        )
         return COULD_NOT
     return 0
 
@@ -137,13 +141,17 @@ def _run_due(granted: frozenset[str]) -> int:
                 f" {' and '.join(NEEDS[need] for need in lacks)}"
             )
         else:
-            code = max(code, run(each.proof, ()))
+            code = max(code, run(each.proof, (), granted))
     return code
 
 
-def run(proof: Proof, arguments: Sequence[str]) -> int:
+def run(proof: Proof, arguments: Sequence[str], granted: frozenset[str] = PROMISED) -> int:
     """Run a proof; its output is shown as it comes and kept with its verdict, unless ``arguments``
-    make it a part of itself."""
+    make it a part of itself. What it needs and this machine lacks is one sentence."""
+    if lacks := unmet(proof, granted):
+        ways = "; ".join(f"{NEEDS[need]}: {OBTAINED[need]}" for need in lacks)
+        print(f"error: {proof.name} needs what is missing here: {ways}.", file=sys.stderr)
+        return COULD_NOT
     needs = (
         f" It needs {', '.join(NEEDS[need] for need in proof.declared.needs)}."
         if proof.declared.needs
@@ -160,34 +168,23 @@ def run(proof: Proof, arguments: Sequence[str]) -> int:
     for command in (packages, *([script] for script in proof.declared.setup)):
         if subprocess.run(["sh", *command], cwd=root, check=False).returncode:
             return COULD_NOT
-    proved, began_s = parts(proof), time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="proof-") as name:
-        figures = Path(name) / "figures.json"
-        with (Path(name) / "report").open("w+", encoding="utf-8") as report:
-            code = _shown(
-                [*_command(proof), *arguments],
-                {**os.environ, PLACE: str(figures), "EVERY_CASE": "1"},
-                report,
+    before, began_s = (parts(proof), commit()), time.monotonic()
+    with _continued(proof, before[0], is_whole=not arguments) as earlier_s:
+        code, text, found = _campaign(proof, arguments)
+        took_s = time.monotonic() - began_s + earlier_s
+        verdict, why = _judged(proof, code, found)
+        if verdict is None:
+            print(
+                f"error: {proof.name} is not shown: {why}; the last result stays.", file=sys.stderr
             )
-            report.seek(0)
-            text = report.read(MAX_REPORT_CHARACTERS)
-        found = read_json(figures) if figures.is_file() else {}
-    # a program that breaks off hands over no figures
-    verdict = {0: Verdict.HOLDS, 1: Verdict.FAILS}.get(code) if found else None
-    took_s = time.monotonic() - began_s
-    if verdict is None:
-        print(
-            f"error: {proof.name} could not be run to its end (exit code {code}); nothing was"
-            " recorded.",
-            file=sys.stderr,
-        )
-        return COULD_NOT
+            return COULD_NOT
     if not arguments:
         write(
             proof,
-            Result(today(), commit(), machine(), round(took_s, 1), verdict, found, proved),
+            Result(today(), before[1], machine(), round(took_s, 1), verdict, found, before[0]),
             text,
         )
+        _note(proof).unlink(missing_ok=True)
         evidence.write_all()
     print(
         f"{proof.name}: {verdict.value}, {took_s / 60:.1f}"
@@ -195,6 +192,62 @@ def run(proof: Proof, arguments: Sequence[str]) -> int:
         file=sys.stderr,
     )
     return code
+
+
+def _campaign(proof: Proof, arguments: Sequence[str]) -> tuple[int, str, dict[str, Any]]:
+    """Exit code, what was printed, figures that were handed over."""
+    with tempfile.TemporaryDirectory(prefix="proof-") as name:
+        figures, lines = Path(name) / "figures.json", list[str]()
+        variables = {**os.environ, PLACE: str(figures), "EVERY_CASE": "1"}
+        code = _shown([*_command(proof), *arguments], variables, lines)
+        return code, _shortened("".join(lines)), read_json(figures) if figures.is_file() else {}
+
+
+def _judged(proof: Proof, code: int, found: dict[str, Any]) -> tuple[Verdict | None, str]:
+    """The verdict; None, and why, where nothing was shown. The reasons of skips are taken out of
+    the figures."""
+    skips = [
+        reason
+        for reason in found.pop(SKIPPED_BECAUSE, ())
+        if not any(known in reason for known in proof.declared.skips)
+    ]
+    # a program that breaks off hands over no figures
+    if code not in (0, 1) or not found:
+        return None, f"it could not be run to its end (exit code {code})"
+    if code == 1:
+        return Verdict.FAILS, ""
+    if skips:
+        return None, f"tests were skipped: {'; '.join(skips)}"
+    if not found.get("passed", 1):
+        return None, "no test passed"
+    return Verdict.MEASURED if proof.declared.measures else Verdict.HOLDS, ""
+
+
+@contextlib.contextmanager
+def _continued(proof: Proof, parts: Mapping[str, str], is_whole: bool) -> Iterator[float]:
+    """Seconds that earlier tries of the same files took, which the body continues in the proof's
+    ``keeps``. What tries of other files left there is removed first."""
+    if not is_whole or not proof.declared.keeps:
+        yield 0.0
+        return
+    note, kept = _note(proof), repository_root() / proof.declared.keeps
+    noted = read_json(note) if note.is_file() else {}
+    if noted.get("parts") != parts:
+        shutil.rmtree(kept, ignore_errors=True)
+        noted = {"parts": parts, "time_s": 0.0}
+    began_s = time.monotonic()
+    note.parent.mkdir(parents=True, exist_ok=True)
+    note.write_text(json.dumps(noted), encoding="utf-8")
+    try:
+        yield noted["time_s"]
+    finally:
+        noted["time_s"] += time.monotonic() - began_s
+        note.write_text(json.dumps(noted), encoding="utf-8")
+
+
+def _note(proof: Proof) -> Path:
+    """Where the files and the time of a try are noted until a result is recorded."""
+    return repository_root() / "build" / "proofs" / f"{proof.name}.json"
 
 
 def _command(proof: Proof) -> list[str]:
@@ -215,50 +268,75 @@ def _command(proof: Proof) -> list[str]:
     return [sys.executable if word == "python" else word for word in proof.declared.run]
 
 
-def _shown(command: Sequence[str], variables: dict[str, str], report: TextIO) -> int:
+def _shown(command: Sequence[str], variables: Mapping[str, str], lines: list[str]) -> int:
     """Run the command in the checkout's root; each line of its output is printed and kept. Ctrl-C
-    reaches the command, which ends it."""
+    reaches the command, which ends it; what it prints from then on is nobody's."""
     with subprocess.Popen(
         command,
         cwd=repository_root(),
         env=variables,
         stdout=subprocess.PIPE,
-        text=True,
-        errors="replace",
+        stderr=subprocess.PIPE,
         start_new_session=True,
     ) as process:
-        assert process.stdout is not None
+        is_interrupted = threading.Event()
+        copies = [
+            threading.Thread(target=_copy, args=(*streams, is_interrupted), daemon=True)
+            for streams in (
+                (process.stdout, sys.stdout, lines),
+                (process.stderr, sys.stderr, []),
+            )
+        ]
+        for copy in copies:
+            copy.start()
         try:
-            for line in process.stdout:
-                print(line, end="", flush=True)
-                report.write(line)
-            return process.wait()
+            succeeds(process)
+            for copy in copies:
+                copy.join()
+            return process.returncode
         except KeyboardInterrupt:
-            os.killpg(process.pid, signal.SIGINT)
-            process.wait()
+            is_interrupted.set()
+            with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
+                os.killpg(process.pid, signal.SIGINT)
+                process.wait(GRACE_S)
+            end_everything()
             raise
 
 
+def _copy(
+    stream: IO[bytes], shown: TextIO, lines: list[str], is_interrupted: threading.Event
+) -> None:
+    """Print and keep lines until the end, or the interruption."""
+    for line in stream:
+        if not is_interrupted.is_set():
+            lines.append(line.decode(errors="replace"))
+            print(lines[-1], end="", file=shown, flush=True)
+
+
+def _shortened(text: str) -> str:
+    """Beginning and end of a long report."""
+    half = MAX_REPORT_CHARACTERS // 2
+    left_out = len(text) - 2 * half
+    if left_out <= 0:
+        return text
+    return f"{text[:half]}\n[{left_out:,} characters are left out here]\n{text[-half:]}"
+
+
 def _show(states: Sequence[State]) -> None:
-    table = Table(box=None, pad_edge=False)
-    for column in ("proof", "last result", "age", "min", "needs"):
-        table.add_column(column, no_wrap=True)
+    """Two lines for each proof, and one more for a stale one."""
     for each in states:
-        proof, days = each.proof, each.age_days
-        table.add_row(
-            proof.name,
-            each.verdict,
-            "" if days is None else f"{days} d",
-            str(proof.declared.minutes),
-            ", ".join(proof.declared.needs),
-        )
-    Console(width=max(80, shutil.get_terminal_size().columns)).print(table)
+        declared, days = each.proof.declared, each.age_days
+        said = [each.verdict, "" if days is None else f"{days} d", f"takes {declared.minutes} min"]
+        needs = f"needs {', '.join(declared.needs)}" if declared.needs else ""
+        print(f"{each.proof.name}: {', '.join(filter(None, [*said, needs]))}\n    {declared.shows}")
+        if each.last is not None and each.stale:
+            print(f"    {what_changed(each.proof, each.last.commit, each.stale)}")
     stale = sum(each.stale != () for each in states)
-    print(
-        f"{len(states)} proofs, {stale} of them stale or never run. Run one: make prove NAME. What"
-        " each shows: docs/evidence/README.md"
-    )
+    print(f"{len(states)} proofs, {stale} of them stale or never run. Run one: make prove NAME")
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    adopt()
+    code = main(sys.argv[1:])
+    end_everything()
+    sys.exit(code)

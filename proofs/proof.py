@@ -7,9 +7,13 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from suite.catalog.definitions import nearest
+from suite.catalog.frameworks import load_frameworks
+from suite.datasets.locate import place
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.files.toml_file import read_toml
+from suite.launch.environments import RECORD, location
 
 PROOFS = repository_root() / "proofs"
 DECLARATION = "proof.toml"
@@ -23,6 +27,16 @@ NEEDS = {
     "mnist": "real MNIST (suite data prepare mnist)",
 }
 """What a proof may need, in words."""
+OBTAINED = {
+    "root": "type the command with sudo",
+    "gpu": "run it on a machine that has one",
+    "frameworks": "type `.venv/bin/suite env create NAME` for each that `suite doctor` misses",
+    "public reports": "set SUITE_PUBLIC_REPORTS to it",
+    "mnist": "type `.venv/bin/suite data prepare mnist`",
+}
+"""How to get what can be looked for."""
+PROMISED = frozenset({"network", "quiet"})
+"""Needs that nothing here can see; who asks for a proof by its name vouches for them."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +46,10 @@ class Declaration:
     ``run``: a command, started in the checkout's root with the Python of `make test`; ``tests``:
     test files that pytest runs with every case instead. Exactly one of them is given. ``packages``:
     programs and their Debian packages, as tools/packages.sh takes them; ``setup``: scripts of
-    ``tools/`` that see to more.
+    ``tools/`` that see to more. ``skips``: parts of the reasons for which a test may be skipped, on
+    some machines, and the proof be shown without it. ``measures``: it has no bound to miss.
+    ``keeps``: the folder in which a try that was broken off is continued, if no file that the proof
+    depends on has changed.
     """
 
     shows: str
@@ -43,6 +60,9 @@ class Declaration:
     setup: tuple[str, ...] = ()
     run: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
+    skips: tuple[str, ...] = ()
+    measures: bool = False
+    keeps: str = ""
 
 
 @dataclass(frozen=True)
@@ -85,19 +105,24 @@ def find(name: str) -> Proof:
     found = proofs.get(name.replace("_", "-"))
     if found is None:
         raise SuiteError(
-            f"There is no proof {name!r}; `make prove` lists them: {', '.join(proofs)}."
+            f"There is no proof {name!r}; {nearest(name, proofs)}`make prove` lists them:"
+            f" {', '.join(proofs)}."
         )
     return found
 
 
 def unmet(proof: Proof, granted: frozenset[str] = frozenset()) -> tuple[str, ...]:
-    """What the proof needs and this machine cannot be seen to have. Quiet and network are for the
+    """What the proof needs and this machine cannot be seen to have. What is PROMISED is for the
     caller to grant."""
     has = {
         "root": os.geteuid() == 0,
         "gpu": Path("/dev/nvidiactl").exists(),
-        "frameworks": True,
-        "mnist": True,
+        "frameworks": all(
+            (location(each) / RECORD).is_file()
+            for each in load_frameworks()
+            if each.needs_environment and each.environment_of is None
+        ),
+        "mnist": place("mnist").is_dir(),
         "public reports": "SUITE_PUBLIC_REPORTS" in os.environ,
     }
     return tuple(need for need in proof.declared.needs if not has.get(need, need in granted))

@@ -17,17 +17,19 @@ RECORD, REPORT = "result.json", "report.md"
 
 
 class Verdict(str, Enum):
-    """Whether the proof showed what it is to show."""
+    """Whether the proof showed what it is to show; ``MEASURED``: it has no bound to miss."""
 
     HOLDS = "holds"
     FAILS = "fails"
+    MEASURED = "measured"
 
 
 @dataclass(frozen=True)
 class Result:
     """``date``: day in UTC. ``commit``: what was proved, with ``+changes`` where files differed
     from it. ``parts``: digest of each folder that the proof depends on; None where nobody recorded
-    them, so that the result is stale. ``time_s`` is None where it was not recorded.
+    them, so that the result is stale. ``time_s``: with the tries of the same files that were broken
+    off and continued; None where it was not recorded.
     """
 
     date: str

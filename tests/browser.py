@@ -1,7 +1,6 @@
 """A real browser for tests: Debian's Chromium, headless, driven by Playwright. What a page reports
 and requests is kept."""
 
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from tests.every_case import in_ci
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -21,9 +22,7 @@ def find_chromium() -> str:
     """Chromium's path; skips where it is missing, and fails in CI."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(
-            "needs Chromium: apt-get install chromium"
-        )
+        (pytest.fail if in_ci() else pytest.skip)("needs Chromium: apt-get install chromium")
     return str(chromium)
 
 

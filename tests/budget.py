@@ -10,6 +10,7 @@ times as many loops on a CI machine as on another, since threads that wait use C
 from __future__ import annotations
 
 import fcntl
+import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -68,11 +69,12 @@ def budget_of(item: pytest.Item) -> float:
 
 
 class Turns:
-    """Tests run beside others, or alone: a lock of this machine that many may share. Who waits to
-    be alone lets nobody begin."""
+    """Tests run beside others, or alone: a lock of this user that many may share. Who waits to be
+    alone lets nobody begin."""
 
     def __init__(self, folder: Path) -> None:
-        self._gate, self._floor = folder / "edge-tests-gate.lock", folder / "edge-tests-floor.lock"
+        names = (f"edge-tests-{os.getuid()}-{name}.lock" for name in ("gate", "floor"))
+        self._gate, self._floor = (folder / name for name in names)
 
     @contextmanager
     def taken(self, alone: bool = False) -> Iterator[None]:
@@ -108,7 +110,7 @@ class Budget:
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         with self._turns.taken():
             reports = runtestprotocol(item, nextitem=nextitem, log=False)
-        if self._fails and self._is_over(item):
+        if self._fails and self._is_over(item) and not any(each.failed for each in reports):
             self._loop_s = max(self._loop_s, calibration_s())
             item.user_properties.clear()
             item._initrequest()  # type: ignore[attr-defined]

@@ -29,7 +29,7 @@ from suite.launch.mpirun import allow_root, find_mpirun, mpirun_command
 from suite.launch.placement import Placement
 from tests.budget import IN_PROCESS, Budget, budget_of
 from tests.builders import Scenario, make_bundle, make_request
-from tests.every_case import EVERY_CASE, some
+from tests.every_case import EVERY_CASE, in_ci, some
 from tests.made_once import keep_in
 from tests.progress import Progress
 from tests.warm_commands import WarmCommands
@@ -96,7 +96,7 @@ class Run:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register a marker for each framework, and the budget of tests."""
-    config.pluginmanager.register(Budget(fails="CI" in os.environ))
+    config.pluginmanager.register(Budget(fails=in_ci()))
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Progress())
     for name, title in TITLES.items():
@@ -237,7 +237,7 @@ def environment_of(framework: str) -> Environment:
     try:
         return find(load_framework(framework))
     except SuiteError as error:
-        if os.environ.get("CI"):
+        if in_ci():
             pytest.fail(str(error))
         pytest.skip(str(error))
 

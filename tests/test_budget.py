@@ -1,6 +1,7 @@
 """Tests have budgets of CPU time, run beside others or alone, begin with copies of what is made
 once, and start commands that are warm."""
 
+import subprocess
 import threading
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from tests.budget import BUDGETS, IN_PROCESS, Budget, Turns, budget_of
 from tests.conftest import Run
+from tests.every_case import in_ci
 from tests.made_once import made_once
 from tools import changed_tests
 
@@ -58,6 +60,34 @@ def test_beyond_its_budget_a_test_fails_in_ci_and_else_is_named(
     ran = pytester.runpytest_inprocess()
     ran.assert_outcomes(passed=passed, failed=2 - passed)
     ran.stdout.fnmatch_lines([said])
+
+
+FAILS_ONCE = """
+from pathlib import Path
+
+def test_dear():
+    assert sum(range(5_000_000)) > 0
+    count = Path("count").read_text() if Path("count").exists() else ""
+    Path("count").write_text(count + "+")
+    assert count
+"""
+
+
+def test_a_failed_test_beyond_its_budget_is_not_run_again(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.budget.IN_PROCESS", 0.01)
+    monkeypatch.setattr("tests.budget.calibration_s", lambda: 1.0)
+    pytester.makeconftest(CONFTEST.format(fails=True))
+    pytester.makepyfile(FAILS_ONCE)
+    pytester.runpytest_inprocess().assert_outcomes(failed=1)
+    assert (pytester.path / "count").read_text() == "+"
+
+
+def test_ci_is_one_variable_that_may_be_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    for value, is_ci in (("", False), ("false", False), ("1", True), ("true", True)):
+        monkeypatch.setenv("CI", value)
+        assert in_ci() == is_ci
 
 
 def test_a_test_that_starts_something_has_the_budget_of_the_fixture_that_it_uses(
@@ -127,6 +157,31 @@ def test_a_changed_module_has_the_tests_that_import_it_or_mirror_its_folder(tmp_
         (tmp_path / name).write_text(text)
     chosen = changed_tests.tests_of({tmp_path / "suite/metrics/energy.py"}, tmp_path)
     assert {path.name for path in chosen} == {"test_energy.py", "test_near.py"}
+
+
+def test_what_a_branch_changed_is_known_with_deleted_modules(tmp_path: Path) -> None:
+    def git(*words: str) -> None:
+        who = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", *who, *words], cwd=tmp_path, check=True, capture_output=True)
+
+    with pytest.raises(subprocess.CalledProcessError):
+        changed_tests.changed_files(tmp_path)
+    for name, text in (
+        ("suite/gone.py", ""),
+        ("suite/grün.py", ""),
+        ("tests/test_it.py", "import suite.gone"),
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for words in (("init", "-b", "main"), ("add", "."), ("commit", "-m", "one")):
+        git(*words)
+    for words in (("switch", "-c", "branch"), ("rm", "suite/gone.py"), ("commit", "-m", "two")):
+        git(*words)
+    (tmp_path / "suite/grün.py").write_text("changed = True")
+    git("commit", "-a", "-m", "three")
+    changed = changed_tests.changed_files(tmp_path)
+    assert {path.name for path in changed} == {"gone.py", "grün.py"}
+    assert {path.name for path in changed_tests.tests_of(changed, tmp_path)} == {"test_it.py"}
 
 
 def test_budget_is_registered(pytestconfig: pytest.Config) -> None:

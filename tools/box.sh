@@ -34,7 +34,7 @@ if [ "$(id -u)" != 0 ]; then
     echo "error: an emulated root file system is made as root: sudo make prove box" >&2
     exit 2
 fi
-free_kb=$(df -Pk "${SUITE_HOME:-${XDG_CACHE_HOME:-$HOME/.cache}}" 2>/dev/null | awk 'NR == 2 { print $4 }')
+free_kb=$(df -Pk "${SUITE_HOME:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}}" 2>/dev/null | awk 'NR == 2 { print $4 }')
 if [ "${free_kb:-9999999}" -lt 3000000 ]; then
     echo "note: the box takes 1.4 GB, and 3 GB while it is made; ${free_kb} kB are free" >&2
 fi

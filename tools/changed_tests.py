@@ -8,25 +8,31 @@ frameworks or browsers are left to `make test`.
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from proofs.parts import modules_of, needed
+from proofs.parts import modules_of, named, needed
+from suite.errors import COULD_NOT
 from suite.files.paths import repository_root
 
 MAX_STEPS = 2
-BASE = "HEAD"
+MAINS = ("origin/HEAD", "origin/main", "main")
 
 
 def main() -> int:
     """pytest's exit code; 0 where nothing has changed."""
     root = repository_root()
-    changed = changed_files(root)
+    try:
+        changed = changed_files(root)
+    except subprocess.CalledProcessError as error:
+        print(f"error: what has changed is unknown: {error.stderr.strip()}", file=sys.stderr)
+        return COULD_NOT
     chosen = sorted(tests_of(changed, root))
     if not chosen:
-        print(f"no test belongs to what has changed since the last commit ({len(changed)} files)")
+        print(f"no test belongs to what has changed ({len(changed)} files)")
         return 0
     print(f"{len(changed)} changed files, tests of {len(chosen)} files")
     names = [path.relative_to(root).as_posix() for path in chosen]
@@ -48,19 +54,27 @@ def main() -> int:
 
 
 def changed_files(root: Path) -> set[Path]:
-    """Files that differ from the last commit, and new ones; of a clean tree those of the last
-    commit."""
-    listed = _git(root, "diff", "--name-only", BASE) + _git(
-        root, "ls-files", "--others", "--exclude-standard"
-    )
-    return {root / name for name in listed or _git(root, "diff", "--name-only", f"{BASE}^", BASE)}
+    """Files that differ from where this branch left the main one, also deleted and new ones; where
+    nothing does, those of the last commit. Raises CalledProcessError where git cannot tell."""
+    diff = ("diff", "--name-only", "--no-renames", "-z")
+    listed = _git(root, *diff, _branch_point(root))
+    listed += _git(root, "ls-files", "--others", "--exclude-standard", "-z")
+    return {root / name for name in listed or _git(root, *diff, "HEAD^", "HEAD")}
+
+
+def _branch_point(root: Path) -> str:
+    for main_branch in MAINS:
+        with contextlib.suppress(subprocess.CalledProcessError):
+            return _git(root, "merge-base", "HEAD", main_branch)[0].strip()
+    return "HEAD"
 
 
 def _git(root: Path, *words: str) -> list[str]:
+    """Names that end with a zero byte: others would be quoted."""
     answer = subprocess.run(
-        ["git", "-C", str(root), *words], capture_output=True, text=True, check=False
+        ["git", "-C", str(root), *words], capture_output=True, text=True, check=True
     )
-    return answer.stdout.splitlines()
+    return answer.stdout.rstrip("\0").split("\0") if answer.stdout else []
 
 
 def tests_of(changed: Iterable[Path], root: Path) -> set[Path]:
@@ -68,8 +82,10 @@ def tests_of(changed: Iterable[Path], root: Path) -> set[Path]:
     modules, found = modules_of(root), set(changed)
     importers: dict[Path, set[Path]] = {}
     for path in set(modules.values()):
-        for target in needed(path, modules, root):
+        for target in needed(path, root):
             importers.setdefault(target, set()).add(path)
+        for name in named(path):  # a deleted module is nobody's target
+            importers.setdefault(root / f"{name.replace('.', '/')}.py", set()).add(path)
     near = set(found)
     for _ in range(MAX_STEPS):
         near |= {

@@ -6,24 +6,18 @@ Everything that a phase started has ended before this program does, also what ha
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import os
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import psutil
-
 from suite.errors import COULD_NOT
 from suite.files.paths import repository_root
-from suite.launch.process import PR_SET_CHILD_SUBREAPER
 from tools import framework_environments
+from tools.descendants import adopt, end_everything, succeeds
 
-GRACE_S = 10
 INTERRUPTED = 130
 
 
@@ -56,36 +50,39 @@ def main(words: Sequence[str]) -> int:
     """``python -m tools.test_run PLAN``. Exit code 0: all passed, 1: not, 130: interrupted."""
     (name,) = words
     plan = PLANS[name]
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    adopt()
     # each of a thousand programs would compile the suite anew
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    if name == "test" and (code := framework_environments.main()):
-        return code
-    failed: list[str] = []
-    for number, phase in enumerate(plan, start=1):
-        print(f"{number} of {len(plan)}: {phase.name}", flush=True)
-        began_s = time.monotonic()
-        try:
-            ahead = [_start(phase.ahead, subprocess.DEVNULL)] if phase.ahead else []
-            is_good = all(_succeeds(_start(command), *ahead) for command in phase.commands)
-            for process in ahead:
-                _succeeds(process)
-        except KeyboardInterrupt:
-            end_everything()
-            print(
-                f"\nInterrupted in {phase.name}: nothing is left running; type the same command to"
-                " start again.",
-                file=sys.stderr,
-            )
-            return INTERRUPTED
+    try:
+        if name == "test" and (code := framework_environments.main()):
+            return code
+        passed = [
+            _passes(phase, f"{number} of {len(plan)}: {phase.name}")
+            for number, phase in enumerate(plan, start=1)
+        ]
+    except KeyboardInterrupt:
+        end_everything()
         print(
-            f"{number} of {len(plan)}: {phase.name}: {'passed' if is_good else 'FAILED'} in"
-            f" {time.monotonic() - began_s:.0f} s",
-            flush=True,
+            "\nInterrupted: nothing is left running; type the same command to start again.",
+            file=sys.stderr,
         )
-        failed += [] if is_good else [phase.name]
+        return INTERRUPTED
     end_everything()
-    return 1 if failed else 0
+    return int(not all(passed))
+
+
+def _passes(phase: Phase, title: str) -> bool:
+    print(title, flush=True)
+    began_s = time.monotonic()
+    ahead = [_start(phase.ahead, subprocess.DEVNULL)] if phase.ahead else []
+    is_good = all(succeeds(_start(command), *ahead) for command in phase.commands)
+    for process in ahead:
+        succeeds(process)
+    print(
+        f"{title}: {'passed' if is_good else 'FAILED'} in {time.monotonic() - began_s:.0f} s",
+        flush=True,
+    )
+    return is_good
 
 
 def _start(command: Sequence[str], output: int | None = None) -> subprocess.Popen[bytes]:
@@ -98,31 +95,6 @@ def _start(command: Sequence[str], output: int | None = None) -> subprocess.Pope
         stdout=output,
         stderr=output,
     )
-
-
-def _succeeds(process: subprocess.Popen[bytes], *beside: subprocess.Popen[bytes]) -> bool:
-    """Wait for its end. Those beside it may end before it. Orphans become children of this program,
-    which reaps them: tests look whether a process has ended."""
-    while process.returncode is None:
-        ended, status = os.wait()
-        for each in (process, *beside):
-            if each.pid == ended:
-                each.returncode = os.waitstatus_to_exitcode(status)
-    return process.returncode == 0
-
-
-def end_everything() -> None:
-    """End all descendants: those that were orphaned are this program's children by now."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    everybody = psutil.Process().children(recursive=True)
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        for process in everybody:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                process.send_signal(number)
-        psutil.wait_procs(everybody, GRACE_S)
-        everybody = psutil.Process().children(recursive=True)
-        if not everybody:
-            return
 
 
 if __name__ == "__main__":

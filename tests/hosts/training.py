@@ -1,6 +1,5 @@
 """Starts `suite run` over hosts, as a person on the first of them types it."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from suite.files.paths import repository_root
 from suite.launch.environments import adopt
 from suite.launch.mpirun import Flavour, find_mpirun
 from tests.conftest import environment_of
+from tests.every_case import in_ci
 from tests.namespaces import Cluster
 
 SUITE = Path(sys.executable).with_name("suite")
@@ -85,6 +85,6 @@ def refuse_without_open_mpi() -> None:
     """Skip where the system has none; in CI that is a failure."""
     found = shutil.which("mpirun")
     if found is None or find_mpirun(Path("/nowhere/python")).flavour is not Flavour.OPEN_MPI:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(
+        (pytest.fail if in_ci() else pytest.skip)(
             "needs the system's Open MPI: sudo apt-get install openmpi-bin"
         )

@@ -1,20 +1,27 @@
 """Proofs: each is declared, covers what `make test` leaves out, keeps its last result as fields,
 and is stale when its files have changed."""
 
+import json
 import re
+import signal
+import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from proofs import __main__ as runner
 from proofs.evidence import OVERVIEW, pages
 from proofs.parts import changed, files, parts
-from proofs.proof import DECLARATION, Declaration, Proof, all_proofs, find, load, unmet
-from proofs.result import RECORD, REPORT, Verdict, read
+from proofs.proof import DECLARATION, Declaration, Proof, all_proofs, load, unmet
+from proofs.result import RECORD, REPORT, Result, Verdict, read, write
+from proofs.simulate_pairs.__main__ import within_bounds
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
+from tests.conftest import interruptible
 
 ROOT = repository_root()
 PROOFS = all_proofs()
@@ -47,23 +54,34 @@ def test_whatever_make_test_leaves_out_is_in_a_proof() -> None:
 
 
 def test_the_pages_of_evidence_are_up_to_date() -> None:
-    folder = ROOT / "docs" / "evidence"
-    assert {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")} == pages(
-        PROOFS
-    ), "python -m proofs.evidence writes them"
+    folder, made = ROOT / "docs" / "evidence", pages(PROOFS)
+    assert {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")} == made, (
+        "python -m proofs.evidence writes them"
+    )
     assert all(
-        f"| {proof.name} |" in pages(PROOFS)[OVERVIEW]
-        or f"| [{proof.name}]" in pages(PROOFS)[OVERVIEW]
+        f"| {proof.name} |" in made[OVERVIEW] or f"| [{proof.name}]" in made[OVERVIEW]
         for proof in PROOFS
     )
 
 
+def test_a_page_says_stale_as_the_list_does(scratch: Proof) -> None:
+    result = Result("2026-01-01", "1", "a board", 1.0, Verdict.HOLDS, {}, {"suite/gone": "1"})
+    write(scratch, result, "")
+    assert "| verdict | holds, stale |" in pages((scratch,))["small.md"]
+    assert runner.state(scratch).verdict == "holds, stale"
+
+
+def test_the_verdict_of_simulated_pairs_follows_from_its_figures() -> None:
+    figures = json.loads((ROOT / "proofs" / "simulate_pairs" / RECORD).read_text())["figures"]
+    assert within_bounds(*figures.values()) and not within_bounds(98.8, 1.2, 6.0)
+
+
 @pytest.fixture(scope="module")
 def files_of() -> dict[str, set[str]]:
-    """The files that two proofs depend on."""
+    """The files that each proof depends on."""
     return {
-        name: {path.relative_to(ROOT).as_posix() for path in files(find(name), ROOT)}
-        for name in ("energy-intervals", "mutation")
+        proof.name: {path.relative_to(ROOT).as_posix() for path in files(proof, ROOT)}
+        for proof in PROOFS
     }
 
 
@@ -73,10 +91,24 @@ def test_a_proof_depends_on_what_it_imports_and_on_what_that_discovers(
     assert {"proofs/energy_intervals/__main__.py", "suite/metrics/energy.py"} <= files_of[
         "energy-intervals"
     ]
-    assert not [name for name in files_of["energy-intervals"] if name.startswith("reporter/")]
-    assert {"suite/compliance/rules/integrity.py", "rules/workloads/lenet.toml"} <= files_of[
-        "mutation"
+    assert not [
+        name
+        for name in files_of["energy-intervals"]
+        if name.startswith(("reporter/", "reference_impls/pytorch"))
     ]
+    assert {
+        "suite/compliance/rules/integrity.py",
+        "rules/workloads/lenet.toml",
+        "tests/faults/clocks.py",
+        "tests/faults/edits/fault.py",
+        "tests/extensions/concurrent/faults.py",
+    } <= files_of["mutation"]
+    assert "docs/tutorials/owner.md" in files_of["tutorials"]
+    assert ".github/workflows/site.yml" in files_of["published-site"]
+    assert {"README.md", "suite/cli/app.py"} <= files_of["command-line"]
+    assert "tools/box.sh" in files_of["box"] and "suite/cli/run.py" in files_of["honest-starts"]
+    faults = json.loads((ROOT / "proofs" / "injected_faults" / "faults.json").read_text())
+    assert {fault["file"] for fault in faults} <= files_of["injected-faults"]
 
 
 @pytest.fixture
@@ -164,6 +196,106 @@ def test_a_wrong_declaration_is_one_sentence(text: str, says: str, tmp_path: Pat
         load(tmp_path)
 
 
+INTERRUPTED = """
+import os, subprocess, sys
+from proofs import __main__ as runner
+from tools.descendants import adopt
+adopt()
+nested = "import subprocess; p = subprocess.Popen(['sleep', '600'], start_new_session=True);"
+try:
+    nested += "print(p.pid, flush=True); p.wait()"
+    runner._shown([sys.executable, "-c", nested], os.environ, [])
+except KeyboardInterrupt:
+    pass
+"""
+
+
+@pytest.mark.usefixtures("starts_programs")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_campaign_leaves_no_process_and_no_traceback(number: int) -> None:
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED],
+        cwd=ROOT,
+        stdout=pipe,
+        stderr=pipe,
+        preexec_fn=interruptible,
+    )
+    assert process.stdout is not None
+    sleeper = int(process.stdout.readline())
+    process.send_signal(number)
+    assert process.communicate()[1] == b"" and not psutil.pid_exists(sleeper)
+
+
+SKIPS = """
+import pytest
+
+def test_one():
+    pytest.skip("needs luck")
+
+def test_other():
+    {other}
+"""
+
+
+@pytest.mark.usefixtures("without_pages", "starts_programs")
+@pytest.mark.parametrize(
+    ("other", "skips", "says"),
+    [
+        ("pass", (), "is not shown: tests were skipped: needs luck;"),
+        ("pass", ("luck",), ": holds"),
+        ("pytest.skip('needs luck')", ("luck",), "is not shown: no test passed"),
+    ],
+)
+def test_skipped_tests_show_nothing_unless_the_proof_declares_them(
+    other: str,
+    skips: tuple[str, ...],
+    says: str,
+    scratch: Proof,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(runner, "parts", lambda proof: {})
+    test = tmp_path / "test_luck.py"
+    test.write_text(SKIPS.format(other=other))
+    declared = replace(scratch.declared, run=(), tests=(str(test),), skips=skips)
+    runner.run(replace(scratch, declared=declared), ())
+    assert says in capsys.readouterr().err
+    assert (scratch.folder / RECORD).exists() == ("holds" in says)
+
+
+def test_what_a_proof_needs_is_looked_for_before_it_runs(
+    scratch: Proof, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SUITE_HOME", str(scratch.folder))
+    needing = replace(scratch.declared, needs=("network", "frameworks", "mnist"))
+    assert runner.run(replace(scratch, declared=needing), ()) == 2
+    assert "suite env create NAME" in (said := capsys.readouterr().err)
+    assert "suite data prepare mnist" in said and "network" not in said
+
+
+def test_a_broken_off_try_is_continued_with_its_time_unless_files_changed(
+    scratch: Proof, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "repository_root", lambda: tmp_path)
+    proof = replace(scratch, declared=replace(scratch.declared, keeps="kept"))
+    (tmp_path / "kept").mkdir()
+    with runner._continued(proof, {"suite": "1"}, is_whole=True) as earlier_s:
+        assert earlier_s == 0.0 and not (tmp_path / "kept").exists()  # nobody knows of what files
+        (tmp_path / "kept").mkdir()
+        time.sleep(0.01)
+    with runner._continued(proof, {"suite": "1"}, is_whole=True) as earlier_s:
+        assert earlier_s >= 0.01 and (tmp_path / "kept").exists()
+    with runner._continued(proof, {"suite": "2"}, is_whole=True) as earlier_s:
+        assert earlier_s == 0.0 and not (tmp_path / "kept").exists()
+
+
+def test_a_report_keeps_its_end() -> None:
+    text = runner._shortened("a" * runner.MAX_REPORT_CHARACTERS + "the end")
+    assert text.endswith("the end") and "7 characters are left out" in text
+
+
 def test_what_a_machine_lacks_must_be_granted() -> None:
     quiet = next(proof for proof in PROOFS if "quiet" in proof.declared.needs)
     assert "quiet" in unmet(quiet) and "quiet" not in unmet(quiet, frozenset({"quiet"}))
@@ -171,5 +303,5 @@ def test_what_a_machine_lacks_must_be_granted() -> None:
 
 def test_an_unknown_name_lists_the_proofs(capsys: pytest.CaptureFixture[str]) -> None:
     assert runner.main(["otusider"]) == 2
-    assert "There is no proof 'otusider'" in capsys.readouterr().err
+    assert "There is no proof 'otusider'; did you mean 'outsider'?" in capsys.readouterr().err
     assert sys.modules["proofs.__main__"] is runner

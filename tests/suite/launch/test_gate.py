@@ -112,7 +112,7 @@ def test_counters_that_are_attached_at_the_gate_count_the_processes_of_all_ranks
     """What the gate itself used before they were attached is not in them."""
     meter = CountersMeter()
     if not meter.availability().available:
-        pytest.skip(meter.availability().reason)
+        pytest.skip(f"no such meter here: {meter.availability().reason}")
     before_s = resource.getrusage(resource.RUSAGE_CHILDREN)
     process = start([sys.executable, "-c", TWO_BUSY_RANKS], {}, tmp_path / "output")
     eventually(lambda: waits_at_its_gate(process.pid))

@@ -141,7 +141,7 @@ def test_where_it_is_available_here_it_reads_numbers_under_its_own_name(
 ) -> None:
     meter = make(Path("/"))  # type: ignore[call-arg]
     if not meter.availability().available:
-        pytest.skip(meter.availability().reason)
+        pytest.skip(f"no such meter here: {meter.availability().reason}")
     meter.open(MeteredProcess(1, Path(__file__).parent))
     readings = read_once(meter) + meter.read()
     meter.close()

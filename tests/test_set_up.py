@@ -1,0 +1,75 @@
+"""The scripts that set up what tests and proofs need: each obstacle is one sentence."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from suite.files.paths import repository_root
+from tests.conftest import interruptible
+
+ROOT = repository_root()
+
+
+def script(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """What a script of tools/ says with these variables alone."""
+    return subprocess.run(
+        ["sh", *words],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "PYTHON": sys.executable} | variables,
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.usefixtures("starts_programs")
+def test_an_environment_of_another_lock_does_not_count(tmp_path: Path) -> None:
+    for name in ("pytorch", "chainer"):
+        folder = tmp_path / "envs" / f"{name}-1"
+        (folder / "installed").mkdir(parents=True)
+        (folder / "environment.json").touch()
+    (folder.parent / "pytorch-1" / "installed" / "hashed.txt").write_text("numpy==1 --hash=a")
+    (tmp_path / "id").write_text("#!/bin/sh\necho 1000\n")  # a user, who installs nothing
+    (tmp_path / "id").chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    said = script("tools/test_setup.sh", str(tmp_path), SUITE_HOME=str(tmp_path), PATH=path)
+    assert "environment of pytorch" in said.stdout and "environment of chainer" not in said.stdout
+    assert "MB to download, 900 MB on disk" in said.stdout
+
+
+@pytest.mark.usefixtures("starts_programs")
+def test_without_a_home_there_is_a_sentence() -> None:
+    said = script("tools/test_setup.sh", ".venv")
+    assert said.returncode == 2 and said.stderr.startswith("error: HOME is not set")
+
+
+@pytest.mark.usefixtures("starts_programs")
+def test_an_interrupted_set_up_is_one_sentence(tmp_path: Path) -> None:
+    """``python`` stands for pip: it says that it has begun, and prints a traceback when it is
+    interrupted."""
+    begun = tmp_path / "begun"
+    os.mkfifo(begun)
+    python = tmp_path / "python"
+    python.write_text(
+        "#!/bin/sh\nfor last; do :; done\n"
+        f'[ "$1 $last" = "-m made" ] || exec {sys.executable} "$@"\n'
+        f"exec {sys.executable} -c \"open('{begun}', 'w').close(); import time; time.sleep(600)\""
+    )
+    python.chmod(0o755)
+    process = subprocess.Popen(
+        ["sh", "tools/bootstrap.sh", "made"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHON": str(python)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=interruptible,
+    )
+    begun.read_text()
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.communicate()[1].splitlines() == [
+        b"Interrupted before made was complete; type the same command to continue."
+    ]
