@@ -2,6 +2,7 @@
 
 import enum
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -23,7 +24,7 @@ from suite.cli.options import Json, OwnImplementation, WorkloadName
 from suite.errors import SuiteError
 from suite.launch.environments import find
 from suite.verify.probing import ProbedImplementation, probed
-from suite.verify.verdict import EquivalenceVerdict, VerifyOptions, verify
+from suite.verify.verdict import Differences, EquivalenceVerdict, VerifyOptions, verify
 
 NOT_EQUIVALENT = 1
 FrameworksToVerify = Annotated[
@@ -101,12 +102,13 @@ def verify_model(
         subjects(framework, implementation),
         lambda line: print(line, file=sys.stderr),
         options,
+        _say_nothing if json else partial(_show_part, workload, reference.name),
     )
     write_record(output, verdict.to_dict())
     if json:
         print_json("verify-model", verdict.to_dict())
     else:
-        _show(verdict)
+        _show_end(verdict)
     if not verdict.passed:
         raise typer.Exit(NOT_EQUIVALENT)
 
@@ -150,17 +152,26 @@ def subject_of(name: str) -> ProbedImplementation:
     return probed(framework, find(framework))
 
 
-def _show(verdict: EquivalenceVerdict) -> None:
+def _say_nothing(name: str, differences: Differences) -> None:
+    pass
+
+
+def _show_part(workload: str, reference: str, name: str, differences: Differences) -> None:
+    """A part of an implementation's verdict, as soon as it is judged."""
+    print(f"\n{workload}: {name} against {reference}")
+    width = max((len(precision) for precision, _ in differences), default=0)
+    for precision, one in differences:
+        error = "—" if one.error is None else f"{one.error:.1e}"
+        mark, where = "ok" if one.passed else "MISSED", f"{one.problem or ''} {one.worst}"
+        print(
+            f"  {precision:{width}}  {one.quantity:20} {error:>8}  tolerance"
+            f" {one.tolerance:.0e}  {mark:6}  {where}".rstrip(),
+        )
+    sys.stdout.flush()
+
+
+def _show_end(verdict: EquivalenceVerdict) -> None:
     for subject in verdict.subjects:
-        print(f"\n{verdict.workload}: {subject.name} against {verdict.reference}")
-        width = max(len(precision) for precision, _ in subject.differences)
-        for precision, one in subject.differences:
-            error = "—" if one.error is None else f"{one.error:.1e}"
-            mark, where = "ok" if one.passed else "MISSED", f"{one.problem or ''} {one.worst}"
-            print(
-                f"  {precision:{width}}  {one.quantity:20} {error:>8}  tolerance"
-                f" {one.tolerance:.0e}  {mark:6}  {where}".rstrip()
-            )
         if verdict.timed_batch_size is not None and not subject.shows_states:
             print(
                 f"  unproved: update, rate, decay and path of the timed steps; {subject.name} hands"
