@@ -192,8 +192,11 @@ class Request(NamedTuple):
     platform: str  # the device profile's name
     seed: int  # of initial weights and sample order
     epochs: int  # maximum number of epochs, and the horizon of the learning-rate schedule
-    steps: Optional[int]  # stop after this number of mini-batches; None: run whole epochs
-    eval_every_epochs: int  # evaluate after every n-th epoch, and after the last
+    # stop after this number of mini-batches; an epoch that this cuts short is not evaluated, one
+    # that ends with it is; None: run whole epochs
+    steps: Optional[int]
+    # evaluate after every n-th epoch, and after the run's last one where it is whole
+    eval_every_epochs: int
     target_accuracy: Optional[float]  # fraction of eval samples; the run stops when it is reached
     global_batch_size: int  # samples of a mini-batch, over all ranks
     optimizer: Optimizer

@@ -122,8 +122,8 @@ EVENTS = (
         POINT,
         OPTIONAL,
         "between init_start and init_stop",
-        "what was built: number of `layers` with weights, SHA-256 of their descriptions, the"
-        " largest rate of an active `dropout`; an object",
+        "what was built, an object: `layers`, the number of those with weights; `sha256`, of their"
+        " lines (layers.md); `dropout`, the largest rate of an active one, else 0",
     ),
     Event(
         "framework_version",

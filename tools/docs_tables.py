@@ -314,7 +314,8 @@ def _plain_type(kind: str) -> str:
 
 
 def _plain_comment(comment: str) -> str:
-    return comment.replace("None:", "null:")
+    version = str(contract.CONTRACT_VERSION)
+    return comment.replace("None:", "null:").replace("CONTRACT_VERSION", version)
 
 
 def _columns() -> str:

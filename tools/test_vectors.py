@@ -117,6 +117,7 @@ def _computed() -> list[tuple[str, str, str]]:
             "`fc.weight` float32 (1, 2): 1, 2",
             f"`{digests(state)['parameter']}`",
         ),
+        ("`statistic` digest", "a model without any", f"`{digests(state)['statistic']}`"),
         ("chain", f"`{line}` as first line", f"`{link(FIRST_LINK, line)}`"),
         ("bits of `arithmetic`", "precision", "; ".join(bits)),
     ]

@@ -62,7 +62,7 @@ def possible_steps(request: Mapping[str, Any]) -> RowLimit:
     per_epoch = -(-read.data.train_samples // read.global_batch_size)
     whole = min(epochs * per_epoch, read.steps or epochs * per_epoch)
     reason = (
-        f"{epochs} epochs of {per_epoch} mini-batches"
+        f"{epochs} epoch{'s' * (epochs != 1)} of {per_epoch} mini-batches"
         + (f", {whole} of them" if whole < epochs * per_epoch else "")
         + f", on {ranks} ranks"
     )

@@ -22,11 +22,18 @@ def probe_command(framework: Framework, interpreter: Path, dtype: str) -> list[s
     without a probe."""
     if framework.outside is None:
         return [str(interpreter), "-m", f"{framework.module}.probe"]
+    words = tuple(word.replace(DTYPE, dtype) for word in declared_probe(framework))
+    return _filled(words, interpreter)
+
+
+def declared_probe(framework: Framework) -> tuple[str, ...]:
+    """The probe of an implementation outside the checkout as its manifest has it, which names no
+    path of this machine; raises SuiteError where it has none."""
     if not framework.probe:
         raise SuiteError(
             f'{framework.title} has no probe: its manifest names no command as probe = ["…"].'
         )
-    return _filled(tuple(word.replace(DTYPE, dtype) for word in framework.probe), interpreter)
+    return framework.probe
 
 
 def build_command(framework: Framework, interpreter: Path) -> list[str]:

@@ -1,5 +1,6 @@
 """`suite doctor`: what this machine can measure and run, and how to get each missing thing."""
 
+import importlib.util
 import platform
 import shutil
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +13,7 @@ from rich.markup import escape
 from rich.table import Column, Table
 from typer import Option
 
-from suite.catalog.data_sets import load_data_sets
+from suite.catalog.data_sets import DataSetDefinition, load_data_sets
 from suite.catalog.frameworks import load_frameworks
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE, MAX_STOLEN_SHARE
 from suite.catalog.power import load_power_rules, power_sources
@@ -20,6 +21,7 @@ from suite.cli.json_output import print_rows
 from suite.cli.options import Json
 from suite.cli.tables import show_table
 from suite.datasets import locate
+from suite.datasets.prepare import MAKERS
 from suite.errors import SuiteError
 from suite.experiments.machine_load import MachineLoad, measure_load
 from suite.files.paths import home
@@ -196,8 +198,16 @@ def _data_sets() -> Iterator[Diagnosis]:
         yield _searched(
             f"data: {definition.name}",
             lambda name=definition.name: locate.find(name, verify=False).directory,  # type: ignore[misc]
-            locate.how_to_prepare(definition).replace("`", ""),
+            _how_to_prepare(definition),
         )
+
+
+def _how_to_prepare(definition: DataSetDefinition) -> str:
+    """The command that prepares the data set, behind that which installs what it needs."""
+    command = locate.how_to_prepare(definition).replace("`", "")
+    if definition.name in MAKERS and importlib.util.find_spec("sklearn") is None:
+        return f"pip install 'edge-training-suite[digits]', then {command}"
+    return command
 
 
 def _searched(what: str, find: Callable[[], Path], remedy: str) -> Diagnosis:

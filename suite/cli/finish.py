@@ -39,8 +39,9 @@ def finish(
 
 
 def _sentence(run: FinishedRun) -> str:
+    epochs = f"{run.epochs} finished epoch{'s' * (run.epochs != 1)}"
     if run.was_closed:
-        return f"{run.path}: was closed before ({run.status}, {run.epochs} epochs)" + (
+        return f"{run.path}: was closed before ({run.status}, {epochs})" + (
             f"; {run.reason}" if run.reason else ""
         )
     ending = (
@@ -49,6 +50,6 @@ def _sentence(run: FinishedRun) -> str:
         else "It is no result; every finished epoch can be read:"
     )
     return (
-        f"{run.path}: closed as {run.status}, {run.epochs} finished epochs ({run.reason}). {ending}"
+        f"{run.path}: closed as {run.status}, {epochs} ({run.reason}). {ending}"
         f" {typed('suite check', run.path)}"
     )

@@ -45,10 +45,15 @@ def test(
     workload: Annotated[
         str, Option(help="Workload that it trains (`suite list workloads`).")
     ] = "lenet",
+    output: Annotated[
+        Path | None,
+        typer.Option(help="New folder that keeps what the test's trainings write and print."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Test every point of the contract on generated data. Exit code: 0 all pass, 1 not, 2 could not
     test."""
+    from suite.execution.run_directory import make_output  # start-up: execution
     from suite.experiments.conformance.points import Point, conformance  # start-up: execution
 
     def show(point: Point) -> None:
@@ -63,7 +68,9 @@ def test(
             f"{folder} is no folder; give the folder of an implementation, or begin one with `suite"
             " implementation new NAME`."
         )
-    points = conformance(folder, workload, show)
+    if output is not None:
+        make_output(output, force=False)
+    points = conformance(folder, workload, show, output and output.resolve())
     if json:
         print_rows("implementation-test", map(vars, points))
     else:

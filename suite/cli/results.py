@@ -12,6 +12,7 @@ from suite.bundle.reader import Bundle
 from suite.bundle.stall_folder import RECORD
 from suite.cli.durations import duration
 from suite.cli.json_output import print_json
+from suite.compliance.finding import Severity
 from suite.files.typed import typed
 from suite.metrics.figure import Figure
 from suite.metrics.stall_analysis import StallAnalysis
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
     from suite.execution.run import RunResult
 
 ROWS = {
-    "time_to_epoch_s": "an epoch",
-    "first_epoch_s": "the first epoch",
-    "fetch_stall_s": "of an epoch: waiting for data",
+    "time_to_epoch_s": "time of an epoch",
+    "first_epoch_s": "time of the first epoch",
+    "fetch_stall_s": "waiting for data",
     "copy_s": "copying to the device",
     "compute_s": "computing",
     "communication_s": "communicating",
@@ -52,8 +53,21 @@ def show_result(result: "RunResult", json: bool, verbose: bool = False) -> None:
     _show_cross_checks(summary.get("energies", []))
     _show_disturbances(summary["disturbances"], "")
     _show_ranks_and_nodes(summary)
-    check, report = typed("suite check", result.path), typed("suite report", result.path)
-    print(f"\nThe run is in {result.path}\nCheck it:  {check}\nDraw it:   {report} --output site")
+    _show_what_next(result.path)
+
+
+def _show_what_next(path: Path) -> None:
+    """Where the run is, which rules it breaks already, and the commands to use next."""
+    from suite.compliance.checker import check_bundle  # start-up: the rules
+
+    check, report = typed("suite check", path), typed("suite report", path)
+    verdict = check_bundle(path)
+    print(f"\nThe run is in {path}")
+    if not verdict.complies:
+        invalid = (each for each in verdict.findings if each.severity is Severity.INVALID)
+        rules = ", ".join(dict.fromkeys(each.rule for each in invalid))
+        print(f"It does not comply with the {verdict.division} division: {rules}")
+    print(f"Check it:  {check}\nDraw it:   {report} --output site")
 
 
 def ending_of(bundle: Bundle) -> str:

@@ -1,6 +1,8 @@
 """`suite verify-model WORKLOAD` and `suite verify-ranks WORKLOAD`."""
 
 import enum
+import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -36,7 +38,7 @@ from suite.verify.array_differences import Difference
 from suite.verify.probing import ProbedImplementation, probed
 from suite.verify.ranks import BUCKET_BYTES, STEPS, RanksVerdict
 from suite.verify.timed_steps import VerifyOptions
-from suite.verify.verdict import EquivalenceVerdict, verify
+from suite.verify.verdict import Differences, EquivalenceVerdict, verify
 
 NOT_EQUIVALENT = 1
 FrameworksToVerify = Annotated[
@@ -110,12 +112,13 @@ def verify_model(
         subjects(framework, implementation),
         say,
         options,
+        _say_nothing if json else partial(_show_part, workload, reference.name),
     )
     write_record(output, verdict.to_dict())
     if json:
         print_json("verify-model", verdict.to_dict())
     else:
-        _show(verdict)
+        _show_end(verdict)
     if not verdict.passed:
         raise typer.Exit(NOT_EQUIVALENT)
 
@@ -159,12 +162,21 @@ def subject_of(name: str) -> ProbedImplementation:
     return probed(framework, find(framework))
 
 
-def _show(verdict: EquivalenceVerdict) -> None:
+def _say_nothing(name: str, differences: Differences) -> None:
+    pass
+
+
+def _show_part(workload: str, reference: str, name: str, differences: Differences) -> None:
+    """A part of an implementation's verdict, as soon as it is judged."""
+    print(f"\n{workload}: {name} against {reference}")
+    width = max((len(precision) for precision, _ in differences), default=0)
+    for precision, one in differences:
+        print(f"  {precision:{width}}  {_line(one, 20)}")
+    sys.stdout.flush()
+
+
+def _show_end(verdict: EquivalenceVerdict) -> None:
     for subject in verdict.subjects:
-        print(f"\n{verdict.workload}: {subject.name} against {verdict.reference}")
-        width = max(len(precision) for precision, _ in subject.differences)
-        for precision, one in subject.differences:
-            print(f"  {precision:{width}}  {_line(one, 20)}")
         if verdict.timed_batch_size is not None and not subject.shows_states:
             print(
                 f"  unproved: update, rate, decay and path of the timed steps; {subject.name} hands"

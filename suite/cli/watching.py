@@ -229,9 +229,10 @@ def _sentence(event: events.ProgressEvent) -> str | None:
             if training.parallel.nodes > 1
             else ""
         )
+        framework = event.request.framework
         return (
-            f"{event.request.workload.title} in {event.request.framework.title},"
-            f" {training.division} division, data: {training.data.name}"
+            f"{event.request.workload.title}{' in' if framework.outside is None else ':'}"
+            f" {framework.title}, {training.division} division, data: {training.data.name}"
             f"{_difference(training.data)}{ranks}"
         )
     if isinstance(event, events.BaseloadStarted):
@@ -242,8 +243,8 @@ def _sentence(event: events.ProgressEvent) -> str | None:
         return f"warning: {event.sentence}; {event.remedy}"
     if isinstance(event, events.StatesKept):
         return (
-            f"Training states of at most {event.epochs} epochs are kept in {event.folder}: up to"
-            f" {mebibytes(event.size_bytes)}"
+            f"Training states of at most {event.epochs} epoch{'s' * (event.epochs > 1)} are kept in"
+            f" {event.folder}: up to {mebibytes(event.size_bytes)}"
         )
     if isinstance(event, events.ClosingGoesOn):
         return (

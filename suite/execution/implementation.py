@@ -1,7 +1,6 @@
 """Starts a framework's implementation: one rank directly, several with mpirun, and further
 trainings beside a run (several tenants of one board)."""
 
-import json
 import subprocess
 import tempfile
 import time
@@ -21,6 +20,7 @@ from suite.launch.child_environment import child_environment
 from suite.launch.command import last_line
 from suite.launch.containers import Shared, contained, shared
 from suite.launch.environments import Environment
+from suite.launch.first_records import write_first_records
 from suite.launch.isolation import Isolation, isolated
 from suite.launch.mpirun import (
     all_reduce_variables,
@@ -106,9 +106,7 @@ def tried(
     with tempfile.TemporaryDirectory(prefix="training-") as name:
         folder = Path(name)
         training = request.training._replace(output_directory=name, **changes)
-        (folder / contract.REQUEST_NAME).write_text(
-            json.dumps(contract.request_to_dict(training)), encoding="utf-8"
-        )
+        write_first_records(training)
         changed = replace(request, training=training, keep_states=False, resume=None)
         process = start_implementation(changed, environment, folder / layout.OUTPUT)
         try:

@@ -68,11 +68,12 @@ def refuse_full_disk(request: RunRequest, place: Path, reserved_bytes: int) -> N
     """Raise SuiteError if the states of all epochs, and what the bundle may need, do not fit on the
     disk that holds ``place``."""
     free, needed = shutil.disk_usage(place).free, states_size_bytes(request)
+    epochs = request.training.epochs
     if free < needed + reserved_bytes:
         raise SuiteError(
-            f"The training states of {request.training.epochs} epochs need {mebibytes(needed)}, the"
-            f" run directory up to {mebibytes(reserved_bytes)}, and the disk that holds {place} has"
-            f" {mebibytes(free)} free; choose another --output, or run without --keep-states."
+            f"The training states of {epochs} epoch{'s' * (epochs > 1)} need {mebibytes(needed)},"
+            f" the run directory up to {mebibytes(reserved_bytes)}, and the disk that holds {place}"
+            f" has {mebibytes(free)} free; choose another --output, or run without --keep-states."
         )
 
 

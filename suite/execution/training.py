@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reference_impls import contract
-from reference_impls.definitions import log_facts
 from suite.bundle import layout
 from suite.bundle.log import LogEvent, parse_line
 from suite.errors import SuiteError
@@ -22,6 +21,7 @@ from suite.execution.recorder import Recorder
 from suite.execution.remote_recorders import RemoteRecorders
 from suite.execution.shown_steps import step_counter
 from suite.files.appended import lines_after
+from suite.launch.first_records import begin_log
 from suite.launch.process import release, terminate
 from suite.machine.limits import limited
 from suite.machine.procfs import kills_for_memory
@@ -105,9 +105,7 @@ def at_gate(run: Preparation, recorder: Recorder, lock: int) -> Iterator[Trainin
     placement = request.placement
     # the clock of another machine, where rank 0 may run, is another one
     if not placement.hosts:
-        log = contract.LogWriter(contract.RecordFile(str(path / contract.log_name(0))))
-        log_facts(log, request.training)
-        log.close()
+        begin_log(request.training)
     kills = kills_for_memory()
     with (
         limited(request.limits) as limit,

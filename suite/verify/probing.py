@@ -19,7 +19,12 @@ import numpy as np
 
 from reference_impls.contract import Optimizer, Parallel, Trains
 from reference_impls.probe import PROBE_VERSION, ProbeRequest, mini_batch, random_value
-from suite.catalog.commands import probe_command, train_command, working_folder
+from suite.catalog.commands import (
+    declared_probe,
+    probe_command,
+    train_command,
+    working_folder,
+)
 from suite.catalog.frameworks import Framework
 from suite.catalog.seeds import implementation_sha256
 from suite.catalog.workloads import Workload
@@ -50,7 +55,8 @@ class ProbedImplementation:
     label in tables.
 
     ``outside`` is an implementation that is not in the checkout: its own command is probed, with
-    files. ``sha256`` is the digest of its files. ``train`` is the command that trains in a run;
+    files, and ``module`` is that command as its manifest has it: no record names a path of this
+    machine. ``sha256`` is the digest of its files. ``train`` is the command that trains in a run;
     empty: its steps are not compared.
     """
 
@@ -71,11 +77,7 @@ def probed(framework: Framework, environment: Environment) -> ProbedImplementati
     """The framework's probe, built; raises SuiteError where it has none or cannot be built."""
     build(framework, environment)
     interpreter, outside = environment.interpreter, framework.outside
-    module = (
-        f"{framework.module}.probe"
-        if outside is None
-        else " ".join(probe_command(framework, interpreter, "float64"))
-    )
+    module = f"{framework.module}.probe" if outside is None else " ".join(declared_probe(framework))
     return ProbedImplementation(
         framework.name,
         interpreter,

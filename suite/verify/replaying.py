@@ -2,7 +2,6 @@
 implementation and the loop, or in float64; and an epoch of it by the run's own program."""
 
 import csv
-import json
 import math
 import subprocess
 import tempfile
@@ -14,7 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from reference_impls import contract
-from reference_impls.definitions import log_facts
 from suite.bundle.layout import OUTPUT
 from suite.bundle.log import read_log
 from suite.bundle.reader import Bundle
@@ -26,6 +24,7 @@ from suite.launch.building import build
 from suite.launch.child_environment import child_environment
 from suite.launch.command import run_to_end
 from suite.launch.environments import find
+from suite.launch.first_records import write_first_records
 from suite.launch.process import exit_report, output_lines, release, terminate
 from suite.launch.process import start as start_process
 from suite.verify.probing import ALONE, read_archive
@@ -81,18 +80,15 @@ def train_as_in_a_run(
     """The first ``steps`` steps of the epoch that the run's own program trains of the run's request
     from the training state before it; raises SuiteError when it ends before the epoch does.
 
-    The request is that of the run, to its end, and the log is begun as in a run: the program is
-    ended from outside when the epoch is over.
+    The request is that of the run, to its end: the program is ended from outside when the epoch is
+    over.
     """
     environment = find(framework)
     build(framework, environment)
     command = train_command(framework, environment.interpreter)
     with tempfile.TemporaryDirectory(prefix="run-") as name:
         folder = Path(name)
-        path = _write_request(request._replace(output_directory=name))
-        begun = contract.LogWriter(contract.RecordFile(str(folder / contract.log_name(0))))
-        log_facts(begun, request)
-        begun.close()
+        path = write_first_records(request._replace(output_directory=name))
         process = start_process(
             [*command, "--request", str(path), "--start-state", str(start)],
             child_environment(request.threads, tf32=request.precision == contract.TF32),
@@ -180,7 +176,7 @@ def train(
 ) -> None:
     """Start a program that trains the request, in ``folder``, with ``arguments`` after the
     request's; raises SuiteError, which names it as ``what``, where it does not end well."""
-    path = _write_request(request)
+    path = write_first_records(request)
     tf32 = request.precision == contract.TF32
     variables = {**child_environment(request.threads, tf32=tf32), "TF_CPP_MIN_LOG_LEVEL": "3"}
     run_to_end(
@@ -192,12 +188,6 @@ def train(
         if_slow="ask for fewer steps or smaller mini-batches.",
         variables=variables,
     )
-
-
-def _write_request(request: contract.Request) -> Path:
-    path = Path(request.output_directory) / contract.REQUEST_NAME
-    path.write_text(json.dumps(contract.request_to_dict(request)), encoding="utf-8")
-    return path
 
 
 def recorded_losses(path: Path) -> list[float]:

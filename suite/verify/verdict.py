@@ -31,6 +31,10 @@ from suite.verify.timed_steps import (
 
 SCHEMA = 2
 
+Differences = tuple[tuple[str, Difference], ...]
+"""Each with its precision."""
+
+FoundPart = Callable[[str, Differences], None]
 GOLDEN_LOGITS = 10
 """Outputs of the first sample that a workload pins, of the first classes."""
 
@@ -47,7 +51,7 @@ class ImplementationVerdict:
     module: str
     implementation_sha256: str | None
     parameters: int
-    differences: tuple[tuple[str, Difference], ...]  # (precision, difference)
+    differences: Differences
     digests: dict[str, str]
 
     @property
@@ -112,13 +116,18 @@ def verify(
     implementations: Sequence[ProbedImplementation],
     report: Callable[[str], None],
     options: VerifyOptions = DEFAULT,
+    found_part: FoundPart = lambda name, differences: None,
 ) -> EquivalenceVerdict:
     """Probe the reference and every implementation in both precisions, train the timed steps, and
-    compare. Raises SuiteError when one fails."""
+    compare. Raises SuiteError when one fails.
+
+    ``found_part`` gets the differences of each part of an implementation's verdict, with its name,
+    when that part is judged: what has been found is not lost with an interrupt.
+    """
     report(f"probing {reference.name} (the reference)")
     started_s = time.monotonic()
     expected = probe_both(reference, workload)
-    report(f"it took {time.monotonic() - started_s:.0f} s; others take about that")
+    report(f"it took {time.monotonic() - started_s:.0f} s")
     if reference not in implementations:
         _expect_golden(reference, workload, expected)
     shapes = shapes_of(expected)
@@ -131,7 +140,10 @@ def verify(
             else probe_both(implementation, workload, shapes, options.accelerator)
         )
         verdicts.append(judge(implementation, workload, expected, found, options.accelerator))
-    batch_size, verdicts = _with_timed_steps(workload, implementations, verdicts, report, options)
+        found_part(implementation.name, verdicts[-1].differences)
+    batch_size, verdicts = _with_timed_steps(
+        workload, implementations, verdicts, report, found_part, options
+    )
     return EquivalenceVerdict(
         SCHEMA,
         __version__,
@@ -150,6 +162,7 @@ def _with_timed_steps(
     implementations: Sequence[ProbedImplementation],
     verdicts: list[ImplementationVerdict],
     report: Callable[[str], None],
+    found_part: FoundPart,
     options: VerifyOptions,
 ) -> tuple[int | None, list[ImplementationVerdict]]:
     """The verdicts with the differences of the timed steps, and the size of their mini-batches;
@@ -164,17 +177,16 @@ def _with_timed_steps(
         return None, verdicts
     started_s, found = time.monotonic(), []
     with timed_reference(workload, settings, options, report) as timed:
-        report(
-            f"the referee took {time.monotonic() - started_s:.0f} s; a training takes about that"
-        )
+        report(f"the referee took {time.monotonic() - started_s:.0f} s")
         for verdict, one in zip(verdicts, implementations, strict=True):
-            differences = list(verdict.differences)
+            part: Differences = ()
             if one.train:
                 report(f"training the timed steps in {one.name}")
-                differences += [
+                part = tuple(
                     (timed.request.precision, each) for each in timed_differences(one, timed)
-                ]
-            found.append(replace(verdict, differences=tuple(differences)))
+                )
+                found_part(one.name, part)
+            found.append(replace(verdict, differences=(*verdict.differences, *part)))
         return timed.request.global_batch_size, found
 
 

@@ -83,15 +83,18 @@ def _epochs(context: BundleContext) -> Violations:
     ]
     evaluated = [event.epoch for event in context.log.all("eval_accuracy")]
     if evaluated != expected:
+        each = f"one evaluation after each of the epochs {numbers(expected)}"
+        none = f"no evaluation: the request's steps end within epoch {last}"
+        found = numbers(epoch for epoch in evaluated if epoch is not None)
         yield Violation(
             "log.txt",
-            f"one evaluation after each of the epochs {numbers(expected)}",
-            f"after {numbers(epoch for epoch in evaluated if epoch is not None)}, {len(evaluated)}"
-            " in all",
+            each if expected else none,
+            f"after {found}, {len(evaluated)} in all" if evaluated else "no evaluation",
         )
-    if last > context.request.epochs:
+    most = context.request.epochs
+    if last > most:
         yield Violation(
-            "log.txt", f"at most {context.request.epochs} epochs", f"{last}", events[-1].line
+            "log.txt", f"at most {most} epoch{'s' * (most > 1)}", f"{last}", events[-1].line
         )
     yield from _outside_the_run(context.log)
 

@@ -1,18 +1,18 @@
 """Tests an implementation on generated data: builds it, trains it as `suite run` does, and reports
 every point of the contract by name."""
 
-import csv
-import json
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from reference_impls import contract
 from reference_impls.state_file import StateFile, state_name
 from reference_impls.training_state import digests
+from suite.bundle import layout
 from suite.bundle.log import Log, read_log
 from suite.bundle.reader import Bundle
 from suite.catalog.commands import train_command, working_folder
@@ -36,8 +36,10 @@ from suite.experiments.one_run import run_one
 from suite.launch.building import build
 from suite.launch.child_environment import child_environment
 from suite.launch.environments import Environment, find
+from suite.launch.first_records import write_first_records
+from suite.launch.process import exit_report, output_lines
 from suite.verify.probing import probed
-from suite.verify.replaying import replay
+from suite.verify.replaying import recorded_losses, replay
 from suite.verify.verdict import verify
 
 SAMPLES, BATCH, EPOCHS, LIMIT = 640, 32, 2, 7
@@ -87,11 +89,34 @@ class Point:
 Report = Callable[[Point], None]
 
 
-def conformance(folder: Path, workload: str, report: Report) -> tuple[Point, ...]:
+@dataclass(frozen=True)
+class Trained:
+    """What a training left: the losses of its steps, its log, and why it failed; empty: it ended
+    with exit code 0 and readable records."""
+
+    losses: list[float] = field(default_factory=list)
+    log: Log | None = None
+    failure: str = ""
+
+    @property
+    def described(self) -> str:
+        """The number of its steps, and why it failed."""
+        return "; ".join(filter(None, (f"{len(self.losses)} steps", self.failure)))
+
+    @property
+    def beginning(self) -> str:
+        """Its first loss, or why there is none."""
+        return repr(self.losses[0]) if self.losses else self.described
+
+
+def conformance(
+    folder: Path, workload: str, report: Report, output: Path | None = None
+) -> tuple[Point, ...]:
     """Test every point; ``report`` gets each at once. A point that others need ends the test where
-    it fails."""
+    it fails. ``output`` is a folder that keeps what the trainings write; None: nothing is kept."""
     points = []
-    with tempfile.TemporaryDirectory(prefix="conformance-") as scratch:
+    kept = tempfile.TemporaryDirectory(prefix="conformance-") if output is None else None
+    with kept or nullcontext(str(output)) as scratch:
         for point in _points(folder, workload, Path(scratch)):
             report(point)
             points.append(point)
@@ -166,40 +191,48 @@ def _repeated(
     first = float(bundle.steps().loss[0])
     training = request.training._replace(steps=LIMIT)
     train = partial(_train, framework, environment)
-    losses, limited = train(training, scratch / "limit")
-    stop = None if limited is None else limited.first("run_stop")
-    yield Point(
-        "step-limit",
-        f"a request with steps = {LIMIT} trains that many and ends with run_stop",
-        len(losses) == LIMIT and stop is not None,
-        f"{len(losses)} steps, {'run_stop' if stop is not None else 'no run_stop'}",
-    )
-    yield _like_reference(training, losses)
+    limited = train(training, scratch / "limit")
+    yield _limit(limited)
+    yield _like_reference(training, limited)
     yield Point(
         "same-seed",
         "the first loss follows from the seed",
-        bool(losses) and abs(losses[0] - first) <= SAME_LOSS * abs(first),
-        f"{losses[0] if losses else None!r} and {first!r}",
+        bool(limited.losses) and abs(limited.losses[0] - first) <= SAME_LOSS * abs(first),
+        f"{limited.beginning} and {first!r}",
     )
-    other, _ = train(training._replace(seed=request.training.seed + 1), scratch / "seed")
+    other = train(training._replace(seed=request.training.seed + 1), scratch / "seed")
     yield Point(
         "other-seed",
         "another seed has another first loss",
-        bool(other) and abs(other[0] - first) > SAME_LOSS * abs(first),
-        f"{other[0] if other else None!r} and {first!r}",
+        bool(other.losses) and abs(other.losses[0] - first) > SAME_LOSS * abs(first),
+        f"{other.beginning} and {first!r}",
     )
-    refused, _ = train(training._replace(model="no-such-model"), scratch / "model")
+    refused = train(training._replace(model="no-such-model"), scratch / "model")
     yield Point(
         "refusal",
         "a model that it does not know is an error, not another training",
-        not refused,
-        f"{len(refused)} steps were trained",
+        not refused.losses,
+        f"{len(refused.losses)} steps were trained",
+    )
+
+
+def _limit(limited: Trained) -> Point:
+    """Of a training whose limit of steps cuts its first epoch short."""
+    has_stopped = limited.log is not None and limited.log.first("run_stop") is not None
+    evaluations = [] if limited.log is None else limited.log.all("eval_accuracy")
+    return Point(
+        "step-limit",
+        f"a request with steps = {LIMIT} trains that many, does not evaluate the epoch that they"
+        " cut short, and ends with run_stop",
+        len(limited.losses) == LIMIT and has_stopped and not evaluations and not limited.failure,
+        f"{limited.described}, {len(evaluations)} evaluation{'s' * (len(evaluations) != 1)},"
+        f" {'run_stop' if has_stopped else 'no run_stop'}",
     )
 
 
 def _states(
     framework: Framework,
-    train: Callable[..., tuple[list[float], Log | None]],
+    train: Callable[..., Trained],
     training: contract.Request,
     scratch: Path,
 ) -> Point:
@@ -215,25 +248,29 @@ def _states(
         )
     folder = scratch / "states"
     folder.mkdir()
-    losses, log = train(training, scratch / "kept", "--keep-states", str(folder))
-    logged = None if log is None else log.value("state_digests")
+    whole = train(training, scratch / "kept", "--keep-states", str(folder))
+    if whole.failure:
+        return point(False, f"with --keep-states: {whole.failure}")
+    logged = None if whole.log is None else whole.log.value("state_digests")
     try:
         kept = StateFile(str(folder / state_name(1)))
         if digests(kept.of_rank(0)) != logged:
             return point(False, f"{state_name(1)} is not the state whose digests are {logged}")
     except contract.ContractError as error:
         return point(False, str(error))
-    on, _ = train(training, scratch / "on", "--start-state", str(folder / state_name(1)))
-    expected = losses[kept.progress.step :]
-    is_same = len(on) == len(expected) > 0 and all(map(_is_near, on, expected))
-    return point(is_same, f"losses after it begin with {on[:2]}, without a break {expected[:2]}")
+    on = train(training, scratch / "on", "--start-state", str(folder / state_name(1)))
+    if on.failure:
+        return point(False, f"with --start-state: {on.failure}")
+    found, expected = on.losses, whole.losses[kept.progress.step :]
+    is_same = len(found) == len(expected) > 0 and all(map(_is_near, found, expected))
+    return point(is_same, f"losses after it begin with {found[:2]}, without a break {expected[:2]}")
 
 
 def _is_near(one: float, other: float) -> bool:
     return abs(one - other) <= SAME_STEPS * abs(other)
 
 
-def _like_reference(training: contract.Request, losses: list[float]) -> Point:
+def _like_reference(training: contract.Request, trained: Trained) -> Point:
     """The same steps in the reference: weights, order, normalisation and schedule are those of the
     seed and the request."""
     point = partial(
@@ -245,11 +282,13 @@ def _like_reference(training: contract.Request, losses: list[float]) -> Point:
         expected = replay(training, load_framework(REFERENCE)).losses
     except SuiteError as error:
         return point(None, f"the reference is not installed: {error.problem}")
-    errors = [abs(one - other) / abs(other) for one, other in zip(losses, expected, strict=False)]
-    is_alike = len(losses) == len(expected) and max(errors) <= SAME_STEPS
-    return point(
-        is_alike, f"largest difference {max(errors, default=1.0):.1e} over {len(errors)} steps"
-    )
+    if not trained.losses:
+        return point(False, trained.described)
+    errors = [
+        abs(one - other) / abs(other) for one, other in zip(trained.losses, expected, strict=False)
+    ]
+    is_alike = len(trained.losses) == len(expected) and max(errors) <= SAME_STEPS
+    return point(is_alike, f"largest difference {max(errors):.1e} over {len(errors)} steps")
 
 
 def _train(
@@ -258,31 +297,34 @@ def _train(
     training: contract.Request,
     folder: Path,
     *arguments: str,
-) -> tuple[list[float], Log | None]:
-    """Train without the harness's meters; returns the losses of the steps, and the log if there is
-    one."""
+) -> Trained:
+    """Train without the harness's meters; the program's output is in the folder, as a run's is."""
     folder.mkdir()
-    path = folder / contract.REQUEST_NAME
-    path.write_text(
-        json.dumps(contract.request_to_dict(training._replace(output_directory=str(folder)))),
-        encoding="utf-8",
-    )
-    program = train_command(framework, environment.interpreter)
-    command = [*program, "--request", str(path), *arguments]
+    path = write_first_records(training._replace(output_directory=str(folder)))
+    program, output = train_command(framework, environment.interpreter), folder / layout.OUTPUT
     try:
-        subprocess.run(
-            command,
-            cwd=working_folder(framework),
-            env=child_environment(training.threads),
-            capture_output=True,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-        with (folder / contract.steps_name(0)).open(encoding="utf-8", newline="") as stream:
-            losses = [float(row["loss"]) for row in csv.DictReader(stream)]
-        return losses, read_log(folder / contract.log_name(0))
-    except (OSError, ValueError, KeyError, TypeError, subprocess.TimeoutExpired):
-        return [], None
+        with output.open("wb") as stream:
+            done = subprocess.run(
+                [*program, "--request", str(path), *arguments],
+                cwd=working_folder(framework),
+                env=child_environment(training.threads),
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                timeout=TIMEOUT_S,
+                check=False,
+            )
+    except subprocess.TimeoutExpired:
+        return Trained(failure=f"it did not finish within {TIMEOUT_S} s")
+    except OSError as error:
+        return Trained(failure=f"it cannot be started: {error.strerror}")
+    failure = ""
+    if done.returncode:
+        failure = f"it {exit_report(done.returncode, output_lines(output), 1).reason}"
+    try:
+        losses = recorded_losses(folder / contract.steps_name(0))
+        return Trained(losses, read_log(folder / contract.log_name(0)), failure)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        return Trained(failure=failure or f"its records cannot be read: {error}")
 
 
 def _probe(framework: Framework, environment: Environment, workload: str) -> Point:

@@ -1,6 +1,7 @@
 """Implementations outside the checkout: their manifests, the digest of their files, and their
 commands."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from suite.catalog.commands import probe_command, train_command, working_folder
 from suite.catalog.frameworks import Capability, load_implementation, refuse_without
 from suite.catalog.seeds import implementation_files, implementation_sha256
 from suite.errors import SuiteError
+from suite.files.paths import repository_root
 from suite.launch.building import build
 from suite.launch.environments import find
 
@@ -123,3 +125,14 @@ def test_a_build_that_fails_says_why(tmp_path: Path) -> None:
     )
     with pytest.raises(SuiteError, match=r"Building Theirs ended with 1: model.c:3: error"):
         build(framework, find(framework))
+
+
+def test_the_pages_manifests_are_accepted_and_its_table_has_their_keys(tmp_path: Path) -> None:
+    page = (repository_root() / "docs/implementing.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+    blocks = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        framework = load_implementation(written(tmp_path, block))
+        assert framework.train and framework.probe
+        assert set(re.findall(r"^\[*(\w+)", block, re.MULTILINE)) - {"program", "install"} <= listed

@@ -12,6 +12,8 @@ from suite.cli.durations import duration
 from suite.cli.results import ending_of, show_result
 from suite.metrics import summary as summaries
 from tests.builders import Scenario, make_bundle
+from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.log_edits import remove_event
 
 
 def show(path: Path, low: float | None, energies: list[dict[str, object]]) -> None:
@@ -91,10 +93,22 @@ def test_a_run_ends_with_a_sentence_and_units_that_people_read(
         "99.05 % after 3 epochs, in 10 min 37 s: target reached."
         " Energy unknown: no power sensor was read."
     )
-    assert "an epoch                       5.17 min ± 0.03" in rows
+    assert "time of an epoch               5.17 min ± 0.03" in rows
     assert [row for row in rows if "asynchronous" in row] == [
-        "unknown: of an epoch: waiting for data, computing: asynchronous"
+        "unknown: waiting for data, computing: asynchronous"
     ]
+
+
+def test_a_run_that_is_invalid_already_says_so(
+    good_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bundle = EditableBundle(good_bundle)
+    remove_event("eval_accuracy", 1)(bundle)
+    bundle.save()
+    show_result(SimpleNamespace(path=good_bundle, status="finished"), json=False)  # type: ignore[arg-type]
+    (row,) = (row for row in capsys.readouterr().out.splitlines() if "not comply" in row)
+    assert row.startswith("It does not comply with the closed division: ")
+    assert "events-in-order" in row
 
 
 def test_a_run_that_missed_its_target_or_was_never_evaluated_says_so(good_bundle: Path) -> None:

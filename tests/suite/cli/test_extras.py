@@ -1,6 +1,7 @@
 """A board needs no pandas, Jinja2 or scikit-learn to run and check; what does need them says how to
 get them."""
 
+import json
 import re
 import subprocess
 import sys
@@ -50,6 +51,15 @@ def test_a_run_is_made_and_checked_without_them(
     for command in (run, ("check", tmp_path / "run"), ("list", "rules"), ("doctor",)):
         answer = run_without_extras(suite_home, *command)
         assert answer.returncode == 0, answer.stderr
+
+
+def test_doctor_names_the_extra_that_a_data_set_needs(tmp_path: Path) -> None:
+    rows = json.loads(run_without_extras(tmp_path, "doctor", "--json").stdout)["rows"]
+    remedies = {row["what"]: row["remedy"] for row in rows}
+    assert remedies["data: digits"] == (
+        "pip install 'edge-training-suite[digits]', then suite data prepare digits"
+    )
+    assert "pip" not in remedies["data: mnist"]
 
 
 @pytest.mark.parametrize(

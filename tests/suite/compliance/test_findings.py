@@ -18,6 +18,16 @@ from tests.faults.edits.file_edits import set_run, set_system
 from tests.faults.edits.log_edits import remove_event, set_event, set_everywhere, shift_event
 from tests.faults.edits.table_edits import scale_column, set_cell
 
+
+def cut_first_epoch(bundle: EditableBundle) -> None:
+    """End the run within its first epoch, which is evaluated."""
+    bundle.request["steps"] = 5
+    bundle.events = [
+        event for event in bundle.events if (event["metadata"].get("epoch_num") or 1) == 1
+    ]
+    bundle.steps = bundle.steps[bundle.steps["epoch"] == 1]
+
+
 GOLDEN: tuple[tuple[str, Edit, str], ...] = (
     (
         "steps-in-time",
@@ -41,6 +51,11 @@ GOLDEN: tuple[tuple[str, Edit, str], ...] = (
         "epochs-in-order",
         remove_event("eval_accuracy", 1),
         "one evaluation after each of the epochs 1 to 3 | after 1, 3, 2 in all",
+    ),
+    (
+        "epochs-in-order",
+        cut_first_epoch,
+        "no evaluation: the request's steps end within epoch 1 | after 1, 1 in all",
     ),
     (
         "losses-possible",

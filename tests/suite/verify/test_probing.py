@@ -9,10 +9,11 @@ import pytest
 
 from reference_impls.probe import random_value
 from suite.catalog.frameworks import load_implementation
-from suite.catalog.workloads import load_workload
+from suite.catalog.workloads import NARROW, WIDE, load_workload
 from suite.errors import SuiteError
 from suite.launch.environments import find
 from suite.verify.probing import ProbedImplementation, probe, probed
+from suite.verify.verdict import judge
 
 START = "import json, sys\nimport numpy as np\nrequest = json.load(open(sys.argv[2]))\n"
 
@@ -117,6 +118,20 @@ def test_a_probe_outside_the_checkout_gets_its_inputs_as_files(tmp_path: Path) -
     )
     assert found["parameter/images_0"].shape == (settings.batch_size, *settings.image_shape)
     assert found["logits"].dtype == np.int64
+
+
+def test_a_verdict_names_the_command_and_no_interpreter(tmp_path: Path) -> None:
+    """The verdict is handed in: an expanded command names a home folder."""
+    (tmp_path / "framework.toml").write_text(
+        'name = "theirs"\ntitle = "Theirs"\ntrain = ["true"]\nprobe = ["{python}", "probe.py",'
+        ' "{dtype}"]\n'
+    )
+    framework, arrays = load_implementation(tmp_path), {"loss": np.ones(())}
+    implementation = probed(framework, find(framework))
+    found = dict.fromkeys((WIDE, NARROW), arrays)
+    verdict = judge(implementation, load_workload("lenet"), found, found)
+    assert verdict.module == "{python} probe.py {dtype}"
+    assert implementation.interpreter.is_absolute()
 
 
 @pytest.mark.parametrize(

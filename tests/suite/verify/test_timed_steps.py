@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from reference_impls import contract
+from reference_impls.definitions import request_facts
+from suite.bundle.log import read_log
 from suite.catalog.frameworks import load_implementation
 from suite.catalog.workloads import OF_STATES, Workload, load_workload, load_workloads
 from suite.errors import SuiteError
@@ -67,8 +69,9 @@ from reference_impls import contract
 folder = pathlib.Path(request["output_directory"])
 pathlib.Path({seen!r}).write_text(json.dumps(request))
 pathlib.Path({seen!r}).with_name("override").write_text(str(os.environ.get("NVIDIA_TF32_OVERRIDE")))
+pathlib.Path({seen!r}).with_name("begun").write_text((folder / "log.txt").read_text())
 (folder / "steps.csv").write_text("loss\\n" + "".join(f"{{loss}}\\n" for loss in {losses}))
-log = contract.LogWriter(contract.RecordFile(str(folder / "log.txt")))
+log = contract.LogWriter(contract.RecordFile(str(folder / "log.txt"), exists=True))
 for epoch, correct in enumerate({correct}, start=1):
     log.point("eval_accuracy", correct / 50, epoch_num=epoch, correct=correct)
 log.close()
@@ -140,6 +143,16 @@ def test_what_is_asked_for(reference: TimedReference, tmp_path: Path) -> None:
     assert request.initial_weights == workload.initial_weights, (
         "an implementation outside the checkout may know no other"
     )
+
+
+def test_the_log_is_begun_with_the_facts_of_the_request(
+    reference: TimedReference, tmp_path: Path
+) -> None:
+    """As in a run, whose program appends to it."""
+    assert missed(tmp_path, reference, ROUNDED.tolist(), [10, 20, 30, 40, 50]) == set()
+    begun = read_log(tmp_path / "begun").events
+    request = contract.request_from_dict(json.loads((tmp_path / "seen.json").read_text()))
+    assert [(event.key, event.value) for event in begun] == request_facts(request)
 
 
 @pytest.mark.parametrize(

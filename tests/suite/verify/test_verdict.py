@@ -89,6 +89,30 @@ def test_of_two_that_differ_the_pinned_numbers_say_which_is_wrong(workload: Work
     assert not {name for name in found["chainer"] if name.startswith("golden")}
 
 
+def test_what_the_probe_showed_is_said_before_the_timed_steps(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which take minutes, and may be interrupted."""
+    shown: list[tuple[str, set[str]]] = []
+
+    def interrupted(*settings: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(verdict, "probe_both", lambda *settings: arrays())
+    monkeypatch.setattr(verdict, "timed_reference", interrupted)
+    timed = load_workload("lenet").verification.timed
+    with pytest.raises(KeyboardInterrupt):
+        verdict.verify(
+            replace(workload, verification=replace(workload.verification, timed=timed)),
+            REFERENCE,
+            [replace(OTHER, train=("true",))],
+            lambda line: None,
+            found_part=lambda name, found: shown.append((name, {one.quantity for _, one in found})),
+        )
+    ((name, quantities),) = shown
+    assert (name, "golden logits" in quantities) == ("chainer", True)
+
+
 @pytest.mark.parametrize("shape", [(0,), (2, 2), (40,)])
 def test_outputs_of_another_shape_are_a_difference(
     shape: tuple[int, ...], workload: Workload

@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from suite.catalog.frameworks import load_framework, load_implementation
+from reference_impls import contract
+from reference_impls.definitions import request_facts
+from suite.bundle.log import read_log
+from suite.catalog.frameworks import Framework, load_framework, load_implementation
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
+from suite.experiments.conformance import points
 from suite.experiments.conformance.examples import Language, begin, example
-from suite.experiments.conformance.points import Point, conformance
+from suite.experiments.conformance.points import Point, Trained, conformance
 from suite.launch.environments import find
 from suite.verify.probing import probed
 from suite.verify.verdict import verify
@@ -44,9 +48,9 @@ def failed(folder: Path) -> dict[str, Point]:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_an_example_conforms(language: Language, tmp_path: Path) -> None:
     begin("theirs", language, tmp_path)
-    points = conformance(tmp_path / "theirs", "lenet", silent)
-    assert {point.name for point in points if not point.passed} <= OF_THE_REFERENCE
-    assert not [point for point in points if point.passed is False]
+    found = conformance(tmp_path / "theirs", "lenet", silent)
+    assert {point.name for point in found if not point.passed} <= OF_THE_REFERENCE
+    assert not [point for point in found if point.passed is False]
 
 
 @pytest.mark.proof
@@ -102,6 +106,66 @@ def test_a_program_that_ends_at_once_ends_the_test(tmp_path: Path) -> None:
     *_, point = conformance(tmp_path, "lenet", silent)
     assert (point.name, point.passed) == ("training", False)
     assert "exit code 3: no GPU" in point.observed
+
+
+OWN = """
+import json, pathlib, sys
+request = json.loads(pathlib.Path(sys.argv[2]).read_text())
+folder = pathlib.Path(request["output_directory"])
+if not (folder / "log.txt").is_file():
+    sys.exit("no log was begun")
+print("training", flush=True)
+sys.exit("error: out of memory")
+"""
+
+
+@pytest.fixture
+def failing(tmp_path: Path) -> tuple[Framework, contract.Request]:
+    """A program that fails where the steps are limited, and a request for it."""
+    (tmp_path / "train.py").write_text(OWN)
+    (tmp_path / "framework.toml").write_text(
+        'name = "theirs"\ntitle = "Theirs"\ntrain = ["{python}", "train.py"]\n'
+    )
+    training = points._request(tmp_path, "lenet", tmp_path).training
+    return load_implementation(tmp_path), training._replace(steps=points.LIMIT)
+
+
+def test_a_point_says_why_the_program_failed(
+    failing: tuple[Framework, contract.Request], tmp_path: Path
+) -> None:
+    """As a run's sentence does; its log was begun by the harness, as a run's is."""
+    framework, training = failing
+    trained = points._train(framework, find(framework), training, tmp_path / "limit")
+    point = points._limit(trained)
+    assert point.passed is False
+    assert "it ended with exit code 1: error: out of memory" in point.observed
+    assert (tmp_path / "limit/output.txt").read_text() == "training\nerror: out of memory\n"
+    assert [event.key for event in read_log(tmp_path / "limit/log.txt").events] == [
+        key for key, _ in request_facts(training)
+    ]
+
+
+def test_a_cut_epoch_that_is_evaluated_fails_the_limits_point(tmp_path: Path) -> None:
+    """`suite check` allows no evaluation there (`events-in-order`)."""
+    log = contract.LogWriter(contract.RecordFile(str(tmp_path / "log.txt")))
+    log.point("run_stop")
+    assert points._limit(Trained([1.0] * points.LIMIT, read_log(tmp_path / "log.txt"))).passed
+    log.point("eval_accuracy", 0.5, epoch_num=1, correct=5)
+    log.close()
+    point = points._limit(Trained([1.0] * points.LIMIT, read_log(tmp_path / "log.txt")))
+    assert (point.passed, "1 evaluation," in point.observed) == (False, True)
+
+
+def test_output_keeps_what_the_test_wrote(suite: Run, tmp_path: Path) -> None:
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs/framework.toml").write_text(
+        'name = "theirs"\ntitle = "Theirs"\ntrain = ["sh", "-c", "echo no GPU; exit 3"]\n'
+    )
+    command = f"implementation test {tmp_path}/theirs --output {tmp_path}/kept"
+    assert suite.typed(command).returncode == 1
+    assert "no GPU" in (tmp_path / "kept/run/output.txt").read_text()
+    again = suite.typed(command)
+    assert (again.returncode, "not empty" in again.stderr) == (2, True)
 
 
 def test_a_new_implementation_is_written_once(suite: Run, tmp_path: Path) -> None:
