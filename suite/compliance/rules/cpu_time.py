@@ -252,7 +252,9 @@ def _requested(context: BundleContext) -> Violations:
         usual, record = float(np.median(size.values)), of_nodes.get(node.file)
         observed = f"{usual:g} in the median of {len(size)} readings in the run"
         if usual > most:
-            expected = f"at most {most} processes for ranks {numbers(range(ranks))}"
+            expected = (
+                f"at most {most} process{'es' * (most != 1)} for ranks {numbers(range(ranks))}"
+            )
             yield Violation(node.file, f"{expected} with {workers} workers each", observed)
         if record is not None and usual < LEAST_PER_RANK * len(record.ranks):
             yield Violation(

@@ -464,7 +464,8 @@ def _cores(context: BundleContext) -> Violations:
         if isinstance(allowed, int) and not isinstance(allowed, bool) and read > allowed:
             yield Violation(
                 node.file,
-                f"readings of at most {allowed} cores, as {node.system_file} has",
+                f"readings of at most {allowed} core{'s' * (allowed != 1)}, as"
+                f" {node.system_file} has",
                 f"readings of {read} cores",
             )
 
