@@ -47,7 +47,7 @@ def test(
     ] = "lenet",
     output: Annotated[
         Path | None,
-        typer.Option(help="New folder that keeps what the test's trainings write and print."),
+        Option(help="New folder that keeps what the test's trainings write and print."),
     ] = None,
     json: Json = False,
 ) -> None:
