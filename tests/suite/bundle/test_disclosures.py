@@ -1,6 +1,7 @@
 """What names somebody in a bundle's files."""
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -14,3 +15,14 @@ def test_a_key_that_is_dotted_already_says_what_its_text_is(tmp_path: Path, key:
     path.write_text(json.dumps({key: "kitchen"}))
     (found,) = disclosures(tmp_path, [path])
     assert (found.where, found.kind) == (key, "a host's name")
+
+
+def test_a_long_text_takes_memory_for_a_few_copies(tmp_path: Path) -> None:
+    path = tmp_path / "system.json"
+    path.write_text(json.dumps({"a": "x" * 2**20}))
+    tracemalloc.start()
+    try:
+        assert not list(disclosures(tmp_path, [path]))
+        assert tracemalloc.get_traced_memory()[1] < 20 * 2**20
+    finally:
+        tracemalloc.stop()
