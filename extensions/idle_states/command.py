@@ -1,6 +1,5 @@
 """`suite baseload`: the power of the idle machine in four states."""
 
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +7,7 @@ from typing import Annotated
 import typer
 
 from suite.cli.json_output import JsonFormat, print_rows
-from suite.cli.options import Json
+from suite.cli.options import Json, say
 from suite.extensions.idle_states.measuring import IdleState, measure_idle_states
 
 FORMAT = JsonFormat(
@@ -47,9 +46,7 @@ def baseload(
     With all meters read, with power alone read, with the clocks free, and suspended: the last from
     the file of an external logger.
     """
-    found = measure_idle_states(
-        seconds, suspended, report=lambda line: print(line, file=sys.stderr)
-    )
+    found = measure_idle_states(seconds, suspended, report=say)
     if json:
         print_rows(FORMAT, [_plain(one) for one in found])
         return

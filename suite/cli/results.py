@@ -12,7 +12,7 @@ from suite.bundle.reader import Bundle
 from suite.bundle.stall_folder import RECORD
 from suite.cli.durations import duration
 from suite.cli.json_output import print_json
-from suite.compliance.finding import Severity
+from suite.compliance.finding import broken_by
 from suite.files.typed import typed
 from suite.metrics.figure import Figure
 from suite.metrics.stall_analysis import StallAnalysis
@@ -64,8 +64,7 @@ def _show_what_next(path: Path) -> None:
     verdict = check_bundle(path)
     print(f"\nThe run is in {path}")
     if not verdict.complies:
-        invalid = (each for each in verdict.findings if each.severity is Severity.INVALID)
-        rules = ", ".join(dict.fromkeys(each.rule for each in invalid))
+        rules = ", ".join(broken_by(verdict.findings))
         print(f"It does not comply with the {verdict.division} division: {rules}")
     print(f"Check it:  {check}\nDraw it:   {report} --output site")
 

@@ -38,7 +38,7 @@ from suite.verify.array_differences import Difference
 from suite.verify.probing import ProbedImplementation, probed
 from suite.verify.ranks import BUCKET_BYTES, STEPS, RanksVerdict
 from suite.verify.timed_steps import VerifyOptions
-from suite.verify.verdict import Differences, EquivalenceVerdict, verify
+from suite.verify.verdict import Differences, EquivalenceVerdict, unheard, verify
 
 NOT_EQUIVALENT = 1
 FrameworksToVerify = Annotated[
@@ -112,7 +112,7 @@ def verify_model(
         subjects(framework, implementation),
         say,
         options,
-        _say_nothing if json else partial(_show_part, workload, reference.name),
+        unheard if json else partial(_show_part, workload, reference.name),
     )
     write_record(output, verdict.to_dict())
     if json:
@@ -160,10 +160,6 @@ def subject_of(name: str) -> ProbedImplementation:
             " only."
         )
     return probed(framework, find(framework))
-
-
-def _say_nothing(name: str, differences: Differences) -> None:
-    pass
 
 
 def _show_part(workload: str, reference: str, name: str, differences: Differences) -> None:

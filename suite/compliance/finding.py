@@ -1,6 +1,7 @@
 """A finding: one violation of one rule, with what a person needs to fix it."""
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -43,3 +44,8 @@ class Finding:
     def is_invalid(self) -> bool:
         """What it is about does not comply."""
         return self.severity is Severity.INVALID
+
+
+def broken_by(findings: Iterable[Finding]) -> tuple[str, ...]:
+    """Ids of the rules that invalid findings are of, each once."""
+    return tuple(dict.fromkeys(finding.rule for finding in findings if finding.is_invalid))

@@ -12,7 +12,7 @@ from suite.catalog.frameworks import Capability, refuse_without
 from suite.catalog.workloads import Workload
 from suite.cluster.doctor import admit
 from suite.compliance.checker import check_request
-from suite.compliance.finding import Finding, Severity
+from suite.compliance.finding import Finding, broken_by
 from suite.compliance.rules.meters import findings_of_choice
 from suite.errors import Interrupted, InterruptedAfterEnd, SuiteError
 from suite.execution.baseload import baseload_meters, recorded_baseload
@@ -48,13 +48,9 @@ class CannotComply(SuiteError):
     """A request breaks rules of its division before it runs; ``findings`` name them."""
 
     def __init__(self, request: RunRequest, findings: tuple[Finding, ...]) -> None:
-        rules = ", ".join(
-            dict.fromkeys(
-                finding.rule for finding in findings if finding.severity is Severity.INVALID
-            )
-        )
         super().__init__(
-            f"This run could never comply with the {request.training.division} division ({rules})."
+            f"This run could never comply with the {request.training.division} division"
+            f" ({', '.join(broken_by(findings))})."
         )
         self.findings = findings
 
@@ -65,7 +61,7 @@ def broken_rules(request: RunRequest, allow_invalid: bool = True) -> tuple[str, 
     training, workload = request.training, request.workload
     of_choice = findings_of_choice(training.division, request.left_out)
     findings = (*check_request(training, workload), *of_choice)
-    broken = tuple(finding.rule for finding in findings if finding.severity is Severity.INVALID)
+    broken = tuple(finding.rule for finding in findings if finding.is_invalid)
     if broken and not allow_invalid:
         own = check_request(_with_own_data(training, workload), workload)
         raise CannotComply(request, (*own, *of_choice))

@@ -302,7 +302,8 @@ def all_reduce_variables(nodes: int, ranks_per_node: int, gradient_bytes: int) -
 
 
 def _forwarded(variables: Mapping[str, str]) -> dict[str, str]:
-    """Variables that a rank on another host needs: the suite's, and those that tune MPI."""
+    """Variables that a rank on another host needs: the suite's, those that tune MPI, and where
+    ranks without MPI meet."""
     return {
         name: value
         for name, value in variables.items()

@@ -110,13 +110,17 @@ class EquivalenceVerdict:
         return {**asdict(self), "passed": self.passed, "subjects": subjects}
 
 
+def unheard(name: str, differences: Differences) -> None:
+    """For who reads the whole verdict at its end."""
+
+
 def verify(
     workload: Workload,
     reference: ProbedImplementation,
     implementations: Sequence[ProbedImplementation],
     report: Callable[[str], None],
     options: VerifyOptions = DEFAULT,
-    found_part: FoundPart = lambda name, differences: None,
+    found_part: FoundPart = unheard,
 ) -> EquivalenceVerdict:
     """Probe the reference and every implementation in both precisions, train the timed steps, and
     compare. Raises SuiteError when one fails.
