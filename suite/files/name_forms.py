@@ -131,6 +131,13 @@ def find_names(text: str, *, has_versions: bool = False) -> Iterator[Name]:
                 yield Name(form.kind, found[0], found.start())
 
 
+def has_form(text: str) -> bool:
+    """Whether anything in a text has the form of a name, also across its lines and strings; what
+    stands around it is not looked at, so that few of them are names."""
+    folded = text.casefold()
+    return any(form.may_be_in(folded) and form.pattern.search(text) for form in _FORMS)
+
+
 def is_telling(name: str) -> bool:
     """Whether a user's or a host's name tells who or where; names that images come with, and words
     of a bundle, do not."""
@@ -275,18 +282,21 @@ _PRIVATE_ENDS = (
 class _Form:
     """A form of names. ``judge`` returns the replacement, or None where the form alone misleads.
 
-    ``marks``: one of them, case folded, is in every match. Most texts have none, and looking for
-    marks takes a tenth of the time of a search.
+    ``marks``: one of them, case folded, is in every match, and so is what ``core`` matches. Most
+    texts have none, and looking for them takes a tenth of the time of a search.
     """
 
     kind: str
     marks: tuple[str, ...]
     pattern: "re.Pattern[str]"
     judge: Callable[[_Match, str], str | None]
+    core: "re.Pattern[str] | None" = None
 
     def may_be_in(self, folded: str) -> bool:
-        """Whether a text, case folded, has a mark."""
-        return any(mark in folded for mark in self.marks)
+        """Whether a text, case folded, has a mark and a core."""
+        return any(mark in folded for mark in self.marks) and (
+            self.core is None or self.core.search(folded) is not None
+        )
 
 
 _FORMS: tuple[_Form, ...] = (
@@ -314,6 +324,7 @@ _FORMS: tuple[_Form, ...] = (
             r"(?i)(?<![0-9a-f:-])[0-9a-f]{2}([:-])[0-9a-f]{2}(?:\1[0-9a-f]{2}){4}(?![0-9a-f]|[:-][0-9a-f])"
         ),
         _mac,
+        core=re.compile(r":[0-9a-f]{2}:|-[0-9a-f]{2}-"),
     ),
     _Form(
         "a MAC address",
@@ -321,12 +332,19 @@ _FORMS: tuple[_Form, ...] = (
         re.compile(r"(?i)\b(enx|wlx|wwx)[0-9a-f]{12}(?![0-9a-f])"),
         _interface,
     ),
-    _Form(_IP, (".",), re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?!\.?\d)"), _ipv4),
+    _Form(
+        _IP,
+        (".",),
+        re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?!\.?\d)"),
+        _ipv4,
+        core=re.compile(r"\.\d{1,3}\.\d"),
+    ),
     _Form(
         _IP,
         (":",),
         re.compile(r"(?i)(?<![0-9a-z:.])[0-9a-f]{1,4}:[0-9a-f:]{1,38}(?![0-9a-z:])"),
         _ipv6,
+        core=re.compile(r"[0-9a-f]:[0-9a-f:]"),
     ),
     _Form(
         "an e-mail address or an account",

@@ -1,6 +1,8 @@
 """Order and times of events, epochs, evaluations and steps."""
 
-from itertools import cycle, islice, pairwise
+from itertools import pairwise
+
+import numpy as np
 
 from reference_impls.contract import SECONDS_PER_NS, log_name
 from suite.bundle.layout import PARTS, STEPS
@@ -154,21 +156,15 @@ def _step_counts(context: BundleContext) -> Violations:
     samples, batch = context.request.data.train_samples, context.request.global_batch_size
     finished, before = context.log.finished_epochs(), context.epochs_before * -(-samples // batch)
     for rank, of_rank in context.steps.by_rank():
-        misplaced = next(
-            (
-                (row, step)
-                for row, step in enumerate(of_rank.step.tolist(), start=1)
-                if step != before + row
-            ),
-            None,
+        row = _first_other(
+            of_rank.step.tolist(), list(range(before + 1, before + 1 + len(of_rank)))
         )
-        if misplaced is not None:
+        if row is not None:
             yield Violation(
                 STEPS,
                 f"steps {before + 1} to {before + len(of_rank)} of rank {rank}, each once and in"
                 " order",
-                f"step {misplaced[1]} in row {misplaced[0]} of epoch"
-                f" {int(of_rank.epoch[misplaced[0] - 1])}",
+                f"step {of_rank.step[row]} in row {row + 1} of epoch {of_rank.epoch[row]}",
             )
         if list(of_rank.epochs) != sorted(finished):
             yield Violation(
@@ -180,8 +176,9 @@ def _step_counts(context: BundleContext) -> Violations:
         if context.request.steps is not None and int(of_epoch.step.max()) == context.request.steps:
             continue
         steps, sizes = -(-samples // batch), of_epoch.sum_over_ranks(of_epoch.samples).tolist()
-        wanted = [min(batch, samples - index * batch) for index in range(len(sizes))]
-        wrong = _first_other(sizes, wanted)
+        wrong = _first_other(
+            sizes, np.minimum(batch, samples - batch * np.arange(len(sizes))).tolist()
+        )
         if len(sizes) != steps or wrong is not None:
             observed = f"{len(sizes)} steps, {sum(sizes)} samples"
             if wrong is not None:
@@ -230,13 +227,10 @@ def _ranks(context: BundleContext) -> Violations:
 def _shares(context: BundleContext, steps: int, rank: int) -> list[int]:
     """The samples of a rank, step by step."""
     samples = context.request.data.train_samples
-    batch = context.request.global_batch_size
-    ranks = context.request.parallel.ranks
-    of_epoch = [
-        len(range(rank, min(batch, samples - index * batch), ranks))
-        for index in range(min(steps, -(-samples // batch)))
-    ]
-    return list(islice(cycle(of_epoch), steps))
+    batch, ranks = context.request.global_batch_size, context.request.parallel.ranks
+    firsts = batch * (np.arange(steps) % -(-samples // batch))
+    shares: list[int] = (-((rank - np.minimum(batch, samples - firsts)) // ranks)).tolist()
+    return shares
 
 
 def _first_other(found: list[int], wanted: list[int]) -> int | None:
