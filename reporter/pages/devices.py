@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import jinja2
 
@@ -18,7 +19,8 @@ from reporter.pages.entry_lines import (
     modes,
     trends,
 )
-from reporter.pages.headlines import device_headline
+from reporter.pages.headlines import Headline, device_headline
+from reporter.pages.leaderboard import weight
 from reporter.pages.shared import (
     Charts,
     MenuItem,
@@ -60,6 +62,18 @@ class MachinePage:
         """The number of accepted entries."""
         return sum(line.section == "accepted" for line in self.lines)
 
+    @cached_property
+    def boards(self) -> tuple[BoardLines, ...]:
+        """Its lines by board, what the front page would answer first before the others."""
+        return tuple(
+            sorted(by_board(self.lines), key=lambda of_board: weight(of_board.board), reverse=True)
+        )
+
+    @property
+    def best(self) -> Headline | None:
+        """The sentence of its first board; None without an entry."""
+        return _headline(self.boards[0]) if self.boards else None
+
     @property
     def facts(self) -> str:
         """Processor, accelerator and memory of the profile."""
@@ -80,11 +94,10 @@ def device_pages(contents: SiteContents, environment: jinja2.Environment) -> Ite
     """devices/index.html, and devices/<slug>.html for every device profile and every machine
     without one that has entries."""
     pages = machine_pages(contents)
-    listed = [(page.title, page.slug, page.entries, page.facts) for page in pages]
-    yield render(environment, "devices.html", "devices/index.html", "devices", machines=listed)
+    yield render(environment, "devices.html", "devices/index.html", "devices", machines=pages)
     own = [(page.title, page.slug, page.entries) for page in pages if page.profile is None]
     for page in pages:
-        groups = [_of_board(page, lines, contents) for lines in by_board(page.lines)]
+        groups = [_of_board(page, lines, contents) for lines in page.boards]
         frames = _frames_of(contents, page.lines)
         charts = (
             place_charts("device", frames, contents, "../", f"device-{page.slug}")
@@ -145,9 +158,16 @@ def _of_board(page: MachinePage, lines: BoardLines, contents: SiteContents) -> B
 
 def _view(lines: BoardLines) -> BoardView:
     """The devices of the board, with this one's sentence."""
-    names = frozenset(line.row.system for line in lines.lines)
-    view = board_view(lines.board, ("device",), names)
-    return replace(view, headline=device_headline(lines.board, names))
+    view = board_view(lines.board, ("device",), _names(lines))
+    return replace(view, headline=_headline(lines))
+
+
+def _headline(lines: BoardLines) -> Headline:
+    return device_headline(lines.board, _names(lines))
+
+
+def _names(lines: BoardLines) -> frozenset[str]:
+    return frozenset(line.row.system for line in lines.lines)
 
 
 def _frames_of(contents: SiteContents, lines: tuple[EntryLine, ...]) -> Frames:

@@ -126,7 +126,7 @@ def front_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
     broken = contents.frames.broken.to_dict("records")
     runs = contents.frames.runs
     generated = runs[runs["state"] == GENERATED].to_dict("records")
-    main = max(contents.boards, key=_weight, default=None)
+    main = max(contents.boards, key=weight, default=None)
     groups = grouped(contents.boards, lambda board: (board.round, board.division))
     frames = contents.frames if main is None else main.frames
     charts = place_charts("front", frames, contents, "", "front")
@@ -160,7 +160,7 @@ def _with_curves(view: BoardView, charts: Charts) -> BoardView:
     return replace(view, curves=CURVES if CURVES in names else "")
 
 
-def _weight(board: Board) -> tuple[bool, bool, bool, int]:
+def weight(board: Board) -> tuple[bool, bool, bool, int]:
     """What the front page answers first: a workload that two devices completed, in the closed
     division, the heaviest one by multiply-adds; of several rounds the newest."""
     confirmed = [row for row in board.in_order if row.is_confirmed]

@@ -1,6 +1,7 @@
 """What a reader sees first, by position in a real browser: the sentence, and the first five devices
 with number, dot and whisker, on boards of 34 and of 1,000 entries and at three widths."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -303,6 +304,16 @@ def test_few_entries_and_hostile_names_fit(
                 tab.run("document.querySelectorAll('main img').length") == 0
                 and "owned" not in tab.page.title()
             )
+
+
+def test_devices_are_listed_with_what_the_front_page_says_of_them(site: Path) -> None:
+    """The heaviest workload first, as on their own pages."""
+    listed = (site / "devices" / "index.html").read_text(encoding="utf-8")
+    assert "<h1>10 devices have results</h1>" in listed
+    (said,) = re.findall(r"<p>(Jetson AGX Orin trains [^<]*)</p>", listed)
+    assert said.startswith("Jetson AGX Orin trains ResNet-18 on CIFAR-10 to 93 % in ")
+    own = (site / "devices" / "orin.html").read_text(encoding="utf-8")
+    assert own.index("trains ResNet-18") < own.index("trains LeNet-5")
 
 
 @pytest.mark.proof
