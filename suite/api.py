@@ -204,7 +204,7 @@ def resolve(
 
     ``output`` is the run directory (default: runs/<run id>). Where a meter reads this machine's
     power, the idle machine is measured for ``baseload_s`` seconds before the run. ``witness`` is
-    the address of a witness (docs/witnessing.md). ``keep_states`` keeps every epoch's training
+    the address of a witness (docs/submitting.md). ``keep_states`` keeps every epoch's training
     state in a folder beside the run directory (docs/auditing.md). ``meters`` names the meters to
     read ("cpu,load"), or to leave out ("-jtop"). ``power_pulse`` makes a pattern of loads before
     and after the run, which :func:`attach_power` finds in a logger's trace. ``isolation``: none,

@@ -35,7 +35,7 @@ def baseload(
             metavar="LOG.csv",
             help=(
                 "File of an external logger that recorded the suspended machine"
-                " (docs/attaching.md)."
+                " (docs/meters.md)."
             ),
         ),
     ] = None,

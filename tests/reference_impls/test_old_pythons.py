@@ -1,5 +1,5 @@
 """What boards with an old Python can run: JetPack 4 has 3.6, 5 has 3.8, 6 has 3.10, 7 has 3.12
-(docs/jetpack.md)."""
+(docs/environments.md)."""
 
 import json
 import os

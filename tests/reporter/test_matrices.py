@@ -66,7 +66,7 @@ def test_the_runs_of_a_matrix_are_on_no_leaderboard(frames: Frames) -> None:
 
 
 def test_the_documented_line_gives_a_mean_for_every_point(frames: Frames) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "reporting.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
     (line,) = re.findall(r"^steps = (.*)$", page, re.MULTILINE)
     steps = eval(line, {"frames": frames})  # noqa: S307 - a line of our own documentation
     described = steps.groupby(["framework", "batch_size"])["value"].describe()
