@@ -9,7 +9,7 @@ from suite.errors import SuiteError
 KEEP_FREED_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(sys.maxsize)}
 """glibc keeps the memory that a step frees for the next step. By default it returns large arrays to
 the kernel, which clears every page again for the next step: a sixth of a step of MobileNetV3 in
-Chainer, more with larger mini-batches (docs/models.md)."""
+Chainer, more with larger mini-batches (docs/decisions.md, 25)."""
 
 RETURN_FREED_MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": str(2**18),

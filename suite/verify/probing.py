@@ -159,7 +159,7 @@ def probe_as(
         return read_archive(
             output,
             f"The probe of {implementation.name} wrote no readable archive",
-            "; see docs/verifying.md for what it must write.",
+            "; see docs/implementing.md for what it must write.",
         )
 
 

@@ -185,7 +185,7 @@ RULES = (
         "Whether TF32 is on depends on the framework, its version and the environment; fewer"
         " bits are faster, and frameworks are compared within one precision.",
         "request the precision that the device computes in, or switch reduced precision off"
-        " (docs/verifying.md)",
+        " (docs/arithmetic.md)",
         (OfBundle("arithmetic-as-requested", _as_requested),),
     ),
 )
