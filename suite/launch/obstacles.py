@@ -57,9 +57,9 @@ def refuse_jetson(framework: Framework, release: int | None) -> None:
     if has_cuda and release is not None and release < FIRST_WITH_PIP:
         raise SuiteError(
             f"pip's {framework.title} cannot use the GPU of this Jetson (Jetson Linux {release}),"
-            f" and /{SYSTEM_PYTHON} has no build that can; install NVIDIA's there (docs/environments.md)"
-            " and type the same command again, or name the interpreter that has it: `suite env"
-            f" create {framework.argument} --interpreter PATH`."
+            f" and /{SYSTEM_PYTHON} has no build that can; install NVIDIA's there"
+            " (docs/environments.md) and type the same command again, or name the interpreter that"
+            f" has it: `suite env create {framework.argument} --interpreter PATH`."
         )
 
 
