@@ -4,8 +4,9 @@ injected-faults`.
 ``python -m proofs.injected_faults [ID…]``. ``faults.json`` has the faults: a programmer's mistakes,
 spread over the rooms, chosen by somebody who had read the product and no test. Each is made in a
 copy of the checkout, in which all tests pass before. First run the tests of its room (the folder of
-`tests/` that mirrors its own), then all tests of `make test`; the first failure ends it. What no
-test notices is tried with every case of the tests of its room, as proofs run them. A test that
+`tests/` that mirrors its own), then those near it by imports, then all tests of `make test`; the
+first failure ends it. What no test notices is tried with every case of the tests of its room, as
+proofs run them. A test that
 fails without the fault too has not noticed it. What was found is kept for this commit only.
 """
 
@@ -25,6 +26,7 @@ from pathlib import Path
 from proofs.figures import hand_over
 from suite.errors import COULD_NOT
 from suite.files.paths import repository_root
+from tools.changed_tests import tests_of
 
 FAULTS = Path(__file__).with_name("faults.json")
 KEPT = repository_root() / "build" / "proofs" / "injected-faults.json"
@@ -55,7 +57,7 @@ def main(ids: Sequence[str]) -> int:
     )
     with tempfile.TemporaryDirectory(prefix="faults-") as name:
         copy = _copy(Path(name) / "checkout")
-        if not ids and (first := _first_failure("tests", copy, every_case=False)):
+        if not ids and (first := _first_failure(["tests"], copy, every_case=False)):
             print(
                 f"error: without any fault {first} fails in a copy of the checkout; mend it first.",
                 file=sys.stderr,
@@ -115,10 +117,12 @@ def _noticed(fault: Fault, copy: Path) -> tuple[str, str]:
         raise ValueError(
             f"{fault.id}: its text occurs {text.count(fault.old)} times in {fault.file}"
         )
-    room = _tests_of_room(path, copy)
+    room = [_tests_of_room(path, copy)]
+    near = sorted(test.relative_to(copy).as_posix() for test in tests_of({path}, copy))
     for by, tests, every_case in (
         (BY_TESTS, room, False),
-        (BY_TESTS, "tests", False),
+        (BY_TESTS, near or room, False),
+        (BY_TESTS, ["tests"], False),
         (BY_PROOFS, room, True),
     ):
         fail_anyway: list[str] = []
@@ -130,7 +134,7 @@ def _noticed(fault: Fault, copy: Path) -> tuple[str, str]:
                 path.write_text(text, encoding="utf-8")
             if not first:
                 break
-            if first == COLLECTION or not _first_failure(first, copy, every_case):
+            if first == COLLECTION or not _first_failure([first], copy, every_case):
                 return by, first
             fail_anyway.append(first)
     return BY_NOTHING, ""
@@ -153,7 +157,9 @@ def _tests_of_room(path: Path, copy: Path) -> str:
     return (Path("tests") / folder).as_posix()
 
 
-def _first_failure(tests: str, copy: Path, every_case: bool, without: Sequence[str] = ()) -> str:
+def _first_failure(
+    tests: Sequence[str], copy: Path, every_case: bool, without: Sequence[str] = ()
+) -> str:
     """Its name; empty: all pass, but for those ``without`` which it is asked."""
     variables = {**os.environ, "PYTHONPATH": str(copy), "EVERY_CASE": "1" if every_case else "0"}
     command = [
@@ -169,7 +175,7 @@ def _first_failure(tests: str, copy: Path, every_case: bool, without: Sequence[s
         "-p",
         "no:cacheprovider",
         *(f"--deselect={name}" for name in without),
-        tests,
+        *tests,
     ]
     ran = subprocess.run(
         command, cwd=copy, env=variables, capture_output=True, text=True, check=False
