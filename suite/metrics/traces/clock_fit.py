@@ -451,14 +451,14 @@ def _explained(grid: _Grid, course: Course, rate: float) -> Values:
     idle_w = levels[:, :2].min(axis=1)
     run_w = sums(in_run, power)[covers] / np.maximum(sums(in_run, known)[covers], 1)
     step_w = MIN_STEP_SHARE * np.sqrt(np.maximum(whole, 0.0) / np.maximum(number, 1))
-    is_up = levels[:, -1] > idle_w
+    is_up = run_w > idle_w
     for side in columns[:2]:
         length = sums(side, known)[covers]
         is_up &= (length < MIN_SIDE) | (
             run_w - sums(side, power)[covers] / np.maximum(length, 1) > step_w
         )
     if course.pulse is not None:
-        is_up &= levels[:, course.pulse] - idle_w > MIN_PULSE_SHARE * (levels[:, -1] - idle_w)
+        is_up &= levels[:, course.pulse] - idle_w > MIN_PULSE_SHARE * (run_w - idle_w)
     explained[covers] = np.where(is_up, np.clip(share, 0.0, 1.0), 0.0)
     return explained
 
