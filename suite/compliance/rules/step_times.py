@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 import numpy.typing as npt
@@ -35,25 +35,30 @@ MIN_SHARED_IN_HALVES, TIMES_LIKELY = 30, 6.0  # 5 at most, and 1.8 times, in the
 
 def _scatter(context: BundleContext) -> Violations:
     """Check how often the most frequent compute time of a rank occurs, and that of whole steps, to
-    the nanosecond.
-
-    One compute time in every step shows in the whole steps too, unless its parts were measured
-    apart.
-    """
+    the nanosecond: in all its steps, and in those of each epoch."""
 
     for rank, steps in context.steps.by_rank():
-        computing, whole = _too_often(steps.compute_s), _too_often(np.nansum(steps.parts_s, axis=0))
-        if whole is None and computing is not None and computing[1] == len(steps):
-            continue
-        for name, often in (("in all", whole), ("of computing", computing)):
-            if often is not None:
-                yield Violation(
-                    STEPS,
-                    "step times that differ, as on a real machine",
-                    f"{often[0] * 1e3:.6f} ms {name} in {often[1]} of {len(steps)} steps of rank"
-                    f" {rank}",
-                )
-                break
+        epochs = (of_epoch for _, of_epoch in islice(steps.by_epoch(), MAX_EPOCHS))
+        found = next(filter(None, map(_alike, chain([steps], epochs))), None)
+        if found is not None:
+            yield Violation(
+                STEPS,
+                "step times that differ, as on a real machine",
+                f"{found} steps of rank {rank}",
+            )
+
+
+def _alike(steps: "StepRecords") -> str | None:
+    """The time that occurs too often. One compute time in every step shows in the whole steps too,
+    unless its parts were measured apart."""
+
+    computing, whole = _too_often(steps.compute_s), _too_often(np.nansum(steps.parts_s, axis=0))
+    if whole is None and computing is not None and computing[1] == len(steps):
+        return None
+    for name, often in (("in all", whole), ("of computing", computing)):
+        if often is not None:
+            return f"{often[0] * 1e3:.6f} ms {name} in {often[1]} of {len(steps)}"
+    return None
 
 
 def _too_often(times_s: "Values") -> tuple[float, int] | None:
