@@ -77,7 +77,7 @@ class Scenario:
     those of a stall analysis. ``nodes``, one or as many as ``ranks``: each has its own readings,
     the same ones, on its own clock, and sends its gradients in every step. ``later_s``: how much
     later than START the run began, by both clocks. ``learning_rate``: None for the workload's;
-    LeNet-5 has a reference point at batch size 128 and rate 0.04. ``gpu_mhz``: clocks of a Jetson's
+    LeNet-5 has a reference point at batch size 32 and rate 0.01. ``gpu_mhz``: clocks of a Jetson's
     GPU, read in turn.
     """
 
@@ -87,9 +87,9 @@ class Scenario:
     division: str = "closed"
     data: str = "mnist"
     seed: int = 1
-    batch_size: int = 128
+    batch_size: int = 32
     accuracies: tuple[float, ...] = (0.97, 0.985, 0.9905)
-    step_s: float = 0.002
+    step_s: float = 0.0005
     organization: str = "none"
     threads: int = 2
     power_w: float | None = None
@@ -108,7 +108,7 @@ class Scenario:
     gpu_mhz: tuple[float, ...] = ()
 
 
-RICH = Scenario(step_s=0.02, power_w=6.0, power_meter="um25c", idle_w=3.0, counted=True)
+RICH = Scenario(step_s=0.005, power_w=6.0, power_meter="um25c", idle_w=3.0, counted=True)
 """A run of which everything was measured that the rules look at."""
 
 
@@ -161,7 +161,7 @@ def make_analysis(path: Path) -> Path:
             name=f"lenet-pytorch-{stamp}",
             seed=1,
         )
-        make_bundle(path / source.value, replace(scenario, step_s=0.02 - 0.001 * number))
+        make_bundle(path / source.value, replace(scenario, step_s=0.005 - 0.00025 * number))
     stall_analysis.STALLS.write(path, stall_analysis.analyse(path))
     return path
 
@@ -171,7 +171,9 @@ ORIGINAL = replace(RICH, organization="acme", jitter=0.01)
 
 
 def make_replication(
-    path: Path, original: Path | None = None, step_s: tuple[float, ...] = (0.0201, 0.02, 0.0199)
+    path: Path,
+    original: Path | None = None,
+    step_s: tuple[float, ...] = (0.005025, 0.005, 0.004975),
 ) -> Path:
     """Write a replication that complies: three fresh runs of "lab", later and with steps of these
     times, of a run of "acme" (default: one beside ``path``).

@@ -43,6 +43,6 @@ def _scenario(seed: int, epochs: int, ranks: int) -> Scenario:
         LATER_S * (seed - 1),
     )
     varied = replace(
-        RICH, name=name, seed=seed, step_s=0.02 + seed * 1e-5, jitter=0.01, later_s=later_s
+        RICH, name=name, seed=seed, step_s=0.005 + seed * 2.5e-6, jitter=0.01, later_s=later_s
     )
     return replace(varied, ranks=ranks, nodes=ranks, accuracies=accuracies)

@@ -34,7 +34,7 @@ from tests.suite.submission.conftest import make_probe
 SMALL = Scenario(
     data="digits",
     division="open",
-    step_s=0.1,
+    step_s=0.025,
     accuracies=(0.5, 0.6),
     power_w=6.0,
     power_meter="um25c",

@@ -709,6 +709,11 @@ def digests_of(run, epoch: int, rank: int) -> dict[str, str]:
     return {kind: hashlib.sha256(state.encode()).hexdigest() for kind, state in states.items()}
 
 
+def epoch_steps(b: EditableBundle) -> int:
+    """Mini-batches of an epoch."""
+    return -(-b.request["data"]["train_samples"] // b.request["global_batch_size"])
+
+
 def cut_after(b: EditableBundle, epoch: int) -> None:
     """End the run with this epoch's evaluation: later epochs leave log, steps and readings."""
     gone = window(b)[1]

@@ -86,10 +86,10 @@ def without(b, *names: str) -> None:
 # --------------------------------------------------------------------------------------------
 
 
-@honest("A batch of 64 at twice the learning rate", "both within the ranges")
+@honest("A batch of 24 at twice the learning rate", "both within the ranges")
 def _(b):
     rate(b, 0.01)
-    rebuild(b, batch=64, noise=0.03)
+    rebuild(b, batch=24, noise=0.03)
 
 
 @honest(
@@ -244,7 +244,7 @@ def _(b):
 
 def b_time(b, step: int) -> float:
     """A moment in the middle of this step, in seconds after run_start, in the sample."""
-    return 0.020 * (step - 0.5) + 0.1 * ((step - 1) // 469)
+    return 0.005 * (step - 0.5) + 0.1 * ((step - 1) // 1875)
 
 
 @honest(
@@ -396,7 +396,7 @@ def _(b):
         "--seed",
         "1",
         "--batch-size",
-        "128",
+        "32",
         "--learning-rate",
         "0.005",
         "--threads",

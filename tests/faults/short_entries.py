@@ -6,7 +6,7 @@ from tests.faults.edits.log_edits import miss_target_in_all_epochs, set_everywhe
 FAULTS: dict[str, tuple[Fault, ...]] = {
     "short-length": tuple(
         fault
-        for steps in (1, 469 * 3, 469 * 4 + 1, 469 * 10)
+        for steps in (1, 1875 * 3, 1875 * 4 + 1, 1875 * 10)
         for fault in both(f"a limit of {steps} steps", set_everywhere("steps", steps))
     ),
     "short-needed": (recomputed("a short run of minutes", miss_target_in_all_epochs(short=5)),),

@@ -27,7 +27,7 @@ from tests.browser import Tab, browser
 from tests.builders import Scenario, make_bundle
 from tests.made_once import shared
 
-SPEEDS = {"pytorch": 0.0020, "tensorflow": 0.0021, "chainer": 0.0100}
+SPEEDS = {"pytorch": 0.0005, "tensorflow": 0.000525, "chainer": 0.0025}
 SCENARIOS = (
     *(
         Scenario(
@@ -38,7 +38,7 @@ SCENARIOS = (
             jitter=0.05,
             power_w=5.0 if framework == "chainer" else 2.5,
             later_s=900 * seed,
-            learning_rate=0.04,
+            learning_rate=0.01,
         )
         for framework, step_s in SPEEDS.items()
         for seed in (1, 2, 3)
@@ -120,7 +120,7 @@ def make_everything(folder: Path, make_linpack: Callable[..., Path]) -> None:
             throttled_s=0.2,
             counted=True,
             workers=2,
-            learning_rate=0.04,
+            learning_rate=0.01,
         )
         scenario = replace(scenario, later_s=900 * seed)
         make_bundle(folder / "made" / str(seed), scenario)
@@ -149,7 +149,7 @@ def make_everything(folder: Path, make_linpack: Callable[..., Path]) -> None:
 
 def make_study(folder: Path) -> Path:
     """A folder as written by `suite run --stall-analysis`."""
-    for source, step_s in (("cold", 0.003), ("warm", 0.002), ("synthetic", 0.001)):
+    for source, step_s in (("cold", 0.00075), ("warm", 0.0005), ("synthetic", 0.00025)):
         batches = "synthetic" if source == "synthetic" else "read"
         of_source = Scenario(
             name=f"analysed-{source}",

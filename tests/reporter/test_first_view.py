@@ -124,7 +124,7 @@ def test_a_row_opens_a_panel_is_hidden_and_compared_and_the_address_keeps_it(
     assert "best of 2 settings" in panel.inner_text() and panel.locator("a").count() == 2
     panel.get_by_label("this system costs").fill("500")
     panel.get_by_label("a kWh costs").fill("0.3")
-    assert "0.00782 for its share of three years of the system, " in panel.inner_text()
+    assert "0.00458 for its share of three years of the system, " in panel.inner_text()
     assert "price=500+Jetson+AGX+Thor" in tab.page.url
     panel.get_by_text("Hide this row").click()
     assert tab.run(rows)[0] == ["Jetson AGX Orin", "best"]

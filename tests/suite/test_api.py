@@ -214,7 +214,7 @@ def bundles(folder: Path, framework: str, step_s: float, count: int) -> list[Pat
                 seed=seed,
                 step_s=step_s,
                 jitter=0.05,
-                learning_rate=0.04,
+                learning_rate=0.01,
             ),
         )
         for seed in range(1, count + 1)
@@ -222,8 +222,8 @@ def bundles(folder: Path, framework: str, step_s: float, count: int) -> list[Pat
 
 
 def test_entries_are_compared_with_ratio_and_interval(tmp_path: Path) -> None:
-    bundles(tmp_path / "runs", "pytorch", 0.002, 3)
-    bundles(tmp_path / "runs", "tensorflow", 0.004, 3)
+    bundles(tmp_path / "runs", "pytorch", 0.0005, 3)
+    bundles(tmp_path / "runs", "tensorflow", 0.001, 3)
     (pair,) = api.compare(api.load([tmp_path / "runs"]), "time_to_epoch_s")
     assert {pair.entry.split()[0], pair.base.split()[0]} == {"PyTorch", "TensorFlow"}
     assert pair.ratio is not None and pair.low is not None and pair.high is not None
@@ -234,7 +234,7 @@ def test_entries_are_compared_with_ratio_and_interval(tmp_path: Path) -> None:
 
 
 def test_an_entry_with_too_few_runs_is_not_compared(tmp_path: Path) -> None:
-    bundles(tmp_path / "runs", "pytorch", 0.002, 3)
+    bundles(tmp_path / "runs", "pytorch", 0.0005, 3)
     bundles(tmp_path / "runs", "chainer", 0.004, 2)
     (pair,) = api.compare(api.load([tmp_path / "runs"]))
     assert (pair.ratio, pair.low, pair.high, pair.differs) == (None, None, None, None)

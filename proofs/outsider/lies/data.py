@@ -10,6 +10,7 @@ from proofs.outsider.edits import (
     ask,
     change_values,
     correct_counts,
+    epoch_steps,
     falling_loss,
     find,
     in_every_log,
@@ -329,9 +330,11 @@ def _(b):
     "step table and steps in the log against train_samples",
 )
 def _(b):
-    b.steps = b.steps[(b.steps["step"] - 1) % 469 < 422].reset_index(drop=True)
+    whole = epoch_steps(b)
+    kept = whole * 9 // 10
+    b.steps = b.steps[(b.steps["step"] - 1) % whole < kept].reset_index(drop=True)
     in_every_log(
-        b, lambda events: [e["metadata"].update(steps=422) for e in find(events, "epoch_stop")]
+        b, lambda events: [e["metadata"].update(steps=kept) for e in find(events, "epoch_stop")]
     )
     b.steps["step"] = np.arange(1, len(b.steps) + 1)
     ends = b.steps.groupby("epoch")["start_ns"].max() + 20_000_000

@@ -16,6 +16,7 @@ from proofs.outsider.edits import (
     add_channel,
     as_machine,
     change_values,
+    epoch_steps,
     find,
     fit_steps,
     in_every_log,
@@ -73,7 +74,7 @@ def drift(rng, n: int, size: float, memory: float = 0.98) -> np.ndarray:
 
 def new_steps(b, lengths, split=(0.1, 0.05, 0.83, 0.0, 0.02)) -> None:
     """Give the steps these lengths in seconds and move log and readings with them."""
-    mean, n = float(np.mean(lengths)), 469
+    mean, n = float(np.mean(lengths)), epoch_steps(b)
     of = [lengths[k : k + n] for k in range(0, len(lengths), n)]
     rebuild(
         b,
@@ -145,7 +146,7 @@ def _(b):
 )
 def _(b):
     rng = np.random.default_rng(3)
-    new_steps(b, rng.uniform(0.009, 0.011, 469 * 3))
+    new_steps(b, rng.uniform(0.009, 0.011, 3 * epoch_steps(b)))
     b.steps["loss"] *= np.exp(rng.normal(0, 0.1, len(b.steps)) * (b.steps["step"] > 3))
 
 
@@ -156,7 +157,8 @@ def _(b):
 )
 def _(b):
     rng = np.random.default_rng(4)
-    lengths = 0.0102 * drift(rng, 469 * 3, 0.03) * np.exp(rng.gamma(1.2, 0.02, 469 * 3))
+    n = 3 * epoch_steps(b)
+    lengths = 0.0102 * drift(rng, n, 0.03) * np.exp(rng.gamma(1.2, 0.02, n))
     new_steps(b, lengths)
     b.steps["loss"] *= np.exp(rng.normal(0, 0.25, len(b.steps)) * (b.steps["step"] > 3))
     noisy_power(b, 4, 6.3, 0.2, 3.1)
@@ -170,7 +172,7 @@ def _(b):
 )
 def _(b):
     rng = np.random.default_rng(5)
-    new_steps(b, np.round(rng.normal(0.0100, 0.0003, 469 * 3), 4))
+    new_steps(b, np.round(rng.normal(0.0100, 0.0003, 3 * epoch_steps(b)), 4))
     b.steps[PARTS] = b.steps[PARTS].round(4)
 
 
@@ -291,7 +293,8 @@ def _(b):
 def _(b):
     rng = np.random.default_rng(10)
     as_machine(b, "raspberry-pi-5")
-    lengths = 0.0094 * drift(rng, 469 * 3, 0.02) * np.exp(rng.gamma(0.8, 0.015, 469 * 3))
+    n = 3 * epoch_steps(b)
+    lengths = 0.0094 * drift(rng, n, 0.02) * np.exp(rng.gamma(0.8, 0.015, n))
     new_steps(b, lengths, split=(0.05, 0.02, 0.91, 0.0, 0.02))
     b.steps["loss"] *= np.exp(rng.normal(0, 0.2, len(b.steps)) * (b.steps["step"] > 3))
     scale_power(b, lambda w: np.round(6.9 * drift(rng, len(w), 0.01, 0.9), 3))

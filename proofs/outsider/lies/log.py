@@ -9,6 +9,7 @@ from proofs.outsider.edits import (
     NOTHING,
     Lie,
     correct_counts,
+    epoch_steps,
     find,
     in_every_log,
     log_value,
@@ -54,7 +55,7 @@ def _(b):
     in_every_log(b, edit)
     b.steps = b.steps[b.steps["epoch"] != 2].reset_index(drop=True)
     late = b.steps["epoch"] == 3
-    b.steps.loc[late, "step"] -= 469
+    b.steps.loc[late, "step"] -= epoch_steps(b)
     b.steps.loc[late, "epoch"] = 2
 
 
@@ -269,7 +270,7 @@ def _(b):
 )
 def _(b):
     for e in find(b.events, "epoch_stop"):
-        e["metadata"]["steps"] = 938
+        e["metadata"]["steps"] = 2 * epoch_steps(b)
 
 
 @error("An epoch has a start and no stop", "epoch_start without epoch_stop")

@@ -11,6 +11,7 @@ from proofs.outsider.edits import (
     ask,
     correct_counts,
     cut_after,
+    epoch_steps,
     falling_loss,
     in_every_log,
     log_value,
@@ -416,7 +417,7 @@ def _(b):
     "steps in run.json against the workload's length",
 )
 def _(b):
-    ask(b, "steps", 1407)
+    ask(b, "steps", 3 * epoch_steps(b))
 
 
 @edited(
@@ -461,7 +462,7 @@ def _(b):
 )
 def _(b):
     ask(b, "seed", -1)
-    ask(b, "global_batch_size", "128")
+    ask(b, "global_batch_size", "32")
 
 
 @edited(
@@ -481,4 +482,4 @@ def _(b):
 )
 def _(b):
     state(b, "optimizer.base_learning_rate", "opt_base_learning_rate", 0.0173)
-    rebuild(b, batch=96, correct=[9871, 9903], noise=0.04, seed=9)
+    rebuild(b, batch=24, correct=[9871, 9903], noise=0.04, seed=9)

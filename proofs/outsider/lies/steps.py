@@ -11,6 +11,7 @@ from proofs.outsider.edits import (
     add_channel,
     as_machine,
     correct_counts,
+    epoch_steps,
     find,
     fit_steps,
     in_every_log,
@@ -216,7 +217,7 @@ def _(b):
 
 @error("Steps are numbered from one in every epoch", "step numbers that start over")
 def _(b):
-    b.steps["step"] = (b.steps["step"] - 1) % 469 + 1
+    b.steps["step"] = (b.steps["step"] - 1) % epoch_steps(b) + 1
 
 
 @error(

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,20 @@ from tests.faults.edits.fault import edit
 from tests.faults.edits.keys import signing_key
 
 BY = "lab"
-VALUE = hashlib.md5(b"a fresh value").hexdigest()
+
+
+def fresh_value(runs: Iterable[Path]) -> str:
+    """A drawn value; each run's epoch is followed by another one, whose losses can be replayed."""
+    draws = [
+        (str(chain_head(run / log_name(0))), len(Bundle(run).log().finished_epochs()))
+        for run in runs
+    ]
+    values = (hashlib.md5(b"%d" % number).hexdigest() for number in range(1000))
+    return next(
+        value
+        for value in values
+        if all(drawn_epoch(head, value, epochs) < epochs for head, epochs in draws)
+    )
 
 
 def honest_review(submission: Path, by: str = BY) -> dict[str, Any]:
@@ -30,14 +43,14 @@ def honest_review(submission: Path, by: str = BY) -> dict[str, Any]:
         for folder in read_folders(submission)[0]
     }
     manifests = {name: sha256(path / MANIFEST) for name, path in folders.items()}
-    runs = {}
+    runs, value = {}, fresh_value(folders.values())
     for name, path in folders.items():
         epochs = len(Bundle(path).log().finished_epochs())
-        epoch = drawn_epoch(str(chain_head(path / log_name(0))), VALUE, epochs)
-        audit = {**honest_audit(path), "state": honest_state(path, epoch, VALUE)}
+        epoch = drawn_epoch(str(chain_head(path / log_name(0))), value, epochs)
+        audit = {**honest_audit(path), "state": honest_state(path, epoch, value)}
         digest = manifests[name]
         runs[name] = {"manifest_sha256": digest, "epoch": epoch, "audit": audit, "reason": None}
-    drawn = {"date": "2027-02-01T00:00:00Z", "value": VALUE, "manifests": manifests}
+    drawn = {"date": "2027-02-01T00:00:00Z", "value": value, "manifests": manifests}
     return {
         "schema": 1,
         "suite_version": __version__,

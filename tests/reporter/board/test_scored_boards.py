@@ -93,8 +93,8 @@ def test_another_entry_changes_no_score_and_no_pair(runs: Path, tmp_path: Path) 
             name=f"noisy-{seed}",
             seed=seed,
             organization="rival",
-            step_s=0.0022 * seed,
-            learning_rate=0.04,
+            step_s=0.00055 * seed,
+            learning_rate=0.01,
             later_s=90_000 + 900 * seed,
         )
         make_bundle(tmp_path / str(seed), scenario)
@@ -120,8 +120,8 @@ def test_one_or_two_runs_stand_behind_all_confirmed_entries(runs: Path, tmp_path
                 name=f"few-{seed}",
                 seed=seed,
                 organization="few",
-                step_s=0.004,
-                learning_rate=0.04,
+                step_s=0.001,
+                learning_rate=0.01,
                 later_s=900 * seed,
             ),
         )
@@ -227,12 +227,12 @@ def test_each_device_has_its_best_setting(runs: Path, reference_runs: Frames) ->
 def test_unranked_entries_come_last_with_their_reason(runs: Path, tmp_path: Path) -> None:
     make_bundle(
         tmp_path / "one",
-        Scenario(name="elsewhere", step_s=0.0001, learning_rate=0.03, organization="fast"),
+        Scenario(name="elsewhere", step_s=0.000025, learning_rate=0.03, organization="fast"),
     )
     board = board_of(reporter.load([runs, tmp_path]))
     assert board.accepted[-1].entry["organization"] == "fast" and board.accepted[
         -1
-    ].rank.words.startswith("no reference point at batch size 128, rate 0.03")
+    ].rank.words.startswith("no reference point at batch size 32, rate 0.03")
     assert board.why_no_ranks is None
 
 
@@ -315,11 +315,11 @@ def test_a_short_entry_is_marked_with_its_epochs(
     short = replace(load_scoring().short, min_whole_s=1.0)
     monkeypatch.setattr(scores, "why_other", lambda *_: None)
     monkeypatch.setattr(short_entries, "load_scoring", lambda: replace(load_scoring(), short=short))
-    few = Scenario(name="few", accuracies=(0.9, 0.95, 0.96, 0.97), learning_rate=0.04)
+    few = Scenario(name="few", accuracies=(0.9, 0.95, 0.96, 0.97), learning_rate=0.01)
     early = replace(few, name="early", accuracies=(0.9, 0.95, 0.992), framework="chainer")
     for scenario in (few, early):
         bundle = EditableBundle(make_bundle(tmp_path / scenario.name, scenario))
-        set_everywhere("steps", 4 * 469)(bundle)
+        set_everywhere("steps", 4 * 1875)(bundle)
         bundle.run["command"] = ["suite", "run", "--short", "4"]
         bundle.save(recomputed=True)
     make_bundle(tmp_path / "whole", replace(few, name="whole", accuracies=(0.9, 0.992)))

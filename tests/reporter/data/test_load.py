@@ -29,7 +29,7 @@ def test_values_are_those_of_the_bundles(runs: Path) -> None:
     figures = reporter.load([runs]).figures.set_index(["run_id", "figure"])
     epoch = figures.loc[(run_id("lenet-pytorch-1"), "time_to_epoch_s")]
     assert (
-        epoch["value"] == pytest.approx(469 * 0.002, rel=0.06)
+        epoch["value"] == pytest.approx(1875 * 0.0005, rel=0.06)
         and epoch["unit"] == "s"
         and epoch["count"] == 2
     )

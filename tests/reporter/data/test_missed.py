@@ -33,7 +33,7 @@ def submit(folder: Path, reached: int, missed: int, planned: int | None = None) 
             jitter=0.05,
             accuracies=accuracies,
             later_s=900 * seed,
-            learning_rate=0.04,
+            learning_rate=0.01,
         )
         made.append(make_bundle(folder / "made" / str(seed), scenario))
     offer = PackageRequest(

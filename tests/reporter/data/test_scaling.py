@@ -23,8 +23,8 @@ def test_two_lines_of_one_setting_have_different_names(runs: Path) -> None:
     alike["collective"] = ["none", "mpi", "native"]
     lines = scaling_lines(replace(frames, entries=entries.assign(**alike)), entries["entry_id"])
     assert [line.text for line in lines] == [
-        "strong, batch 128, mpi all-reduce",
-        "strong, batch 128, native all-reduce",
+        "strong, batch 32, mpi all-reduce",
+        "strong, batch 32, native all-reduce",
     ]
     one = alike | {"collective": ["none", "mpi", "mpi"]}
     assert {
@@ -32,7 +32,7 @@ def test_two_lines_of_one_setting_have_different_names(runs: Path) -> None:
         for line in scaling_lines(
             replace(frames, entries=entries.assign(**one)), entries["entry_id"]
         )
-    } == {"strong, batch 128"}
+    } == {"strong, batch 32"}
 
 
 def test_ranks_that_synchronise_have_a_line_of_their_own_from_the_same_run_of_one_rank(
@@ -53,8 +53,8 @@ def test_ranks_that_synchronise_have_a_line_of_their_own_from_the_same_run_of_on
     }
     lines = scaling_lines(replace(frames, entries=entries.assign(**alike)), entries["entry_id"])
     assert [line.text for line in lines] == [
-        "strong, batch 128, mpi all-reduce",
-        "strong, batch 128, mpi all-reduce, synchronised normalisation",
+        "strong, batch 32, mpi all-reduce",
+        "strong, batch 32, mpi all-reduce, synchronised normalisation",
     ]
 
 

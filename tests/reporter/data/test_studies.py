@@ -30,7 +30,7 @@ NAME = f"stalls-{run_id('analysed')}"
 def analysed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder as written by `suite run --stall-analysis`; tests must not change it."""
     folder = tmp_path_factory.mktemp("studies") / "stalls"
-    for source, step_s in (("cold", 0.003), ("warm", 0.002), ("synthetic", 0.001)):
+    for source, step_s in (("cold", 0.00075), ("warm", 0.0005), ("synthetic", 0.00025)):
         batches = "synthetic" if source == "synthetic" else "read"
         scenario = Scenario(
             name=f"analysed-{source}",
@@ -108,7 +108,7 @@ def test_the_charts_of_a_stall_analysis_have_tables(analysed: Path) -> None:
         "warm page cache",
         "one mini-batch in memory",
     ]
-    assert float(three.figure.rows[0][-1]) == pytest.approx(0.003 * 469, rel=0.05)
+    assert float(three.figure.rows[0][-1]) == pytest.approx(0.00075 * 1875, rel=0.05)
     assert [row[0] for row in two.figure.rows] == ["reading", "preprocessing"] and two.figure.rows[
         0
     ][3] == "yes"

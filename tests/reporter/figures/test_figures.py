@@ -53,7 +53,7 @@ def more(tmp_path_factory: pytest.TempPathFactory, make_linpack: Callable[..., P
     """Runs for the figures of batch sizes, workers, counters and LINPACK."""
     more = tmp_path_factory.mktemp("more")
     make_linpack(more / "linpack")
-    for size in (16, 32, 64):
+    for size in (16, 20, 24):
         make_bundle(
             more / f"{size}",
             Scenario(
@@ -61,7 +61,7 @@ def more(tmp_path_factory: pytest.TempPathFactory, make_linpack: Callable[..., P
                 batch_size=size,
                 step_s=0.0005,
                 power_w=3.0,
-                learning_rate=0.04,
+                learning_rate=0.01,
             ),
         )
     for workers in (1, 4):
@@ -72,11 +72,11 @@ def more(tmp_path_factory: pytest.TempPathFactory, make_linpack: Callable[..., P
                 batch_size=16,
                 workers=workers,
                 step_s=0.0004,
-                learning_rate=0.04,
+                learning_rate=0.01,
             ),
         )
     make_bundle(
-        more / "counted", Scenario(name="counted", framework="fake", step_s=0.0005, counted=True)
+        more / "counted", Scenario(name="counted", framework="fake", step_s=0.000125, counted=True)
     )
     return more
 
@@ -120,13 +120,18 @@ def by_name(name: str) -> Chart:
 
 
 def with_nodes(frames: Frames) -> Frames:
-    """The frames with another number of nodes, of a rank each, for each batch size: 16 samples per
-    rank."""
-    nodes = frames.entries["batch_size"].map(lambda size: {16: 1, 32: 2, 64: 4}.get(size, 1))
-    collective = nodes.map(lambda number: "mpi" if number > 1 else "none")
-    return replace(
-        frames, entries=frames.entries.assign(nodes=nodes, ranks=nodes, collective=collective)
-    )
+    """The frames with another number of nodes, of a rank each, for each of three batch sizes: 10
+    samples per rank."""
+    sizes = frames.entries["batch_size"]
+    ranks = sizes.map({16: 1, 20: 2, 24: 4})
+    nodes = ranks.fillna(1).astype(int)
+    changed = {
+        "nodes": nodes,
+        "ranks": nodes,
+        "collective": nodes.map(lambda number: "mpi" if number > 1 else "none"),
+        "batch_size": (10 * ranks).fillna(sizes).astype(int),
+    }
+    return replace(frames, entries=frames.entries.assign(**changed))
 
 
 def frames_for(chart: Chart, frames: Frames) -> Frames:
@@ -299,7 +304,7 @@ def test_runs_beyond_the_lines_of_the_accuracy_figure_have_a_dot(frames: Frames)
 def test_scaling_compares_equal_ranks_threads_collective_and_batch(frames: Frames) -> None:
     lines = drawn(by_name("scaling"), with_nodes(frames)).figure.rows
     assert [row[1] for row in lines] == ["1", "2", "4"] and all(
-        "weak, batch 16 per rank" in row[0] for row in lines
+        "weak, batch 10 per rank" in row[0] for row in lines
     )
     several = with_nodes(frames)
     for column, value in (

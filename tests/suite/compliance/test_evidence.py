@@ -15,7 +15,7 @@ from suite.compliance.evidence import (
 )
 from suite.compliance.rules.losses import BLOCK, DISTINCT, TURNING_SHARE
 
-STEPS = 1407
+STEPS = 5625
 DISTRIBUTIONS: tuple[Callable[[np.random.Generator], Values], ...] = (
     lambda chance: chance.normal(size=STEPS),
     lambda chance: chance.standard_cauchy(size=STEPS),

@@ -191,7 +191,7 @@ def test_a_short_entry_has_missed_no_target_whether_its_round_is_closed_or_open(
     tmp_path: Path,
 ) -> None:
     four = EditableBundle(make_bundle(tmp_path / "run", replace(RICH, accuracies=(0.9, 0.95) * 2)))
-    set_everywhere("steps", 4 * 469)(four)
+    set_everywhere("steps", 4 * 1875)(four)
     four.save(recomputed=True)
     bundle, now = Bundle(four.path), current_round()
     request = read_request(bundle.run(), "the request")

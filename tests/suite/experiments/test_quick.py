@@ -18,7 +18,7 @@ from suite.metrics.epoch_from_steps import MIN_STEPS
 from tests.builders import Scenario, make_request
 from tests.conftest import Run
 from tests.every_case import some
-from tests.reference_losses import learn_as_the_reference
+from tests.reference_losses import learning_as_the_reference
 
 EPOCHS = 4
 
@@ -36,11 +36,12 @@ def test_the_run_ends_after_its_epochs_and_keeps_the_schedule(tmp_path: Path) ->
     assert short.training._replace(steps=None) == whole.training
 
 
-def test_a_run_is_projected_and_said_in_words(good_bundle: Path, tmp_path: Path) -> None:
-    found = look(request(tmp_path), EPOCHS, lambda short: learn_as_the_reference(good_bundle))
+def test_a_run_is_projected_and_said_in_words(tmp_path: Path) -> None:
+    run = learning_as_the_reference(tmp_path / "run")
+    found = look(request(tmp_path), EPOCHS, lambda short: run)
     assert found.projection is not None and found.reason is None
     said = sentence(found)
-    assert "projected: " in said and "of 18 reference runs" in said and str(good_bundle) in said
+    assert "projected: " in said and "of 13 reference runs" in said and str(run) in said
 
 
 @dataclass
@@ -171,7 +172,7 @@ def test_one_projected_workload_is_enough_and_missing_data_are_a_note(
     quick_command(["lenet", "vgg11"], within="8m", dry_run=True)
     assert (
         capsys.readouterr().out
-        == "lenet: at most 8 min; up to 4 epochs of 469 steps; its data set is not prepared\n"
+        == "lenet: at most 8 min; up to 4 epochs of 1875 steps; its data set is not prepared\n"
     )
 
 

@@ -215,7 +215,7 @@ def test_a_bundle_has_init_run_and_every_epoch(good_bundle: Path) -> None:
 
 
 def test_a_bundles_counters_and_summary_agree_and_follow_from_its_readings(tmp_path: Path) -> None:
-    path = make_bundle(tmp_path / "bundle", Scenario(step_s=0.05))
+    path = make_bundle(tmp_path / "bundle", Scenario(step_s=0.0125))
     (path / READINGS).unlink()
     frames.write_table(counted(START_NS - SECOND, 90, running=0.5), path / READINGS)
     written, figures = derive_counters(Bundle(path)), derive(Bundle(path)).figures

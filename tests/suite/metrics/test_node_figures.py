@@ -27,7 +27,7 @@ from suite.metrics.summary import Summary, derive
 from tests.builders import AHEAD_NS, Scenario, make_bundle, wire_bytes_per_s
 
 POWER_W, IDLE_W = 5.0, 2.0
-SCENARIO = Scenario(ranks=2, nodes=2, power_w=POWER_W, idle_w=IDLE_W, step_s=0.01)
+SCENARIO = Scenario(ranks=2, nodes=2, power_w=POWER_W, idle_w=IDLE_W, step_s=0.0025)
 OTHER, OTHER_IDLE = "readings.node1.parquet", "baseload.node1.parquet"
 
 SHELLY = Sensor(("shelly",), ("shelly",), Coverage.WALL, Tier.WALL_METER)

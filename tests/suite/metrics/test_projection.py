@@ -19,7 +19,7 @@ from suite.metrics.projection import EpochTimes, project, projection
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.log_edits import set_everywhere
 from tests.open_round import OPEN
-from tests.reference_losses import learn_as_the_reference
+from tests.reference_losses import learning_as_the_reference
 
 SCORING = load_scoring()
 REFERENCE = ExpectedEpochs(20.0, (18.0, 20.0, 22.0), (16,), math.log(1.1))
@@ -65,10 +65,10 @@ def test_a_board_that_throttles_is_not_steady() -> None:
 
 
 def test_a_finished_run_is_projected_to_the_epochs_of_its_rounds_reference_point(
-    good_bundle: Path,
+    tmp_path: Path,
 ) -> None:
-    found = project(Bundle(learn_as_the_reference(good_bundle)), SCORING)
-    assert found.workload == "lenet" and found.runs == 18
+    found = project(Bundle(learning_as_the_reference(tmp_path / "run")), SCORING)
+    assert found.workload == "lenet" and found.runs == 13
     assert found.time_s.low is not None and found.time_s.low < found.time_s.value
 
 
@@ -77,7 +77,7 @@ def test_a_run_of_a_closed_round_is_projected_to_the_point_of_its_own_round() ->
     assert project(Bundle(run), SCORING).runs == 13
 
 
-def test_a_run_that_learns_otherwise_than_the_reference_is_not_projected(good_bundle: Path) -> None:
+def test_a_run_that_learns_otherwise_than_the_reference_is_not_projected(tmp_path: Path) -> None:
     """Losses of the first epoch are within 30 % of one another in the reference's runs at this
     batch size."""
     with pytest.raises(
@@ -87,7 +87,7 @@ def test_a_run_that_learns_otherwise_than_the_reference_is_not_projected(good_bu
             r" \S+ to \S+ of 9"
         ),
     ):
-        project(Bundle(learn_as_the_reference(good_bundle, factor=1.5)), SCORING)
+        project(Bundle(learning_as_the_reference(tmp_path / "run", factor=1.5)), SCORING)
 
 
 def test_a_setting_without_a_reference_point_is_named_with_those_that_there_are(

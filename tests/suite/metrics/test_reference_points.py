@@ -32,7 +32,7 @@ from tests.faults.edits.log_edits import set_everywhere
 RESNET = load_workload("resnet18")
 
 
-def bundles(folder: Path, batch_size: int = 128, division: str = "closed") -> list[Path]:
+def bundles(folder: Path, batch_size: int = 32, division: str = "closed") -> list[Path]:
     """Two runs, which reach the target in their second and third epoch."""
     made = []
     for seed, accuracies in enumerate([(0.97, 0.991), (0.97, 0.985, 0.9905)], start=1):
@@ -49,7 +49,7 @@ def bundles(folder: Path, batch_size: int = 128, division: str = "closed") -> li
 
 def test_a_point_holds_the_epochs_of_every_run_and_reads_back(tmp_path: Path) -> None:
     (point,) = make_points(bundles(tmp_path / "runs"))
-    assert (point.workload, point.batch_size, point.epochs) == ("lenet", 128, (2, 3))
+    assert (point.workload, point.batch_size, point.epochs) == ("lenet", 32, (2, 3))
     write_points([point], tmp_path)
     assert load_points("lenet", tmp_path) == (point,)
 
@@ -92,8 +92,8 @@ def test_another_batch_size_is_added_and_the_same_replaced(tmp_path: Path) -> No
     write_points(make_points(bundles(tmp_path / "b", batch_size=64)), tmp_path)
     write_points(make_points(bundles(tmp_path / "c")[:1]), tmp_path)
     assert [(point.batch_size, len(point.runs)) for point in load_points("lenet", tmp_path)] == [
+        (32, 1),
         (64, 2),
-        (128, 1),
     ]
 
 

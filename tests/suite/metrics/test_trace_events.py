@@ -16,7 +16,7 @@ from suite.errors import SuiteError
 from suite.metrics.trace_file import default_path, write_trace
 from tests.builders import AHEAD_NS, Scenario, make_bundle
 
-TWO_NODES = Scenario(ranks=2, nodes=2, step_s=0.02, power_w=6.0, idle_w=3.0, framework="pytorch")
+TWO_NODES = Scenario(ranks=2, nodes=2, step_s=0.005, power_w=6.0, idle_w=3.0, framework="pytorch")
 TOLERANCE_US = 1e-3
 
 REQUIRED = {

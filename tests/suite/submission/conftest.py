@@ -39,7 +39,7 @@ def make_runs(folder: Path, count: int = 3) -> list[Path]:
         scenario = Scenario(
             name,
             seed=seed,
-            step_s=0.002 + seed * 1e-5,
+            step_s=0.0005 + seed * 2.5e-6,
             jitter=0.01,
             accuracies=accuracies,
             later_s=later_s,

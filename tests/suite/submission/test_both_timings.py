@@ -25,7 +25,7 @@ from tests.suite.submission.conftest import LATER_S, started_name
 
 RULE = "submission-split"
 SCORED, SPLIT = (1, 2, 3), 4
-STEPS_PER_EPOCH = 469
+STEPS_PER_EPOCH = 1875
 TO_TARGET = (0.97, 0.985, 0.9905)
 
 
@@ -34,7 +34,7 @@ def fake_run(
     seed: int,
     *edits: Edit,
     accuracies: tuple[float, ...] = TO_TARGET,
-    batch_size: int = 128,
+    batch_size: int = 32,
 ) -> Path:
     """An open run of the fake framework, edited."""
     name, later_s = started_name(seed).replace("pytorch", "fake"), LATER_S * (seed - 1)
@@ -43,7 +43,7 @@ def fake_run(
         "fake",
         division="open",
         seed=seed,
-        step_s=0.002 + seed * 1e-5,
+        step_s=0.0005 + seed * 2.5e-6,
         jitter=0.01,
         accuracies=accuracies,
         later_s=later_s,

@@ -22,7 +22,7 @@ from suite.verify import reviewing
 from suite.verify.replay_audit import AuditOptions, Report
 from suite.verify.reviewing import ReviewOptions, review
 from tests.faults.edits.keys import signing_key
-from tests.faults.edits.review_edits import VALUE, add_review, edit_signed_review
+from tests.faults.edits.review_edits import add_review, edit_signed_review
 from tests.good_submissions import good_submission
 
 DIFFERENT = {"is_equivalent": False, "reason": None}
@@ -211,7 +211,7 @@ FABRICATED: dict[str, Callable[[Path], object]] = {
     "a review elsewhere": forged(linked),
     "a verdict changed": forged(in_record("agrees", "Agrees")),
     "a run's name changed": forged(in_record("run_2", "run_1")),
-    "another value": forged(in_record(VALUE, VALUE[::-1])),
+    "another value": forged(in_record('"value": "', '"value": "0')),
     "first steps only": add_review({STATE: None}),
     "a state that nobody drew": add_review({f"{STATE}.value": None}),
     "ten steps after the state": add_review({f"{STATE}.epoch_after": None}),

@@ -290,7 +290,7 @@ def test_another_run_cannot_take_the_tokens(witnessed: Path) -> None:
 @pytest.fixture
 def long_run(tmp_path: Path) -> Path:
     """A made-up run of a quarter of an hour."""
-    return make_bundle(tmp_path / "long", Scenario(step_s=0.7))
+    return make_bundle(tmp_path / "long", Scenario(step_s=0.175))
 
 
 def stamp_again(run: Path, true: WitnessRecord, lab: Lab) -> None:
