@@ -627,8 +627,8 @@ def figure(
 
     if file_format not in FORMATS:
         raise SuiteError(
-            f"{file_format!r} is no format of figures; choose {', '.join(FORMATS[:-1])} or"
-            f" {FORMATS[-1]}."
+            f"{file_format!r} is not a format of figures; choose {', '.join(FORMATS[:-1])} or "
+            f"{FORMATS[-1]}."
         )
     family, size_pt = font_of(font) if font else (Look.font, Look.size_pt)
     look = Look(

@@ -3,7 +3,7 @@ the model was tuned.
 
 A law is a Python file with two functions, ``time_s(mode)`` and ``power_w(mode)``: seconds of an
 epoch and average watts. ``mode`` is a dict of ``cores``, ``cpu_mhz``, ``gpu_mhz`` and ``emc_mhz``
-(the columns of the grid). ``held_out_*.py`` were not looked at while the model was tuned;
+(the columns of the grid). ``held_out_*.py`` were not tried while the model was tuned;
 ``outsider_*.py`` are of an author who had not read it; ``published_*.py`` put shapes and tables of
 published sources together and were committed before their author read
 `extensions/prediction/record`. A simulated board yields numbers alone: it writes no bundle, so it

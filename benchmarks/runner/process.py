@@ -106,7 +106,7 @@ def _collect(
 
 
 def _parse(line: str) -> Ratio | Skipped:
-    """A line of output; raises SuiteError if it is no result."""
+    """A line of output; raises SuiteError if it is not a result."""
     try:
         ((kind, values),) = json.loads(line).items()
         return from_plain(values, {"ratio": Ratio, "skipped": Skipped}[kind], "")

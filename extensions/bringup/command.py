@@ -69,7 +69,7 @@ def bringup(
         float, typer.Option(help="Length of each step of the staircase of loads.")
     ] = api.DEFAULT_STEP_S,
     yes: Annotated[
-        bool, typer.Option("--yes", help="Keep what was collected without being asked.")
+        bool, typer.Option("--yes", help="Keep the collected data without asking.")
     ] = False,
     no_identity: Annotated[
         bool,
@@ -90,8 +90,8 @@ def bringup(
         raise SuiteError("--json prints the finished file and asks nothing: give --yes as well.")
     if not yes and not sys.stdin.isatty():
         raise SuiteError(
-            "Standard input is no terminal, so nobody can be asked whether to keep what is"
-            " collected: give --yes, and look at the file afterwards."
+            "Standard input is not a terminal, so you cannot be asked whether to keep what is "
+            "collected: give --yes, and look at the file afterwards."
         )
     if with_run and output is not None:
         refuse_existing(output)

@@ -220,7 +220,7 @@ def _problems(bringup: BringUp) -> Iterator[str]:
         if places[place] > 1 or any(parent in places for parent in place.parents):
             yield f"has two files in one place: {file.path[:80]!r}"
     yield from (
-        f"has a program that is no plain command: {each.command[:80]!r}"
+        f"has a program that is not a plain command: {each.command[:80]!r}"
         for each in bringup.programs
         if not _COMMAND.fullmatch(each.command)
     )

@@ -34,8 +34,8 @@ FORMAT = JsonFormat(
         "data": "name of the data set",
         "train_samples": "samples of an epoch",
         "batch_size": "mini-batch size",
-        "threads": "that computed; valgrind runs one at a time",
-        "seed": "of weights and sample order",
+        "threads": "threads that computed; valgrind runs one at a time",
+        "seed": "seed of weights and sample order",
         "processes": ("list: framework, framework_version, steps, counts (totals of the process)"),
         "timed": (
             "list: framework, steps, cpu_s and clock_hz (or null) of a window without valgrind"
@@ -126,6 +126,6 @@ def _lines(record: CountedSteps) -> Iterator[str]:
             else "per cycle unknown (the cores' clock was not measured)"
         )
         yield (
-            f"{name:12}{known['instructions_per_cpu_s'] / 1e9:.2f} thousand million instructions"
-            f" per CPU second, {cycles}"
+            f"{name:12}{known['instructions_per_cpu_s'] / 1e9:.2f} billion instructions per CPU "
+            f"second, {cycles}"
         )

@@ -169,7 +169,7 @@ def read_counted_steps(directory: Path) -> CountedSteps:
             not 0 <= step.l1d_refill <= step.l1d_access
             or not 0 <= step.branch_mispredicts <= step.branches
         ):
-            raise FileError(path, f"says that a step of {name} misses more often than it tries")
+            raise FileError(path, f"states more cache misses than accesses for a step of {name}")
         if not 0 < step.instructions < float("inf") or not step.l1d_access or not step.branches:
             raise FileError(
                 path, f"says that a step of {name} takes no instructions, no data or no branches"

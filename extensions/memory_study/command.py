@@ -39,7 +39,7 @@ PLAN_FORMAT = JsonFormat(
         "optimizer": "sgd, sgd-momentum or adam",
         "budget_bytes": "memory that training may take",
         "framework_bytes": "resident size of the framework's process before any weight",
-        "framework_source": "where that figure is from",
+        "framework_source": "source of that figure",
         "weight_bytes": "weights",
         "buffer_bytes": "running statistics",
         "gradient_bytes": "gradients of the weights",
@@ -47,14 +47,14 @@ PLAN_FORMAT = JsonFormat(
         "activation_bytes": "what all blocks keep for the backward pass",
         "transient_bytes": "what the highest moment needs beyond it",
         "peak_bytes": "highest memory without recomputation, everything included",
-        "planned_bytes": "the same under the schedule",
+        "planned_bytes": "highest memory under the schedule",
         "fits": "whether training fits without recomputation",
         "largest_batch": "largest mini-batch that fits without recomputation, or null",
-        "largest_image": "largest picture that does, or null",
+        "largest_image": "largest picture that fits without recomputation, or null",
         "bfloat16": "planned_bytes if all activations were kept in bfloat16",
         "storage": (
-            "the schedule that keeps the fewest activations on storage and recomputes none:"
-            " planned_bytes, and as schedule; or null"
+            "the schedule that keeps the fewest activations on storage and recomputes none: "
+            "planned_bytes, and the keys of schedule; or null"
         ),
         "blocks": (
             "list: sizes and times of each block of the chain, and its options to keep less"
@@ -90,7 +90,7 @@ KEPT_FORMAT = JsonFormat(
         "name": "part of the network that is trained",
         "trained": "number of its parameters",
         "kept_bytes": "storage that autograd keeps for the backward pass",
-        "weight_bytes": "part of it that is weights, which are in memory anyway",
+        "weight_bytes": "bytes of it that are weights, which are in memory anyway",
     },
     is_list=True,
 )
@@ -110,7 +110,7 @@ Image = Annotated[
 ]
 memory = typer.Typer(
     no_args_is_help=True,
-    help="Plan the memory of training: does it fit, with which schedule, at which price.",
+    help="Plan the memory of training: does it fit, with which schedule, at which cost.",
 )
 
 STUDIED = ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152")
@@ -257,7 +257,7 @@ def study(
     if unknown:
         raise SuiteError(
             f"The study has no network {unknown[0]!r}",
-            f"choose of {', '.join(STUDIED)}, or give --networks '' to measure none",
+            f"choose from {', '.join(STUDIED)}, or give --networks '' to measure none",
         )
     asked = Asked(STUDIED, names, parse_size(budget), parse_size(measure_below), steps)
     made = make(asked, resident(), cpu_model(), lambda line: print(line, flush=True))
@@ -330,8 +330,8 @@ def _elsewhere_lines(made: Plan) -> Iterator[str]:
     halved = write_size(fixed + peak_in_bfloat16(updated_at_once(made.blocks)))
     yield ""
     yield (
-        f"Without recomputation, all activations kept in bfloat16: {halved} at once; other"
-        " gradients, no run does this."
+        f"Without recomputation, all activations kept in bfloat16: {halved} at once; the "
+        "gradients would differ, and no run does this."
     )
     if made.fits:
         return

@@ -23,14 +23,14 @@ FORMAT = JsonFormat(
     {
         "model": "physical, linear or neural",
         "modes": "number of modes",
-        "profiled": "number of profiled ones",
-        "limits": "of time (s), power (W) and energy (J), where one was given",
+        "profiled": "number of profiled modes",
+        "limits": "limits of time (s), power (W) and energy (J) that were given",
         "minimised": "time, power or energy",
         "recommended": (
             "mode, estimates with 90 % intervals, is_profiled, probability of being within"
             " the limits; or null"
         ),
-        "binds": "what keeps the mode from being better, or null",
+        "binds": "limit that keeps the mode from being better, or null",
         "time_follows": "elasticity of the time in each resource",
         "next": "mode to profile next, as recommended; or null",
         "front": ("list of profiled modes on the Pareto front: mode, membership (on, possibly)"),
@@ -53,7 +53,7 @@ class LimitOptions:
     max_minutes: Annotated[
         float | None,
         typer.Option(
-            help="Time must stay below this (minutes per epoch, or per whatever time_s measures)."
+            help="Time must stay below this (minutes for what time_s measures, such as an epoch)."
         ),
     ] = None
     max_joules: Annotated[
@@ -192,7 +192,7 @@ def _lines(
     if asked.limits():
         yield from _answer_lines(found, asked)
     if found.next is not None:
-        yield f"Profile next, to be surer: {_mode(found.next.mode)}"
+        yield f"To narrow the intervals, profile next: {_mode(found.next.mode)}"
         yield f"  expected {_quantities(found.next)}"
     if with_front:
         yield from _front_lines(profile)

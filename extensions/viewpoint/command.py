@@ -24,7 +24,7 @@ FORMAT = JsonFormat(
     "viewpoint",
     "suite viewpoint",
     {
-        "folder": "where the records are",
+        "folder": "folder of the records",
         "schema": "schema of viewpoint.json, which is the same without the folder",
         "setting": "teacher, student, tracks, storage, idle machine and energy",
         "teacher_parameters": "number",
@@ -49,7 +49,9 @@ class ViewpointOptions:
     ] = "lenet5_half"
     framework: Annotated[
         str | None,
-        typer.Option(help="Framework of both (default: the one that trained the teacher)."),
+        typer.Option(
+            help="Framework of teacher and student (default: the one that trained the teacher)."
+        ),
     ] = None
     tracks: Annotated[
         int,
@@ -61,7 +63,8 @@ class ViewpointOptions:
     sure: Annotated[
         float,
         typer.Option(
-            help="Probability from which on the teacher's class of the last frame labels the track."
+            help="Smallest probability at which the teacher's class of the last frame labels the "
+            "track."
         ),
     ] = 0.95
     storage: Annotated[
@@ -151,7 +154,7 @@ def _lines(found: Results) -> Iterator[str]:
     waited = (
         ""
         if setting.waiting is None
-        else f"; some task waited for a CPU {setting.waiting:.0%} of the time"
+        else f"; at least one task waited for a CPU {setting.waiting:.0%} of the time"
     )
     yield (
         f"training: {training.steps} steps in {training.time_s:.1f} s with {training.cpu_s:.1f} s"

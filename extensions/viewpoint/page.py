@@ -91,7 +91,7 @@ def _idle(found: Results) -> str:
     waited = (
         ""
         if setting.waiting is None
-        else f", and some task waited for a CPU {setting.waiting:.0%} of the time"
+        else f", and at least one task waited for a CPU {setting.waiting:.0%} of the time"
     )
     return plain(
         f"The student had idle CPU time only ({setting.idle}); other programs used"
@@ -111,7 +111,7 @@ STUDY_KIND = StudyKind(
         "label_noise": "wrong labels, share of the kept tracks",
         "frames_size_bytes": "size of the kept frames",
         "student_training_s": "training of the student",
-        "student_cpu_s": "CPU time of that",
+        "student_cpu_s": "CPU time of the training",
         "student_energy_j": "energy of that",
     },
 )

@@ -95,7 +95,7 @@ RULES = (
         "viewpoint-idle",
         "The student ran on idle CPU time only (a cgroup's cpu.idle or least weight), and its"
         " CPU time fits the machine.",
-        "Training in place must take nothing from what the node is there for.",
+        "Training on the node must not slow down the node's own work.",
         AGAIN,
         (OfFolder("viewpoint-idle", _of_records(_idle)),),
     ),

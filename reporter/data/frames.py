@@ -33,14 +33,15 @@ IDENTITY: Mapping[str, str] = {
     "own_data": "whether it is the workload's own data set",
     "organization": "submitting organization",
     "availability": (
-        "of the system, as declared: available, preview or research; None outside a submission"
+        "availability of the system, as declared: available, preview or research; None outside a "
+        "submission"
     ),
     "device": "the device profile's name",
     "cpu_model": "CPU model as reported by the kernel",
     "gpu": "names of the GPUs that NVIDIA's driver lists; None without",
     "node_machines": (
-        "how many of the other nodes are another machine than the first one, and which (processor,"
-        " GPU, board or power mode differ); alike: none"
+        "number of nodes whose machine differs from the first one, and in what (processor, GPU, "
+        "board or power mode); none if all are alike"
     ),
     "power_mode": "the device's power mode with what it caps, before the run (docs/boards.md)",
     "storage_medium": "storage medium of the data set",
@@ -51,8 +52,8 @@ IDENTITY: Mapping[str, str] = {
         " the numbers sent, if rounded"
     ),
     "isolation": (
-        "what the implementation was started in: none, namespace (Linux namespaces of its own), or"
-        " podman (a container)"
+        "isolation in which the implementation was started: none, namespace (Linux namespaces of "
+        "its own), or podman (a container)"
     ),
     "normalisation": (
         "statistics of batch normalisation: local (of a rank's samples) or synchronised (of the"
@@ -74,8 +75,8 @@ IDENTITY: Mapping[str, str] = {
     "workers": "data-loading processes; 0: the training process loads the data",
     "batch_size": "global batch size, samples",
     "learning_rate": "base learning rate of the schedule",
-    "epoch_budget": "epochs at most, the horizon of the learning-rate schedule",
-    "short": "epochs of them after which a short entry was to stop; 0: none",
+    "epoch_budget": "maximum epochs (also the horizon of the learning-rate schedule)",
+    "short": "epochs after which a short entry stops; 0: not a short entry",
     "model_trained": (
         "the model that was trained, as the implementation logged it; the requested one where it"
         " logged none"
@@ -83,8 +84,8 @@ IDENTITY: Mapping[str, str] = {
     "parameters": "number of its trained parameters; None where it was not logged",
     "optimizer_used": "the optimizer, as logged; the requested one where none was",
     "precision": (
-        "precision of the arithmetic: as requested of a closed run, as logged of an open one; None"
-        " of one that logged none"
+        "precision of the arithmetic: as requested of a closed run, as logged by an open one; "
+        "None if it logged none"
     ),
     "implementation": (
         "first 12 digits of the SHA-256 of the implementation's files; None in bundles of earlier"
@@ -114,8 +115,7 @@ RUNS: Mapping[str, str] = {
         " submitter's) or none (the submitter chose it)"
     ),
     "is_nominated": (
-        "whether its entry's submitter named it, before the round had a nonce, as the one that"
-        " stands for the device"
+        "whether the submitter nominated this entry for its device before the round had a nonce"
     ),
     "audited_in": (
         "framework in which an unsigned audit trained the first steps again, with losses that"
@@ -123,28 +123,28 @@ RUNS: Mapping[str, str] = {
         " such a record"
     ),
     "audited_by": (
-        "who else, by a signed review, replayed the run from a training state that they drew, and"
-        " found that it agrees; None if nobody did"
+        "organizations whose signed reviews replayed the run from a training state that they "
+        "drew and found that it agrees; None if there are none"
     ),
     "witnessed_by": (
         "witness of the rulebook that saw the run begin and end, and stamped its files; None if"
         " none did"
     ),
     "signed_by": (
-        "whose key signed the submission, by submissions/ALLOWED_SIGNERS; None if nobody's that is"
-        " known there"
+        "organization whose key signed the submission, by submissions/ALLOWED_SIGNERS; None if "
+        "the key is not listed there"
     ),
     "boot": "boot id of the machine in the run: runs of one boot share a session; None if unknown",
     "board": "name of the machine, as its device tree or firmware reports it; None where unknown",
     "epochs": "finished epochs",
     "reached": "whether an evaluation reached the target; None without a target",
     "trained_s": (
-        "time from run_start to the last evaluation, without what is not counted, s; None where it"
-        " was not logged"
+        "time from run_start to the last evaluation, without uncounted time, s; None where it "
+        "was not logged"
     ),
     "planned_runs": (
-        "number of runs that the entry was planned with, as declared; like the next one, None where"
-        " no declaration says it"
+        "number of runs that the entry was planned with, as declared; like the next one, None if "
+        "it is not declared"
     ),
     "launches": "number of launches of the entry as declared, those that did not finish included",
     "launches_accepted": (
@@ -158,7 +158,8 @@ RUNS: Mapping[str, str] = {
     "study": "title of the study that the run was made for; None outside of sweeps",
     "withdrawn": "reason of the withdrawal; None otherwise",
     "notes": (
-        "of the submitter, for example on cooling; like the next one, None outside a submission"
+        "notes of the submitter, for example on cooling; like the next one, None outside a "
+        "submission"
     ),
     "code": "repository and commit of the code, as declared by the submitter",
     "code_is_public": (
@@ -191,10 +192,11 @@ FIGURES: Mapping[str, str] = {
     ),
     "tier": "kind of that sensor: analyser, wall meter, on-board sensor or estimate",
     "attached": (
-        "whether its readings are of a trace that was added after the run; None without a sensor"
+        "whether its readings come from a trace that was added after the run; None without a sensor"
     ),
     "contradicted_by": (
-        "meters of the same that differ from that sensor by more than both state; None without"
+        "meters of the same coverage that differ from that sensor by more than their stated "
+        "errors; None without such meters"
     ),
     "significant": (
         "whether a difference is statistically significant; None where it was not tested"
@@ -232,7 +234,7 @@ ENTRIES: Mapping[str, str] = {
     "nonce_kind": "as in runs; None where the runs differ",
     "is_nominated": "as in runs; None where the runs differ",
     "audited_in": "as in runs; None where the runs differ",
-    "audited_by": "who audited every run, as in runs; None if nobody did",
+    "audited_by": "organizations that audited every run, as in runs; None if there are none",
     "witnessed_by": "as in runs; None where the runs differ",
     "signed_by": "as in runs; None where the runs differ",
     "board": "as in runs; None where the runs differ",
@@ -243,9 +245,7 @@ ENTRIES: Mapping[str, str] = {
 ENTRY_FIGURES: Mapping[str, str] = {
     "entry_id": "the entry",
     "figure": "as in figures",
-    "value": (
-        "mean over the runs, of a score the geometric one; None unless it is known for every run"
-    ),
+    "value": ("mean over the runs (geometric for a score); None unless it is known for every run"),
     "unit": "of value, spread, low, high and the interval",
     "runs": "number of runs with a value",
     "spread": "sample standard deviation over the runs; of a single run, the spread of that run",

@@ -60,7 +60,7 @@ def _shown(folder: Path, placed: Mapping[str, PlacedRun]) -> tuple[str, ShownRep
     entries = {_original(run, placed) for run in record.originals}
     submitters = {str(placed[run.run_id].run["organization"]) for run in record.originals}
     if len(entries) > 1:
-        raise SuiteError("its originals are of several entries")
+        raise SuiteError("its originals belong to several entries")
     return entries.pop(), _row(record, folder / RECORD, submitters)
 
 
@@ -71,10 +71,7 @@ def _original(run: MeasuredRun, placed: Mapping[str, PlacedRun]) -> str:
     if found is None or found.run["state"] != ACCEPTED:
         raise SuiteError(f"its original {run.run_id[:100]} is not among the accepted runs")
     if measure(Bundle(Path(found.run["path"]))) != run:
-        raise SuiteError(
-            f"its record says something else of the original {run.run_id[:100]} than that run's"
-            " bundle"
-        )
+        raise SuiteError(f"its record disagrees with the bundle of the original {run.run_id[:100]}")
     return str(found.run["entry_id"])
 
 

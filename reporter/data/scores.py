@@ -58,7 +58,7 @@ Epochs = Mapping[str, Sequence[Row]]
 OPEN = (
     "the open division is not ranked: nothing checks that its entries need the reference's epochs"
 )
-SEVERAL_INSTRUMENTS = "the energies of its runs are of several instruments"
+SEVERAL_INSTRUMENTS = "the energies of its runs come from several instruments"
 
 
 @dataclass(frozen=True)
@@ -261,13 +261,13 @@ def _expected(entry: Row, scoring: Scoring) -> ExpectedEpochs | NoReference:
             Status.CHARACTERISATION,
         )
     if not entry["own_data"]:
-        return NoReference("reference points are of the workload's own data set")
+        return NoReference("reference points apply only to the workload's own data set")
     if entry["accumulation"] != 1:
-        return NoReference("reference points are of an update after every mini-batch")
+        return NoReference("reference points apply only to an update after every mini-batch")
     if _is_split_only(entry):
         return NoReference(
-            "scores of an accelerator are of asynchronous timing; this entry waits for it in every"
-            " step, and shows how a step divides"
+            "scores of an accelerator need asynchronous timing; this entry waits for the "
+            "accelerator in every step, to show how a step divides"
         )
     found = expected_epochs(points, batch_size, rate, local, scoring.rate_tolerance)
     return (

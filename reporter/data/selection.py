@@ -66,9 +66,9 @@ def choose(order: Mapping[str, float], group_of: Callable[[str], str], capacity:
     ]
     groups = _merged([group for group in left if group.ids], capacity - len(own), order)
     note = (
-        f"{len(own)} of {len(every)} entries have a row of their own: the lowest values of each"
-        " framework in turn. The others share a row per framework: lowest to highest value, with a"
-        " mark at the median."
+        f"{len(own)} of {len(every)} entries have their own row: the lowest values of each "
+        "framework in turn. The others share a row per framework: lowest to highest value, with "
+        "a mark at the median."
     )
     return Selection(tuple(name for name in every if name in own), groups, note)
 

@@ -65,7 +65,7 @@ def of_parts() -> Chart:
     """The chart of a study of parts to train: other runs have no old task."""
     return Chart(
         "adaptation",
-        "What adapting takes, and what it costs",
+        "Time of adapting, and accuracy gained and lost",
         "Means over runs. Above: highest accuracy on the new task. Below: accuracy on the old task"
         " before the training less that after it.",
         describe,

@@ -117,8 +117,8 @@ def without_parts(entries: Mapping[str, Entry]) -> Missing:
     """Why no entry has the parts of an epoch."""
     is_split = all(entry["timing"] == WAITING for entry in entries.values())
     return Missing(
-        "no run has finished two"
-        f" epochs{'' if is_split else ' in synchronised timing, the one that takes their parts'}"
+        "no run has finished two "
+        f"epochs{'' if is_split else ' in synchronised timing, which records their parts'}"
     )
 
 

@@ -251,8 +251,8 @@ def _kind(row: Entry) -> tuple[int, str]:
 CHART = Chart(
     "energy-per-epoch",
     "Energy per epoch",
-    "Mean of epochs 2 to last and over runs; shaded: baseload. Each kind of sensor has a scale of"
-    " its own: its energies compare with no others.",
+    "Mean of epochs 2 to last and over runs; shaded: baseload. Each kind of sensor has a scale "
+    "of its own: its energies do not compare with others.",
     describe,
     frozenset({"figures", "study"}),
     position=80,

@@ -328,9 +328,9 @@ CHARTS = (
     Chart(
         "stacked-epoch",
         "Epoch time by part",
-        "Mean of epochs 2 to last: waiting for mini-batches, host-to-device copy, compute, exposed"
-        " communication, overhead. Number: time of an epoch; where these span a decade, bars are"
-        " shares of it.",
+        "Mean of epochs 2 to last: waiting for mini-batches, host-to-device copy, compute, "
+        "exposed communication, overhead. Number: time of an epoch; if times differ by a factor "
+        "of ten or more, bars show shares of it.",
         by_part,
         frozenset({"board", "comparison", "figures", "study"}),
         position=10,

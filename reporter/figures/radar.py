@@ -33,7 +33,7 @@ AXES = (
     Axis("best_accuracy", "accuracy, %", 1, 100.0),
     Axis("peak_memory_bytes", "peak memory, MiB", -1, 2.0**-20),
     Axis("energy_per_epoch_j", "energy per epoch, J", -1, is_energy=True),
-    Axis("compute_share", "share of an epoch computing, %", 1, 100.0),
+    Axis("compute_share", "share of an epoch spent computing, %", 1, 100.0),
     Axis("first_epoch_s", "epoch 1, s", -1),
     Axis("ipc", "instructions per cycle", 1),
     Axis("l1d_miss_ratio", "L1 data miss ratio, %", -1, 100.0),

@@ -95,8 +95,8 @@ def _cells(one: _Best) -> tuple[str, ...]:
 CHART = Chart(
     "rounds",
     "Best expected time by round",
-    "One line per workload, one point per round, on the day of its best entry's last run; an"
-    " expected time is at the epochs of its round's reference points.",
+    "One line per workload, one point per round, on the day of its best entry's last run; an "
+    "expected time assumes the epochs of its round's reference points.",
     describe,
     frozenset({"device"}),
     position=5,

@@ -143,12 +143,12 @@ def frameworks_page(contents: SiteContents, environment: jinja2.Environment) -> 
 
 
 def framework_costs(comparisons: Sequence[Comparison]) -> Iterator[str]:
-    """What each framework costs beside the one that is most often surely the fastest, a sentence
-    each; that one's first."""
+    """What each framework costs beside the one that is most often significantly the fastest, a
+    sentence each; that one's first."""
     won = Counter(each.fastest for each in comparisons if each.is_sure)
     if not won:
         if comparisons:
-            yield "No framework is surely the fastest."
+            yield "No framework is significantly the fastest."
         return
     base = min(won, key=lambda name: (-won[name], name))
     where = f" in {won[base]} of {len(comparisons)} settings" if len(comparisons) > 1 else ""

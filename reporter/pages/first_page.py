@@ -154,11 +154,11 @@ def _meaning(row: BoardRow, board: Board, own: set[str]) -> tuple[str, str]:
     verdict, disturbed = _verdict(row, reference, board), _disturbed(row)
     runs, needed = int(row.entry["runs"]), load_scoring().min_runs
     if isinstance(verdict, str):
-        why = f"an interval needs {needed} runs, and this is {runs}" if runs < needed else verdict
+        why = f"an interval needs {needed} runs, not {runs}" if runs < needed else verdict
         within = (
             f" {cell.around} is the spread of the epochs within the run." if cell.around else ""
         )
-        return text, f"How sure this is cannot be said: {why}.{within}{disturbed}"
+        return text, f"The uncertainty is unknown: {why}.{within}{disturbed}"
     differ = "they differ" if verdict.is_different else "they are not distinguishable"
     ends = f"{digits(verdict.low)} to {digits(verdict.high)}"
     confidence = load_scoring().pair_confidence

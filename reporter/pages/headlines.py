@@ -126,7 +126,7 @@ def _faster(board: Board, row: BoardRow, first: DotRow, of: int) -> str:
     one, other = found[row.entry_id], found[first.best.entry_id]
     verdict = compare_pair(one, other, (of + first.of) / 2)
     is_sure = isinstance(verdict, Ratio) and verdict.is_different
-    return "faster" if is_sure else "lower, not surely faster"
+    return "faster" if is_sure else "lower, not significantly faster"
 
 
 def _amount(board: Board, row: DotRow) -> str:
@@ -211,14 +211,14 @@ def _ratio(row: DotRow, other: DotRow) -> str:
 def _sure(first: DotRow, second: DotRow) -> str:
     found = second.verdicts.get(first.name, "")
     if not isinstance(found, Ratio):
-        return f"How sure the order is cannot be said: {found}."
+        return f"Whether the order is significant is unknown: {found}."
     ends = f"{digits(found.low)} to {digits(found.high)}"
     confidence = load_scoring().pair_confidence
     best = f", best of {first.of} and of {second.of} settings" if first.of + second.of > 2 else ""
     return (
         f"The first two differ, at {confidence}{best}: ratio {ends}."
         if found.is_different
-        else f"The ratio's {confidence} interval{best}, {ends}, holds 1."
+        else f"The ratio's {confidence} interval{best}, {ends}, contains 1."
     )
 
 

@@ -121,7 +121,7 @@ def _trends() -> PaperFigure:
         legend=(Named("c0", "with GPU", True), Named("c1", "without", True)),
     )
     about = (
-        "The suite's device profiles: the board's power limit, and a bound of its arithmetic rate"
-        " in any precision that trains (calculated)."
+        "The suite's device profiles: the board's power limit, and a calculated upper bound of "
+        "its arithmetic rate in any precision used for training."
     )
     return PaperFigure((panel, Keys(keys)), (), about, NO_ERROR_BARS)

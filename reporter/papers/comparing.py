@@ -34,7 +34,7 @@ class Compared:
 
 
 def compare(item: Item, source: Source | None) -> tuple[Compared, ...]:
-    """Every published value of an item beside ours. ``source`` None: there are no runs of it."""
+    """Every published value of an item beside ours. ``source`` None: it has no runs."""
     return (
         *_cells(item),
         *_cells_of_extensions(item),
@@ -46,7 +46,7 @@ def _value(value: PublishedValue, source: Source | None) -> Compared:
     found = (
         Unknown(value.not_comparable or "")
         if value.ours is None
-        else Unknown("there are no runs of it")
+        else Unknown("it has no runs")
         if source is None
         else measure(value.ours, source)
     )
@@ -81,7 +81,7 @@ def judge(value: PublishedValue, found: Found) -> tuple[Agreement, str | None]:
     if low < value.published < high:
         return (
             Agreement.NOT_COMPARABLE,
-            f"the 95 % interval contains {value.published:g}: more runs would tell",
+            f"the 95 % interval contains {value.published:g}: more runs are needed to decide",
         )
     is_beyond = (
         low < value.published if value.relation is Relation.BELOW else high > value.published
@@ -105,7 +105,7 @@ def _cells(item: Item) -> Iterator[Compared]:
         return
     for row, own in zip(item.table.rows, own_cells(item, item.table), strict=True):
         for column, published, ours in zip(item.table.columns[1:], row[1:], own[1:], strict=True):
-            verdict, why = Agreement.NOT_COMPARABLE, "the text at hand has lost the number"
+            verdict, why = Agreement.NOT_COMPARABLE, "the available text lacks the number"
             if published and ours:
                 is_equal = any(_same(published, each) for each in ours.split(", "))
                 verdict, why = Agreement.AGREES if is_equal else Agreement.DIFFERS, ""

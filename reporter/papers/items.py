@@ -71,7 +71,7 @@ def draw_item(registry: Registry, item: Item, source: Source | None) -> DrawnIte
         return _drawn(registry, item, figure, f"{item.title}.\n{figure.about}\n", Source())
     runs = registry.runs_of(item)
     if source is None or runs is None:
-        return Missing("there are no runs of it")
+        return Missing("it has no runs")
     if source.record is not None:
         drawn = record_kinds()[runs.kind].draw(item, source.record)
         return drawn if isinstance(drawn, Missing) else _drawn(registry, item, *drawn, source)

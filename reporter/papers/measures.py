@@ -182,7 +182,7 @@ def _slowest_over_fastest(wanted: Measure, source: Source) -> Found | Unknown:
     assert source.frames is not None
     media = {entry["storage_medium"] for entry in entries_of(source.frames).values()}
     if len(media) < 2:
-        return Unknown("the runs are of one storage medium")
+        return Unknown("all runs used one storage medium")
     return _extremes(
         [each for each in of_entries(source.frames, "time_to_epoch_s").values() if each]
     )

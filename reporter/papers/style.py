@@ -58,8 +58,8 @@ def length_in(text: str, option: str) -> float:
     inches = float(found.group(1)) / UNITS_PER_INCH[found.group(2)] if found else 0.0
     if not MIN_SIZE_IN <= inches <= MAX_SIZE_IN:
         raise SuiteError(
-            f"{option} {text!r} is no length from {MIN_SIZE_IN:g} to {MAX_SIZE_IN:g} inches; write"
-            " one as 3.3in, 84mm, 8.4cm or 240pt."
+            f"{option} {text!r} is not a length from {MIN_SIZE_IN:g} to {MAX_SIZE_IN:g} inches; "
+            "write one as 3.3in, 84mm, 8.4cm or 240pt."
         )
     return inches
 
@@ -72,8 +72,8 @@ def font_of(text: str) -> tuple[str, float]:
     size_pt = float(size) if size else DEFAULT_SIZE_PT
     if not family or not MIN_SIZE_PT <= size_pt <= MAX_SIZE_PT:
         raise SuiteError(
-            f"--font {text!r} is no font of {MIN_SIZE_PT:g} to {MAX_SIZE_PT:g} pt; write one as"
-            ' "Times New Roman" or "Times New Roman 8".'
+            f"--font {text!r} is not a font of {MIN_SIZE_PT:g} to {MAX_SIZE_PT:g} pt; write one "
+            'as "Times New Roman" or "Times New Roman 8".'
         )
     return family, size_pt
 

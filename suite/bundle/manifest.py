@@ -34,8 +34,8 @@ def refuse_inside_run(output: Path) -> None:
     run = next((folder for folder in output.resolve().parents if (folder / RUN).is_file()), None)
     if run is not None:
         raise SuiteError(
-            f"{output} is in the run directory {run}, which holds the run's records alone; choose"
-            " another --output."
+            f"{output} is in the run directory {run}, which holds only the run's records; choose "
+            "another --output."
         )
 
 

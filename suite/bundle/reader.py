@@ -122,8 +122,8 @@ class Bundle:
         self.expect_there()
         if not (self.path / RUN).is_file():
             raise SuiteError(
-                f"{self.path} is no run directory (it has no {RUN}); give the path that `suite run`"
-                " printed."
+                f"{self.path} is not a run directory (it has no {RUN}); give the path that "
+                "`suite run` printed."
             )
 
     def expect_sealed(self, purpose: str) -> None:
@@ -307,4 +307,4 @@ def _run_record(values: Mapping[str, Any], path: Path) -> RunRecord:
     try:
         return from_plain(values, RunRecord, "")
     except SchemaError as error:
-        raise FileError(path, f"is no record of a run ({str(error)[:300]})") from error
+        raise FileError(path, f"is not a record of a run ({str(error)[:300]})") from error

@@ -120,7 +120,7 @@ class Framework:
     precisions: tuple[Precision, ...] = (Precision.FLOAT32,)
     asynchronous_on: tuple[str, ...] = ()
     capabilities: tuple[Capability, ...] = ()
-    without_recomputation: str = "its implementation follows no schedule of recomputation"
+    without_recomputation: str = "its implementation cannot follow a schedule of recomputation"
     without_gpu: tuple[WithoutGpu, ...] = ()
     with_cuda: tuple[WithCuda, ...] = ()
     gpu_build: str = ""  # an expression that is true of builds for GPUs, in Python
@@ -181,8 +181,8 @@ def load_framework(name: str, root: Path | None = None) -> Framework:
     plain, pinned, version = name.partition("==")
     if plain.partition("=")[0] in known and plain not in known:
         raise SuiteError(
-            f"{name!r} is no framework; a version is written with two equals signs, as"
-            f" {plain.replace('=', '==', 1)}."
+            f"{name!r} is not a framework; a version is written with two equals signs, as "
+            f"{plain.replace('=', '==', 1)}."
         )
     if plain not in known:
         raise SuiteError(unknown_name("framework", plain, sorted(known), "`suite list frameworks`"))
@@ -221,8 +221,8 @@ def load_implementation(place: Path) -> Framework:
     path = place.absolute() / MANIFEST
     if not path.is_file():
         raise SuiteError(
-            f"{place} has no {MANIFEST}; write one as docs/implementing.md says, or begin with"
-            " `suite implementation new NAME`."
+            f"{place} has no {MANIFEST}; write one as docs/implementing.md says, or start with "
+            "`suite implementation new NAME`."
         )
     framework = read_toml(path, Framework)
     if (
@@ -232,8 +232,8 @@ def load_implementation(place: Path) -> Framework:
         or not framework.train
     ):
         raise SuiteError(
-            f'{path}: an implementation names its command as train = ["…"], and none of module,'
-            " outside and version."
+            f'{path}: an implementation names its command as train = ["…"], and must not set '
+            "module, outside or version."
         )
     if not IMPLEMENTATION_NAME.fullmatch(framework.name):
         raise SuiteError(

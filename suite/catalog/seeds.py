@@ -184,9 +184,7 @@ def refuse_other_files(framework: Framework, recorded: Mapping[str, Any] | None,
     records."""
     if recorded is None or recorded.get("sha256") == implementation_sha256(framework):
         return
-    raise SuiteError(
-        f"{framework.outside} holds other files than those that made {run}; bring those back."
-    )
+    raise SuiteError(f"{framework.outside} does not hold the files that made {run}; restore those.")
 
 
 def implementation_files(

@@ -1,7 +1,7 @@
 """The `suite` command: loads the module of the command that was typed and turns every failure into
 one sentence and an exit code.
 
-0 done, 1 judged not compliant, 2 could not.
+0 done, 1 does not comply, 2 error.
 """
 
 import functools
@@ -52,11 +52,11 @@ ALSO_CALLED = {"reference": "reference-points"}
 """Further names of commands, which work and are not listed."""
 OWN = "commands.toml"
 CODES = {
-    "run": "Exit code: 0 done, 1 refused, since the run could never comply, 2 could not.",
-    "cluster doctor": "Exit code: 0 the hosts can train together, 1 they cannot, 2 could not tell.",
+    "run": "Exit code: 0 done, 1 refused because the run could never comply, 2 error.",
+    "cluster doctor": "Exit code: 0 the hosts can train together, 1 they cannot, 2 unknown.",
 }
 """Of commands whose help text has none, and which may end with 1."""
-USUAL_CODES = "Exit code: 0 done, 2 could not."
+USUAL_CODES = "Exit code: 0 done, 2 error."
 
 
 @functools.cache
@@ -77,12 +77,12 @@ def listed_in(*described: Extension) -> dict[str, tuple[Extension, ListedCommand
 
 
 BEGIN = """\
-Benchmark DNN training on edge devices. A person begins with these:
+Benchmark DNN training on edge devices. Start with these commands:
 
   suite doctor                          what this machine can measure, and how to get more
   suite env create pytorch              the environment of a framework
   suite data prepare mnist --download   the data set of LeNet-5
-  suite quick --within 10m              how long a training would take here
+  suite quick --within 10m              how long training would take here
   suite run --division closed           the workloads of this device, measured for the leaderboard
 
 All commands: suite --help
@@ -200,8 +200,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Benchmark DNN training on edge devices.",
     epilog=(
-        "Each command's --help ends with an example. Exit code: 0 done, 1 judged not compliant, 2"
-        " could not."
+        "Each command's --help ends with an example. Exit code: 0 done, 1 does not comply, 2 error."
     ),
 )
 
@@ -211,7 +210,7 @@ def begin(
     context: typer.Context,
     version: bool = Option(False, "--version", help="Print the version."),
 ) -> None:
-    """Print the version on --version, and without a command those that a person begins with."""
+    """Print the version on --version, and without a command the commands to start with."""
     if version or context.invoked_subcommand is None:
         print(__version__ if version else BEGIN, end="\n" if version else "")
         raise typer.Exit()
@@ -248,8 +247,8 @@ def _run_command() -> None:
         _end(f"{_sentence(error)} See `{_command_of(error)} --help`.")
     except PermissionError as error:
         _end(
-            f"This user may not open {error.filename}: {error.strerror}. Choose another path, or"
-            " have its owner permit it."
+            f"This user may not open {error.filename}: {error.strerror}. Choose another path, or "
+            "ask its owner for access."
         )
     except (typer.Abort, KeyboardInterrupt):
         _end("Interrupted.")
@@ -263,10 +262,7 @@ def _run_command() -> None:
         )
     except Exception as error:  # noqa: BLE001 - the last resort: a person gets a sentence, the traceback goes to a file
         if isinstance(error, FileNotFoundError) and not _is_in_a_folder():
-            _end(
-                "The folder that this command was typed in was removed; change into one that"
-                " exists."
-            )
+            _end("The current folder was removed; change into one that exists.")
         _end(f"Unexpected error ({type(error).__name__}: {error}). {_keep_traceback()}")
 
 

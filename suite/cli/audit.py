@@ -62,20 +62,21 @@ def audit(
     data: DataFolder = None,
     state: Annotated[
         Path | None,
-        Option(help="Training state that the run kept (--keep-states): train on from it, too."),
+        Option(help="Training state that --keep-states wrote: also continue training from it."),
     ] = None,
     epoch: Annotated[int | None, Option(min=1, help="Epoch after which --state was taken.")] = None,
     value: Annotated[
         str | None,
         Option(
-            help="Text that this epoch was drawn with (`suite audit draw`); without it: self-drawn."
+            help="Text with which `suite audit draw` drew this epoch (without it, the epoch "
+            "counts as self-drawn)."
         ),
     ] = None,
     implementation: Annotated[
         Path | None,
         Option(
             metavar="DIR",
-            help="Folder of the implementation that made the run: train with it from --state, too.",
+            help="Folder of the implementation that made the run: it also continues from --state.",
         ),
     ] = None,
     json: Json = False,
@@ -83,8 +84,8 @@ def audit(
         Path | None, Option(help="Also write the record to this JSON file, for a submission.")
     ] = None,
 ) -> None:
-    """Train a run's first steps again and compare. Exit code: 0 agrees, 1 contradicts, 2 could not
-    tell."""
+    """Train a run's first steps again and compare. Exit code: 0 agrees, 1 contradicts, 2
+    undecided."""
     expect_place(output)
     record = api.audit(
         bundle,
@@ -115,8 +116,8 @@ def draw(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Draw the epoch whose training state must be handed in, from the head of the log's chain and a
-    value."""
+    """Draw the epoch whose training state must be handed in, from the log's last chain value and a
+    text."""
     drawn = api.draw_epoch(bundle, value)
     if json:
         print_json("audit-draw", vars(drawn))
@@ -164,16 +165,16 @@ def _show(record: AuditRecord) -> None:
         own = record.state is None or record.state.program is not None
         if not own and not is_own(record.bundle.framework):
             rest += ", and the run's own program (--implementation DIR)"
-        print(f"  not looked at: {rest}")
+        print(f"  not checked: {rest}")
     if not replayer.data_verified:
-        print("  the replay's own data set is not verified: a difference may be the data's")
+        print("  the replay's data set is not verified: a difference may come from the data")
 
 
 def _show_state(state: StateAudit) -> None:
     how = "self-drawn" if state.value is None else f"drawn with {escaped(state.value)[:100]!r}"
     print(f"  state after epoch {state.epoch} ({how}): {state.verdict.value}")
     if state.comparison is None:
-        print("    no step follows it")
+        print("    no step follows this state")
     elif state.comparison.step is not None:
         step = state.comparison.step
         print(

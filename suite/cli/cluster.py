@@ -32,7 +32,7 @@ def doctor(
         str | None,
         Option(
             autocompletion=framework_names,
-            help="Framework whose environment is checked (default: the first one that is there).",
+            help="Framework whose environment is checked (default: the first one that exists).",
         ),
     ] = None,
     data: Annotated[
@@ -53,8 +53,8 @@ def doctor(
     links."""
     if hostfile is None and launch_agent != SRUN:
         raise SuiteError(
-            "The hosts to check are missing; name them with --hostfile FILE, or use --launch-agent"
-            " srun within a Slurm allocation."
+            "No hosts to check were named; name them with --hostfile FILE, or use --launch-agent "
+            "srun within a Slurm allocation."
         )
     placement = place(nodes, hostfile, 1, launch_agent)
     found = examine(placement, _environment(framework), _folders(data))

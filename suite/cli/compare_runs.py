@@ -50,15 +50,16 @@ class Compared:
 
 def compare(
     paths: Annotated[
-        list[Path], Argument(help="Runs, or folders with the runs of a configuration each.")
+        list[Path], Argument(help="Runs, or folders that each hold the runs of one configuration.")
     ],
     json: Json = False,
 ) -> None:
-    """Compare runs with the first: ratios with intervals and verdicts, and what differs."""
+    """Compare runs with the first one: ratios with intervals, verdicts, and settings that
+    differ."""
     if len(paths) < 2:
         raise SuiteError(
-            f"One path ({paths[0]}) has nothing to be compared with; give two runs or more, or"
-            " folders with the runs of a configuration each."
+            f"Only one path was given ({paths[0]}); give two or more runs, or folders that each "
+            "hold the runs of one configuration."
         )
     groups = {str(path): loaded([path]) for path in paths}
     if len(groups) < len(paths):
@@ -154,7 +155,12 @@ def _values(frames: "Frames", figure: str) -> tuple[list[float], str, set[Any], 
     rows = frames.figures[frames.figures["figure"] == figure]
     unknown = rows[rows["value"].isna()]
     if not len(rows) or len(unknown):
-        return [], "", set(), unknown["reason"].iloc[0] if len(unknown) else "no run has it"
+        return (
+            [],
+            "",
+            set(),
+            unknown["reason"].iloc[0] if len(unknown) else "no run has this figure",
+        )
     by = set(zip(rows["source"], rows["covers"], strict=True)) if figure == "energy_j" else set()
     return list(map(float, rows["value"])), str(rows["unit"].iloc[0]), by, None
 

@@ -32,8 +32,7 @@ def prepare(
         Path | None,
         Option(
             "--from",
-            help="Folder with its files (plain or .gz), its archive, or the photographs that it is"
-            " made of.",
+            help="Folder with the data set's files (plain or .gz), its archive or its photographs.",
         ),
     ] = None,
     download: Annotated[bool, Option("--download", help="Download the files.")] = False,
@@ -72,7 +71,8 @@ def prepare(
 def verify(
     name: DataSetName,
     source: Annotated[
-        Path | None, Option("--from", help="Its folder (default: where it was prepared).")
+        Path | None,
+        Option("--from", help="Folder of the data set (default: where it was prepared)."),
     ] = None,
     json: Json = False,
 ) -> None:

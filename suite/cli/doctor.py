@@ -1,4 +1,4 @@
-"""`suite doctor`: what this machine can measure and run, and how to get each missing thing."""
+"""`suite doctor`: what this machine can measure and run, and how to get what is missing."""
 
 import importlib.util
 import platform
@@ -49,11 +49,11 @@ class Diagnosis:
 
 def doctor(
     show_all: Annotated[
-        bool, Option("--all", help="Each meter that is not here, and how to get it.")
+        bool, Option("--all", help="List every unavailable meter and how to get it.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """List what this machine can measure and run, and how to get each missing thing."""
+    """List what this machine can measure and run, and how to get what is missing."""
     diagnoses = [*_machine(), *_meters(), *_environments(), *_data_sets()]
     if json:
         print_rows("doctor", map(vars, diagnoses))
@@ -127,7 +127,7 @@ def diagnose_load(load: MachineLoad) -> Diagnosis:
     found += (
         ""
         if load.waiting is None
-        else f"; some task waited for a CPU {load.waiting:.0%} of the time"
+        else f"; at least one task waited for a CPU {load.waiting:.0%} of the time"
     )
     is_quiet = (
         load.foreign <= MAX_FOREIGN_SHARE * load.cores
@@ -137,7 +137,7 @@ def diagnose_load(load: MachineLoad) -> Diagnosis:
         "quiet machine",
         is_quiet,
         found,
-        "" if is_quiet else "stop other programs before a run: its times would be partly theirs",
+        "" if is_quiet else "stop other programs before a run: they would slow it down",
     )
 
 

@@ -29,11 +29,11 @@ def create(
     ],
     python: Annotated[
         Path | None,
-        Option(help="Interpreter to build the environment on (default: the harness's)."),
+        Option(help="Interpreter to build the environment with (default: the harness's)."),
     ] = None,
     interpreter: Annotated[
         Path | None,
-        Option(help="Use this interpreter, which has the framework already; install nothing."),
+        Option(help="Use this interpreter, which already has the framework; install nothing."),
     ] = None,
     force: Annotated[bool, Option("--force", help="Rebuild an existing environment.")] = False,
     dry_run: Annotated[
@@ -41,8 +41,8 @@ def create(
         Option(
             "--dry-run",
             help=(
-                "State versions, downloads and disk, or examine --interpreter; install and record"
-                " nothing."
+                "Show versions, download size and disk space, or examine --interpreter; change "
+                "nothing."
             ),
         ),
     ] = False,
@@ -122,8 +122,8 @@ def _show_adoption(framework: Framework, environment: Environment, json: bool) -
         )
         return
     print(
-        f"{framework.title} would run in {environment.interpreter}; nothing would be installed, and"
-        f" {place} would have the record of it"
+        f"{framework.title} would run in {environment.interpreter}; nothing would be installed, "
+        f"and {place} would record it"
     )
     _show_versions(others)
 

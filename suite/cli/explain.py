@@ -38,7 +38,7 @@ def explain(
     print(f"{found.id} ({divisions}; {in_rounds})\n{found.sentence}\nWhy: {found.rationale}")
     print(f"To fix it: {found.fix}.")
     if found.formerly:
-        print(f"Formerly, and in closed rounds: {', '.join(found.formerly)}.")
+        print(f"Former ids, which closed rounds still use: {', '.join(found.formerly)}.")
 
 
 def _severities(rule: Rule) -> str:

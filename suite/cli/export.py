@@ -47,7 +47,8 @@ def export(
         str,
         Option(
             metavar="|".join(TABLES),
-            help="runs: one row for each run, with its settings and figures; the others: long.",
+            help="runs: one row per run, with its settings and figures; the other tables are in "
+            "long format.",
         ),
     ] = "runs",
     client_trace: Annotated[
@@ -55,12 +56,12 @@ def export(
         Option(
             "--client-trace",
             help=(
-                "Clients for simulators of federated learning: seconds, joules, peak memory by"
-                " device, model, batch size; a row for each entry."
+                "Write client profiles for federated-learning simulators instead: time, energy "
+                "and peak memory by device, model and batch size; one row per entry."
             ),
         ),
     ] = False,
-    force: Annotated[bool, Option("--force", help="Replace what is there.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace existing output.")] = False,
     json: Json = False,
 ) -> None:
     """Write the figures of runs as CSV, Parquet or JSON, or as TensorBoard's event files."""
@@ -70,8 +71,8 @@ def export(
         raise SuiteError(f"{output} ends with none of {', '.join(FORMATS)}; choose one of them.")
     if client_trace and (table != TABLES[0] or not output.suffix):
         raise SuiteError(
-            f"--client-trace is a table of its own, in one file ({', '.join(FORMATS)}); leave"
-            " --table out, and name such a file."
+            f"--client-trace writes one file ({', '.join(FORMATS)}); leave --table out, and name "
+            "such a file with --output."
         )
     refuse_inside_run(output)
     if not force and (output.is_file() or (output.is_dir() and any(output.iterdir()))):

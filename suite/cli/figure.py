@@ -25,11 +25,16 @@ def figure(
     ] = None,
     list_: Annotated[
         bool,
-        Option("--list", help="List the figures: the study's number of each, and what it needs."),
+        Option(
+            "--list",
+            help="List the figures: each one's number in its study, and the runs it needs.",
+        ),
     ] = False,
     format_: Annotated[
         str | None,
-        Option("--format", help="svg, pdf or png (default: by --output, else pdf)."),
+        Option(
+            "--format", help="svg, pdf or png (default: from the ending of --output, else pdf)."
+        ),
     ] = None,
     width: Annotated[str, Option(help="Width, in in, cm, mm or pt.")] = "3.3in",
     height: Annotated[str | None, Option(help="Height (default: what its rows need).")] = None,

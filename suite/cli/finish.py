@@ -17,12 +17,13 @@ def finish(
     runs: Annotated[
         list[Path],
         Argument(
-            help="Run directories that were left unclosed: killed, cut off, interrupted or failed."
+            help="Run directories that are not closed: killed, cut off, interrupted or failed."
         ),
     ],
     json: Json = False,
 ) -> None:
-    """Close runs that were left unclosed. Exit code: 0 every run is closed, 2 one could not be."""
+    """Close runs that were killed or interrupted. Exit code: 0 all are closed, 2 one could not be
+    closed."""
     closed: list[FinishedRun] = []
     problems = []
     for run in runs:
@@ -41,13 +42,13 @@ def finish(
 def _sentence(run: FinishedRun) -> str:
     epochs = f"{run.epochs} finished epoch{'s' * (run.epochs != 1)}"
     if run.was_closed:
-        return f"{run.path}: was closed before ({run.status}, {epochs})" + (
+        return f"{run.path}: is already closed ({run.status}, {epochs})" + (
             f"; {run.reason}" if run.reason else ""
         )
     ending = (
         "Check it:"
         if run.status == "finished"
-        else "It is no result; every finished epoch can be read:"
+        else "It is not a result, but every finished epoch can be read:"
     )
     return (
         f"{run.path}: closed as {run.status}, {epochs} ({run.reason}). {ending}"

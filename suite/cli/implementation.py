@@ -20,12 +20,12 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.command()
 def new(
-    name: Annotated[str, Argument(help="Its name, in lower case.")],
-    language: Annotated[Language, Option(help="Language of the example that it begins as.")],
-    output: Annotated[Path, Option(help="Folder to write its folder into.")] = Path(),
+    name: Annotated[str, Argument(help="Name of the implementation, in lower case.")],
+    language: Annotated[Language, Option(help="Language of the example to start from.")],
+    output: Annotated[Path, Option(help="Folder in which the new folder is made.")] = Path(),
     json: Json = False,
 ) -> None:
-    """Copy a working LeNet-5 in C or NumPy into a folder of its own, to be changed into your
+    """Copy a working LeNet-5 in C or NumPy into a new folder, as a start for your own
     implementation."""
     files = begin(name, language, output)
     steps = [
@@ -47,12 +47,12 @@ def test(
     ] = "lenet",
     output: Annotated[
         Path | None,
-        Option(help="New folder that keeps what the test's trainings write and print."),
+        Option(help="New folder for what the test runs write and print."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Test every point of the contract on generated data. Exit code: 0 all pass, 1 not, 2 could not
-    test."""
+    """Test every point of the contract on generated data. Exit code: 0 all pass, 1 one fails, 2
+    could not test."""
     from suite.execution.run_directory import make_output  # start-up: execution
     from suite.experiments.conformance.points import Point, conformance  # start-up: execution
 
@@ -65,8 +65,8 @@ def test(
 
     if not folder.is_dir():
         raise SuiteError(
-            f"{folder} is no folder; give the folder of an implementation, or begin one with `suite"
-            " implementation new NAME`."
+            f"{folder} is not a folder; give the folder of an implementation, or start one with "
+            "`suite implementation new NAME`."
         )
     if output is not None:
         make_output(output, force=False)

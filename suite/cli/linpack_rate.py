@@ -37,7 +37,9 @@ def linpack(
         Path | None, Option(help="Hosts to run on, this machine first, one per line.")
     ] = None,
     launch_agent: Annotated[str | None, Option(help=AGENT_HELP)] = None,
-    xhpl: Annotated[Path | None, Option(help="An xhpl that you built, instead of hpcc.")] = None,
+    xhpl: Annotated[
+        Path | None, Option(help="Use this xhpl, which you built, instead of hpcc.")
+    ] = None,
     scipy: Annotated[
         bool,
         Option(
@@ -53,7 +55,7 @@ def linpack(
         bool,
         Option(
             "--allow-busy",
-            help="Record it although other programs use the machine; the record says how much.",
+            help="Run although other programs use the machine; the record says how much.",
         ),
     ] = (False),
     json: Annotated[bool, Option("--json", help="Print the record as JSON.")] = False,

@@ -24,7 +24,7 @@ def loaded(paths: Sequence[Path]) -> "Frames":
         raise SuiteError(
             f"{where} has no run that can be read: {sentences[0]}"
             if sentences
-            else f"{where} has nothing that was closed; close a run with `suite finish`."
+            else f"{where} has no closed run; close a run with `suite finish`."
         )
     for sentence in sentences:
         print(f"left out: {sentence}", file=sys.stderr)

@@ -11,7 +11,7 @@ from suite.cli.skeletons import Kind, write_skeleton
 
 def new(
     kind: Annotated[Kind, Argument(help="Kind of part.")],
-    name: Annotated[str, Argument(help="Its name, in lower case.")],
+    name: Annotated[str, Argument(help="Name of the part, in lower case.")],
     json: Json = False,
 ) -> None:
     """Write the skeleton of a new device, meter, rule, workload, framework or

@@ -39,35 +39,37 @@ Restart = Annotated[
     str | None,
     Option(
         metavar="COMMAND",
-        help="Command that restarts the machine before a workload's next run: each run is of a"
-        " session of its own.",
+        help="Command that restarts the machine before each further run of a workload, so that "
+        "each run has its own session.",
     ),
 ]
 
 
 def night(
     workloads: ClosedWorkloads = None,
-    within: Annotated[str, Option(metavar="TIME", help="Time for all of it.")] = "8h",
+    within: Annotated[str, Option(metavar="TIME", help="Time for all runs together.")] = "8h",
     division: Annotated[Division, Option(help=f"Division: {DIVISION_HELP}")] = Division.CLOSED,
     framework: FrameworkName = "pytorch",
     accelerator: WhereTrained = Accelerator.AUTO,
-    output: Annotated[Path, Option(help="Folder of plan, runs and site.")] = Path("night"),
+    output: Annotated[Path, Option(help="Folder for the plan, the runs and the site.")] = Path(
+        "night"
+    ),
     restart: Restart = None,
     dry_run: Annotated[
-        bool, Option("--dry-run", help="Print what would be looked at, and stop.")
+        bool, Option("--dry-run", help="Print which workloads would be tried, and stop.")
     ] = False,
     json: Json = False,
 ) -> None:
     """Plan what fits into a night, run it with three seeds, draw the page. Resumable: rerun the
-    same command to continue. Exit code: 0 every planned run is made, 2 one could not be."""
+    same command to continue. Exit code: 0 every planned run was made, 2 one failed."""
     limit_s = seconds(within, "--within")
     settings = RunOptions(division, "auto", "", framework, accelerator=accelerator, timing=None)
     asked = nights.Night(division.value, framework, accelerator.value, tuple(workloads or ()))
     begun = nights.saved(output)
     if begun is not None and begun.asked != asked:
         raise SuiteError(
-            f"{output} has a night with other settings; choose another --output, or continue it:"
-            f" `{_command(begun, output)}`."
+            f"{output} holds a night with other settings; choose another --output, or continue "
+            f"that night: `{_command(begun, output)}`."
         )
     if dry_run:
         chosen = chosen_workloads(workloads, EPOCHS)
@@ -107,10 +109,9 @@ def _say_what_keeps_it() -> None:
     if sys.stdin.isatty() and not any(name in os.environ for name in KEPT_BY):
         command = typed("suite", *sys.argv[1:])
         print(
-            "A closed terminal ends this, and the same command continues it. What goes on without"
-            f" you:\n  {typed('tmux new -d', command)}\n"
-            f"  systemd-run --user --same-dir --unit night {command}    # first, once: loginctl"
-            " enable-linger",
+            "Closing the terminal stops the night; the same command continues it. To keep it "
+            f"running without a terminal:\n  {typed('tmux new -d', command)}\n  systemd-run "
+            f"--user --same-dir --unit night {command}    # first, once: loginctl enable-linger",
             file=sys.stderr,
         )
 

@@ -63,7 +63,7 @@ DataFolder = Annotated[
     Path | None,
     Option(help="Folder of the run's data set (default: that of `suite data prepare`)."),
 ]
-WhereTrained = Annotated[Accelerator, Option(help="Where the model is trained.")]
+WhereTrained = Annotated[Accelerator, Option(help="Accelerator to train on.")]
 OfAllReduce = Annotated[
     Collective,
     Option(help="All-reduce backend: `mpi` (the suite's) or `native` (the framework's)."),
@@ -81,8 +81,8 @@ OfArithmetic = Annotated[
     Precision | None,
     Option(
         help=(
-            "Arithmetic of products and convolutions (default: float32, with TF32 off); entries are"
-            " compared within one."
+            "Precision of products and convolutions (default: float32, with TF32 off); entries "
+            "are compared within one precision."
         )
     ),
 ]
@@ -207,7 +207,10 @@ class TrainingOptions:
     launch_agent: Annotated[str | None, Option(help=AGENT_HELP)] = None
     wire: Annotated[
         Wire,
-        Option(help="Numbers in which gradients are sent; 16 bits are for the open division."),
+        Option(
+            help="Number format in which gradients are sent; 16-bit formats are for the open "
+            "division."
+        ),
     ] = Wire.EXACT
     accumulate: Annotated[int, Option(help=ACCUMULATE_HELP)] = 1
     silence: Annotated[
@@ -215,7 +218,7 @@ class TrainingOptions:
         Option(
             min=SHORTEST_SILENCE_S,
             max=LONGEST_SILENCE_S,
-            help="End the run when nothing is heard of a rank for N seconds.",
+            help="End the run if a rank sends no heartbeat for N seconds.",
         ),
     ] = SHORTEST_SILENCE_S
     no_identity: Annotated[

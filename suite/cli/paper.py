@@ -42,11 +42,11 @@ MEANINGS = {
     ),
     State.EMULATED: "from runs on several hosts, network namespaces on this machine",
     State.CALCULATED: "without a run",
-    State.NEEDS: "other hardware, as named",
+    State.NEEDS: "other hardware, as listed",
 }
 """What the states of items mean."""
 
-Id = Annotated[str, Argument(metavar="ID", help="Of a table or panel (`suite paper list`).")]
+Id = Annotated[str, Argument(metavar="ID", help="Id of a table or panel (`suite paper list`).")]
 Paths = Annotated[
     list[Path] | None,
     Argument(
@@ -79,7 +79,7 @@ def list_command(json: Json = False) -> None:
 def make(
     name: Id,
     paths: Paths = None,
-    output: Annotated[Path, Option(help="Folder of the files.")] = OUTPUT,
+    output: Annotated[Path, Option(help="Folder for the files.")] = OUTPUT,
     given: Annotated[
         list[str] | None,
         Option(
@@ -88,12 +88,12 @@ def make(
     ] = None,
     dry_run: Annotated[
         bool,
-        Option("--dry-run", help="Say which runs are missing and what they cost; run nothing."),
+        Option("--dry-run", help="Show which runs are missing and what they cost; run nothing."),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Draw a table or panel: page, PDF, CSV, LaTeX and caption. Runs that are missing are made
-    first, after saying what they cost."""
+    """Draw a table or panel: page, PDF, CSV, LaTeX and caption. Missing runs are made first, after
+    their cost is shown."""
     from reporter.figures.model import Missing  # start-up: pandas
     from reporter.papers.items import draw_item, write_item  # start-up: pandas
     from reporter.papers.render import refuse_without_matplotlib  # start-up: pandas
@@ -138,8 +138,8 @@ def make(
 
 @app.command()
 def check(name: Id, paths: Paths = None, json: Json = False) -> None:
-    """Compare ours with what the paper's text states. Exit code: 0 what is comparable agrees, 1
-    something differs, 2 nothing is comparable."""
+    """Compare our values with those in the paper's text. Exit code: 0 all comparable values agree,
+    1 one differs, 2 none is comparable."""
     from reporter.papers.comparing import Agreement, compare  # start-up: pandas
 
     registry = load_papers()
@@ -169,7 +169,7 @@ def _lines(registry: Registry, item: Item, compared: "tuple[Compared, ...]") -> 
     if item.differs:
         yield f"ours: {item.differs}"
     if not compared:
-        yield "The paper's text states no value of it."
+        yield "The paper's text states no value for it."
     for one in compared:
         ours = "" if one.ours is None else f", ours {one.ours}"
         reason = f" ({one.why})" if one.why else ""

@@ -31,7 +31,7 @@ SHOWN_MHZ, SHOWN_CHANGES = 40, 8
 _TITLES = {CPU: "CPU", GPU: "GPU", MEMORY: "memory (EMC)"}
 Root = Annotated[
     Path,
-    Option(help="Root of the file system; another one than / is a recorded or simulated board."),
+    Option(help="Root of the file system; a recorded or simulated board has another one than /."),
 ]
 
 
@@ -77,7 +77,7 @@ def list_modes(root: Root = SYSTEM, json: Json = False) -> None:
 
 @app.command("show")
 def show(root: Root = SYSTEM, json: Json = False) -> None:
-    """Show what is set now, and what the suite has set and not put back."""
+    """Show the current settings, and what the suite has set and not put back."""
     settings, left = read_power_settings(root), left_settings(root)
     if json:
         print_json(
@@ -105,11 +105,12 @@ def set_power(
     root: Root = SYSTEM,
     dry_run: Annotated[
         bool,
-        Option("--dry-run", help="Say what would be written and called; change nothing."),
+        Option("--dry-run", help="Show what would be written and called; change nothing."),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Set a power mode, or single settings. `suite power restore` puts back what was before."""
+    """Set a power mode, or single settings. `suite power restore` puts the earlier settings
+    back."""
     wanted = options.wanted(mode)
     steps = refuse_mode(wanted, root)
     if not dry_run:
@@ -130,14 +131,15 @@ def set_power(
         print("\n".join(_step(step) for step in steps))
         return
     print(
-        f"Set: {wanted.label}. Now: {label or 'unknown'}.\nPut back what was before: suite power"
-        " restore"
+        f"Set: {wanted.label}. Now: {label or 'unknown'}.\nTo put the earlier settings back: "
+        "suite power restore"
     )
 
 
 @app.command("restore")
 def restore_power(root: Root = SYSTEM, json: Json = False) -> None:
-    """Put back what was set before `suite power set`, or before a command that was killed."""
+    """Put back the settings from before `suite power set`, or from before a command that was
+    killed."""
     done = restore(root)
     if json:
         print_json(
@@ -198,8 +200,8 @@ def _offer_lines(offer: Offer) -> Iterator[str]:
     )
     yield f"Turbo (--turbo on|off): {'there is a switch' if offer.turbo else 'no switch'}"
     yield (
-        "Fan (--fan 0..255):"
-        f" {f'/{offer.fan_file}' if offer.fan_file else 'none that the kernel drives'}"
+        "Fan (--fan 0..255): "
+        f"{f'/{offer.fan_file}' if offer.fan_file else 'none that the kernel controls'}"
     )
     yield (
         "Locked clocks (--jetson-clocks):"
@@ -272,7 +274,7 @@ def _left_lines(left: LeftSettings) -> Sequence[str]:
         else []
     )
     return [
-        f"{why} ({left.wanted or 'several modes'}; {who}). Against what was before:",
+        f"{why} ({left.wanted or 'several modes'}; {who}). Different from before:",
         *changes,
         *more,
         "Put it back: suite power restore",

@@ -28,11 +28,11 @@ class FileOptions:
         Option(help="Column of the times, by name or number from 1; twice for date and time."),
     ] = None
     power: Annotated[
-        list[str] | None, Option(help="Column of power; several times for rails that add up.")
+        list[str] | None, Option(help="Column of power; repeat it for rails that add up.")
     ] = None
     current: Annotated[
         list[str] | None,
-        Option(help="Column of current; several times for rails that add up."),
+        Option(help="Column of current; repeat it for rails that add up."),
     ] = None
     voltage: Annotated[
         list[str] | None,
@@ -40,7 +40,7 @@ class FileOptions:
     ] = None
     volts: Annotated[
         float | None,
-        Option(help="Supply voltage, of a logger that records the current alone (V)."),
+        Option(help="Supply voltage (V), for a logger that records only the current."),
     ] = None
     unit: Annotated[
         str | None,
@@ -53,22 +53,26 @@ class FileOptions:
     ] = None
     time_unit: Annotated[
         str | None,
-        Option(help="Unit of the times, where it cannot be told: s, ms, us, ns, min, h or d."),
+        Option(help="Unit of the times, if the file does not show it: s, ms, us, ns, min, h or d."),
     ] = None
-    rate: Annotated[float | None, Option(help="Rows per second, of a file without times.")] = None
+    rate: Annotated[float | None, Option(help="Rows per second, for a file without times.")] = None
     day_first: Annotated[
         bool | None,
-        Option("--day-first/--month-first", help="What comes first in dates such as 5/11."),
+        Option(
+            "--day-first/--month-first",
+            help="Which comes first in dates such as 5/11, day or month.",
+        ),
     ] = None
 
     series: Annotated[
         list[str] | None,
         Option(
-            help="Entity, GPU or channel, of a file with several; repeat it for those to add up."
+            help="Entity, GPU or channel to read, for a file with several; repeat it to add them "
+            "up."
         ),
     ] = None
     sum: Annotated[
-        bool, Option("--sum", help="Add up all devices whose rows the file has in turn.")
+        bool, Option("--sum", help="Add up all devices whose rows alternate in the file.")
     ] = False
     mean: Annotated[
         bool | None,
@@ -125,14 +129,14 @@ def attach(
         ),
     ] = None,
     dry_run: Annotated[
-        bool, Option("--dry-run", help="Say what is understood and fitted; write nothing.")
+        bool, Option("--dry-run", help="Show how the file is read and fitted; write nothing.")
     ] = False,
     json: Json = False,
 ) -> None:
     """Attach the trace of an external logger to a finished run, and compute its energy.
 
-    The logger's clock is fitted to the run by the course of power: let it begin ten seconds before
-    the run and end ten seconds after it. A trace that fits nowhere, or at several places, is
+    The logger's clock is fitted to the run by how the power changes: start the logger ten seconds
+    before the run and end ten seconds after it. A trace that fits nowhere, or at several places, is
     refused. `suite run --power-pulse` makes a pattern of loads that fits at one place only.
     """
     found = api.attach_power(
@@ -159,7 +163,9 @@ def attach(
 @app.command()
 def leave_out(
     bundle: Annotated[Path, Argument(help="Run directory of a finished run.")],
-    meter: Annotated[str, Argument(help="Name of the power meter, as `suite check` has it.")],
+    meter: Annotated[
+        str, Argument(help="Name of the power meter, as in the output of `suite check`.")
+    ],
     reason: Annotated[str, Option(help="What is wrong with it; readers see it.")],
 ) -> None:
     """Leave a power meter out of a run's energies, because it contradicts another one."""

@@ -43,15 +43,15 @@ def quick(
     framework: FrameworkName = "pytorch",
     epochs: Annotated[
         int,
-        Option(min=MIN_EPOCHS, help="Epochs to train of each workload, of its schedule's."),
+        Option(min=MIN_EPOCHS, help="Epochs of each workload's schedule to train."),
     ] = EPOCHS,
     within: Annotated[
         str | None,
         Option(
             metavar="TIME",
             help=(
-                "Time for all workloads together, such as 10m or 8h: of one that has no time for"
-                " three epochs, steps are trained."
+                "Time for all workloads together, such as 10m or 8h: a workload without time for "
+                "three epochs trains only some steps."
             ),
         ),
     ] = None,
@@ -99,8 +99,8 @@ def quick(
                 looks.append(look(request, epochs, _run))
             else:
                 print(
-                    f"{request.workload.name}: first a few steps, which say for how many there is"
-                    " time",
+                    f"{request.workload.name}: first a few steps, to see for how many epochs "
+                    "there is time",
                     file=sys.stderr,
                 )
                 looks.append(
@@ -140,7 +140,7 @@ def show_plan(
         steps = f"{row['epochs']} epochs of {row['steps_per_epoch']} steps"
         print(f"{row['workload']}: {most}{steps}{missing}")
     if share_s is None:
-        print("What they take is known after the first steps; --within 30m sets a limit.")
+        print("How long they take is known after the first steps; --within 30m sets a limit.")
 
 
 def chosen_workloads(named: Sequence[str] | None, epochs: int) -> list[str]:
@@ -261,7 +261,7 @@ def _measured(found: QuickLook) -> Iterator[str]:
 
 def _projected(found: Projection) -> str:
     steady = (
-        "" if found.is_steady else "; not steady: the last epoch took another time than the second"
+        "" if found.is_steady else "; not steady: the last epoch did not take as long as the second"
     )
     return (
         f"projected: {_time(found.time_s, 1)} to the target, at the {found.epochs:.3g} epochs of"

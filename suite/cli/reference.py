@@ -30,8 +30,8 @@ def make(
         list[Path],
         Argument(
             help=(
-                "Closed runs and runs with --no-target, of any machine and anybody, or folders with"
-                " them."
+                "Closed runs and runs with --no-target, from any machine and organization, or "
+                "folders with them."
             )
         ),
     ],
@@ -82,7 +82,7 @@ def show(
         print_rows("reference-points-show", rows)
         return
     if not rows:
-        print(f"{workload} has no reference point; people judge the convergence of its entries.")
+        print(f"{workload} has no reference point; reviewers judge the convergence of its entries.")
     for row, point in zip(rows, points, strict=True):
         factor = row["detectable_factor"]
         detected = (
@@ -177,7 +177,7 @@ def _expectation(point: ReferencePoint) -> str:
     """In words."""
     interval = _interval(point)
     if point.expected_epochs is None or interval is None:
-        return "none, because no run reached the target: there is no score"
+        return "none and no score, because no run reached the target"
     low, high = interval
     ends = f"{low:.3g} or more" if high is None else f"{low:.3g} to {high:.3g}"
     return (

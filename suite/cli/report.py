@@ -14,10 +14,10 @@ from suite.files.evidence_files import EvidenceFiles
 def report(
     paths: Runs,
     output: Annotated[Path, Option(help="Directory of the site.")] = Path("site"),
-    force: Annotated[bool, Option("--force", help="Replace a site made before.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace an earlier site.")] = False,
     address: Annotated[
         str | None,
-        Option(help="Where the site will be published: pictures of links need it."),
+        Option(help="Address at which the site will be published; link previews need it."),
     ] = None,
     beside_reference: Annotated[
         bool,
@@ -28,7 +28,9 @@ def report(
     ] = False,
     evidence: Annotated[
         EvidenceFiles,
-        Option(help="The bundles' files: copied, hard links, or an archive per run."),
+        Option(
+            help="How the bundles' files are included: copies, hard links, or an archive per run."
+        ),
     ] = EvidenceFiles.COPY,
     json: Json = False,
 ) -> None:

@@ -38,11 +38,14 @@ class ReproduceOptions:
     """Options of `suite reproduce`."""
 
     runs: Annotated[
-        int | None, Option(help="Fresh runs (default: one of each original, three at least).")
+        int | None,
+        Option(help="Number of fresh runs (default: one for each original, at least three)."),
     ] = None
     org: Annotated[
         str,
-        Option(help="Your organization: a replication is somebody else's than the original's."),
+        Option(
+            help="Your organization; a replication counts only if it differs from the original's."
+        ),
     ] = NOBODY
     sign: Annotated[
         Path | None,
@@ -75,7 +78,8 @@ def reproduce(
     options: ReproduceOptions,
     json: Json = False,
 ) -> None:
-    """Make somebody's runs again and compare. Exit code: 0 confirmed, 1 refuted, 2 undecided."""
+    """Repeat another organization's runs and compare. Exit code: 0 confirmed, 1 refuted, 2
+    undecided."""
     if options.sign is not None:
         _expect_signer(options.org, options.sign)
     with watcher() as progress:

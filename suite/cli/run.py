@@ -113,7 +113,10 @@ def _refuse_contradictions(training: TrainingOptions, settings: RunSettings) -> 
         (settings.memory_budget, "keeps all activations; leave --memory-budget out"),
         (
             settings.timing is Timing.ASYNCHRONOUS,
-            "compares the parts of steps, which asynchronous timing has not; leave --timing out",
+            (
+                "compares the parts of steps, which asynchronous timing does not record; leave "
+                "--timing out"
+            ),
         ),
     ):
         if is_typed and settings.stall_analysis:

@@ -38,8 +38,8 @@ class RunSettings:
         str | None,
         Option(
             help=(
-                "Part of the model to train, of the workload's `other_trains` (open division;"
-                " default: the workload's own part)."
+                "Part of the model to train, one of the workload's `other_trains` (open "
+                "division; default: the workload's own part)."
             )
         ),
     ] = None
@@ -126,8 +126,8 @@ class RunSettings:
         Option(
             metavar="EPOCHS",
             help=(
-                "Stop after this many epochs of the schedule, and keep the states: an entry of a"
-                " board that needs days for all of them."
+                "Stop after this many epochs of the schedule, and keep the states: for a board "
+                "that needs days for the whole schedule."
             ),
         ),
     ] = None
@@ -167,8 +167,8 @@ class RunSettings:
         Option(
             metavar="FOLDER",
             help=(
-                "With --memory-budget: activations that do not fit go to this folder on storage,"
-                " none is recomputed."
+                "With --memory-budget: activations that do not fit go to this folder on storage "
+                "instead of being recomputed."
             ),
         ),
     ] = None
@@ -177,8 +177,8 @@ class RunSettings:
         Option(
             metavar="FILE",
             help=(
-                "Boards, one per line as in a hostfile, each of which makes this run by itself"
-                " (docs/tuning.md): how far they differ."
+                "Boards, one per line as in a hostfile, that each make this run, to show how far "
+                "boards differ (docs/tuning.md)."
             ),
         ),
     ] = None

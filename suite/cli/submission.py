@@ -43,8 +43,8 @@ class Declared:
         Option(
             min=1,
             help=(
-                "Runs that were planned for each entry before the first began (default: those that"
-                " finished)."
+                "Number of runs planned for each entry before its first run (default: the number "
+                "that finished)."
             ),
         ),
     ] = None
@@ -65,8 +65,8 @@ class Evidence:
         Option(
             metavar="DIR",
             help=(
-                "Folder of your own implementation, which made runs: its files must be those of the"
-                " runs; repeatable."
+                "Folder of your own implementation that made runs, with the same files as then; "
+                "repeatable."
             ),
         ),
     ] = None

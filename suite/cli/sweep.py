@@ -50,7 +50,7 @@ class SweepSettings:
     values: Annotated[
         str | None, Option(help="Values to vary over, as 1,2,4 (default: the study's).")
     ] = None
-    nodes: Annotated[str | None, Option(help="As --values, for a study of nodes.")] = None
+    nodes: Annotated[str | None, Option(help="Like --values, for a study of nodes.")] = None
     weak: Annotated[
         bool,
         Option(
@@ -139,8 +139,8 @@ def _matrix(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOp
         or settings.study == LINPACK
     ):
         raise SuiteError(
-            "--nodes, --weak, --size and --allow-busy belong to a study, and linpack is one of its"
-            " own; --vary and --file make a matrix."
+            "--nodes, --weak, --size and --allow-busy belong to a --study (linpack is one); "
+            "--vary and --file make a matrix."
         )
     if settings.study is None and (settings.values is not None or settings.repetitions is not None):
         raise SuiteError(

@@ -43,7 +43,7 @@ class MatrixOptions:
         list[str] | None,
         Option(
             metavar="NAME=A,B",
-            help="Setting to vary, with its values; several times for a grid (docs/tuning.md).",
+            help="Setting to vary, with its values; repeat it for a grid (docs/tuning.md).",
         ),
     ] = None
     file: Annotated[
@@ -58,7 +58,7 @@ class MatrixOptions:
     ] = None
     order: Annotated[
         Order | None,
-        Option(help="Matrix: order of the points in each round (default: interleaved)."),
+        Option(help="Matrix: order of the points in each repetition (default: interleaved)."),
     ] = None
     random: Annotated[
         int | None, Option(min=1, help="Matrix: draw N points of the grid, in place of all.")

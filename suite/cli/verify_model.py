@@ -205,7 +205,8 @@ def verify_ranks(
     steps: Annotated[int, Option(min=2, help="Number of training steps.")] = STEPS,
     json: Json = False,
 ) -> None:
-    """Verify that several ranks train as one does. Exit code: 0 yes, 1 no, 2 unknown.
+    """Verify that training on several ranks gives the same result as on one. Exit code: 0 yes, 1
+    no, 2 unknown.
 
     Both train from the same weights on the same samples.
     """

@@ -24,7 +24,7 @@ from suite.files.typed import typed
 
 
 def watch(run: Annotated[Path, Argument(help="Run directory.")]) -> None:
-    """Follow a run that another terminal, a job or an ssh session made; ends with the run."""
+    """Follow a run that was started in another terminal, job or SSH session, until it ends."""
     Bundle(run).expect_run()
     training = read_request(Bundle(run).run(), str(run / RUN))
     lines = LineWatcher(training, run, sys.stderr.isatty())
@@ -57,6 +57,6 @@ def _why_unclosed(bundle: Bundle, training: Request) -> str:
     if training.division != Division.OPEN.value or not any(states_folder(run).glob("epoch_*.npz")):
         return said
     return (
-        f"{said} To go on from the last state that it kept, type its command with another --output"
-        f" and `{typed('--resume', run)}`."
+        f"{said} To continue from the last state that it kept, type its command with another "
+        f"--output and `{typed('--resume', run)}`."
     )

@@ -275,7 +275,7 @@ def _cost(event: events.CostEstimated) -> str:
     if not event.runs:
         return "0 runs to make: all are finished"
     if event.time_s is None:
-        return f"{event.runs} runs to make; what they take is unknown: {event.source}"
+        return f"{event.runs} runs to make; how long they take is unknown: {event.source}"
     energy = "" if event.energy_j is None else f" and {event.energy_j / 1000:.3g} kJ"
     return f"{event.runs} runs to make: about {duration(event.time_s)}{energy} ({event.source})"
 

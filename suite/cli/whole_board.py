@@ -97,11 +97,11 @@ def tell_hours(
         looked = replace(first.settings, division=Division.OPEN, output=looks / workload)
         (request,) = resolve(first.training, replace(looked, keep_states=False, short=None))
         run_s = None
-        with noting([], workload, "not looked at"):
+        with noting([], workload, "not tried"):
             run_s = _run_s(look_within(request, EPOCHS, FIRST_LOOK_S, _look), left[first.path])
         total_s += len(members) * (run_s or 0.0)
         what = ", ".join(run.path.name for run in members)
-        takes = "takes a time that its first look did not say"
+        takes = "takes an unknown time, because its trial steps did not show it"
         print(
             f"{workload}: {what}; a run {takes if run_s is None else 'takes ' + duration(run_s)}",
             file=sys.stderr,

@@ -17,10 +17,10 @@ def serve(
     name: Annotated[str, Option(help="Name of the witness in its statements.")] = "lab",
     host: Annotated[
         str,
-        Option(help="Address to listen at; the default listens at all of this machine's."),
+        Option(help="Address to listen on (default: all of this machine's)."),
     ] = "0.0.0.0",
     port: Annotated[
-        int, Option(min=0, max=65535, help="Port to listen at (0: a free one).")
+        int, Option(min=0, max=65535, help="Port to listen on (0: a free one).")
     ] = 8731,
     key: Annotated[
         Path | None,
@@ -38,8 +38,8 @@ def serve(
         ),
     ] = None,
 ) -> None:
-    """Sign the digests that runs show (`suite run --witness http://HOST:PORT`), with this machine's
-    clock, until Ctrl-C."""
+    """Sign the digests that runs send (`suite run --witness http://HOST:PORT`) with this machine's
+    time, until Ctrl-C."""
     folder = home() / "witness"
     witness = Witness(name, key or folder / "key", journal or folder / "journal.jsonl")
     try:

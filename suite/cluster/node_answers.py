@@ -310,8 +310,9 @@ def _unreached(host: str, agent: str | None) -> Answer | None:
         return None
     if UNKNOWN_KEY in ran.stderr:
         remedy = (
-            f"type `{typed}` and read what it says of the host's key: accept a new one, and remove"
-            f" one that changed with `ssh-keygen -R {host}`, if the machine was set up again"
+            f"type `{typed}` and read what it says about the host's key: accept a new one, and "
+            f"remove one that changed with `ssh-keygen -R {host}`, if the machine was set up "
+            "again"
         )
     return Answer(host, False, None, f"{start}: {_last_words(ran)}", remedy)
 

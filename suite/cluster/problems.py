@@ -80,7 +80,7 @@ def about_hosts(hosts: Sequence[str]) -> Iterator[ClusterProblem]:
             yield ClusterProblem(
                 host,
                 "machine",
-                f"{other} and {host} have one address here, {address}",
+                f"{other} and {host} have the same address here, {address}",
                 "give each machine its own address, in /etc/hosts or on the name server, and name"
                 " it once in the hostfile",
             )
@@ -199,8 +199,8 @@ def _about_files(answer: Answer, first: Answer, expected: Expected) -> Iterator[
         yield ClusterProblem(
             answer.host,
             "packages",
-            f"{answer.host} has other files than {first.host} in the packages"
-            f" {first_names(others)}",
+            f"{answer.host} does not have the same files as {first.host} in the packages "
+            f"{first_names(others)}",
             expected.again,
         )
 

@@ -79,7 +79,7 @@ def check_cached_bundle(bundle: CachedBundle) -> BundleVerdict:
         request = read_request(run, "the request")
         workload = _workload(judged_by, request.workload)
     except Unreadable as error:
-        expected = "a request that this version of the suite reads"
+        expected = "a request that this version of the suite can read"
         fix = "check with the version of the suite that made the run"
         unread = unmet(REQUEST_READABLE, Violation(RUN, expected, str(error), fix=fix))
         return BundleVerdict(path, judged_by.name, _division(run), (unread,))

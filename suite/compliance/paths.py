@@ -173,7 +173,7 @@ def _leftovers(root: Path) -> Iterator[str]:
     for folder in folders:
         parts = [name for name in REMAINS if (folder / name).is_file()]
         if (parts or RUN_FOLDER.fullmatch(folder.name)) and not _is_in_bundle(folder, root):
-            what = f"it has {', '.join(parts)}" if parts else "its name is that of a run"
+            what = f"it has {', '.join(parts)}" if parts else "its name looks like a run's"
             yield (
                 f"{folder} has no {RUN}, but {what}; copy the whole run directory again, or remove"
                 " what is left of it."
@@ -202,8 +202,8 @@ def _undeclared(bundles: Iterable[Path], roots: Iterable[Path]) -> Iterator[str]
             folders.add(folder)
     for folder in sorted(folders):
         yield (
-            f"{folder} has the runs of a submission and no {NAME}: its runs were checked one by"
-            " one, the whole was not. Package it again with `suite package`."
+            f"{folder} holds the runs of a submission but no {NAME}: the runs were checked one "
+            "by one, not as a submission. Package it again with `suite package`."
         )
 
 

@@ -232,7 +232,7 @@ def _evidence(verdict: SubmissionVerdict, runs: tuple[_Run, ...]) -> Iterator[Re
         (
             ReviewKind.NO_AUDIT,
             [run.name for run in runs if not verdict.audited_by.get(run.folder.path)],
-            "runs that nobody else audited from a training state that they drew",
+            "runs that no other organization audited from a training state that it drew",
         ),
         (
             ReviewKind.NO_STATE,
@@ -247,14 +247,14 @@ def _evidence(verdict: SubmissionVerdict, runs: tuple[_Run, ...]) -> Iterator[Re
         (
             ReviewKind.NO_WITNESS,
             [run.name for run in runs if run.folder.path not in witnessed],
-            "runs whose times no witness of the rulebook bounds",
+            "runs whose times no listed witness confirms",
         ),
     )
     yield from (
         ReviewPoint(kind, tuple(names), sentence) for kind, names, sentence in missing if names
     )
     if not (verdict.path / SIGNATURE).is_file():
-        yield ReviewPoint(ReviewKind.UNSIGNED, (".",), "nobody signed the submission")
+        yield ReviewPoint(ReviewKind.UNSIGNED, (".",), "the submission is not signed")
 
 
 def _waiting(review: Review) -> Iterator[str]:
@@ -307,10 +307,10 @@ def _claims(declaration: Declaration, runs: Iterable[_Run]) -> Iterator[ReviewPo
             yield ReviewPoint(ReviewKind.CLAIM, (".",), f"code of {name}: {', '.join(unsure)}")
     runs = tuple(runs)
     claims = {
-        "open runs: what was trained is what the implementation logged of itself": [
+        "open runs: only the implementation's own log says what was trained": [
             run.name for run in runs if not run.is_closed
         ],
-        "runs that were made for no organization: who ran them is the submitter's word": [
+        "runs that were made for no organization: only the submitter says who ran them": [
             run.name for run in runs if run.record.request.get("organization") == "none"
         ],
     }
@@ -350,7 +350,7 @@ def _objections(
         where = objection.run or "."
         state = {
             ObjectionState.OPEN: f"is open: against {objection.against}",
-            ObjectionState.UPHELD: "was upheld, and nothing withdraws the result",
+            ObjectionState.UPHELD: "was upheld, but the result is not withdrawn",
         }.get(objection.state)
         if objection.state is ObjectionState.OPEN or (state and where not in withdrawn):
             sentence = f"{FOLDER}/…/{escaped(name)} {state}"

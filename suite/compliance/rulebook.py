@@ -157,7 +157,7 @@ def _proof(definition: DataSetDefinition) -> str:
     return (
         "MD5 of the published tables, SHA-256 of every picture"
         if definition.tables
-        else "nothing: for the open division"
+        else "nothing; open division only"
     )
 
 

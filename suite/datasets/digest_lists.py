@@ -79,7 +79,9 @@ def read_list(path: Path) -> tuple[str, ...]:
     for number, line in enumerate(lines, start=1):
         found = _LINE.fullmatch(line)
         if found is None:
-            raise FileError(path, f"has no digest, two spaces and images/<id>.jpg in line {number}")
+            raise FileError(
+                path, f"must have a digest, two spaces and images/<id>.jpg in line {number}"
+            )
         names.append(found["name"])
     if names != sorted(set(names)):
         raise FileError(path, "is not sorted by name, or has a name twice")

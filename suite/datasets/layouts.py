@@ -183,9 +183,9 @@ def _different_pictures(definition: DataSetDefinition, directory: Path) -> str |
     different = differences(listed, found, names)
     wrong = (*different.missing, *different.changed)
     return (
-        f"{directory}: of {len(names)} pictures {len(different.missing)} are missing and"
-        f" {len(different.changed)} differ from the published ones (thumbnails, or coded anew), the"
-        f" first is {wrong[0]}"
+        f"{directory}: of {len(names)} pictures {len(different.missing)} are missing and "
+        f"{len(different.changed)} differ from the published ones (thumbnails, or encoded "
+        f"again), the first is {wrong[0]}"
         if wrong
         else None
     )

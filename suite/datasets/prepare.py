@@ -254,8 +254,8 @@ def _find_source(definition: DataSetDefinition, source: Path, name: str) -> Path
                     return candidate
     if (found := next(source.rglob("data_batch_1"), None)) is not None:
         raise SuiteError(
-            f"{found.parent} holds the Python version, whose files are programs' pickles; give the"
-            f" binary version, {_wanted(definition)}."
+            f"{found.parent} holds the Python version, whose files are Python pickles; give the "
+            f"binary version, {_wanted(definition)}."
         )
     raise SuiteError(
         f"Neither {source} nor a folder in it has {plain} or {plain}.gz; give the folder that"

@@ -134,7 +134,7 @@ def _exited(exited: Heartbeat, number: int | None, report: ExitReport, kills: in
         )
     if number == signal.SIGKILL and kills:
         return (
-            f"{exited} was ended by {signal_name(number)} for lack of memory: processes that the"
-            f" kernel of that node killed for it: {kills}"
+            f"{exited} was ended by {signal_name(number)} for lack of memory: processes that the "
+            f"kernel of that node killed for this reason: {kills}"
         )
     return f"{exited} was ended by {describe_signal(number)}{report.said_before(number)}"

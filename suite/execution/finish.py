@@ -29,7 +29,7 @@ from suite.files.json_file import write_json
 from suite.witness.record import read_witness_record
 
 COMMAND = "suite finish"
-CUT_OFF = "the run was cut off in training: it was killed, or its machine was"
+CUT_OFF = "the run was cut off in training: it was killed, or its machine went down"
 NOT_RECORDED = (
     "the run's process ended after the training and before it wrote its record; the"
     " implementation's exit code is unknown"
@@ -97,10 +97,7 @@ def _ask_witness_again(path: Path) -> str:
     if before is None or before.files_stamp is None or has_files_stamp(before):
         return ""
     if [f"{digest}  {name}" for name, digest in digests(path).items()] != Bundle(path).manifest():
-        return (
-            "its witness is not asked for a stamp over its files, which are not those of its"
-            " manifest"
-        )
+        return "its witness is not asked to stamp its files, because they differ from its manifest"
     record = ask_files_stamp(path, ())
     if record is None or record.files_stamp is None:
         return ""

@@ -291,8 +291,8 @@ def _timing(options: RunOptions, framework: Framework, accelerator: str) -> str:
         why = "Ranks that exchange gradients, and schedules of recomputation, wait in every step"
     elif accelerator == CPU and framework.asynchronous_on:
         why = (
-            f"{framework.title} on a CPU has nothing to wait for: both timings are the same there,"
-            " and it is called synchronised"
+            f"{framework.title} on a CPU has nothing to wait for: both timings are the same "
+            "there and are called synchronised"
         )
     else:
         why = f"{framework.title} waits for the device in every step"
@@ -370,7 +370,7 @@ def _contradictions(options: RunOptions) -> Iterator[tuple[bool, str]]:
     )
     yield (
         accumulates and is_synchronised,
-        "--normalisation synchronised is of one mini-batch an update; leave --accumulate out.",
+        "--normalisation synchronised works on one mini-batch per update; leave --accumulate out.",
     )
     yield (
         options.spill is not None and not in_budget,
@@ -379,6 +379,8 @@ def _contradictions(options: RunOptions) -> Iterator[tuple[bool, str]]:
     )
     yield (
         accumulates and in_budget,
-        "A schedule of recomputation updates each weight at once; leave --memory-budget or"
-        " --accumulate out.",
+        (
+            "A schedule of recomputation updates each weight immediately; leave --memory-budget or "
+            "--accumulate out."
+        ),
     )

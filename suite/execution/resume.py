@@ -39,8 +39,8 @@ MAY_DIFFER = (
 computed but rounding."""
 OF_SEVERAL_RANKS = ("parallel.normalisation", "parallel.wire")
 """Values that one rank does not have."""
-GO_BACK = "remove the file to go on from the epoch before"
-BEGIN_ANEW = "no state of an epoch before was kept: run it anew, without --resume"
+GO_BACK = "remove the file to continue from the epoch before"
+BEGIN_ANEW = "no state of an earlier epoch was kept: run it again without --resume"
 DEFAULTS = {
     **Request._field_defaults,
     **{f"parallel.{name}": value for name, value in Parallel._field_defaults.items()},
@@ -82,8 +82,8 @@ def refuse_other_data(path: Path, run: Path) -> None:
     own, before = (replace(read_data_record(Bundle(each)), taken_ns=0) for each in (path, run))
     if own != before:
         raise SuiteError(
-            f"The data set is another one than that of {run} ({DATA} has the digests of both);"
-            " prepare the same data, or run anew."
+            f"The data set is not that of {run} ({DATA} has the digests of both); prepare the "
+            "same data, or run again without --resume."
         )
 
 
@@ -125,8 +125,8 @@ def _last_state(run: Path, log: Log) -> tuple[Path, int, Mapping[str, str]]:
     }
     if not logged:
         raise SuiteError(
-            f"{run} kept no training state of a finished epoch in {folder}; only runs with"
-            " --keep-states can be resumed: run it anew."
+            f"{run} kept no training state of a finished epoch in {folder}; only runs with "
+            "--keep-states can be resumed: run it again from the start."
         )
     epoch = max(logged)
     file, remedy = folder / state_name(epoch), GO_BACK if len(logged) > 1 else BEGIN_ANEW
@@ -146,7 +146,9 @@ def _resumption(record: RunRecord, log: Log, epoch: int, state: Mapping[str, str
         raise FileError(Path("run.json"), f"{error} in `resumed`") from error
     start = log.first("run_start")
     if start is None or start.mono_ns is None:
-        raise SuiteError("The run to resume has no run_start in its log; run it anew.")
+        raise SuiteError(
+            "The run to resume has no run_start in its log; run it again from the start."
+        )
     parallel = record.request["parallel"]
     reason = record.message or "its harness ended without saying why: killed, or a power failure"
     boot = start.metadata.get("boot")

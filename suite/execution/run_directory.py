@@ -115,8 +115,8 @@ def make_output(path: Path, force: bool) -> None:
             )
         if not _is_run(path):
             raise SuiteError(
-                f"{path} is no run directory (it has no {layout.RUN}), so --force will not empty"
-                " it; choose another --output."
+                f"{path} is not a run directory (it has no {layout.RUN}), so --force will not "
+                "empty it; choose another --output."
             )
         shutil.rmtree(path)
     try:

@@ -70,7 +70,7 @@ class Boards:
             await _write(process.stdin, task.to_line())
             await asyncio.wait([listening, receiving], return_when=asyncio.FIRST_COMPLETED)
             if said.is_silent:
-                raise BoardLost(f"nothing was heard of it for {self.silence_s:g} s")
+                raise BoardLost(f"it sent nothing for {self.silence_s:g} s")
             if await receiving and take is not None:
                 take(archive)
                 await _write(process.stdin, TAKEN)
@@ -146,8 +146,8 @@ async def _receive(
         size, expected = int(header["size"]), str(header["sha256"])
     except (ValueError, TypeError, KeyError):
         raise RunFailed(
-            "it sends something else than a bundle:"
-            f" {line[:_MAX_SAID].decode(errors='replace').strip()!r}"
+            "it sends something other than a bundle: "
+            f"{line[:_MAX_SAID].decode(errors='replace').strip()!r}"
         ) from None
     if not 0 < size <= MAX_BYTES:
         raise RunFailed(f"its bundle has {size} bytes")

@@ -30,7 +30,7 @@ from suite.metrics.matrix_record import MATRICES, MATRIX, Matrix, analyse_matrix
 MAX_TRIES = 3
 """Runs that fail on boards that are there: then the reason is the run's."""
 MAX_LOSSES, RETRY_S = 3, 5.0
-"""How often in a row a board may be lost before nothing more is asked of it, and the time
+"""How often in a row a board may be lost before it gets no more runs, and the time
 between."""
 SCRATCH, NUMBERS = ".from-board-", ".boards.json"
 """In the matrix's folder: what arrives, and each board's number by its name, which no record
@@ -234,7 +234,7 @@ class _Spread:
                 except RunFailed as twin:
                     problems.append(f"{host}: {twin}")
         if problems:
-            advice = "Bring these boards in order, or take them out of the file of --boards."
+            advice = "Repair these boards, or remove them from the file of --boards."
             raise SuiteError("\n".join([*problems, advice]))
         return lost
 
@@ -261,7 +261,7 @@ class _Spread:
             except RunFailed as failed:
                 if job is None:
                     why = f"refuses the runs ({failed})"
-                    self.progress(Notice(f"{host} {why}; nothing more is asked of it"))
+                    self.progress(Notice(f"{host} {why}; it gets no more runs"))
                     break
                 losses, job.tries = 0, job.tries + 1
                 self._failed(host, job, str(failed))
@@ -285,7 +285,7 @@ class _Spread:
     async def _lost(self, host: str, job: _Job | None, losses: int, why: str) -> None:
         """Put the run back, say what is next, and wait before the board is asked again."""
         is_last = losses == MAX_LOSSES
-        said = "nothing more is asked of it" if is_last else f"asked again in {RETRY_S:g} s"
+        said = "it gets no more runs" if is_last else f"retried in {RETRY_S:g} s"
         if job is not None:
             self.queues[host].put_nowait(job)
             said += f", and [{job.number}] is back in the queue"

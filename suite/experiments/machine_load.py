@@ -22,9 +22,9 @@ class MachineLoad:
     """Means over ``seconds``: ``cores`` of the machine, and of these ``foreign`` and ``stolen``
     ones.
 
-    ``waiting`` is the share of the time in which some task waited for a CPU; None where the kernel
-    has no pressure stall information. ``programs`` are the busiest other programs that ran all the
-    time: name, process id and cores.
+    ``waiting`` is the share of the time in which at least one task waited for a CPU; None where the
+    kernel has no pressure stall information. ``programs`` are the busiest other programs that ran
+    all the time: name, process id and cores.
     """
 
     seconds: float
@@ -57,8 +57,8 @@ class LoadWatch:
         return max(0.0, rate["busy"] - rate["own"] + rate["steal"])
 
     def waiting(self) -> float | None:
-        """Share of the time in which some task waited for a CPU so far; None where the kernel has
-        no pressure stall information."""
+        """Share of the time in which at least one task waited for a CPU so far; None where the
+        kernel has no pressure stall information."""
         return self.rates()[0].get("cpu.some")
 
 

@@ -68,7 +68,9 @@ def _fitting(costs: Mapping[str, float | None], left_s: float) -> tuple[Planned,
     planned = []
     for name, run_s in sorted(costs.items(), key=lambda each: (each[1] is None, each[1] or 0.0)):
         if run_s is None:
-            planned.append(Planned(name, None, False, "its first look did not say what it takes"))
+            planned.append(
+                Planned(name, None, False, "its trial steps did not show how long a run takes")
+            )
         elif len(SEEDS) * run_s > left_s:
             need, have = map(_in_hours, (len(SEEDS) * run_s, left_s))
             reason = f"{len(SEEDS)} runs take {need}, and {have} are left"

@@ -157,8 +157,8 @@ def _how_to_resume(request: RunRequest, path: Path) -> str:
     ):
         return ""
     return (
-        f" To go on from its last state, type the command with another --output, --resume {path}"
-        " and a --hostfile of the hosts that are left."
+        " To continue from its last state, type the command with another --output, --resume "
+        f"{path} and a --hostfile of the hosts that are left."
     )
 
 

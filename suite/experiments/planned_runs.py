@@ -107,13 +107,13 @@ def say_left_over(matrix: PlannedMatrix, directory: Path, progress: Progress) ->
     """Say which runs in the folder the matrix does not have, or has no more."""
     if others := left_over(directory, {run.folder for run in matrix.runs}):
         of_none = (
-            f"{len(others)} runs in {directory} are"
+            f"{len(others)} runs in {directory} belong"
             if len(others) > 1
-            else f"The run {others[0]} in {directory} is"
+            else f"The run {others[0]} in {directory} belongs"
         )
         progress(
             Notice(
-                f"{of_none} of no point of this matrix; {MATRIX} leaves such runs out, and they"
+                f"{of_none} to no point of this matrix; {MATRIX} leaves such runs out, and they"
                 " stay where they are"
             )
         )

@@ -51,8 +51,8 @@ def variants(request: RunRequest, directory: Path, epochs: int) -> dict[Source, 
         )
     if request.nonce is not None:
         raise SuiteError(
-            "--stall-analysis has its own requests, which a nonce gives no seeds for; leave --nonce"
-            " out."
+            "--stall-analysis makes its own requests, for which a nonce gives no seeds; leave "
+            "--nonce out."
         )
     if epochs < MIN_EPOCHS:
         raise SuiteError(

@@ -40,7 +40,7 @@ def choose(
     chosen = values if nodes is None else nodes
     if chosen is not None:
         if not chosen:
-            raise SuiteError("--values needs values, as 1,2,4.")
+            raise SuiteError("--values needs values, such as 1,2,4.")
         definition = replace(definition, names=tuple(dict.fromkeys(chosen)), numbers=())
     return definition if repetitions is None else replace(definition, repetitions=repetitions)
 
@@ -181,7 +181,7 @@ def _whole(value: str, minimum: int) -> int:
     try:
         number = int(value)
     except ValueError:
-        raise SuiteError(f"{value!r} is not a whole number; write values as 1,2,4.") from None
+        raise SuiteError(f"{value!r} is not a whole number; write values such as 1,2,4.") from None
     if number < minimum:
         raise SuiteError(f"The value {number} is too small; the minimum is {minimum}.")
     return number

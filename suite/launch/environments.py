@@ -227,8 +227,9 @@ def _examined(framework: Framework, interpreter: Path, condition: str = "True") 
     )
     if probe.returncode == -signal.SIGILL:
         raise SuiteError(
-            f"{interpreter} met an illegal instruction as it imported {framework.import_name}: this"
-            f" {framework.title} is built for later processors; install another version there."
+            f"{interpreter} met an illegal instruction while importing {framework.import_name}: "
+            f"this {framework.title} is built for later processors; install another version "
+            "there."
         )
     if probe.returncode != 0:
         said = last_line(probe.stderr, "no message")

@@ -55,7 +55,7 @@ def read_hosts(path: Path) -> dict[str, int | None]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        cause = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+        cause = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise SuiteError(
             f"The hostfile {path} cannot be read: {cause}; it is a text with one host per line,"
             " this machine first."
@@ -105,7 +105,7 @@ def _host(words: Sequence[str], where: str) -> str:
         )
     if _IPV6.fullmatch(name):
         raise SuiteError(
-            f"{where}: {name} is an address of IPv6; write the host's name, or its address of IPv4."
+            f"{where}: {name} is an IPv6 address; write the host's name or its IPv4 address."
         )
     user, _, host = name.rpartition("@")
     if user:
@@ -169,8 +169,8 @@ def _ranks_by_slots(slots: set[int | None], named_by: str) -> int | None:
     if len(slots) > 1:
         shown = ", ".join(sorted("none" if each is None else str(each) for each in slots))
         raise SuiteError(
-            f"{named_by} states different slots ({shown}), and as many ranks are started on every"
-            " host; write the same for all of them, or give --ranks-per-node."
+            f"{named_by} states different slots ({shown}), but every host starts the same number "
+            "of ranks; write the same for all of them, or give --ranks-per-node."
         )
     if 0 in slots:
         raise SuiteError(

@@ -35,15 +35,15 @@ def allocated_hosts(variables: Mapping[str, str] = os.environ) -> tuple[str, ...
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SuiteError(
-            f"Slurm's scontrol cannot say the hosts of this allocation ({error}); name them with"
-            " --hostfile."
+            f"Slurm's scontrol cannot list the hosts of this allocation ({error}); name them "
+            "with --hostfile."
         ) from error
     hosts = tuple(told.stdout.split())
     if told.returncode != 0 or not hosts:
         said = last_line(told.stderr, f"exit code {told.returncode}")
         raise SuiteError(
-            f"Slurm's scontrol cannot say the hosts of {nodes[:100]} ({said}); name them with"
-            " --hostfile."
+            f"Slurm's scontrol cannot list the hosts of {nodes[:100]} ({said}); name them with "
+            "--hostfile."
         )
     return hosts
 

@@ -74,7 +74,7 @@ def board_digest(root: Path = Path("/"), home: Path | None = None) -> BoardDiges
                 return BoardDigest(
                     None,
                     None,
-                    f"the key of board digests cannot be kept: {error.strerror or error}",
+                    f"the key of board digests cannot be saved: {error.strerror or error}",
                 )
             message = f"edge-training-suite board\0{name}\0{serial}".encode()
             return BoardDigest(

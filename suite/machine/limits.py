@@ -85,7 +85,7 @@ def read_limit(mb_s: float, folder: Path, root: Path = Path("/")) -> Limit:
     setting = f"read_mb_s {mb_s:g}"
     if not MIN_READ_MB_S <= mb_s <= MAX_READ_MB_S:
         raise SuiteError(
-            f"{setting}: name {MIN_READ_MB_S:g} to {MAX_READ_MB_S:g} million bytes a second."
+            f"{setting}: choose {MIN_READ_MB_S:g} to {MAX_READ_MB_S:g} million bytes a second."
         )
     mount = mount_of(folder.resolve() if root == Path("/") else folder, root)
     disk = None if mount is None else disk_of(mount, root)

@@ -23,7 +23,7 @@ def parse_size(text: str) -> int:
     unit = UNITS.get(found[2].upper()) if found else None
     if found is None or unit is None:
         raise SuiteError(
-            f"{text!r} is no size of memory",
+            f"{text!r} is not a size of memory",
             "write a number and a unit: 2GB, 1.5GB or 800MB (GB is 10^9 bytes; GiB is 2^30)",
         )
     size = round(float(found[1]) * unit)

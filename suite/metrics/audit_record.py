@@ -184,16 +184,16 @@ def problem_of(record: AuditRecord) -> str | None:
     steps = len(state.losses.recorded)
     if (state.comparison is None) is not (steps == 0) or steps > MAX_STEPS:
         return (
-            "a comparison of the steps after the state belongs to the losses of up to a thousand"
-            " steps"
+            "the steps after the state are compared if, and only if, they have losses, and at "
+            "most a thousand"
         )
     counts = (state.correct, state.replayed_correct)
     if counts.count(None) == 1 or not all(
         0 <= count <= state.eval_samples for count in counts if count is not None
     ):
         return (
-            "both numbers of correct samples must be there or missing, and be those of an"
-            " evaluation"
+            "both numbers of correct samples must be given or both missing, and must be possible "
+            "for an evaluation"
         )
     return None if state.losses.have(steps) else "every list must have a value for each step"
 

@@ -47,8 +47,8 @@ def epoch_from_steps(steps: StepRecords, steps_of_epoch: int, scoring: Scoring) 
     measured = intervals_s(steps)
     if len(measured) < MIN_STEPS - 1 - WARM_UP:
         raise SuiteError(
-            f"{len(steps.first_rank)} steps do not tell how long an epoch takes; {MIN_STEPS} are"
-            " needed: train longer."
+            f"{len(steps.first_rank)} steps are too few to estimate the time of an epoch; "
+            f"{MIN_STEPS} are needed: train longer."
         )
     batches = [batch.mean() for batch in np.array_split(measured, min(BATCHES, len(measured)))]
     epoch_s = steps_of_epoch * float(measured.mean())

@@ -133,7 +133,9 @@ def read_linpack_study(directory: Path) -> LinpackStudy:
     counts = {point.nodes for point in study.points}
     runs = {len(point.records) for point in study.points}
     if len(study.points) > MAX_POINTS or len(runs) != 1 or not runs <= set(range(1, MAX_RUNS + 1)):
-        raise FileError(path, "names no runs, or not as many for each number of nodes")
+        raise FileError(
+            path, "names no runs, or not the same number of runs for each number of nodes"
+        )
     if not counts <= set(range(1, MAX_POINTS + 1)):
         raise FileError(path, f"has a number of nodes that is not from 1 to {MAX_POINTS}")
     return study

@@ -77,7 +77,7 @@ def why_other(
             return (
                 next(_outside(losses, held), None)
                 if held
-                else "no mean loss of an epoch can be held against the reference's"
+                else "no epoch has a mean loss that can be compared with the reference's"
             )
     return f"no losses of reference runs are known at batch size {batch_size}, rate {rate:g}"
 

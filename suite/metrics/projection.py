@@ -78,7 +78,9 @@ def project(bundle: Bundle, scoring: Scoring) -> Projection:
     setting = setting_of(run.request, judging_round(run.round))
     other = why_other(losses, workload, setting, scoring.rate_tolerance)
     if other is not None:
-        raise SuiteError(f"The run may need other epochs than the reference: {other}.")
+        raise SuiteError(
+            f"The run may need a different number of epochs than the reference: {other}."
+        )
     return projection(workload, times, expected, scoring)
 
 
@@ -99,8 +101,8 @@ def expected_at(bundle: Bundle, scoring: Scoring) -> ExpectedEpochs:
     request, of_round = bundle.run().request, judging_round(bundle.run().round)
     if request.get("accumulation", 1) != 1:
         raise SuiteError(
-            "Reference points are of an update after every mini-batch; the run updated after every"
-            f" {request['accumulation']}."
+            "Reference points apply to an update after every mini-batch; the run updated after "
+            f"every {request['accumulation']}."
         )
     workload, (batch, rate, local) = str(request["workload"]), setting_of(request, of_round)
     points = frozen_points(of_round, workload)

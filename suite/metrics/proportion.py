@@ -18,7 +18,7 @@ class Proportion:
 def proportion(successes: int, count: int) -> Proportion:
     """The share; raises ValueError for no trials, and for more successes than trials."""
     if not 0 <= successes <= count or count == 0:
-        raise ValueError(f"{successes} of {count} is no share")
+        raise ValueError(f"{successes} of {count} is not a share")
     from scipy.stats import binomtest  # type: ignore[import-untyped]  # start-up: slow to load
 
     interval = binomtest(successes, count).proportion_ci(method="wilson")

@@ -84,8 +84,9 @@ def _reference_run(
         )
     if not bundle.is_sealed or run.status != "finished" or not is_whole:
         raise SuiteError(
-            f"{path} is not a sealed run that trained all its epochs (--no-target), or a closed one"
-            " that reached its target; make a reference point from all runs, each of these kinds."
+            f"{path} is neither a sealed run that trained all its epochs (--no-target) nor a "
+            "closed run that reached its target; a reference point is made from all runs of "
+            "these two kinds and from no others."
         )
     batch_size, rate, local = setting_of(request, judging_round(run.round))
     key = (request["workload"], batch_size, rate, request["eval_every_epochs"], local)
@@ -142,7 +143,7 @@ def compare_runs(
             or "none"
         )
         raise SuiteError(
-            f"These runs are of {len(own)} kinds ({kinds}); compare one kind at a time."
+            f"These runs belong to {len(own)} settings ({kinds}); compare one setting at a time."
         )
     (mine,) = own
     point = next(

@@ -78,7 +78,7 @@ def _refuse_others(originals: Sequence[MeasuredRun], fresh: Sequence[MeasuredRun
     if len({run.run_id for run in runs}) < len(runs) or len(
         {run.manifest_sha256 for run in runs}
     ) < len(runs):
-        raise SuiteError("A run is there twice.")
+        raise SuiteError("A run is listed twice.")
 
 
 def needs_replay(

@@ -154,7 +154,7 @@ def _accuracies(bundle: Bundle, by_id: dict[str, Bundle]) -> tuple[float, ...]:
     own = [event.value for event in bundle.log().all("eval_accuracy")]
     if problem := problem_of(own, tuple[Share, ...]):
         raise SuiteError(
-            f"{bundle.path} logged an accuracy that is no share of the evaluation set ({problem});"
-            " leave it out."
+            f"{bundle.path} logged an accuracy that is not a fraction of the evaluation set "
+            f"({problem}); leave it out."
         )
     return (*before, *map(float, own))

@@ -184,8 +184,8 @@ def _implementations(
         digest = str(recorded.get("sha256"))
         if folder is not None and digest != folder.sha256:
             raise SuiteError(
-                f"{bundle.path} was trained by other files than {folder.folder} holds now; run it"
-                " again, or bring the files back."
+                f"{bundle.path} was not trained by the files that {folder.folder} holds now; run "
+                "it again, or restore the files."
             )
         if name in declared and declared[name].sha256 != digest:
             raise SuiteError(
@@ -261,9 +261,9 @@ def _one_system(bundles: Sequence[Bundle]) -> Mapping[str, object]:
         different = different_fields(system, systems[0])
         if different:
             raise SuiteError(
-                f"{bundle.path} was run on another system than {bundles[0].path} ({different[0]}:"
-                f" {system.get(different[0])!r} and {systems[0].get(different[0])!r}); submit each"
-                " system separately."
+                f"{bundle.path} was not run on the same system as {bundles[0].path} "
+                f"({different[0]}: {system.get(different[0])!r} and "
+                f"{systems[0].get(different[0])!r}); submit each system separately."
             )
     return {"schema": layout.SCHEMA, **{name: systems[0].get(name) for name in MACHINE}}
 

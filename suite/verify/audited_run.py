@@ -73,15 +73,15 @@ def trained_by(request: contract.Request) -> Framework | None:
     where no tolerance was measured."""
     if request.accumulation > 1:
         raise SuiteError(
-            f"The run updated its parameters after every {request.accumulation} mini-batches, a"
-            " replay after each: an audit cannot tell."
+            f"The run updated its parameters after every {request.accumulation} mini-batches, a "
+            "replay after each, so the run cannot be audited."
         )
     framework = load_framework(request.framework) if is_own(request.framework) else None
     is_measured = framework is None or framework.serves_closed
     if is_measured and request.precision != contract.FLOAT32:
         raise SuiteError(
-            f"The run computed in {request.precision}. How far its losses may be from others' was"
-            " measured for float32 only: an audit cannot tell."
+            f"The run computed in {request.precision}. Tolerances of losses were measured for "
+            "float32 only, so the run cannot be audited."
         )
     return framework
 
@@ -115,7 +115,7 @@ def replaying_framework(own: Framework | None, chosen: str | None) -> Framework:
             continue
         return candidate
     raise SuiteError(
-        "There is no environment of a framework", f"create it with `suite env create {first.name}`"
+        "No framework has an environment", f"create it with `suite env create {first.name}`"
     )
 
 
@@ -182,7 +182,7 @@ def _start(original: contract.Request, workload: Workload) -> contract.Start | N
         return None
     if workload.start is None or workload.start.checkpoint != original.start.checkpoint:
         raise SuiteError(
-            f"The run began with the checkpoint {original.start.checkpoint!r}, which is not that of"
-            f" the workload {workload.name!r}; `suite check` says more."
+            f"The run began with the checkpoint {original.start.checkpoint!r}, which is not the "
+            f"checkpoint of the workload {workload.name!r}; `suite check` says more."
         )
     return original.start._replace(path=str(workload.start.path))

@@ -257,8 +257,8 @@ def _read_files(
             found[name] = np.load(path, allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
             raise SuiteError(
-                f"The probe of {implementation.name} wrote {name}.npy, which is no array"
-                f" ({str(error)[:200]})."
+                f"The probe of {implementation.name} wrote {name}.npy, which is not an array "
+                f"({str(error)[:200]})."
             ) from error
     if not found:
         raise SuiteError(

@@ -263,7 +263,7 @@ def _reason(comparison: LossComparison, auditor: _Auditor) -> str | None:
         return None
     if not auditor.has_referee:
         return (
-            "no tolerance was measured for this pair of implementations, and there is no float64"
-            " replay for the open division's own arithmetic"
+            "no tolerance was measured for this pair of implementations, and the open division's "
+            "own arithmetic has no float64 replay"
         )
     return "rounding alone moves the losses of this run as far from its first steps on"

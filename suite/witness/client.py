@@ -31,8 +31,8 @@ def check_address(address: str) -> None:
     """Raise SuiteError unless the address is one that :func:`ask` can use."""
     if not address.removeprefix(AUTHORITY).startswith(("http://", "https://")):
         raise SuiteError(
-            f"--witness {address[:200]!r} is no address; use http://HOST:PORT of a `suite witness"
-            f" serve`, or {AUTHORITY}URL of an authority."
+            f"--witness {address[:200]!r} is not an address; use http://HOST:PORT of a `suite "
+            f"witness serve`, or {AUTHORITY}URL of an authority."
         )
 
 
@@ -87,7 +87,7 @@ def _state(address: str, digest: str, timeout_s: float) -> Mapping[str, Any]:
         or statement.digest != digest
         or not isinstance(values.get("signature"), str)
     ):
-        raise ValueError("the answer is no signed statement about this digest")
+        raise ValueError("the answer is not a signed statement about this digest")
     return {"kind": "ssh", "statement": values["statement"], "signature": values["signature"]}
 
 

@@ -32,7 +32,7 @@ _IN_LOGS = add_to_all_logs(RESTORED, [_DIGESTS, _DIGESTS])
 
 
 FAULTS: dict[str, tuple[Fault, ...]] = {
-    "closed-resumed": both("a record of a run before", _RESUMED),
+    "closed-resumed": both("a record of the earlier run", _RESUMED),
     "resumed-agrees": (
         *both("a record, and nothing restored", _RESUMED),
         *both(

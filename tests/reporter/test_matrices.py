@@ -241,7 +241,7 @@ def test_several_boards_may_stand_out_but_none_of_two() -> None:
         (lambda record: record["points"].pop(), "does not name the runs of its plan"),
         (
             lambda record: record["plan"]["points"][0]["settings"].pop(),
-            "without a value of every varied setting",
+            "without a value for every varied setting",
         ),
         (lambda record: record["plan"].update(seedz=3), "did you mean 'seeds'"),
     ],

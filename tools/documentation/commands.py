@@ -11,8 +11,8 @@ def command_reference() -> str:
     """A section for each command and subcommand: usage, what it does, arguments and options."""
     sections = "".join("\n".join(_section(name, load_command(name))) for name in sorted(commands()))
     intro = (
-        "Generated from `suite --help` and the help of each command. Exit codes: 0 done, 1 judged"
-        " not compliant, 2 could not."
+        "Generated from `suite --help` and the help of each command. Exit codes: 0 done, 1 does "
+        "not comply, 2 error."
     )
     return f"# Commands\n\n{intro}\n\n{sections}"
 

@@ -80,7 +80,9 @@ def bring_up(
             raise KeyboardInterrupt("nothing was kept") from interrupt
         session.add(status=INTERRUPTED)
         session.write()
-        raise KeyboardInterrupt(f"{session.path} has what was found until then") from interrupt
+        raise KeyboardInterrupt(
+            f"{session.path} holds what was collected until then"
+        ) from interrupt
     session.add(status=FAILED if session.bringup.failures else COMPLETE)
     session.write()
     return WrittenBringUp(session.path, session.cleaned())
@@ -97,7 +99,7 @@ def refuse_existing(path: Path) -> None:
         raise SuiteError(f"{path} exists; move it away, or choose another file with --output.")
     if not path.parent.is_dir():
         raise SuiteError(
-            f"{path.parent} is no folder; make it, or choose another file with --output."
+            f"{path.parent} is not a folder; make it, or choose another file with --output."
         )
 
 

@@ -38,8 +38,8 @@ FORMAT = JsonFormat(
     "concurrent",
     "suite concurrent",
     {
-        "folder": "where the records are",
-        "setting": "arrivals, schedule, threads and priorities of the measurements of both",
+        "folder": "folder of the records",
+        "setting": "arrivals, schedule, threads and priorities when both sides run",
         "training_alone": "steps, samples_per_s, steps_per_s; each an interval or null",
         "batches": ("list: batch size, inference alone and beside, training beside, interference"),
     },
@@ -153,8 +153,8 @@ def figures(
 
     if format_ not in FORMATS:
         raise SuiteError(
-            f"{format_!r} is no format of figures; choose {', '.join(FORMATS[:-1])} or"
-            f" {FORMATS[-1]}."
+            f"{format_!r} is not a format of figures; choose {', '.join(FORMATS[:-1])} or "
+            f"{FORMATS[-1]}."
         )
     if output.resolve().is_relative_to(folder.resolve()):
         raise SuiteError(

@@ -42,9 +42,9 @@ class ScenarioOptions:
     arrivals: Annotated[
         str, typer.Option(help="uniform, poisson, or a CSV file with the column arrival_s.")
     ] = "uniform"
-    framework: Annotated[str, typer.Option(help="Framework of both (`suite list frameworks`).")] = (
-        "pytorch"
-    )
+    framework: Annotated[
+        str, typer.Option(help="Framework of training and inference (`suite list frameworks`).")
+    ] = "pytorch"
     accelerator: Annotated[Accelerator, typer.Option(help="Where both run.")] = Accelerator.AUTO
     data: Annotated[
         str | None, typer.Option(help="Data set of the training, as in `suite run`.")
@@ -147,11 +147,11 @@ class ScenarioOptions:
 class SharingOptions:
     """How both sides share the machine."""
 
-    schedule: Annotated[ScheduleKind, typer.Option(help="Who may run when.")] = (
+    schedule: Annotated[ScheduleKind, typer.Option(help="Which side may run when.")] = (
         ScheduleKind.CONCURRENT
     )
     slice: Annotated[str, typer.Option("--slice", help="Period of --schedule sliced.")] = "100ms"
-    share: Annotated[float, typer.Option(help="The training's share of it.")] = 0.5
+    share: Annotated[float, typer.Option(help="The training's share of a period.")] = 0.5
     threads: Annotated[
         int | None,
         typer.Option(

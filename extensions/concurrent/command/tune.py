@@ -27,7 +27,7 @@ FORMAT = JsonFormat(
     "concurrent-tune",
     "suite concurrent tune",
     {
-        "folder": "where the records are",
+        "folder": "folder of the records",
         "best": (
             "batch, schedule, train_threads, infer_threads, power_mode (null: left as it was)"
         ),
@@ -56,8 +56,8 @@ class TuningOptions:
         Goal,
         typer.Option(
             help=(
-                "What a trained sample should take least of: time, or energy of the machine (needs"
-                " a power meter)."
+                "What to minimise for each trained sample: time, or energy of the machine (needs "
+                "a power meter)."
             )
         ),
     ] = Goal.TIME
@@ -97,8 +97,8 @@ class TuningOptions:
             )
         if self.max_watts is not None and not 0 < self.max_watts < math.inf:
             raise SuiteError(
-                f"--max-watts {self.max_watts:g} is no limit of a machine that runs; give a power"
-                " above 0, such as 20."
+                f"--max-watts {self.max_watts:g} is not a possible limit; give a power above 0, "
+                "such as 20."
             )
         aim = Aim(limit_s, self.max_watts, self.minimise)
         if aim.needs_power:

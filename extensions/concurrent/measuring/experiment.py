@@ -165,7 +165,7 @@ def _capacity(plan: Plan, batch: int) -> float:
         if not (error.exit_code == KILLED or says_out_of_memory(error.last_line)):
             raise
     fits = _largest_that_fits(plan, batch)
-    remedy = f"{fits} does" if fits else "not even one image does; choose a smaller model"
+    remedy = f"{fits} does" if fits else "not even one image fits; choose a smaller model"
     raise SuiteError(
         f"An inference batch of {batch} does not fit into this machine's memory; {remedy}."
     )

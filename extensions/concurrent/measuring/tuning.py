@@ -36,7 +36,7 @@ Report = Callable[[str], None]
 
 
 class Goal(str, enum.Enum):
-    """What a trained sample should take least of: time, or energy of the whole machine, which
+    """What to minimise for each trained sample: time, or energy of the whole machine, which
     infers meanwhile."""
 
     TIME = "time"

@@ -175,8 +175,8 @@ def _refuse_setting(path: Path, setting: Setting) -> None:
     ):
         raise FileError(
             path,
-            f"has a duration of {setting.duration_s:g} s and a window of {setting.window_ns} ns;"
-            " both must be the same time",
+            f"has a duration of {setting.duration_s:g} s and a window of {setting.window_ns} ns, "
+            "which must be equal",
         )
 
 
@@ -215,7 +215,7 @@ def _refuse_contradictions(folder: Path, found: Recording) -> None:
             (counts < 1) | (counts > found.setting.batch),
         ),
         (
-            "was sent before its last image was there",
+            "was sent before its last image had arrived",
             _before_noticed(found.column("sent_ns"), ends, noticed),
         ),
         (

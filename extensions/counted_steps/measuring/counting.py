@@ -90,8 +90,8 @@ def refuse(asked: Asked) -> None:
         raise SuiteError("valgrind is not installed here", "apt-get install valgrind")
     if asked.processor not in PROCESSORS:
         raise SuiteError(
-            f"There are no sizes of the caches of {asked.processor!r}",
-            f"choose of {', '.join(PROCESSORS)}",
+            f"The cache sizes are unknown for {asked.processor!r}",
+            f"choose from {', '.join(PROCESSORS)}",
         )
     if asked.output.exists() and (not asked.output.is_dir() or any(asked.output.iterdir())):
         raise SuiteError(f"{asked.output} exists and is not empty", "choose another --output")

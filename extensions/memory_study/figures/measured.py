@@ -35,9 +35,9 @@ def draw(item: Item, study: MemoryStudy) -> PaperFigure | Missing:
     axes = ("recompute factor, measured", "highest resident set, MiB")
     second = lines_panel(axes, measured, close)
     about = (
-        f"{figure.about} Below, measured: PyTorch with one thread, the framework's"
-        f" {study.framework_bytes / calculated.MIB:.0f} MiB in them; factor: CPU time of a step"
-        " over that without recomputation."
+        f"{figure.about} Below, measured: PyTorch with one thread, the framework's "
+        f"{study.framework_bytes / calculated.MIB:.0f} MiB included; factor: CPU time of a step "
+        "over that without recomputation."
     )
     return PaperFigure((panel, second), (), about, "none: every point is one process")
 

@@ -83,5 +83,5 @@ def _amount(name: str, value: str, folder: Path) -> float:
         return float(value)
     except ValueError:
         raise FileError(
-            folder / MATRIX, f"has {name} = {value[:40]!r}, which is no amount"
+            folder / MATRIX, f"has {name} = {value[:40]!r}, which is not an amount"
         ) from None

@@ -38,8 +38,8 @@ def refuse_options(options: Options) -> None:
     unknown = [view for view in options.views_deg if not 0 <= view <= MAX_VIEW_DEG]
     if unknown:
         raise SuiteError(
-            f"{unknown[0]} degrees is no view; name angles from 0 (the front) to {MAX_VIEW_DEG},"
-            " such as --views 0,30,60."
+            f"{unknown[0]} degrees is not a view; name angles from 0 (the front) to "
+            f"{MAX_VIEW_DEG}, such as --views 0,30,60."
         )
     if not 1 <= len(options.views_deg) <= MAX_VIEWS:
         raise SuiteError(
@@ -51,7 +51,9 @@ def refuse_options(options: Options) -> None:
             f" {options.tracks} of {options.frames} were requested."
         )
     if not 0 < options.sure < 1:
-        raise SuiteError(f"--sure {options.sure:g} is no probability between 0 and 1; 0.95 is one.")
+        raise SuiteError(
+            f"--sure {options.sure:g} is not a probability between 0 and 1; 0.95 is one."
+        )
     for folder in (options.output, options.frames_folder):
         if folder.exists():
             raise SuiteError(f"{folder} exists; choose another --output.")
@@ -62,6 +64,6 @@ def refuse_few_pictures(tracks: int, pictures: int) -> None:
     if tested_pictures(tracks, pictures) < 1:
         most = max(pictures - MAX_TESTED, pictures // 2)
         raise SuiteError(
-            f"Of the evaluation set's {pictures} pictures some must be in no track; --tracks {most}"
-            f" leaves {pictures - most} to test."
+            f"Some of the evaluation set's {pictures} pictures must stay out of all tracks, for "
+            f"the test; --tracks {most} leaves {pictures - most}."
         )

@@ -42,8 +42,8 @@ def open_teacher(options: Options) -> Teacher:
     bundle = Bundle(options.run)
     if not (options.run / layout.RUN).is_file() or not bundle.is_sealed:
         raise SuiteError(
-            f"{options.run} is no sealed bundle, and a teacher is a model that the suite trained;"
-            f" train one with {HOW}."
+            f"{options.run} is not a sealed bundle, and a teacher is a model that the suite "
+            f"trained; train one with {HOW}."
         )
     if sorted(bundle.manifest()) != sorted(
         f"{digest}  {name}" for name, digest in digests(options.run).items()

@@ -52,7 +52,7 @@ def task_from_dict(values: Dict[str, Any]) -> Task:
     """The task; raises ContractError for other keys."""
     if not isinstance(values, dict) or sorted(values) != sorted(Task._fields):
         raise contract.ContractError(
-            "the task has other keys than {}.".format(", ".join(Task._fields))
+            "the keys of the task must be {}.".format(", ".join(Task._fields))
         )
     return Task(**values)
 

@@ -54,9 +54,9 @@ class Setting:
     manifest has the SHA-256 ``teacher_manifest``.
 
     ``idle`` is how the kernel was told to run the student only on an idle machine. While the
-    student ran, other programs used ``foreign_cores`` of ``cores`` cores, and some task waited for
-    a CPU for the share ``waiting`` of the time (None: unknown). ``energy`` is of the student's
-    training.
+    student ran, other programs used ``foreign_cores`` of ``cores`` cores, and at least one task
+    waited for a CPU for the share ``waiting`` of the time (None: unknown). ``energy`` is of the
+    student's training.
     """
 
     schema: int
@@ -97,7 +97,7 @@ class Teacher:
 @dataclass(frozen=True)
 class Student:
     """Facts of the student's process: parameters, when it trained (monotonic clock), and the CPU
-    time of that."""
+    time of the training."""
 
     parameters: int
     start_ns: int
@@ -227,7 +227,7 @@ def _table(
 def _split(line: str, columns: int) -> list[str]:
     values = line.split(",")
     if len(values) != columns:
-        raise ValueError(f"{line[:60]!r} has not {columns} values")
+        raise ValueError(f"{line[:60]!r} does not have {columns} values")
     return values
 
 
@@ -247,5 +247,5 @@ def _number(text: str) -> float:
 def _share(text: str) -> float:
     value = _number(text)
     if not 0.0 <= value <= 1.0:
-        raise ValueError(f"{text[:40]!r} is no probability")
+        raise ValueError(f"{text[:40]!r} is not a probability")
     return value

@@ -96,8 +96,8 @@ def write_skeleton(kind: Kind, name: str, root: Path | None = None) -> Skeleton:
     root, folder = root or checkout(), TEMPLATES / kind.value
     if root is None:
         raise SuiteError(
-            f"{kind.one.capitalize()} is written into a checkout of the suite, and this suite is"
-            " installed: use that of a checkout (`make setup` there)."
+            f"{kind.one.capitalize()} is written into a checkout of the suite, but this suite is "
+            "an installed package; use the suite of a checkout (`make setup` there)."
         )
     values = {
         "name": name,

@@ -37,7 +37,7 @@ def _start(start: Start | None) -> str:
     """Where training begins, wherever the file of the checkpoint is."""
     if start is None:
         return "the seed's weights"
-    return f"the checkpoint {start.checkpoint!r}, {start.fresh} drawn anew"
+    return f"the checkpoint {start.checkpoint!r}, {start.fresh} drawn again"
 
 
 def _trains(trains: Trains | None) -> str:
@@ -120,17 +120,17 @@ def _none(name: str, log: Log, key: str) -> Iterator[Violation]:
 RULES = (
     Rule(
         "closed-adaptation",
-        "A closed run begins with the workload's checkpoint, draws the parameters anew that the"
-        " workload names, and trains the part that it names.",
-        "A smaller part takes less time and memory, and another start needs fewer epochs: what is"
-        " compared would be two tasks.",
+        "A closed run starts from the workload's checkpoint, draws new values for the parameters "
+        "that the workload names, and trains only the part that it names.",
+        "Training a smaller part takes less time and memory, and another start may need fewer "
+        "epochs: two different tasks would be compared.",
         "train what the workload defines, or run in the open division",
         (OfRequest("closed-adaptation", _as_defined, CLOSED),),
     ),
     Rule(
         "started-from",
-        "A run that begins with a checkpoint logs the digest of what it took from it: the one that"
-        " the workload states.",
+        "A run that starts from a checkpoint logs the digest of the parameters that it loaded, "
+        "which is the digest that the workload states.",
         "The digest is taken from the model after it was loaded, so that rounding, another file or"
         " a parameter that was left out shows.",
         "begin with the checkpoint as it is, through the suite's loop; never edit a log",
@@ -140,10 +140,10 @@ RULES = (
         "frozen-unchanged",
         "A run that trains a part of the model logs which parameters it trains; everything else"
         " has the same digest before training and after it.",
-        "A part that is trained by accident makes the accuracy of a larger task, and statistics or"
-        " weight decay change parameters that nobody meant to train.",
-        "train the named parameters only, without weight decay or statistics of the others; run"
-        " again",
+        "A run that trains more than the named part reaches the accuracy of a larger task, and "
+        "statistics or weight decay can change parameters that should stay as they are.",
+        "train only the named parameters, without decaying the others or updating their "
+        "statistics; run again",
         (OfBundle("part-trained", _part), OfBundle("frozen-unchanged", _unchanged)),
     ),
 )

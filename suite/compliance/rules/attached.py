@@ -162,7 +162,7 @@ def _compared(context: BundleContext, record: Mapping[str, Any]) -> Violations:
     if not np.array_equal(error.values, [stated.half_width_s] * 2):
         yield Violation(
             READINGS,
-            f"{stated.half_width_s:.6g} s twice, the clock's error in {RUN}",
+            f"{stated.half_width_s:.6g} s in two readings, the clock's error in {RUN}",
             f"{error.values[:2].tolist()}",
         )
 
@@ -213,9 +213,9 @@ def _fitted(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "attached-trace",
-        "The readings of an attached trace, and its clock fit, are those that follow from the"
-        " trace that the bundle keeps; the clock was fitted to the run. Neither attaching a trace"
-        " nor leaving a meter out changes any other record.",
+        "The readings of an attached trace and its clock fit follow from the trace in the "
+        "bundle, and the clock was fitted to the run. Neither attaching a trace nor leaving a "
+        "meter out changes any other record.",
         "A trace is added after the run: every reader of the bundle can repeat what was done. If a"
         " person gave the offset, nothing in the records shows whether it is right.",
         AGAIN,

@@ -213,9 +213,9 @@ RULES = (
         "submission-audits",
         "The record of an audit belongs to the named run, matches its losses and the rulebook's"
         " tolerances, and does not contradict the run.",
-        "A replay of the first steps shows invented losses and other seeds, data, weights,"
-        " batch sizes and learning rates; one from a training state that somebody else drew"
-        " shows the same of later epochs.",
+        "A replay of the first steps reveals invented losses and different seeds, data, weights, "
+        "batch sizes or learning rates. A replay from a training state that somebody else drew "
+        "reveals the same in later epochs.",
         FIX,
         (OfSubmission("submission-audits", _audits),),
     ),

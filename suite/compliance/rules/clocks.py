@@ -103,8 +103,10 @@ def _clock_order(context: SubmissionContext) -> Violations:
             continue
         late_s = (other.started_time_ms - run.started_time_ms) / 1000
         if run.span_ns[0] > other.span_ns[1] and late_s > 0:
-            expected = f"a start after {other.full_name}, which the monotonic clock tells"
-            yield Violation(run.name, expected, f"by the wall clock it began {late_s:.0f} s before")
+            expected = f"a start after {other.full_name}, as the monotonic clock shows"
+            yield Violation(
+                run.name, expected, f"by the wall clock, it began {late_s:.0f} s before"
+            )
 
 
 def _rate(context: BundleContext) -> Violations:
@@ -121,8 +123,8 @@ def _rate(context: BundleContext) -> Violations:
         yield Violation(
             "log.txt",
             "two clocks that run at the same rate, but for single steps",
-            f"{wall_s:.2f} s by the wall clock before {event.key}, {monotonic_s:.2f} s by the"
-            f" monotonic clock; so in {len(differing)} of {len(intervals)} intervals",
+            f"{wall_s:.2f} s by the wall clock before {event.key}, {monotonic_s:.2f} s by the "
+            f"monotonic clock; likewise in {len(differing)} of {len(intervals)} intervals",
             event.line,
         )
 
@@ -194,10 +196,10 @@ def _running(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "wall-clock",
-        "The wall clock is right. It agrees with the monotonic clock to a quarter of a second from"
-        " event to event, and with the wall clocks of other nodes to a minute. The machine's runs"
-        " since one boot agree on their order and on the time of the boot. The bundle is closed"
-        " after its run.",
+        "The wall clock is right. It agrees with the monotonic clock to a quarter of a second "
+        "from event to event, and with the wall clocks of other nodes to a minute. All runs of a "
+        "machine since one boot agree on their order and on the time of the boot. The bundle is "
+        "closed after its run.",
         "Boards without a battery clock have their time of day set during a run. Durations are not"
         " affected, but the readings of other instruments cannot be aligned with the run, and it"
         " has a wrong date.",
@@ -212,12 +214,12 @@ RULES = (
     ),
     Rule(
         "clocks-agree",
-        "For most intervals of the log, wall clock and monotonic clock agree to 50 ms plus a"
-        " thousandth. They drift apart as much as the wall-clock meter read, to a quarter of a"
-        " second. Monotonic times are not negative.",
-        "Linux slews both clocks alike: only a step moves them apart, and a step is in one"
-        " interval. Scaled times differ in all intervals; a log that was written afterwards has the"
-        " times of one moment, or times from before the boot.",
+        "For most intervals of the log, wall clock and monotonic clock agree to 50 ms plus a "
+        "thousandth. They drift apart by as much as the wall-clock meter read, within a quarter "
+        "of a second. Monotonic times are not negative.",
+        "Linux slews both clocks alike: only a step moves them apart, and a step falls into one "
+        "interval. Scaled times differ in all intervals; a log that was written afterwards has "
+        "the times of one moment, or times from before the boot.",
         "never edit times or readings; where a driver or a virtual machine disturbs the clock,"
         " repair that and run again",
         (

@@ -53,7 +53,7 @@ def _arithmetic(context: BundleContext) -> Violations:
         if cycles is not None and cores and cycles > cores * clock_hz * SCALING:
             yield Violation(
                 node.file,
-                f"at most {cores} x {clock_hz / 1e9:.2f} thousand million cycles a second",
+                f"at most {cores} x {clock_hz / 1e9:.2f} billion cycles a second",
                 f"{cycles / 1e9:.2f}",
             )
         if (
@@ -195,8 +195,8 @@ def _clock_follows(context: BundleContext) -> Violations:
         if known[slow] < SLOWER_CLOCK * known[fast] and slow_s < SAME_TIME * fast_s:
             yield Violation(
                 node.file,
-                f"steps of epoch {slow}, at {known[slow] / 1e9:.2f} GHz, to compute longer than"
-                f" those of epoch {fast}, at {known[fast] / 1e9:.2f} GHz",
+                f"steps of epoch {slow}, at {known[slow] / 1e9:.2f} GHz, to compute longer than "
+                f"the steps of epoch {fast}, at {known[fast] / 1e9:.2f} GHz",
                 f"{slow_s * 1000:.3f} and {fast_s * 1000:.3f} ms",
             )
 
@@ -357,14 +357,14 @@ def _listed(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "counts-possible",
-        "The counts of the processor fit one another, its cores and its clock, and the counted"
-        " events are those of the meter's settings. An implementation with more than five seconds"
-        " on the task clock has context switches, and moves between cores no more often than it is"
-        " switched.",
-        "A core has one cycle a tick of its clock and retires at most ten instructions a cycle;"
-        " misses are a part of accesses, and branches a part of instructions. The training loop"
-        " waits for the storage medium after every epoch, and the kernel moves a thread only while"
-        " it does not run.",
+        "The processor's counts are consistent with one another and with its cores and clock, "
+        "and the counted events are those in the meter's settings. An implementation with more "
+        "than five seconds on the task clock has context switches, and moves between cores no "
+        "more often than it is switched.",
+        "A core has one cycle per clock tick and retires at most ten instructions a cycle; "
+        "misses are a part of accesses, and branches a part of instructions. The training loop "
+        "waits for the storage medium after every epoch, and the kernel moves a thread only "
+        "while it does not run.",
         READINGS_AS_READ,
         (
             OfBundle("counts-possible", _arithmetic),
@@ -377,8 +377,9 @@ RULES = (
         "A run on a CPU executes at least the instructions that the model's arithmetic needs if"
         " each makes 256 multiplications. An epoch at less than half of another epoch's processor"
         " clock takes longer to compute.",
-        "Training needs three times the multiplications of a forward pass for every sample. The"
-        " widest instruction has 64, and fast convolutions need a fourth of them.",
+        "Training needs three times the multiplications of a forward pass for every sample. The "
+        "widest instruction makes 64 multiplications, and fast convolutions need a quarter of "
+        "those that are counted.",
         READINGS_AS_READ,
         (
             OfBundle("instructions-enough", _enough),
@@ -387,12 +388,12 @@ RULES = (
     ),
     Rule(
         "memory-fits",
-        "The implementation uses at least the memory of an interpreter (of the model's weights, if"
-        " it comes from outside) and at most the peaks of its processes, has page faults where they"
-        " are counted, and logs the peak that was read, one for each rank. Used and available"
-        " memory have the same sum in every reading, to a hundredth.",
-        "The kernel keeps the peak of every process; the implementation logs its own. The meter"
-        " computes the used memory from the whole and the available memory of one moment.",
+        "The implementation uses at least the memory of an interpreter (of the model's weights, "
+        "if it comes from outside) and at most the peaks of its processes, has page faults where "
+        "they are counted, and logs the peak that was read, one for each rank. Used and "
+        "available memory have the same sum in every reading, within a hundredth.",
+        "The kernel keeps the peak of every process; the implementation logs its own. The meter "
+        "computes the used memory from the total and the available memory at one moment.",
         READINGS_AS_READ,
         (
             OfBundle("memory-fits", _memory),

@@ -404,15 +404,15 @@ RULES = (
         "steps-complete",
         "The step table has every mini-batch of every finished epoch once and in order, with each"
         " rank's share, and every sample once an epoch.",
-        "An epoch is all samples; a rank that trains on less makes the run faster.",
+        "An epoch covers all samples; a rank that trains on fewer makes the run faster.",
         TRAINING_LOOP,
         (OfBundle("steps-complete", _step_counts), OfBundle("ranks-complete", _ranks)),
     ),
     Rule(
         "steps-in-time",
-        "The parts of a step are not negative, steps do not overlap, and each lies between its"
-        " epoch's start and stop. An epoch ends with its last step, to ten milliseconds, and the"
-        " log counts the steps that the table has.",
+        "The parts of a step are not negative, steps do not overlap, and each lies between its "
+        "epoch's start and stop. An epoch ends with its last step, within ten milliseconds, and "
+        "the log counts the steps that the table has.",
         "Log and step records are independent records of the same time.",
         TRAINING_LOOP,
         (OfBundle("steps-in-time", _step_times), OfBundle("epoch-ends", _epoch_ends)),

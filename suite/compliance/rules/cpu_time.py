@@ -149,7 +149,10 @@ def _load(context: BundleContext) -> Violations:
             expected = f"at most {busy:.2f} CPU seconds a second by the suite, all that were busy"
             yield Violation(each.node.file, expected, f"{own:.2f}")
         if used is not None and used > own * TOLERANCE + SLACK:
-            expected = f"{used:.2f} CPU seconds a second or more by the suite: the implementation's"
+            expected = (
+                f"{used:.2f} CPU seconds a second or more by the suite, as the implementation "
+                "alone used"
+            )
             yield Violation(each.node.file, expected, f"{own:.2f}")
         if utilised is not None and abs(each.taken - utilised) > (
             (TOLERANCE - 1) * utilised + LOST_TICKS
@@ -362,9 +365,10 @@ def _idle(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "cpu-time-agrees",
-        "The implementation uses no more CPU time than the cores have, nor more than all programs"
-        " together. Two counts of it agree to a tenth: the task clock of the meter counters, and"
-        " process_tree of the meter cpu. The total utilisation is the mean of the cores'.",
+        "The implementation uses no more CPU time than the cores have, nor more than all "
+        "programs together. Two counts of it agree within a tenth: the task clock of the meter "
+        "counters, and process_tree of the meter cpu. The total utilisation is the mean of the "
+        "cores'.",
         "The implementation's CPU time is read from its processes, the utilisation from the"
         " kernel's idle time. They count the same cores independently, and differ where one was"
         " edited.",
@@ -377,10 +381,9 @@ RULES = (
     ),
     Rule(
         "load-agrees",
-        "The load meter's count of the suite's CPU time is at most all busy time, at least what"
-        " the implementation used, and at most a tenth plus a tenth of a core more than"
-        " implementation and meters used. Busy and stolen time equal the utilisation, and rise and"
-        " fall with it.",
+        "By the load meter, the suite used at least the implementation's CPU time, at most all "
+        "busy time, and at most a tenth plus a tenth of a core more than implementation and "
+        "meters together. Busy and stolen time equal the utilisation, and rise and fall with it.",
         "Utilisation, load and the implementation's CPU time are counts of the same cores by"
         " different meters, once a second. Busy time that is not the suite's is foreign load.",
         READINGS_AS_READ,
@@ -407,12 +410,12 @@ RULES = (
     ),
     Rule(
         "cpu-busy",
-        "While ranks compute on a CPU, each keeps half a core of its own node busy, unless the"
-        " machine swaps. A quarter of a core is the implementation's, unless the meter of the load"
-        " shows that other programs had the cores.",
-        "A computation takes time without CPU time only while other programs have the cores: then"
-        " the cores are busy, and the implementation has its share. If a node was idle, its"
-        " readings come from another run.",
+        "While ranks compute on a CPU, each keeps half a core of its own node busy, unless the "
+        "machine swaps. The implementation itself uses at least a quarter of a core, unless the "
+        "load meter shows that other programs had the cores.",
+        "A computation can take time without CPU time only while other programs have the cores; "
+        "then the cores are busy, and the implementation still gets its share. If a node was "
+        "idle, its readings come from another run.",
         FIX,
         (
             OfBundle("cpu-busy", _busy, needs_split=True),
@@ -424,8 +427,8 @@ RULES = (
         f"Other programs take at most {MAX_FOREIGN_SHARE:.0%} of a machine's CPU time during"
         f" the run, and the hypervisor at most {MAX_STOLEN_SHARE:.0%}; while the idle machine was"
         " measured, other programs used a quarter of the processor at most.",
-        "They take cores, caches and memory bandwidth from the training: its times and its"
-        " energy are then partly theirs. The power of a busy machine is no baseload.",
+        "Other programs take cores, caches and memory bandwidth from the training, so that its "
+        "times and energy are partly theirs. The power of a busy machine is not a baseload.",
         "stop other programs (`suite doctor` names the busiest), run on the machine itself or on a"
         " host with free cores, and run again",
         (

@@ -295,20 +295,20 @@ def _filled(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "data-as-defined",
-        "A run's data set has the samples, classes and layout of its definition; generated data"
-        " have the definition's classes and layout. An open run may have fewer samples of a set"
-        " whose pictures nobody can get completely. The data folder does not have the name of"
-        " another data set with the same files, or of generated data.",
-        "Half of a data set is another data set, and Fashion-MNIST has the names and sizes of"
-        " MNIST's files.",
+        "A run's data set has the samples, classes and layout of its definition; generated data "
+        "have the definition's classes and layout. An open run may use fewer samples of a data "
+        "set whose pictures are no longer all available. The data folder is not named after "
+        "another data set with the same files, or after generated data.",
+        "Half of a data set is another data set, and the files of Fashion-MNIST have the names "
+        "and sizes of MNIST's.",
         "train on all of the data set, or name the one that was used (--data, and its folder)",
         (OfRequest("data-as-defined", _as_defined), OfRequest("data-folder", _folder)),
     ),
     Rule(
         "data-digests",
-        "A closed run records the digest of every file that it reads, and the digests are those of"
-        " the published data set. The harness computed them before init_start, right before the"
-        " log began, and took long enough to read the files.",
+        "A closed run records the digest of every file that it reads, and the digests equal "
+        "those of the published data set. The harness computed them before init_start, right "
+        "before the log began, and took long enough to read the files.",
         "The harness reads and digests the files right before it starts the implementation. A mere"
         " statement that they were verified proves nothing, and digests from another moment do not"
         " show what was read.",

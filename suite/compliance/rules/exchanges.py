@@ -163,18 +163,18 @@ def _count(bucket: Any) -> int | None:
 RULES = (
     Rule(
         "ranks-in-step",
-        "All ranks take equally long for the same steps. The parts of a rank's steps fill the same"
-        " share of an epoch as rank 0's, to a tenth.",
+        "All ranks take equally long for the same steps. The parts of a rank's steps fill the "
+        "same share of an epoch as rank 0's, within a tenth.",
         "Ranks that sum their gradients in every step wait for one another.",
         TRAINING_LOOP,
         (OfBundle("ranks-in-step", _in_step),),
     ),
     Rule(
         "ranks-exchange",
-        "Ranks exchange each bucket of gradients once an update, after as many mini-batches as"
-        " requested, and wait for the exchange only then. Ranks on several nodes wait in every"
-        " update; for the suite's all-reduce they wait 1 microsecond or more in the median. A"
-        " single rank never waits.",
+        "Ranks exchange each bucket of gradients once an update, after as many mini-batches as "
+        "requested, and wait for the exchange only then. Ranks on several nodes wait in every "
+        "update; with the suite's all-reduce, the median wait is 1 microsecond or more. A single "
+        "rank never waits.",
         "Exchanging gradients less often takes less time and fewer bytes, and trains with another"
         " mini-batch size. Even if the sums are complete when the backward pass ends, the loop asks"
         " MPI about each of them.",

@@ -103,8 +103,9 @@ RULES = (
     Rule(
         "bundle-files",
         "A bundle has the files of its format, for its ranks and nodes, and no others.",
-        "A file that no check reads is no evidence, and names that differ in capital letters only"
-        " hide one another on some machines. The log of a rank shows that it worked.",
+        "A file that no check reads is not evidence, and on some machines files whose names "
+        "differ only in capital letters replace one another. The log of a rank shows that the "
+        "rank worked.",
         "remove the file, and say in the notes what it was for",
         (OfBundle("bundle-files", _known), OfBundle("ranks-files", _requested)),
     ),

@@ -116,14 +116,14 @@ RULES = (
     Rule(
         "manifest",
         "The manifest lists every file of the bundle with its SHA-256, and nothing else.",
-        "It shows changed, lost and added files.",
+        "The manifest shows changed, lost and added files.",
         COPY_AGAIN,
         (OfBundle("manifest", _manifest),),
     ),
     Rule(
         "log-chain",
-        "Every log line with the MLPerf token is one valid event, and carries the SHA-256 over the"
-        " line before it and itself.",
+        "Every log line with the MLPerf token is one valid event, and carries the SHA-256 of "
+        "itself and the previous line's chain value.",
         "The chain shows lines that were changed, dropped or moved after they were written; a line"
         " that cannot be read may hide an event.",
         COPY_AGAIN,

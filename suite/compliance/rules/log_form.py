@@ -229,8 +229,8 @@ RULES = (
         "log-keys-own",
         "Keys in the log of a closed run that are not the contract's are reported with their"
         " values.",
-        "An implementation may log more of itself. A reader should see it: weights that were"
-        " loaded, or another precision.",
+        "An implementation may log further facts, such as loaded weights or another precision, "
+        "and readers should see them.",
         "explain them in the notes of the submission",
         (OfBundle("log-keys-own", _known_keys, CLOSED, Severity.NOTE),),
     ),
@@ -238,8 +238,8 @@ RULES = (
         "initialisation-time",
         "A run starts at most 30 minutes after its initialisation starts, and building the model"
         " takes at least as long as drawing its initial weights: 2 ns a parameter.",
-        "What is built, compiled and tuned before run_start is not measured: without a limit,"
-        " training could be moved there. What is built before init_start is in no record.",
+        "What is built, compiled and tuned before run_start is not measured: without a limit, "
+        "training could be moved there. What is built before init_start is not recorded at all.",
         "log init_start before the model is built and init_stop after it; what takes longer belongs"
         " to the run",
         (
@@ -252,8 +252,8 @@ RULES = (
         "Between run_start and run_stop no gap between epochs and evaluations is longer than five"
         " seconds plus a tenth of an epoch; an epoch begins right after the evaluation before it,"
         " within half a second plus a hundredth of an epoch.",
-        "The loop does nothing between epochs and evaluations. Work that was moved there would be"
-        " in no epoch's time, and an epoch that was taken out leaves a gap.",
+        "The loop does nothing between epochs and evaluations. Work that was moved there would "
+        "not count in any epoch, and an epoch that was taken out leaves a gap.",
         TRAINING_LOOP,
         (OfBundle("time-accounted", _holes), OfBundle("no-pause", _no_pause)),
     ),

@@ -36,7 +36,7 @@ def _taken(context: BundleContext) -> Violations:
         if len(idle):
             yield Violation(
                 STEPS,
-                "compute time in every step, which has a loss",
+                "compute time in every step, because every step has a loss",
                 f"0 s in step {steps.step[idle[0]]} of rank {rank}, {len(idle)} such steps",
             )
         if _mostly_zero(steps.fetch_stall_s):
@@ -146,11 +146,11 @@ RULES = (
     ),
     Rule(
         "evaluation-time",
-        "An evaluation takes at least a 48th of the compute time of as many samples in a fast"
-        " step.",
-        "An accuracy needs a forward pass for every sample, a third of its training; the limit"
-        " is a sixteenth of that. On an accelerator, where small mini-batches waste time, a"
-        " batch of the evaluation is taken to cost as much as one of the training.",
+        "An evaluation takes at least a 48th of the compute time that fast training steps need "
+        "for as many samples.",
+        "An evaluation needs a forward pass for every sample, a third of the work of training; "
+        "the limit is a sixteenth of that. On an accelerator, where small mini-batches waste "
+        "time, an evaluation batch is assumed to cost as much as a training batch.",
         "evaluate every sample with the model as it is; run again",
         (OfBundle("evaluation-time", _long_enough, needs_split=True),),
     ),

@@ -167,9 +167,9 @@ def _repeated(context: BundleContext) -> Violations:
             first, second = (int(steps.step[place]) for place in places)
             yield Violation(
                 STEPS,
-                "losses of their own for every mini-batch",
-                f"the losses of the steps {second} to {second + BLOCK - 1} of rank {rank} are those"
-                f" of the steps {first} to {first + BLOCK - 1}",
+                "different losses for every mini-batch",
+                f"the losses of the steps {second} to {second + BLOCK - 1} of rank {rank} repeat "
+                f"those of the steps {first} to {first + BLOCK - 1}",
             )
 
 
@@ -184,8 +184,8 @@ def _of_ranks(context: BundleContext) -> Violations:
         if rank and equal >= MIN_EQUAL and equal > MAX_EQUAL_SHARE * count:
             yield Violation(
                 STEPS,
-                "losses of their own for every rank, which trains on other samples",
-                f"{equal} of rank {rank} are rank 0's",
+                "different losses on every rank, because ranks train on different samples",
+                f"{equal} of rank {rank} equal those of rank 0",
             )
 
 
@@ -202,7 +202,7 @@ def _in_ratio(context: BundleContext) -> Violations:
             if share >= MIN_IN_RATIO:
                 yield Violation(
                     STEPS,
-                    "losses of their own in every epoch",
+                    "different losses in every epoch",
                     f"{share:.0%} of those of epoch {second} of rank {rank} are"
                     f" {np.median(ratios):.4g} times those of epoch {first}, if sorted",
                 )
@@ -296,9 +296,9 @@ RULES = (
     ),
     Rule(
         "losses-own",
-        "Every mini-batch has its own loss. Losses rise and fall from step to step, no eight in a"
-        " row occur twice, no two epochs have losses in one constant ratio, in whatever order, and"
-        " at most a tenth of two ranks' losses are equal at the same steps.",
+        "Every mini-batch has its own loss. Losses rise and fall from step to step, no eight in "
+        "a row occur twice, no two epochs have losses in one constant ratio (in any order), and "
+        "at most a tenth of two ranks' losses are equal at the same steps.",
         "The mini-batches of an epoch share no sample, so two of three losses are larger or smaller"
         " than both neighbours; a loss has seven digits, and the weights change with every step."
         " Losses that were sorted, smoothed, copied, or shuffled and scaled show it.",

@@ -84,7 +84,7 @@ def _described(context: BundleContext) -> Violations:
                 continue
             value = node.system.get(name)
             if value is None and name in ALWAYS_KNOWN:
-                yield Violation(node.system_file, f"{name}: every Linux has it", "null")
+                yield Violation(node.system_file, f"{name}, which every Linux has", "null")
             elif value is None and not notes.get(name):
                 expected = f"{name}, or null and a note that says why"
                 yield Violation(node.system_file, expected, "null without a note")
@@ -493,11 +493,11 @@ def _whole(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "system-described",
-        "Every field of system.json has its type. Fields that are null have a note with the"
-        " reason, and no others do. Instruction set, kernel, operating system, processor, memory"
-        " and Python can belong to one Linux machine. No interface with a wireless name is"
-        " described as wired with a speed. The framework's package is among the libraries, in the"
-        " version that system.json states for the framework, and so is NumPy.",
+        "Every field of system.json has its type. Fields that are null have a note with the "
+        "reason, and no others do. Instruction set, kernel, operating system, processor, memory "
+        "and Python are consistent with one Linux machine. No interface with a wireless name is "
+        "described as wired with a speed. The framework's package is among the libraries, in the "
+        "version that system.json states for the framework, and so is NumPy.",
         "A value without a source describes nothing, and values that were typed by hand mix"
         " machines. The kernel and systemd give an interface a name with wl in front where the"
         " driver says that it is wireless. The harness lists the packages of the environment that"
@@ -512,12 +512,12 @@ RULES = (
     ),
     Rule(
         "machine-fits-profile",
-        "The described machine can be one of its device profile: device tree, instruction set,"
-        " number of cores, memory, and the kind of its power mode and rails. The evidence for the"
-        " device names the described board, or a name by which the profile is recognised.",
-        "A result belongs to the machine that made it; the harness found the device by that name,"
-        " and a board's sensors have the names that its device tree gives them. A variant that the"
-        " profile does not list is no contradiction (`machine-variant`).",
+        "The described machine matches its device profile: device tree, instruction set, number "
+        "of cores, memory, and the kind of its power mode and rails. The evidence for the device "
+        "names the described board, or a name by which the profile is recognised.",
+        "A result belongs to the machine that made it; the harness found the device by that "
+        "name, and a board's sensors have the names that its device tree gives them. A variant "
+        "that the profile does not list is not a contradiction (`machine-variant`).",
         "run on a machine of the profile, or with --device generic; leave system.json and"
         " device_evidence as `suite run` wrote them",
         (
@@ -539,9 +539,9 @@ RULES = (
     ),
     Rule(
         "readings-fit-machine",
-        "The readings fit the memory and the cores of the described machine: exactly its cores"
-        " were read, and no more memory than it has was in use. In at least one reading, used and"
-        " available memory add up to the machine's, to a hundredth.",
+        "The readings fit the memory and the cores of the described machine: exactly its cores "
+        "were read, and no more memory than it has was in use. In at least one reading, used and "
+        "available memory add up to the machine's, within a hundredth.",
         "A result belongs to the machine that made it; the description and the meter read the same"
         " line of the kernel (MemTotal).",
         READINGS_AS_READ,

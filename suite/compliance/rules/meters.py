@@ -42,7 +42,7 @@ MIN_READING_S, UNREAD_S = 1e-6, 60.0
 NOT_ON_DISK = (None, "network", "memory")
 OF_EVERY_LINUX, IN_PROC = ("cpu", "memory"), "which every Linux offers in /proc"
 MIN_SILENCE_S, SILENT_SHARE, SILENT_PERIODS = 10.0, 0.1, 10.0
-EXPECTED = "every meter but those of power"
+EXPECTED = "every meter except power meters"
 
 
 def _periods(context: BundleContext) -> Violations:
@@ -126,7 +126,10 @@ def _schedule(context: BundleContext) -> Violations:
     for file, meters in slowest.items():
         if all(between_s < MIN_PERIOD_RATIO * period_s for _, period_s, between_s in meters):
             name, period_s, between_s = meters[0]
-            expected = f"a reading of {name} every {period_s:g} s or less often, as it is asked for"
+            expected = (
+                f"a reading of {name} every {period_s:g} s or less often, which is the meter's "
+                "period"
+            )
             observed = f"every {between_s:.4g} s in the median; so of all {len(meters)} such meters"
             yield Violation(file, expected, observed)
 
@@ -146,7 +149,7 @@ def _gaps(context: BundleContext) -> Violations:
         said = f"it states no failure and no gap over {stated_s:.3g} s in {node.meters_file}"
         if gap_s > LONGER_GAP * stated_s + GAP_SLACK_S:
             yield Violation(
-                node.file, f"no hole in the readings of {name}: {said}", f"{gap_s:.2f} s"
+                node.file, f"no gap in the readings of {name}: {said}", f"{gap_s:.2f} s"
             )
         if context.window is None or not node.is_on_clock:
             continue
@@ -192,9 +195,9 @@ def _stated_gaps(context: BundleContext) -> Violations:
             name, stated_s, longest_s = gaps[0]
             yield Violation(
                 file,
-                f"a gap of {stated_s:.6g} s between readings of {name}, the longest that its record"
-                " states, or so of another meter",
-                f"{longest_s:.6g} s at most; so of all {len(gaps)} meters",
+                f"a gap of {stated_s:.6g} s between readings of {name}, the longest that its "
+                "record states, or as long a gap of another meter",
+                f"{longest_s:.6g} s at most, in the readings of all {len(gaps)} meters",
             )
 
 
@@ -334,8 +337,7 @@ def findings_of_choice(division: str, left_out: Collection[str]) -> tuple[Findin
 RULES = (
     Rule(
         "meter-periods",
-        "The times between a meter's readings, and their scatter, are those that its record"
-        " states.",
+        "The times between a meter's readings, and their scatter, match what its record states.",
         "The recorder states the median time between readings and their standard deviation, from"
         " the same times. Readings that were scaled in time, inserted or made up differ.",
         READINGS_AS_READ,
@@ -343,13 +345,13 @@ RULES = (
     ),
     Rule(
         "meter-schedule",
-        "The kernel's meters are read once a period at most, and no channel has more readings than"
-        " periods. A meter that has the name of one of the suite's meters reads at the same kind"
-        " of moments as that one; a power meter also has the same period.",
+        "The kernel's meters are read once a period at most, and no channel has more readings "
+        "than periods. A meter that has the name of one of the suite's meters reads on the same "
+        "kind of schedule as that one; a power meter also has the same period.",
         "The recorder waits for the period to pass: readings that were squeezed into a shorter time"
         " come faster, and a second series adds readings. If a plug's readings are put under the"
         " name of an analyser, they keep the plug's period.",
-        f"{READINGS_AS_READ}; a meter of your own has a name of its own",
+        f"{READINGS_AS_READ}; give a meter of your own another name",
         (
             OfBundle("meter-schedule", _schedule),
             OfBundle("meter-own-schedule", _as_its_class),
@@ -382,10 +384,10 @@ RULES = (
     ),
     Rule(
         "meters-read",
-        "Load and wall clock are read on every node, the page cache where it was emptied, the"
-        " disk where the data are on one; another meter of the kernel that was available has"
-        " readings or failures. A closed run reads processor and memory, and leaves out power"
-        f" meters only: it reads {', '.join(REQUIRED)} wherever they are available.",
+        "Every node reads load and wall clock, the page cache if it was emptied, and the disk if "
+        "the data are on one; every other kernel meter that was available has readings or "
+        "failures. A closed run reads processor and memory, and may leave out only power meters: "
+        f"it reads {', '.join(REQUIRED)} wherever they are available.",
         "Every Linux offers these meters to every user. Rules compare the meters with one another:"
         " what one of them shows must not depend on who chose the meters.",
         "leave --meters out, or leave out power meters only; let the user of the run read /proc,"

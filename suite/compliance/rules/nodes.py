@@ -43,7 +43,7 @@ def _complete(context: BundleContext) -> Violations:
         )
         if names is None or (node.node is not None and names != [node.node] * len(node.ranks)):
             wanted = (
-                "no list of a name for every rank"
+                "not a list with one name for every rank"
                 if names is None
                 else listed([shown(name) for name in names])
             )
@@ -116,7 +116,7 @@ def _addresses(context: BundleContext) -> Violations:
         if its.get("address") is not None and its.get("address") == theirs.get("address"):
             yield Violation(
                 NODES,
-                "an address of its own for every node",
+                "a different address for every node",
                 f"{one} and {other} both at {its['address']!r}",
             )
             return
@@ -151,7 +151,7 @@ def _machines(context: BundleContext) -> Violations:
         if apart_ns < MIN_BOOTS_APART_NS:
             yield Violation(
                 "log.txt",
-                "machines that were not started in one millisecond",
+                "machines that did not start within the same millisecond",
                 f"the clocks of {one.host[:100]} and {two.host[:100]}, which count from the boot,"
                 f" are {apart_ns} ns apart",
             )
@@ -174,18 +174,19 @@ RULES = (
         "The recorder of every node reads that node's meters for the whole run.",
         "If a node's recorder was lost, its readings have gaps, and figures of all nodes may be"
         " unknown.",
-        "repair what stopped the recorder (`suite cluster doctor` shows whether it can start), then"
-        " run again where energy counts",
+        "repair what stopped the recorder (`suite cluster doctor` shows whether it can start), "
+        "then run again if you need the energy",
         (OfBundle("nodes-recorders", _recorders, severity=Severity.WARNING),),
     ),
     Rule(
         "nodes-machines",
-        "Each node is a machine of its own: it has its own addresses, and ranks on different nodes"
-        " run on different kernels, which did not start in the same millisecond.",
-        "One machine under two names is one node. Containers on one machine share its processors,"
-        " its memory and its power: they serve for tests, and their sums mean nothing.",
-        "let every host of the hostfile be a machine, and start several ranks on one with"
-        " --ranks-per-node",
+        "Each node is a separate machine: it has its own addresses, and ranks on different nodes "
+        "run on different kernels, which did not start in the same millisecond.",
+        "One machine under two names is one node. Containers on one machine share its "
+        "processors, its memory and its power: they are for tests, and sums over them mean "
+        "nothing.",
+        "name only separate machines in the hostfile; --ranks-per-node starts several ranks on "
+        "one machine",
         (
             OfBundle("nodes-machines", _machines, severity=Severity.WARNING),
             OfBundle("nodes-addresses", _addresses),

@@ -267,11 +267,11 @@ def _epoch_s(context: BundleContext, epoch: int, steps: "StepRecords") -> float:
 RULES = (
     Rule(
         "power-possible",
-        "The mean power of a run is at least 0.1 W and at most what the board's supply can give."
-        " At most a twentieth of a power meter's readings are outside the range that its power"
-        " rule calls plausible. A meter of the whole reads no less than a meter of a part of it,"
-        " within what both state; a meter at the wall reads at most twice what the board takes,"
-        " plus 5 W.",
+        "The mean power of a run is at least 0.1 W and at most what the board's supply can give. "
+        "At most a twentieth of a power meter's readings are outside the range that its power "
+        "rule calls plausible. A meter of the whole board reads no less than a meter of a part "
+        "of it, within their stated errors; a meter at the wall reads at most twice what the "
+        "board takes, plus 5 W.",
         "Wrong units, missing rails and made-up readings give an impossible power. Glitches are"
         " rare, and are left out of the energy; a meter that is often wrong, or that was edited,"
         " measures nothing. A board draws at least what its chips draw.",
@@ -285,14 +285,14 @@ RULES = (
     ),
     Rule(
         "power-above-idle",
-        "A machine that trains draws at least a hundredth more than its idle power. If other"
-        " programs kept a quarter of the processor busy before the run, it draws at least three"
-        " fifths of the power before the run, or in proportion less where the processor is less"
-        " busy. Just before and after the run, a board draws at least half its lowest idle power.",
-        "The same meter measures the baseload right before the run: readings that were made smaller"
-        " fall below it. A busy machine's power is no idle power, so only a fall that no other load"
-        " explains is refused; such a baseload is reported by `foreign-load`. Lower readings at"
-        " both ends lower the power that is interpolated at the run's start and stop.",
+        "A machine that trains draws at least a hundredth more than its idle power. If other "
+        "programs kept a quarter of the processor busy before the run, it draws at least three "
+        "fifths of the power before the run, or proportionally less where the processor is less "
+        "busy. Just before and after the run, a board draws at least half its lowest idle power.",
+        "The same meter measures the baseload right before the run: readings that were made "
+        "smaller fall below it. A busy machine's power is not an idle power, so only a fall that "
+        "no other load explains is refused; such a baseload is reported by `foreign-load`. Lower "
+        "readings at both ends lower the power that is interpolated at the run's start and stop.",
         "stop other programs before a run, so that the idle machine is idle, and check the sensor",
         (
             OfBundle("power-above-idle", _above_idle),
@@ -301,12 +301,12 @@ RULES = (
     ),
     Rule(
         "flop-rate",
-        "No epoch computes over four times as fast as the device's peak in its fastest"
-        " precision; devices without a known peak are exempt.",
-        "No program exceeds the silicon's peak; fast convolutions need down to a fourth of the"
-        " multiplications that are counted. The least time at no less than the idle power bounds"
-        " the joules of an operation, too.",
-        "run again on a machine of the device profile",
+        "No epoch computes more than four times as fast as the device's peak in its fastest "
+        "precision; devices without a known peak are exempt.",
+        "No program exceeds the silicon's peak; fast convolutions need down to a fourth of the "
+        "multiplications that are counted. This shortest time and the idle power also give a "
+        "lower bound for the energy of an operation.",
+        "run again on a machine that matches the device profile",
         (OfBundle("flop-rate", _rate),),
     ),
 )

@@ -171,7 +171,7 @@ def _own(context: BundleContext) -> Violations:
         if places is not None:
             yield Violation(
                 node.file,
-                f"readings of their own of {channel.source} {channel.name}",
+                f"different readings of {channel.source} {channel.name}",
                 f"{BLOCK} readings from number {places[1] + 1} on are those from number"
                 f" {places[0] + 1} on",
             )
@@ -216,8 +216,8 @@ def _idle_own(context: BundleContext) -> Violations:
             yield Violation(
                 node.idle_file,
                 f"readings of the idle machine by {channel.source} {channel.name}",
-                f"{IDLE_BLOCK} readings from number {places[0] + 1} on are those of the run from"
-                f" number {places[1] - len(idle) + 1} on",
+                f"{IDLE_BLOCK} readings from number {places[0] + 1} on repeat those of the run "
+                f"from number {places[1] - len(idle) + 1} on",
             )
 
 
@@ -418,8 +418,8 @@ def _contradicted(context: BundleContext) -> Violations:
                 seen.add(place)
                 yield Violation(
                     node.file,
-                    f"{sources}, both of the {rule.coverage.value}, to agree within what both"
-                    " state",
+                    f"{sources}, both of the {rule.coverage.value}, to agree within their stated "
+                    "errors",
                     f"{first.energy.energy_j:.4g} J and {second.energy.energy_j:.4g} J",
                 )
 
@@ -450,13 +450,13 @@ def _in_run(context: BundleContext, unit: str) -> Iterator[tuple[NodeContext, Ch
 RULES = (
     Rule(
         "power-rules-known",
-        "The power rules in a bundle are the rulebook's: all those of the meters that were read, in"
-        " the rulebook's order. The channels of a total are in the unit of its rule, and a meter"
-        " that is called an analyser resolves the error that its tier promises: two hundredths of"
-        " the mean power.",
-        "A submitter who chose the channels of a total would choose the energy, and milliwatts that"
-        " are added as watts make a thousandfold energy. Results of analysers are ranked with one"
-        " another; a plug that reads whole watts is a wall meter.",
+        "The power rules in a bundle are the rulebook's: all those of the meters that were read, "
+        "in the rulebook's order. The channels of a total have the unit of its rule, and a meter "
+        "that is called an analyser resolves the error that its tier promises, 2 % of the mean "
+        "power.",
+        "A submitter who chose the channels of a total would choose the energy, and adding "
+        "milliwatts as watts would make the energy a thousand times larger. Results of analysers "
+        "are ranked with one another; a plug that reads whole watts is a wall meter.",
         "never edit power.json or readings; a meter of your own gets its total in rules/power.toml,"
         " by a pull request, and states its tier in meters.toml",
         (
@@ -490,9 +490,9 @@ RULES = (
     ),
     Rule(
         "power-agrees",
-        "A meter's power is at most the product of its voltage and its current, and equals it for"
-        " direct current. It adds up to what the meter's own energy counter counts, to a twentieth"
-        " and the counter's step.",
+        "A meter's power is at most the product of its voltage and its current, and equals it "
+        "for direct current. It adds up to what the meter's own energy counter counts, within a "
+        "twentieth and the counter's step.",
         "The meter sends all of these in one reply, and integrates its own power: a power that was"
         " scaled contradicts the others.",
         READINGS_AS_READ,
@@ -503,10 +503,11 @@ RULES = (
     ),
     Rule(
         "meters-agree",
-        "Two meters that cover the same agree within what both state. A closed entry whose meters"
-        " contradict each other has no rank for its energy until one is left out, with the reason.",
-        "Nobody knows which one is right. An estimate does not contradict a meter: it misses what"
-        " hangs at the board's ports.",
+        "Two meters that cover the same agree within their stated errors. A closed entry whose "
+        "meters contradict each other has no rank for its energy until one is left out, with the "
+        "reason.",
+        "Nobody knows which one is right. An estimate does not contradict a meter: it leaves out "
+        "what is connected to the board's ports.",
         "find the wrong meter and leave it out: `suite power leave-out RUN METER --reason TEXT`",
         (
             OfBundle("meters-agree", _contradicted, severity=Severity.WARNING),
@@ -518,10 +519,11 @@ RULES = (
         "Where power is measured, the idle machine was measured too: before the run, by a meter"
         " that was available and read during the run, three times or more, over a second or more,"
         " at most five minutes before the run's first reading.",
-        "Without a baseload nobody can tell what the training added. The added energy compares two"
-        " readings of one meter: a chosen moment, or one of another day, is no baseload.",
-        "connect one meter for the idle machine and the whole run, and run again without --baseload"
-        " or a longer one",
+        "Without a baseload nobody can tell what the training added. The added energy compares "
+        "two readings of one meter; readings from a chosen moment or another day are not a "
+        "baseload.",
+        "use one meter for the idle machine and the whole run, and run again without --baseload "
+        "or with a longer one",
         (
             OfBundle("baseload-measured", _idle_measured, severity=Severity.WARNING),
             OfBundle("baseload-meter", _idle_meter),

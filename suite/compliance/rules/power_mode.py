@@ -31,7 +31,7 @@ def _known(context: BundleContext) -> Violations:
             observed = f"{mode!r}: {_note_of(node)}"
             yield Violation(
                 node.system_file,
-                f"the power mode of {device.name}, as nvpmodel tells it",
+                f"the power mode of {device.name}, as nvpmodel reports it",
                 observed[:200],
                 fix="let the suite's user read /etc/nvpmodel.conf and /var/lib/nvpmodel/status,"
                 " then"
@@ -93,11 +93,10 @@ def _changed_after(node: NodeContext) -> Violations:
     for change in changes[:MAX_SHOWN] if isinstance(changes, list) else ():
         yield Violation(
             node.system_file,
-            "the settings of before the run after it as well",
+            "the same settings after the run as before it",
             str(change),
-            fix="leave governor and power mode alone from before a run until after it, and stop"
-            " what"
-            " changes them (power-profiles-daemon, a script)",
+            fix="do not change governor or power mode during a run, and stop programs that "
+            "change them (power-profiles-daemon, a script)",
         )
 
 
@@ -168,7 +167,7 @@ def _virtual(context: BundleContext) -> Violations:
         if signs:
             yield Violation(
                 node.system_file,
-                f"{context.device.title} itself, no virtual machine",
+                f"{context.device.title} itself, not a virtual machine",
                 " and ".join(signs),
             )
 
@@ -186,8 +185,8 @@ def _note_of(node: NodeContext) -> str:
 RULES = (
     Rule(
         "power-mode-known",
-        "On a device whose profile has power modes, a closed run states the mode that held, and"
-        " mode, settings and readings agree.",
+        "On a device whose profile has power modes, a closed run states the active mode, and "
+        "mode, settings and readings agree.",
         "Runs in two modes are two entries: a run in an unknown mode cannot be compared.",
         "let the suite's user read /etc/nvpmodel.conf and /var/lib/nvpmodel/status, then run again;"
         " never edit system.json; or run in the open division",
@@ -196,16 +195,18 @@ RULES = (
     Rule(
         "power-mode-steady",
         "Power mode, governor, clock limits and power limits do not change during the run.",
-        "A run in two modes belongs to neither entry. The finding says when which limit changed.",
-        "leave governor and power mode alone until after the run, stop what changes them"
-        " (power-profiles-daemon, a script), and cool the processor better: a hot one lowers them",
+        "A run in two modes belongs to neither entry. The finding says which limit changed, and "
+        "when.",
+        "do not change governor or power mode until after the run, stop programs that change "
+        "them (power-profiles-daemon, a script), and cool the processor better: a hot one lowers "
+        "them",
         (OfBundle("power-mode-steady", _steady, severity=Severity.WARNING),),
     ),
     Rule(
         "machine-variant",
-        "Cores and memory are those of a variant that the device profile lists, and the power mode"
-        " is one of its modes, with the vendor's clocks. A run under a board's profile shows no"
-        " virtual machine: no CPU time stolen by a hypervisor, no virtual disk.",
+        "Cores and memory match a variant that the device profile lists, and the power mode is "
+        "one of its modes, with the vendor's clocks. A run under a board's profile shows no "
+        "virtual machine: no CPU time stolen by a hypervisor, no virtual disk.",
         "Boards appear in new variants, and other power modes are entries of their own: an honest"
         " variant is never refused, and readers learn what differs. A virtual machine on a board"
         " has fewer cores and less memory.",

@@ -64,9 +64,9 @@ def _is_busy_at(t_ns: Times, load: Channel) -> Mask:
 RULES = (
     Rule(
         "power-follows-load",
-        "While the processor is as busy as it mostly is in the run, at most a tenth of the power"
-        " readings are an idle machine's: less than a tenth of the way from the idle power to the"
-        " run's median.",
+        "While the processor is as busy as in most of the run, at most a tenth of the power "
+        "readings are like an idle machine's: less than a tenth of the way from the idle power "
+        "to the run's median.",
         "Idle readings that were put in, and a trace of another time, lower the energy and do not"
         " follow the load.",
         "check that the meter covers the board that trains, and that its clock is right; run again",

@@ -72,8 +72,8 @@ RULES = (
     Rule(
         "round-open",
         "A closed round takes no further results: it lists the bundles that belong to it.",
-        "Rules that are made after a round bind the next one; nothing can be moved back to the"
-        " weaker rules.",
+        "Rules that are made after a round bind the next one; no result can be moved back to "
+        "weaker rules.",
         "restore the bundle if it was edited; for a new result, run again: `suite run` makes"
         f" runs of round {current_round().name}",
         (OfBundle("round-open", _open),),

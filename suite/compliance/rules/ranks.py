@@ -188,9 +188,9 @@ def _admitted(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "ranks-agree",
-        "Every rank's log is complete, has events of that rank only, and holds the chain values of"
-        " all ranks' logs, or their digest, after every epoch and at its end. Its epochs, steps,"
-        " evaluations, accuracies and status are those of rank 0.",
+        "Every rank's log is complete, has events of that rank only, and holds the chain values "
+        "of all ranks' logs, or their digest, after every epoch and at its end. Its epochs, "
+        "steps, evaluations, accuracies and status equal those of rank 0.",
         "An edited log of one node contradicts the logs of the others: all ranks hold the same"
         " weights and receive the same counts.",
         COPY_AGAIN,

@@ -174,7 +174,9 @@ def _apart(context: BundleContext) -> Violations:
             same = next((count for count in found if count), None)
             if same is not None:
                 observed = f"the same {same} times between readings, to {ROUNDING_NS} ns"
-                yield Violation(name, f"readings at other moments than in {file}", observed)
+                yield Violation(
+                    name, f"readings at moments that differ from those in {file}", observed
+                )
 
 
 def _same_moments(one: Channels, other: Channels) -> int:
@@ -361,9 +363,9 @@ RULES = (
     ),
     Rule(
         "readings-in-order",
-        "The readings of a channel follow one another in time, no two at the same time. Not all"
-        " times are whole tenths of a millisecond, and no two nodes were read at the same moments,"
-        " to the nanosecond.",
+        "The readings of a channel follow one another in time, no two at the same time. Not all "
+        "times are whole tenths of a millisecond, and no two nodes were read at the same moments "
+        "(equal to the nanosecond).",
         "A meter reads one value at a time, by a clock of nanoseconds: inserted readings break the"
         " order, and copied readings do not count as a second meter.",
         READINGS_AS_READ,
@@ -378,8 +380,8 @@ RULES = (
         "Each meter has as many readings as the recorder counted, and all of them together as"
         " many as it wrote; only available meters have any, and readings and failures together are"
         " at most one a period.",
-        "It shows readings that were left out or inserted: the recorder opens no meter that is not"
-        " available, and a call that fails has no reading.",
+        "The counts reveal readings that were left out or inserted: the recorder opens no meter "
+        "that is not available, and a call that fails has no reading.",
         READINGS_AS_READ,
         (
             OfBundle("readings-counted", _counted),

@@ -158,7 +158,7 @@ def problem_of(planned: Recomputation) -> str | None:
             inputs |= set() if action == "skip" else {block}
             kept |= {block} if action == "keep" else set()
         else:
-            return f"{action[:20]!r} of block {block}, which reads what is not there"
+            return f"{action[:20]!r} of block {block}, which reads activations that were not kept"
     return None if done == 0 and count else f"no backward run of block {done - 1}"
 
 
@@ -213,8 +213,8 @@ RULES = (
         "memory-as-planned",
         "The highest resident memory of a run in a memory budget is within the budget, and"
         " within a tenth of the plan.",
-        "The budget claims that a board with no more memory can train this; a plan that is far off"
-        " was made for another framework or another allocator.",
+        "A memory budget claims that a board with this much memory can train the model; a plan "
+        "that is far off was made for another framework or another allocator.",
         "measure the framework's own size with `suite memory framework`, then run again",
         (OfBundle("memory-as-planned", _measured, severity=Severity.WARNING),),
     ),

@@ -22,7 +22,7 @@ def _sealed(folder: RecordFolder) -> Violations:
         for each in record.broken(folder.path):
             yield Violation(*each, fix=record.again)
     except (SuiteError, OSError) as error:
-        yield _unreadable(folder, "a record that says what it seals", error)
+        yield _unreadable(folder, "a record that names what it seals", error)
 
 
 def _recomputes(folder: RecordFolder) -> Violations:
@@ -34,7 +34,7 @@ def _recomputes(folder: RecordFolder) -> Violations:
     try:
         found = list(record.differences(folder.path))
     except (SuiteError, OSError) as error:
-        yield _unreadable(folder, "figures, and records that they can be computed from", error)
+        yield _unreadable(folder, "figures, and the records to compute them from", error)
         return
     for name, (expected, observed) in found:
         wanted = f"{name} as recomputed from the records: {expected}"
@@ -69,7 +69,7 @@ def _sources(folder: RecordFolder) -> Violations:
             yield Violation(name, expected, "cache_cleared = False")
         if str(run.run_id) in seen:
             observed = f"the run id of the {seen[str(run.run_id)]} run"
-            yield Violation(name, "a run of its own", observed)
+            yield Violation(name, "a separate run", observed)
         seen.setdefault(str(run.run_id), source.value)
 
 
@@ -123,8 +123,7 @@ OF_ALL = (
         "Every figure in the record of such a folder (`record-sealed`) equals the value recomputed"
         " from the runs and raw records beside it, to 1e-9 relative: means, a replication's"
         " verdicts on its originals, latencies from the intended arrivals, labels and accuracies.",
-        "Every number can be followed to its raw records: anybody can recompute it, and nobody"
-        " has to believe it.",
+        "Every number can be followed to its raw records, so that anybody can recompute it.",
         "make the record again; records are never edited",
         (
             OfFolder(

@@ -128,11 +128,12 @@ def _build(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "log-agrees",
-        "Every rank's log repeats the requested workload, division, data, seed, sizes and"
-        " hyperparameters, with rank 0's framework version and number of parameters; its learning"
-        " rates are those of the requested schedule, and it normalises over the requested samples.",
-        "The run that was made must be the run that was requested, on every rank: another schedule"
-        " trains at other rates, and batch normalisation over more samples converges otherwise.",
+        "Every rank's log repeats the requested workload, division, data, seed, sizes and "
+        "hyperparameters, with rank 0's framework version and number of parameters; its learning "
+        "rates follow the requested schedule, and it normalises over the requested samples.",
+        "The run that was made must be the run that was requested, on every rank: another "
+        "schedule trains at other rates, and batch normalisation over more samples converges "
+        "differently.",
         TRAINING_LOOP,
         (
             OfBundle("log-agrees-with-request", _first),
@@ -145,9 +146,9 @@ RULES = (
         "processor-agrees",
         "The log has the requested number of threads and the requested accelerator; the device"
         " has that accelerator, and the framework is a build that can use it.",
-        "A run with one thread is another result than one with many, and a run on the processor"
-        " another than one on the GPU. A package whose version ends with +cpu was built without"
-        " CUDA.",
+        "A run with one thread is a different result from one with many, and a run on the "
+        "processor from one on the GPU. A package whose version ends with +cpu was built without "
+        "CUDA.",
         "run with the --threads and the --accelerator that the machine has and the framework can"
         " use, and hand in the files as the run wrote them",
         (

@@ -154,8 +154,8 @@ RULES = (
     Rule(
         "data-read",
         "A run reads its data set from storage and does not drop the page cache during training.",
-        "Batches generated in memory and a cache dropped every epoch belong to stall analysis;"
-        " they are no result.",
+        "Batches generated in memory and a cache dropped every epoch belong to stall analysis; "
+        "they are not results.",
         "run without --stall-analysis",
         (
             OfRequest(
@@ -215,9 +215,9 @@ RULES = (
         "A closed run updates its parameters after every mini-batch, by the exact sum of its"
         " ranks' gradients. The suite's all-reduce over MPI or the framework's own computes the"
         " sum, with no rounding on the wire.",
-        "An exact sum is the same mathematics in every library. Gradients that are rounded on the"
-        " wire take half the time there and converge otherwise; accumulating gradients equals a"
-        " larger batch with fewer exchanges.",
+        "An exact sum is the same mathematics in every library. Rounding gradients for the wire "
+        "halves the time of sending and changes convergence; accumulating gradients equals a "
+        "larger batch with fewer exchanges.",
         f"leave --collective, --wire and --accumulate out{OPEN_INSTEAD}",
         (
             OfRequest("closed-collective", _collective, CLOSED),
@@ -230,8 +230,9 @@ RULES = (
         "In a closed run whose ranks normalise batches separately, each rank has"
         f" {MIN_SAMPLES_PER_RANK} samples of a mini-batch or more. Synchronised batch normalisation"
         " needs several ranks, a model with batch normalisation, and the suite's all-reduce.",
-        "Statistics over fewer samples are another model: it converges worse, and its reference"
-        " points do not apply. A framework's own all-reduce weights ranks otherwise.",
+        "Statistics over fewer samples make another model, which converges worse and to which "
+        "the reference points do not apply. A framework's own all-reduce weights ranks "
+        "differently.",
         f"leave --normalisation out, or use larger mini-batches or fewer ranks{OPEN_INSTEAD}",
         (
             OfRequest("normalisation-synchronisable", _synchronisable, CLOSED),

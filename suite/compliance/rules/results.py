@@ -141,7 +141,7 @@ RULES = (
         "accuracy-counts",
         "Every logged accuracy is the logged number of correct samples divided by the size of"
         " the evaluation set.",
-        "It shows rounded and invented accuracies.",
+        "This reveals rounded and invented accuracies.",
         "run again with an implementation that logs accuracy and count",
         (OfBundle("accuracy-counts", _accuracy),),
     ),
@@ -149,8 +149,8 @@ RULES = (
         "target-accuracy",
         "A closed run reaches the workload's target accuracy; one that trained all its epochs"
         " without reaching it is valid, and counts as missed.",
-        "The closed division compares time to target. Leaving out runs that miss it would make a"
-        " lucky recipe look sure.",
+        "The closed division compares time to target. Leaving out runs that miss it would make a "
+        "lucky recipe look reliable.",
         "keep the run: a missed target counts; or tune within the workload's ranges",
         (
             OfBundle("target-reached", _target, CLOSED),
@@ -172,7 +172,7 @@ RULES = (
     Rule(
         "epoch-filled",
         "Fetch, copy, compute and communication take nine tenths of an epoch or more.",
-        "The remainder is overhead without an explanation, or somebody made the parts smaller.",
+        "A larger remainder is unexplained overhead, or a sign that the parts were made smaller.",
         "find out what took the remaining time (other programs, swapping, logging)",
         (OfBundle("epoch-filled", _filled, needs_split=True),),
     ),

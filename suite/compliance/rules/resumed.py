@@ -14,7 +14,9 @@ RESTORED, OPTION = "state_restored", "--resume"
 
 def _whole(context: BundleContext) -> Violations:
     if context.run.resumed is not None:
-        yield Violation(RUN, "a run that continues no other (resumed)", "a record of a run before")
+        yield Violation(
+            RUN, "a run that does not continue another one (resumed)", "a record of the earlier run"
+        )
 
 
 def _agrees(context: BundleContext) -> Violations:
@@ -30,17 +32,17 @@ def _agrees(context: BundleContext) -> Violations:
     command = [str(word).partition("=")[0] for word in context.run.command]
     for expected, is_so, observed in (
         (
-            "one epoch or more before, and fewer than were requested",
+            "at least one earlier epoch, and fewer than were requested",
             1 <= resumed.epoch <= context.request.epochs,
             f"{resumed.epoch}",
         ),
         (
-            "ranks on as many nodes or fewer",
+            "ranks on at most as many nodes",
             1 <= resumed.nodes <= resumed.ranks,
             f"{resumed.ranks} ranks on {resumed.nodes} nodes",
         ),
         ("another run before", resumed.run_id != context.run.run_id, resumed.run_id[:100]),
-        ("why the run before ended", bool(resumed.reason.strip()), "no reason"),
+        ("the reason why the earlier run ended", bool(resumed.reason.strip()), "no reason"),
         (
             f"{OPTION} in the command of a resumed run",
             OPTION in command or "run" not in command[:4],
@@ -93,8 +95,8 @@ def _times(context: BundleContext, resumed: Resumption) -> Violations:
     if resumed.uncounted_s > most_s:
         yield Violation(
             RUN,
-            f"at most {most_s:.1f} s of the run before that count into no time, by"
-            " rules/uncounted.toml (resumed.uncounted_s)",
+            f"at most {most_s:.1f} s of the earlier run that are not counted, by "
+            "rules/uncounted.toml (resumed.uncounted_s)",
             f"{resumed.uncounted_s:.1f} s",
         )
 
@@ -116,7 +118,8 @@ def _most_uncounted_s(resumed: Resumption, since_s: float) -> float:
 RULES = (
     Rule(
         "closed-resumed",
-        "A closed run continues no other run: it trains from its initial weights to its end.",
+        "A closed run does not continue another run: it trains from its initial weights to its "
+        "end.",
         "Part of a resumed run is in another bundle: the energy and the disturbances of its first"
         " epochs, and the time between the runs.",
         "train from the initial weights to the end, or run in the open division",
@@ -124,12 +127,12 @@ RULES = (
     ),
     Rule(
         "resumed-agrees",
-        "A resumed run records the run that it continues: its ranks and nodes, why and when it"
-        " ended, when it began, and the digests of the state, which every rank logged as restored."
-        " Its time to the target counts from the first run's run_start, lost time included; the"
-        " runs before it leave out no more time than every run may.",
-        "A run that goes on after a node was lost took longer than its own log says, and began"
-        " on other machines.",
+        "A resumed run records the run that it continues: its ranks and nodes, why and when it "
+        "ended, when it began, and the digests of the state, which every rank logged as "
+        "restored. Its time to the target counts from the first run's run_start, lost time "
+        "included; the earlier runs leave uncounted no more time than any run may.",
+        "A run that continues after a node was lost took longer than its own log says, and began "
+        "on other machines.",
         "hand in run.json and the logs as `suite run --resume` wrote them",
         (OfBundle("resumed-agrees", _agrees),),
     ),

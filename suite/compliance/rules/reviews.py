@@ -71,7 +71,7 @@ def _review(
         if signed.by is not None and audit.verdict is AuditVerdict.CONTRADICTS:
             yield Violation(
                 name,
-                f"{run.name} as the replay of {signed.by} has it",
+                f"{run.name} to agree with the replay by {signed.by}",
                 f"it contradicts the run {where_contradicted(audit)}",
                 fix="withdraw the run, or answer in the review",
             )
@@ -131,9 +131,9 @@ RULES = (
         f" submissions/{allowed_signers().name}. It draws epochs of"
         " manifests, matches the runs' records and the rulebook's tolerances, and does not"
         " contradict them.",
-        "First losses are public: ten steps of training give them. What counts is an epoch"
-        " that nobody knew when the runs were handed in, replayed by somebody who signs for it, and"
-        " the leaderboard says who audited a run only where readers can tell who it was.",
+        "Anybody can compute the first losses by training ten steps. What counts is an epoch "
+        "that nobody knew when the runs were handed in, replayed by somebody who signs for it. "
+        "The leaderboard says who audited a run only where readers can verify who it was.",
         "let the reviewer run suite review again, and commit both files",
         (
             OfSubmission(RECORDS, _reviews),

@@ -324,12 +324,12 @@ def _untyped(context: BundleContext, options: Mapping[str, str]) -> Violations:
         ),
         (
             spilled is not None and "--spill" not in options,
-            "no activations on storage, as without --spill in the command",
+            "no activations on storage, because the command has no --spill",
             f"spill_folder = {spilled!r}",
         ),
         (
             run.power_pulse is not None and "--power-pulse" not in options,
-            "no power_pulse, as without --power-pulse in the command",
+            "no power_pulse, because the command has no --power-pulse",
             "a record of one",
         ),
         (
@@ -354,7 +354,7 @@ def _usual(context: BundleContext) -> Iterator[tuple[str, Row]]:
     if timings_of(request)[0] is not Timing.ASYNCHRONOUS:
         usual["--timing"] = Timing.SYNCHRONISED.value
     for option, value in usual.items():
-        yield option, Row(OPTIONS[option], value, f", as without {option} in the command")
+        yield option, Row(OPTIONS[option], value, f", because the command has no {option}")
 
 
 RULES = (
@@ -364,8 +364,8 @@ RULES = (
         " the value that the request has; without --prefetch, --workers, --steps, --precision,"
         " --normalisation, --wire, --accumulate and --timing the request has the suite's own"
         " values. The command leaves out the same meters as the meters' records say.",
-        "The harness makes the request from the command. If somebody changes one of them"
-        " afterwards, they contradict each other.",
+        "The harness makes the request from the command. If one of them is changed afterwards, "
+        "they contradict each other.",
         KEEP,
         (OfBundle("command-agrees", _command), OfBundle("command-runs", _runs)),
     ),

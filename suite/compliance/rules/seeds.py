@@ -123,8 +123,8 @@ def _numbers(place: str, used: Used) -> Violations:
             place,
             f"run numbers 0 to {len(numbers) - 1}",
             f"{listed}; {', '.join(map(str, missing))} missing",
-            fix="submit the runs of the missing numbers, those that missed the target too; a launch"
-            " that failed is repeated with its number",
+            fix="submit the runs of the missing numbers, those that missed the target too; "
+            "repeat a failed launch with the same number",
         )
 
 

@@ -44,8 +44,9 @@ def _violation(context: BundleContext, node: NodeContext, meter: str) -> Violati
 RULES = (
     Rule(
         "board-sensors",
-        "A run on a board has readings of the sensors that its device profile lists. With another"
-        " kernel than the vendor's, or in a container, a sensor may be absent: that is a note.",
+        "A run on a board has readings of the sensors that its device profile lists. With "
+        "another kernel than the vendor's, or in a container, a sensor may be absent, which is "
+        "reported as a note.",
         "The kernel of a board's vendor always offers them to every user. Where they are absent,"
         " nothing shows that the run was made on this board, nor whether heat slowed it down.",
         "run outside of a container, and let the user of the run read /sys",

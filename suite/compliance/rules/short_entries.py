@@ -53,9 +53,9 @@ RULES = (
         "A closed run may stop before its target after four whole epochs or more of the"
         " workload's schedule (`--short`), where the whole schedule takes a day or more on the"
         " device.",
-        "A board that needs days for one training could rank nothing. Its epochs and evaluations"
-        " are measured, the reference's runs say how many epochs a training needs, and its losses"
-        " must be theirs.",
+        "Otherwise a board that needs days for one training could never be ranked. Its epochs "
+        "and evaluations are measured, the reference's runs say how many epochs a training "
+        "needs, and its losses must match theirs.",
         "name the epochs with --short, or train the whole schedule",
         (
             OfRequest("short-length", _length, CLOSED),

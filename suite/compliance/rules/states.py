@@ -80,13 +80,13 @@ def _own(log: Log, rank: int, has_statistics: bool) -> Violations:
         if event.value["parameter"] == event.value["velocity"]:
             yield Violation(
                 log_name(rank),
-                f"parameters and velocities with digests of their own after epoch {event.epoch}",
+                f"new digests of parameters and velocities after epoch {event.epoch}",
                 f"{event.value['parameter'][:16]}… of both",
                 event.line,
             )
         statistics = event.value["statistic"]
         if (statistics == NOTHING) == has_statistics:
-            name = f"{NOTHING[:16]}…, the SHA-256 of nothing"
+            name = f"{NOTHING[:16]}…, the SHA-256 of no bytes"
             expected = (
                 f"a statistic digest other than {name}"
                 if has_statistics

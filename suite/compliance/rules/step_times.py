@@ -112,7 +112,7 @@ def _own(context: BundleContext) -> Violations:
             first, second = (list(courses)[place] for place in alike[0])
             yield Violation(
                 STEPS,
-                "step times of their own in every epoch",
+                "different step times in every epoch",
                 f"those of epoch {second} are those of epoch {first}, step by step, on rank {rank};"
                 f" {len(alike)} such pairs of epochs",
             )
@@ -155,7 +155,7 @@ def _pairs(context: BundleContext) -> Violations:
             names = " and ".join(f"epoch {epoch} of rank {rank}" for rank, epoch in (first, second))
             yield Violation(
                 STEPS,
-                "times of their own in every epoch and rank",
+                "different times in every epoch and rank",
                 f"{count} steps with the same times of computing and fetching, to the nanosecond,"
                 f" in {names}",
             )
@@ -191,7 +191,7 @@ def _halves_own(context: BundleContext) -> Violations:
             )
             yield Violation(
                 STEPS,
-                "times of their own in every part of a run",
+                "different times in every part of a run",
                 f"{shared[first, second]:.0f} times of computing, to the nanosecond, in {names} of"
                 f" rank {rank}; by chance {likely[first, second]:.0f}",
             )
@@ -233,9 +233,9 @@ def _coincidences(blocks: "list[Values]") -> "tuple[Values, Values]":
 RULES = (
     Rule(
         "step-times-scatter",
-        "No step time occurs, to the nanosecond, in more steps of a rank than ten plus twenty"
-        " times the number that the spread of its times makes likely. The parts that the suite's"
-        " own loop timed are whole nanoseconds, to a thousandth.",
+        "No step time occurs, to the nanosecond, in more steps of a rank than ten plus twenty "
+        "times the number that the spread of its times makes likely. The parts that the suite's "
+        "own loop timed are whole nanoseconds, within a thousandth.",
         "Interrupts, caches and clocks make every step differ: means, limits and rounded times"
         " put one value into many steps. The parts are differences of a clock that counts"
         " nanoseconds; times that were scaled are not.",
@@ -247,10 +247,10 @@ RULES = (
     ),
     Rule(
         "step-times-own",
-        "Every epoch and rank has its own step times. No two epochs of a rank rise and fall"
-        " together. No two epochs or ranks share the computing and fetching times of 20 steps and"
-        " a tenth of their steps. Two halves of epochs share, to the nanosecond, at most 30"
-        " compute times plus six times what repetitions within the halves make likely.",
+        "Every epoch and rank has its own step times. The step times of no two epochs of a rank "
+        "rise and fall together. No two epochs or ranks share the computing and fetching times "
+        "of 20 steps and a tenth of their steps. Two halves of epochs share, to the nanosecond, "
+        "at most 30 compute times plus six times what repetitions within the halves make likely.",
         "Disturbances of a step come by chance: the changes from step to step of two epochs do not"
         " correlate (0.24 at most in real runs; the limit is 0.9; a drift within every epoch, from"
         " heat for example, does not count), and times to the nanosecond do not recur. Where they"

@@ -147,7 +147,7 @@ def _states(context: SubmissionContext) -> Violations:
                 )
                 yield Violation(
                     run.name,
-                    f"digests of training states of its own, with seed {run.request.get('seed')!r}",
+                    f"its own digests of training states, with seed {run.request.get('seed')!r}",
                     observed[:300],
                 )
                 break
@@ -192,8 +192,8 @@ def _boots(context: SubmissionContext) -> Violations:
         ):
             yield Violation(
                 run.name,
-                f"the boot of {first.name}: both runs' clocks began at the same time, to"
-                f" {ONE_BOOT_S:g} s",
+                f"the boot of {first.name}: both runs' clocks began at the same time, within "
+                f"{ONE_BOOT_S:g} s",
                 "another boot",
             )
 

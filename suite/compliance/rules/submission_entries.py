@@ -129,7 +129,7 @@ def _unfinished(context: SubmissionContext) -> Violations:
             yield Violation(
                 f"{entry.workload}/{entry.framework}",
                 "launches that finished",
-                f"{len(ended)} of {len(entry.launches)} did not",
+                f"{len(ended)} of {len(entry.launches)} launches did not finish",
                 fix="say in the notes why they did not finish",
             )
 
@@ -292,8 +292,8 @@ RULES = (
     Rule(
         "submission-power-meters",
         "The runs of an entry were read by the same power meters.",
-        "The energy of an entry is unknown unless every run has it; a reader may ask why one"
-        " has not.",
+        "The energy of an entry is unknown unless every run has it; a reader may ask why a run "
+        "lacks it.",
         "run the entry again with the meter connected, to publish its energy",
         (OfSubmission("submission-power-meters", _power_meters, severity=Severity.WARNING),),
     ),
@@ -319,9 +319,9 @@ RULES = (
     ),
     Rule(
         "submission-convergence",
-        "A closed entry needs no fewer epochs to the target than the reference at its batch"
-        " size and learning rate, beyond chance (p 0.01); one that needs fewer at another learning"
-        " rate is reviewed.",
+        "A closed entry does not need significantly fewer epochs to the target (p 0.01) than the "
+        "reference at its batch size and learning rate; one that needs fewer at another learning "
+        "rate is reviewed.",
         "The same mathematics converges alike; an entry that needs fewer epochs computes"
         " something else. A better learning rate within the range is allowed, and becomes a"
         " reference point.",

@@ -165,7 +165,7 @@ def _signer(context: SubmissionContext) -> Violations:
             SIGNATURE,
             expected,
             f"one by {verdict.signer}",
-            fix="state in the review why another one signs",
+            fix="state in the review why another organization signs",
         )
 
 
@@ -199,7 +199,8 @@ RULES = (
     Rule(
         "submission-text",
         "Free text of a declaration begins with none of = + - @ and has no control characters.",
-        "It is published in tables, and a spreadsheet computes what begins like a formula.",
+        "It is published in tables, and a spreadsheet would evaluate text that begins like a "
+        "formula.",
         "write plain text, and package again",
         (OfSubmission("submission-text", _text),),
     ),

@@ -106,7 +106,7 @@ def _equivalence(context: SubmissionContext) -> Violations:
             fix = _verifying(workload, framework, f"--accelerator {trained_on}")
             yield Violation(
                 name,
-                f"a verdict on what trained: accelerator = {trained_on!r}",
+                f"a verdict on the device that trained: accelerator = {trained_on!r}",
                 f"{verdict.get('accelerator')!r}",
                 fix=fix,
             )
@@ -481,9 +481,9 @@ RULES = (
         " implementation's files; title, language and command are those of these files. A closed"
         " run under the name of one of the suite's own implementations was made by its files, as"
         " they are or were in this round.",
-        "A verdict on other code proves nothing of the code that ran, and shows a model and some"
-        " steps, not every line; changed files are an implementation of their own, handed in with"
-        " it.",
+        "A verdict on other code proves nothing about the code that ran, and a verdict covers a "
+        "model and some steps, not every line. Changed files are an implementation of their own "
+        "and are handed in with the runs.",
         "submit the runs of each version of an implementation separately, with a verdict on it;"
         " hand changed files in under another name (docs/implementing.md)",
         (

@@ -153,8 +153,8 @@ RULES = (
         f" {', '.join(ONCE)}; in every epoch {', '.join(EVERY_EPOCH)}; at the end"
         f" {', '.join(BY_FIRST_RANK)}; with several ranks also {', '.join(OF_RANKS)}, and in every"
         f" epoch {', '.join(OF_RANKS_EVERY_EPOCH)}.",
-        "An open run may train anything, and a reader must see what it trained. Rules compare these"
-        " events with the request and the readings, and cannot where an event was taken out.",
+        "An open run may train anything, and a reader must see what it trained. Rules compare "
+        "these events with the request and the readings, and cannot do so if an event is missing.",
         "let the implementation log what it trains, between init_start and init_stop"
         " (docs/implementing.md)",
         (
@@ -167,8 +167,8 @@ RULES = (
         "A closed run's model has the workload's layers and number of parameters, and no dropout; a"
         " run that logs its model, optimizer or precision logs those of the workload, and the"
         " requested precision.",
-        "A smaller model would be faster. Libraries of models change: torchvision 0.11 takes an"
-        " argument that switches dropout off, and leaves it on.",
+        "A smaller model would be faster. Model libraries change: torchvision 0.11 accepts the "
+        "argument that switches dropout off, but leaves dropout on.",
         "train the workload's model in the framework's environment (`suite env create`), or run in"
         " the open division",
         (

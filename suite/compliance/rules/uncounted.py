@@ -17,8 +17,8 @@ ORDER = 36  # after the order of events and their form
 START, STOP = "uncounted_start", "uncounted_stop"
 COUNTED = tuple(f"{what}_{end}" for what in ("run", "epoch", "eval") for end in ("start", "stop"))
 FIX = (
-    "the suite's training loop does not log this: hand in the log as the run wrote it, or mend the"
-    " implementation"
+    "the suite's training loop does not log this: hand in the log as the run wrote it, or fix "
+    "the implementation"
 )
 OWN_REASON, KEEP_STATES = "state", "--keep-states"
 """What the suite's own training loop logs as uncounted; receipts of a witness are asked for before
@@ -99,8 +99,8 @@ def _lengths(log: Log, name: str) -> Violations:
             if count > reason.max_per_epoch:
                 yield Violation(
                     name,
-                    f"at most {reason.max_per_epoch} uncounted for {reason.name} after epoch"
-                    f" {epoch}",
+                    f"at most {reason.max_per_epoch} uncounted intervals for {reason.name} after "
+                    f"epoch {epoch}",
                     f"{count}",
                 )
         for interval in chosen:
@@ -127,8 +127,8 @@ def _needed(context: BundleContext) -> Violations:
         if other is not None and is_own(context.request.framework):
             yield Violation(
                 name,
-                f"no reason but {OWN_REASON}, which is all that the suite's own training loop"
-                " leaves out",
+                f"no reason except {OWN_REASON}, which is all that the suite's own training loop "
+                "leaves out",
                 f"{other.reason!r}",
                 other.line,
             )
@@ -176,13 +176,13 @@ def _digested(context: BundleContext, name: str, lengths_s: Sequence[float]) -> 
 RULES = (
     Rule(
         "uncounted-time",
-        "Time that is not counted lies between epochs and evaluations, has a known reason, and is"
-        " bounded in number, length and sum (rules/uncounted.toml). A closed run leaves out at"
-        " most 2 s plus a tenth of the run, all reasons together. The suite's own training loop"
-        " gives the reason state alone; an interval whose state was not kept takes no longer than"
-        " digesting the state.",
-        "Keeping a training state is evidence and not training, and takes milliseconds; without"
-        " limits, training, cooling or reading ahead could be moved there.",
+        "Time that is not counted lies between epochs and evaluations, has a known reason, and "
+        "is bounded in number, length and sum (rules/uncounted.toml). A closed run leaves out at "
+        "most 2 s plus a tenth of the run, all reasons together. The suite's own training loop "
+        "uses only the reason state; an interval whose state was not kept takes no longer than "
+        "digesting the state.",
+        "Keeping a training state provides evidence, is not training, and takes milliseconds; "
+        "without limits, training, cooling or reading ahead could be moved there.",
         FIX,
         (
             OfBundle("uncounted-bounded", _bounded),

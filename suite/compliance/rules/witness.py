@@ -95,7 +95,7 @@ def _tokens(verdict: WitnessVerdict) -> Violations:
     ):
         yield Violation(
             WITNESS,
-            "receipt and stamp of one witness, whose one clock they are measured with",
+            "a receipt and a stamp by the same witness, so that one clock measured both",
             f"a receipt of {verdict.receipt.witness}, a stamp of {verdict.stamp.witness}",
         )
 
@@ -202,8 +202,8 @@ def _witness_clock(record: WitnessRecord, receipt: TokenVerdict, stamp: TokenVer
     if not shortest_s - slack_s <= elapsed_s <= longest_s + slack_s:
         yield Violation(
             WITNESS,
-            f"{elapsed_s:.3f} s from receipt to stamp, as by the witness's clock, within"
-            f" {slack_s:.3g} s",
+            f"{elapsed_s:.3f} s from receipt to stamp, as on the witness's clock, within "
+            f"{slack_s:.3g} s",
             f"{shortest_s:.3f} to {longest_s:.3f} s by the machine's clock",
         )
 
@@ -296,17 +296,18 @@ def _known(context: BundleContext) -> Violations:
         yield Violation(
             WITNESS,
             f"a stamp over the files at most {MAX_CLOSE_S:g} s after the stamp over the log",
-            f"{_closing_s(verdict):.0f} s: nobody saw the files in between",
+            f"{_closing_s(verdict):.0f} s: nothing proves what the files were in between",
         )
 
 
 RULES = (
     Rule(
         "witness-stamps",
-        "A run whose command names a witness has the witness's record. Receipt and stamp belong to"
-        " this run and this log, and the witness's clock measured as long a run as the machine's:"
-        " at most 60 s pass from the receipt to init_start and 30 s from run_stop to the stamp."
-        " Every file has the digest that the witness stamped when the bundle was closed.",
+        "A run whose command names a witness has the witness's record. Receipt and stamp belong "
+        "to this run and this log, and the run lasted as long by the witness's clock as by the "
+        "machine's: at most 60 s pass from the receipt to init_start and 30 s from run_stop to "
+        "the stamp. Every file has the digest that the witness stamped when the bundle was "
+        "closed.",
         "The clock of somebody else bounds the times that the machine recorded, and a file that was"
         " edited after a stamp has another digest. The record is written before the implementation"
         " starts, whether the witness answers or not.",
@@ -319,8 +320,8 @@ RULES = (
     ),
     Rule(
         "witness-known",
-        "The witness of a run answered every time, within 15 minutes at the closing, and the"
-        " rulebook knows it (rules/witnesses).",
+        "The witness of a run answered every request, within 15 minutes at the closing, and is "
+        "listed in rules/witnesses.",
         "The leaderboard calls a run witnessed only where readers know by whom.",
         "start the witness before the next run, and keep it running until the bundle is closed",
         (OfBundle("witness-known", _known, severity=Severity.NOTE),),

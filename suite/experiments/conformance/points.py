@@ -210,7 +210,7 @@ def _repeated(
     refused = train(training._replace(model="no-such-model"), scratch / "model")
     yield Point(
         "refusal",
-        "a model that it does not know is an error, not another training",
+        "an unknown model is an error, not a training of another model",
         not refused.losses,
         f"{len(refused.losses)} steps were trained",
     )

@@ -77,8 +77,8 @@ def _refuse_other_entry(first: Original, other: Original) -> None:
     different = sorted(name for name in {*one, *two} if one.get(name) != two.get(name))
     if different:
         raise SuiteError(
-            f"{other.bundle.path} is of another entry than {first.bundle.path}: it differs in"
-            f" {', '.join(different)}; give the folder of one entry, or one run."
+            f"{other.bundle.path} belongs to another entry than {first.bundle.path}: it differs "
+            f"in {', '.join(different)}; give the folder of one entry, or one run."
         )
 
 

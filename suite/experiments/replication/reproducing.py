@@ -139,8 +139,8 @@ def _refuse_more_runs(directory: Path, runs: int) -> None:
     found = len(fresh_runs(directory))
     if found > runs:
         raise SuiteError(
-            f"{directory} holds {found} fresh runs, of an earlier call; give --runs {found}, or"
-            " choose another --output."
+            f"{directory} holds {found} fresh runs, made by an earlier command; give --runs "
+            f"{found}, or choose another --output."
         )
 
 

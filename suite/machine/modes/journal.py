@@ -100,8 +100,8 @@ class Journal:
                 or place.is_symlink()
             ):
                 raise SuiteError(
-                    f"{place} is not only root's or yours, so the power settings in it are not"
-                    " trusted; look at it and remove it."
+                    f"{place} can be changed by other users, so the power settings in it are not "
+                    "trusted; inspect it and remove it."
                 )
         try:
             entry = from_plain(read_record(path, SCHEMA), Entry, f"{path}: ")
@@ -110,7 +110,7 @@ class Journal:
             raise
         except SuiteError as error:
             raise FileError(
-                path, f"is no journal of power settings ({error}); remove it"
+                path, f"is not a journal of power settings ({error}); remove it"
             ) from error
         return entry
 
@@ -167,7 +167,7 @@ def open_journal(root: Path) -> Journal:
             continue
         if os.access(folder, os.W_OK):
             return Journal(folder)
-    why = "no right to write" if problem is None else problem.strerror
+    why = "no permission to write" if problem is None else problem.strerror
     raise SuiteError(
         f"The journal of power settings cannot be written in {folders(root)[-1]} ({why}), so"
         " nothing was changed; free some space there."
@@ -191,7 +191,7 @@ def _take(handle: int, folder: Path) -> None:
         except BlockingIOError:
             if time.monotonic() > limit_s:
                 raise SuiteError(
-                    f"Another command changes power settings since {LOCK_TIMEOUT_S:.0f} s"
-                    f" ({folder / LOCK}); wait for its end."
+                    f"Another command has been changing power settings for {LOCK_TIMEOUT_S:.0f} "
+                    f"s ({folder / LOCK}); wait for its end."
                 ) from None
             time.sleep(_POLL_S)

@@ -333,8 +333,8 @@ def _take_steps(root: Path, steps: Sequence[Step], offer: Offer, lock: int) -> N
             if not _holds(root, step):
                 found = text(root / step.file)
                 raise SuiteError(
-                    f"/{step.file} is {found} after {step.value} was written: the firmware or"
-                    " another program sets it."
+                    f"/{step.file} is {found} after {step.value} was written: the firmware or "
+                    "another program overrides it."
                 )
 
 

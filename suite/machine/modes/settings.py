@@ -162,7 +162,7 @@ def refuse_other_files(settings: Settings) -> None:
         None,
     )
     if wrong is not None:
-        raise SuiteError(f"the file {wrong!r} is no setting of the kernel")
+        raise SuiteError(f"the file {wrong!r} is not a setting of the kernel")
 
 
 def differing_files(root: Path, wanted: Settings) -> list[FileValue]:

@@ -280,7 +280,7 @@ def _fan_steps(fan: str | None, offer: Offer) -> Iterator[Step]:
     if fan.isdigit():
         if offer.fan_file is None or int(fan) > MAX_DUTY:
             possible = (
-                "0 to 255" if offer.fan_file else "this machine has no fan that the kernel drives"
+                "0 to 255" if offer.fan_file else "this machine has no fan that the kernel controls"
             )
             raise SuiteError(f"--fan {fan}: {possible}.")
         yield Write(offer.fan_file, fan)

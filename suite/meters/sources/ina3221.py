@@ -34,7 +34,7 @@ class Ina3221Meter(ChannelMeter):
 
     absent = MeterAvailability(
         False,
-        "there is no INA3221 (Jetson modules have it, the Nano 2GB has not)",
+        "there is no INA3221 (Jetson modules have one, the Nano 2GB does not)",
         "use a meter outside the board (docs/measuring.md)",
     )
     unreadable = MeterAvailability(

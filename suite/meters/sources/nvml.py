@@ -92,8 +92,8 @@ class NvmlMeter(ChannelMeter):
         if not channels:
             return MeterAvailability(
                 False,
-                "NVML answers every query with Not Supported (so it does for the GPU of a Jetson,"
-                " JetPack 6 and later)",
+                "NVML answers every query with Not Supported (as for the GPU of a Jetson, "
+                "JetPack 6 and later)",
                 "on a Jetson, ina3221, ina238, tegra and tegrastats are read instead",
             )
         return AVAILABLE

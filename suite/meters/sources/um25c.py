@@ -92,8 +92,8 @@ def parse_um(reply: bytes) -> dict[str, tuple[float, str]]:
     model = MODELS.get(int.from_bytes(reply[0:2], "big"))
     if len(reply) != REPLY_BYTES or model is None:
         raise ValueError(
-            f"{len(reply)} bytes that begin with {reply[:2].hex()} are no reply of a UM24C, UM25C"
-            " or UM34C"
+            f"{len(reply)} bytes that begin with {reply[:2].hex()} are not a reply of a UM24C, "
+            "UM25C or UM34C"
         )
     return {
         "power": (int.from_bytes(reply[6:10], "big") * 1e-3, "W"),

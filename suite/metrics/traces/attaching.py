@@ -131,8 +131,8 @@ def read_logger(path: Path, options: TraceOptions) -> tuple[TraceFormat, ReadTra
         how = replace(how, turns=turns)
         return how, read_trace(path, how)
     raise SuiteError(
-        f"The rows of {path} take turns between {turns} levels or pauses: add --sum if they are of"
-        f" {turns} devices, --series 1 if they are of one."
+        f"The rows of {path} take turns between {turns} levels or pauses: add --sum if they come "
+        f"from {turns} devices, --series 1 if they come from one."
     )
 
 

@@ -246,9 +246,9 @@ def _refuse_falling(fit: ClockFit, t_s: Values, power_w: Values, course: Course)
     )
     if all(in_run < outside for in_run, outside in zip(of_run, of_rest, strict=True)):
         raise NoFit(
-            f"The trace's power falls where it follows the run, from {of_rest[2]:.3g} W to"
-            f" {of_run[2]:.3g} W: its sign is reversed, or it is of another machine or run. Attach"
-            " the trace of this run."
+            f"The trace's power falls where it follows the run, from {of_rest[2]:.3g} W to "
+            f"{of_run[2]:.3g} W: its sign is reversed, or it comes from another machine or run. "
+            "Attach the trace of this run."
         )
 
 
@@ -307,10 +307,10 @@ def _with_ends(fit: ClockFit, fine: "_Fine", course: Course, period_s: float) ->
     differ_s, bound_s = ends
     if abs(differ_s) - bound_s > max(SAME_S, SAME_PERIODS * period_s, MAX_END_SHARE * course.run_s):
         raise NoFit(
-            f"The trace's activity is {abs(differ_s):.2f} s"
-            f" {'shorter' if differ_s > 0 else 'longer'} than the run of {course.run_s:.1f} s: it"
-            " is of another run, the logger's clock is wrong, or the suite's own start took long."
-            " Attach the trace of this run, give --offset, or run again with --power-pulse."
+            f"The trace's activity is {abs(differ_s):.2f} s "
+            f"{'shorter' if differ_s > 0 else 'longer'} than the run of {course.run_s:.1f} s: it "
+            "comes from another run, the logger's clock is wrong, or the suite's own start took "
+            "long. Attach the trace of this run, give --offset, or run again with --power-pulse."
         )
     return replace(
         fit, ends_differ_s=differ_s, half_width_s=math.hypot(fit.half_width_s, differ_s / 2)

@@ -31,7 +31,7 @@ MAX_AROUND_S = 600
 looked for."""
 MIN_UNCLEAR_S, MAX_UNCLEAR_S = 0.5, 60
 """Between the start of the harness's process and the moment from which it surely worked: less is
-work, more is not looked at."""
+work, more is not tried."""
 Loads = Annotated[list[tuple[Count, Count]], Meta(max_length=100)]
 ENDING_SHARE = 1
 """Of the recorded closing (at least 0.5 s): as long as the sealing and the process's end may take.

@@ -85,8 +85,8 @@ def read_trace(path: Path, how: TraceFormat, max_bytes: int = MAX_FILE_BYTES) ->
                     points.setdefault(name, _Points()).add(t_s, values)
     except (OSError, EOFError, UnicodeError, ValueError) as error:
         raise SuiteError(
-            f"{path} cannot be read as a trace: {str(error)[:200]}. `--dry-run` shows what is"
-            " understood of it."
+            f"{path} cannot be read as a trace: {str(error)[:200]}. `--dry-run` shows how it is "
+            "read."
         ) from error
     trace, repeated = _trace(rows, points)
     _refuse_misread(path, rows, trace, repeated)
@@ -145,8 +145,8 @@ def _refuse_misread(path: Path, rows: "_Rows", trace: Trace, repeated: int) -> N
             remedy = stepped_text(trace)
         elif repeated > MAX_LATE_SHARE * trace.rows:
             remedy = (
-                "several rows have one time: add --sum if they are of several devices; give --rate"
-                " HZ if they are of one and evenly spaced"
+                "several rows have the same time: add --sum if they come from several devices; "
+                "give --rate HZ if they come from one and are evenly spaced"
             )
         raise SuiteError(
             f"{path} has {len(trace.t_s)} readings in {trace.rows} rows ({trace.unreadable} without"
@@ -158,8 +158,8 @@ def stepped_text(trace: Trace) -> str:
     """How the logger's clock was set back, and what to do."""
     half_day = " (hours from 1 to 12 without AM or PM?)" if trace.stepped_s > DAY_S / 3 else ""
     return (
-        f"its times step back by {trace.stepped_s:.5g} s and go on from there{half_day}: attach the"
-        " part of it that holds the run"
+        f"its times step back by {trace.stepped_s:.5g} s and continue from there{half_day}: "
+        "attach the part of it that holds the run"
     )
 
 
@@ -299,8 +299,8 @@ class _Rows:
 
 
 def _size(text: str, unit: str) -> float:
-    """The size of a cell's own unit; that of the column's ``unit`` where the text is no unit of the
-    same quantity."""
+    """The size of a cell's own unit; that of the column's ``unit`` where the text is not a unit of
+    the same quantity."""
     own = text.translate(MICRO)
     return UNITS[own if own in UNITS and quantity_of(own) == quantity_of(unit) else unit]
 

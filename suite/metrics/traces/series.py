@@ -83,8 +83,8 @@ def refuse_other_quantities(names: Sequence[str], unit: str | None) -> None:
         is_other = any(each.search(words) for each in (NOT_POWER, VOLTAGE, CURRENT))
         if unit is None and is_other and not POWER.search(words):
             raise SuiteError(
-                f"The series {name!r} is no power by its name: choose others with --series, or add"
-                " --unit (W, kWh, J, …)."
+                f"The series {name!r} is not a power, by its name: choose others with --series, "
+                "or add --unit (W, kWh, J, …)."
             )
 
 

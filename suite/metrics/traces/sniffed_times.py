@@ -67,8 +67,8 @@ def time_columns(head: Head, options: TraceOptions, decimal: str) -> tuple[int, 
     if not head.has_header and rising:
         return (rising[0],)
     raise SuiteError(
-        f"Which column is the time cannot be told of {', '.join(map(repr, head.names[:30]))}: add"
-        " --time COLUMN, or --rate HZ."
+        f"No column is clearly the time among {', '.join(map(repr, head.names[:30]))}: add "
+        "--time COLUMN, or --rate HZ."
     )
 
 
@@ -128,8 +128,8 @@ def time_form(path: Path, head: Head, times: tuple[int, ...], options: TraceOpti
         )
     if form == "":
         raise SuiteError(
-            f"The date {texts[0][:60]!r} has its day or its month first: add --day-first or"
-            " --month-first."
+            f"The date {texts[0][:60]!r} does not show whether its day or its month comes first: "
+            "add --day-first or --month-first."
         )
     return form
 
@@ -160,7 +160,7 @@ def _unit_of_numbers(name: str, numbers: Values) -> str:
         and float(np.median(steps)) >= 2
     ):
         raise SuiteError(
-            f"The unit of the times in {name!r} cannot be told (whole numbers, {np.median(steps):g}"
-            " apart): add --time-unit s, ms, us or ns."
+            f"The unit of the times in {name!r} is not stated (whole numbers, "
+            f"{np.median(steps):g} apart): add --time-unit s, ms, us or ns."
         )
     return "s"

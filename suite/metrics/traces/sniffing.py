@@ -191,9 +191,8 @@ def _rails(head: Head, options: TraceOptions, times: set[int]) -> tuple[Rail, ..
     if rails:
         return rails
     raise SuiteError(
-        "Which column is the power cannot be told of"
-        f" {listed(head, free) or 'no column but the time'}: add --power COLUMN --unit W (or mW),"
-        " or --current and --voltage."
+        f"No column is clearly the power among {listed(head, free) or 'no column but the time'}: "
+        "add --power COLUMN --unit W (or mW), or --current and --voltage."
     )
 
 
@@ -327,8 +326,8 @@ def _pairs(
 def _refuse_mains(volts: float) -> None:
     if volts > MAX_DIRECT_V:
         raise SuiteError(
-            f"Current times voltage is no power at {volts:.0f} V: at the mains it is the apparent"
-            " power, which is higher. Name the column of the power with --power."
+            f"At {volts:.0f} V, a mains voltage, current times voltage is the apparent power, "
+            "which is higher than the power. Name the column of the power with --power."
         )
 
 
@@ -342,7 +341,8 @@ def _unit_of(head: Head, column: int, base: str, given: str | None) -> str:
         if quantity_of(given) not in wanted:
             known = ", ".join(unit for unit in UNITS if quantity_of(unit) in wanted)
             raise SuiteError(
-                f"--unit {given} is no unit of {head.names[column]!r}; it must be one of {known}."
+                f"--unit {given} is not a unit of {head.names[column]!r}; it must be one of "
+                f"{known}."
             )
         if found is not None and {quantity_of(found), quantity_of(given)} == {"W", "J"}:
             raise SuiteError(
@@ -358,7 +358,7 @@ def _unit_of(head: Head, column: int, base: str, given: str | None) -> str:
     if head.has_header and words.search(plain(head.names[column])) and not _is_large(head, column):
         return base
     raise SuiteError(
-        f"The unit of {head.names[column]!r} cannot be told: add --unit {base} or --unit m{base}."
+        f"The unit of {head.names[column]!r} is not stated: add --unit {base} or --unit m{base}."
     )
 
 

@@ -88,7 +88,7 @@ class Rail:
             return "each current has one voltage"
         units = ((self.power_unit, "WJ"), (self.current_unit, "A"), (self.voltage_unit, "V"))
         if any(quantity_of(unit) not in wanted for unit, wanted in units):
-            return "a rail's unit is of another quantity"
+            return "a rail's unit does not fit its quantity"
         return None
 
 

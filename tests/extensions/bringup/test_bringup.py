@@ -220,7 +220,7 @@ def test_ctrl_c_leaves_the_file(tmp_path: Path, short: None) -> None:
         tmp_path / "file.bringup.json", step_s=0.2, with_identity=False
     )
     with pytest.raises(
-        KeyboardInterrupt, match=r"file\.bringup\.json has what was found until then"
+        KeyboardInterrupt, match=r"file\.bringup\.json holds what was collected until then"
     ):
         bringup.bring_up(options, lambda found: True, interrupt)
     found = load_bringup(tmp_path / "file.bringup.json")
@@ -292,8 +292,8 @@ EMPTY = BringUp(
             "two files in one place",
         ),
         (replace(EMPTY, files=(File("sys/a", "x" * 70_000),)), "more than 65536 characters"),
-        (replace(EMPTY, programs=(Program("../sh -c id", "", 0),)), "no plain command"),
-        (replace(EMPTY, programs=(Program("vcgencmd ;id", "", 0),)), "no plain command"),
+        (replace(EMPTY, programs=(Program("../sh -c id", "", 0),)), "not a plain command"),
+        (replace(EMPTY, programs=(Program("vcgencmd ;id", "", 0),)), "not a plain command"),
         (
             replace(EMPTY, files=tuple(File(f"sys/{number}", "") for number in range(5001))),
             "more than 5000 files",

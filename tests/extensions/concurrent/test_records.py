@@ -89,7 +89,7 @@ def change(column: str, by: int) -> Callable[[list[list[int]]], None]:
         ),
         (
             change("sent_ns", -(10**12)),
-            "was sent before its last image was there|expected 7 whole numbers",
+            "was sent before its last image had arrived|expected 7 whole numbers",
         ),
         (
             change("end_ns", -(10**8)),

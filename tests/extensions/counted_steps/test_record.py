@@ -66,11 +66,11 @@ def test_what_both_processes_have_is_no_part_of_a_step(tmp_path: Path) -> None:
         (PAIR[:1], "no two processes"),
         (
             (PAIR[0], replace(PAIR[1], counts=replace(MORE, l1d_refill=9999))),
-            "misses more often than it tries",
+            "more cache misses than accesses",
         ),
         (
             (PAIR[0], replace(PAIR[1], counts=replace(MORE, branch_mispredicts=1))),
-            "misses more often than it tries",
+            "more cache misses than accesses",
         ),
         ((PAIR[0], replace(PAIR[1], counts=replace(MORE, instructions=1000))), "no instructions"),
     ],

@@ -9,5 +9,5 @@ MISTAKES = {
     "suite memory plan resnet18 --budget 2GB --image 0": "has no pixels",
     "suite memory plan resnet18 --budget 2GB --optimizer adamw": "sgd-momentum",
     "suite memory study --networks '' --output twice.txt": "twice.txt exists",
-    "suite memory study --networks resnet19": "choose of resnet18",
+    "suite memory study --networks resnet19": "choose from resnet18",
 }

@@ -33,8 +33,8 @@ def test_it_is_a_study_with_a_part_per_view(folder: Path) -> None:
     assert figures["study", "student_energy_j"].reason == "no power meter was read"
     assert study.notes == (
         (
-            "The student had idle CPU time only (cpu.idle); other programs used 0.25 of 2 cores,"
-            " and some task waited for a CPU 10% of the time."
+            "The student had idle CPU time only (cpu.idle); other programs used 0.25 of 2 cores, "
+            "and at least one task waited for a CPU 10% of the time."
         ),
     )
 

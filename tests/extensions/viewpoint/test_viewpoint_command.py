@@ -49,7 +49,10 @@ def options(tmp_path: Path) -> Options:
     [
         (
             {"views_deg": (0, 95)},
-            "95 degrees is no view; name angles from 0 (the front) to 75, such as --views 0,30,60.",
+            (
+                "95 degrees is not a view; name angles from 0 (the front) to 75, such as --views "
+                "0,30,60."
+            ),
         ),
         ({"views_deg": ()}, "--views takes 1 to 16 angles; 0 were given."),
         (
@@ -78,10 +81,11 @@ def test_a_folder_that_exists_is_not_written_into(options: Options) -> None:
 
 def test_tracks_that_leave_no_picture_to_test_are_refused() -> None:
     with pytest.raises(
-        SuiteError, match="s 359 pictures some must be in no track; --tracks 179 leaves 180 to test"
+        SuiteError,
+        match="359 pictures must stay out of all tracks, for the test; --tracks 179 leaves 180",
     ):
         refuse_few_pictures(359, 359)
-    with pytest.raises(SuiteError, match="--tracks 9000 leaves 1000 to test"):
+    with pytest.raises(SuiteError, match="--tracks 9000 leaves 1000"):
         refuse_few_pictures(10_000, 10_000)
 
 

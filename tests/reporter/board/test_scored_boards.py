@@ -260,7 +260,7 @@ def test_a_tie_is_said_and_so_is_what_another_round_set_otherwise(
     for board in (newer, older):
         assert "PyTorch" in headline(board).who and "TensorFlow" in headline(board).who
         assert " are not distinguishable on AMD EPYC: each trains LeNet-5" in headline(board).text
-        assert "holds 1" in headline(board).lines[0]
+        assert "contains 1" in headline(board).lines[0]
         assert "effects of the session" in " ".join(headline(board).lines)
         first = headline(board).who.partition(" and ")[0]
         assert f" epochs (measured, {first}: " in headline(board).lines[0]
@@ -268,7 +268,7 @@ def test_a_tie_is_said_and_so_is_what_another_round_set_otherwise(
         vouched = (lowest, replace(second, provenance="reproduced by lab"), third)
         frames = board.frames.of_entries(board.frames.entries)
         told = " ".join(headline(replace(board, accepted=vouched, frames=frames)).lines)
-        assert f"Self-reported and lower, not surely faster: {lowest.system} with" in told
+        assert f"Self-reported and lower, not significantly faster: {lowest.system} with" in told
     assert why_other_round(newer, boards) == ""
     assert why_other_round(older, boards) == (
         "Does not compare with round v0.2: batch size 128 here, 16 there; learning rate 0.04 here,"

@@ -118,7 +118,7 @@ def test_fewer_runs_are_provisional_and_have_a_score(count: int) -> None:
             "a run of this workload takes seconds, which a meter at the wall cannot sample",
         ),
         ({"workload": "resnet18"}, "round v0.2 has no reference point of this workload"),
-        ({"own_data": False}, "reference points are of the workload's own data set"),
+        ({"own_data": False}, "reference points apply only to the workload's own data set"),
         ({"round": None}, "the run names no round"),
         ({"round": "v9"}, "this version of the suite does not know the workload or the round"),
     ],
@@ -151,7 +151,7 @@ def test_a_vendors_implementation_that_waits_for_its_accelerator_has_a_score() -
     assert (
         scored([10.0] * 3, {**ENTRY, "framework": "acme", "accelerator": "cuda"}).time is not None
     )
-    assert "of asynchronous timing" in str(
+    assert "need asynchronous timing" in str(
         scored([10.0] * 3, {**ENTRY, "accelerator": "cuda"}).reason
     )
 
@@ -201,7 +201,7 @@ def test_a_short_entry_is_ranked_where_it_learns_as_the_reference_does() -> None
             epoch_rows(2.0),
             r"the mean loss of epoch 1 is 0\.4\d+, outside 0\.\d+ to 0\.\d+ of 9 reference runs",
         ),
-        ({}, (), "no mean loss of an epoch can be held against the reference's"),
+        ({}, (), "no epoch has a mean loss that can be compared with the reference's"),
         (
             {"batch_size": 64, "learning_rate": 0.02},
             epoch_rows(),
@@ -243,7 +243,7 @@ def test_energies_of_several_instruments_are_no_score() -> None:
         f"r{index}": run_figures(10.0, 20.0, tier)
         for index, tier in enumerate(("wall meter", "wall meter", "estimate"))
     }
-    reason = "the energies of its runs are of several instruments"
+    reason = "the energies of its runs come from several instruments"
     assert scored([10.0] * 3, figures=figures).missing == {SCORE_J: reason, MEASURED_J: reason}
 
 

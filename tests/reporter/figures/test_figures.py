@@ -176,7 +176,7 @@ def test_without_data_there_is_a_reason(chart: Chart, frames: Frames) -> None:
     ("timing", "ends"),
     [
         ("synchronised", "two epochs"),
-        ("asynchronous", "in synchronised timing, the one that takes their parts"),
+        ("asynchronous", "in synchronised timing, which records their parts"),
     ],
 )
 def test_a_figure_of_parts_says_which_timing_takes_them(
@@ -264,7 +264,7 @@ def test_more_entries_than_fit_share_a_row_of_their_framework(frames: Frames) ->
     drawing = drawn(by_name("stacked-epoch"), crowd_of(frames, 60))
     assert (
         len(drawing.figure.rows) == 60
-        and "38 of 60 entries have a row of their own" in drawing.figure.note
+        and "38 of 60 entries have their own row" in drawing.figure.note
     )
     assert drawing.svg.count("11 more · quick") and drawing.svg.count("11 more · slow")
 

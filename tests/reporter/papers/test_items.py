@@ -127,7 +127,7 @@ def test_what_needs_runs_is_drawn_by_the_preset_and_its_caption_says_how(
 
 
 def test_without_runs_the_reason_is_said() -> None:
-    assert draw_item(REGISTRY, REGISTRY.item("pi-1a"), None) == Missing("there are no runs of it")
+    assert draw_item(REGISTRY, REGISTRY.item("pi-1a"), None) == Missing("it has no runs")
     assert {one.verdict for one in compare(REGISTRY.item("pi-1a"), None)} == {
         Agreement.NOT_COMPARABLE
     }

@@ -365,7 +365,7 @@ def test_lengths_and_fonts_are_read() -> None:
         "DejaVu Sans",
         7.5,
     )
-    with pytest.raises(SuiteError, match="no font of 5 to 24 pt"):
+    with pytest.raises(SuiteError, match="not a font of 5 to 24 pt"):
         font_of("DejaVu Sans 2")
 
 

@@ -40,8 +40,8 @@ def test_commands_are_started_in_the_folder(tmp_path: Path) -> None:
         (MANIFEST.replace('"theirs"', '"../theirs"'), "names folders"),
         (MANIFEST.replace("train =", "trains ="), "did you mean 'train'"),
         ('name = "theirs"\ntitle = "Theirs"\n', "names its command"),
-        (MANIFEST + 'module = "theirs"\n', "none of module, outside and version"),
-        (MANIFEST + 'outside = "/etc"\n', "none of module, outside and version"),
+        (MANIFEST + 'module = "theirs"\n', "must not set module, outside or version"),
+        (MANIFEST + 'outside = "/etc"\n', "must not set module, outside or version"),
     ],
 )
 def test_a_manifest_that_cannot_be_used(text: str, words: str, tmp_path: Path) -> None:

@@ -60,13 +60,13 @@ OF_THE_SUITE = {
     "suite check empty --json --sarif": "two formats",
     "suite implementation new 'My LeNet' --language c": "lower-case letters",
     "suite implementation new my-lenet --language rust": "'python'",
-    "suite implementation test nowhere": "nowhere is no folder",
+    "suite implementation test nowhere": "nowhere is not a folder",
     "suite run --division open --workload lenet --implementation empty --data digits": (
         "empty has no framework.toml"
     ),
     f"{RUN} --output twice.txt": "twice.txt exists",
     f"{RUN} --resume nowhere": "nowhere does not exist",
-    f"{RUN} --resume empty": "empty is no run directory",
+    f"{RUN} --resume empty": "empty is not a run directory",
     "suite package empty --org lab --availability available": "empty",
     "suite submissions status": "submissions",
     "suite submissions stat": "Did you mean 'status'",

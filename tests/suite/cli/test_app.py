@@ -128,8 +128,8 @@ def test_a_path_that_this_user_may_not_open_is_a_sentence(
     with pytest.raises(SystemExit) as end:
         main()
     said = (
-        "error: This user may not open /home/jane/runs: Permission denied. Choose another path, or"
-        " have its owner permit it.\n"
+        "error: This user may not open /home/jane/runs: Permission denied. Choose another path, "
+        "or ask its owner for access.\n"
     )
     assert (capsys.readouterr().err, end.value.code) == (said, 2)
 
@@ -215,7 +215,7 @@ def test_nothing_is_written_into_a_run_directory(
         main()
     assert (
         end.value.code == 2
-        and f"is in the run directory {good_bundle}, which holds the run's records alone"
+        and f"is in the run directory {good_bundle}, which holds only the run's records"
         in capsys.readouterr().err
     )
     assert (sorted(good_bundle.rglob("*")), (good_bundle / "log.txt").read_bytes()) == before
@@ -229,10 +229,7 @@ def test_a_folder_that_was_removed_meanwhile_is_a_sentence(tmp_path: Path) -> No
     answer = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True)
     assert (answer.returncode, answer.stderr) == (
         2,
-        (
-            "error: The folder that this command was typed in was removed; change into one that"
-            " exists.\n"
-        ),
+        ("error: The current folder was removed; change into one that exists.\n"),
     )
 
 

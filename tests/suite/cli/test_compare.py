@@ -67,7 +67,7 @@ def test_single_runs_have_a_ratio_without_a_verdict_and_other_workloads_none(
     digits = make_bundle(tmp_path / "digits", Scenario(division="open", data="digits"))
     said = printed("compare", runs / "16" / "1", digits)
     assert "another data" in said and " = " not in said
-    with pytest.raises(SuiteError, match="nothing to be compared with"):
+    with pytest.raises(SuiteError, match="Only one path was given"):
         printed("compare", runs)
     with pytest.raises(SuiteError, match="given twice"):
         printed("compare", digits, f"{digits}/")

@@ -102,7 +102,7 @@ def test_a_host_that_nobody_can_connect_to_is_one_problem() -> None:
 def test_names_of_one_address_are_found_before_any_host_is_asked() -> None:
     (found,) = about_hosts(["127.0.0.1", "localhost"])
     assert (found.node, found.point) == ("localhost", "machine")
-    assert found.sentence == "127.0.0.1 and localhost have one address here, 127.0.0.1"
+    assert found.sentence == "127.0.0.1 and localhost have the same address here, 127.0.0.1"
 
 
 def test_packages_that_an_old_python_cannot_list_are_no_problem() -> None:

@@ -29,7 +29,7 @@ def test_a_folder_named_like_a_run_is_said(good_bundle: Path) -> None:
     (good_bundle.parent / "more" / "run_3").mkdir(parents=True)
     result = check_paths([good_bundle.parent])
     assert (len(result.bundles), result.bundles[0].complies, result.complies) == (1, True, False)
-    assert "run_3 has no run.json, but its name is that of a run" in result.broken[0]
+    assert "run_3 has no run.json, but its name looks like a run's" in result.broken[0]
 
 
 def test_a_folder_with_nothing_is_one_sentence(tmp_path: Path) -> None:

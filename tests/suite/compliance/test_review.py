@@ -158,7 +158,7 @@ def test_code_that_cannot_be_fetched_is_a_claim(submission: Path) -> None:  # no
         submission / "declaration.json",
         lambda values: values.update(code=known, implementations=[]),
     )
-    taken_over = "runs that were made for no organization: who ran them is the submitter's word"
+    taken_over = "runs that were made for no organization: only the submitter says who ran them"
     assert [point.sentence for point in points(submission, ReviewKind.CLAIM)] == [taken_over]
     edit(
         submission / "declaration.json",
@@ -202,7 +202,7 @@ def test_objections_ask_until_they_are_settled(submission: Path) -> None:  # noq
     assert point.where == (RUNS[0],) and "is open" in point.sentence
     file.write_text(GOOD + 'state = "upheld"\n' + DECIDED)
     (point,) = points(submission, ReviewKind.OBJECTION)
-    assert "nothing withdraws" in point.sentence
+    assert "is not withdrawn" in point.sentence
     (submission / f"{RUNS[0]}.WITHDRAWN").write_text("A pause.")
     assert points(submission, ReviewKind.OBJECTION) == []
     file.write_text(GOOD + 'state = "dismissed"\n' + DECIDED)

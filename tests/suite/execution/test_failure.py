@@ -125,7 +125,7 @@ def test_a_warning_is_not_a_cause(monitor: HeartbeatMonitor, status: int, expect
 def test_a_rank_that_the_kernel_killed_for_memory_is_that_alone(monitor: HeartbeatMonitor) -> None:
     said = cause(monitor, *WARNS, status=9, kills=1)
     assert said.endswith(
-        "for lack of memory: processes that the kernel of that node killed for it: 1"
+        "for lack of memory: processes that the kernel of that node killed for this reason: 1"
     )
 
 

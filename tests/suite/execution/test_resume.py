@@ -271,7 +271,9 @@ def test_where_the_only_state_is_spoiled_the_run_is_made_anew(
     command = f"run {OPTIONS} --baseload 0 --output {tmp_path}/again"
     answer = suite.refused(f"{command} --resume {copy}")
     assert answer.stderr.count("\n") == 1
-    assert "; no state of an epoch before was kept: run it anew, without --resume." in answer.stderr
+    assert (
+        "; no state of an earlier epoch was kept: run it again without --resume." in answer.stderr
+    )
     suite.done(command)
 
 
@@ -291,7 +293,7 @@ def test_where_a_state_is_spoiled_the_one_before_goes_on(
     answer = suite.refused(f"run {OPTIONS} --resume {copy} --output {tmp_path}/again")
     assert (
         f"{wrong.name}" in answer.stderr
-        and "; remove the file to go on from the epoch before." in answer.stderr
+        and "; remove the file to continue from the epoch before." in answer.stderr
     )
     wrong.unlink()
     record = read_resumption(Bundle(resumed(suite, copy, tmp_path / "again")).run().resumed)

@@ -428,7 +428,7 @@ def test_a_run_waits_until_the_machine_is_cool(tmp_path: Path) -> None:
 def test_a_matrix_from_one_command_to_a_notebook(suite: Run, digits: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     answer = suite.done(f"{MATRIX} {SHORT} --output {out} --json")
-    assert "8 runs to make; what they take is unknown" in answer.stderr
+    assert "8 runs to make; how long they take is unknown" in answer.stderr
     record = json.loads(answer.stdout)
     assert json.loads((out / "matrix.json").read_text()) == {
         name: value for name, value in record.items() if name not in ("format", "path")
@@ -463,7 +463,7 @@ def test_a_matrix_from_one_command_to_a_notebook(suite: Run, digits: Path, tmp_p
     other = suite.refused(f"sweep {LENET} --vary workers=0,1 {SHORT} --output {out}")
     assert "holds another sweep, over batch_size, threads; choose another --output" in other.stderr
     fewer = suite.done(f"sweep {LENET} --vary batch_size=8 --vary threads=1 {SHORT} --output {out}")
-    assert "6 runs in" in fewer.stderr and "are of no point of this matrix" in fewer.stderr
+    assert "6 runs in" in fewer.stderr and "belong to no point of this matrix" in fewer.stderr
 
 
 @pytest.mark.proof

@@ -48,7 +48,7 @@ def test_a_sparse_file_is_refused_before_it_is_read_and_others_are_judged(
     (large / "run.json").write_text("{}")
     with (large / "output.txt").open("wb") as stream:
         stream.truncate(2 * MAX_BYTES)
-    with pytest.raises(SuiteError, match=r"holds 2 files with 4\.3 GB; .* take out"):
+    with pytest.raises(SuiteError, match=r"holds 2 files with 4\.3 GB; .* remove what"):
         refuse_large(large)
     result = check_paths([large, good_bundle])
     assert [verdict.complies for verdict in result.bundles] == [True]

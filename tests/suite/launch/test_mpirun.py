@@ -93,7 +93,7 @@ def test_slots_are_the_ranks_of_a_node_unless_they_were_typed(
         ("pi1;reboot\n", ":1:"),
         ("pi1\nbad host name\n", ":2: 'host' stands after the host name"),
         ("pi1\npi2\npi1:2\n", ":3: pi1 is named twice"),
-        ("pi1\nfe80::1\n", ":2: fe80::1 is an address of IPv6"),
+        ("pi1\nfe80::1\n", ":2: fe80::1 is an IPv6 address"),
         ("pi1\njane@pi2\n", ":2: 'jane@pi2' names a user; write pi2, and `User jane`"),
         ("pi1,pi2\n", ":1: 'pi1,pi2' is not a host name"),
     ],

@@ -83,7 +83,7 @@ def test_an_interpreter_that_the_processor_cannot_run_is_named(tmp_path: Path) -
     python = tmp_path / "python3"
     python.write_text("#!/bin/sh\nkill -ILL $$\n")
     python.chmod(0o755)
-    with pytest.raises(SuiteError, match="illegal instruction as it imported torch"):
+    with pytest.raises(SuiteError, match="illegal instruction while importing torch"):
         adoptable(PYTORCH, python)
 
 

@@ -66,7 +66,7 @@ def test_without_an_allocation_the_next_step_is_said(
     with pytest.raises(SuiteError, match="put the command into a script for sbatch"):
         allocated_hosts({})
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(SuiteError, match="scontrol cannot say the hosts"):
+    with pytest.raises(SuiteError, match="scontrol cannot list the hosts"):
         allocated_hosts({"SLURM_JOB_NODELIST": "pi1"})
 
 

@@ -4,7 +4,7 @@ expected from it.
 ``samples/<meter>.toml`` has, below a root of its own (no /proc or /sys of this machine is read):
 
 ``origin``
-    where the sample is from: the board and its release, or "written in the shape of ..."
+    where the sample is from: the board and its release, or "written by hand in the form of ..."
 ``[files]``
     path = content; ``-> target`` as content makes a symbolic link; ``data/...`` is the data set
 ``[programs]``

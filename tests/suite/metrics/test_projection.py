@@ -83,7 +83,8 @@ def test_a_run_that_learns_otherwise_than_the_reference_is_not_projected(tmp_pat
     with pytest.raises(
         SuiteError,
         match=(
-            r"may need other epochs than the reference: the mean loss of epoch 1 is \S+, outside"
+            r"may need a different number of epochs than the reference: "
+            r"the mean loss of epoch 1 is \S+, outside"
             r" \S+ to \S+ of 9"
         ),
     ):

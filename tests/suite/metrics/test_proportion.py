@@ -27,7 +27,7 @@ def test_the_interval_stays_within_0_and_1() -> None:
 
 @pytest.mark.parametrize(("successes", "count"), [(0, 0), (2, 1), (-1, 5)])
 def test_what_is_no_share_is_refused(successes: int, count: int) -> None:
-    with pytest.raises(ValueError, match="no share"):
+    with pytest.raises(ValueError, match="not a share"):
         proportion(successes, count)
 
 

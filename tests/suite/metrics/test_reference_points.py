@@ -190,7 +190,7 @@ def test_runs_are_compared_with_the_point_of_their_kind(tmp_path: Path) -> None:
     )
     with pytest.raises(SuiteError, match="no reference point at batch size 64"):
         compare_runs(bundles(tmp_path / "c", batch_size=64), tmp_path)
-    with pytest.raises(SuiteError, match="2 kinds"):
+    with pytest.raises(SuiteError, match="2 settings"):
         compare_runs([*bundles(tmp_path / "d", batch_size=64), *bundles(tmp_path / "e")], tmp_path)
 
 

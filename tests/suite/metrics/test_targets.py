@@ -101,8 +101,8 @@ def test_a_run_that_a_target_ended_and_one_of_another_recipe_are_refused(tmp_pat
     ("changes", "accuracy", "said"),
     [
         ({"epochs": 1}, 0.97, "a schedule of 1 epoch"),
-        ({}, 97.0, "an accuracy that is no share"),
-        ({}, "high", "an accuracy that is no share"),
+        ({}, 97.0, "an accuracy that is not a fraction"),
+        ({}, "high", "an accuracy that is not a fraction"),
     ],
     ids=["a schedule of one epoch", "per cent", "text"],
 )

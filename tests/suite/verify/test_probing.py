@@ -141,14 +141,14 @@ def test_a_verdict_names_the_command_and_no_interpreter(tmp_path: Path) -> None:
         ("pass", "wrote no .npy file"),
         (
             "pathlib.Path(request['output'], 'logits.npy').write_text('no array')",
-            "wrote logits.npy, which is no array",
+            "wrote logits.npy, which is not an array",
         ),
         (
             (
                 "np.save(pathlib.Path(request['output'], 'logits.npy'), np.array([object()]),"
                 " allow_pickle=True)"
             ),
-            "wrote logits.npy, which is no array",
+            "wrote logits.npy, which is not an array",
         ),
     ],
 )

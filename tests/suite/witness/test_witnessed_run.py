@@ -200,7 +200,7 @@ def test_a_late_stamp_leaves_the_run_without_the_witnesss_name(unstamped: Path, 
 def test_finish_asks_for_no_stamp_over_files_that_were_changed(unstamped: Path, lab: Lab) -> None:
     (unstamped / "system.json").write_text("{}")
     asked = lab.journal.read_bytes()
-    assert "not those of its manifest" in finish(unstamped).reason
+    assert "they differ from its manifest" in finish(unstamped).reason
     assert lab.journal.read_bytes() == asked
 
 
@@ -347,7 +347,7 @@ def test_the_machines_own_times_cannot_be_shortened_with_the_log(long_run: Path,
         for finding in check_bundle(long_run).findings
         if finding.check == "witness-time"
     ]
-    assert any("as by the witness's clock" in expected for expected in found)
+    assert any("as on the witness's clock" in expected for expected in found)
 
 
 @pytest.mark.proof

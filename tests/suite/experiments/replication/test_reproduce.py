@@ -168,4 +168,6 @@ def test_a_record_that_says_something_else_of_its_original_is_told(
     REPLICATION.seal(folder)
     frames = api.load([original, folder])
     assert frames.replications == {}
-    assert any("something else of the original" in reason for reason in frames.broken["reason"])
+    assert any(
+        "disagrees with the bundle of the original" in reason for reason in frames.broken["reason"]
+    )

@@ -385,7 +385,7 @@ def test_a_journal_names_only_settings_of_the_kernel(board: Path, file: str) -> 
     record = json.loads(path.read_text())
     record["before"]["files"][0]["file"] = file
     path.write_text(json.dumps(record))
-    with pytest.raises(SuiteError, match="is no setting of the kernel"):
+    with pytest.raises(SuiteError, match="is not a setting of the kernel"):
         recover(board)
 
 

@@ -90,7 +90,7 @@ def test_each_model_counts_in_its_own_steps(model: int, volts: int, amperes: int
     ids=["nothing", "cut off", "another device"],
 )
 def test_what_is_no_answer_of_such_a_meter_is_refused(content: bytes) -> None:
-    with pytest.raises(ValueError, match="no reply of a UM24C"):
+    with pytest.raises(ValueError, match="not a reply of a UM24C"):
         parse_um(content)
 
 

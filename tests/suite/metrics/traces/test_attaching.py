@@ -370,7 +370,7 @@ def _edit_run(bundle: Path, **values: object) -> None:
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("run.json", "is no run directory"), ("MANIFEST.sha256", "is not a finished, closed run")],
+    [("run.json", "is not a run directory"), ("MANIFEST.sha256", "is not a finished, closed run")],
 )
 def test_what_is_no_closed_run_is_refused(
     name: str, message: str, good_bundle: Path, trace: Path
@@ -424,7 +424,7 @@ def test_one_of_two_meters_that_contradict_each_other_is_left_out_with_the_reaso
         suite.typed(f"power leave-out {path} um25c --reason loose")
         assert checks() == {"meters-left-out"}
         assert api.energy_figure(path)["sensor"]["instruments"] == [SOURCE]
-    with pytest.raises(SuiteError, match="no power meter that counts"):
+    with pytest.raises(SuiteError, match="not a power meter that counts"):
         api.leave_meter_out(path, "um25c", reason="loose")
     api.leave_meter_out(path, SOURCE, reason="of another plug")
     assert api.energy_figure(path)["value"] is None

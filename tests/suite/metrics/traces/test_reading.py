@@ -301,7 +301,7 @@ REFUSED = {
     "a current at a mains that is given": (
         EXPORTS["PPK2"][0],
         TraceOptions(volts=230.0),
-        "no power at 230 V",
+        "At 230 V, a mains voltage",
     ),
     "a current without a voltage": (EXPORTS["PPK2"][0], NOTHING, "add --volts"),
     "no header": (EXPORTS["no header"][0], NOTHING, "add --power COLUMN"),
@@ -341,17 +341,17 @@ REFUSED = {
     "a unit of something else": (
         EXPORTS["UM25C"][0],
         TraceOptions(power=("Power (W)",), unit="mA"),
-        "is no unit of",
+        "is not a unit of",
     ),
     "thousands without a unit": (
         "t [s],P\n" + "".join(f"{n},{4000 + n}\n" for n in range(30)),
         NOTHING,
-        "The unit of 'P' cannot be told",
+        "The unit of 'P' is not stated",
     ),
     "a unit in the wrong case": (
         "t [s],P (MW)\n" + "".join(f"{n},{4000 + n}\n" for n in range(30)),
         NOTHING,
-        "The unit of 'P .MW.' cannot be told",
+        "The unit of 'P .MW.' is not stated",
     ),
     "days of a spreadsheet without their unit": (
         EXPORTS["days of a spreadsheet"][0],
@@ -390,7 +390,7 @@ REFUSED = {
     "an entity that is no power": (
         EXPORTS["Home Assistant"][0].replace("sensor.p,", "sensor.plug_energy,"),
         TraceOptions(series=("sensor.plug_energy",)),
-        "is no power by its name",
+        "is not a power, by its name",
     ),
     "an entity that there is not": (
         EXPORTS["Home Assistant"][0],
@@ -400,7 +400,7 @@ REFUSED = {
     "one entity, an energy by its name": (
         EXPORTS["Home Assistant"][0].replace("sensor.p,", "sensor.plug_energy,"),
         NOTHING,
-        "is no power by its name",
+        "is not a power, by its name",
     ),
     "series in several units": (
         "time,entity_id,value,unit\n"
