@@ -33,7 +33,12 @@ class Phase:
 
 STYLE = Phase(
     "style and types",
-    (("ruff", "check", "-q", "."), ("ruff", "format", "-q", "--check", "."), ("mypy",)),
+    (
+        ("ruff", "check", "-q", "."),
+        ("ruff", "format", "-q", "--check", "."),
+        ("tools.house_style",),
+        ("mypy",),
+    ),
 )
 COLLECT = ("pytest", "-q", "--collect-only")
 """What it compiles, tests with their assertions rewritten, is kept for the workers, which collect
