@@ -42,6 +42,8 @@ static Training read_training(const char *json) {
     expect(json, "preprocessing", "augmentation", "none");
     if (number_of(json, "data", "classes") != CLASSES || number_of(json, "parallel", "ranks") != 1)
         FAIL("this implementation trains %d classes on one rank", CLASSES);
+    if (!is_word(json, NULL, "drop_cache_every_epoch", "false"))
+        FAIL("this implementation leaves the page cache as it is");
     text_of(json, "data", "directory", t.directory, sizeof t.directory);
     text_of(json, "optimizer", "schedule", t.schedule, sizeof t.schedule);
     if (strcmp(t.schedule, "linear") != 0 && strcmp(t.schedule, "constant") != 0)
@@ -52,13 +54,13 @@ static Training read_training(const char *json) {
     t.eval_samples = (int)number_of(json, "data", "eval_samples");
     t.batch_size = (int)number_of(json, NULL, "global_batch_size");
     t.epochs = (int)number_of(json, NULL, "epochs");
-    t.steps = is_null(json, NULL, "steps") ? 0 : (int)number_of(json, NULL, "steps");
+    t.steps = is_word(json, NULL, "steps", "null") ? 0 : (int)number_of(json, NULL, "steps");
     t.eval_every = (int)number_of(json, NULL, "eval_every_epochs");
     t.seed = (uint32_t)number_of(json, NULL, "seed");
     t.base_rate = number_of(json, "optimizer", "base_learning_rate");
     t.momentum = number_of(json, "optimizer", "momentum");
     t.weight_decay = number_of(json, "optimizer", "weight_decay");
-    t.target = is_null(json, NULL, "target_accuracy") ? 2.0 : number_of(json, NULL, "target_accuracy");
+    t.target = is_word(json, NULL, "target_accuracy", "null") ? 2.0 : number_of(json, NULL, "target_accuracy");
     return t;
 }
 
@@ -102,13 +104,17 @@ static void log_state(const char *folder, int epoch, int step) {
     log_interval("uncounted_stop", with_reason, 0);
 }
 
+static int steps_of_epoch(const Training *t) {
+    return (t->train_samples + t->batch_size - 1) / t->batch_size;
+}
+
 static double rate_at(const Training *t, int step, int horizon) {
     return strcmp(t->schedule, "linear") == 0 ? t->base_rate * (1.0 - step / (double)horizon) : t->base_rate;
 }
 
 /* One epoch from the step `done` on; returns the number of its steps. The training set is read by the first fetch. */
 static int train_epoch(const Training *t, Split *split, int epoch, int done) {
-    const int whole = (t->train_samples + t->batch_size - 1) / t->batch_size, horizon = t->epochs * whole;
+    const int whole = steps_of_epoch(t), horizon = t->epochs * whole;
     const int count = t->steps && t->steps - done < whole ? t->steps - done : whole;
     int32_t *order = malloc((size_t)t->train_samples * sizeof *order);
     Step *steps = malloc((size_t)whole * sizeof *steps);
@@ -179,7 +185,7 @@ static double evaluate(const Training *t, Split *split, int epoch) {
    run's status. */
 static const char *run(const Training *t, const char *folder, int trained, int done) {
     Split training = {0}, evaluation = {0};
-    const int whole = (t->train_samples + t->batch_size - 1) / t->batch_size;
+    const int whole = steps_of_epoch(t);
     for (int epoch = trained ? trained : 1;; epoch++) {
         if (epoch > trained) { /* a state is evaluated first */
             done += train_epoch(t, &training, epoch, done);
@@ -204,6 +210,8 @@ static void train(const char *path, const char *states, const char *start) {
     draw_weights(&model, t.seed);
     if (start) {
         restore_state(&model, start, &epoch, &done);
+        if (done != epoch * steps_of_epoch(&t))
+            FAIL("%s is a state within epoch %d", start, epoch);
         digests_of_state(value, sizeof value);
         snprintf(of_epoch, sizeof of_epoch, "\"epoch_num\": %d, ", epoch);
         log_point("state_restored", value, of_epoch);

@@ -44,7 +44,9 @@ double number_of(const char *json, const char *object, const char *key) {
     return number;
 }
 
-int is_null(const char *json, const char *object, const char *key) { return strncmp(value_of(json, object, key), "null", 4) == 0; }
+int is_word(const char *json, const char *object, const char *key, const char *word) {
+    return strncmp(value_of(json, object, key), word, strlen(word)) == 0;
+}
 
 void text_of(const char *json, const char *object, const char *key, char *text, size_t size) {
     const char *value = value_of(json, object, key);

@@ -18,6 +18,7 @@ KNOWN = {
     "model": "lenet5",
     "initial_weights": "glorot_uniform",
     "batches": "read",
+    "drop_cache_every_epoch": False,
     "accelerator": "cpu",
 }
 
@@ -39,8 +40,11 @@ def main():
     log, steps = Log(request["output_directory"]), Steps(request["output_directory"])
     log.event("init_start")
     model = LeNet5(draw_weights(request["seed"]))
-    start = (0, 0) if arguments.start_state is None else restore(model, arguments.start_state)
-    if start != (0, 0):
+    start = (0, 0)
+    if arguments.start_state is not None:
+        start = restore(model, arguments.start_state)
+        if start[1] != start[0] * steps_of_epoch(request):
+            sys.exit(f"error: {arguments.start_state} is a state within epoch {start[0]}")
         log.event("state_restored", state_digests(model), epoch_num=start[0])
     log.event("parameters", sum(value.size for value in model.parameters.values()))
     log.event("model_trained", "lenet5")
@@ -78,10 +82,15 @@ def restore(model, path):
     return epoch, step
 
 
+def steps_of_epoch(request):
+    """Mini-batches of a whole epoch."""
+    return math.ceil(request["data"]["train_samples"] / request["global_batch_size"])
+
+
 def run(request, model, log, steps, start, states):
     """Epochs after ``start`` until the target is reached, or to the last epoch or step; returns the
     run's status. ``states`` is the folder that keeps every epoch's training state, or None."""
-    whole = math.ceil(request["data"]["train_samples"] / request["global_batch_size"])
+    whole = steps_of_epoch(request)
     training, evaluation = Split(request, "train"), Split(request, "t10k")
     target = request["target_accuracy"]
 
@@ -115,7 +124,7 @@ def train_epoch(request, model, split, log, steps, epoch, done):
         request["data"]["train_samples"],
         request["global_batch_size"],
     )
-    horizon = request["epochs"] * math.ceil(samples / size)
+    horizon = request["epochs"] * steps_of_epoch(request)
     rows = []
     log.event("epoch_start", epoch_num=epoch)
     start_ns = stepped_ns = time.monotonic_ns()

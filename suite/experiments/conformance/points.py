@@ -92,16 +92,22 @@ Report = Callable[[Point], None]
 @dataclass(frozen=True)
 class Trained:
     """What a training left: the losses of its steps, its log, and why it failed; empty: it ended
-    with exit code 0 and readable records."""
+    with exit code 0 and readable records. ``exit_code``: None where it did not end by itself."""
 
     losses: list[float] = field(default_factory=list)
     log: Log | None = None
     failure: str = ""
+    exit_code: int | None = 0
 
     @property
     def described(self) -> str:
         """The number of its steps, and why it failed."""
         return "; ".join(filter(None, (f"{len(self.losses)} steps", self.failure)))
+
+    @property
+    def is_refusal(self) -> bool:
+        """It ended with an error before its first step; a crash is no refusal, nor is silence."""
+        return (self.exit_code or 0) > 0 and not self.losses
 
     @property
     def beginning(self) -> str:
@@ -208,11 +214,17 @@ def _repeated(
         f"{other.beginning} and {first!r}",
     )
     refused = train(training._replace(model="no-such-model"), scratch / "model")
-    yield Point(
+    yield _refusal(refused)
+
+
+def _refusal(refused: Trained) -> Point:
+    """Of a request for a model that there is not."""
+    return Point(
         "refusal",
-        "an unknown model is an error, not a training of another model",
-        not refused.losses,
-        f"{len(refused.losses)} steps were trained",
+        "an unknown model ends the program with an exit code that is not 0, without a"
+        " step",
+        refused.is_refusal,
+        f"exit code {refused.exit_code}, {len(refused.losses)} steps",
     )
 
 
@@ -239,8 +251,8 @@ def _states(
     point = partial(
         Point,
         "training-states",
-        "--keep-states keeps the states whose digests are logged, and --start-state continues from"
-        " one",
+        "--keep-states keeps the states whose digests are logged; --start-state continues from one,"
+        " and refuses one within an epoch",
     )
     if not framework.keeps_states:
         return point(
@@ -261,6 +273,10 @@ def _states(
     on = train(training, scratch / "on", "--start-state", str(folder / state_name(1)))
     if on.failure:
         return point(False, f"with --start-state: {on.failure}")
+    train(training._replace(steps=LIMIT), scratch / "cut", "--keep-states", str(folder))
+    within = train(training, scratch / "within", "--start-state", str(folder / state_name(1)))
+    if not within.is_refusal:
+        return point(False, f"from a state within an epoch: {within.described}")
     found, expected = on.losses, whole.losses[kept.progress.step :]
     is_same = len(found) == len(expected) > 0 and all(map(_is_near, found, expected))
     return point(is_same, f"losses after it begin with {found[:2]}, without a break {expected[:2]}")
@@ -314,17 +330,18 @@ def _train(
                 check=False,
             )
     except subprocess.TimeoutExpired:
-        return Trained(failure=f"it did not finish within {TIMEOUT_S} s")
+        return Trained(failure=f"it did not finish within {TIMEOUT_S} s", exit_code=None)
     except OSError as error:
-        return Trained(failure=f"it cannot be started: {error.strerror}")
+        return Trained(failure=f"it cannot be started: {error.strerror}", exit_code=None)
     failure = ""
     if done.returncode:
         failure = f"it {exit_report(done.returncode, output_lines(output), 1).reason}"
     try:
         losses = recorded_losses(folder / contract.steps_name(0))
-        return Trained(losses, read_log(folder / contract.log_name(0)), failure)
+        return Trained(losses, read_log(folder / contract.log_name(0)), failure, done.returncode)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        return Trained(failure=failure or f"its records cannot be read: {error}")
+        failure = failure or f"its records cannot be read: {error}"
+        return Trained(failure=failure, exit_code=done.returncode)
 
 
 def _probe(framework: Framework, environment: Environment, workload: str) -> Point:

@@ -70,12 +70,13 @@ MISTAKES = {
         'log.event("init_start")': 'request["seed"] = 1; log.event("init_start")',
         "known:\n            sys.exit": 'known and key != "model":\n            sys.exit',
         'if step + 1 == request["steps"]:': "if False:",
+        "if start[1] != start[0] * steps_of_epoch(request):": "if False:",
         "correct / samples, epoch_num": "0.5 + correct / samples / 2, epoch_num",
     },
     "records.py": {"CHAIN + self._chain + ": 'CHAIN + "0" * 64 + '},
 }
-"""The seed is ignored, any model is accepted, the limit of steps is ignored, accuracies are
-improved, and the chain is no chain."""
+"""The seed is ignored, any model is accepted, the limit of steps is ignored, a run continues from a
+state within an epoch, accuracies are improved, and the chain is no chain."""
 
 
 @pytest.mark.proof
@@ -89,7 +90,8 @@ def test_mistakes_fail_their_points(tmp_path: Path) -> None:
             text = text.replace(old, new)
         path.write_text(text)
     found = set(failed(tmp_path / "theirs")) - OF_THE_REFERENCE
-    assert found == {"other-seed", "refusal", "step-limit", "accuracy-counts", "log-chain"}
+    of_records = {"accuracy-counts", "log-chain"}
+    assert found == of_records | {"other-seed", "refusal", "step-limit", "training-states"}
 
 
 def test_a_folder_without_a_manifest_ends_the_test(tmp_path: Path) -> None:
@@ -154,6 +156,20 @@ def test_a_cut_epoch_that_is_evaluated_fails_the_limits_point(tmp_path: Path) ->
     log.close()
     point = points._limit(Trained([1.0] * points.LIMIT, read_log(tmp_path / "log.txt")))
     assert (point.passed, "1 evaluation," in point.observed) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("body", "is_refusal"),
+    [("sys.exit('error: no such model')", True), ("", False), ("os.abort()", False)],
+)
+def test_only_an_error_is_a_refusal(
+    failing: tuple[Framework, contract.Request], tmp_path: Path, body: str, is_refusal: bool
+) -> None:
+    """None of these programs trains a step."""
+    framework, training = failing
+    (tmp_path / "train.py").write_text(f"import os, sys\n{body}\n")
+    point = points._refusal(points._train(framework, find(framework), training, tmp_path / "model"))
+    assert point.passed is is_refusal, point.observed
 
 
 def test_output_keeps_what_the_test_wrote(suite: Run, tmp_path: Path) -> None:
