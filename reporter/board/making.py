@@ -213,7 +213,7 @@ def _rows(
             entry,
             labels[name],
             system_name(entry),
-            framework_name(str(entry["framework"])),
+            str(entry["implementation_name"]),
             settings[name],
             f"entries/{name}.html",
             ranks.get(name, NOT_ACCEPTED),

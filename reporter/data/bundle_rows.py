@@ -18,6 +18,7 @@ from reporter.data.derived import (
 )
 from reporter.data.figure_fields import sensor_columns, significance
 from reporter.data.frames import ALIKE, BARE, ISOLATION, NODE_MACHINES, SETTINGS, WITHOUT, Row
+from reporter.data.framework_names import implementation_name
 from reporter.data.text import MAX_REASON_LENGTH, plain, plain_or_none, reason_of
 from suite.bundle.layout import COUNTERS, SYSTEM
 from suite.bundle.log import Log
@@ -280,6 +281,9 @@ def _trained(record: RunRecord, log: Log) -> Row:
     is_closed = record.request["division"] == Division.CLOSED.value
     precision = record.request.get("precision", FLOAT32) if is_closed else _text(log, "precision")
     return {
+        "implementation_name": implementation_name(
+            plain(record.request["framework"]), record.implementation
+        ),
         "model_trained": plain(_text(log, "model_trained") or record.request["model"], 40),
         "parameters": _trained_parameters(log),
         "optimizer_used": plain(

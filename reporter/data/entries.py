@@ -22,7 +22,6 @@ from reporter.data.frames import (
     grouped,
     known,
 )
-from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_name, short_title
 from reporter.data.missed import TIME_TO_TARGET, missed, times_with_shares, why_unranked
 from reporter.data.scores import COST_FIGURES, PARTS, UNITS, score_entry, time_interval
@@ -264,14 +263,14 @@ def make_labels(entries: Sequence[Row]) -> dict[str, str]:
     entries that share both."""
     groups = grouped(entries, lambda entry: (entry["framework"], machine_name(entry)))
     labels = {}
-    for (framework, _), alike in groups.items():
+    for alike in groups.values():
         differing = [
             name for name in _LABEL_PROPERTIES if len({str(entry[name]) for entry in alike}) > 1
         ]
         for entry in alike:
             labels[str(entry["entry_id"])] = " · ".join(
                 [
-                    framework_name(framework),
+                    str(entry["implementation_name"]),
                     short_title(entry),
                     *(describe(name, entry[name]) for name in differing),
                 ]

@@ -109,6 +109,10 @@ RUNS: Mapping[str, str] = {
     "place": "folder of the bundle, relative to the given path",
     "path": "folder of the bundle, absolute; never shown on a page",
     **IDENTITY,
+    "implementation_name": (
+        "what pages call the implementation: the framework's name, or the title of one outside the"
+        " checkout"
+    ),
     "seed": "seed of initial weights and sample order",
     "nonce_kind": (
         "where the seed came from: round (the round's nonce), self-chosen (a nonce of the"
@@ -223,6 +227,7 @@ EPOCHS: Mapping[str, str] = {
 ENTRIES: Mapping[str, str] = {
     "entry_id": "hash of the columns that identify the entry, and of its state",
     **IDENTITY,
+    "implementation_name": "as in runs",
     "state": (
         "accepted, refused, withdrawn, generated or studied; the same for all runs of an entry"
     ),

@@ -2,9 +2,12 @@
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
-from suite.catalog.frameworks import load_frameworks
+from reporter.data.text import plain_or_none
+from suite.catalog.frameworks import is_own, load_frameworks
 
 
 @cache
@@ -20,6 +23,16 @@ def framework_name(name: str) -> str:
     alike = Counter(map(_shortened, titles.values()))
     short = _shortened(titles[name])
     return short if alike[short] == 1 else titles[name]
+
+
+def implementation_name(name: str, recorded: Mapping[str, Any] | None) -> str:
+    """What the implementation of this name is called: the framework's name, and of one outside the
+    checkout the title that run.json ``recorded``, unless that is a framework's."""
+    title = plain_or_none((recorded or {}).get("title"), 60)
+    names = {framework_name(each.name).casefold() for each in load_frameworks()}
+    if title is None or is_own(name) or title.casefold() in names:
+        return framework_name(name)
+    return title
 
 
 def _shortened(title: str) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from reporter.data.frames import Row, known
-from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_title
 from suite.catalog.rounds import judging_round
 from suite.errors import SuiteError
@@ -75,7 +74,7 @@ def in_words(entry: Row, name: str) -> str:
     if name == "device":
         return machine_title(entry)
     if name == "framework":
-        return framework_name(str(value))
+        return str(entry["implementation_name"])
     if not known(value):
         return "unknown"
     if isinstance(value, bool):

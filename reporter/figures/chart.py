@@ -7,7 +7,6 @@ from functools import cached_property
 from reference_impls.contract import WAITING
 from reporter.data.frames import Frames
 from reporter.data.frames import Row as Entry
-from reporter.data.framework_names import framework_name
 from reporter.data.quantities import quantity
 from reporter.data.selection import Group, choose
 from reporter.data.studies import StudyRecord
@@ -40,9 +39,9 @@ class Context:
 
     def frameworks(self, entries: Sequence[Entry]) -> tuple[Named, ...]:
         """A legend of the entries' frameworks."""
-        names = sorted({str(entry["framework"]) for entry in entries})
+        names = {str(one["framework"]): str(one["implementation_name"]) for one in entries}
         return tuple(
-            Named(f"c{self.colour(name)}", framework_name(name), is_mark=True) for name in names
+            Named(f"c{self.colour(name)}", names[name], is_mark=True) for name in sorted(names)
         )
 
 

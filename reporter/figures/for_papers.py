@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from reporter.data.entries import describe, differences
 from reporter.data.frames import Frames, known
 from reporter.data.frames import Row as Entry
-from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_name
 from reporter.data.selection import ascending, choose, more_of
 from reporter.data.values import entries_of
@@ -62,7 +61,7 @@ def property_text(entry: Entry, name: str, is_whole: bool = False) -> str:
     """A property of an entry in the words of a figure; ``is_whole``: with the clocks of a power
     mode."""
     if name == "framework":
-        return framework_name(str(entry["framework"]))
+        return str(entry["implementation_name"])
     if name == "workload":
         return model_of(entry)
     if name == "device":

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from reporter.data.frames import Frames, Row
-from reporter.data.framework_names import framework_name
 from reporter.data.selection import ascending
 from reporter.data.text import digits
 from reporter.data.values import entries_of, figures_of, values_of
@@ -76,15 +75,14 @@ def for_paper(frames: Frames) -> PaperFigure | Missing:
         return found
     axes, shares = found
     titles = tuple(f"{axis.title}\u00a0{'↑' if axis.better > 0 else '↓'}" for axis in axes)
-    frameworks = {name: str(entries[name]["framework"]) for name in shares}
     polygons = tuple(
         Polygon(
-            framework_name(framework),
-            context.colour(framework),
+            str(entries[name]["implementation_name"]),
+            context.colour(entries[name]["framework"]),
             tuple(shares[name]),
             ("",) * len(axes),
         )
-        for name, framework in frameworks.items()
+        for name in shares
     )
     legend = tuple(Named(f"c{one.style}", one.label, is_mark=True) for one in polygons)
     about = (

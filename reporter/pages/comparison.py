@@ -16,7 +16,6 @@ from reporter.board.systems import system_name
 from reporter.data.entries import describe
 from reporter.data.entry_scores import SCORE_S
 from reporter.data.frames import IDENTITY, Frames, Row, records, rows_of
-from reporter.data.framework_names import framework_name
 from reporter.data.instrument_names import instrument_named
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.text import digits
@@ -285,7 +284,7 @@ def _table(frames: Frames) -> list[TableRow]:
         rows.append(
             TableRow(
                 entry,
-                framework_name(str(entry["framework"])),
+                str(entry["implementation_name"]),
                 cells,
                 instrument_named(*measured) if measured else "",
             )

@@ -10,7 +10,6 @@ from reporter.board.columns import FIGURE_COLUMNS, Cell, make_cell, name_of_figu
 from reporter.board.systems import system_name
 from reporter.data.entry_scores import MEASURED_J, OF_ENTRIES, SCORE_J, SCORE_S, EntryScores
 from reporter.data.frames import IDENTITY, Frames, Row, records
-from reporter.data.framework_names import framework_name
 from reporter.data.instrument_names import instrument_named
 from reporter.data.missed import reached_text
 from reporter.data.scores import PARTS
@@ -121,7 +120,7 @@ def entry_page(evidence: EntryEvidence, environment: jinja2.Environment) -> Page
         "name_of": name_of_figure,
         "headlines": list(_headlines(evidence.figures)),
         "system": system_name(entry),
-        "framework": framework_name(str(entry["framework"])),
+        "framework": str(entry["implementation_name"]),
     }
     return render(environment, "entry.html", entry_place(entry["entry_id"]), "entry", **shown)
 

@@ -14,7 +14,6 @@ import jinja2
 from reference_impls.contract import TOKEN, log_name
 from reporter.board.columns import name_of_figure
 from reporter.data.frames import Frames, Row, records
-from reporter.data.framework_names import framework_name
 from reporter.data.link_losses import link_loss
 from reporter.data.machine_names import machine_title
 from reporter.data.text import digits, in_full, plain
@@ -177,7 +176,7 @@ def _shown(evidence: RunEvidence, bundle: CachedBundle) -> dict[str, Any]:
     """What the page says of the run, by its names in the template."""
     run, verdict, log = evidence.run, evidence.verdict, bundle.log()
     record, summary = bundle.run(), read_summary(bundle)
-    target, who = log.value("target_accuracy"), framework_name(str(run["framework"]))
+    target, who = log.value("target_accuracy"), str(run["implementation_name"])
     by_name = {str(figure["figure"]): figure for figure in evidence.figures}
     figures = sorted(evidence.figures, key=lambda figure: figure["value"] is None)
     links = {figure["figure"]: _evidence(figure, log) for figure in figures}

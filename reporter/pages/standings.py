@@ -8,7 +8,6 @@ from reporter.board.boards import Board
 from reporter.board.systems import system_name
 from reporter.data.entry_scores import SCORE_S
 from reporter.data.frames import ACCEPTED, Frames, Row, rows_of
-from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_title, profile_of
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.text import digits
@@ -17,6 +16,7 @@ from reporter.pages.addresses import machine_page, submitter_page
 from reporter.pages.entry_lines import TIME_PER_EPOCH, Dates, EntryLine, dates_of, entry_lines
 from reporter.pages.shared import title_of
 from suite.catalog.devices import GENERIC
+from suite.catalog.frameworks import is_own
 from suite.catalog.prices import SystemPrice, load_prices, system_prices
 
 SAID = {
@@ -77,7 +77,8 @@ def _standing(
     prices: Mapping[str, tuple[SystemPrice, ...]],
 ) -> Standing:
     trained = title_of(entry)
-    title = f"{trained} in {framework_name(str(entry['framework']))}, {system_name(entry)}"
+    joined = " in" if is_own(str(entry["framework"])) else ":"
+    title = f"{trained}{joined} {entry['implementation_name']}, {system_name(entry)}"
     cells = (
         {words: line.row.cell(figure) for figure, words in SAID.items()}
         if line is not None and line.section == ACCEPTED

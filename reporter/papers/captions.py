@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 
 from reporter.data.frames import Frames, Row, known, rows_of
-from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_title
 from reporter.data.values import entries_of
 from reporter.figures.for_papers import model_of
@@ -98,7 +97,7 @@ def _machines_text(entries: Sequence[Row]) -> str:
 
 def _software_text(entries: Sequence[Row]) -> str:
     frameworks = _few(
-        f"{framework_name(str(entry['framework']))} {entry['framework_version'] or ''}".strip()
+        f"{entry['implementation_name']} {entry['framework_version'] or ''}".strip()
         for entry in entries
     )
     models = _few(

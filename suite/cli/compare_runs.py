@@ -88,8 +88,9 @@ def _differences(groups: "dict[str, Frames]") -> dict[str, list[str]]:
     found = {}
     for name in IDENTITY:
         values = []
+        column = "implementation_name" if name == "framework" else name
         for path, frames in groups.items():
-            own = sorted({str(each) if known(each) else "none" for each in frames.runs[name]})
+            own = sorted({str(each) if known(each) else "none" for each in frames.runs[column]})
             if len(own) > 1:
                 raise SuiteError(
                     f"The runs in {path} have several configurations ({property_name(name)}:"

@@ -5,10 +5,12 @@ import shutil
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import reporter
 from reporter.board.boards import Board
 from reporter.board.making import make_boards
+from suite.cli.app import app
 from tests.faults.edits.editable_bundle import EditableBundle
 
 SOFTMAX = {"model_trained": "softmax_regression", "parameters": 490, "precision": "float64"}
@@ -66,3 +68,23 @@ def test_other_code_is_another_entry_of_a_closed_board(runs: Path, tmp_path: Pat
     assert len(board.accepted) == 2
     assert "code" in headings(board)
     assert "model" not in {heading for heading, _ in board.same}
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [("LeNet-5 in C, by hand", "LeNet-5 in C, by hand"), ("pytorch", "theirs"), (" ", "theirs")],
+)
+def test_an_implementation_outside_the_checkout_has_its_title(
+    title: str, shown: str, runs: Path, tmp_path: Path
+) -> None:
+    """On a board, in labels and in `suite compare`; a framework's name is the framework's."""
+    own = runs / "lenet-fake-digits"
+    edited = EditableBundle(Path(shutil.copytree(own, tmp_path / "theirs")))
+    edited.run["request"]["framework"] = edited.event("framework")["value"] = "theirs"
+    edited.run["implementation"]["title"] = title
+    edited.save()
+    (board,) = make_boards(reporter.load([tmp_path]))
+    (row,) = (*board.accepted, *board.refused)
+    assert row.framework == shown and row.label.startswith(shown)
+    answer = CliRunner().invoke(app, ["compare", str(tmp_path), str(own)])
+    assert f"differs: framework: {shown} | " in answer.output
