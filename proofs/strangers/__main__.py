@@ -6,14 +6,20 @@ where the mistake is in float32 only. ``python -m proofs.strangers [TEXT…]`` t
 whose names contain one of the texts. A program that a mistake ended shows no tolerance that was
 missed: it is counted by itself. Exit code 1 if a mistake is noticed by nothing, or the honest one
 misses a tolerance or ends.
+
+Resumable: the rows of a campaign of all mistakes are kept in KEPT until it has ended.
 """
 
+import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from proofs.figures import hand_over
@@ -55,6 +61,11 @@ for name, value in probe(request, ProbedPyTorchModel(request), World()).items():
 """
 
 
+KEPT = "build/proofs/strangers"
+"""The folder of the rows, in the checkout."""
+KEPT_IN = "STRANGERS_KEPT_IN"
+
+
 def stranger(root: Path) -> ProbedImplementation:
     """PyTorch's implementation in the copy ``root``, in a folder of its own."""
     folder = root / "stranger"
@@ -93,25 +104,37 @@ def outcome(one: Mistake, implementation: ProbedImplementation) -> Outcome:
     return Outcome(tuple(each.quantity for each in every if not each.passed))
 
 
-def score(texts: list[str]) -> int:
-    """Make every chosen mistake, and print a row of a table for each."""
+def score(texts: Sequence[str]) -> int:
+    """Make every chosen mistake of PyTorch's in this copy."""
     root = repository_root()
     assert str(root) == os.path.realpath(os.environ[IN_THE_COPY])
-    implementation = stranger(root)
-    chosen = [
-        one
-        for one in MISTAKES
-        if (one.proof, one.framework) == (PROBE, REFERENCE)
-        and (not texts or any(text in one.name for text in texts))
-    ]
+    own = [one for one in MISTAKES if (one.proof, one.framework) == (PROBE, REFERENCE)]
+    return table(own, stranger(root), root, texts, Path(os.environ[KEPT_IN]))
+
+
+def table(
+    mistakes: Sequence[Mistake],
+    implementation: ProbedImplementation,
+    root: Path,
+    texts: Sequence[str],
+    kept: Path,
+) -> int:
+    """Make every mistake whose name has one of the ``texts`` (none: all), after the honest one of
+    its workload, and print a row for each. ``kept`` has the rows of a campaign of all that was
+    broken off."""
+    chosen = [one for one in mistakes if not texts or any(text in one.name for text in texts)]
+    if texts:
+        kept = Path(tempfile.mkdtemp(prefix="strangers-"))
+    kept.mkdir(parents=True, exist_ok=True)
     print("| mistake | workload | noticed by | ended by | s |\n|---|---|---|---|---|")
     honest, mistaken = [], []
     for workload in dict.fromkeys(one.workload for one in chosen):
-        honest.append(row(Mistake("none", "", "", "", "", PROBE, workload), implementation))
+        honest.append(row(Mistake("none", "", "", "", "", PROBE, workload), implementation, kept))
         for one in chosen:
             if one.workload == workload:
                 with made(one, root):
-                    mistaken.append(row(one, implementation))
+                    mistaken.append(row(one, implementation, kept))
+    shutil.rmtree(kept)
     accused = sum(each != Outcome() for each in honest)
     hand_over(
         mistakes=len(mistaken),
@@ -122,17 +145,29 @@ def score(texts: list[str]) -> int:
     return int(accused > 0 or Outcome() in mistaken)
 
 
-def row(one: Mistake, implementation: ProbedImplementation) -> Outcome:
-    """Print what a mistake comes to; returns it."""
-    clean(one.workload, one.batch_size)
-    started_s = time.monotonic()
-    found = outcome(one, implementation)
+def row(one: Mistake, implementation: ProbedImplementation, kept: Path) -> Outcome:
+    """Print what a mistake comes to; returns it, and keeps it."""
+    path = kept / f"{re.sub('[^a-z0-9]+', '-', f'{one.workload} {one.name}'.lower())}.json"
+    if path.is_file():
+        found, time_s = read_row(path)
+    else:
+        clean(one.workload, one.batch_size)
+        started_s = time.monotonic()
+        found = outcome(one, implementation)
+        time_s = time.monotonic() - started_s
+        path.write_text(json.dumps([asdict(found), time_s]), encoding="utf-8")
     print(
         f"| {one.name} | {one.workload} | {', '.join(found.missed) or '—'} | {found.error or '—'} |"
-        f" {time.monotonic() - started_s:.0f} |",
+        f" {time_s:.0f} |",
         flush=True,
     )
     return found
+
+
+def read_row(path: Path) -> tuple[Outcome, float]:
+    """What a mistake came to, and its seconds."""
+    found, time_s = json.loads(path.read_text(encoding="utf-8"))
+    return Outcome(tuple(found["missed"]), found["error"]), time_s
 
 
 def main() -> int:
@@ -144,7 +179,12 @@ def main() -> int:
         return subprocess.run(
             [sys.executable, "-m", "proofs.strangers", *sys.argv[1:]],
             cwd=folder,
-            env={**os.environ, IN_THE_COPY: folder, "PYTHONPATH": folder},
+            env={
+                **os.environ,
+                IN_THE_COPY: folder,
+                KEPT_IN: str(repository_root() / KEPT),
+                "PYTHONPATH": folder,
+            },
         ).returncode
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from proofs.jax_example.mistakes import MISTAKES as OF_THE_EXAMPLE
 from proofs.mistakes.__main__ import copy_sources, failed_tests
 from proofs.mistakes.mistake import GOLDEN
 from proofs.mistakes.mistakes import MISTAKES, NONE
@@ -35,7 +36,7 @@ def test_the_list_is_long_and_has_every_class() -> None:
 
 
 def test_every_edit_fits_the_sources(tmp_path: Path) -> None:
-    for mistake in MISTAKES:
+    for mistake in (*MISTAKES, *OF_THE_EXAMPLE):
         (tmp_path / mistake.path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(repository_root() / mistake.path, tmp_path / mistake.path)
         mistake.apply(tmp_path)
