@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,7 +14,7 @@ import pytest
 from reference_impls.state_file import StateFile, write_state
 from suite.bundle.reader import Bundle
 from suite.bundle.request import read_request
-from suite.catalog.frameworks import load_implementation
+from suite.catalog.frameworks import load_framework, load_implementation
 from suite.catalog.seeds import implementation_sha256
 from suite.errors import FileError, SuiteError
 from suite.execution import preflight
@@ -22,9 +23,13 @@ from suite.execution.preflight import refuse_full_disk
 from suite.files.paths import repository_root
 from suite.metrics.counted_time import uncounted_intervals
 from suite.metrics.epoch_draw import drawn_epoch
+from suite.submission.folder_names import RunFolder
+from suite.verify import kept_state, replay_audit, reviewing
 from suite.verify.replaying import train_as_in_a_run
+from suite.verify.reviewing import ReviewOptions, review
 from tests.conftest import Run, environment_of
 from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.keys import signing_key
 from tests.faults.edits.log_edits import add_correct
 
 EPOCHS = 3
@@ -218,6 +223,22 @@ def test_a_program_that_trains_otherwise_than_its_run_says_is_refuted(
     bundle.save()
     answer = suite.refused(audit % bundle.path, code=1)
     assert "by the run's own program" in answer.stdout and ": contradicts" in answer.stdout
+
+
+def test_a_review_trains_with_the_program_that_made_the_run(
+    their_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = {"lenet/theirs/run_1": RunFolder(their_run, "lenet", "theirs")}
+    monkeypatch.setattr(reviewing, "_complying", lambda submission: folders)
+    monkeypatch.setattr(kept_state, "drawn_epoch", lambda *of: 1)
+    monkeypatch.setattr(replay_audit, "replaying_framework", lambda *of: load_framework("fake"))
+    options = ReviewOptions("lab", signing_key(), states_folder(their_run))
+    options = replace(options, implementations=(their_run.with_name("program"),))
+    _, record = review(tmp_path, options, lambda sentence: None)
+    (run,), (model,) = record.runs.values(), record.models.values()
+    assert run.reason is None and run.audit is not None and run.audit.state is not None
+    assert run.audit.state.program == run.audit.state.epoch_after
+    assert "Theirs has no probe" in str(model.reason)
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,20 @@ import pytest
 from reference_impls import contract
 from reference_impls.definitions import request_facts
 from suite.bundle.log import read_log
-from suite.catalog.frameworks import Framework, load_framework, load_implementation
+from suite.catalog.frameworks import (
+    Framework,
+    load_framework,
+    load_implementation,
+    requirements_file,
+)
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 from suite.experiments.conformance import points
 from suite.experiments.conformance.examples import Language, begin, example
 from suite.experiments.conformance.points import Point, Trained, conformance
-from suite.launch.environments import find
+from suite.files.paths import repository_root
+from suite.launch.building import build
+from suite.launch.environments import Environment, find
 from suite.verify.probing import probed
 from suite.verify.verdict import verify
 from tests.conftest import Run, environment_of
@@ -51,6 +58,18 @@ def test_an_example_conforms(language: Language, tmp_path: Path) -> None:
     found = conformance(tmp_path / "theirs", "lenet", silent)
     assert {point.name for point in found if not point.passed} <= OF_THE_REFERENCE
     assert not [point for point in found if point.passed is False]
+
+
+def test_the_example_in_jax_is_refused_without_jax(tmp_path: Path) -> None:
+    """`make prove jax-example` trains it."""
+    folder = repository_root() / "examples/lenet_resnet_jax"
+    framework = load_implementation(folder)
+    assert (framework.title, framework.keeps_states) == ("LeNet-5 and ResNet-18 in JAX", True)
+    assert requirements_file(framework).read_text().startswith("jax==")
+    with pytest.raises(SuiteError, match="no environment for LeNet-5 and ResNet-18 in JAX"):
+        find(framework, tmp_path)
+    with pytest.raises(SuiteError, match=r"lacks the package 'jax', which .*requirements"):
+        build(framework, Environment(framework.name, Path("python3"), {"numpy": "2.4.6"}))
 
 
 @pytest.mark.proof
