@@ -26,6 +26,7 @@ from proofs.figures import hand_over
 from proofs.mistakes.__main__ import IN_THE_COPY, clean, copy_sources
 from proofs.mistakes.mistake import PROBE, Mistake, made
 from proofs.mistakes.mistakes import MISTAKES
+from proofs.strangers.mistakes import OF_DEEP_NETWORKS
 from suite.catalog.frameworks import REFERENCE, load_framework, load_implementation
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
@@ -109,7 +110,7 @@ def score(texts: Sequence[str]) -> int:
     root = repository_root()
     assert str(root) == os.path.realpath(os.environ[IN_THE_COPY])
     own = [one for one in MISTAKES if (one.proof, one.framework) == (PROBE, REFERENCE)]
-    return table(own, stranger(root), root, texts, Path(os.environ[KEPT_IN]))
+    return table([*own, *OF_DEEP_NETWORKS], stranger(root), root, texts, Path(os.environ[KEPT_IN]))
 
 
 def table(

@@ -11,6 +11,7 @@ from proofs.jax_example.mistakes import MISTAKES as OF_THE_EXAMPLE
 from proofs.mistakes.__main__ import copy_sources, failed_tests
 from proofs.mistakes.mistake import GOLDEN
 from proofs.mistakes.mistakes import MISTAKES, NONE
+from proofs.strangers.mistakes import OF_DEEP_NETWORKS
 from suite.files.paths import repository_root
 
 MIN_MISTAKES = 280
@@ -36,7 +37,7 @@ def test_the_list_is_long_and_has_every_class() -> None:
 
 
 def test_every_edit_fits_the_sources(tmp_path: Path) -> None:
-    for mistake in (*MISTAKES, *OF_THE_EXAMPLE):
+    for mistake in (*MISTAKES, *OF_THE_EXAMPLE, *OF_DEEP_NETWORKS):
         (tmp_path / mistake.path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(repository_root() / mistake.path, tmp_path / mistake.path)
         mistake.apply(tmp_path)
