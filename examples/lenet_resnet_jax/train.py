@@ -19,6 +19,7 @@ from data import Split, evaluation_batches, training_batches
 from records import Log, digests, keep, kept, write_steps
 
 KNOWN = {
+    "contract_version": (2,),
     "model": tuple(model.MODELS),
     "optimizer.name": ("sgd",),
     "optimizer.schedule": ("constant", "linear", "one_cycle"),
