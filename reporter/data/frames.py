@@ -227,12 +227,12 @@ EPOCHS: Mapping[str, str] = {
 ENTRIES: Mapping[str, str] = {
     "entry_id": "hash of the columns that identify the entry, and of its state",
     **IDENTITY,
-    "implementation_name": "as in runs",
     "state": (
         "accepted, refused, withdrawn, generated or studied; the same for all runs of an entry"
     ),
     "runs": "number of runs",
     "reached": "number of runs that reached the target; None without a target",
+    "implementation_name": "as in runs",
     "planned_runs": "as in runs",
     "launches": "as in runs",
     "launches_accepted": "as in runs",

@@ -16,6 +16,7 @@ from reporter.board.making import make_boards
 from reporter.data.bundle_rows import BundleRows
 from reporter.data.entries import entry_id
 from reporter.data.frames import SETTINGS, Frames, Row, records
+from reporter.data.framework_names import framework_name
 from reporter.data.load import Placed, make_frames
 from reporter.pages import page_kinds, templates
 from reporter.pages.shared import Page, make_contents
@@ -191,6 +192,7 @@ def _entry(
         "device": machine.device,
         "framework": framework,
         "framework_version": "1.0",
+        "implementation_name": framework_name(framework),
         "power_mode": machine.mode,
         "cpu_model": machine.cpu_model or "Cortex",
         "nodes": machine.nodes,

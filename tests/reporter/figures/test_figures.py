@@ -560,7 +560,7 @@ def radar_of(frames: Frames, axes: int) -> Drawing:
     ]
     entries = frames.entries[frames.entries["entry_id"].isin(names)]
     entries = entries.assign(
-        framework=[f"{place} {long}" for place in range(len(entries))], device=long
+        implementation_name=[f"{place} {long}" for place in range(len(entries))], device=long
     )
     return drawn(
         by_name("radar"),
