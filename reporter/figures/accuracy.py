@@ -73,7 +73,7 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
         close([value for _, value in every]),
         tuple(lines),
         tuple(dots),
-        context.frameworks([{"framework": run.framework} for run in runs.values()]),
+        context.frameworks([run for run in rows_of(frames.runs) if run["run_id"] in runs]),
         tuple((style, tuple(points)) for style, points in sorted(crowds.items())),
     )
     rows = tuple(_cells(runs[name]) for name in ascending(order))
