@@ -2,6 +2,7 @@
 them."""
 
 import fnmatch
+import re
 
 SLOWING_DEVICES = (
     # Linux, drivers/thermal/cpufreq_cooling.c since 5.12: lowers a policy's maximum frequency
@@ -49,6 +50,15 @@ COOLING, SEPARATOR = "cooling", "."
 def slows_processor(cooling_type: str) -> bool:
     """Whether an active cooling device of this type slows CPU, GPU or memory down."""
     return any(fnmatch.fnmatchcase(cooling_type, pattern) for pattern in SLOWING_DEVICES)
+
+
+SUPPLY = "use the supply that the board's maker names and a short cable, or a lower power mode"
+COOLING_REMEDY = "cool the board (fan, heat sink, room), or use a lower power mode"
+
+
+def remedy(channel: str) -> str:
+    """What to do before the next run against what a channel of throttling reported."""
+    return SUPPLY if re.search("under_voltage|over_current|oc[1-5]", channel) else COOLING_REMEDY
 
 
 def is_throttling_channel(channel: str) -> bool:

@@ -28,10 +28,15 @@ from suite.files.paths import home
 from suite.launch import environments
 from suite.machine.identify import identify
 from suite.machine.power_settings import NVPMODEL, PowerSettings, read_power_settings
+from suite.machine.procfs import text
 from suite.meters.meter import Meter
 from suite.meters.registry import open_meters
 
 LOAD_S = 1.0
+CGROUP = "sys/fs/cgroup"
+SLOWEST, X86 = "powersave", ("x86_64", "i686")
+"""The governor that holds the lowest clock, but for the drivers of these machines."""
+MAX_SWAPPED_BYTES = 2**26
 METER = "meter: "
 
 
@@ -92,19 +97,18 @@ def show(diagnoses: list[Diagnosis]) -> None:
 def _machine() -> Iterator[Diagnosis]:
     identity = identify()
     yield Diagnosis("device profile", True, f"{identity.device.name} ({identity.evidence})")
-    yield _power_mode(read_power_settings())
+    yield diagnose_power_mode(read_power_settings())
+    yield from diagnose_share(Path("/"))
     yield diagnose_load(measure_load(LOAD_S))
     yield Diagnosis("Python", True, platform.python_version())
-    yield Diagnosis(
-        "memory", True, f"{psutil.virtual_memory().available / 2**30:.1f} GiB available"
-    )
+    yield diagnose_memory(psutil.virtual_memory().available, psutil.swap_memory().used)
     place = next(path for path in (home(), *home().parents) if path.exists())
     yield Diagnosis(
         "disk", True, f"{shutil.disk_usage(place).free / 2**30:.1f} GiB free below {place}"
     )
 
 
-def _power_mode(settings: PowerSettings) -> Diagnosis:
+def diagnose_power_mode(settings: PowerSettings) -> Diagnosis:
     """The label that a run would have now; settings that are not the mode's are named."""
     if settings.label is None:
         remedy = (
@@ -113,7 +117,30 @@ def _power_mode(settings: PowerSettings) -> Diagnosis:
             else ""
         )
         return Diagnosis("power mode", False, settings.notes["mode"], remedy)
-    return Diagnosis("power mode", True, "; ".join((settings.label, *settings.differences)))
+    found = "; ".join((settings.label, *settings.differences))
+    is_held = settings.mode == SLOWEST and platform.machine() not in X86
+    remedy = "suite power set --governor performance" if is_held else ""
+    return Diagnosis("power mode", not is_held, found, remedy)
+
+
+def diagnose_share(root: Path) -> Iterator[Diagnosis]:
+    """The limit of CPU time of this group of processes, as a container has one; nothing without."""
+    quota, period = (
+        *(text(root / CGROUP / "cpu.max") or "").split(),
+        *(text(root / CGROUP / f"cpu/cpu.cfs_{each}_us") or "" for each in ("quota", "period")),
+    )[:2]
+    if quota.isdigit() and period.isdigit():
+        found = f"{int(quota) / int(period):g} cores' time, by the limit of a container"
+        yield Diagnosis("all cores", False, found, "start the container without a limit of CPUs")
+
+
+def diagnose_memory(available_bytes: int, swapped_bytes: int) -> Diagnosis:
+    """Memory that is available, and whether some is in swap."""
+    found = f"{available_bytes / 2**30:.1f} GiB available"
+    if swapped_bytes <= MAX_SWAPPED_BYTES:
+        return Diagnosis("memory", True, found)
+    found += f"; {swapped_bytes / 2**30:.1f} GiB are in swap"
+    return Diagnosis("memory", False, found, "end other programs, or restart: training would wait")
 
 
 def diagnose_load(load: MachineLoad) -> Diagnosis:

@@ -10,6 +10,7 @@ from reporter.data.quantities import quantity, quantity_with_spread
 from suite.bundle.layout import SUMMARY
 from suite.bundle.reader import Bundle
 from suite.bundle.stall_folder import RECORD
+from suite.catalog.throttling import remedy
 from suite.cli.durations import duration
 from suite.cli.json_output import print_json
 from suite.compliance.finding import broken_by
@@ -34,6 +35,7 @@ PARTS_OF_EPOCH = ("time_to_epoch_s", "fetch_stall_s", "compute_s", "communicatio
 """What is compared of two runs."""
 SHOWN_SHARE = 0.01
 """Of an epoch: a part that takes less is not shown."""
+WAITING_SHARE = 0.25
 PARTS = (
     ("reading", "read_stall_s", "read_epoch_s"),
     ("preprocessing", "preprocessing_stall_s", "preprocessing_epoch_s"),
@@ -50,6 +52,7 @@ def show_result(result: "RunResult", json: bool, verbose: bool = False) -> None:
         return
     print(f"{ending_of(bundle)}\n")
     print("\n".join(_rows(summary["figures"], verbose)))
+    _show_waiting(summary["figures"])
     _show_cross_checks(summary.get("energies", []))
     _show_disturbances(summary["disturbances"], "")
     _show_ranks_and_nodes(summary)
@@ -135,6 +138,16 @@ def _interval(figure: dict[str, Any]) -> str:
     return " (no interval: read on a fixed clock, possibly aliased)" if is_aliased else ""
 
 
+def _show_waiting(figures: Mapping[str, Any]) -> None:
+    """Say it where a training waits for its data."""
+    epoch_s, stall_s = (figures[name]["value"] for name in ("time_to_epoch_s", "fetch_stall_s"))
+    if epoch_s and stall_s and stall_s > WAITING_SHARE * epoch_s:
+        print(
+            f"WAITING FOR DATA: {stall_s / epoch_s:.0%} of an epoch; use a faster card or disk, or"
+            " more --workers: `suite run --stall-analysis` tells which"
+        )
+
+
 def _show_cross_checks(energies: list[dict[str, Any]]) -> None:
     """Print the energies of the totals that do not count, with their difference from the energy
     that does."""
@@ -155,18 +168,26 @@ def _show_disturbances(disturbances: dict[str, Any], where: str) -> None:
     for event in disturbances["throttling"]:
         held = f" for {event['held_s']:.3g} s" if event["held_s"] is not None else ""
         print(
-            f"THROTTLED{where}: {event['channel']} {event['start_s']:.1f} s after the start{held}"
+            f"THROTTLED{where}: {event['channel']} {event['start_s']:.1f} s after the start{held};"
+            f" {remedy(event['channel'])}"
         )
     for step in disturbances["clock_steps"]:
         moved = f"{step['step_s']:+.3g} s, {step['at_s']:.1f} s after the start"
-        print(f"The wall clock{where} was set by {moved}; durations are not affected.")
+        print(
+            f"The wall clock{where} was set by {moved}; durations are not affected."
+            " Let the clock be set before a run begins."
+        )
     for change in disturbances.get("settings", []):
         print(
             f"SETTING CHANGED{where}: {change['channel']} from {change['before']:g} to"
-            f" {change['after']:g} {change['unit']}, {change['at_s']:.1f} s after the start"
+            f" {change['after']:g} {change['unit']}, {change['at_s']:.1f} s after the start; set it"
+            " before a run (`suite power set`) and stop what changes it"
         )
     for loss in disturbances.get("links", []):
-        print(f"LINK DISTURBED{where}: {link_loss(loss)}")
+        print(
+            f"LINK DISTURBED{where}: {link_loss(loss)}; replace the cable or the switch's port, and"
+            " keep other traffic off the link"
+        )
 
 
 def _show_ranks_and_nodes(summary: dict[str, Any]) -> None:
