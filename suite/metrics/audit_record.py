@@ -116,7 +116,8 @@ class AuditRecord:
     """One audit. ``losses`` of each step; ``with_other_rate`` at a learning rate wrong by
     RATE_ERROR, None where that was not trained.
 
-    ``reason`` says why there is nothing to compare, else it is None. ``time_s`` is what the audit
+    ``reason`` says why there is nothing to compare, or that the run's own program could not replay
+    it; else it is None. ``time_s`` is what the audit
     took. ``state`` is None where no training state was handed in.
     """
 
@@ -136,9 +137,10 @@ class AuditRecord:
     @property
     def verdict(self) -> AuditVerdict:
         """Agrees, contradicts, or cannot tell."""
-        return _joint(
-            [self.comparison.verdict, *([] if self.state is None else [self.state.verdict])]
-        )
+        verdicts = [self.comparison.verdict]
+        verdicts += [] if self.state is None else [self.state.verdict]
+        verdicts += [] if self.reason is None else [AuditVerdict.CANNOT_TELL]
+        return _joint(verdicts)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from suite.bundle.steps import StepRecords
 from suite.catalog.audit_tolerances import FLOAT64, OUTSIDE, load_audit_tolerances
 from suite.catalog.frameworks import Framework
 from suite.catalog.rounds import judging_round
+from suite.errors import SuiteError
 from suite.machine.system import board_name, cpu_model
 from suite.metrics.audit_record import (
     RATE_ERROR,
@@ -50,6 +51,10 @@ from suite.verify.kept_state import HandedIn, KeptState, open_state
 from suite.verify.replaying import Replayed, TrainedEpoch, replay, replay_in_float64
 from suite.verify.rounding import round_anew
 
+MEND = (
+    "The run could not be replayed by its own program and counts as not audited: its maker mends"
+    " the program or hands in the run again."
+)
 Report = Callable[[str], None]
 
 
@@ -104,7 +109,7 @@ def audit(path: Path, options: AuditOptions, report: Report) -> AuditRecord:
         with_other_rate=with_other_rate,
         comparison=comparison,
         rate_error_found=rate_error_found(losses, with_other_rate),
-        reason=_reason(comparison, auditor),
+        reason=_reason(comparison, auditor) or auditor.unreplayed,
         time_s=time.monotonic() - started_s,
         state=state,
     )
@@ -123,6 +128,8 @@ class _Auditor:
     ) -> None:
         self._request, self._own, self._other, self._report = request, own, other, report
         self._program = program
+        self.unreplayed: str | None = None
+        """How the run's own program ended before it had trained the drawn epoch."""
         self._version: str | None = None
         self._tolerances = load_audit_tolerances(request.workload)
 
@@ -191,7 +198,10 @@ class _Auditor:
         sides = [TrainedEpoch(recorded, samples, kept.correct.get(epoch))]
         if self._program is not None:
             self._report(f"epoch {epoch} by the run's own program, from the state after the last")
-            sides.append(self._program(kept.file, epoch, window))
+            try:
+                sides.append(self._program(kept.file, epoch, window))
+            except SuiteError as error:  # the other replays stand
+                self.unreplayed = f"{error} {MEND}"[:1000]
         for side in sides:
             own, replayed = figures(
                 (side.losses, side.correct),

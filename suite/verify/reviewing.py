@@ -224,7 +224,8 @@ def _replayed(
             reason = str(error)[:1000]
         else:
             if state is not None:
-                reason = None if place is not None or is_own(folder.framework) else NO_PROGRAM
+                has_program = place is not None or is_own(folder.framework)
+                reason = found.reason if has_program else NO_PROGRAM
             return replace(run, audit=found, reason=reason)
     return replace(run, reason=reason)
 

@@ -39,6 +39,13 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         *both("a tenth of the total", scale_readings("cpu", "utilisation.total", 0.1)),
         *both("the second core idle", scale_readings("cpu", "utilisation.core1", 0.03)),
     ),
+    "utilisation-ticks": (
+        *both("an interpolated utilisation", scale_readings("cpu", "utilisation.total", 1.0, 0.01)),
+        *both(
+            "239 ticks of two cores in a second",
+            scale_readings("cpu", "utilisation.total", 0.0, 100 * 121 / 239),
+        ),
+    ),
     "load-possible": (
         *both("more own CPU time than was busy", add_load(busy=1.0, own=1.8)),
         *both("less own CPU time than the implementation's", add_load(busy=1.0, own=0.1)),

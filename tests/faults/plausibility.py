@@ -5,6 +5,7 @@ from tests.faults.edits.log_edits import set_device
 from tests.faults.edits.reading_edits import (
     add_constant_channel,
     add_idle_utilisation,
+    scale_cpu_time,
     set_around_run,
     set_values,
 )
@@ -59,6 +60,10 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     ),
     "power-around-run": both(
         "half a watt before and after the run", set_around_run("um25c", "power", 0.5)
+    ),
+    "flop-cycles": both(
+        "a Raspberry Pi 4 that used a fiftieth of the CPU time",
+        in_turn(set_device("raspberry-pi-4"), scale_cpu_time(0.02)),
     ),
     "flop-rate": both(
         "a hundred times a Raspberry Pi 4",

@@ -4,12 +4,14 @@ import math
 from collections.abc import Iterator
 
 from reference_impls.contract import SECONDS_PER_NS
-from suite.bundle.layout import STEPS
+from suite.bundle.layout import READINGS, STEPS
 from suite.bundle.steps import StepRecords
 from suite.catalog.devices import Device
 from suite.catalog.power import Coverage, PowerTotal, Tier
+from suite.catalog.precisions import Precision
 from suite.compliance.node_context import NodeContext
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
+from suite.metrics.core_clocks import core_clocks
 from suite.metrics.energy_figures import energy_figures
 from suite.metrics.power_totals import covers, power_totals
 
@@ -28,6 +30,7 @@ TRAINING_PER_FORWARD = 3  # backward costs twice the forward pass
 # Winograd's F(4x4, 3x3) needs a fourth of the multiplications that are counted (Lavin and Gray,
 # CVPR 2016)
 FAST_CONVOLUTION = 4
+MIN_RUN_S = 10.0  # CPU times are read once a second
 MAX_IMPLAUSIBLE_SHARE, MIN_IMPLAUSIBLE = 0.05, 3
 COVERED = (Coverage.CHIP, Coverage.MODULE, Coverage.BOARD, Coverage.WALL)
 MIN_WHOLE_SHARE = 0.8  # in rounds before v0.3
@@ -254,6 +257,37 @@ def _rate(context: BundleContext) -> Violations:
             return
 
 
+def _cycles(context: BundleContext) -> Violations:
+    """Check the arithmetic of a run on the CPU against what its cores can compute in the CPU time
+    that the implementation used, at the highest clock that was read."""
+    cpu = None if context.device is None else context.device.cpu
+    request = context.request
+    if (
+        cpu is None
+        or cpu.fp64_per_cycle is None
+        or request.accelerator != "cpu"
+        or request.model != context.workload.model
+    ):
+        return
+    per_cycle = cpu.fp64_per_cycle * (2 if request.precision == Precision.FLOAT32 else 4)
+    most = 0.0
+    for node, window in context.nodes_in_run():
+        used, clocks = node.rate("cpu", "process_tree", window), core_clocks(node.channels)
+        clock_hz = max((each.maximum for each in clocks), default=cpu.max_frequency_mhz * 1e6)
+        if used is None:
+            return
+        most += 1e-9 * FAST_CONVOLUTION * per_cycle * clock_hz * used * context.run_s
+    work = 2e-9 * TRAINING_PER_FORWARD * context.workload.forward_macs
+    work *= float(context.steps.samples.sum())
+    if context.run_s > MIN_RUN_S and work > most:
+        yield Violation(
+            READINGS,
+            f"at most {most:.3g} billion operations in the CPU time of the implementation,"
+            f" {FAST_CONVOLUTION} x {per_cycle} a cycle of {cpu.architecture}",
+            f"{work:.3g} billion",
+        )
+
+
 def _epoch_s(context: BundleContext, epoch: int, steps: "StepRecords") -> float:
     """From an epoch's first fetch to its end."""
     ends_ns = [
@@ -301,12 +335,13 @@ RULES = (
     ),
     Rule(
         "flop-rate",
-        "No epoch computes more than four times as fast as the device's peak in its fastest "
-        "precision; devices without a known peak are exempt.",
-        "No program exceeds the silicon's peak; fast convolutions need down to a fourth of the "
-        "multiplications that are counted. This shortest time and the idle power also give a "
-        "lower bound for the energy of an operation.",
+        "No epoch computes more than four times as fast as the device's peak in its fastest"
+        " precision. No run on a CPU computes more than four times what its cores can in the cycles"
+        " of its CPU time and the run's precision. Devices without a known peak are exempt.",
+        "No program exceeds the silicon's peak; fast convolutions need down to a fourth of the"
+        " multiplications that are counted. This shortest time and the idle power also give a"
+        " lower bound for the energy of an operation.",
         "run again on a machine that matches the device profile",
-        (OfBundle("flop-rate", _rate),),
+        (OfBundle("flop-rate", _rate), OfBundle("flop-cycles", _cycles)),
     ),
 )

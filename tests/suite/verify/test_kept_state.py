@@ -214,15 +214,30 @@ def test_a_program_that_trains_otherwise_than_its_run_says_is_refuted(
 ) -> None:
     """The records are true of another program."""
     program = implementation(tmp_path / "program", HALF)
-    audit = f"audit %s --framework fake --state {state_of(their_run, 1)} --epoch 1"
-    audit += f" --implementation {program}"
-    assert "other files than those that made" in suite.refused(audit % their_run).stderr
-    bundle = EditableBundle(Path(shutil.copytree(their_run, tmp_path / "forged")))
+    audit = with_program(their_run, program, tmp_path)
+    of_others = audit.replace(str(tmp_path / "forged"), str(their_run))
+    assert "other files than those that made" in suite.refused(of_others).stderr
+    answer = suite.refused(audit, code=1)
+    assert "by the run's own program" in answer.stdout and ": contradicts" in answer.stdout
+
+
+def test_a_program_that_ends_in_a_replay_is_named_and_the_other_replays_stand(
+    suite: Run, their_run: Path, tmp_path: Path
+) -> None:
+    program = implementation(tmp_path / "program", "if len(sys.argv) > 3:\n    raise KeyError(7)\n")
+    answer = suite.refused(with_program(their_run, program, tmp_path), code=2)
+    assert "epoch 1, ended with exit code 1: KeyError: 7. The run could not" in answer.stdout
+    assert "beside" in answer.stdout and "by the run's own program," not in answer.stdout
+
+
+def with_program(run: Path, program: Path, folder: Path) -> str:
+    """The command that audits a copy of a run as if the program had made it."""
+    bundle = EditableBundle(Path(shutil.copytree(run, folder / "forged")))
     digest = implementation_sha256(load_implementation(program))
     bundle.run["implementation"]["sha256"] = digest
     bundle.save()
-    answer = suite.refused(audit % bundle.path, code=1)
-    assert "by the run's own program" in answer.stdout and ": contradicts" in answer.stdout
+    state = f"--state {state_of(run, 1)} --epoch 1"
+    return f"audit {bundle.path} --framework fake {state} --implementation {program}"
 
 
 def test_a_review_trains_with_the_program_that_made_the_run(
