@@ -5,9 +5,9 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from suite import api
-from suite.cli.options import Json
+from suite.cli.json_output import Json
 from suite.cli.verdicts import show, show_sarif
+from suite.compliance.paths import check_paths  # start-up: suite.api loads what a run needs
 from suite.errors import SuiteError
 
 
@@ -27,7 +27,7 @@ def check(
     could not judge."""
     if json and sarif:
         raise SuiteError("--json and --sarif are two formats; choose one of them.")
-    verdict = api.check(paths)
+    verdict = check_paths(paths)
     if sarif:
         show_sarif(verdict)
     else:

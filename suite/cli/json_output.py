@@ -7,12 +7,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from typer import Option
 
 from suite.errors import SuiteError
 from suite.files.durable import refuse_no_place
 from suite.files.json_file import write_json
 from suite.files.toml_file import read_toml
+
+Json = Annotated[bool, Option("--json", help="Print JSON.")]
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from suite.api import (
     place,
 )
 from suite.cli.completion import device_names, framework_names, workload_names
+from suite.cli.json_output import Json as Json
 
 DIVISION_HELP = "`closed` (rulebook settings) or `open` (anything goes; quality is reported)."
 SHORTEST_SILENCE_S, LONGEST_SILENCE_S = HEARTBEAT_TIMEOUT_S, 3600.0
@@ -36,7 +37,6 @@ ACCUMULATE_HELP = (
     "Mini-batches whose gradients are summed for one exchange and update; more than one is for the"
     " open division."
 )
-Json = Annotated[bool, Option("--json", help="Print JSON.")]
 Runs = Annotated[list[Path], Argument(help="Run directories, or folders with run directories.")]
 WorkloadName = Annotated[
     str, Argument(autocompletion=workload_names, help="Workload (`suite list workloads`).")

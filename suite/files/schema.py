@@ -3,6 +3,7 @@ are those of the class. Errors name the place, what belongs there, and the neare
 one."""
 
 import difflib
+import functools
 import re
 import sys
 import types
@@ -76,11 +77,16 @@ def problem_of(value: Any, kind: Any) -> str | None:
     return None
 
 
+@functools.cache
+def _fields(kind: Any) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
+
+
 def _unknown(values: Any, kind: Any, place: str) -> Iterator[tuple[str, str, Sequence[str]]]:
     """Keys that no field has: their place, their name, and the keys there are."""
     kind = _without_none(kind)
     if is_dataclass(kind) and isinstance(values, Mapping):
-        fields = typing.get_type_hints(kind)
+        fields = _fields(kind)
         for key, value in values.items():
             if key not in fields:
                 yield place, key, tuple(fields)
@@ -126,7 +132,7 @@ def _value_below(values: Any, step: str) -> Any:
 def _kind_below(kind: Any, step: str) -> Any:
     """The type of a field, or of the items of a list."""
     if is_dataclass(kind):
-        return _without_none(typing.get_type_hints(kind)[step])
+        return _without_none(_fields(kind)[step])
     return _without_none(typing.get_args(kind)[0]) if typing.get_args(kind) else kind
 
 

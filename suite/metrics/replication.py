@@ -16,7 +16,7 @@ from pathlib import Path
 
 from suite.bundle.machines import OF_KIND, different_fields
 from suite.bundle.reader import Bundle
-from suite.bundle.replication_folder import MAX_RUNS, RECORD, fresh_runs, sealed_files
+from suite.bundle.replication_folder import AGAIN, MAX_RUNS, RECORD, fresh_runs, sealed_files
 from suite.catalog.audit_tolerances import load_audit_tolerances
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE, MAX_STOLEN_SHARE
 from suite.catalog.reproduction import Reproduction, load_reproduction
@@ -346,7 +346,7 @@ def _again(folder: Path) -> Replication:
 
 REPLICATION = SealedRecord(
     RECORD,
-    "reproduce it again (`suite reproduce`); its records are never edited",
+    AGAIN,
     sealed_files,
     _again,
 )

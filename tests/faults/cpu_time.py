@@ -52,6 +52,9 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         *both("foreign load edited away", add_load(busy=0.5, own=0.5)),
     ),
     "load-follows": both("busy seconds in another order than the utilisation's", alternate_load()),
+    "load-follows-closely": both(
+        "a steady load, and a utilisation that is not", alternate_load(by=0.0)
+    ),
     "own-load": both("another program's time called the suite's own", add_load(busy=1.0, own=0.99)),
     "cpu-time-threads": (
         recomputed("one thread that uses two cores", use_two_cores()),

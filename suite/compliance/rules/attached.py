@@ -15,9 +15,6 @@ from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.errors import FileError, SuiteError
 from suite.metrics.power_totals import power_rules
-from suite.metrics.traces.clock_fit import ClockFit, fit_clock, given_clock
-from suite.metrics.traces.course import course_of
-from suite.metrics.traces.trace_format import format_of
 
 ORDER = 89  # after the power evidence and the processes
 
@@ -116,9 +113,12 @@ def _same_channels(context: BundleContext, before: Bundle) -> Violations:
 
 
 def _compared(context: BundleContext, record: Mapping[str, Any]) -> Violations:
-
-    from suite.metrics.traces.attaching import channel_name, readings_of  # start-up: pandas
-    from suite.metrics.traces.reading import read_trace  # start-up: pandas
+    # start-up: pandas, and few runs have a trace
+    from suite.metrics.traces.attaching import channel_name, readings_of
+    from suite.metrics.traces.clock_fit import ClockFit, fit_clock, given_clock
+    from suite.metrics.traces.course import course_of
+    from suite.metrics.traces.reading import read_trace
+    from suite.metrics.traces.trace_format import format_of
 
     path = context.bundle.file(KEPT)
     read = read_trace(path, format_of(record["format"], context.bundle.path / RUN), MAX_KEPT_BYTES)

@@ -3,14 +3,12 @@ figures."""
 
 from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle
-from suite.bundle.replication_folder import RECORD
+from suite.bundle.replication_folder import AGAIN, RECORD
 from suite.bundle.stall_folder import Source
 from suite.compliance.agreement import Row, differing
 from suite.compliance.folder_rule import OfFolder, RecordFolder
 from suite.compliance.rule import Rule, Violation, Violations
 from suite.errors import FileError, SuiteError
-from suite.metrics.replication import REPLICATION
-from suite.metrics.replication_record import read_replication
 from suite.metrics.stall_analysis import STALLS
 
 ORDER = 97  # after the rules of bundles
@@ -76,6 +74,8 @@ def _sources(folder: RecordFolder) -> Violations:
 def _by_its_maker(folder: RecordFolder) -> Violations:
     """Check that the fresh runs were made for the organization of the record, and after the
     originals."""
+    from suite.metrics.replication_record import read_replication  # start-up: few are replications
+
     try:
         record = read_replication(folder.path / RECORD)
     except SuiteError:
@@ -155,7 +155,7 @@ OF_REPLICATIONS = (
         "replication-maker",
         "The fresh runs of a replication were made for its organization, after the originals.",
         "Runs that somebody else made, or that are older than the originals, repeat nothing.",
-        REPLICATION.again,
+        AGAIN,
         (OfFolder("replication-maker", _by_its_maker),),
     ),
 )

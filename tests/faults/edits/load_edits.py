@@ -23,7 +23,7 @@ def add_load(bundle: EditableBundle, busy: float, own: float, steal: float = 0.0
 
 
 @edit
-def alternate_load(bundle: EditableBundle) -> None:
+def alternate_load(bundle: EditableBundle, by: float = 0.2) -> None:
     """Let the utilisation alternate between 40 and 60 %, two seconds each, and the busy time in
     another rhythm; both have the mean that they had."""
     add_load(busy=1.0, own=0.55)(bundle)
@@ -33,7 +33,7 @@ def alternate_load(bundle: EditableBundle) -> None:
         40.0 + 20.0 * ((t_ns - start_ns) // 2_000_000_000 % 2)
         for t_ns in bundle.readings.loc[total, "t_ns"]
     ]
-    swing = [0.2 * (1 if second % 6 < 3 else -1) for second in range(int(busy.sum()))]
+    swing = [by * (1 if second % 6 < 3 else -1) for second in range(int(busy.sum()))]
     bundle.readings.loc[busy, "value"] += [sum(swing[:second]) for second in range(len(swing))]
 
 

@@ -14,3 +14,8 @@ EXAMPLES = repository_root() / "examples" / "papers"
 def test_the_records_of_the_papers_examples_comply(kind: FolderKind) -> None:
     for folder in kind.find(EXAMPLES):
         assert kind.check(folder).findings == (), folder
+
+
+@pytest.mark.parametrize("kind", folder_kinds(), ids=lambda kind: kind.title)
+def test_every_kind_is_found_by_the_file_that_it_seals(kind: FolderKind) -> None:
+    assert kind.described()[0].file == kind.record
