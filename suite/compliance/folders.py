@@ -74,23 +74,23 @@ def _own(title: str, file: str, rules: tuple[Rule, ...] = ()) -> FolderKind:
 
 
 def _records() -> dict[str, SealedRecord]:
-    """The suite's own records, by file."""
-    # start-up: most checks find none of them
-    from suite.metrics.linpack_record import LINPACK
-    from suite.metrics.linpack_study_record import LINPACK_STUDY
-    from suite.metrics.matrix_record import MATRICES
-    from suite.metrics.replication import REPLICATION
-    from suite.metrics.stall_analysis import STALLS
-    from suite.metrics.study import SWEEP
+    """The suite's own records, by file; most checks find none of them."""
+    from suite.metrics.linpack_record import LINPACK  # start-up
+    from suite.metrics.linpack_study_record import LINPACK_STUDY  # start-up
+    from suite.metrics.matrix_record import MATRICES  # start-up
+    from suite.metrics.replication import REPLICATION  # start-up
+    from suite.metrics.stall_analysis import STALLS  # start-up
+    from suite.metrics.study import SWEEP  # start-up
 
     sealed = (STALLS, REPLICATION, SWEEP, MATRICES, LINPACK, LINPACK_STUDY)
     return {each.file: each for each in sealed}
 
 
 STALLS = _own("stall analysis", stall_folder.RECORD, records.OF_STALLS)
+REPLICATIONS = _own("replication", replication_folder.RECORD, records.OF_REPLICATIONS)
 OF_SUITE = (
     STALLS,
-    _own("replication", replication_folder.RECORD, records.OF_REPLICATIONS),
+    REPLICATIONS,
     _own("sweep", "study.json"),
     _own("matrix of studies", "matrix.json"),
     _own("LINPACK", "linpack.json"),

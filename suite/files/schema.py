@@ -86,7 +86,7 @@ def _unknown(values: Any, kind: Any, place: str) -> Iterator[tuple[str, str, Seq
     """Keys that no field has: their place, their name, and the keys there are."""
     kind = _without_none(kind)
     if is_dataclass(kind) and isinstance(values, Mapping):
-        fields = _fields(kind)
+        fields = _fields(kind)  # type: ignore[arg-type]
         for key, value in values.items():
             if key not in fields:
                 yield place, key, tuple(fields)
@@ -132,7 +132,7 @@ def _value_below(values: Any, step: str) -> Any:
 def _kind_below(kind: Any, step: str) -> Any:
     """The type of a field, or of the items of a list."""
     if is_dataclass(kind):
-        return _without_none(_fields(kind)[step])
+        return _without_none(_fields(kind)[step])  # type: ignore[arg-type]
     return _without_none(typing.get_args(kind)[0]) if typing.get_args(kind) else kind
 
 

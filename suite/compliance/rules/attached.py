@@ -113,12 +113,11 @@ def _same_channels(context: BundleContext, before: Bundle) -> Violations:
 
 
 def _compared(context: BundleContext, record: Mapping[str, Any]) -> Violations:
-    # start-up: pandas, and few runs have a trace
-    from suite.metrics.traces.attaching import channel_name, readings_of
-    from suite.metrics.traces.clock_fit import ClockFit, fit_clock, given_clock
-    from suite.metrics.traces.course import course_of
-    from suite.metrics.traces.reading import read_trace
-    from suite.metrics.traces.trace_format import format_of
+    from suite.metrics.traces.attaching import channel_name, readings_of  # start-up: pandas
+    from suite.metrics.traces.clock_fit import ClockFit, fit_clock, given_clock  # start-up
+    from suite.metrics.traces.course import course_of  # start-up
+    from suite.metrics.traces.reading import read_trace  # start-up: pandas
+    from suite.metrics.traces.trace_format import format_of  # start-up
 
     path = context.bundle.file(KEPT)
     read = read_trace(path, format_of(record["format"], context.bundle.path / RUN), MAX_KEPT_BYTES)
