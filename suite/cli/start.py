@@ -1,7 +1,6 @@
 """Entry point of the `suite` command: imports the command line where Ctrl-C ends it with a
 sentence, too. On a board this takes seconds."""
 
-import gc
 import os
 import signal
 from types import FrameType
@@ -9,15 +8,11 @@ from typing import NoReturn
 
 from suite.errors import COULD_NOT
 
-MANY = 20_000
-"""Objects that are made before garbage is sought: modules make many, and nothing of them is."""
-
 
 def main() -> None:
     """Run the command that was typed; Ctrl-C, once or many times, ends it with one sentence."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end_at_once)
-    gc.set_threshold(MANY)
     from suite.cli.app import main as run_command  # not before: it takes a while
     from suite.execution.interrupts import exit_at_signals  # likewise
 

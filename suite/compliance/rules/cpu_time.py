@@ -62,7 +62,7 @@ LEAST_PER_RANK = 2
 """A rank and its heartbeat process. Honest nodes of one and two ranks: 3 and 5, with what starts
 them."""
 TICK_NS, MORE_TICKS, MAX_TICKED, MAX_SHARES, EXACTLY = 1e7, 1.05, 0.1, 500, 1e-12
-"""A tick of /proc/stat is 10 ms on every Linux. Of 65 honest runs no reading was a share of 1.03
+"""A tick of /proc/stat is 10 ms on every Linux. Of 77 honest runs no reading was a share of 1.03
 times the ticks that fit, nor of no whole number of ticks."""
 # of the load that a rank's compute time needs: hypervisors and sleeping threads take some of it
 MIN_SHARE_OF_LOAD = 0.25

@@ -274,7 +274,7 @@ def _cycles(context: BundleContext) -> Violations:
     for node, window in context.nodes_in_run():
         used, clocks = node.rate("cpu", "process_tree", window), core_clocks(node.channels)
         clock_hz = max((each.maximum for each in clocks), default=cpu.max_frequency_mhz * 1e6)
-        if used is None:
+        if used is None or not all(each.is_on_clock and each.is_whole for each in context.nodes):
             return
         most += 1e-9 * FAST_CONVOLUTION * per_cycle * clock_hz * used * context.run_s
     work = 2e-9 * TRAINING_PER_FORWARD * context.workload.forward_macs
