@@ -179,7 +179,7 @@ def _ticks(context: BundleContext) -> Violations:
 
 
 def _is_share(value: float, most: float) -> bool:
-    """Whether a value, as floating point divides, is a fraction of at most so many parts."""
+    """Whether a value, as floating point divides, is a fraction of at most ``most`` parts."""
     exact = Fraction(value) if math.isfinite(value) else Fraction()
     return abs(exact.limit_denominator(int(most)) - exact) < EXACTLY
 
