@@ -221,8 +221,7 @@ def _refusal(refused: Trained) -> Point:
     """Of a request for a model that there is not."""
     return Point(
         "refusal",
-        "an unknown model ends the program with an exit code that is not 0, without a"
-        " step",
+        "an unknown model ends the program with an exit code that is not 0, without a step",
         refused.is_refusal,
         f"exit code {refused.exit_code}, {len(refused.losses)} steps",
     )
