@@ -52,7 +52,7 @@ from suite.verify.replaying import Replayed, TrainedEpoch, replay, replay_in_flo
 from suite.verify.rounding import round_anew
 
 MEND = (
-    "The run could not be replayed by its own program and counts as not audited: its maker mends"
+    "The run could not be replayed by its own program and counts as not audited: its maker fixes"
     " the program or hands in the run again."
 )
 Report = Callable[[str], None]
