@@ -225,7 +225,7 @@ def _(b):
     "samples of an epoch against train_samples",
 )
 def _(b):
-    b.steps = b.steps[b.steps["samples"] == 128].reset_index(drop=True)
+    b.steps = b.steps[b.steps["samples"] == 32].reset_index(drop=True)
     b.steps["step"] = np.arange(1, len(b.steps) + 1)
     in_every_log(
         b, lambda events: [e["metadata"].update(steps=468) for e in find(events, "epoch_stop")]
@@ -326,14 +326,14 @@ def _(b):
 
 
 @edited(
-    "Samples of the steps were exchanged: some mini-batches of 192, some of 64",
+    "Samples of the steps were exchanged: some mini-batches of 48, some of 16",
     "large batches where they are fast",
     "samples of a step against the global batch size",
 )
 def _(b):
-    full = b.steps["samples"] == 128
-    b.steps.loc[full & (b.steps["step"] % 2 == 0), "samples"] = 192
-    b.steps.loc[full & (b.steps["step"] % 2 == 1), "samples"] = 64
+    full = b.steps["samples"] == 32
+    b.steps.loc[full & (b.steps["step"] % 2 == 0), "samples"] = 48
+    b.steps.loc[full & (b.steps["step"] % 2 == 1), "samples"] = 16
 
 
 @edited(
