@@ -66,7 +66,7 @@ def test_an_answer_has_intervals_what_binds_and_what_to_profile_next(say: Say, t
     )
     assert "Smallest time with power at most 14 W: cores " in printed
     assert "binds: power limit; the time follows " in printed
-    assert "Profile next, to be surer: cores " in printed
+    assert "To narrow the intervals, profile next: cores " in printed
     assert "Pareto front over time, power and energy of the profiled modes" in printed
 
 

@@ -60,7 +60,7 @@ def test_the_written_figures_are_the_computed_ones(tmp_path: Path) -> None:
         ("tracks.csv", "0.99,1000", "NaN,1000", "not a finite number"),
         ("tracks.csv", "0.99,1000", "1.5,1000", "not a probability"),
         ("tracks.csv", "track,", "tracks,", "expected the columns"),
-        ("teacher.csv", "30,0,0,0", "30,0,0", "has not 4 values"),
+        ("teacher.csv", "30,0,0,0", "30,0,0", "does not have 4 values"),
         ("student_after.csv", "30,0,0,1", "30,0,5,1", "other pictures or views"),
         ("student.json", '"parameters": 15738', '"parameters": 0', "no process has"),
     ],

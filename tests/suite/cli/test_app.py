@@ -123,7 +123,7 @@ def test_a_path_that_this_user_may_not_open_is_a_sentence(
     def refused(*_: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", "/home/jane/runs")
 
-    monkeypatch.setattr("suite.api.check", refused)
+    monkeypatch.setattr("suite.cli.check.check_paths", refused)
     monkeypatch.setattr("sys.argv", ["suite", "check", "."])
     with pytest.raises(SystemExit) as end:
         main()

@@ -82,7 +82,7 @@ def test_a_shorter_copy_is_found() -> None:
 
 def test_the_same_steps_in_another_order_are_found() -> None:
     (found,) = likenesses(steps(), steps(seed=2), shuffled(steps(seed=2)))
-    assert (found.one, found.other) == (1, 2) and "256 of 256 steps" in found.what
+    assert (found.one, found.other) == (1, 2) and "256 of 256 compared steps" in found.what
 
 
 def test_runs_that_are_too_short_or_do_not_vary_are_not_compared() -> None:

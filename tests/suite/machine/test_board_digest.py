@@ -115,4 +115,4 @@ def test_a_damaged_key_is_made_anew_and_a_folder_that_cannot_be_written_is_a_rea
     assert board_digest(board, home).digest == board_digest(board, home).digest is not None
     (tmp_path / "file").write_text("")
     refused = board_digest(board, tmp_path / "file")
-    assert refused.digest is None and "cannot be kept" in (refused.reason or "")
+    assert refused.digest is None and "cannot be saved" in (refused.reason or "")

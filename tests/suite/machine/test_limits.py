@@ -131,7 +131,7 @@ def test_data_on_no_disk_are_refused(tmp_path: Path) -> None:
     (tmp_path / "sys/dev/block/8:1").unlink()
     with pytest.raises(SuiteError, match=r"is on tmpfs \(/dev/sda1\), which is on no disk"):
         read_limit(10, Path("/data"), tmp_path)
-    with pytest.raises(SuiteError, match=r"name 0\.1 to 100000 million bytes"):
+    with pytest.raises(SuiteError, match=r"choose 0\.1 to 100000 million bytes"):
         read_limit(0, Path("/data"), tmp_path)
 
 
