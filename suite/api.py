@@ -389,7 +389,7 @@ def _choice(kind: "type[Choice]", name: str, what: str) -> "Choice":
         return kind(name)
     except ValueError:
         raise SuiteError(
-            f"There is no {what} {name!r}; known are {', '.join(each.value for each in kind)}."
+            f"There is no {what} {name!r}; choose one of {', '.join(each.value for each in kind)}."
         ) from None
 
 

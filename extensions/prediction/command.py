@@ -150,7 +150,7 @@ def _question(limits: LimitOptions) -> "Question":
         minimise = None if limits.minimise is None else Quantity(limits.minimise)
     except ValueError:
         raise SuiteError(
-            f"There is no quantity {limits.minimise!r} to minimise", "known are time, power, energy"
+            f"There is no quantity {limits.minimise!r} to minimise", "choose time, power or energy"
         ) from None
     return question(
         limits.max_watts,

@@ -26,7 +26,7 @@ def rows_of_matrix(folder: Path) -> list[Row]:
     if not names:
         raise FileError(
             folder / MATRIX,
-            f"varies {', '.join(others)} and no resource; known are {', '.join(COLUMN_ROLES)}",
+            f"varies {', '.join(others)} and no resource; choose one of {', '.join(COLUMN_ROLES)}",
         )
     if others:
         raise FileError(

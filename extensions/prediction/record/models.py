@@ -73,4 +73,4 @@ def _fitted(
         return linear.fit(profile, others)
     if model == "neural":
         return neural.fit(profile, others, seed)
-    raise SuiteError(f"There is no model {model!r}", f"known are {', '.join(MODELS)}")
+    raise SuiteError(f"There is no model {model!r}", f"choose one of {', '.join(MODELS)}")

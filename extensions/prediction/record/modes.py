@@ -56,7 +56,7 @@ class Axis:
     def __post_init__(self) -> None:
         if self.name not in COLUMN_ROLES:
             raise SuiteError(
-                f"There is no resource {self.name!r}", f"known are {', '.join(COLUMN_ROLES)}"
+                f"There is no resource {self.name!r}", f"choose one of {', '.join(COLUMN_ROLES)}"
             )
         if not self.values or min(self.values) <= 0 or not np.all(np.isfinite(self.values)):
             raise SuiteError(f"The resource {self.name!r} needs finite values above 0")
@@ -80,7 +80,7 @@ class Modes:
         if None in roles:
             unknown = self.names[roles.index(None)]
             raise SuiteError(
-                f"There is no resource {unknown!r}", f"known are {', '.join(COLUMN_ROLES)}"
+                f"There is no resource {unknown!r}", f"choose one of {', '.join(COLUMN_ROLES)}"
             )
         if len(set(roles)) < len(roles):
             raise SuiteError(

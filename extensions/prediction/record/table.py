@@ -121,7 +121,7 @@ def _rows_by_mode(path: Path) -> "tuple[tuple[str, ...], dict[tuple[float, ...],
         raise FileError(path, f"is not a table of modes ({error})") from error
     names = tuple(name for name in (rows[0] if rows else ()) if name in COLUMN_ROLES)
     if not names:
-        raise FileError(path, f"has no column of a resource; known are {', '.join(COLUMN_ROLES)}")
+        raise FileError(path, f"has no column of a resource; name one of {', '.join(COLUMN_ROLES)}")
     if len(rows) > MAX_MODES:
         raise FileError(path, f"has {len(rows)} rows, and {MAX_MODES} can be read")
     measured: dict[tuple[float, ...], list[_Row]] = {}

@@ -142,7 +142,7 @@ def _rail_text(rail: Rail, names: Sequence[str]) -> str:
 def _refuse_unknown_units(options: TraceOptions) -> None:
     for unit in (options.time_unit, options.unit):
         if unit is not None and unit not in UNITS:
-            raise SuiteError(f"There is no unit {unit!r}; known are {', '.join(UNITS)}.")
+            raise SuiteError(f"There is no unit {unit!r}; choose one of {', '.join(UNITS)}.")
 
 
 def _refuse_changing_units(head: Head) -> None:

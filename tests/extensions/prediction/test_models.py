@@ -72,7 +72,9 @@ def test_times_alone_are_predicted_without_powers(model: str) -> None:
 
 
 def test_an_unknown_model_is_named_with_the_known_ones() -> None:
-    with pytest.raises(SuiteError, match="no model 'forest'; known are physical, linear, neural"):
+    with pytest.raises(
+        SuiteError, match="no model 'forest'; choose one of physical, linear, neural"
+    ):
         fit("forest", MODES, profile(DESIGN))
 
 

@@ -103,7 +103,7 @@ OF_THE_SUITE = {
     "suite audit nowhere": "nowhere does not exist",
     "suite reproduce empty --org lab": "empty holds no run directory",
     "suite power attach empty twice.txt --covers socket": (
-        "known are chip, chips, module, board, wall"
+        "choose one of chip, chips, module, board, wall"
     ),
     "suite power attach empty trace.csv": "Missing option '--covers'",
     "suite env create pytoch": "did you mean 'pytorch'",
