@@ -109,6 +109,9 @@ def test_what_rounding_moves_in_the_replay_itself_is_no_contradiction() -> None:
     assert compared(moved(TRUE, 4, 8e-3), drifted, TRUE).verdict is AuditVerdict.AGREES
     assert compared(moved(TRUE, 4, 3e-2), drifted, TRUE).verdict is AuditVerdict.CONTRADICTS
     assert compared(moved(TRUE, 3, 8e-3), drifted, TRUE).verdict is AuditVerdict.CONTRADICTS
+    assert compared(moved(TRUE, 6, 2e-2), drifted, TRUE).verdict is AuditVerdict.CONTRADICTS, (
+        "the largest distance so far, not the sum of three"
+    )
 
 
 def test_where_rounding_moves_every_step_nothing_can_be_told() -> None:
