@@ -12,8 +12,9 @@ import tempfile
 from pathlib import Path
 
 from proofs.figures import hand_over
+from suite.bundle.layout import LINPACK_STUDY_RECORD
 from suite.files.paths import repository_root
-from suite.metrics.linpack_study_record import STUDY, read_linpack_study
+from suite.metrics.linpack_study_record import read_linpack_study
 from tests.hosts.training import SUITE
 from tests.namespaces import entering_agent, joined_hosts
 
@@ -23,7 +24,7 @@ OUTPUT = repository_root() / "build/proofs/linpack-hosts"
 
 def main(*options: str) -> int:
     """Run the study with more of its options; returns its exit code."""
-    if (OUTPUT / STUDY).exists():
+    if (OUTPUT / LINPACK_STUDY_RECORD).exists():
         shutil.rmtree(OUTPUT)
     with tempfile.TemporaryDirectory() as name, joined_hosts(4, Path(name)) as cluster:
         words = [

@@ -8,15 +8,9 @@ from pathlib import Path
 from reporter.data.folders import read_each
 from reporter.data.frames import Row
 from reporter.data.text import plain, plain_or_none
+from suite.bundle.layout import LINPACK_RECORD
 from suite.errors import SuiteError
-from suite.metrics.linpack_record import (
-    LINPACK,
-    RECORD,
-    Linpack,
-    find_linpacks,
-    read_linpack,
-    refuse_wrong,
-)
+from suite.metrics.linpack_record import LINPACK, Linpack, find_linpacks, read_linpack, refuse_wrong
 
 
 def read_linpacks(paths: Iterable[Path]) -> tuple[list[Row], list[Row]]:
@@ -36,11 +30,12 @@ def _row(record: Linpack, folder: Path) -> Row:
     solution, power = refuse_wrong(record.solution), record.power
     if not (math.isfinite(solution.gflops) and solution.gflops > 0):
         raise SuiteError(
-            f"{folder / RECORD}: {solution.gflops} GFLOPS is not a rate; run `suite linpack` again."
+            f"{folder / LINPACK_RECORD}: {solution.gflops} GFLOPS is not a rate; run"
+            " `suite linpack` again."
         )
     return {
-        "linpack_id": hashlib.sha256((folder / RECORD).read_bytes()).hexdigest()[:10],
-        "path": str((folder / RECORD).resolve()),
+        "linpack_id": hashlib.sha256((folder / LINPACK_RECORD).read_bytes()).hexdigest()[:10],
+        "path": str((folder / LINPACK_RECORD).resolve()),
         "kind": plain(record.kind, 20),
         "program": plain(Path(record.program).name, 60),
         "device": plain(record.device, 60),

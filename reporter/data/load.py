@@ -35,13 +35,11 @@ from reporter.data.submissions import SubmissionVerdicts, judge_submissions
 from reporter.data.text import plain, plain_or_none
 from reporter.data.workers import Workers
 from suite.bundle import replication_folder, stall_folder
+from suite.bundle.layout import LINPACK_RECORD, LINPACK_STUDY_RECORD, is_withdrawal
 from suite.bundle.layout import WITHDRAWN as WITHDRAWAL
-from suite.bundle.layout import is_withdrawal
 from suite.catalog.extensions import extensions
 from suite.compliance.checker import BundleVerdict, find_bundles
 from suite.errors import SuiteError
-from suite.metrics.linpack_record import RECORD
-from suite.metrics.linpack_study_record import STUDY
 from suite.submission.declaration import NAME, Declaration, read_declaration
 from suite.submission.folder_names import withdrawal_beside
 from suite.submission.launches import UNFINISHED
@@ -347,5 +345,9 @@ def _of_submission(found: Found, run_id: str) -> Row:
 
 def _holds_a_record(path: Path) -> bool:
     """Whether a folder is that of a record, which holds no bundle."""
-    names = (RECORD, STUDY, *(each.record for each in extensions() if each.record))
+    names = (
+        LINPACK_RECORD,
+        LINPACK_STUDY_RECORD,
+        *(each.record for each in extensions() if each.record),
+    )
     return any((path / name).is_file() for name in names)

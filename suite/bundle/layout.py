@@ -30,6 +30,13 @@ PRIVATE, RAW_OUTPUT = "private.json", "output.raw.txt"
 HOSTS = "hosts.txt"  # what mpirun was given: suite.launch.mpirun.HOSTS_NAME
 WITHDRAWN = "WITHDRAWN"
 WITNESS = "witness.json"
+STUDY, MATRIX, LINPACK_RECORD, LINPACK_STUDY_RECORD = (
+    "study.json",
+    "matrix.json",
+    "linpack.json",
+    "linpack_study.json",
+)
+"""Records of folders: a sweep, a matrix of studies, LINPACK on one node, and on several."""
 
 MAX_TABLE_BYTES = 2**30
 MAX_MANIFEST_BYTES = 4 * 2**20

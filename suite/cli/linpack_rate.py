@@ -9,6 +9,7 @@ from typing import Annotated
 import psutil
 from typer import Option
 
+from suite.bundle.layout import LINPACK_STUDY_RECORD
 from suite.catalog.linpack_definition import load_linpack
 from suite.cli.json_output import print_json
 from suite.cli.options import AGENT_HELP, TrainingOptions, say
@@ -18,7 +19,7 @@ from suite.experiments.linpack_run import MAX_FOREIGN_SHARE, LinpackRequest, mea
 from suite.experiments.linpack_sweep import LinpackSweep, planned_nodes, run_linpack_study
 from suite.launch.placement import Placement, place
 from suite.metrics.linpack_record import THRESHOLD, Linpack
-from suite.metrics.linpack_study_record import STUDY, LinpackStudy
+from suite.metrics.linpack_study_record import LinpackStudy
 
 
 def linpack(
@@ -137,11 +138,12 @@ def linpack_study(
         say,
     )
     if training.json:
-        print_json("linpack-study", {"path": directory / STUDY, **vars(study)})
+        print_json("linpack-study", {"path": directory / LINPACK_STUDY_RECORD, **vars(study)})
         return
     print("\n".join(table(study)))
     print(
-        f"\n{study.sentence}\nThe study is {directory / STUDY}; its records are in the same folder."
+        f"\n{study.sentence}\nThe study is {directory / LINPACK_STUDY_RECORD}; its records are in"
+        " the same folder."
     )
 
 

@@ -11,6 +11,7 @@ from typer import Option
 from reference_impls.contract import request_to_dict
 from suite import api
 from suite.api import Division
+from suite.bundle.layout import STUDY
 from suite.catalog.linpack_definition import NAME as LINPACK
 from suite.cli.completion import study_names, workload_names
 from suite.cli.json_output import print_rows
@@ -23,7 +24,7 @@ from suite.experiments.matrix_plan import matrix_of_study
 from suite.experiments.planned_runs import resolve_planned
 from suite.experiments.study_plan import choose, plan, scaling_of
 from suite.metrics.scaling_model import AllreduceModel
-from suite.metrics.study import STUDY, Study
+from suite.metrics.study import Study
 
 SHOWN_RANKS = (8, 32, 128, 512)
 

@@ -10,6 +10,7 @@ from typer import Option
 from reference_impls.contract import request_to_dict
 from suite import api
 from suite.api import Division, RunOptions
+from suite.bundle.layout import MATRIX
 from suite.cli.json_output import print_json, print_rows
 from suite.cli.options import TrainingOptions
 from suite.cli.results import figure_text
@@ -29,7 +30,7 @@ from suite.experiments.matrix_plan import (
 from suite.experiments.planned_runs import resolve_planned, validate
 from suite.files.typed import typed
 from suite.launch.placement import Placement, read_hosts
-from suite.metrics.matrix_record import MATRIX, Matrix
+from suite.metrics.matrix_record import Matrix
 from suite.metrics.study import Study
 
 _DEFAULT = MatrixDefinition()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePath
 
-from suite.bundle import replication_folder, stall_folder
+from suite.bundle import layout, replication_folder, stall_folder
 from suite.catalog.extensions import Extension, Part, extensions
 from suite.compliance.applying import findings
 from suite.compliance.finding import Finding
@@ -91,10 +91,10 @@ REPLICATIONS = _own("replication", replication_folder.RECORD, records.OF_REPLICA
 OF_SUITE = (
     STALLS,
     REPLICATIONS,
-    _own("sweep", "study.json"),
-    _own("matrix of studies", "matrix.json"),
-    _own("LINPACK", "linpack.json"),
-    _own("LINPACK on several nodes", "linpack_study.json"),
+    _own("sweep", layout.STUDY),
+    _own("matrix of studies", layout.MATRIX),
+    _own("LINPACK", layout.LINPACK_RECORD),
+    _own("LINPACK on several nodes", layout.LINPACK_STUDY_RECORD),
 )
 
 

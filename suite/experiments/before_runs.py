@@ -9,13 +9,14 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
+from suite.bundle.layout import MATRIX, STUDY
 from suite.errors import SuiteError
 from suite.execution.preflight import BUNDLE_SIZE_BYTES, preflight
 from suite.execution.request import RunRequest
 from suite.files.paths import nearest_existing
 from suite.launch.environments import find
-from suite.metrics.matrix_record import MATRIX, read_matrix
-from suite.metrics.study import STUDY, read_study
+from suite.metrics.matrix_record import read_matrix
+from suite.metrics.study import read_study
 
 RUN_BYTES = 4 * 2**20
 """A short run's bundle: the readings of all meters for a few minutes, and its step records."""

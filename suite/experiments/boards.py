@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from suite.bundle.layout import MATRIX
 from suite.bundle.study_mark import BOARD
 from suite.errors import SuiteError
 from suite.execution.events import Notice, Progress, SweepRunKept, SweepRunStarted, silent
@@ -25,7 +26,7 @@ from suite.experiments.planned_runs import resolve_planned, say_left_over
 from suite.experiments.sweep_runs import NOT_COMPARED, is_done
 from suite.files.archive import unpack
 from suite.files.json_file import read_json, write_json
-from suite.metrics.matrix_record import MATRICES, MATRIX, Matrix, analyse_matrix
+from suite.metrics.matrix_record import MATRICES, Matrix, analyse_matrix
 
 MAX_TRIES = 3
 """Runs that fail on boards that are there: then the reason is the run's."""

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from suite.bundle.layout import MATRIX, STUDY
 from suite.bundle.study_mark import READ_MB_S
 from suite.catalog.power import load_power_rules, power_sources
 from suite.catalog.workloads import load_workload
@@ -44,8 +45,8 @@ from suite.machine.modes.offer import Offer, read_offer
 from suite.machine.modes.places import SYSTEM
 from suite.machine.modes.wanted import WantedMode, cores_on_line
 from suite.meters.registry import chosen_meters, left_out_meters, refuse_absent_meters
-from suite.metrics.matrix_record import MATRICES, MATRIX, Matrix, analyse_matrix
-from suite.metrics.study import STUDY, SWEEP, Study, StudyPlan, analyse
+from suite.metrics.matrix_record import MATRICES, Matrix, analyse_matrix
+from suite.metrics.study import SWEEP, Study, StudyPlan, analyse
 
 LIMIT_OF: Mapping[str, Callable[[float], Limit]] = {
     "cpu_quota": cpu_quota,

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from suite.bundle.layout import LINPACK_RECORD
 from suite.errors import SuiteError
 from suite.files.json_file import read_as
 from suite.files.tree import files_below
 from suite.metrics.sealed_record import SealedRecord
 
-RECORD = "linpack.json"
 SCHEMA = 3
 READABLE = (2, SCHEMA)
 THRESHOLD = 16.0
@@ -129,13 +129,13 @@ def refuse_wrong(solution: Solution) -> Solution:
 
 def read_linpack(directory: Path) -> Linpack:
     """Read the record in a directory; raises FileError if it is missing or malformed."""
-    path = directory / RECORD
+    path = directory / LINPACK_RECORD
     return read_as(path, Linpack, *READABLE)
 
 
 def find_linpacks(path: Path) -> Iterator[Path]:
     """The directories with a record, at or below ``path``; symbolic links are not followed."""
-    return (file.parent for file in files_below(path, RECORD))
+    return (file.parent for file in files_below(path, LINPACK_RECORD))
 
 
-LINPACK = SealedRecord(RECORD, "run `suite linpack` again")
+LINPACK = SealedRecord(LINPACK_RECORD, "run `suite linpack` again")

@@ -6,16 +6,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from suite.bundle.layout import MANIFEST
+from suite.bundle.layout import LINPACK_RECORD, LINPACK_STUDY_RECORD, MANIFEST
 from suite.catalog.devices import load_device
 from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import read_as
 from suite.metrics.figure import Figure, mean_figure, unknown
-from suite.metrics.linpack_record import RECORD, Linpack, Problem, read_linpack
+from suite.metrics.linpack_record import Linpack, Problem, read_linpack
 from suite.metrics.sealed_record import SealedRecord
 
-STUDY = "linpack_study.json"
 SCHEMA = 1
 MAX_POINTS, MAX_RUNS = 1000, 100
 NOTED_CORES = 0.05
@@ -128,7 +127,7 @@ def analyse(directory: Path, title: str, nodes: Sequence[int], repetitions: int)
 
 def read_linpack_study(directory: Path) -> LinpackStudy:
     """Read ``linpack_study.json``; raises FileError where it is missing or malformed."""
-    path = directory / STUDY
+    path = directory / LINPACK_STUDY_RECORD
     study = read_as(path, LinpackStudy, SCHEMA)
     counts = {point.nodes for point in study.points}
     runs = {len(point.records) for point in study.points}
@@ -143,7 +142,7 @@ def read_linpack_study(directory: Path) -> LinpackStudy:
 
 def _sealed_files(folder: Path) -> list[Path]:
     records = (each.folder for point in read_linpack_study(folder).points for each in point.records)
-    return [folder / STUDY, *(folder / name / MANIFEST for name in records)]
+    return [folder / LINPACK_STUDY_RECORD, *(folder / name / MANIFEST for name in records)]
 
 
 def _computed(folder: Path) -> LinpackStudy:
@@ -153,15 +152,17 @@ def _computed(folder: Path) -> LinpackStudy:
 
 
 LINPACK_STUDY = SealedRecord(
-    STUDY, "run `suite sweep --study linpack` again", _sealed_files, _computed
+    LINPACK_STUDY_RECORD, "run `suite sweep --study linpack` again", _sealed_files, _computed
 )
 
 
 def _point(
     nodes: int, records: Sequence[Linpack], folders: Sequence[Path], single: Sequence[float]
 ) -> LinpackPoint:
-    gflops = mean_figure([record.solution.gflops for record in records], "GFLOPS", RECORD, "no run")
-    efficiency = unknown("ratio", RECORD, NO_SINGLE)
+    gflops = mean_figure(
+        [record.solution.gflops for record in records], "GFLOPS", LINPACK_RECORD, "no run"
+    )
+    efficiency = unknown("ratio", LINPACK_RECORD, NO_SINGLE)
     if single and gflops.value is not None:
         efficiency = _scaled(gflops, 1 / (nodes * sum(single) / len(single)), "ratio")
     foreign = [record.load.during for record in records if record.load is not None]
@@ -190,7 +191,7 @@ def _peak_share(gflops: Figure, device: str, nodes: int) -> Figure:
         peak = None if cpu is None else cpu.peak_fp64_gflops
     if peak is None:
         return unknown(
-            "ratio", RECORD, f"the double-precision peak of {device[:60]!r} is not known"
+            "ratio", LINPACK_RECORD, f"the double-precision peak of {device[:60]!r} is not known"
         )
     return _scaled(gflops, 1 / (nodes * peak), "ratio")
 
@@ -202,7 +203,9 @@ def _bandwidth(records: Sequence[Linpack]) -> Figure:
         for record in records
         if record.triad is not None
     ]
-    return mean_figure(found if len(found) == len(records) else [], "GB/s", RECORD, NO_STREAM)
+    return mean_figure(
+        found if len(found) == len(records) else [], "GB/s", LINPACK_RECORD, NO_STREAM
+    )
 
 
 def _measured(values: Sequence[float | None], unit: str, records: Sequence[Linpack]) -> Figure:
@@ -211,7 +214,7 @@ def _measured(values: Sequence[float | None], unit: str, records: Sequence[Linpa
         next((record.power.reason for record in records if record.power.reason), None)
         or "a run has no energy"
     )
-    return mean_figure(known if len(known) == len(values) else [], unit, RECORD, reason)
+    return mean_figure(known if len(known) == len(values) else [], unit, LINPACK_RECORD, reason)
 
 
 def _scaled(figure: Figure, factor: float, unit: str) -> Figure:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from suite.bundle.layout import SCHEMA, STEPS, SUMMARY
+from suite.bundle.layout import MATRIX, SCHEMA, STEPS, SUMMARY
 from suite.bundle.reader import Bundle
 from suite.bundle.study_mark import BOARD, READ_MB_S
 from suite.errors import FileError
@@ -25,7 +25,6 @@ from suite.metrics.study import (
 )
 from suite.metrics.summary import read_summary
 
-MATRIX = "matrix.json"
 OF_SUMMARY = {
     "time_to_epoch_s": "s",
     "fetch_stall_s": "s",

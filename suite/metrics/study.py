@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from suite.bundle.layout import MANIFEST, PARTS, SCHEMA, STEPS
+from suite.bundle.layout import MANIFEST, PARTS, SCHEMA, STEPS, STUDY
 from suite.bundle.reader import Bundle
 from suite.catalog.study_definitions import Variable
 from suite.errors import FileError, SuiteError
@@ -16,7 +16,6 @@ from suite.metrics.figure import Figure, mean_figure, unknown
 from suite.metrics.scaling_model import Observation, Scaling, ScalingModel, fit_scaling
 from suite.metrics.sealed_record import SealedRecord
 
-STUDY = "study.json"
 VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 """Pattern of a study's values, which are parts of folder names."""
 

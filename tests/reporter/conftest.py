@@ -15,12 +15,13 @@ import pytest
 from reporter.data.machine_names import machine_name
 from reporter.site import build
 from suite.bundle import layout, manifest
+from suite.bundle.layout import LINPACK_RECORD
 from suite.bundle.layout import WITHDRAWN as WITHDRAWAL
 from suite.files import json_file
 from suite.files.paths import HOME_VARIABLE
 from suite.machine.system import board_name, cpu_model
 from suite.metrics import stall_analysis
-from suite.metrics.linpack_record import RECORD, SCHEMA, Linpack, Power, Problem, Solution
+from suite.metrics.linpack_record import SCHEMA, Linpack, Power, Problem, Solution
 from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package
 from tests.browser import Tab, browser
@@ -238,7 +239,7 @@ def make_linpack(runs: Path) -> Callable[..., Path]:
             "output": "hpccoutf.txt",
         }
         folder.mkdir(parents=True)
-        json_file.write_json(folder / RECORD, Linpack(**{**values, **other}))
+        json_file.write_json(folder / LINPACK_RECORD, Linpack(**{**values, **other}))
         manifest.seal(folder)
         return folder
 

@@ -16,14 +16,13 @@ from reporter.data.studies import find_studies
 from reporter.data.study_kinds.matrix import read
 from reporter.site import build
 from suite.bundle import manifest
-from suite.bundle.layout import RUN
+from suite.bundle.layout import MATRIX, RUN
 from suite.bundle.study_mark import MAX_LENGTH, READ_MB_S, StudyMark, read_mark
 from suite.errors import SuiteError
 from suite.files.json_file import read_json, write_json
 from suite.metrics.board_spread import outliers
 from suite.metrics.matrix_record import (
     MATRICES,
-    MATRIX,
     MatrixPointPlan,
     Setting,
     analyse_matrix,

@@ -22,9 +22,10 @@ from reporter.figures.chart import Context, Drawing
 from reporter.figures.model import Missing
 from reporter.site import build
 from suite.bundle import layout
+from suite.bundle.layout import STUDY
 from suite.metrics.figure import Figure, unknown
 from suite.metrics.scaling_model import Algorithm, Observation, Scaling, fit_scaling
-from suite.metrics.study import STUDY, SWEEP, PointFigures, Study, StudyPoint, StudyRun, read_study
+from suite.metrics.study import SWEEP, PointFigures, Study, StudyPoint, StudyRun, read_study
 from tests.builders import Scenario, make_bundle
 from tests.sweeps import bundle_of, make_sweep, plan
 

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
+from suite.bundle.layout import MATRIX
 from suite.errors import FileError
 from suite.extensions.prediction.record.modes import COLUMN_ROLES
 from suite.metrics.figure import Figure
-from suite.metrics.matrix_record import MATRIX, Matrix, read_matrix
+from suite.metrics.matrix_record import Matrix, read_matrix
 
 Row = Mapping[str, float]
 

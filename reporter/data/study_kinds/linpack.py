@@ -9,8 +9,9 @@ import pandas
 from reporter.data.machine_names import short_title
 from reporter.data.studies import ROWS, StudyKind, StudyRecord, figure_row, recompute
 from reporter.data.text import plain
+from suite.bundle.layout import LINPACK_STUDY_RECORD
 from suite.metrics.linpack_record import Problem
-from suite.metrics.linpack_study_record import LINPACK_STUDY, STUDY, read_linpack_study
+from suite.metrics.linpack_study_record import LINPACK_STUDY, read_linpack_study
 
 FIGURES = ("gflops", "efficiency", "peak_share", "energy_j", "gflops_per_watt", "triad_gb_s")
 
@@ -52,7 +53,7 @@ def _problem(problem: Problem) -> str:
 STUDY_KIND = StudyKind(
     name="linpack",
     title="LINPACK",
-    record=STUDY,
+    record=LINPACK_STUDY_RECORD,
     read=read,
     figure_names={
         "gflops": "rate of all nodes",

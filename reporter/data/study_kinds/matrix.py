@@ -16,13 +16,13 @@ from reporter.data.studies import (
 )
 from reporter.data.text import plain
 from reporter.data.words import model_title
+from suite.bundle.layout import MATRIX
 from suite.bundle.reader import Bundle
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE
 from suite.catalog.scoring import load_scoring
 from suite.metrics.comparisons import Measured, measured, ratio
 from suite.metrics.matrix_record import (
     MATRICES,
-    MATRIX,
     Matrix,
     MatrixPoint,
     read_matrix,

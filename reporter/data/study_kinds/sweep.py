@@ -11,8 +11,9 @@ from reporter.data.framework_names import framework_name
 from reporter.data.studies import ROWS, WHOLE, StudyKind, StudyRecord, figure_row, recompute
 from reporter.data.text import plain
 from reporter.data.words import model_title
+from suite.bundle.layout import STUDY
 from suite.metrics.scaling_model import ScalingModel
-from suite.metrics.study import STUDY, SWEEP, read_study
+from suite.metrics.study import SWEEP, read_study
 
 
 def read(record: Path, place: str) -> StudyRecord:

@@ -8,10 +8,10 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
+from suite.bundle.layout import MATRIX
 from suite.errors import FileError, SuiteError
 from suite.extensions.prediction.record.modes import Axis, Modes, grid, read_grid
 from suite.extensions.prediction.record.table import MIN_ERROR, read_modes, read_table
-from suite.metrics.matrix_record import MATRIX
 from tests.sweeps import make_matrix
 
 HEAD = "cores,cpu_mhz,time_s,power_w,time_se_s,power_se_w\n"

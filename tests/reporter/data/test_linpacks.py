@@ -11,8 +11,9 @@ from reporter.figures.chart import Context, Drawing
 from reporter.figures.linpack_share import CHART
 from reporter.figures.model import Missing
 from reporter.site import build
+from suite.bundle.layout import LINPACK_RECORD
 from suite.catalog.workloads import load_workload
-from suite.metrics.linpack_record import RECORD, Power
+from suite.metrics.linpack_record import Power
 from tests.open_round import SLUG
 
 Make = Callable[..., Path]
@@ -101,7 +102,7 @@ def test_a_training_on_other_data_is_left_out(
 
 
 def spoil(folder: Path, what: str) -> None:
-    file = folder / RECORD
+    file = folder / LINPACK_RECORD
     file.write_text(
         file.read_text().replace("50.0", "500.0") if what == "changed" else file.read_text()[:100]
     )
@@ -138,7 +139,7 @@ def test_the_frame_has_the_documented_columns_and_the_site_the_record(
     assert list(frames.linpacks.columns) == list(LINPACKS)
     site = build([runs / "lenet-pytorch-1", record], tmp_path / "site").parent
     name = f"linpack/{frames.linpacks['linpack_id'].iloc[0]}.json"
-    assert (site / name).read_bytes() == (record / RECORD).read_bytes()
+    assert (site / name).read_bytes() == (record / LINPACK_RECORD).read_bytes()
     assert (
         f'href="../{name}"'
         in (site / "boards" / f"lenet-closed-mnist-{SLUG}-figures.html").read_text()

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from suite.bundle.layout import MATRIX
 from suite.catalog.divisions import Division
 from suite.catalog.study_definitions import load_study
 from suite.errors import SuiteError
@@ -23,7 +24,6 @@ from suite.experiments.before_runs import (
 )
 from suite.experiments.planned_runs import run_sweep
 from suite.experiments.study_plan import plan
-from suite.metrics.matrix_record import MATRIX
 
 
 def refusing(sentence: str) -> Callable[[], None]:

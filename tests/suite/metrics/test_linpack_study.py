@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from suite.bundle import manifest
+from suite.bundle.layout import LINPACK_RECORD, LINPACK_STUDY_RECORD
 from suite.catalog.devices import load_device
 from suite.errors import SuiteError
 from suite.files.json_file import write_json
-from suite.metrics.linpack_record import RECORD, SCHEMA, Linpack, Load, Power, Problem, Solution
+from suite.metrics.linpack_record import SCHEMA, Linpack, Load, Power, Problem, Solution
 from suite.metrics.linpack_study_record import (
     LINPACK_STUDY,
-    STUDY,
     analyse,
     folder_name,
     read_linpack_study,
@@ -56,7 +56,7 @@ def make_record(
         "out",
         load=load,
     )
-    write_json(folder / RECORD, record)
+    write_json(folder / LINPACK_RECORD, record)
     manifest.seal(folder)
 
 
@@ -90,9 +90,9 @@ def test_the_published_sentence_follows_from_its_rates(published: Path) -> None:
 def test_a_study_that_was_edited_or_whose_records_were_is_refused(published: Path) -> None:
     LINPACK_STUDY.write(published, asdict(analyse(published, "LINPACK", (1, 4), 2)))
     assert read_linpack_study(published).points[1].nodes == 4
-    values = json.loads((published / STUDY).read_text())
+    values = json.loads((published / LINPACK_STUDY_RECORD).read_text())
     values["points"][1]["gflops"]["value"] = 60.0
-    write_json(published / STUDY, values)
+    write_json(published / LINPACK_STUDY_RECORD, values)
     ((name, _),) = LINPACK_STUDY.differences(published)
     assert name == "points[1].gflops.value"
 

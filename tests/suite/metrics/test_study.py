@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from suite.bundle import layout, reader
+from suite.bundle.layout import STUDY
 from suite.errors import FileError, SuiteError
 from suite.metrics.scaling_model import Algorithm, Scaling
-from suite.metrics.study import STUDY, SWEEP, analyse, folder_name, read_study, run_times
+from suite.metrics.study import SWEEP, analyse, folder_name, read_study, run_times
 from tests.builders import Scenario, make_bundle
 from tests.sweeps import BYTES, WARM_UP, bundle_of, plan
 
