@@ -71,6 +71,8 @@ def test_the_doctor_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     [
         ("under_voltage", "supply"),
         ("over_current.1", "supply"),
+        ("cooling.3.throttle_oc1", "supply"),
+        ("cooling.4.soc1-throttle", "cool the board"),
         ("soft_temperature_limit", "cool the board"),
         ("cooling.0.cpufreq-cpu0", "cool the board"),
     ],

@@ -58,7 +58,11 @@ COOLING_REMEDY = "cool the board (fan, heat sink, room), or use a lower power mo
 
 def remedy(channel: str) -> str:
     """What to do before the next run against what a channel of throttling reported."""
-    return SUPPLY if re.search("under_voltage|over_current|oc[1-5]", channel) else COOLING_REMEDY
+    return (
+        SUPPLY
+        if re.search(r"under_voltage|over_current|(\b|_)oc[1-5]\b", channel)
+        else COOLING_REMEDY
+    )
 
 
 def is_throttling_channel(channel: str) -> bool:
