@@ -28,11 +28,9 @@ def framework_name(name: str) -> str:
 def implementation_name(name: str, recorded: Mapping[str, Any] | None) -> str:
     """What the implementation of this name is called: the framework's name, and of one outside the
     checkout the title that run.json ``recorded``, unless that is a framework's."""
-    title = plain_or_none((recorded or {}).get("title"), 60)
-    names = {framework_name(each.name).casefold() for each in load_frameworks()}
-    if title is None or is_own(name) or title.casefold() in names:
-        return framework_name(name)
-    return title
+    title = None if is_own(name) else plain_or_none((recorded or {}).get("title"), 60)
+    names = (framework_name(each.name).casefold() for each in load_frameworks())
+    return framework_name(name) if title is None or title.casefold() in names else title
 
 
 def _shortened(title: str) -> str:

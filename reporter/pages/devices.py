@@ -69,10 +69,10 @@ class MachinePage:
             sorted(by_board(self.lines), key=lambda of_board: weight(of_board.board), reverse=True)
         )
 
-    @property
-    def best(self) -> Headline | None:
-        """The sentence of its first board; None without an entry."""
-        return _headline(self.boards[0]) if self.boards else None
+    @cached_property
+    def headlines(self) -> tuple[Headline, ...]:
+        """Its sentence on each of its boards."""
+        return tuple(device_headline(lines.board, _names(lines)) for lines in self.boards)
 
     @property
     def facts(self) -> str:
@@ -97,7 +97,10 @@ def device_pages(contents: SiteContents, environment: jinja2.Environment) -> Ite
     yield render(environment, "devices.html", "devices/index.html", "devices", machines=pages)
     own = [(page.title, page.slug, page.entries) for page in pages if page.profile is None]
     for page in pages:
-        groups = [_of_board(page, lines, contents) for lines in page.boards]
+        groups = [
+            _of_board(page, lines, headline, contents)
+            for lines, headline in zip(page.boards, page.headlines, strict=True)
+        ]
         frames = _frames_of(contents, page.lines)
         charts = (
             place_charts("device", frames, contents, "../", f"device-{page.slug}")
@@ -144,7 +147,9 @@ def machine_pages(contents: SiteContents) -> tuple[MachinePage, ...]:
     )
 
 
-def _of_board(page: MachinePage, lines: BoardLines, contents: SiteContents) -> BoardOfMachine:
+def _of_board(
+    page: MachinePage, lines: BoardLines, headline: Headline, contents: SiteContents
+) -> BoardOfMachine:
     frames = _frames_of(contents, lines.lines)
     charts = place_charts(
         OF_BOARD, frames, contents, "../", f"device-{page.slug}-{lines.board.slug}"
@@ -153,17 +158,9 @@ def _of_board(page: MachinePage, lines: BoardLines, contents: SiteContents) -> B
         replace(one, chart=replace(one.chart, name=f"{lines.board.slug}-{one.chart.name}"))
         for one in charts.placed
     )
-    return BoardOfMachine(lines, _view(lines), modes(lines.lines), replace(charts, placed=placed))
-
-
-def _view(lines: BoardLines) -> BoardView:
-    """The devices of the board, with this one's sentence."""
-    view = board_view(lines.board, ("device",), _names(lines))
-    return replace(view, headline=_headline(lines))
-
-
-def _headline(lines: BoardLines) -> Headline:
-    return device_headline(lines.board, _names(lines))
+    # the devices of the board, with this one's sentence
+    view = replace(board_view(lines.board, ("device",), _names(lines)), headline=headline)
+    return BoardOfMachine(lines, view, modes(lines.lines), replace(charts, placed=placed))
 
 
 def _names(lines: BoardLines) -> frozenset[str]:

@@ -20,6 +20,8 @@ MAX_LINE_BYTES = 2**16
 """Longer lines are read in pieces, which overlap by OVERLAP_BYTES."""
 OVERLAP_BYTES = 2**10
 MAX_UNPACKED_BYTES = 256 * 2**20
+MAX_WHOLE_BYTES = 16 * 2**20
+"""Longer files are searched by lines or keys only."""
 SHORT = 120
 """Longest text whose search is cached, characters."""
 MAX_OF_FILE = 20
@@ -73,11 +75,13 @@ def _of_file(path: Path, name: str, names: Sequence[str]) -> Iterator[Disclosure
 def _tells_nothing(path: Path) -> bool:
     """Whether nothing in a text file has the form of a name, nor stands under a key that says so: a
     fraction of the time of a search by lines or keys, which most files do not need."""
-    if path.stat().st_size > MAX_UNPACKED_BYTES // 16:
+    if path.stat().st_size > MAX_WHOLE_BYTES:
         return False
     text = path.read_text(encoding="utf-8", errors="replace")
-    if path.suffix == _JSON and ("\\" in text or any(key in text.lower() for key in SAID_BY_KEY)):
-        return False
+    if path.suffix == _JSON:
+        lower = text.lower()
+        if "\\" in text or any(key in lower for key in SAID_BY_KEY):
+            return False
     return not has_form(text)
 
 
