@@ -118,10 +118,11 @@ def _noticed(fault: Fault, copy: Path) -> tuple[str, str]:
             f"{fault.id}: its text occurs {text.count(fault.old)} times in {fault.file}"
         )
     room = [_tests_of_room(path, copy)]
-    near = sorted(test.relative_to(copy).as_posix() for test in tests_of({path}, copy))
+    near = {test.relative_to(copy).as_posix() for test in tests_of({path}, copy)}
+    elsewhere = sorted(test for test in near if not test.startswith(f"{room[0]}/"))
     for by, tests, every_case in (
         (BY_TESTS, room, False),
-        (BY_TESTS, near or room, False),
+        *([(BY_TESTS, elsewhere, False)] if elsewhere else []),
         (BY_TESTS, ["tests"], False),
         (BY_PROOFS, room, True),
     ):

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from proofs.outsider.other_evidence import WITNESS_RULES, replayed
+from proofs.outsider.samples import NEWER_REFERENCE as REFERENCE
 from proofs.outsider.third_list.edits import Edit
 from proofs.outsider.third_list.forged_copy import ForgedCopy
 from proofs.outsider.third_list.judged import judged
@@ -20,13 +21,11 @@ from proofs.outsider.third_list.runs import RUNS
 from proofs.outsider.third_list.submissions import SUBMISSIONS
 from suite import api
 from suite.errors import SuiteError
-from suite.files.paths import repository_root
 from suite.metrics.audit_record import AuditVerdict
 from tests.faults.edits.witness_edits import witnessed
 from tests.open_round import OPEN
 from tests.relabelled import relabelled
 
-REFERENCE = repository_root() / "submissions" / "v0.2" / "reference"
 FRAMEWORKS = ("chainer", "pytorch", "tensorflow")
 EDITS = (*RUNS, *SUBMISSIONS)
 
