@@ -172,9 +172,9 @@ def _ticks(context: BundleContext) -> Violations:
         if wrong > MAX_TICKED:
             yield Violation(
                 node.file,
-                f"shares of at most {np.median(most):.0f} ticks in utilisation.total: as many fit"
-                " between two readings",
-                f"{wrong:.0%} of {len(are_shares)} readings are none",
+                "utilisation.total as a share of whole ticks, of which at most"
+                f" {np.median(most):.0f} fit between two readings",
+                f"no such share in {wrong:.0%} of {len(are_shares)} readings",
             )
 
 

@@ -106,7 +106,8 @@ class Trained:
 
     @property
     def is_refusal(self) -> bool:
-        """It ended with an error before its first step; a crash is no refusal, nor is silence."""
+        """It ended with an error before its first step; neither a signal nor exit code 0 is a
+        refusal."""
         return (self.exit_code or 0) > 0 and not self.losses
 
     @property
@@ -218,7 +219,7 @@ def _repeated(
 
 
 def _refusal(refused: Trained) -> Point:
-    """Of a request for a model that there is not."""
+    """Of a request for an unknown model."""
     return Point(
         "refusal",
         "an unknown model ends the program with an exit code that is not 0, without a step",
