@@ -28,7 +28,7 @@ from suite.errors import SuiteError
 from suite.execution.resolve import bucket_bytes
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
-from suite.launch.environments import find
+from suite.launch.environments import find_environment
 from suite.launch.mpirun import all_reduce_variables, allow_root, find_mpirun, mpirun_command
 from suite.launch.placement import Placement
 from tests.namespaces import OVER_THE_WIRE, Cluster, joined_hosts
@@ -134,7 +134,7 @@ def command(
     placement: Placement, options: Sequence[str], variables: Mapping[str, str], folder: Path
 ) -> list[str]:
     """The mpirun command that starts the ranks."""
-    interpreter = find(load_framework("pytorch")).interpreter
+    interpreter = find_environment(load_framework("pytorch")).interpreter
     return mpirun_command(
         find_mpirun(interpreter),
         placement,

@@ -25,7 +25,7 @@ from benchmarks.runner.training import SUITE
 from suite.catalog.rounds import current_round
 from suite.errors import SuiteError
 from suite.submission.declaration import SystemAvailability
-from suite.submission.package import PackageRequest, package
+from suite.submission.package import PackageRequest, package_runs
 from tests.builders import RICH, make_bundle
 
 BATCH_SIZES = (48, 64, 96, 128, 160)
@@ -144,7 +144,7 @@ def make_submission(folder: Path) -> Path:
         for size in BATCH_SIZES
         for seed in SEEDS
     ]
-    return package(
+    return package_runs(
         runs,
         PackageRequest("acme", current_round().name, SystemAvailability.RESEARCH, "", ()),
         folder / "submissions",

@@ -29,7 +29,7 @@ from suite.extensions.concurrent.measuring.trials import (
 )
 from suite.extensions.concurrent.measuring.tuning import Aim, Candidate, Trial
 from suite.extensions.concurrent.record.arrivals import ArrivalKind, Arrivals
-from suite.launch.environments import find
+from suite.launch.environments import find_environment
 
 CHOICES = Choices(threads=(1,))
 
@@ -102,7 +102,9 @@ def _plan(settings: Settings, folder: Path) -> Plan:
     framework = load_framework(settings.framework)
     values = request_of({"framework": settings.framework, "data": data, "output": folder / "run"})
     side = Side(
-        request_from_dict(values), f"{framework.module}.implementation", find(framework).interpreter
+        request_from_dict(values),
+        f"{framework.module}.implementation",
+        find_environment(framework).interpreter,
     )
     batches = tuple(4**power for power in range(10) if 4**power <= settings.largest_batch)
     arrivals = Arrivals(ArrivalKind.UNIFORM, settings.rate, settings.duration_s)

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from reporter.figures.chart import Caption, Drawing
-from reporter.figures.model import Figure, Named, Plane, through
-from reporter.figures.scales import linear
+from reporter.figures.model import Figure, Named, Plane, line_through
+from reporter.figures.scales import linear_scale
 from suite.bundle.reader import Bundle
 
 COLOURS = ("#d55e00", "#0072b2", "#009e73")
@@ -82,9 +82,9 @@ def panel(workload: str, curves: dict[str, np.ndarray], names: list[str], window
     return Plane(
         "mini-batch",
         workload,
-        linear([max(map(len, curves.values())) * window], 5),
-        linear([float(curve.max()) for curve in curves.values()], 5),
-        tuple(through(of, f"l{names.index(name)}") for name, of in points.items()),
+        linear_scale([max(map(len, curves.values())) * window], 5),
+        linear_scale([float(curve.max()) for curve in curves.values()], 5),
+        tuple(line_through(of, f"l{names.index(name)}") for name, of in points.items()),
         legend=tuple(Named(f"c{index}", name) for index, name in enumerate(names)),
     )
 

@@ -37,7 +37,7 @@ from suite.errors import SuiteError
 from suite.execution.recorder import MeterRecord, Recorder
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
-from suite.launch.process import terminate
+from suite.launch.process import terminate_session
 from suite.meters.meter import MeteredProcess
 from suite.meters.registry import open_meters
 
@@ -97,7 +97,7 @@ def measure(settings: Settings) -> Iterator[Ratio]:
             ]
             wait_for_epochs(process, run, 1)  # the last block's steps are written at an epoch's end
         finally:
-            terminate(process)
+            terminate_session(process)
         starts_ns = np.sort(Bundle(run).steps_frame()["start_ns"].to_numpy())
     training = f"LeNet-5, {settings.framework}, blocks of {settings.block_s:g} s"
     sides = ("with all meters", "without")

@@ -25,7 +25,7 @@ from suite.api import Division, RunOptions
 from suite.catalog.frameworks import REFERENCE, load_framework
 from suite.files.json_file import read_json, write_json
 from suite.launch.child_environment import child_environment
-from suite.launch.environments import find
+from suite.launch.environments import find_environment
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def train(options: RunOptions, output: Path, seeds: Sequence[int], parts: int) -
                 json.dumps(contract.request_to_dict(request._replace(output_directory=folder)))
             )
             command = [
-                find(load_framework(REFERENCE)).interpreter,
+                find_environment(load_framework(REFERENCE)).interpreter,
                 "-m",
                 "benchmarks.workers.accuracy_curve",
                 "--request",

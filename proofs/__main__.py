@@ -23,13 +23,21 @@ from typing import IO, Any, TextIO
 
 from proofs import evidence
 from proofs.figures import PLACE, SKIPPED_BECAUSE
-from proofs.parts import changed, parts, what_changed
-from proofs.proof import NEEDS, OBTAINED, PROMISED, Proof, all_proofs, find, unmet
-from proofs.result import Result, Verdict, commit, machine, read, today, write
+from proofs.parts import changed_folders, folder_digests, what_changed
+from proofs.proof import NEEDS, OBTAINED, PROMISED, Proof, all_proofs, find_proof, unmet_needs
+from proofs.result import (
+    Result,
+    Verdict,
+    current_commit,
+    machine_kind,
+    read_result,
+    today_utc,
+    write_result,
+)
 from suite.errors import COULD_NOT, SuiteError
 from suite.files.json_file import read_json
 from suite.files.paths import repository_root
-from tools.descendants import adopt, end_everything, succeeds
+from tools.descendants import adopt_orphans, end_everything, succeeds
 
 DUE_DAYS = 30
 """A result older than this is made again by `make nightly`, even if nothing has changed."""
@@ -61,7 +69,7 @@ class State:
         return (
             None
             if self.last is None
-            else (date.fromisoformat(today()) - date.fromisoformat(self.last.date)).days
+            else (date.fromisoformat(today_utc()) - date.fromisoformat(self.last.date)).days
         )
 
     @property
@@ -77,9 +85,11 @@ class State:
 
 def state(proof: Proof) -> State:
     """Compare the proof's files with those of its last result."""
-    last = read(proof)
+    last = read_result(proof)
     return State(
-        proof, last, None if last is None or last.parts is None else changed(last.parts, proof)
+        proof,
+        last,
+        None if last is None or last.parts is None else changed_folders(last.parts, proof),
     )
 
 
@@ -111,7 +121,7 @@ def main(words: Sequence[str]) -> int:
         if asked.due:
             return _run_due(granted)
         for name in asked.name:
-            if code := run(find(name), shlex.split(asked.arguments)):
+            if code := run(find_proof(name), shlex.split(asked.arguments)):
                 return code
         if not asked.name:
             _show([state(proof) for proof in all_proofs()])
@@ -135,7 +145,7 @@ def _run_due(granted: frozenset[str]) -> int:
     )
     code = 0
     for each in due:
-        if lacks := unmet(each.proof, granted):
+        if lacks := unmet_needs(each.proof, granted):
             print(
                 f"{each.proof.name}: left out, it needs"
                 f" {' and '.join(NEEDS[need] for need in lacks)}"
@@ -148,7 +158,7 @@ def _run_due(granted: frozenset[str]) -> int:
 def run(proof: Proof, arguments: Sequence[str], granted: frozenset[str] = PROMISED) -> int:
     """Run a proof; its output is shown as it comes and kept with its verdict, unless ``arguments``
     make it a part of itself. What it needs and this machine lacks is one sentence."""
-    if lacks := unmet(proof, granted):
+    if lacks := unmet_needs(proof, granted):
         ways = "; ".join(f"{NEEDS[need]}: {OBTAINED[need]}" for need in lacks)
         print(f"error: {proof.name} needs what is missing here: {ways}.", file=sys.stderr)
         return COULD_NOT
@@ -168,7 +178,7 @@ def run(proof: Proof, arguments: Sequence[str], granted: frozenset[str] = PROMIS
     for command in (packages, *([script] for script in proof.declared.setup)):
         if subprocess.run(["sh", *command], cwd=root, check=False).returncode:
             return COULD_NOT
-    before, began_s = (parts(proof), commit()), time.monotonic()
+    before, began_s = (folder_digests(proof), current_commit()), time.monotonic()
     with _continued(proof, before[0], is_whole=not arguments) as earlier_s:
         code, text, found = _campaign(proof, arguments)
         took_s = time.monotonic() - began_s + earlier_s
@@ -179,9 +189,11 @@ def run(proof: Proof, arguments: Sequence[str], granted: frozenset[str] = PROMIS
             )
             return COULD_NOT
     if not arguments:
-        write(
+        write_result(
             proof,
-            Result(today(), before[1], machine(), round(took_s, 1), verdict, found, before[0]),
+            Result(
+                today_utc(), before[1], machine_kind(), round(took_s, 1), verdict, found, before[0]
+            ),
             text,
         )
         _note(proof).unlink(missing_ok=True)
@@ -336,7 +348,7 @@ def _show(states: Sequence[State]) -> None:
 
 
 if __name__ == "__main__":
-    adopt()
+    adopt_orphans()
     code = main(sys.argv[1:])
     end_everything()
     sys.exit(code)

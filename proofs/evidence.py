@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from proofs.parts import changed
+from proofs.parts import changed_folders
 from proofs.proof import NEEDS, Proof, all_proofs
-from proofs.result import REPORT, Result, read
+from proofs.result import REPORT, Result, read_result
 from suite.files.paths import repository_root
 
 OVERVIEW = "README.md"
@@ -31,12 +31,12 @@ def verdict(proof: Proof, result: Result) -> str:
     """What was shown, and whether a file that it depends on has changed since."""
     if result.parts is None:
         return f"{result.verdict.value}, carried over: {STALE}"
-    return result.verdict.value + (f", {STALE}" if changed(result.parts, proof) else "")
+    return result.verdict.value + (f", {STALE}" if changed_folders(result.parts, proof) else "")
 
 
 def pages(proofs: tuple[Proof, ...]) -> dict[str, str]:
     """Every page's text, by its file name."""
-    results = {proof.name: read(proof) for proof in proofs}
+    results = {proof.name: read_result(proof) for proof in proofs}
     made = {OVERVIEW: "\n".join([INTRODUCTION, *_table(proofs, results)]) + "\n"}
     for proof in proofs:
         result = results[proof.name]

@@ -53,18 +53,20 @@ module itself."""
 RESULTS = {RECORD, REPORT, "rows.md"}
 
 
-def parts(proof: Proof, root: Path | None = None) -> dict[str, str]:
+def folder_digests(proof: Proof, root: Path | None = None) -> dict[str, str]:
     """Digest of each folder's files that the proof depends on, by the folder's path."""
     root = root or repository_root()
     by_folder = defaultdict(list)
-    for path in sorted(files(proof, root)):
+    for path in sorted(files_of_proof(proof, root)):
         by_folder[path.parent.relative_to(root).as_posix()].append(path)
     return {folder: _digest(paths) for folder, paths in sorted(by_folder.items())}
 
 
-def changed(before: Mapping[str, str], proof: Proof, root: Path | None = None) -> tuple[str, ...]:
+def changed_folders(
+    before: Mapping[str, str], proof: Proof, root: Path | None = None
+) -> tuple[str, ...]:
     """Folders of which a file that the proof depends on has changed, come or gone."""
-    now = parts(proof, root)
+    now = folder_digests(proof, root)
     return tuple(sorted(name for name in {*before, *now} if before.get(name) != now.get(name)))
 
 
@@ -77,14 +79,14 @@ def what_changed(proof: Proof, commit: str | None, folders: Iterable[str]) -> st
         text=True,
         check=False,
     ).stdout
-    here = {path.relative_to(root).as_posix() for path in files(proof, root)}
+    here = {path.relative_to(root).as_posix() for path in files_of_proof(proof, root)}
     names = [name for name in listed.split("\0") if name in here]
     if not names:
         return f"{places[0]} has changed"
     return f"{len(names)} file{'s' * (len(names) > 1)} changed since {since}, e.g. {names[0]}"
 
 
-def files(proof: Proof, root: Path) -> set[Path]:
+def files_of_proof(proof: Proof, root: Path) -> set[Path]:
     """Every file that the proof depends on."""
     found: set[Path] = set()
     waiting = [*below(root / "proofs" / proof.folder.name), *_of_tests(proof.declared.tests, root)]
@@ -95,19 +97,19 @@ def files(proof: Proof, root: Path) -> set[Path]:
             continue
         found.add(path)
         if path.suffix == ".py":
-            waiting += needed(path, root)
+            waiting += direct_dependencies(path, root)
         waiting += _read(path, root)
     return found
 
 
 @cache
-def needed(path: Path, root: Path) -> tuple[Path, ...]:
+def direct_dependencies(path: Path, root: Path) -> tuple[Path, ...]:
     """The files that a module depends on directly."""
     return tuple(_needed(path, modules_of(root), root))
 
 
 def _needed(path: Path, modules: Mapping[str, Path], root: Path) -> Iterator[Path]:
-    names, text = named(path), _text(path)
+    names, text = imported_names(path), _text(path)
     top = path.relative_to(root).parts[0]
     if names & DISCOVERS and (top != "tests" or path.name == "__init__.py"):
         yield from below(path.parent)
@@ -123,7 +125,7 @@ def _needed(path: Path, modules: Mapping[str, Path], root: Path) -> Iterator[Pat
                 yield from (file for file in below(root / folder) if file.match(pattern))
 
 
-def named(path: Path) -> set[str]:
+def imported_names(path: Path) -> set[str]:
     """The modules that a module imports, and what it takes from them."""
     return {name for each in imports(path) for name in each.names}
 

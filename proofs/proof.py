@@ -9,11 +9,11 @@ from pathlib import Path
 
 from suite.catalog.definitions import nearest
 from suite.catalog.frameworks import load_frameworks
-from suite.datasets.locate import place
+from suite.datasets.locate import data_set_folder
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.files.toml_file import read_toml
-from suite.launch.environments import RECORD, location
+from suite.launch.environments import RECORD, environment_folder
 
 PROOFS = repository_root() / "proofs"
 DECLARATION = "proof.toml"
@@ -78,7 +78,7 @@ class Proof:
         return self.folder.name.replace("_", "-")
 
 
-def load(folder: Path) -> Proof:
+def load_proof(folder: Path) -> Proof:
     """The proof that a folder declares. Raises SuiteError for a declaration that lacks something or
     says something unknown."""
     path = folder / DECLARATION
@@ -96,10 +96,10 @@ def load(folder: Path) -> Proof:
 
 def all_proofs(proofs: Path = PROOFS) -> tuple[Proof, ...]:
     """Every proof, by name."""
-    return tuple(load(path.parent) for path in sorted(proofs.glob(f"*/{DECLARATION}")))
+    return tuple(load_proof(path.parent) for path in sorted(proofs.glob(f"*/{DECLARATION}")))
 
 
-def find(name: str) -> Proof:
+def find_proof(name: str) -> Proof:
     """The proof of this name. Raises SuiteError where there is none."""
     proofs = {proof.name: proof for proof in all_proofs()}
     found = proofs.get(name.replace("_", "-"))
@@ -111,18 +111,18 @@ def find(name: str) -> Proof:
     return found
 
 
-def unmet(proof: Proof, granted: frozenset[str] = frozenset()) -> tuple[str, ...]:
+def unmet_needs(proof: Proof, granted: frozenset[str] = frozenset()) -> tuple[str, ...]:
     """What the proof needs and this machine cannot be seen to have. What is PROMISED is for the
     caller to grant."""
     has = {
         "root": os.geteuid() == 0,
         "gpu": Path("/dev/nvidiactl").exists(),
         "frameworks": all(
-            (location(each) / RECORD).is_file()
+            (environment_folder(each) / RECORD).is_file()
             for each in load_frameworks()
             if each.needs_environment and each.environment_of is None
         ),
-        "mnist": place("mnist").is_dir(),
+        "mnist": data_set_folder("mnist").is_dir(),
         "public reports": "SUITE_PUBLIC_REPORTS" in os.environ,
     }
     return tuple(need for need in proof.declared.needs if not has.get(need, need in granted))

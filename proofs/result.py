@@ -41,7 +41,7 @@ class Result:
     parts: Mapping[str, str] | None
 
 
-def read(proof: Proof) -> Result | None:
+def read_result(proof: Proof) -> Result | None:
     """The last result; None: there is none."""
     path = proof.folder / RECORD
     if not path.is_file():
@@ -50,7 +50,7 @@ def read(proof: Proof) -> Result | None:
     return Result(**{**record, "verdict": Verdict(record["verdict"])})
 
 
-def write(proof: Proof, result: Result, report: str) -> None:
+def write_result(proof: Proof, result: Result, report: str) -> None:
     """Replace the last result."""
     (proof.folder / RECORD).write_text(
         json.dumps(asdict(result), indent=1) + "\n", encoding="utf-8"
@@ -58,19 +58,19 @@ def write(proof: Proof, result: Result, report: str) -> None:
     (proof.folder / REPORT).write_text(report.strip() + "\n", encoding="utf-8")
 
 
-def today() -> str:
+def today_utc() -> str:
     """The day, in UTC."""
     return datetime.now(timezone.utc).date().isoformat()
 
 
-def commit() -> str:
+def current_commit() -> str:
     """The commit that is checked out; the results of proofs do not count as changes."""
     return this_commit(
         results=(*(f"proofs/*/{name}" for name in (RECORD, REPORT)), "docs/evidence")
     )
 
 
-def machine() -> str:
+def machine_kind() -> str:
     """The kind of machine, without anything that names it."""
     here = this_machine()
     return (

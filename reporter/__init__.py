@@ -4,15 +4,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reporter.board.settings_comparison import compare
+    from reporter.board.settings_comparison import compare_settings as compare
     from reporter.data.frames import Frames
-    from reporter.data.load import load
+    from reporter.data.load import load_frames as load
 
 __all__ = ["Frames", "compare", "load"]
 _LAZY = {
-    "Frames": "reporter.data.frames",
-    "compare": "reporter.board.settings_comparison",
-    "load": "reporter.data.load",
+    "Frames": ("reporter.data.frames", "Frames"),
+    "compare": ("reporter.board.settings_comparison", "compare_settings"),
+    "load": ("reporter.data.load", "load_frames"),
 }
 """What is imported when it is named first: start-up time, since the command line lists figures
 without pandas."""
@@ -21,4 +21,5 @@ without pandas."""
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_LAZY[name]), name)
+    module, function = _LAZY[name]
+    return getattr(importlib.import_module(module), function)

@@ -74,7 +74,7 @@ class SiteOptions:
 WITHOUT = SiteOptions()
 
 
-def build(
+def build_site(
     paths: Iterable[Path], output: Path, force: bool = False, options: SiteOptions = WITHOUT
 ) -> Path:
     """Render the bundles at or below ``paths`` into ``output``; returns the front page's path.

@@ -36,7 +36,7 @@ from suite.execution.request import (
 from suite.files.evidence_files import EvidenceFiles
 from suite.files.schema import from_plain
 from suite.launch.isolation import Isolation, refuse_isolation
-from suite.launch.placement import Placement, place
+from suite.launch.placement import Placement, place_ranks
 
 if TYPE_CHECKING:
     from reporter.board.comparison import EntryComparison
@@ -115,7 +115,7 @@ __all__ = [
     "leave_meter_out",
     "load",
     "make_reference_points",
-    "place",
+    "place_ranks",
     "plan_matrix",
     "plan_sweep",
     "report",
@@ -238,23 +238,23 @@ def resolve(
     chosen = replace(recording, isolation=kind)
     if resume is None:
         return chosen
-    from suite.execution.resume import resume as continued  # start-up: execution
+    from suite.execution.resume import resume_request as continued  # start-up: execution
 
     return continued(chosen, Path(resume))
 
 
 def _in_budget(request: RunRequest, budget: str, spill: str | None) -> RunRequest:
-    from suite.memory.resident import resident  # start-up: as below
-    from suite.memory.run_budget import recomputation, times_of  # start-up: NumPy
+    from suite.memory.resident import resident_size  # start-up: as below
+    from suite.memory.run_budget import measured_times, recomputation  # start-up: NumPy
     from suite.memory.sizes import parse_size  # start-up: as above
 
     folder = None if spill is None else Path(spill).absolute()
     planned = recomputation(
         request.training,
         request.framework,
-        resident(),
+        resident_size(),
         parse_size(budget),
-        times_of(request.training),
+        measured_times(request.training),
         folder,
     )
     return replace(request, training=request.training._replace(recomputation=planned))
@@ -408,10 +408,10 @@ def plan_sweep(
     A study of nodes takes them from ``hosts``; without any, ranks run on this machine. ``weak``
     keeps the mini-batch of a rank, strong scaling (the default) the global one.
     """
-    from suite.experiments.study_plan import choose, plan, scaling_of  # start-up: numpy
+    from suite.experiments.study_plan import choose_study, plan_study, scaling_of  # start-up: numpy
 
-    definition = choose(study, values=values, repetitions=repetitions)
-    return plan(definition, _typed(options), hosts, scaling_of(definition, weak))
+    definition = choose_study(study, values=values, repetitions=repetitions)
+    return plan_study(definition, _typed(options), hosts, scaling_of(definition, weak))
 
 
 def plan_matrix(
@@ -516,7 +516,7 @@ def review(
     Returns the record's file and the record.
     """
     from suite.verify.reviewing import ReviewOptions  # start-up: numpy
-    from suite.verify.reviewing import review as run_review  # start-up: numpy
+    from suite.verify.reviewing import review_submission as run_review  # start-up: numpy
 
     options = ReviewOptions(
         organization,
@@ -554,7 +554,7 @@ def reproduce(
     options = reproducing.ReproductionOptions(
         runs, organization, _optional(data), _optional(implementation)
     )
-    planned = reproducing.plan(Path(original), options, _optional(output))
+    planned = reproducing.plan_reproduction(Path(original), options, _optional(output))
     return planned.directory, reproducing.reproduce(
         planned, command=command, progress=progress, report=report
     )
@@ -563,17 +563,17 @@ def reproduce(
 def draw_epoch(bundle: str | Path, value: str | None = None) -> "Draw":
     """Draw the epoch of a sealed bundle whose training state must be handed in, by a value that
     somebody else gives; without one, self-drawn."""
-    from suite.verify.kept_state import draw  # start-up: numpy
+    from suite.verify.kept_state import draw_epoch  # start-up: numpy
 
-    return draw(Path(bundle), value)
+    return draw_epoch(Path(bundle), value)
 
 
 def load(paths: Paths) -> "Frames":
     """Read every bundle at or below the paths into tidy pandas frames; reporter.data.frames
     documents their columns."""
-    from reporter.data.load import load  # start-up: pandas
+    from reporter.data.load import load_frames  # start-up: pandas
 
-    return load(_paths(paths))
+    return load_frames(_paths(paths))
 
 
 def report(
@@ -593,7 +593,7 @@ def report(
     ``beside_reference`` shows the runs beside the project's reference results first. ``evidence``
     is how the bundles' files come to the pages: copy, link or archive.
     """
-    from reporter.site import SiteOptions, build  # start-up: pandas, jinja2
+    from reporter.site import SiteOptions, build_site  # start-up: pandas, jinja2
 
     if address is not None and not address.startswith(("https://", "http://")):
         raise SuiteError(
@@ -604,7 +604,7 @@ def report(
         raise SuiteError(f"evidence is {evidence!r}; it must be one of {', '.join(known)}.")
     refuse_inside_run(Path(output))
     options = SiteOptions(address, beside_reference, evidence)
-    return build(_paths(paths), Path(output), force, options)
+    return build_site(_paths(paths), Path(output), force, options)
 
 
 def figure(
@@ -622,7 +622,7 @@ def figure(
     Lengths are written as 3.3in, 84mm, 8.4cm or 240pt, fonts as "Times New Roman" or "Times New
     Roman 8". Needs Matplotlib.
     """
-    from reporter.papers.make import make  # start-up: pandas
+    from reporter.papers.make import make_figure  # start-up: pandas
     from reporter.papers.style import FORMATS, Look, font_of, length_in  # start-up: pandas
 
     if file_format not in FORMATS:
@@ -637,7 +637,7 @@ def figure(
         family,
         size_pt,
     )
-    return make(name, _paths(paths), look, file_format)
+    return make_figure(name, _paths(paths), look, file_format)
 
 
 @dataclass(frozen=True)
@@ -677,9 +677,9 @@ def following_targets(workload: str) -> "tuple[FollowingTarget, ...]":
     """The targets that follow from the accuracies of a workload's reference runs, by setting."""
     from suite.catalog.accuracies import load_accuracies  # start-up: schemas
     from suite.catalog.workloads import load_workload  # start-up: schemas
-    from suite.metrics.targets import target_of  # start-up: numpy
+    from suite.metrics.targets import target_from_runs  # start-up: numpy
 
-    return tuple(map(target_of, load_accuracies(load_workload(workload).name)))
+    return tuple(map(target_from_runs, load_accuracies(load_workload(workload).name)))
 
 
 def add_reference_accuracies(workload: str, paths: Paths) -> Path:

@@ -37,7 +37,7 @@ from suite.metrics import replication_record, stall_analysis
 from suite.metrics.event_counts import derive_counters
 from suite.metrics.power_totals import write_power_rules
 from suite.metrics.replication import REPLICATION, compare_runs
-from suite.metrics.summary import derive
+from suite.metrics.summary import derive_summary
 from tests.made_once import made_once
 
 BOOT = "00000000-0000-4000-8000-000000000000"
@@ -140,7 +140,7 @@ def _write_bundle(path: Path, scenario: Scenario) -> Path:
         replace(make_record(request, scenario, "finished"), meters=_meters(readings)),
     )
     write_json(path / layout.COUNTERS, derive_counters(Bundle(path)))
-    write_json(path / layout.SUMMARY, derive(Bundle(path)).to_dict())
+    write_json(path / layout.SUMMARY, derive_summary(Bundle(path)).to_dict())
     manifest.seal(path)
     return path
 
@@ -162,7 +162,7 @@ def make_analysis(path: Path) -> Path:
             seed=1,
         )
         make_bundle(path / source.value, replace(scenario, step_s=0.005 - 0.00025 * number))
-    stall_analysis.STALLS.write(path, stall_analysis.analyse(path))
+    stall_analysis.STALLS.write(path, stall_analysis.analyse_stalls(path))
     return path
 
 
@@ -185,9 +185,9 @@ def make_replication(
             ORIGINAL, name=name, organization="lab", step_s=each_s, later_s=3600 * number
         )
         make_bundle(replication_folder.run_folder(path, number), fresh)
-    originals = (replication_record.measure(Bundle(made)),)
+    originals = (replication_record.measure_run(Bundle(made)),)
     runs = tuple(
-        replication_record.measure(Bundle(run)) for run in replication_folder.fresh_runs(path)
+        replication_record.measure_run(Bundle(run)) for run in replication_folder.fresh_runs(path)
     )
     found = replication_record.Replication(
         replication_record.SCHEMA,
@@ -205,7 +205,7 @@ def make_replication(
 def _describe(path: Path, scenario: Scenario) -> system.SystemDescription:
     """This machine with two cores, as another boot."""
     libraries = dict.fromkeys(("numpy", *load_framework(scenario.framework).packages[:1]), "1.0")
-    found = system.describe(
+    found = system.describe_system(
         scenario.device,
         system.Software(scenario.framework, "1.0", libraries),
         path,

@@ -24,7 +24,7 @@ from suite.catalog.frameworks import load_framework, load_frameworks
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
-from suite.launch.environments import Environment, find
+from suite.launch.environments import Environment, find_environment
 from suite.launch.mpirun import allow_root, find_mpirun, mpirun_command
 from suite.launch.placement import Placement
 from tests.budget import IN_PROCESS, Budget, budget_of
@@ -235,7 +235,7 @@ def environment_of(framework: str) -> Environment:
     """The framework's environment; skips where it is missing, with the command that makes it. In CI
     that is a failure."""
     try:
-        return find(load_framework(framework))
+        return find_environment(load_framework(framework))
     except SuiteError as error:
         if in_ci():
             pytest.fail(str(error))

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from suite.submission.declaration import SystemAvailability
-from suite.submission.package import PackageRequest, package
+from suite.submission.package import PackageRequest, package_runs
 from tests.builders import RICH, Scenario, make_bundle
 from tests.made_once import made_once
 from tests.suite.submission.conftest import EPOCHS_TO_TARGET, LATER_S, make_probe, started_name
@@ -33,7 +33,7 @@ def _write_submission(folder: Path, ranks: int) -> None:
     offer = PackageRequest(
         "acme", None, SystemAvailability.RESEARCH, "", (make_probe(folder / "probe.json"),)
     )
-    package(runs, offer, folder / "submissions")
+    package_runs(runs, offer, folder / "submissions")
 
 
 def _scenario(seed: int, epochs: int, ranks: int) -> Scenario:

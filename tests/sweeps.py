@@ -21,7 +21,7 @@ from suite.metrics.matrix_record import (
     analyse_matrix,
 )
 from suite.metrics.scaling_model import Scaling
-from suite.metrics.study import SWEEP, Study, StudyPlan, analyse, folder_name
+from suite.metrics.study import SWEEP, Study, StudyPlan, analyse_study, folder_name
 from tests.builders import Scenario, make_bundle
 
 WARM_UP, BYTES = 2, 4 * 61706
@@ -118,7 +118,7 @@ def make_sweep(
                 template, folder / folder_name(value, repetition), ranks, compute_s, exchange_s
             )
     shutil.rmtree(template)
-    study = analyse(folder, of_plan)
+    study = analyse_study(folder, of_plan)
     SWEEP.write(folder, study)
     return study
 

@@ -9,8 +9,8 @@ import pytest
 
 import reporter
 from reporter.board.making import make_boards
-from reporter.figures.for_papers import model_of
-from reporter.pages.headlines import target_of
+from reporter.figures.for_papers import entry_model
+from reporter.pages.headlines import target_percent
 from reporter.pages.shared import board_title, title_of
 from suite.bundle.layout import MANIFEST
 from suite.bundle.reader import Bundle
@@ -60,15 +60,15 @@ def shown(home: Path) -> tuple[object, ...]:
     bundles that were read before."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SUITE_HOME", str(home))
-        frames = reporter.load(SHOWN)
+        frames = reporter.load_frames(SHOWN)
     boards, entries = make_boards(frames), frames.entries.to_dict("records")
     runs = [Bundle(path).run() for folder in SHOWN for path in find_bundles(folder)]
     return (
         *map(str, entries),
         *map(str, frames.runs.to_dict("records")),
         *(str(asdict(row.scores)) for board in boards for row in board.accepted),
-        *((board_title(board), target_of(board)) for board in boards),
-        *((title_of(entry), model_of(entry)) for entry in entries),
+        *((board_title(board), target_percent(board)) for board in boards),
+        *((title_of(entry), entry_model(entry)) for entry in entries),
         *(setting_of(run.request, judging_round(run.round)) for run in runs),
     )
 

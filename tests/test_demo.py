@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.files.paths import home, repository_root
+from suite.files.paths import repository_root, suite_home
 from tests.conftest import Run, environment_of
 
 
@@ -26,5 +26,5 @@ def test_every_command_of_the_demo_works_and_ends_with_a_page(suite: Run, tmp_pa
     ]
     assert [each.split()[0] for each in commands] == ["env", "data", "run", "check", "report"]
     for command in commands:
-        suite.done(command, SUITE_HOME=str(home()))
+        suite.done(command, SUITE_HOME=str(suite_home()))
     assert (tmp_path / "site" / "index.html").is_file()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.cli.app import commands, load_command
+from suite.cli.app import command_help, load_command
 from suite.files.paths import repository_root
 from tools.documentation.commands import command_reference
 from tools.documentation.pages import HOME, NAVIGATION, listed, on_site, site_name, write_source
@@ -61,7 +61,7 @@ def test_links_become_those_of_the_site_and_code_stays() -> None:
 
 def test_the_reference_has_every_command_and_option() -> None:
     text = command_reference()
-    for name in commands():
+    for name in command_help():
         command = load_command(name)
         for path, each in {
             name: command,

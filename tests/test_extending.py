@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from suite.cli.skeletons import FILLED, MARKER, Kind, contract_command
-from suite.files.paths import home, repository_root
+from suite.files.paths import repository_root, suite_home
 
 ROOT = repository_root()
 PAGE = (ROOT / "docs/extending.md").read_text()
@@ -64,7 +64,7 @@ class Scratch:
             for name, value in os.environ.items()
             if name != "CI" and not name.startswith("PYTEST_")
         }
-        variables |= {"PYTHONPATH": str(self.path), "SUITE_HOME": str(home())}
+        variables |= {"PYTHONPATH": str(self.path), "SUITE_HOME": str(suite_home())}
         return subprocess.run(command, cwd=self.path, env=variables, capture_output=True, text=True)
 
     def suite(self, *arguments: str) -> "subprocess.CompletedProcess[str]":

@@ -14,7 +14,7 @@ import pytest
 
 from suite.catalog.frameworks import load_framework
 from suite.catalog.seeds import implementation_sha256
-from suite.files.paths import home, repository_root
+from suite.files.paths import repository_root, suite_home
 from suite.launch import environments
 from tests.conftest import environment_of
 from tests.open_round import OPEN
@@ -207,9 +207,11 @@ def test_it_runs_the_demo_with_the_fake_framework(installed: Installed) -> None:
 def test_it_runs_the_demo_with_the_pytorch_environment_that_is_there(installed: Installed) -> None:
     environment_of("pytorch")
     installed.home.mkdir()
-    (installed.home / "envs").symlink_to(home() / "envs")
+    (installed.home / "envs").symlink_to(suite_home() / "envs")
     (created,) = installed("env create pytorch").splitlines()
-    assert created.endswith(str(environments.find(load_framework("pytorch")).interpreter))
+    assert created.endswith(
+        str(environments.find_environment(load_framework("pytorch")).interpreter)
+    )
     installed("data prepare digits")
     run_check_report(installed, "pytorch")
 

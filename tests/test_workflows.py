@@ -23,7 +23,7 @@ from suite.catalog.rounds import current_round
 from suite.files.paths import repository_root
 from suite.submission.declaration import SystemAvailability
 from suite.submission.folder_names import find_submissions
-from suite.submission.package import PackageRequest, package
+from suite.submission.package import PackageRequest, package_runs
 from tests.suite.submission.conftest import make_probe, make_runs
 from tests.suite.submission.test_objections import GOOD
 
@@ -259,7 +259,7 @@ def runner(base: Path, programs: Path, tmp_path: Path) -> Runner:
     offer = PackageRequest(
         "acme", None, SystemAvailability.RESEARCH, "a fan", (make_probe(tmp_path / "probe.json"),)
     )
-    package(make_runs(tmp_path / "runs"), offer, tmp_path / "workspace/candidate/submissions")
+    package_runs(make_runs(tmp_path / "runs"), offer, tmp_path / "workspace/candidate/submissions")
     return Runner(tmp_path / "workspace", tmp_path / "temp", programs, {})
 
 

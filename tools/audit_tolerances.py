@@ -18,10 +18,10 @@ from typing import Any
 from reference_impls import contract
 from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import Workload, load_workload
-from suite.datasets.locate import find
+from suite.datasets.locate import find_data_set
 from suite.files.paths import repository_root
-from suite.metrics.replayed_losses import difference
-from suite.verify.replaying import ALONE, replay, replay_in_float64
+from suite.metrics.replayed_losses import loss_difference
+from suite.verify.replaying import ALONE, replay_in_float64, replay_steps
 
 Pair = tuple[str, str]
 
@@ -108,7 +108,9 @@ def measure(workload: Workload, data: Path, record: Path) -> None:
                     losses = (
                         replay_in_float64(request, load_framework("pytorch"))[0]
                         if name == FLOAT64
-                        else replay(request._replace(threads=threads), load_framework(name)).losses
+                        else replay_steps(
+                            request._replace(threads=threads), load_framework(name)
+                        ).losses
                     )
                     with record.open("a", encoding="utf-8") as stream:
                         stream.write(json.dumps({**entry, "losses": losses}) + "\n")
@@ -118,7 +120,7 @@ def requested(
     workload: Workload, data: Path, size: int, rate: float | None, seed: int, steps: int
 ) -> contract.Request:
     """The request of a run with these settings."""
-    prepared = find(workload.data, data)
+    prepared = find_data_set(workload.data, data)
     optimizer = contract.Optimizer(**asdict(workload.optimizer))
     return contract.Request(
         contract.CONTRACT_VERSION,
@@ -189,7 +191,7 @@ def largest(entries: list[dict[str, Any]]) -> dict[Pair, list[float]]:
         for one, other in itertools.combinations(same, 2):
             first, last = sorted((one["variant"], other["variant"]))
             differences = [
-                difference(a, b) for a, b in zip(one["losses"], other["losses"], strict=True)
+                loss_difference(a, b) for a, b in zip(one["losses"], other["losses"], strict=True)
             ]
             so_far = found.get((first, last), [])
             found[first, last] = [

@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 from suite.experiments.linpack_run import OWN_HPCC
-from suite.files.paths import home
+from suite.files.paths import suite_home
 
 ALL_TESTS = re.compile(
     r"params->RunHPL = params->RunStarDGEMM.*?params->RunLatencyBandwidth = 1;", re.DOTALL
@@ -69,7 +69,7 @@ def main() -> int:
         tree = _prepared(source, Path(folder))
         made = subprocess.run(["make", "arch=suite", f"BLAS={options.blas}"], cwd=tree)
         if made.returncode == 0:
-            target = home() / OWN_HPCC
+            target = suite_home() / OWN_HPCC
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(tree / "hpcc", target)
             sys.stdout.write(f"{target}: `suite linpack` uses it from now on\n")

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from proofs.parts import modules_of, named, needed
+from proofs.parts import direct_dependencies, imported_names, modules_of
 from suite.errors import COULD_NOT
 from suite.files.paths import repository_root
 
@@ -82,9 +82,9 @@ def tests_of(changed: Iterable[Path], root: Path) -> set[Path]:
     modules, found = modules_of(root), set(changed)
     importers: dict[Path, set[Path]] = {}
     for path in set(modules.values()):
-        for target in needed(path, root):
+        for target in direct_dependencies(path, root):
             importers.setdefault(target, set()).add(path)
-        for name in named(path):  # a deleted module is nobody's target
+        for name in imported_names(path):  # a deleted module is nobody's target
             importers.setdefault(root / f"{name.replace('.', '/')}.py", set()).add(path)
     near = set(found)
     for _ in range(MAX_STEPS):

@@ -17,7 +17,7 @@ GRACE_S = 10
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def adopt() -> None:
+def adopt_orphans() -> None:
     """From now on. A signal that is ignored (nohup) stays so."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     for number in ENDING:

@@ -16,16 +16,16 @@ from reporter.data import frames
 from reporter.papers.presets import PRESETS
 from suite.catalog.audit_tolerances import AuditTolerances, load_all_audit_tolerances
 from suite.catalog.devices import Device, Identity, Sample, load_devices
-from suite.catalog.extensions import Part, modules
+from suite.catalog.extensions import Part, extension_modules
 from suite.catalog.frameworks import Framework, load_frameworks, locks_folder
 from suite.catalog.power import load_power_rules
 from suite.cli.json_output import JsonFormat, json_formats
 from suite.errors import SuiteError
-from suite.files.generated import Writers, fill, places, table
+from suite.files.generated import Writers, fill_generated, generated_places, markdown_table
 from suite.files.paths import repository_root
 from suite.files.redaction import ROOTS
 from suite.launch.obstacles import refuse_jetson, refuse_python
-from suite.launch.recipe import Platform, name_of, read_lock, recipe
+from suite.launch.recipe import Platform, package_name, read_lock, recipe
 from suite.meters.meter import Meter
 from suite.meters.registry import meter_classes
 from tools.test_vectors import probe_keys, vectors
@@ -48,14 +48,14 @@ FORMS_OF_NAMES = {
 def pages(root: Path | None = None) -> Iterator[Path]:
     """The pages of docs/ that have a generated table."""
     for path in sorted(((root or repository_root()) / "docs").glob("**/*.md")):
-        if places(path.read_text(encoding="utf-8")):
+        if generated_places(path.read_text(encoding="utf-8")):
             yield path
 
 
 def write(root: Path | None = None) -> None:
     """Fill every generated table of the checkout."""
     for path in pages(root):
-        path.write_text(fill(path.read_text(encoding="utf-8"), TABLES), encoding="utf-8")
+        path.write_text(fill_generated(path.read_text(encoding="utf-8"), TABLES), encoding="utf-8")
 
 
 def channels_of(meter: type[Meter]) -> str:
@@ -70,19 +70,19 @@ def _meters() -> str:
         (f"`{meter.name}`", f"{meter.period_s:g} s", meter.description, channels_of(meter))
         for meter in meter_classes()
     ]
-    return table(("meter", "period", "reads", "channels"), rows)
+    return markdown_table(("meter", "period", "reads", "channels"), rows)
 
 
 def _roots() -> str:
     """What the paths of a bundle are relative to."""
-    return table(
+    return markdown_table(
         ("root", "stands for"), [(f"`{root}`", meaning) for root, meaning in ROOTS.items()]
     )
 
 
 def _named() -> str:
     """What names a person or a network by its form, in words."""
-    return table(
+    return markdown_table(
         ("found by its form", "examples"),
         [
             (kind, ", ".join(f"`{each}`" for each in examples))
@@ -105,7 +105,7 @@ def _boards() -> str:
         )
         for device in load_devices()
     ]
-    return table(
+    return markdown_table(
         (
             "profile",
             "covers",
@@ -188,7 +188,9 @@ def _audit_tolerances() -> str:
                 " and ".join(pair.frameworks)
             )
     rows = [(row[0], ", ".join(pairs), *row[1:]) for row, pairs in pairs_of.items()]
-    return table(("workload", "run and replay", *(f"to step {last}" for last in last_steps)), rows)
+    return markdown_table(
+        ("workload", "run and replay", *(f"to step {last}" for last in last_steps)), rows
+    )
 
 
 def _tolerance_at(tolerances: AuditTolerances, pair: tuple[str, ...], step: int) -> str:
@@ -208,7 +210,7 @@ def _figures() -> str:
         )
         for one in PRESETS
     ]
-    return table(("name", "study, figure", "shows", "needs", "for example"), rows)
+    return markdown_table(("name", "study, figure", "shows", "needs", "for example"), rows)
 
 
 def _locks() -> str:
@@ -224,13 +226,15 @@ def _locks() -> str:
             main = next(
                 pin.split()[0]
                 for pin in found.pins
-                if name_of(pin) in {name_of(name) for name in framework.packages}
+                if package_name(pin) in {package_name(name) for name in framework.packages}
             )
             sizes = (f"{size / 1e6:,.0f} MB" for size in (found.download_bytes, found.disk_bytes))
             rows.append(
                 (framework.title, f"`{path.stem}`", f"`{main}`", str(len(found.pins)), *sizes)
             )
-    return table(("framework", "platform", "version", "packages", "to download", "on disk"), rows)
+    return markdown_table(
+        ("framework", "platform", "version", "packages", "to download", "on disk"), rows
+    )
 
 
 SYSTEMS = (
@@ -256,7 +260,7 @@ def _systems() -> str:
         for framework in load_frameworks()
         if framework.needs_environment and framework.environment_of is None
     ]
-    return table(("system", "framework", "what one reads"), rows)
+    return markdown_table(("system", "framework", "what one reads"), rows)
 
 
 def _said(framework: Framework, place: Platform, release: int | None) -> str:
@@ -298,7 +302,7 @@ def _request() -> str:
             ]
         else:
             rows.append((f"`{name}`", _plain_type(kind), _plain_comment(comment)))
-    return table(("key", "type", "meaning"), rows)
+    return markdown_table(("key", "type", "meaning"), rows)
 
 
 def _fields(kind: type) -> Iterator[tuple[str, str, str]]:
@@ -319,8 +323,8 @@ def _plain_comment(comment: str) -> str:
 
 
 def _columns() -> str:
-    """Every frame of `reporter.load`: a row per meaning, and once what an entry shares with its
-    runs."""
+    """Every frame of `reporter.load_frames`: a row per meaning, and once what an entry shares with
+    its runs."""
     parts = []
     for name in (
         "runs",
@@ -337,12 +341,14 @@ def _columns() -> str:
             is_shared = name == "entries" and frames.RUNS.get(column) == about
             columns_of.setdefault("as in `runs`" if is_shared else about, []).append(f"`{column}`")
         rows = [(", ".join(columns), about) for about, columns in columns_of.items()]
-        parts.append(f"## `{name}`\n\n{table(('column', 'holds'), rows)}")
+        parts.append(f"## `{name}`\n\n{markdown_table(('column', 'holds'), rows)}")
     return "\n\n".join(parts)
 
 
 def _facts() -> str:
-    return table(("key", "value"), [(f"`{fact.key}`", fact.meaning) for fact in definitions.FACTS])
+    return markdown_table(
+        ("key", "value"), [(f"`{fact.key}`", fact.meaning) for fact in definitions.FACTS]
+    )
 
 
 def _events() -> str:
@@ -357,18 +363,18 @@ def _events() -> str:
         )
         for event in definitions.EVENTS
     ]
-    return table(("key", "event_type", "needed", "when", "value", "metadata"), rows)
+    return markdown_table(("key", "event_type", "needed", "when", "value", "metadata"), rows)
 
 
 def _files() -> str:
-    return table(
+    return markdown_table(
         ("file", "written by", "needed", "content"),
         [(f"`{file.name}`", file.by, file.needed, file.content) for file in definitions.FILES],
     )
 
 
 def _steps() -> str:
-    return table(
+    return markdown_table(
         ("column", "meaning"),
         [(f"`{name}`", meaning) for name, meaning in definitions.STEP_MEANINGS],
     )
@@ -376,12 +382,12 @@ def _steps() -> str:
 
 def _timings() -> str:
     rows = [(f"`{name}`", waits, timed) for name, waits, timed in definitions.TIMINGS]
-    return table(("`--timing`", "the loop waits for the device", "timed"), rows)
+    return markdown_table(("`--timing`", "the loop waits for the device", "timed"), rows)
 
 
 def _probe_files() -> str:
     rows = [("inputs", f"`{name}`", content) for name, content in definitions.PROBE_INPUTS]
-    return table(
+    return markdown_table(
         ("folder", "file", "content"),
         rows + [("output", f"`{name}`", content) for name, content in definitions.PROBE_OUTPUTS],
     )
@@ -392,7 +398,7 @@ def _json_formats() -> str:
     rows = []
     of_extensions = {
         each.name: each
-        for _, module in modules(Part.COMMAND)
+        for _, module in extension_modules(Part.COMMAND)
         for each in vars(module).values()
         if isinstance(each, JsonFormat)
     }
@@ -407,7 +413,7 @@ def _json_formats() -> str:
                     about,
                 )
             )
-    return table(("format", "printed by", "key", "holds"), rows)
+    return markdown_table(("format", "printed by", "key", "holds"), rows)
 
 
 TABLES: Writers = {

@@ -5,7 +5,7 @@ import sys
 
 from suite.catalog.frameworks import load_frameworks
 from suite.errors import SuiteError
-from suite.launch.environments import create
+from suite.launch.environments import create_environment
 
 
 def main() -> int:
@@ -15,7 +15,7 @@ def main() -> int:
     for framework in load_frameworks():
         if framework.needs_environment and framework.environment_of is None:
             try:
-                create(framework, lambda line: sys.stderr.write(f"{line}\n"))
+                create_environment(framework, lambda line: sys.stderr.write(f"{line}\n"))
             except SuiteError as error:
                 sys.stderr.write(f"error: {error}\n")
                 failed = True

@@ -10,8 +10,8 @@ import sys
 
 from suite.catalog.frameworks import load_frameworks
 from suite.catalog.workloads import WIDE, load_workload
-from suite.launch.environments import find
-from suite.verify.probing import probe, probed
+from suite.launch.environments import find_environment
+from suite.verify.probing import build_probe, probe_in_precision
 from suite.verify.verdict import golden_values
 
 
@@ -21,7 +21,7 @@ def main() -> None:
     for framework in (framework for framework in load_frameworks() if framework.serves_closed):
         sys.stdout.write(f"# {framework.title}\n[verification.golden]\n")
         for name, values in golden_values(
-            probe(probed(framework, find(framework)), workload, WIDE)
+            probe_in_precision(build_probe(framework, find_environment(framework)), workload, WIDE)
         ).items():
             sys.stdout.write(f"{name} = {[float(value) for value in values]}\n")
         sys.stdout.flush()

@@ -28,7 +28,7 @@ from packaging.tags import Tag, compatible_tags, cpython_tags
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from suite.catalog.frameworks import Framework, load_frameworks
-from suite.launch.recipe import Platform, Recipe, lock_path, name_of, recipe
+from suite.launch.recipe import Platform, Recipe, lock_path, package_name, recipe
 
 PYTHONS = ((3, 10), (3, 11), (3, 12), (3, 13), (3, 14))
 MACHINES = ("x86_64", "aarch64")
@@ -136,7 +136,7 @@ def lock(chosen: Recipe, pins: list[str]) -> str:
 def find_file(pin: str, chosen: Recipe) -> PackageFile:
     """The file of a pinned package that pip would choose on the platform: the best wheel, else the
     source. Raises Unresolved."""
-    name, version = name_of(pin), pin.partition("==")[2]
+    name, version = package_name(pin), pin.partition("==")[2]
     wheels = tags_of(chosen.platform)
     of_version = [file for file in _at_pypi(name) if _version_of(file["filename"], name) == version]
     best = min(of_version, key=lambda file: _rank(file["filename"], wheels), default=None)
@@ -184,7 +184,7 @@ def _rank(file_name: str, tags: dict[Tag, int]) -> int:
 
 def _version_of(file_name: str, name: str) -> str | None:
     if file_name.endswith(".whl"):
-        return file_name.split("-")[1] if name_of(file_name.split("-")[0]) == name else None
+        return file_name.split("-")[1] if package_name(file_name.split("-")[0]) == name else None
     stem = re.sub(r"\.(tar\.gz|zip)$", "", file_name)
     return stem.rpartition("-")[2] if stem != file_name else None
 

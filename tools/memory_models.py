@@ -6,8 +6,8 @@ with the workloads'.
 """
 
 from suite.catalog.workloads import load_workloads
-from suite.memory.network import Network, as_json, folder
-from suite.memory.tracing import rows_of
+from suite.memory.network import Network, network_json, networks_folder
+from suite.memory.tracing import traced_rows
 
 IMAGE_224 = (3, 224, 224)
 
@@ -31,15 +31,15 @@ def main() -> None:
         # the probe's pictures are smaller than the workload's
         image = IMAGE_224 if workload.name == "mobilenetv3" else (channels, height, width)
         wanted[f"workload-{workload.name}"] = (own, workload.title, image)
-    answers = rows_of([model for model, _, _ in wanted.values()])
+    answers = traced_rows([model for model, _, _ in wanted.values()])
     for name, (model, title, image) in wanted.items():
         answer = answers[model]
         source = (
             f"traced by reference_impls.pytorch.trace ({model}), torch {answer['torch']},"
             f" torchvision {answer['torchvision']}"
         )
-        (folder() / f"{name}.json").write_text(
-            as_json(Network(name, title, source, image, ()), answer["rows"]), encoding="utf-8"
+        (networks_folder() / f"{name}.json").write_text(
+            network_json(Network(name, title, source, image, ()), answer["rows"]), encoding="utf-8"
         )
 
 

@@ -19,7 +19,7 @@ from suite.datasets.digest_lists import (
     decoded_lines_of_folder,
     digest_of_list,
     lines_of_folder,
-    name_of,
+    name_in_line,
 )
 from suite.datasets.layouts import named_pictures
 from suite.datasets.recipes import make_pictures
@@ -44,8 +44,8 @@ def pin(definition: DataSetDefinition, directory: Path, output: Path) -> str:
                 f" {table.md5}."
             )
     wanted = named_pictures(definition, directory)
-    lines = tuple(line for line in lines_of_folder(directory) if name_of(line) in wanted)
-    missing = sorted(wanted - {name_of(line) for line in lines})
+    lines = tuple(line for line in lines_of_folder(directory) if name_in_line(line) in wanted)
+    missing = sorted(wanted - {name_in_line(line) for line in lines})
     if missing:
         more = f" and {len(missing) - MAX_NAMES} more" if len(missing) > MAX_NAMES else ""
         raise SuiteError(

@@ -22,9 +22,9 @@ from suite.catalog.rounds import (
     PinnedRules,
     PinnedWorkload,
     Round,
-    folder,
     kept_workloads,
-    pin,
+    pin_workload,
+    rounds_folder,
 )
 from suite.catalog.seeds import implementation_sha256
 from suite.catalog.workloads import folder as workloads_folder
@@ -56,7 +56,7 @@ def opened(current: Round) -> Round:
     return replace(
         current,
         suite_versions=versions,
-        workloads=tuple(map(pin, workloads)),
+        workloads=tuple(map(pin_workload, workloads)),
         reference_points=points,
         implementations=implementations,
     )
@@ -163,7 +163,7 @@ def main() -> None:
         "--close", metavar="DATE", help="the date, YYYY-MM-DD, on which the round is closed"
     )
     arguments = parser.parse_args()
-    path = folder() / f"{arguments.name}.toml"
+    path = rounds_folder() / f"{arguments.name}.toml"
     current = read_toml(path, Round)
     if current.closed is not None:
         parser.error(f"{current.name} was closed on {current.closed}: nothing of it changes")

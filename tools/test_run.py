@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from suite.errors import COULD_NOT
 from suite.files.paths import repository_root
 from tools import framework_environments
-from tools.descendants import adopt, end_everything, succeeds
+from tools.descendants import adopt_orphans, end_everything, succeeds
 
 INTERRUPTED = 130
 
@@ -55,7 +55,7 @@ def main(words: Sequence[str]) -> int:
     """``python -m tools.test_run PLAN``. Exit code 0: all passed, 1: not, 130: interrupted."""
     (name,) = words
     plan = PLANS[name]
-    adopt()
+    adopt_orphans()
     # each of a thousand programs would compile the suite anew
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     try:

@@ -16,7 +16,7 @@ from reference_impls.precisions import BANDS
 from reference_impls.probe import PROBE_VERSION, ProbeRequest, random_value
 from reference_impls.schedules import SCHEDULES
 from reference_impls.training_state import digests
-from suite.files.generated import table
+from suite.files.generated import markdown_table
 
 SEED, EPOCH, SAMPLES, SAMPLE = 1, 2, 10, 7
 RATE, STEPS, PLACES = 0.1, 100, (0, 10, 30, 65, 99)
@@ -52,12 +52,12 @@ def probe_keys() -> str:
     assert PROBE_KEYS.keys() == set(ProbeRequest._fields)
     inputs = [("inputs", "folder to read from")]
     rows = [(f"`{name}`", about) for name, about in [*PROBE_KEYS.items(), *inputs]]
-    return table(("key", "meaning"), rows)
+    return markdown_table(("key", "meaning"), rows)
 
 
 def vectors() -> str:
     """What is computed, from what, and the result."""
-    return table(("what", "of", "result"), [*_drawn(), *_computed()])
+    return markdown_table(("what", "of", "result"), [*_drawn(), *_computed()])
 
 
 def _drawn() -> list[tuple[str, str, str]]:

@@ -15,9 +15,9 @@ from unittest import mock
 
 from suite.catalog.frameworks import load_frameworks
 from suite.catalog.workloads import TimedSteps, TimedTolerances, Workload, load_workload
-from suite.launch.environments import find
+from suite.launch.environments import find_environment
 from suite.verify import timed_steps
-from suite.verify.probing import probed
+from suite.verify.probing import build_probe
 from suite.verify.state_changes import UPDATE
 
 UNJUDGED = TimedTolerances(*(float("inf") for _ in fields(TimedTolerances)))
@@ -29,7 +29,7 @@ def main() -> None:
     sizes, seeds = ([int(word) for word in words.split(",")] for words in sys.argv[2:4])
     settings = _settings(workload, sys.argv[4:])
     implementations = [
-        probed(framework, find(framework))
+        build_probe(framework, find_environment(framework))
         for framework in load_frameworks()
         if framework.serves_closed
     ]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
-from suite.launch.process import terminate
+from suite.launch.process import terminate_session
 
 TIMEOUT_S = 3600.0
 
@@ -43,7 +43,7 @@ def output_of(command: Sequence[object], variables: Mapping[str, str] = os.envir
     try:
         out, err = process.communicate(timeout=TIMEOUT_S)
     finally:
-        terminate(process)
+        terminate_session(process)
     if process.returncode != 0:
         raise SuiteError(failure(list(map(str, command)), process.returncode, err or out))
     return out

@@ -4,7 +4,7 @@ the command that provides it."""
 from benchmarks.runner.benchmark import Need
 from suite.catalog.frameworks import load_framework
 from suite.errors import SuiteError
-from suite.launch.environments import find
+from suite.launch.environments import find_environment
 from suite.launch.mpirun import find_mpirun
 
 
@@ -13,7 +13,7 @@ def framework_environment(name: str) -> Need:
 
     def missing() -> str | None:
         try:
-            find(load_framework(name))
+            find_environment(load_framework(name))
         except SuiteError as error:
             return str(error)
         return None
@@ -26,7 +26,7 @@ def mpirun(framework: str) -> Need:
 
     def missing() -> str | None:
         try:
-            find_mpirun(find(load_framework(framework)).interpreter)
+            find_mpirun(find_environment(load_framework(framework)).interpreter)
         except SuiteError as error:
             return str(error)
         return None

@@ -17,7 +17,7 @@ from benchmarks.runner.record import Entry, Outcome
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.files.schema import from_plain
-from suite.launch.process import terminate
+from suite.launch.process import terminate_session
 
 TIMEOUT_S = 1800.0
 Report = Callable[[Ratio | Skipped], None]
@@ -83,7 +83,7 @@ def _collect(
         start_new_session=True,
     )
     timed_out = threading.Event()
-    timer = threading.Timer(timeout_s, lambda: (timed_out.set(), terminate(process)))
+    timer = threading.Timer(timeout_s, lambda: (timed_out.set(), terminate_session(process)))
     timer.start()
     try:
         assert process.stdout is not None
@@ -96,7 +96,7 @@ def _collect(
         return Outcome.INTERRUPTED, "Ctrl-C"
     finally:
         timer.cancel()
-        terminate(process)
+        terminate_session(process)
     if timed_out.is_set():
         return Outcome.FAILED, f"it was terminated after {timeout_s:g} s"
     if exit_code != 0:

@@ -11,14 +11,14 @@ from benchmarks.runner.child import output_of
 from reference_impls import contract
 from suite.catalog.frameworks import load_framework
 from suite.datasets import prepare
-from suite.launch.environments import find
+from suite.launch.environments import find_environment
 
 SUITE = str(Path(sys.executable).with_name("suite"))
 
 
 def generated_data(name: str, samples: int, home: Path) -> Path:
     """The folder of a generated data set in the layout of ``name``: it needs no download."""
-    return prepare.generate(name, samples, seed=1, home=home).directory
+    return prepare.generate_data_set(name, samples, seed=1, home=home).directory
 
 
 def run_command(options: Mapping[str, object]) -> list[str]:
@@ -45,4 +45,4 @@ def implementation_command(framework: str, request: Mapping[str, Any], folder: P
     path = folder / contract.REQUEST_NAME
     path.write_text(json.dumps(request), encoding="utf-8")
     found = load_framework(framework)
-    return [str(find(found).interpreter), "-m", found.module, "--request", str(path)]
+    return [str(find_environment(found).interpreter), "-m", found.module, "--request", str(path)]

@@ -16,7 +16,7 @@ from benchmarks.runner.training import generated_data
 from suite.catalog.frameworks import load_framework
 from suite.errors import SuiteError
 from suite.launch.child_environment import child_environment
-from suite.launch.environments import find
+from suite.launch.environments import find_environment
 
 ALL = "all"
 
@@ -96,7 +96,7 @@ def measure_case(framework: str, case: Case, settings: Settings, home: Path) -> 
         options += ["--data", str(settings.data or generated_data(case.data, case.samples, home))]
     if settings.share_of is not None:
         options += ["--share-of", str(settings.share_of)]
-    interpreter = find(load_framework(framework)).interpreter
+    interpreter = find_environment(load_framework(framework)).interpreter
     command = [interpreter, "-m", f"benchmarks.workers.{framework}_loop", case.name, *options]
     pairs = json.loads(output_of(command, child_environment(chosen["threads"])).splitlines()[-1])[
         "pairs"

@@ -13,7 +13,7 @@ import typer
 from suite.cli.json_output import JsonFormat, print_json
 from suite.cli.options import Json
 from suite.cli.watching import watcher
-from suite.compliance.finding import escaped
+from suite.compliance.finding import printable
 from suite.errors import Reported, SuiteError
 from suite.extensions.bringup import api
 from suite.extensions.bringup.measuring.bringup import default_path, refuse_existing
@@ -105,9 +105,9 @@ def bringup(
                 with watcher() as progress:
                     train(run, not no_identity, progress)
             if not json:
-                print("\n".join(map(escaped, _listing(found))))
+                print("\n".join(map(printable, _listing(found))))
                 for name, content in described(run) if with_run else ():
-                    print("\n".join(map(escaped, _text(name, content))))
+                    print("\n".join(map(printable, _text(name, content))))
             return yes or typer.confirm("Keep this, and measure?", default=True)
 
         written = api.bring_up(
@@ -117,7 +117,7 @@ def bringup(
     if json:
         print_json(FORMAT, {"path": path, **asdict(written.bringup)})
     else:
-        print("\n".join(map(escaped, _result(written.bringup))))
+        print("\n".join(map(printable, _result(written.bringup))))
         print(f"{path}: {path.stat().st_size / 1024:.0f} KiB. {WHERE_TO_SEND}")
     if written.bringup.failures:
         count = len(written.bringup.failures)

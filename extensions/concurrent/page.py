@@ -8,7 +8,7 @@ import pandas
 
 from reporter.data.frames import Row
 from reporter.data.studies import ROWS, StudyKind, StudyRecord, recompute
-from reporter.data.text import plain
+from reporter.data.text import one_line
 from reporter.data.words import model_title
 from suite.extensions.concurrent.record.layout import FIGURES
 from suite.extensions.concurrent.record.results import (
@@ -29,14 +29,14 @@ def read(record: Path, place: str) -> StudyRecord:
         name=f"beside-{hashlib.sha256(record.read_bytes()).hexdigest()[:10]}",
         kind=STUDY_KIND.name,
         title=(
-            f"{plain(model_title(str(setting.trains)))} trains beside inference of"
-            f" {plain(model_title(str(setting.infers)))}"
+            f"{one_line(model_title(str(setting.trains)))} trains beside inference of"
+            f" {one_line(model_title(str(setting.infers)))}"
         ),
         place=place,
         record=record,
         facts=(
-            ("arrivals", f"{setting.rate_per_s:g} images/s, {plain(setting.kind)}"),
-            ("schedule", plain(setting.schedule)),
+            ("arrivals", f"{setting.rate_per_s:g} images/s, {one_line(setting.kind)}"),
+            ("schedule", one_line(setting.schedule)),
             ("duration of each", f"{setting.duration_s:g} s"),
             ("threads", f"{setting.threads_train} and {setting.threads_infer}"),
         ),
@@ -104,7 +104,7 @@ def _row(
 def _notes(found: Results) -> Iterator[str]:
     for result in found.batches:
         yield f"batch {result.batch}: the queue is {result.beside.stability.state.value}"
-        yield from (f"batch {result.batch}: {plain(note, 400)}" for note in result.beside.notes)
+        yield from (f"batch {result.batch}: {one_line(note, 400)}" for note in result.beside.notes)
 
 
 STUDY_KIND = StudyKind(

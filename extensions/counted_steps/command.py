@@ -17,7 +17,7 @@ from suite.execution.request import Accelerator, RunOptions
 from suite.execution.resolve import resolve_options
 from suite.extensions.counted_steps.measuring.counting import Asked, count
 from suite.extensions.counted_steps.record import CountedSteps, figures, rates
-from suite.files.typed import typed
+from suite.files.shell_command import shell_command
 
 FORMAT = JsonFormat(
     "cachegrind",
@@ -98,7 +98,9 @@ def cachegrind(
         print_json(FORMAT, {"path": str(output), **asdict(record), "figures": figures(record)})
         return
     print("\n".join(_lines(record)))
-    print(f"The record is in {output}\nDraw it:   {typed('suite paper make pi-2a', output)}")
+    print(
+        f"The record is in {output}\nDraw it:   {shell_command('suite paper make pi-2a', output)}"
+    )
 
 
 def _lines(record: CountedSteps) -> Iterator[str]:

@@ -8,7 +8,7 @@ from reporter.figures.counters import COUNTERS
 from reporter.figures.entries import mean_of
 from reporter.figures.for_papers import rows_panel
 from reporter.figures.model import Estimate, Missing, PaperFigure, Row
-from reporter.papers.measures import Found, Unknown, in_words, ratio
+from reporter.papers.measures import Found, Unknown, ratio_of_means, selection_in_words
 from reporter.papers.records import RecordKind, first_sealed
 from suite.catalog.frameworks import load_framework
 from suite.catalog.papers import Item, Measure
@@ -133,14 +133,14 @@ def measure(wanted: Measure, record: CountedSteps) -> Found | Unknown:
     windows = [timed.get(each, {}).get(name, ()) for each in names]
     if all(windows):
         return replace(
-            ratio([(windows[0], windows[1] if len(windows) > 1 else ())]),
+            ratio_of_means([(windows[0], windows[1] if len(windows) > 1 else ())]),
             of="counted by valgrind, timed without it",
         )
     values = [value for each in names if (value := counts.get(each, {}).get(name)) is not None]
     if len(values) < len(names):
         return Unknown(
-            f"{name} was not counted for {in_words(wanted.of)}"
-            + (f" and {in_words(wanted.over)}" if wanted.over else "")
+            f"{name} was not counted for {selection_in_words(wanted.of)}"
+            + (f" and {selection_in_words(wanted.over)}" if wanted.over else "")
         )
     return Found(values[0] / values[1] if len(values) > 1 else values[0], of="counted by valgrind")
 

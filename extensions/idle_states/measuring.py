@@ -28,7 +28,7 @@ from suite.machine.power_settings import read_power_settings
 from suite.meters.meter import Meter
 from suite.meters.registry import chosen_meters
 from suite.metrics.energy_figures import idle_power
-from suite.metrics.figure import Figure, unknown
+from suite.metrics.figure import Figure, unknown_figure
 from suite.metrics.power_totals import power_totals
 from suite.metrics.traces.attaching import read_logger
 from suite.metrics.traces.columns import TraceOptions
@@ -100,7 +100,12 @@ def measure_idle_states(
             if mode is None and state == FREE:
                 found.append(
                     IdleState(
-                        state, TITLES[state], unknown("W", BASELOAD_RAW, NO_CLOCKS), (), None, 0.0
+                        state,
+                        TITLES[state],
+                        unknown_figure("W", BASELOAD_RAW, NO_CLOCKS),
+                        (),
+                        None,
+                        0.0,
                     )
                 )
                 continue
@@ -143,7 +148,7 @@ def _suspended(trace: Path | None) -> IdleState:
         return IdleState(
             SUSPENDED,
             TITLES[SUSPENDED],
-            unknown("W", "a logger's file", HOW_TO_SUSPEND),
+            unknown_figure("W", "a logger's file", HOW_TO_SUSPEND),
             (),
             None,
             0.0,

@@ -18,13 +18,13 @@ from suite.extensions.memory_study.measuring.kept_parts import kept_parts
 from suite.extensions.memory_study.measuring.study import Asked, make
 from suite.extensions.memory_study.record.paper_tables import LIMIT, Cell, cells, published
 from suite.extensions.memory_study.record.study_file import MEMORY_STUDY, MemoryStudy
-from suite.files.typed import typed
+from suite.files.shell_command import shell_command
 from suite.machine.system import cpu_model
 from suite.memory.chain import updated_at_once
 from suite.memory.operation_times import known_times, measure_times
 from suite.memory.optimal import Planned
-from suite.memory.planning import STATE_WORDS, Plan, Workplace, plan
-from suite.memory.resident import measure, resident
+from suite.memory.planning import STATE_WORDS, Plan, Workplace, plan_memory
+from suite.memory.resident import measure_resident, resident_size
 from suite.memory.sizes import parse_size, write_size
 from suite.memory.spilling import CARD_BYTES_PER_S, DISK_BYTES_PER_S, storage_s
 from suite.memory.tracing import network_named
@@ -150,8 +150,8 @@ def plan_command(
             f"A picture of {pixels}x{pixels} has no pixels",
             f"{network.title} usually takes --image {network.image[1]}",
         )
-    made = plan(
-        Workplace(network, pixels, optimizer, resident(), times=known_times(network, pixels)),
+    made = plan_memory(
+        Workplace(network, pixels, optimizer, resident_size(), times=known_times(network, pixels)),
         batch,
         _budget(budget),
     )
@@ -176,7 +176,7 @@ def tables(json: Json = False) -> None:
 def framework() -> None:
     """Measure the resident size of PyTorch's environment on this machine; `suite memory plan` uses
     it from then on."""
-    found = measure()
+    found = measure_resident()
     print(
         f"PyTorch's process takes {write_size(found.size_bytes)} before any weight of the network"
         f" ({found.source})."
@@ -260,12 +260,15 @@ def study(
             f"choose from {', '.join(STUDIED)}, or give --networks '' to measure none",
         )
     asked = Asked(STUDIED, names, parse_size(budget), parse_size(measure_below), steps)
-    made = make(asked, resident(), cpu_model(), lambda line: print(line, flush=True))
+    made = make(asked, resident_size(), cpu_model(), lambda line: print(line, flush=True))
     output.mkdir(parents=True, exist_ok=True)
     MEMORY_STUDY.write(output, asdict(made))
     if names:
         print("\n".join(_study_lines(made)))
-    print(f"The study is in {output}\nDraw it:   {typed('suite report', output)} --output site")
+    print(
+        f"The study is in {output}\n"
+        f"Draw it:   {shell_command('suite report', output)} --output site"
+    )
 
 
 def _study_lines(made: MemoryStudy) -> Iterator[str]:

@@ -7,7 +7,7 @@ import pandas
 
 from reporter.data.machine_names import short_title
 from reporter.data.studies import ROWS, StudyKind, StudyRecord, WordTable, figure_row, recompute
-from reporter.data.text import plain
+from reporter.data.text import one_line
 from suite.extensions.memory_study.record.study_file import (
     MEMORY_STUDY,
     STUDY,
@@ -38,7 +38,7 @@ def read(record: Path, place: str) -> StudyRecord:
     return StudyRecord(
         name=f"memory-{hashlib.sha256(record.read_bytes()).hexdigest()[:10]}",
         kind=STUDY_KIND.name,
-        title=plain(study.title),
+        title=one_line(study.title),
         place=place,
         record=record,
         facts=_facts(study),
@@ -51,11 +51,11 @@ def read(record: Path, place: str) -> StudyRecord:
 
 def _facts(study: MemoryStudy) -> tuple[tuple[str, str], ...]:
     return (
-        ("processor", plain(study.cpu_model or "unknown")),
-        ("optimizer", plain(study.optimizer)),
+        ("processor", one_line(study.cpu_model or "unknown")),
+        ("optimizer", one_line(study.optimizer)),
         (
             "framework's own memory",
-            f"{study.framework_bytes / 1e6:.0f} MB, {plain(study.framework_source)}",
+            f"{study.framework_bytes / 1e6:.0f} MB, {one_line(study.framework_source)}",
         ),
         ("budget", f"{study.budget_bytes / 1e9:.3g} GB"),
     )
@@ -64,7 +64,7 @@ def _facts(study: MemoryStudy) -> tuple[tuple[str, str], ...]:
 def _measured(panel: Panel, measured: Measurement) -> list[dict[str, object]]:
     # one schedule is measured for several sizes of memory
     planned = "" if measured.planned_factor == 1 else f" in {measured.planned_bytes / 1e6:.0f} MB"
-    part = plain(f"{panel.name}: {measured.network}, {measured.schedule}{planned}")
+    part = one_line(f"{panel.name}: {measured.network}, {measured.schedule}{planned}")
     values = (
         ("planned_memory_bytes", measured.planned_bytes, "B"),
         ("measured_memory_bytes", measured.measured_bytes, "B"),
@@ -83,7 +83,7 @@ def _fits(study: MemoryStudy) -> list[dict[str, object]]:
     """Rows of a study without measurements."""
     return [
         _row(
-            plain(f"{fit.network} in {fit.memory_gb:g} GB"),
+            one_line(f"{fit.network} in {fit.memory_gb:g} GB"),
             "recompute_factor",
             fit.factor,
             "ratio",
@@ -115,7 +115,7 @@ def _what_fits(study: MemoryStudy) -> WordTable:
     by_memory: dict[float, list[Fit]] = {}
     for fit in study.fits:
         by_memory.setdefault(fit.memory_gb, []).append(fit)
-    networks = tuple(dict.fromkeys(plain(fit.network) for fit in study.fits))
+    networks = tuple(dict.fromkeys(one_line(fit.network) for fit in study.fits))
     title = (
         f"What fits on which board: mini-batches of {study.fits_batch}, pictures of"
         f" {study.fits_image}x{study.fits_image}"
@@ -128,11 +128,11 @@ def _what_fits(study: MemoryStudy) -> WordTable:
 
 
 def _of_memory(fits: list[Fit], networks: tuple[str, ...]) -> tuple[str, ...]:
-    said = {plain(fit.network): _says(fit) for fit in fits}
+    said = {one_line(fit.network): _says(fit) for fit in fits}
     boards = ", ".join(short_title({"device": name}) for name in fits[0].devices)
     return (
         f"{fits[0].memory_gb:g} GB",
-        plain(boards, 600),
+        one_line(boards, 600),
         *(said.get(network, "") for network in networks),
     )
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from reporter.board.boards import Board, BoardRow
 from reporter.board.columns import Cell
-from reporter.data.frames import IDENTITY, known
+from reporter.data.frames import IDENTITY, is_known
 from reporter.data.machines import machines_of
 from reporter.data.quantities import quantity
 from reporter.pages.shared import BoardSection
@@ -108,7 +108,7 @@ def _groups(board: Board) -> Iterator[list[_Profiled]]:
             or power is None
             or not time.value
             or not power.value
-            or not known(row.entry["power_mode"])
+            or not is_known(row.entry["power_mode"])
         ):
             continue
         machine = machines_of(board.frames)[str(run_of[row.entry["entry_id"]])]

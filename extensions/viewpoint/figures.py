@@ -5,7 +5,7 @@ from pathlib import Path
 from reporter.data.studies import StudyRecord
 from reporter.figures.chart import Chart, StudyCharts
 from reporter.figures.model import Estimate, Figure, Row, Rows
-from reporter.figures.scales import linear
+from reporter.figures.scales import linear_scale
 from suite.extensions.viewpoint.record.results import read_results
 
 PERCENT = 100.0
@@ -40,7 +40,7 @@ def _describe(folder: Path) -> Figure:
             bar, tip = bar.times(PERCENT), f"{name}: {texts[0]} %"
             rows.append(Row(name, (bar,), f"p{style}", texts=(texts[0],), tips=(tip,)))
             table.append((f"{view.view_deg}", model, *texts))
-    panel = Rows("percent", linear([PERCENT]), tuple(rows))
+    panel = Rows("percent", linear_scale([PERCENT]), tuple(rows))
     headings = ("degrees", "model", "percent right", "low", "high")
     return Figure((panel,), headings, tuple(table))
 

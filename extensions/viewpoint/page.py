@@ -8,7 +8,7 @@ import pandas
 
 from reporter.data.frames import Row
 from reporter.data.studies import ROWS, WHOLE, StudyKind, StudyRecord, recompute
-from reporter.data.text import plain
+from reporter.data.text import one_line
 from suite.extensions.viewpoint.record.results import (
     FIGURES,
     STUDENT,
@@ -26,16 +26,16 @@ def read(record: Path, place: str) -> StudyRecord:
     return StudyRecord(
         name=f"viewpoint-{hashlib.sha256(record.read_bytes()).hexdigest()[:10]}",
         kind=STUDY_KIND.name,
-        title=f"{plain(setting.teacher)} teaches {plain(setting.student)} another viewpoint",
+        title=f"{one_line(setting.teacher)} teaches {one_line(setting.student)} another viewpoint",
         place=place,
         record=record,
         facts=(
-            ("framework", plain(f"{setting.framework} {setting.framework_version or ''}")),
+            ("framework", one_line(f"{setting.framework} {setting.framework_version or ''}")),
             (
                 "parameters of teacher and student",
                 f"{found.teacher_parameters:,} and {found.student_parameters:,}",
             ),
-            ("teacher", plain(f"epoch {setting.teacher_epoch} of {setting.teacher_run}", 160)),
+            ("teacher", one_line(f"epoch {setting.teacher_epoch} of {setting.teacher_run}", 160)),
             ("labelled tracks", f"{labels.kept} of {labels.tracks}, {labels.frames} frames"),
             ("seed", str(setting.seed)),
         ),
@@ -80,8 +80,8 @@ def _share(part: str, name: str, share: Proportion) -> Row:
 
 def _row(name: str, value: float | None, unit: str, method: str | None, reason: str | None) -> Row:
     texts = {
-        "method": None if method is None else plain(method, 300),
-        "reason": None if reason is None else plain(reason, 300),
+        "method": None if method is None else one_line(method, 300),
+        "reason": None if reason is None else one_line(reason, 300),
     }
     return {"part": WHOLE, "figure": name, "value": value, "unit": unit, **texts}
 
@@ -93,7 +93,7 @@ def _idle(found: Results) -> str:
         if setting.waiting is None
         else f", and at least one task waited for a CPU {setting.waiting:.0%} of the time"
     )
-    return plain(
+    return one_line(
         f"The student had idle CPU time only ({setting.idle}); other programs used"
         f" {setting.foreign_cores:.2f} of {setting.cores} cores{waited}."
     )

@@ -73,7 +73,7 @@ def _open_in_user_mode(pid: int) -> None:
     _HANDLES.update(
         {
             one.name: open_event(one.code, pid, include_kernel=False)
-            for one in counter_events.events()
+            for one in counter_events.counter_events()
             if one.name in EXACT
         }
     )

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from suite.files.paths import home, repository_root
+from suite.files.paths import repository_root, suite_home
 from suite.files.toml_file import tomllib
 
 # Raspberry Pi OS 12 stands on it, and its wheels are for this Python
@@ -35,7 +35,7 @@ COPIED = ("suite", "extensions", "reporter", "reference_impls", "rules", "proofs
 
 def place() -> Path:
     """The folder of the box."""
-    return home() / "box"
+    return suite_home() / "box"
 
 
 def root() -> Path:

@@ -16,8 +16,8 @@ from proofs.forgeries.forgeries import Forgery, all_forgeries, forge, sample
 from proofs.forgeries.worker import persistent_workers
 from suite import api
 from suite.catalog.frameworks import load_frameworks
-from suite.datasets.locate import find
-from suite.files.generated import table
+from suite.datasets.locate import find_data_set
+from suite.files.generated import markdown_table
 from suite.files.paths import repository_root
 from suite.metrics.audit_record import AuditRecord
 from suite.metrics.replayed_losses import AuditVerdict
@@ -84,7 +84,7 @@ def reference_table(audited: list[tuple[Path, AuditRecord]]) -> str:
                 f"{time_s:.0f} s",
             )
         )
-    return table(
+    return markdown_table(
         (
             "run",
             "replay",
@@ -117,7 +117,7 @@ def forgery_table(audited: list[tuple[Forgery, AuditRecord]]) -> str:
         )
         first = ", ".join(sorted({str(step.step) for step in steps}, key=int))
         rows.append((kind, f"{len(refuted)} of {len(entries)}", first, f"{smallest:.0f}", missed))
-    return table(
+    return markdown_table(
         ("forgery", "refuted", "at step", "least difference, in tolerances", "not refuted"), rows
     )
 
@@ -125,7 +125,7 @@ def forgery_table(audited: list[tuple[Forgery, AuditRecord]]) -> str:
 def main() -> int:
     """Print both tables; exit code 1 unless all reference runs agree and enough forgeries are
     refuted."""
-    data = find("mnist", Path(sys.argv[1]) if len(sys.argv) > 1 else None).directory
+    data = find_data_set("mnist", Path(sys.argv[1]) if len(sys.argv) > 1 else None).directory
     started_s = time.monotonic()
     genuine = audit_reference(data)
     print(reference_table(genuine), end="\n\n", flush=True)

@@ -15,7 +15,7 @@ import numpy as np
 from reference_impls.contract import Request, request_from_dict
 from suite.bundle.reader import Bundle
 from suite.catalog.frameworks import load_framework
-from suite.verify.replaying import replay
+from suite.verify.replaying import replay_steps
 from tests.faults.edits.editable_bundle import EditableBundle
 
 STEPS = 30
@@ -123,7 +123,7 @@ def all_forgeries() -> Iterator[Forgery]:
 
 def trained(change: Callable[[Request], Request]) -> Losses:
     """The losses of a training with a changed request, in the run's own framework."""
-    return lambda of: replay(change(of.request), load_framework(of.request.framework)).losses
+    return lambda of: replay_steps(change(of.request), load_framework(of.request.framework)).losses
 
 
 def scaled(request: Request, factor: float) -> Request:
@@ -158,7 +158,7 @@ def trained_on(change: Change) -> Losses:
         (folder / IMAGES).write_bytes(images[:IMAGES_HEADER_BYTES] + changed[0].tobytes())
         (folder / LABELS).write_bytes(labels[:LABELS_HEADER_BYTES] + changed[1].tobytes())
         request = of.request._replace(data=of.request.data._replace(directory=str(folder)))
-        return replay(request, load_framework(of.request.framework)).losses
+        return replay_steps(request, load_framework(of.request.framework)).losses
 
     return losses
 

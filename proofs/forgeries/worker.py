@@ -13,7 +13,7 @@ from suite.errors import SuiteError
 from suite.files.json_file import write_json
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
-from suite.launch.environments import find
+from suite.launch.environments import find_environment
 from suite.verify import replaying
 
 
@@ -30,7 +30,7 @@ def persistent_workers() -> Iterator[None]:
         write_json(path, contract.request_to_dict(request))
         if module not in workers:
             command = [
-                str(find(framework).interpreter),
+                str(find_environment(framework).interpreter),
                 str(Path(__file__).with_name("serve.py")),
                 module,
             ]

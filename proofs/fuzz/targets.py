@@ -23,10 +23,10 @@ from suite.bundle.layout import MANIFEST
 from suite.bundle.log import read_log
 from suite.bundle.manifest import seal
 from suite.bundle.reader import Bundle
-from suite.files.archive import pack
+from suite.files.archive import pack_archive
 from suite.files.json_file import read_json
 from suite.submission.declaration import SystemAvailability, read_declaration
-from suite.submission.package import PackageRequest, package
+from suite.submission.package import PackageRequest, package_runs
 from tests.builders import Scenario, make_bundle
 from tests.open_round import OPEN
 from tests.suite.submission.conftest import make_probe
@@ -64,7 +64,7 @@ def targets(watch: Watch) -> tuple[Target, ...]:
     scratch, seeds = watch.scratch, st.integers(0, 2**64 - 1)
     bundles = tuple(make_bundle(scratch / f"ranks{ranks}", _scenario(1, ranks)) for ranks in (1, 2))
     submission = _submission(scratch)
-    archive = pack(submission, scratch / "submission.tar", base=submission.parent.parent)
+    archive = pack_archive(submission, scratch / "submission.tar", base=submission.parent.parent)
     parts = st.tuples(st.sampled_from(bundles), seeds, json_values)
     return (
         Target(
@@ -116,7 +116,7 @@ def _submission(scratch: Path) -> Path:
     offer = PackageRequest(
         "acme", None, SystemAvailability.RESEARCH, "", (make_probe(scratch / "probe.json"),)
     )
-    return package(runs, offer, scratch / "submissions")
+    return package_runs(runs, offer, scratch / "submissions")
 
 
 def _log_bytes(watch: Watch, bundle: Path, seed: int) -> None:

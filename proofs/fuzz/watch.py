@@ -17,8 +17,8 @@ from typing import Any
 
 import typer
 
-from suite.cli.verdicts import show, show_sarif
-from suite.compliance.finding import escaped
+from suite.cli.verdicts import show_result, show_sarif
+from suite.compliance.finding import printable
 from suite.compliance.paths import check_paths
 from suite.errors import SuiteError
 
@@ -77,8 +77,8 @@ class Watch:
         Raises AssertionError for a violation."""
         formats: tuple[Callable[[Any], None], ...] = (
             show_sarif,
-            lambda verdict: show(verdict, json=True),
-            lambda verdict: show(verdict, json=False),
+            lambda verdict: show_result(verdict, json=True),
+            lambda verdict: show_result(verdict, json=False),
         )
         return self.call(lambda: formats[self.inputs % 3](check_paths([path])), path)
 
@@ -101,7 +101,7 @@ class Watch:
                 act()
                 code = 0
             except SuiteError as error:
-                print(escaped(str(error)))
+                print(printable(str(error)))
                 code = 2
             except typer.Exit as end:
                 code = end.exit_code
@@ -109,7 +109,7 @@ class Watch:
             output = printed.buffer.getvalue().decode()
         self.slowest_s = max(self.slowest_s, time.perf_counter() - started_s)
         self.answers[code] += 1
-        assert escaped(output.replace("\n", "")) == output.replace("\n", ""), (
+        assert printable(output.replace("\n", "")) == output.replace("\n", ""), (
             "control characters in the output"
         )
         assert not self._forbidden, f"wrote or started something: {self._forbidden[:3]}"

@@ -27,15 +27,15 @@ from pathlib import Path
 
 from proofs.figures import hand_over
 from proofs.host_faults.faults import FAULTS, Fault, Scene
-from proofs.parts import parts
-from proofs.proof import load
+from proofs.parts import folder_digests
+from proofs.proof import load_proof
 from suite.bundle.reader import Bundle
 from suite.catalog.frameworks import load_framework
 from suite.compliance.checker import check_bundle
-from suite.datasets.locate import find as find_data
+from suite.datasets.locate import find_data_set as find_data
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
-from suite.launch.environments import find
+from suite.launch.environments import find_environment
 from tests.hosts.training import Trainer
 from tests.namespaces import OVER_THE_WIRE, Cluster, joined_hosts
 
@@ -145,7 +145,7 @@ def main(words: Sequence[str]) -> int:
 def digest_of_sources() -> str:
     """Of everything that a try depends on."""
     return hashlib.sha256(
-        json.dumps(parts(load(Path(__file__).parent)), sort_keys=True).encode()
+        json.dumps(folder_digests(load_proof(Path(__file__).parent)), sort_keys=True).encode()
     ).hexdigest()[:16]
 
 
@@ -179,7 +179,7 @@ def tried(fault: Fault, moment: Moment | None) -> Outcome:
     """Make the hosts, the run and the fault."""
     prepared, interpreter = (
         find_data("digits").directory,
-        find(load_framework("pytorch")).interpreter,
+        find_environment(load_framework("pytorch")).interpreter,
     )
     with tempfile.TemporaryDirectory() as name, joined_hosts(2, Path(name)) as cluster:
         folder = Path(name)

@@ -33,9 +33,9 @@ from proofs.host_faults.faults import Scene
 from proofs.host_situations.situations import SITUATIONS, Situation
 from suite.catalog.frameworks import load_framework
 from suite.compliance.checker import check_bundle
-from suite.datasets.locate import find as find_data
+from suite.datasets.locate import find_data_set as find_data
 from suite.errors import SuiteError
-from suite.launch.environments import adopt, find
+from suite.launch.environments import adopt_interpreter, find_environment
 from tests.hosts.training import Trainer
 from tests.namespaces import OVER_THE_WIRE, joined_hosts
 
@@ -93,14 +93,14 @@ def main(names: Sequence[str]) -> int:
 
 def tried(situation: Situation) -> Outcome:
     """Make the hosts and the situation, and run."""
-    interpreter = find(load_framework("pytorch")).interpreter  # it has mpi4py
+    interpreter = find_environment(load_framework("pytorch")).interpreter  # it has mpi4py
     # one fills /tmp
     with (
         tempfile.TemporaryDirectory(dir=Path("/var/tmp")) as name,
         joined_hosts(situation.hosts, Path(name)) as cluster,
     ):
         folder = Path(name)
-        adopt(load_framework("fake"), interpreter, folder / "home")
+        adopt_interpreter(load_framework("fake"), interpreter, folder / "home")
         data = Path(shutil.copytree(find_data("digits").directory, folder / "digits"))
         trainer = Trainer(
             cluster,

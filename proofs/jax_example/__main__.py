@@ -15,21 +15,21 @@ from proofs.jax_example.mistakes import EXAMPLE, MISTAKES
 from proofs.strangers.__main__ import table
 from suite.catalog.frameworks import load_implementation
 from suite.files.paths import repository_root
-from suite.launch.environments import create
-from suite.verify.probing import probed
+from suite.launch.environments import create_environment
+from suite.verify.probing import build_probe
 
 KEPT = "build/proofs/jax-example"
 
 
 def main() -> int:
     """Make the environment and a copy of the example, and print the table."""
-    environment = create(load_implementation(repository_root() / EXAMPLE), print)
+    environment = create_environment(load_implementation(repository_root() / EXAMPLE), print)
     with tempfile.TemporaryDirectory(prefix="jax-example-") as folder:
         copy = Path(folder) / EXAMPLE
         shutil.copytree(
             repository_root() / EXAMPLE, copy, ignore=shutil.ignore_patterns("__pycache__")
         )
-        implementation = probed(load_implementation(copy), environment)
+        implementation = build_probe(load_implementation(copy), environment)
         kept = repository_root() / KEPT
         return table(MISTAKES, implementation, Path(folder), sys.argv[1:], kept)
 

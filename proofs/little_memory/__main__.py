@@ -26,11 +26,11 @@ from suite.catalog.frameworks import load_framework
 from suite.files.json_file import read_json
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
-from suite.launch.environments import find
-from suite.memory.chain import chain, updated_at_once
-from suite.memory.network import folder, load_network
+from suite.launch.environments import find_environment
+from suite.memory.chain import network_chain, updated_at_once
+from suite.memory.network import load_network, networks_folder
 from suite.memory.operation_times import measure_times
-from suite.memory.optimal import fastest
+from suite.memory.optimal import fastest_schedule
 from suite.memory.planning import Workplace
 from suite.memory.resident import Resident
 from suite.memory.schedule import Action, Schedule
@@ -75,8 +75,8 @@ def main() -> int:
     workplace = Workplace(network, IMAGE, "sgd-momentum", Resident(OWN_BYTES, "measured"))
     with tempfile.TemporaryDirectory(prefix="memory-") as scratch:
         times = measure_times(network, IMAGE, min(int(batch), 8), Path(scratch))
-    blocks = updated_at_once(chain(network, IMAGE, IMAGE, int(batch), times))
-    planned = fastest(blocks, parse_size(budget or limit) - workplace.fixed_bytes)
+    blocks = updated_at_once(network_chain(network, IMAGE, IMAGE, int(batch), times))
+    planned = fastest_schedule(blocks, parse_size(budget or limit) - workplace.fixed_bytes)
     if planned is None:
         raise SystemExit(f"No schedule fits {budget or limit}.")
     print(
@@ -163,9 +163,9 @@ def start(
 ) -> "subprocess.Popen[str]":
     """A process that waits for its turns; in the cgroup before it imports anything."""
     network = load_network(name)
-    blocks = [[block.first, block.last] for block in chain(network, IMAGE, IMAGE, batch)]
+    blocks = [[block.first, block.last] for block in network_chain(network, IMAGE, IMAGE, batch)]
     steps = [step.as_list for step in schedule.steps] if schedule else []
-    rows = read_json(folder() / f"{name}.json")["rows"]
+    rows = read_json(networks_folder() / f"{name}.json")["rows"]
     request = {
         "rows": rows,
         "image": [3, IMAGE, IMAGE],
@@ -179,7 +179,7 @@ def start(
     path.write_text(json.dumps({**request, "blocks": blocks, "schedule": steps}), encoding="utf-8")
     enter = f"echo $$ > {group}/cgroup.procs; " if group else ""
     command = f'{enter}exec "$0" -m reference_impls.pytorch.memory_steps "$1"'
-    interpreter = str(find(load_framework("pytorch")).interpreter)
+    interpreter = str(find_environment(load_framework("pytorch")).interpreter)
     environment = {**child_environment(1), "PYTHONPATH": "", **extra}
     pipe = subprocess.PIPE
     return subprocess.Popen(

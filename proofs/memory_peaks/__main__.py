@@ -19,15 +19,15 @@ from pathlib import Path
 from proofs.figures import hand_over
 from proofs.little_memory.__main__ import ARENA, IMAGE, start, step
 from suite.compliance.rules.recomputation import MAX_DEVIATION
-from suite.memory.chain import chain, updated_at_once
+from suite.memory.chain import network_chain, updated_at_once
 from suite.memory.network import load_network
-from suite.memory.optimal import fastest
-from suite.memory.planning import Workplace, plan
-from suite.memory.resident import Resident, measure, peak_of_lenet
+from suite.memory.optimal import fastest_schedule
+from suite.memory.planning import Workplace, plan_memory
+from suite.memory.resident import Resident, measure_resident, peak_of_lenet
 from suite.memory.schedule import Schedule
 from suite.memory.schedulers import none
 from suite.memory.sizes import write_size
-from suite.memory.spilling import spilled
+from suite.memory.spilling import spilled_schedule
 
 NETWORKS = ("resnet18", "resnet50")
 BATCHES = (1, 2, 4, 8, 16)
@@ -55,7 +55,10 @@ def main() -> int:
             ["cc", "-O2", "-shared", "-fPIC", "-o", str(library), str(ARENA), "-ldl", "-lpthread"],
             check=True,
         )
-        frameworks = measure(Path(scratch)), Resident(peak_of_lenet(scheduled_lenet()), "measured")
+        frameworks = (
+            measure_resident(Path(scratch)),
+            Resident(peak_of_lenet(scheduled_lenet()), "measured"),
+        )
         for name in names or NETWORKS:
             for batch in batches or BATCHES:
                 for schedule, planned in plans(name, batch, *frameworks):
@@ -88,7 +91,7 @@ def main() -> int:
 
 def scheduled_lenet() -> dict[str, object]:
     """What makes the steps of LeNet-5 follow a schedule, one that keeps everything."""
-    blocks = chain(load_network("workload-lenet"), 28, 28, 1)
+    blocks = network_chain(load_network("workload-lenet"), 28, 28, 1)
     return {
         "blocks": [[block.first, block.last] for block in blocks],
         "schedule": [step.as_list for step in none(len(blocks)).steps],
@@ -101,7 +104,7 @@ def plans(
     """Ordinary training, and the schedules, with their planned peaks; the framework's size is that
     of each one's kind of process."""
     workplace = Workplace(load_network(name), IMAGE, "sgd-momentum", ordinary)
-    loose = plan(workplace, batch, 1 << 40)
+    loose = plan_memory(workplace, batch, 1 << 40)
     yield None, loose.peak_bytes
     blocks, fixed = (
         updated_at_once(loose.blocks),
@@ -109,7 +112,9 @@ def plans(
     )
     budgets = [round(part * (loose.peak_bytes - workplace.fixed_bytes)) for part in PARTS]
     for each in dict.fromkeys(
-        solve(blocks, budget) for solve in (fastest, spilled) for budget in budgets
+        solve(blocks, budget)
+        for solve in (fastest_schedule, spilled_schedule)
+        for budget in budgets
     ):
         if each is not None and each.schedule != none(len(blocks)):
             yield each.schedule, fixed + each.cost.peak_bytes

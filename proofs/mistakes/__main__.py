@@ -256,11 +256,11 @@ def of_referee(definition, batch_size: int | None):  # type: ignore[no-untyped-d
 def probed_framework(name: str):  # type: ignore[no-untyped-def]
     """The probe of a framework."""
     from suite.catalog.frameworks import load_framework
-    from suite.launch.environments import find
-    from suite.verify.probing import probed
+    from suite.launch.environments import find_environment
+    from suite.verify.probing import build_probe
 
     framework = load_framework(name)
-    return probed(framework, find(framework))
+    return build_probe(framework, find_environment(framework))
 
 
 def by_probe(mistake: Mistake) -> tuple[str | None, str | None]:
@@ -300,11 +300,11 @@ def missed_by_model(mistake: Mistake, implementation):  # type: ignore[no-untype
     """Quantities of the model. The reference is compared with itself, mistakes included, and with
     pinned numbers."""
     from suite.catalog.frameworks import REFERENCE
-    from suite.verify.verdict import judge, probe_both, shapes_of
+    from suite.verify.verdict import judge_implementation, probe_both, shapes_of
 
     definition, expected, _, _ = clean(mistake.workload, mistake.batch_size)
     found = probe_both(implementation, definition, shapes_of(expected))
-    verdict = judge(
+    verdict = judge_implementation(
         implementation, definition, found if mistake.framework == REFERENCE else expected, found
     )
     return [

@@ -25,7 +25,7 @@ from suite.catalog.workloads import load_workload
 from suite.files.paths import repository_root
 from suite.metrics import stall_analysis
 from suite.submission.declaration import SystemAvailability
-from suite.submission.package import PackageRequest, package
+from suite.submission.package import PackageRequest, package_runs
 from suite.verify.verdict import SCHEMA
 from tests.builders import RICH, make_bundle, reference_differences
 from tests.faults.edits.editable_bundle import EditableBundle
@@ -106,7 +106,7 @@ def _submission(folder: Path) -> Path:
         "",
         (_verdict(folder / "lenet-pytorch.json"),),
     )
-    return package(runs, offer, folder)
+    return package_runs(runs, offer, folder)
 
 
 def _verdict(path: Path) -> Path:
@@ -143,7 +143,7 @@ def _stall_folder(folder: Path) -> Path:
         rebuild(bundle, parts=(stall_s, 0.001, 0.016, 0.0, 0.001), noise=0.02, seed=number)
         shift(bundle, 600.0 * number)
         bundle.save(recomputed=True)
-    stall_analysis.STALLS.write(folder, stall_analysis.analyse(folder))
+    stall_analysis.STALLS.write(folder, stall_analysis.analyse_stalls(folder))
     return folder
 
 

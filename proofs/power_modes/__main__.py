@@ -12,7 +12,7 @@ from pathlib import Path
 from proofs.figures import hand_over
 from proofs.power_modes.sweep_modes import HELD, KEPT
 from suite.files.paths import repository_root
-from suite.machine.modes.keeper import left_settings, recover, restore
+from suite.machine.modes.keeper import left_settings, recover_modes, restore_modes
 from tests.simulated_board import settings_of, simulated_board
 
 MAX_WAIT_S = 0.4
@@ -40,9 +40,9 @@ def kill_at(root: Path, seed: int, kind: str, wait_s: float) -> Killed:
     process.kill()
     process.communicate()
     left = settings_of(root)
-    recover(root)
+    recover_modes(root)
     if kind == KEPT:
-        restore(root)  # a mode that was completely set stays until somebody puts it back
+        restore_modes(root)  # a mode that was completely set stays until somebody puts it back
     after = settings_of(root)
     return Killed(
         sum(left.get(name) != value for name, value in before.items()),

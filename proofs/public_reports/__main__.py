@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from proofs.figures import hand_over
-from suite.catalog.power import load_power_rules, totals
+from suite.catalog.power import load_power_rules, totals_of_channels
 from suite.errors import SuiteError
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources import rapl, temperature, throttling
@@ -70,7 +70,9 @@ def _of_tree(case: dict[str, Any], folder: Path) -> str:
     meter.open(MeteredProcess(1, folder))
     readings = list(meter.read())
     if isinstance(meter, rapl.RaplMeter):
-        counted = totals(load_power_rules(), ((meter.name, each.channel) for each in readings))
+        counted = totals_of_channels(
+            load_power_rules(), ((meter.name, each.channel) for each in readings)
+        )
         return f"counts {'+'.join(sorted(counted[0].channels))}"
     if isinstance(meter, temperature.TemperatureMeter):
         return f"{readings[0].value:.5g} degC" if readings else "no temperature"

@@ -19,7 +19,7 @@ from proofs.figures import hand_over
 from suite.catalog.reference_points import frozen_points
 from suite.catalog.rounds import load_round
 from suite.catalog.scoring import load_scoring
-from suite.metrics.comparisons import Measured, columns, pair_bounds
+from suite.metrics.comparisons import Measured, pair_bounds, statistics_arrays
 from suite.metrics.costs import TrainingCost, measured_score
 from suite.metrics.expected_epochs import (
     ExpectedEpochs,
@@ -116,7 +116,7 @@ def compare_pairs(
         [draw_entry(rng, at, noise, count, epochs) for _ in range(draws)]
         for at, noise, count in zip((true, 0.0), noises, runs, strict=True)
     )
-    ones, others = columns(slower), columns(faster)
+    ones, others = statistics_arrays(slower), statistics_arrays(faster)
     lows, highs = pair_bounds(ones, others, SCORING.pair_level, SCORING.epochs_level)
     own = (ones.epochs_variance > 0) | (others.epochs_variance > 0)
     told = lows > 0 if difference else (lows > 0) | (highs < 0)
@@ -162,7 +162,7 @@ def _board(rng: np.random.Generator, true: Array, noises: Array, runs: int) -> t
         draw_entry(rng, float(at), float(noise), runs)
         for at, noise in zip(true, noises, strict=True)
     ]
-    each, logs = columns(drawn), np.array([one.log_mean for one in drawn])
+    each, logs = statistics_arrays(drawn), np.array([one.log_mean for one in drawn])
     first, second = np.triu_indices(len(true), k=1)
     right = logs[second] > logs[first]
     bounds = [

@@ -21,7 +21,7 @@ from suite.bundle.reader import Bundle
 from suite.catalog.reproduction import load_reproduction
 from suite.compliance.checker import find_bundles
 from suite.metrics.replication import verdict_on_times
-from suite.metrics.replication_record import ReplicationVerdict, measure
+from suite.metrics.replication_record import ReplicationVerdict, measure_run
 
 SETTINGS = load_reproduction()
 
@@ -72,7 +72,7 @@ def divided(times_s: Sequence[float], fresh: int, factor: float = 1.0) -> list[R
 def times_of(folder: Path) -> list[float]:
     """The time of a later epoch of every run below the folder, in the order in which they began."""
     runs = sorted(
-        (measure(Bundle(path)) for path in find_bundles(folder)),
+        (measure_run(Bundle(path)) for path in find_bundles(folder)),
         key=lambda run: run.started_time_ms,
     )
     return [run.time_to_epoch_s for run in runs if run.time_to_epoch_s is not None]

@@ -29,7 +29,7 @@ from suite.execution.request import Accelerator, RunOptions
 from suite.execution.resolve import resolve_options
 from suite.extensions.concurrent.measuring.experiment import Side, start_training
 from suite.extensions.counted_steps.measuring.counting import AVX2
-from suite.launch.environments import find
+from suite.launch.environments import find_environment
 
 PEEKUSER, SINGLESTEP, SEIZE, INTERRUPT = 3, 9, 0x4206, 0x4207
 TRACE_CLONE = 8
@@ -59,7 +59,7 @@ def main() -> None:
     side = Side(
         resolve_options(options).training,
         f"{framework.module}.implementation",
-        find(framework).interpreter,
+        find_environment(framework).interpreter,
     )
     began_s = time.monotonic()
     with (

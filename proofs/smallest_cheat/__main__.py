@@ -24,9 +24,9 @@ from suite.catalog.audit_tolerances import load_audit_tolerances
 from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import load_workload
 from suite.files.paths import repository_root
-from suite.launch.environments import find
-from suite.metrics.epoch_replays import EpochFigures, figures, least_margin, margin
-from suite.verify.replaying import train
+from suite.launch.environments import find_environment
+from suite.metrics.epoch_replays import EpochFigures, least_margin, replay_figures, scatter_margin
+from suite.verify.replaying import train_program
 from suite.verify.rounding import round_anew
 from tools.audit_tolerances import requested
 
@@ -42,8 +42,8 @@ def prepare(folder: Path) -> Path:
         (folder / "states").mkdir(parents=True)
         framework = load_framework("pytorch")
         asked = requested(load_workload("lenet"), None, 128, 0.04, 1, 469)
-        command = [str(find(framework).interpreter), "-m", framework.module]
-        train(
+        command = [str(find_environment(framework).interpreter), "-m", framework.module]
+        train_program(
             asked._replace(framework=framework.name, output_directory=str(folder)),
             [*command, "--keep-states", str(folder / "states")],
             repository_root(),
@@ -68,7 +68,7 @@ def measure(folder: Path) -> list[dict[str, Any]]:
     request, kept = prepare(folder), folder / "measured.jsonl"
     done = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
     count = len(done)
-    interpreter = find(load_framework("pytorch")).interpreter
+    interpreter = find_environment(load_framework("pytorch")).interpreter
     command = [str(interpreter), "-m", "proofs.smallest_cheat.worker", str(request)]
     asked = "".join(f"{json.dumps(each)}\n" for each in list(wanted(folder))[count:])
     with kept.open("a", encoding="utf-8") as stream:
@@ -84,17 +84,17 @@ def smallest(trained: list[dict[str, Any]]) -> dict[str, float]:
     for each in trained:
         of[each["cheat"], each["size"]].append((each["losses"], each["correct"]))
     honest = of.pop(("none", 0.0))
-    own = figures(honest[0], honest)[1]
+    own = replay_figures(honest[0], honest)[1]
     replays = load_audit_tolerances("lenet").replays
     found: dict[str, float] = {}
     for name in EpochFigures.__annotations__:
         values = np.array([getattr(each, name) for each in own], float)
         scatter = float(values.std(ddof=1))
-        beyond = margin(replays, scatter, least_margin(name, EVALUATED)) + POWER_Z * scatter
+        beyond = scatter_margin(replays, scatter, least_margin(name, EVALUATED)) + POWER_Z * scatter
         print(f"{name}: {values.mean():.6g}, scatter {scatter:.2g}, found from {beyond:.2g} on")
         shifts: dict[str, list[tuple[float, float]]] = defaultdict(lambda: [(0.0, 0.0)])
         for (cheat, size), runs in sorted(of.items()):
-            moved = [getattr(figures(run, honest)[0], name) - values.mean() for run in runs]
+            moved = [getattr(replay_figures(run, honest)[0], name) - values.mean() for run in runs]
             print(f"  {cheat} {size:.0%}: {', '.join(f'{each:+.3g}' for each in moved)}")
             shifts[cheat].append((size, min(map(abs, moved))))
         for cheat, points in shifts.items():

@@ -30,10 +30,10 @@ from proofs.strangers.mistakes import OF_DEEP_NETWORKS
 from suite.catalog.frameworks import REFERENCE, load_framework, load_implementation
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
-from suite.launch.environments import find
-from suite.verify.probing import ProbedImplementation, probed
+from suite.launch.environments import find_environment
+from suite.verify.probing import ProbedImplementation, build_probe
 from suite.verify.timed_steps import timed_differences
-from suite.verify.verdict import judge, probe_both, shapes_of
+from suite.verify.verdict import judge_implementation, probe_both, shapes_of
 
 TRAIN = """
 from reference_impls.main import main
@@ -74,13 +74,13 @@ def stranger(root: Path) -> ProbedImplementation:
     (folder / "reference_impls").symlink_to(root / "reference_impls")
     (folder / "train.py").write_text(TRAIN)
     (folder / "probe.py").write_text(ANSWER)
-    interpreter = find(load_framework(REFERENCE)).interpreter
+    interpreter = find_environment(load_framework(REFERENCE)).interpreter
     (folder / "framework.toml").write_text(
         f'name = "stranger"\ntitle = "Stranger"\ntrain = ["{interpreter}", "train.py"]\nprobe ='
         f' ["{interpreter}", "probe.py"]\ncapabilities = ["training-states"]\n'
     )
     framework = load_implementation(folder)
-    return probed(framework, find(framework))
+    return build_probe(framework, find_environment(framework))
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def outcome(one: Mistake, implementation: ProbedImplementation) -> Outcome:
     definition, expected, timed, _ = clean(one.workload, one.batch_size)
     try:
         outputs = probe_both(implementation, definition, shapes_of(expected))
-        found = judge(implementation, definition, expected, outputs)
+        found = judge_implementation(implementation, definition, expected, outputs)
         steps = timed_differences(implementation, timed)
     except SuiteError as error:
         return Outcome(error=" ".join(str(error).split())[:60])

@@ -6,7 +6,7 @@ from typing import Any
 
 from reporter.board.boards import PLACED, Board, BoardRow
 from reporter.data.entry_scores import SCORE_J, SCORE_S
-from reporter.data.frames import Row, grouped, known
+from reporter.data.frames import Row, grouped, is_known
 
 DEVICE = ("device", "cpu_model", "nodes")
 """What distinguishes devices: a profile for any machine holds several processors, and a cluster is
@@ -61,7 +61,7 @@ def _of_devices(rows: Iterable[BoardRow], score: str, instrument: str) -> Iterat
 
 
 def _plain(entry: Row, name: str) -> Any:
-    return entry[name] if known(entry[name]) else None
+    return entry[name] if is_known(entry[name]) else None
 
 
 def _value(score: str, row: BoardRow) -> float:

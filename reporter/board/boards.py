@@ -10,7 +10,7 @@ from reporter.board.columns import SCORE_COLUMNS, Cell, Column, Facet
 from reporter.board.energies import EnergyTable
 from reporter.board.ranking import Rank
 from reporter.data.entry_scores import MEASURED_J, RANKED, SCORE_J, SCORE_S, EntryScores, Status
-from reporter.data.frames import Frames, Row, known
+from reporter.data.frames import Frames, Row, is_known
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.shown_replications import SELF_REPORTED
 from suite.catalog.scoring import load_scoring
@@ -68,7 +68,7 @@ class BoardRow:
     def power_mode(self) -> str:
         """The power mode's name; empty where it is unknown."""
         mode = self.entry["power_mode"]
-        return str(mode).partition(":")[0] if known(mode) else ""
+        return str(mode).partition(":")[0] if is_known(mode) else ""
 
     @property
     def entry_id(self) -> str:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reporter.data.entry_scores import MEASURED_J, SCORE_J, SCORE_S
-from reporter.data.frames import Row, known
+from reporter.data.frames import Row, is_known
 from reporter.data.quantities import SCALES, quantity, quantity_with_spread
-from reporter.data.text import digits
+from reporter.data.text import significant
 from reporter.data.words import property_name
 
 NOT_DEFINED = "not computed by the version of the suite that made these runs"
@@ -42,7 +42,7 @@ class Column:
     def write(self, value: float) -> str:
         """The value as it is shown."""
         scaled = value * self.factor
-        return digits(scaled) if self.places is None else f"{scaled:.{self.places}f}"
+        return significant(scaled) if self.places is None else f"{scaled:.{self.places}f}"
 
 
 SCORE_COLUMNS = (
@@ -369,14 +369,14 @@ def make_cell(column: Column, figure: Row | None) -> Cell:
     """A figure of an entry or a run as a cell; an unknown value is a dash with its reason."""
     if figure is None:
         return Cell(column, "—", why=NOT_DEFINED)
-    if not known(figure["value"]):
+    if not is_known(figure["value"]):
         return Cell(column, "—", why=str(figure["reason"]))
     value = float(figure["value"])
-    spread = float(figure["spread"]) if known(figure["spread"]) else None
-    shown = "" if spread is None else f"± {digits(spread * column.factor, 2)}"
+    spread = float(figure["spread"]) if is_known(figure["spread"]) else None
+    shown = "" if spread is None else f"± {significant(spread * column.factor, 2)}"
     raw_spread = "" if spread is None else f"{spread * column.factor:.6g}"
     ends = [
-        float(figure[end]) for end in ("interval_low", "interval_high") if known(figure.get(end))
+        float(figure[end]) for end in ("interval_low", "interval_high") if is_known(figure.get(end))
     ]
     shown = f"{column.write(ends[0])} to {column.write(ends[1])}" if ends else shown
     raw_interval = (
@@ -402,7 +402,7 @@ def _in_units(
     if column.places is not None and unit not in SCALES:
         return (
             f"{column.write(value)} {unit}".rstrip(),
-            f"± {digits(spread * column.factor, 2)}" if spread else "",
+            f"± {significant(spread * column.factor, 2)}" if spread else "",
         )
     if ends:
         return quantity(value * column.factor, unit, [end * column.factor for end in ends])
@@ -413,6 +413,6 @@ def _in_units(
 
 def show_facet(value: object) -> str:
     """A property's value as text, for display and filters."""
-    if not known(value):
+    if not is_known(value):
         return "unknown"
     return f"{value:g}" if isinstance(value, int | float) else str(value)

@@ -17,8 +17,8 @@ from suite.metrics.comparisons import (
     OTHER_INSTRUMENTS,
     Measured,
     Ratio,
-    measured,
-    ratio,
+    run_statistics,
+    score_ratio,
 )
 
 BOARD = ["workload", "division", "data", "round"]
@@ -101,7 +101,9 @@ def compare_pair(one: Comparable, other: Comparable, chosen_from: float = 1) -> 
     if one.instrument != other.instrument:
         return OTHER_INSTRUMENTS
     scoring = load_scoring()
-    return ratio(one.value, other.value, scoring.pair_level / chosen_from, scoring.epochs_level)
+    return score_ratio(
+        one.value, other.value, scoring.pair_level / chosen_from, scoring.epochs_level
+    )
 
 
 def comparables(
@@ -145,7 +147,7 @@ def comparables(
 
 
 def _measured(runs: Sequence[float], noise_floor: float) -> Measured | None:
-    return measured(runs, noise_floor**2) if runs and min(runs) > 0 else None
+    return run_statistics(runs, noise_floor**2) if runs and min(runs) > 0 else None
 
 
 def _why_not_measured(runs: Sequence[float]) -> str | None:

@@ -10,10 +10,10 @@ from reporter.board.axis import Axis, Dot, axis_of
 from reporter.board.boards import Board, BoardRow, with_values
 from reporter.board.columns import Cell, Column
 from reporter.board.comparison import Comparable, comparables, compare_pair
-from reporter.board.instruments import Measured, measured_by
+from reporter.board.instruments import Measured, rows_by_instrument
 from reporter.data.entry_scores import OF_ENTRIES
 from reporter.data.frames import grouped
-from reporter.data.text import digits
+from reporter.data.text import significant
 from reporter.data.words import submitter_title
 from suite.catalog.scoring import load_scoring
 from suite.metrics.comparisons import OTHER_ACCELERATORS, Ratio
@@ -123,7 +123,7 @@ def energy_charts(
     return board.frames.cached(
         f"energy by {by} {only_vouched}",
         lambda: tuple(
-            _energy_chart(board, group, by, only_vouched) for group in measured_by(board)
+            _energy_chart(board, group, by, only_vouched) for group in rows_by_instrument(board)
         ),
     )
 
@@ -206,7 +206,7 @@ def _value(cell: Cell) -> float:
 def _times(value: float, first: float) -> str:
     if value == first or not first > 0:
         return ""
-    return f"×{digits(value / first, 3 if value / first < 1.1 else 2)}"
+    return f"×{significant(value / first, 3 if value / first < 1.1 else 2)}"
 
 
 def _rings(axis: Axis, members: Candidates, best: Cell) -> tuple[str, ...]:

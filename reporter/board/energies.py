@@ -98,7 +98,7 @@ def _why_unranked(instrument: Instrument, entry: EntryScores) -> str | None:
     )
 
 
-def place_of(sensor: Iterable[str | None], scoring: Scoring) -> int:
+def instrument_order(sensor: Iterable[str | None], scoring: Scoring) -> int:
     """The place of a tier and a coverage in the order of tables; after all of them for an unknown
     kind."""
     kind, kinds = tuple(sensor), scoring.instruments()

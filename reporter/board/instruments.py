@@ -81,7 +81,7 @@ class Measured:
         )
 
 
-def measured_by(board: Board) -> tuple[Measured, ...]:
+def rows_by_instrument(board: Board) -> tuple[Measured, ...]:
     """The accepted rows with an energy, in groups that compare."""
     return tuple(_groups(board, board.energy)) if board.energy is not None else ()
 

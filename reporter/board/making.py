@@ -14,7 +14,7 @@ from reporter.board.columns import (
     make_cell,
     show_facet,
 )
-from reporter.board.energies import energy_tables, place_of
+from reporter.board.energies import energy_tables, instrument_order
 from reporter.board.ranking import Rank, rank_entries, unranked
 from reporter.board.systems import system_name
 from reporter.data.entries import (
@@ -22,8 +22,8 @@ from reporter.data.entries import (
     PRECISION,
     STRICT,
     TRAINED,
-    describe,
-    differences,
+    describe_property,
+    entry_differences,
     make_labels,
 )
 from reporter.data.entry_scores import RANKED, EntryScores, Status
@@ -36,13 +36,13 @@ from reporter.data.frames import (
     Frames,
     Row,
     grouped,
-    known,
+    is_known,
     rows_of,
 )
 from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_title
 from reporter.data.missed import is_short, reached_text
-from reporter.data.shown_replications import ShownReplication, badges_of, provenance_of
+from reporter.data.shown_replications import ShownReplication, provenance_of, replication_badges
 from reporter.data.values import figures_by_entry
 from reporter.data.words import submitter_title
 from suite.catalog.divisions import Division
@@ -218,7 +218,9 @@ def _rows(
             f"entries/{name}.html",
             ranks.get(name, NOT_ACCEPTED),
             scores,
-            place_of(scores.instrument or _kind(found.get("energy_per_epoch_j", {})), scoring),
+            instrument_order(
+                scores.instrument or _kind(found.get("energy_per_epoch_j", {})), scoring
+            ),
             facets[name],
             tuple(make_cell(column, found.get(column.figure)) for column in columns),
             findings[name],
@@ -242,12 +244,16 @@ def _settings(entries: Iterable[Row]) -> dict[str, str]:
     alike = grouped(entries, lambda entry: (system_name(entry), str(entry["framework"])))
     settings = {}
     for members in alike.values():
-        differing = differences(members, NOT_IN_SETTING)
+        differing = entry_differences(members, NOT_IN_SETTING)
         for entry in members:
             mode = (
-                [str(entry["power_mode"]).partition(":")[0]] if known(entry["power_mode"]) else []
+                [str(entry["power_mode"]).partition(":")[0]]
+                if is_known(entry["power_mode"])
+                else []
             )
-            words = (describe(name, value) for name, value in differing[str(entry["entry_id"])])
+            words = (
+                describe_property(name, value) for name, value in differing[str(entry["entry_id"])]
+            )
             settings[str(entry["entry_id"])] = " · ".join([*mode, *words])
     return settings
 
@@ -274,25 +280,29 @@ def _order(scores: EntryScores, rank: Rank | None, figures: Mapping[str, Any]) -
     place = math.inf if rank is None or rank.place is None else rank.place
     behind = place, float(scores.status is not Status.PROVISIONAL)
     values = [figures.get(name, {}).get("value") for name in ORDER]
-    return *behind, *(float(value) if known(value) else float("inf") for value in values)
+    return *behind, *(float(value) if is_known(value) else float("inf") for value in values)
 
 
 def _provenance(frames: Frames, entry: Row) -> str:
-    audited_by = entry["audited_by"] if known(entry["audited_by"]) else None
-    is_witnessed = known(entry["witnessed_by"]) and entry["witnessed_by"] != entry["organization"]
+    audited_by = entry["audited_by"] if is_known(entry["audited_by"]) else None
+    is_witnessed = (
+        is_known(entry["witnessed_by"]) and entry["witnessed_by"] != entry["organization"]
+    )
     replications = frames.replications.get(entry["entry_id"], ())
     return provenance_of(replications, audited_by, is_witnessed)
 
 
 def _facets(entry: Row, figures: Mapping[str, Row], status: str) -> dict[str, str]:
-    availability = entry["availability"] if known(entry["availability"]) else "not submitted"
+    availability = entry["availability"] if is_known(entry["availability"]) else "not submitted"
     special = {
         "device": machine_title(entry),
         "energy": _sensor(figures.get("energy_per_epoch_j", {})),
         "availability": availability,
         PROVENANCE: status,
         "launches": (
-            f"{entry['runs']} of {entry['launches']:.0f}" if known(entry["launches"]) else "unknown"
+            f"{entry['runs']} of {entry['launches']:.0f}"
+            if is_known(entry["launches"])
+            else "unknown"
         ),
     }
     special["nonce_kind"] = SEEDS.get(entry["nonce_kind"], "of several kinds")
@@ -306,9 +316,9 @@ def _kind(energy: Row) -> tuple[str | None, str | None]:
 
 
 def _sensor(energy: Row) -> str:
-    if known(energy.get("tier")):
+    if is_known(energy.get("tier")):
         return f"{energy['tier']}, {energy['covers']}"
-    return "unknown sensor" if known(energy.get("value")) else "not measured"
+    return "unknown sensor" if is_known(energy.get("value")) else "not measured"
 
 
 def _badges(
@@ -317,15 +327,15 @@ def _badges(
     disturbed = (
         badge
         for name, (limit, badge) in DISTURBANCES.items()
-        if known(high := figures.get(name, {}).get("high")) and high > limit
+        if is_known(high := figures.get(name, {}).get("high")) and high > limit
     )
     people = (
-        f"{words} {entry[name]}" for name, words in EVIDENCE_WORDS.items() if known(entry[name])
+        f"{words} {entry[name]}" for name, words in EVIDENCE_WORDS.items() if is_known(entry[name])
     )
     framework, *of_state = str(entry["audited_in"]).partition(",")
     audit = (
         (f"unsigned audit in {framework_name(framework)}{''.join(of_state)}",)
-        if known(entry["audited_in"])
+        if is_known(entry["audited_in"])
         else ()
     )
     attached = (
@@ -344,7 +354,7 @@ def _badges(
         *attached,
         *audit,
         *people,
-        *badges_of(replications, entry["code_is_public"] is True),
+        *replication_badges(replications, entry["code_is_public"] is True),
     )
 
 

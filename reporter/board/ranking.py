@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from suite.catalog.scoring import Scoring
-from suite.metrics.comparisons import Measured, alike, ratio
+from suite.metrics.comparisons import Measured, indistinguishable_counts, score_ratio
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def rank_entries(
     """
     names = sorted(scores)
     entries = [scores[name] for name in names]
-    found = alike(entries, scoring.pair_level, scoring.epochs_level)
+    found = indistinguishable_counts(entries, scoring.pair_level, scoring.epochs_level)
     behind = {name: (scores[name].log_mean, False) for name in names}
     whole = [scores[name] for name in names if name not in short]
     for name in short:
@@ -68,7 +68,7 @@ def rank_entries(
 
 
 def _is_alike(one: Measured, other: Measured, scoring: Scoring) -> bool:
-    return not ratio(one, other, scoring.pair_level, scoring.epochs_level).is_different
+    return not score_ratio(one, other, scoring.pair_level, scoring.epochs_level).is_different
 
 
 def _ordinal(number: int) -> str:

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from reporter.data.frames import POINTS, Frames, Row, known, records
+from reporter.data.frames import POINTS, Frames, Row, is_known, records
 from suite.catalog.scoring import load_scoring
 from suite.errors import SuiteError
-from suite.metrics.comparisons import NEEDS_POSITIVE, Measured, measured, ratio
+from suite.metrics.comparisons import NEEDS_POSITIVE, Measured, run_statistics, score_ratio
 
 MIN_RUNS = 2
 
@@ -39,7 +39,9 @@ class SettingComparison:
     reason: str | None = None
 
 
-def compare(frames: Frames, by: str, figure: str = "step_s") -> tuple[SettingComparison, ...]:
+def compare_settings(
+    frames: Frames, by: str, figure: str = "step_s"
+) -> tuple[SettingComparison, ...]:
     """Compare every pair of values of the varied setting ``by``, at each combination of the other
     varied settings of a study.
 
@@ -75,8 +77,10 @@ def _blocks(
     blocks: dict[tuple[str, str], dict[str, list[str]]] = {}
     others = [name for name in settings if name != by]
     for row in records(frames.points.sort_values(["study", *others, by], kind="stable")):
-        if known(row[by]):
-            where = ", ".join(f"{name} {_text(row[name])}" for name in others if known(row[name]))
+        if is_known(row[by]):
+            where = ", ".join(
+                f"{name} {_text(row[name])}" for name in others if is_known(row[name])
+            )
             blocks.setdefault((row["study"], where), {}).setdefault(_text(row[by]), []).append(
                 row["run_id"]
             )
@@ -107,7 +111,7 @@ def _pairs(
         if isinstance(one, str) or isinstance(other, str):
             yield replace(pair, reason="; ".join(reasons))
         else:
-            bounds = ratio(one, other, level, level)
+            bounds = score_ratio(one, other, level, level)
             yield replace(
                 pair, ratio=bounds.ratio, low=bounds.low, high=bounds.high, p=_p(one, other)
             )
@@ -125,7 +129,7 @@ def _measured(rows: Sequence[Row | None]) -> Measured | str:
         return reasons[0] if reasons else "a run has no such figure"
     if len(values) < MIN_RUNS:
         return f"{len(values)} run, and an interval needs {MIN_RUNS} (--seeds)"
-    return measured(values) if min(values) > 0 else NEEDS_POSITIVE
+    return run_statistics(values) if min(values) > 0 else NEEDS_POSITIVE
 
 
 def _p(one: Measured, other: Measured) -> float:

@@ -1,6 +1,6 @@
 """Names of systems that fit a table's cell or a card."""
 
-from reporter.data.frames import Row, known
+from reporter.data.frames import Row, is_known
 from reporter.data.machine_names import short_title
 
 
@@ -9,5 +9,7 @@ def system_name(entry: Row) -> str:
     for a cluster of four."""
     name = short_title(entry)
     return (
-        f"{int(entry['nodes'])} × {name}" if known(entry["nodes"]) and entry["nodes"] > 1 else name
+        f"{int(entry['nodes'])} × {name}"
+        if is_known(entry["nodes"]) and entry["nodes"] > 1
+        else name
     )

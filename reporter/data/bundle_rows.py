@@ -19,7 +19,7 @@ from reporter.data.derived import (
 from reporter.data.figure_fields import sensor_columns, significance
 from reporter.data.frames import ALIKE, BARE, ISOLATION, NODE_MACHINES, SETTINGS, WITHOUT, Row
 from reporter.data.framework_names import implementation_name
-from reporter.data.text import MAX_REASON_LENGTH, plain, plain_or_none, reason_of
+from reporter.data.text import MAX_REASON_LENGTH, one_line, plain_or_none, reason_of
 from suite.bundle.layout import COUNTERS, SYSTEM
 from suite.bundle.log import Log
 from suite.bundle.node_records import NodeRecord, read_nodes
@@ -73,7 +73,7 @@ def read_rows(path: Path) -> BundleRows | Broken:
         return Broken(reason_of(error, path))
     except OSError as error:
         return Broken(
-            f"{plain(Path(error.filename or 'a file').name)} cannot be read: {error.strerror}"
+            f"{one_line(Path(error.filename or 'a file').name)} cannot be read: {error.strerror}"
         )
 
 
@@ -101,7 +101,7 @@ def _read(path: Path) -> BundleRows:
         is_studied = request["batches"] != "read" or bool(request["drop_cache_every_epoch"])
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise SuiteError(
-            f"it does not hold what the suite writes ({type(error).__name__}: {plain(error)})"
+            f"it does not hold what the suite writes ({type(error).__name__}: {one_line(error)})"
         ) from error
     return BundleRows(run, figures, epochs, verdict, is_generated, is_studied)
 
@@ -119,9 +119,9 @@ def _run(
     return {
         **_identity(record, system),
         NODE_MACHINES: node_machines(system, read_nodes(bundle)),
-        ISOLATION: plain((record.isolation or {}).get("kind", BARE), 40),
+        ISOLATION: one_line((record.isolation or {}).get("kind", BARE), 40),
         "round": plain_or_none(record.round, 40),
-        "suite_version": plain(record.suite_version),
+        "suite_version": one_line(record.suite_version),
         "resumed": _resumed(record),
         "seed": int(request["seed"]),
         "nonce_kind": seeds.value,
@@ -161,15 +161,15 @@ def _boot(log: Log) -> str | None:
 
 def _identity(record: RunRecord, system: Mapping[str, Any]) -> Row:
     request = record.request
-    data = plain(request["data"]["name"])
+    data = one_line(request["data"]["name"])
     return {
-        "workload": plain(request["workload"]),
-        "division": plain(request["division"]),
+        "workload": one_line(request["workload"]),
+        "division": one_line(request["division"]),
         "data": data,
         "own_data": data == judging_round(record.round).workload(request["workload"]).data,
-        "organization": plain(request["organization"]),
+        "organization": one_line(request["organization"]),
         "availability": None,
-        "device": plain(request["platform"]),
+        "device": one_line(request["platform"]),
         "cpu_model": plain_or_none(system.get("cpu_model")),
         "gpu": _gpus(system.get("gpus")),
         "power_mode": plain_or_none(system.get("power_mode")),
@@ -177,13 +177,13 @@ def _identity(record: RunRecord, system: Mapping[str, Any]) -> Row:
         "nodes": int(request["parallel"]["nodes"]),
         "ranks": int(request["parallel"]["ranks"]),
         "collective": _collective(request["parallel"]),
-        "normalisation": plain(request["parallel"].get("normalisation", LOCAL)),
+        "normalisation": one_line(request["parallel"].get("normalisation", LOCAL)),
         "accumulation": int(request.get("accumulation", 1)),
-        "timing": plain(request.get("timing", WAITING)),
+        "timing": one_line(request.get("timing", WAITING)),
         "recomputation": _recomputation(request.get("recomputation")),
-        "framework": plain(request["framework"]),
+        "framework": one_line(request["framework"]),
         "framework_version": plain_or_none(system.get("framework_version"), 40),
-        "accelerator": plain(request["accelerator"]),
+        "accelerator": one_line(request["accelerator"]),
         "threads": int(request["threads"]),
         "workers": int(request["loading"]["workers"]),
         "batch_size": int(request["global_batch_size"]),
@@ -209,7 +209,7 @@ def node_machines(first: Mapping[str, Any], nodes: Sequence[NodeRecord]) -> str:
     names = sorted(
         (" ".join(filter(None, kind)) or "unknown", count) for kind, count in others.items()
     )
-    return plain(", ".join(f"{count} x {name}" for name, count in names) or ALIKE, 200)
+    return one_line(", ".join(f"{count} x {name}" for name, count in names) or ALIKE, 200)
 
 
 def _machine(system: Mapping[str, Any]) -> tuple[str, ...]:
@@ -224,7 +224,7 @@ def _gpus(value: object) -> str | None:
     """Their names; None where there is none, and in bundles of versions that did not record
     them."""
     return (
-        ", ".join(plain(name, 60) for name in value[:MOST_GPUS]) or None
+        ", ".join(one_line(name, 60) for name in value[:MOST_GPUS]) or None
         if isinstance(value, list)
         else None
     )
@@ -243,14 +243,16 @@ def _studied(mark: StudyMark | None, medium: str | None, mode: str | None) -> Ro
     emulated = (
         {}
         if limit is None
-        else {"storage_medium": f"{medium or 'unknown medium'}, emulated {plain(limit, 10)} MB/s"}
+        else {
+            "storage_medium": f"{medium or 'unknown medium'}, emulated {one_line(limit, 10)} MB/s"
+        }
     )
-    settings = {plain(name, 40): plain(value) for name, value in mark.settings}
+    settings = {one_line(name, 40): one_line(value) for name, value in mark.settings}
     cores = settings.get("cores")
     power_mode = (
         {"power_mode": f"cores on line {cores}"} if mode is None and cores is not None else {}
     )
-    return {**emulated, **power_mode, "study": plain(mark.title), SETTINGS: settings}
+    return {**emulated, **power_mode, "study": one_line(mark.title), SETTINGS: settings}
 
 
 def _resumed(record: RunRecord) -> int:
@@ -263,7 +265,9 @@ def _collective(parallel: Mapping[str, Any]) -> str:
     """The all-reduce backend, and the numbers that it sends where they are not those that were
     computed."""
     wire = parallel.get("wire", EXACT)
-    return plain(parallel["collective"] if wire == EXACT else f"{parallel['collective']} in {wire}")
+    return one_line(
+        parallel["collective"] if wire == EXACT else f"{parallel['collective']} in {wire}"
+    )
 
 
 def _recomputation(planned: Mapping[str, Any] | None) -> str:
@@ -271,7 +275,7 @@ def _recomputation(planned: Mapping[str, Any] | None) -> str:
     return (
         WITHOUT
         if planned is None
-        else plain(f"{planned['schedule']} in {planned['budget_bytes'] / 1e9:.3g} GB")
+        else one_line(f"{planned['schedule']} in {planned['budget_bytes'] / 1e9:.3g} GB")
     )
 
 
@@ -282,15 +286,15 @@ def _trained(record: RunRecord, log: Log) -> Row:
     precision = record.request.get("precision", FLOAT32) if is_closed else _text(log, "precision")
     return {
         "implementation_name": implementation_name(
-            plain(record.request["framework"]), record.implementation
+            one_line(record.request["framework"]), record.implementation
         ),
-        "model_trained": plain(_text(log, "model_trained") or record.request["model"], 40),
+        "model_trained": one_line(_text(log, "model_trained") or record.request["model"], 40),
         "parameters": _trained_parameters(log),
-        "optimizer_used": plain(
+        "optimizer_used": one_line(
             _text(log, "optimizer_used") or record.request["optimizer"]["name"], 40
         ),
         "precision": plain_or_none(precision, 40),
-        "implementation": plain(digest[:12], 12) if isinstance(digest, str) else None,
+        "implementation": one_line(digest[:12], 12) if isinstance(digest, str) else None,
     }
 
 
@@ -323,7 +327,7 @@ def _figure(run_id: str, name: str, values: Mapping[str, Any]) -> Row:
     }
     return {
         "run_id": run_id,
-        "figure": plain(name, 60),
+        "figure": one_line(name, 60),
         **numbers,
         **texts,
         **sensor_columns(values),
@@ -344,5 +348,5 @@ def _plain_name(run_id: object) -> str:
     letters, digits, ._- or a leading dot."""
     name = str(run_id)
     if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,119}", name):
-        raise SuiteError(f"the run id {plain(name, 60)!r} is not a plain name")
+        raise SuiteError(f"the run id {one_line(name, 60)!r} is not a plain name")
     return name

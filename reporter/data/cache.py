@@ -17,7 +17,7 @@ from reporter.data.bundle_rows import BundleRows
 from suite.compliance.checker import BundleVerdict
 from suite.compliance.finding import Finding, Severity
 from suite.files.digest import sha256
-from suite.files.paths import home, repository_root
+from suite.files.paths import repository_root, suite_home
 
 LIBRARIES = ("numpy", "pandas", "pyarrow")
 _TABLE = (
@@ -67,18 +67,18 @@ def digest_of_code() -> str:
 
 def path() -> Path:
     """The cache file, in the suite's home folder."""
-    return home() / "report-cache.sqlite"
+    return suite_home() / "report-cache.sqlite"
 
 
-def exists() -> bool:
+def cache_exists() -> bool:
     """Whether there is a cache file; without one no digest needs to be computed."""
     return path().is_file()
 
 
-def get(digests: Iterable[str | None]) -> dict[str | None, BundleRows]:
+def cached_rows(digests: Iterable[str | None]) -> dict[str | None, BundleRows]:
     """The cached rows of bundles with these digests; empty if the cache file is missing or
     damaged."""
-    if not exists():
+    if not cache_exists():
         return {}
     found: dict[str | None, BundleRows] = {}
     try:
@@ -95,7 +95,7 @@ def get(digests: Iterable[str | None]) -> dict[str | None, BundleRows]:
     return found
 
 
-def put(rows: Mapping[str, BundleRows]) -> None:
+def store_rows(rows: Mapping[str, BundleRows]) -> None:
     """Store rows by their bundles' digests and drop those of other code. A cache that cannot be
     written is removed; nothing is raised."""
     try:

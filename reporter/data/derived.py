@@ -4,8 +4,8 @@ them."""
 import math
 from collections.abc import Sequence
 
-from reporter.data.frames import FIGURES, Row, known
-from reporter.data.text import plain
+from reporter.data.frames import FIGURES, Row, is_known
+from reporter.data.text import one_line
 from suite.bundle.layout import COUNTERS, STEPS
 from suite.bundle.reader import Bundle
 from suite.bundle.study_mark import StudyMark
@@ -53,7 +53,7 @@ def counted_figures(run_id: str, counters: Row) -> list[Row]:
         value, reason = event.get("count"), event.get("reason")
         row = _figure(run_id, name, "events", COUNTERS, 1.0)
         if value is None:
-            rows.append({**row, "reason": plain(reason or "the bundle gives no reason")})
+            rows.append({**row, "reason": one_line(reason or "the bundle gives no reason")})
         else:
             rows.append({**row, "value": float(value)})
     return rows
@@ -115,7 +115,7 @@ def _energies(epochs: Sequence[Row], energy: Row) -> list[Row]:
         "reason": energy["reason"],
     }
     first, around = {**row, "figure": FIRST_EPOCH_J, "count": 1.0}, {**row, "figure": EVALUATION_J}
-    if known(energy["value"]) and energies and all(map(known, energies)):
+    if is_known(energy["value"]) and energies and all(map(is_known, energies)):
         first["value"], around["value"] = (
             energies[0],
             (energy["value"] - math.fsum(energies)) / len(energies),
@@ -150,7 +150,7 @@ def per_thousand_figures(figures: Sequence[Row], samples: int) -> list[Row]:
             **{
                 key: by_name[of_epoch][key] * 1000 / samples
                 for key in ("value", "spread", "low", "high")
-                if known(by_name[of_epoch][key])
+                if is_known(by_name[of_epoch][key])
             },
         }
         for name, of_epoch in PER_THOUSAND
@@ -171,7 +171,7 @@ def _quotient(name: str, above: Row, below: Row, unit: str) -> Row:
             + (f"; {above['method']}" if above["method"] else "")
         ),
     }
-    if not known(above["value"]) or not known(below["value"]):
+    if not is_known(above["value"]) or not is_known(below["value"]):
         return row
     if below["value"] == 0:
         return {**row, "reason": f"{below['figure']} is 0"}

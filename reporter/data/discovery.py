@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import TypeVar
 
-from suite.catalog.extensions import modules
+from suite.catalog.extensions import extension_modules
 
 Declared = TypeVar("Declared")
 
@@ -44,4 +44,4 @@ def _modules_of(package: str | None) -> Iterator[ModuleType]:
 
 def _of_extensions(part: str | None) -> Iterator[ModuleType]:
     if part is not None:
-        yield from (module for _, module in modules(part))
+        yield from (module for _, module in extension_modules(part))

@@ -20,10 +20,10 @@ from reporter.data.frames import (
     WITHOUT,
     Row,
     grouped,
-    known,
+    is_known,
 )
 from reporter.data.machine_names import machine_name, short_title
-from reporter.data.missed import TIME_TO_TARGET, missed, times_with_shares, why_unranked
+from reporter.data.missed import TIME_TO_TARGET, missed_runs, times_with_shares, why_unranked
 from reporter.data.scores import COST_FIGURES, PARTS, UNITS, score_entry, time_interval
 from reporter.data.shown_replications import AND
 from reporter.data.words import submitter_title
@@ -85,7 +85,7 @@ def entry_id(run: Row) -> str:
         identity += [run[name] for name in TRAINED]
     elif run[PRECISION] != STRICT:
         identity.append(run[PRECISION])
-    if known(run[CODE]):
+    if is_known(run[CODE]):
         identity.append(run[CODE])
     if run.get(SETTINGS):  # points of a sweep may differ in a setting that is no column
         identity.append(sorted(run[SETTINGS].items()))
@@ -183,7 +183,7 @@ def make_entry_figures(runs: Sequence[Row], figures: Iterable[Row]) -> list[Row]
     settled = {
         entry["entry_id"]
         for entry in make_entries(runs)
-        if missed(entry) and why_unranked(entry) is None
+        if missed_runs(entry) and why_unranked(entry) is None
     }
     runs_of = grouped(runs, _entry_id)
     groups = grouped(figures, lambda row: (entry_of[row["run_id"]], str(row["figure"])))
@@ -202,7 +202,11 @@ def _expected(entry: str, members: Sequence[Row], runs: Sequence[Row]) -> Row:
     where their time is unknown."""
     times_s = times_with_shares(
         runs,
-        {member["run_id"]: float(member["value"]) for member in members if known(member["value"])},
+        {
+            member["run_id"]: float(member["value"])
+            for member in members
+            if is_known(member["value"])
+        },
     )
     row = _combine(entry, TIME_TO_TARGET, members)
     return (
@@ -218,8 +222,8 @@ def _expected(entry: str, members: Sequence[Row], runs: Sequence[Row]) -> Row:
 
 
 def _combine(entry: str, name: str, members: Sequence[Row]) -> Row:
-    values = [float(member["value"]) for member in members if known(member["value"])]
-    first, missing = members[0], [member for member in members if not known(member["value"])]
+    values = [float(member["value"]) for member in members if is_known(member["value"])]
+    first, missing = members[0], [member for member in members if not is_known(member["value"])]
     row = {
         "entry_id": entry,
         "figure": name,
@@ -249,7 +253,7 @@ def _combine(entry: str, name: str, members: Sequence[Row]) -> Row:
     return {
         **row,
         "spread": first["spread"],
-        "spread_over": "the run's values" if known(first["spread"]) else None,
+        "spread_over": "the run's values" if is_known(first["spread"]) else None,
     }
 
 
@@ -272,7 +276,7 @@ def make_labels(entries: Sequence[Row]) -> dict[str, str]:
                 [
                     str(entry["implementation_name"]),
                     short_title(entry),
-                    *(describe(name, entry[name]) for name in differing),
+                    *(describe_property(name, entry[name]) for name in differing),
                 ]
             )
     return labels
@@ -318,9 +322,9 @@ WITHOUT_NUMBER = {"resumed": "not resumed", "short": "whole schedule"}
 """Words for the 0 of a run without such an epoch."""
 
 
-def describe(name: str, value: object) -> str:
+def describe_property(name: str, value: object) -> str:
     """One property of an entry in words: "2 workers", "batch 128", "storage medium unknown"."""
-    if not known(value):
+    if not is_known(value):
         return f"{name.replace('_', ' ')} unknown"
     formats = {
         "nodes": "{} node",
@@ -350,7 +354,7 @@ def describe(name: str, value: object) -> str:
     return f"{text}s" if name in ("nodes", "ranks", "threads", "workers") and value != 1 else text
 
 
-def differences(
+def entry_differences(
     entries: Sequence[Row], left_out: Iterable[str] = ()
 ) -> dict[str, tuple[tuple[str, Any], ...]]:
     """For each entry id, the properties, as (name, value), in which the entries differ: framework

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from reporter.data.frames import Row
-from reporter.data.text import plain, reason_of
+from reporter.data.text import one_line, reason_of
 from suite.errors import SuiteError
 
 Read = TypeVar("Read")
@@ -26,7 +26,7 @@ def read_each(
     found, broken = list[Read](), list[Row]()
     for given in paths:
         for folder in find(given):
-            place = plain(place_below(folder, given))
+            place = one_line(place_below(folder, given))
             try:
                 found.append(read(folder, place))
             except SuiteError as error:

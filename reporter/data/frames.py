@@ -434,7 +434,7 @@ def _values_of(column: pandas.Series) -> list[Any]:
 
 def rows_of(frame: pandas.DataFrame) -> Iterator[dict[str, Any]]:
     """The rows as dictionaries of Python numbers and strings; unknown values are None or NaN (see
-    :func:`known`)."""
+    :func:`is_known`)."""
     names = [str(name) for name in frame.columns]
     return (
         dict(zip(names, values, strict=True))
@@ -460,6 +460,6 @@ def grouped(items: Iterable[Value], key: Callable[[Value], Key]) -> dict[Key, li
     return groups
 
 
-def known(value: object) -> bool:
+def is_known(value: object) -> bool:
     """Whether a cell holds a value: neither None nor NaN."""
     return value is not None and value == value

@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from reporter.data.frames import known
+from reporter.data.frames import is_known
 from suite.catalog.power import Coverage, Tier
 from suite.catalog.scoring import Instrument, load_scoring
 
@@ -39,4 +39,6 @@ def instrument_named(tier: str | None, covers: str | None) -> str:
 
 def sensor_named(tier: object, covers: object) -> str:
     """The same for a figure's axis, of values that can be unknown or differ between runs."""
-    return instrument_named(str(tier), str(covers)) if known(tier) and known(covers) else MIXED
+    return (
+        instrument_named(str(tier), str(covers)) if is_known(tier) and is_known(covers) else MIXED
+    )

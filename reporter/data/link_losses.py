@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from reporter.data.text import digits, in_full, plain
+from reporter.data.text import number_in_full, one_line, significant
 from suite.compliance.values import is_number
 
 LOST = {
@@ -17,9 +17,9 @@ LOST = {
 
 def link_loss(loss: Mapping[str, Any]) -> str:
     """What a link lost, of a record of ``disturbances``."""
-    place, _, noun = plain(loss.get("channel"), 60).rpartition(".")
+    place, _, noun = one_line(loss.get("channel"), 60).rpartition(".")
     where = "" if place == "tcp" else f"{place}: "
     of_all = f" ({100.0 * loss['share']:.3g} % of all)" if is_number(loss.get("share")) else ""
-    when = f"from {digits(loss['start_s'], 4)} s after run_start on"
-    count, held_s = in_full(loss["count"]), digits(loss["held_s"], 3)
+    when = f"from {significant(loss['start_s'], 4)} s after run_start on"
+    count, held_s = number_in_full(loss["count"]), significant(loss["held_s"], 3)
     return f"{where}{count} {LOST.get(noun, noun)}{of_all}, {when}, for {held_s} s"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from reporter.data.folders import read_each
 from reporter.data.frames import Row
-from reporter.data.text import plain, plain_or_none
+from reporter.data.text import one_line, plain_or_none
 from suite.bundle.layout import LINPACK_RECORD
 from suite.errors import SuiteError
 from suite.metrics.linpack_record import LINPACK, Linpack, find_linpacks, read_linpack, refuse_wrong
@@ -36,9 +36,9 @@ def _row(record: Linpack, folder: Path) -> Row:
     return {
         "linpack_id": hashlib.sha256((folder / LINPACK_RECORD).read_bytes()).hexdigest()[:10],
         "path": str((folder / LINPACK_RECORD).resolve()),
-        "kind": plain(record.kind, 20),
-        "program": plain(Path(record.program).name, 60),
-        "device": plain(record.device, 60),
+        "kind": one_line(record.kind, 20),
+        "program": one_line(Path(record.program).name, 60),
+        "device": one_line(record.device, 60),
         "cpu_model": plain_or_none(record.cpu_model),
         "nodes": record.nodes,
         "ranks": record.ranks,

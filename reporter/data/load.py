@@ -9,7 +9,7 @@ import pandas
 
 from reporter.data import frames as columns
 from reporter.data.bundle_rows import Broken, BundleRows, read_rows
-from reporter.data.cache import digest_of_bundle, exists, get, put
+from reporter.data.cache import cache_exists, cached_rows, digest_of_bundle, store_rows
 from reporter.data.entries import (
     entry_id,
     make_entries,
@@ -32,7 +32,7 @@ from reporter.data.frames import (
 from reporter.data.linpacks import read_linpacks
 from reporter.data.replications import PlacedRun, read_replications
 from reporter.data.submissions import SubmissionVerdicts, judge_submissions
-from reporter.data.text import plain, plain_or_none
+from reporter.data.text import one_line, plain_or_none
 from reporter.data.workers import Workers
 from suite.bundle import replication_folder, stall_folder
 from suite.bundle.layout import LINPACK_RECORD, LINPACK_STUDY_RECORD, is_withdrawal
@@ -72,7 +72,7 @@ class Placed:
     digest: str | None
 
 
-def load(paths: str | Path | Iterable[str | Path]) -> Frames:
+def load_frames(paths: str | Path | Iterable[str | Path]) -> Frames:
     """Read every bundle and LINPACK record at or below the paths into frames, ordered by run id.
 
     A bundle that cannot be read, did not finish, or repeats a run id becomes a row of ``broken``;
@@ -84,19 +84,19 @@ def load(paths: str | Path | Iterable[str | Path]) -> Frames:
 
 
 def load_with(workers: Workers, paths: str | Path | Iterable[str | Path]) -> Frames:
-    """As :func:`load`, by these workers, which have more to do afterwards."""
+    """As :func:`load_frames`, by these workers, which have more to do afterwards."""
     given = [Path(paths)] if isinstance(paths, str | Path) else list(map(Path, paths))
     found = list(find([path for path in given if not _holds_a_record(path)]))
     read_of = dict(zip(found, _read_all([one.path for one in found], workers), strict=True))
     submissions = judge_submissions(given, {one.path: rows for one, (_, rows) in read_of.items()})
     read: dict[str, Placed] = {}
     broken: list[Row] = [
-        {"place": plain(place), "reason": reason} for place, reason in submissions.broken
+        {"place": one_line(place), "reason": reason} for place, reason in submissions.broken
     ]
     for one, (digest, rows) in read_of.items():
         reason = rows.reason if isinstance(rows, Broken) else _duplicate(one, rows, read)
         if isinstance(rows, Broken) or reason:
-            broken.append({"place": plain(one.place), "reason": reason})
+            broken.append({"place": one_line(one.place), "reason": reason})
         else:
             placed = _place(one, rows, digest, submissions)
             read[placed.run["run_id"]] = placed
@@ -174,8 +174,8 @@ Read = tuple[str | None, BundleRows | Broken]
 
 def _read_all(paths: Sequence[Path], workers: Workers) -> list[Read]:
     """The rows of each bundle, from the cache or read by worker processes and then cached."""
-    digests = _digests(paths) if exists() else [None] * len(paths)
-    cached = get(digests)
+    digests = _digests(paths) if cache_exists() else [None] * len(paths)
+    cached = cached_rows(digests)
     uncached = [path for path, digest in zip(paths, digests, strict=True) if digest not in cached]
     read = dict(zip(uncached, workers.map(_read_with_digest, uncached), strict=True))
     fresh = {
@@ -184,7 +184,7 @@ def _read_all(paths: Sequence[Path], workers: Workers) -> list[Read]:
         if isinstance(rows, BundleRows) and digest is not None
     }
     if fresh:
-        put(fresh)
+        store_rows(fresh)
     return [
         (digest, cached[digest]) if digest in cached else read[path]
         for path, digest in zip(paths, digests, strict=True)
@@ -207,7 +207,7 @@ def _duplicate(found: Found, rows: BundleRows, read: Mapping[str, Placed]) -> st
     if first is None:
         return None
     place = first.run["place"]
-    path = " of a path given before" if place == plain(found.place) else ""
+    path = " of a path given before" if place == one_line(found.place) else ""
     return f"the run id {rows.run['run_id']} is already used by {place}{path}"
 
 
@@ -226,7 +226,7 @@ def _place(
         "audited_by": submissions.audited_by(found.path),
     }
     of_place = {
-        "place": plain(found.place),
+        "place": one_line(found.place),
         "path": str(found.path.resolve()),
         "withdrawn": withdrawn,
         "code_is_public": None,
@@ -273,7 +273,7 @@ def _withdrawal(found: Found) -> str | None:
         if not file.is_symlink() and file.is_file():
             with file.open("rb") as stream:
                 return (
-                    plain(stream.read(4096).decode("utf-8", errors="replace").strip())
+                    one_line(stream.read(4096).decode("utf-8", errors="replace").strip())
                     or "no reason given"
                 )
     return None
@@ -283,7 +283,7 @@ def _declared(declaration: Declaration) -> Row:
     code = declaration.code
     changed = {None: "", True: ", with changes", False: ""}[code.modified]
     return {
-        "organization": plain(declaration.organization),
+        "organization": one_line(declaration.organization),
         "availability": declaration.availability.value,
         "notes": plain_or_none(declaration.notes, 600),
         "code_is_public": None not in (code.address, code.commit) and code.modified is False,
@@ -291,7 +291,8 @@ def _declared(declaration: Declaration) -> Row:
             None
             if code.address is None
             else (
-                f"{plain(code.address)} at {plain(code.commit or 'an unknown commit', 60)}{changed}"
+                f"{one_line(code.address)} at "
+                f"{one_line(code.commit or 'an unknown commit', 60)}{changed}"
             )
         ),
     }

@@ -4,7 +4,7 @@
 import re
 from functools import cache
 
-from reporter.data.frames import ALIKE, NODE_MACHINES, Row, known
+from reporter.data.frames import ALIKE, NODE_MACHINES, Row, is_known
 from suite.catalog.devices import Device, load_devices
 
 UNKNOWN = "unknown machine"
@@ -42,7 +42,7 @@ def profile_of(entry: Row) -> Device | None:
 
 def _others(entry: Row) -> str:
     others = entry.get(NODE_MACHINES)
-    return f" with {others}" if known(others) and others != ALIKE else ""
+    return f" with {others}" if is_known(others) and others != ALIKE else ""
 
 
 def first_title(entry: Row) -> str:
@@ -56,7 +56,7 @@ def _own_name(entry: Row) -> str:
     if str(entry["device"]) not in _fallbacks():
         return str(entry["device"])
     for column in (*(("gpu",) if entry.get("accelerator") == GPU else ()), "cpu_model", "board"):
-        if known(entry.get(column)) and (
+        if is_known(entry.get(column)) and (
             name := " ".join(_NOISE.sub(" ", str(entry[column])).split())
         ):
             return name

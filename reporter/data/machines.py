@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from reporter.data.frames import Frames, rows_of
-from reporter.data.text import plain, plain_or_none
+from reporter.data.text import one_line, plain_or_none
 from suite.bundle.layout import SYSTEM
 from suite.bundle.log import run_window
 from suite.bundle.reader import Bundle
@@ -119,7 +119,7 @@ def _software(system: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         dict(libraries) if isinstance(libraries, Mapping) else {}
     )
     return tuple(
-        (plain(name, 40).replace("_", " "), plain(version, 80))
+        (one_line(name, 40).replace("_", " "), one_line(version, 80))
         for name, version in named.items()
         if isinstance(version, str)
     )

@@ -10,7 +10,7 @@ share of the time trained in the missed ones.
 
 from collections.abc import Mapping, Sequence
 
-from reporter.data.frames import Row, known
+from reporter.data.frames import Row, is_known
 from suite.catalog.scoring import load_scoring
 
 TIME_TO_TARGET = "time_to_target_s"
@@ -18,14 +18,14 @@ TIME_TO_TARGET = "time_to_target_s"
 
 def reached_text(entry: Row) -> str:
     """ "4 of 5 reached" for an entry with a run that missed its target; else empty."""
-    return f"{int(entry['reached'])} of {int(entry['runs'])} reached" if missed(entry) else ""
+    return f"{int(entry['reached'])} of {int(entry['runs'])} reached" if missed_runs(entry) else ""
 
 
-def missed(entry: Row) -> int:
+def missed_runs(entry: Row) -> int:
     """The number of runs that missed their target; a short entry was not to reach it."""
     if entry["short"]:
         return 0
-    return int(entry["runs"]) - int(entry["reached"]) if known(entry["reached"]) else 0
+    return int(entry["runs"]) - int(entry["reached"]) if is_known(entry["reached"]) else 0
 
 
 def is_short(entry: Row) -> bool:
@@ -38,18 +38,18 @@ def why_unranked(entry: Row) -> str | None:
     if they do not."""
     runs, planned = (
         int(entry["runs"]),
-        int(entry["planned_runs"]) if known(entry["planned_runs"]) else None,
+        int(entry["planned_runs"]) if is_known(entry["planned_runs"]) else None,
     )
     if planned is not None and runs != planned:
         return f"{runs} of {planned} planned runs are in it"
-    unfinished = int(entry["launches"]) - runs if known(entry.get("launches")) else 0
-    is_accepted = known(entry.get("launches_accepted")) and bool(entry["launches_accepted"])
+    unfinished = int(entry["launches"]) - runs if is_known(entry.get("launches")) else 0
+    is_accepted = is_known(entry.get("launches_accepted")) and bool(entry["launches_accepted"])
     if planned and unfinished > planned and not is_accepted:
         return (
             f"{unfinished} launches did not finish, more than the {planned} that were planned: a"
             " reviewer has to decide"
         )
-    if not missed(entry):
+    if not missed_runs(entry):
         return None
     limits = load_scoring().missed
     if planned is None or planned < limits.min_planned_runs:
@@ -70,7 +70,7 @@ def times_with_shares(runs: Sequence[Row], times_s: Mapping[str, float]) -> list
     """
     others = [run for run in runs if run["run_id"] not in times_s]
     if len(others) == len(runs) or any(
-        run.get("reached") or not known(run["trained_s"]) for run in others
+        run.get("reached") or not is_known(run["trained_s"]) for run in others
     ):
         return None
     trained_s = {**times_s, **{run["run_id"]: float(run["trained_s"]) for run in others}}

@@ -4,7 +4,7 @@ digits that their spread leaves."""
 import math
 from collections.abc import Sequence
 
-from reporter.data.text import digits
+from reporter.data.text import significant
 
 SCALES: dict[str, tuple[tuple[float, float, str], ...]] = {
     "s": ((120, 1, "s"), (7200, 60, "min"), (172_800, 3600, "h"), (math.inf, 86_400, "d")),
@@ -37,7 +37,7 @@ def quantity(value: float, unit: str, ends: Sequence[float] = ()) -> tuple[str, 
     """
     if not _is_interval(ends):
         factor, shown = scale_of(value, unit)
-        return _with_unit(digits(value / factor, USUAL_DIGITS), shown), ""
+        return _with_unit(significant(value / factor, USUAL_DIGITS), shown), ""
     text, low, high = _written(value, unit, (ends[1] - ends[0]) / 2, ends)
     return text, f"{low} to {high}"
 
@@ -48,7 +48,7 @@ def quantity_with_spread(value: float, unit: str, spread: float | None) -> tuple
     if not spread or not math.isfinite(spread) or spread < ROUNDING * abs(value):
         return quantity(value, unit)
     (text,), (factor, _) = _written(value, unit, spread, ()), scale_of(value, unit)
-    return text, f"± {digits(spread / factor, 1 + f'{spread / factor:.1e}'.startswith('1'))}"
+    return text, f"± {significant(spread / factor, 1 + f'{spread / factor:.1e}'.startswith('1'))}"
 
 
 def _is_interval(ends: Sequence[float]) -> bool:

@@ -9,12 +9,12 @@ from reporter.data.bundle_rows import BundleRows
 from reporter.data.folders import read_each
 from reporter.data.frames import ACCEPTED, Row
 from reporter.data.shown_replications import ShownReplication
-from reporter.data.text import plain, plain_or_none
+from reporter.data.text import one_line, plain_or_none
 from suite.bundle.reader import Bundle
 from suite.bundle.replication_folder import RECORD
 from suite.compliance.folders import REPLICATIONS
 from suite.errors import SuiteError
-from suite.metrics.replication_record import MeasuredRun, Replication, measure, read_replication
+from suite.metrics.replication_record import MeasuredRun, Replication, measure_run, read_replication
 from suite.submission.evidence import maker_of
 from suite.submission.signature import allowed_signers
 
@@ -70,7 +70,7 @@ def _original(run: MeasuredRun, placed: Mapping[str, PlacedRun]) -> str:
     found = placed.get(run.run_id)
     if found is None or found.run["state"] != ACCEPTED:
         raise SuiteError(f"its original {run.run_id[:100]} is not among the accepted runs")
-    if measure(Bundle(Path(found.run["path"]))) != run:
+    if measure_run(Bundle(Path(found.run["path"]))) != run:
         raise SuiteError(f"its record disagrees with the bundle of the original {run.run_id[:100]}")
     return str(found.run["entry_id"])
 
@@ -88,7 +88,7 @@ def _row(record: Replication, file: Path, submitters: Collection[str]) -> ShownR
     return ShownReplication(
         hashlib.sha256(file.read_bytes()).hexdigest()[:10],
         file.resolve(),
-        plain(record.organization, 60),
+        one_line(record.organization, 60),
         record.is_by_others and record.organization not in submitters,
         maker_of(file, allowed_signers()).signer == record.organization,
         found.losses.verdict.value,
@@ -99,5 +99,5 @@ def _row(record: Replication, file: Path, submitters: Collection[str]) -> ShownR
         found.times.ratio,
         found.times.low,
         found.times.high,
-        tuple(plain(run.run_id, 120) for run in record.runs),
+        tuple(one_line(run.run_id, 120) for run in record.runs),
     )

@@ -20,7 +20,7 @@ from reporter.data.entry_scores import (
     Score,
     Status,
 )
-from reporter.data.frames import WITHOUT, Row, known
+from reporter.data.frames import WITHOUT, Row, is_known
 from reporter.data.missed import is_short, why_unranked, with_shares
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import known_frameworks
@@ -30,7 +30,7 @@ from suite.catalog.scoring import Scoring, load_scoring
 from suite.catalog.timings import CPU, Timing, possible_timings
 from suite.catalog.workloads import Workload
 from suite.errors import SuiteError
-from suite.metrics.comparisons import Interval, interval, measured
+from suite.metrics.comparisons import Interval, run_statistics, score_interval
 from suite.metrics.costs import TrainingCost, measured_score
 from suite.metrics.expected_epochs import (
     ExpectedEpochs,
@@ -116,7 +116,7 @@ def _epochs(runs: Sequence[Row], expected: ExpectedEpochs, scoring: Scoring) -> 
 def _sessions(runs: Sequence[Row], scoring: Scoring) -> dict[str, str] | None:
     """The session of each run, by its name; None for fewer sessions than tell their effects."""
     found = {run["run_id"]: run.get("boot") for run in runs}
-    known_ones = {name: str(boot) for name, boot in found.items() if known(boot)}
+    known_ones = {name: str(boot) for name, boot in found.items() if is_known(boot)}
     is_enough = len(set(known_ones.values())) >= scoring.min_sessions
     return known_ones if is_enough and len(known_ones) == len(found) else None
 
@@ -129,12 +129,12 @@ def _instrument(runs: Sequence[Row], figures: FiguresOfRuns) -> tuple[str, str] 
         for energy in energies
     }
     (tier, covers), *others = kinds
-    return (str(tier), str(covers)) if not others and known(tier) and known(covers) else None
+    return (str(tier), str(covers)) if not others and is_known(tier) and is_known(covers) else None
 
 
 def _contradicted_by(runs: Sequence[Row], figures: FiguresOfRuns) -> str | None:
     rows = (figures.get(run["run_id"], {}).get("energy_j") or {} for run in runs)
-    return next((str(name) for row in rows if known(name := row.get("contradicted_by"))), None)
+    return next((str(name) for row in rows if is_known(name := row.get("contradicted_by"))), None)
 
 
 def _measured_energy(
@@ -155,7 +155,7 @@ def _measured_energy(
         return reason
     energies = {run["run_id"]: figures.get(run["run_id"], {}).get("energy_j") for run in runs}
     for energy in energies.values():
-        if energy is None or not known(energy["value"]):
+        if energy is None or not is_known(energy["value"]):
             return str(energy["reason"]) if energy is not None else "the run has no figure energy_j"
     if _instrument(runs, figures) is None:
         return SEVERAL_INSTRUMENTS
@@ -167,12 +167,12 @@ def _measured_energy(
     by_run = with_shares(values_j, [run["run_id"] for run in runs if run["reached"]])
     sessions = _sessions(runs, scoring)
     floor = scoring.floor(sessions is not None)
-    statistics = measured(
+    statistics = run_statistics(
         list(by_run.values()),
         _fixed_variance(MEASURED_J, figures, by_run, floor),
         _of(sessions, by_run),
     )
-    return Score(interval(statistics, scoring.level), by_run, statistics)
+    return Score(score_interval(statistics, scoring.level), by_run, statistics)
 
 
 def _status(
@@ -215,11 +215,11 @@ def _short_status(
 
 def _mean_losses(epochs: Sequence[Row]) -> dict[int, float]:
     """The mean loss of each whole epoch, by its number."""
-    whole = max((epoch["steps"] for epoch in epochs if known(epoch["steps"])), default=None)
+    whole = max((epoch["steps"] for epoch in epochs if is_known(epoch["steps"])), default=None)
     return {
         int(epoch["epoch"]): float(epoch["mean_loss"])
         for epoch in epochs
-        if epoch["steps"] == whole and known(epoch["mean_loss"])
+        if epoch["steps"] == whole and is_known(epoch["mean_loss"])
     }
 
 
@@ -247,7 +247,7 @@ def _expected(entry: Row, scoring: Scoring) -> ExpectedEpochs | NoReference:
         definition = _workload(entry)
         points = (
             _points(str(entry["round"]), workload)
-            if entry["own_data"] and known(entry["round"])
+            if entry["own_data"] and is_known(entry["round"])
             else ()
         )
         local = _local(entry)
@@ -311,7 +311,7 @@ def _why_no_reference(entry: Row, points: Sequence[ReferencePoint], setting: str
     if not points:
         return (
             f"round {entry['round']} has no reference point of this workload"
-            if known(entry["round"])
+            if is_known(entry["round"])
             else "the run names no round"
         )
     settings = "; ".join(
@@ -325,7 +325,7 @@ def _cost(name: str, figures: Mapping[str, Row], epochs: ScoredEpochs) -> Traini
     """A run's cost, or why it is unknown."""
     rows = [figures.get(part) for part in PARTS[name]]
     for part, row in zip(PARTS[name], rows, strict=True):
-        if row is None or not known(row["value"]):
+        if row is None or not is_known(row["value"]):
             return str(row["reason"]) if row is not None else f"the run has no figure {part}"
     cost = TrainingCost(*(float(row["value"]) for row in rows if row is not None))
     value = min(cost.at(epochs.epochs), cost.at(epochs.reference))
@@ -354,7 +354,7 @@ def _score(
     fixed_variance = _fixed_variance(name, figures, costs, scoring.floor(sessions is not None))
     statistics = measured_score(list(costs.values()), epochs, fixed_variance, _of(sessions, costs))
     values = {run: cost.at(epochs.epochs) for run, cost in costs.items()}
-    return Score(interval(statistics, scoring.level), values, statistics)
+    return Score(score_interval(statistics, scoring.level), values, statistics)
 
 
 def _of(sessions: Mapping[str, str] | None, runs: Iterable[str]) -> list[str] | None:
@@ -374,8 +374,8 @@ def _relative_half_width(energy: Row | None) -> float:
     """Of a 95 % interval; infinite without one: nothing differs significantly by such an energy."""
     if (
         energy is None
-        or not known(energy["value"])
-        or not known(energy["high"])
+        or not is_known(energy["value"])
+        or not is_known(energy["high"])
         or not energy["value"]
     ):
         return math.inf
@@ -385,7 +385,7 @@ def _relative_half_width(energy: Row | None) -> float:
 def time_interval(times_s: Sequence[float], scoring: Scoring) -> Interval | None:
     """The 95 % interval of the times to target, epochs included; None for fewer than two runs."""
     return (
-        interval(measured(times_s, scoring.session_floor**2), scoring.level)
+        score_interval(run_statistics(times_s, scoring.session_floor**2), scoring.level)
         if len(times_s) > 1 and min(times_s) > 0
         else None
     )

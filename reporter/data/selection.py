@@ -46,7 +46,9 @@ def ascending(order: Mapping[str, float]) -> list[str]:
     return sorted(order, key=lambda name: (order[name], name))
 
 
-def choose(order: Mapping[str, float], group_of: Callable[[str], str], capacity: int) -> Selection:
+def choose_rows(
+    order: Mapping[str, float], group_of: Callable[[str], str], capacity: int
+) -> Selection:
     """At most ``capacity`` rows that represent every id: the lowest values of each group in turn,
     and one row for the rest of each group.
 

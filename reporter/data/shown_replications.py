@@ -62,7 +62,9 @@ def _in_words(makers: Sequence[str]) -> str:
     return AND.join("the project" if maker == PROJECT else maker for maker in makers)
 
 
-def badges_of(replications: Sequence[ShownReplication], code_is_public: bool) -> tuple[str, ...]:
+def replication_badges(
+    replications: Sequence[ShownReplication], code_is_public: bool
+) -> tuple[str, ...]:
     """The badges of an entry: only signed replications by others count; those that refute are told,
     too."""
     others = [each for each in replications if each.is_by_others and each.is_signed]

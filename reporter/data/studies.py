@@ -23,13 +23,13 @@ from reporter.data.frames import (
     make_frame,
     records,
 )
-from reporter.data.text import plain, plain_or_none, reason_of
-from reporter.data.values import label
+from reporter.data.text import one_line, plain_or_none, reason_of
+from reporter.data.values import add_labels
 from suite.catalog.extensions import Part
 from suite.errors import SuiteError
 from suite.files.json_file import plain_values, read_json
 from suite.files.tree import files_below
-from suite.metrics.json_diff import differences
+from suite.metrics.json_diff import json_differences
 from suite.metrics.sealed_record import SealedRecord
 
 ROWS: Mapping[str, str] = {
@@ -116,10 +116,10 @@ def find_studies(
         for kind, record in _records(given):
             folder, place = record.parent, place_below(record.parent, given)
             try:
-                study = kind.read(record, plain(place))
+                study = kind.read(record, one_line(place))
                 studies.setdefault(study.name, study)
             except SuiteError as error:
-                broken.append({"place": plain(place), "reason": reason_of(error, folder)})
+                broken.append({"place": one_line(place), "reason": reason_of(error, folder)})
     return tuple(studies[name] for name in sorted(studies)), tuple(broken)
 
 
@@ -147,7 +147,7 @@ def frames_of_study(frames: Frames, study: StudyRecord) -> Frames:
         entries=make_frame(make_entries(runs), ENTRIES),
         entry_figures=make_frame(make_entry_figures(runs, figures), ENTRY_FIGURES),
     )
-    label(found, _parts_of_entries(study, runs))
+    add_labels(found, _parts_of_entries(study, runs))
     return found
 
 
@@ -186,11 +186,13 @@ def recompute(form: SealedRecord, folder: Path) -> dict[str, Any]:
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise SuiteError(
             f"its bundles do not hold what the suite writes ({type(error).__name__}:"
-            f" {plain(error)})"
+            f" {one_line(error)})"
         ) from error
-    found = differences(_without_notes(computed), _without_notes(written), tolerance=TOLERANCE)
+    found = json_differences(_without_notes(computed), _without_notes(written), tolerance=TOLERANCE)
     if (first := next(found, None)) is not None:
-        raise SuiteError(f"{form.file} disagrees with its runs in {plain(first[0])}; {form.again}.")
+        raise SuiteError(
+            f"{form.file} disagrees with its runs in {one_line(first[0])}; {form.again}."
+        )
     form.refuse_broken(folder)
     return computed
 

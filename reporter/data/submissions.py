@@ -9,7 +9,7 @@ from pathlib import Path
 from reporter.data.bundle_rows import Broken, BundleRows
 from reporter.data.folders import place_below
 from reporter.data.shown_replications import AND
-from reporter.data.text import plain
+from reporter.data.text import one_line
 from suite.bundle.reader import CachedBundle
 from suite.compliance.checker import BundleVerdict
 from suite.compliance.finding import Finding
@@ -86,7 +86,7 @@ def judge_submissions(
     places = {path: place_below(path, root) for root in given for path in find_submissions(root)}
     verdicts = check_submissions(list(places), verdict_of) if places else ()
     broken = [
-        (places[verdict.path], plain(reason.replace(f"{verdict.path}/", ""), 400))
+        (places[verdict.path], one_line(reason.replace(f"{verdict.path}/", ""), 400))
         for verdict in verdicts
         if not verdict.bundles
         for reason in verdict.broken

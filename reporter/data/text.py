@@ -11,7 +11,7 @@ MAX_LENGTH = 160
 MAX_REASON_LENGTH = 400
 
 
-def plain(value: object, max_length: int = MAX_LENGTH) -> str:
+def one_line(value: object, max_length: int = MAX_LENGTH) -> str:
     """The value as one line of at most ``max_length`` characters, with control and direction
     characters escaped (``\\u202e``).
 
@@ -26,18 +26,18 @@ def plain(value: object, max_length: int = MAX_LENGTH) -> str:
 
 
 def plain_or_none(value: object, max_length: int = MAX_LENGTH) -> str | None:
-    """As :func:`plain` for a string that is not blank, None for anything else."""
-    return plain(value, max_length) if isinstance(value, str) and value.strip() else None
+    """As :func:`one_line` for a string that is not blank, None for anything else."""
+    return one_line(value, max_length) if isinstance(value, str) and value.strip() else None
 
 
 def reason_of(error: SuiteError, folder: Path) -> str:
     """The error as a line that is the same wherever ``folder`` lies: paths in it are relative to
     the folder."""
     message = f"{error.path.name} {error.what}" if isinstance(error, FileError) else str(error)
-    return plain(message.replace(f"{folder}/", "").replace(str(folder), "it"), MAX_REASON_LENGTH)
+    return one_line(message.replace(f"{folder}/", "").replace(str(folder), "it"), MAX_REASON_LENGTH)
 
 
-def digits(value: float, count: int = 3) -> str:
+def significant(value: float, count: int = 3) -> str:
     """A number with ``count`` significant digits; powers of ten only below 1e-4 and from a
     million."""
     if value == 0 or not (1e-4 <= abs(value) < 1e6):
@@ -46,14 +46,14 @@ def digits(value: float, count: int = 3) -> str:
     return f"{value:.{max(0, count - 1 - exponent)}f}"
 
 
-def in_full(value: float, count: int = 6) -> str:
-    """As :func:`digits`, and whole numbers and those from a million without powers of ten:
+def number_in_full(value: float, count: int = 6) -> str:
+    """As :func:`significant`, and whole numbers and those from a million without powers of ten:
     "618,319,872"."""
     is_whole = value == int(value) if math.isfinite(value) else False
     return (
         f"{value:,.0f}"
         if (is_whole and abs(value) < 1e15) or 1e6 <= abs(value) < 1e15
-        else digits(value, count)
+        else significant(value, count)
     )
 
 

@@ -4,16 +4,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from reporter.data.entries import make_labels
-from reporter.data.frames import Frames, Row, known, rows_of
-from reporter.data.missed import TIME_TO_TARGET, missed, times_with_shares, why_unranked
+from reporter.data.frames import Frames, Row, is_known, rows_of
+from reporter.data.missed import TIME_TO_TARGET, missed_runs, times_with_shares, why_unranked
 
 
 def entries_of(frames: Frames) -> dict[str, Row]:
     """The entries by id, each with a ``label``."""
-    return label(frames, {})
+    return add_labels(frames, {})
 
 
-def label(frames: Frames, labels: Mapping[str, str]) -> dict[str, Row]:
+def add_labels(frames: Frames, labels: Mapping[str, str]) -> dict[str, Row]:
     """The same, with these labels, by entry id, where the frames have no others yet; an entry
     without one is named by what tells it apart."""
 
@@ -30,7 +30,7 @@ def figures_of(frames: Frames, name: str) -> dict[str, Row]:
     found = frames.cached(
         f"entries' {name}", lambda: list(rows_of(frames.select("entry_figures", "figure", [name])))
     )
-    return {row["entry_id"]: row for row in found if known(row["value"])}
+    return {row["entry_id"]: row for row in found if is_known(row["value"])}
 
 
 def values_of(frames: Frames, name: str) -> dict[str, float]:
@@ -55,7 +55,7 @@ def values_of_runs(frames: Frames, name: str) -> dict[str, list[float]]:
     """
     values = _known_values(frames, name)
     if name == TIME_TO_TARGET:
-        for entry in (entry for entry in rows_of(frames.entries) if missed(entry)):
+        for entry in (entry for entry in rows_of(frames.entries) if missed_runs(entry)):
             values[entry["entry_id"]] = _times_of_settled(frames, entry)
     return values
 
@@ -85,7 +85,7 @@ def _known_values(frames: Frames, name: str) -> dict[str, list[float]]:
     for run, value in sorted(
         zip(chosen["run_id"], chosen["value"], strict=True), key=lambda pair: str(pair[0])
     ):
-        if known(value) and run in entry_of:
+        if is_known(value) and run in entry_of:
             values.setdefault(entry_of[run], []).append(float(value))
     return values
 
@@ -95,6 +95,6 @@ def why_missing(frames: Frames, name: str) -> str:
     reasons = Counter(
         str(reason)
         for reason in frames.select("entry_figures", "figure", [name])["reason"]
-        if known(reason)
+        if is_known(reason)
     )
     return max(sorted(reasons), key=reasons.__getitem__) if reasons else "no run has this figure"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reporter.data.frames import Row, known
+from reporter.data.frames import Row, is_known
 from reporter.data.machine_names import machine_title
 from suite.catalog.rounds import judging_round
 from suite.errors import SuiteError
@@ -65,7 +65,7 @@ def model_title(workload: str, of_round: str | None = None) -> str:
     return workload_title(workload, of_round).partition(" on ")[0]
 
 
-def in_words(entry: Row, name: str) -> str:
+def property_in_words(entry: Row, name: str) -> str:
     """A property of an entry: machine, framework and submitter by their names, yes or no, and
     numbers without needless decimals."""
     value = entry[name]
@@ -75,7 +75,7 @@ def in_words(entry: Row, name: str) -> str:
         return machine_title(entry)
     if name == "framework":
         return str(entry["implementation_name"])
-    if not known(value):
+    if not is_known(value):
         return "unknown"
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -94,6 +94,6 @@ def moment_of(time_ms: object) -> str:
 
 def _moment(time_ms: object) -> str:
     """A recorded time, UTC; empty for one that no calendar holds. Nothing here reads a clock."""
-    if not isinstance(time_ms, int | float) or not known(time_ms) or not 0 <= time_ms < LAST_MS:
+    if not isinstance(time_ms, int | float) or not is_known(time_ms) or not 0 <= time_ms < LAST_MS:
         return ""
     return str(np.datetime64(int(time_ms), "ms").astype("datetime64[s]"))

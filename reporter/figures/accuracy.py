@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reporter.data.frames import Frames, known, rows_of
-from reporter.data.selection import ascending, choose
-from reporter.data.text import digits
+from reporter.data.frames import Frames, is_known, rows_of
+from reporter.data.selection import ascending, choose_rows
+from reporter.data.text import significant
 from reporter.data.values import entries_of
 from reporter.figures.chart import Chart, Context
 from reporter.figures.entries import mean_of
-from reporter.figures.for_papers import Curve, Points, labels_of, lines_of, lines_panel
+from reporter.figures.for_papers import Curve, Points, entry_labels, lines_of, lines_panel
 from reporter.figures.model import (
     Dot,
     Figure,
@@ -19,9 +19,9 @@ from reporter.figures.model import (
     Plane,
     Point,
     dot,
-    through,
+    line_through,
 )
-from reporter.figures.scales import UNITS, close, in_units
+from reporter.figures.scales import UNITS, linear_scale_without_zero, scale_in_units
 
 MAX_RUNS, PERCENT = 60, 100.0
 HEADINGS = (
@@ -54,23 +54,23 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
     if not runs:
         return Missing("no evaluation was finished")
     order = {name: run.end[0] for name, run in runs.items()}
-    chosen = choose(order, lambda name: runs[name].framework, MAX_RUNS)
+    chosen = choose_rows(order, lambda name: runs[name].framework, MAX_RUNS)
     lines, dots = list[Line](), list[Dot]()
     for run_id, run in ((name, runs[name]) for name in chosen.ids):
         (time_s, accuracy), colour = run.end, context.colour(run.framework)
-        tip = f"{run.label}: {accuracy:.2f} % after {digits(time_s)} s of training"
-        lines.append(through(run.points, f"l{colour} curve", f"{run.label} ({run_id})"))
+        tip = f"{run.label}: {accuracy:.2f} % after {significant(time_s)} s of training"
+        lines.append(line_through(run.points, f"l{colour} curve", f"{run.label} ({run_id})"))
         dots.append(dot(run.end, f"c{colour}", tip))
     crowds: dict[str, list[Point]] = {}
     for run in (runs[name] for group in chosen.groups for name in group.ids):
         crowds.setdefault(f"l{context.colour(run.framework)}", []).append(run.end)
     every = [point for run in runs.values() for point in run.points]
-    x = in_units([t for t, _ in every], "s")
+    x = scale_in_units([t for t, _ in every], "s")
     panel = Plane(
         f"training time in {UNITS[x.unit]} (without evaluations)",
         "accuracy, %",
         x,
-        close([value for _, value in every]),
+        linear_scale_without_zero([value for _, value in every]),
         tuple(lines),
         tuple(dots),
         context.frameworks([run for run in rows_of(frames.runs) if run["run_id"] in runs]),
@@ -90,7 +90,7 @@ def _runs(frames: Frames) -> Iterator[tuple[str, _Run]]:
 def _cells(run: _Run) -> tuple[str, ...]:
     time_s, last = run.end
     best = max(value for _, value in run.points)
-    return run.label, str(len(run.points)), digits(time_s), f"{last:.2f}", f"{best:.2f}"
+    return run.label, str(len(run.points)), significant(time_s), f"{last:.2f}", f"{best:.2f}"
 
 
 def _note(every: int, ended: int, drawn: int) -> str:
@@ -113,7 +113,7 @@ def for_paper(frames: Frames) -> PaperFigure | Missing:
     if not points:
         return Missing("no evaluation was finished")
     order = {name: found[-1][0] for name, found in points.items()}
-    labels = labels_of([entries[name] for name in points])
+    labels = entry_labels([entries[name] for name in points])
     curves = {
         name: Curve(labels[name], str(entries[name]["framework"]), points[name])
         for name in ascending(order)
@@ -124,7 +124,9 @@ def for_paper(frames: Frames) -> PaperFigure | Missing:
         "Accuracy after each epoch against the sum of the times of the epochs, without evaluations;"
         " mean over runs, as far as all runs went."
     )
-    panel = lines_panel(("training time, s", "accuracy, %"), lines, close, is_from_zero=False)
+    panel = lines_panel(
+        ("training time, s", "accuracy, %"), lines, linear_scale_without_zero, is_from_zero=False
+    )
     notes = tuple(note.replace(middle, "that of the median") for note in notes)
     error_bars = "± one standard deviation over runs"
     return PaperFigure((panel,), tuple(points), about, error_bars, notes)
@@ -145,7 +147,7 @@ def _curve(frames: Frames, run: str) -> list[Point]:
     return [
         (float(time_s), PERCENT * float(value))
         for time_s, value in zip(times_s, epochs["eval_accuracy"], strict=True)
-        if known(value) and known(time_s)
+        if is_known(value) and is_known(time_s)
     ]
 
 

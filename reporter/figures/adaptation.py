@@ -2,11 +2,11 @@
 
 from reporter.data.frames import Frames
 from reporter.data.frames import Row as Entry
-from reporter.data.text import digits
+from reporter.data.text import significant
 from reporter.data.values import entries_of, values_of, why_missing
 from reporter.figures.chart import Chart, Context
 from reporter.figures.model import Dot, Estimate, Figure, Missing, Plane
-from reporter.figures.scales import UNITS, close, in_units
+from reporter.figures.scales import UNITS, linear_scale_without_zero, scale_in_units
 
 TIME, ACCURACY, LOST = "gross_time_s", "best_accuracy", "old_task_accuracy_lost"
 PERCENT = 100.0
@@ -23,13 +23,13 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
     drawn = [name for name in entries if all(name in known for known in (times, *values.values()))]
     if not drawn:
         return Missing(why_missing(frames, LOST))
-    x = in_units([times[name] for name in drawn], "s")
+    x = scale_in_units([times[name] for name in drawn], "s")
     panels = tuple(
         Plane(
             f"{UNITS[x.unit]} from start to stop",
             axis,
             x,
-            close([values[figure][name] for name in drawn]),
+            linear_scale_without_zero([values[figure][name] for name in drawn]),
             dots=tuple(
                 _dot(entries[name], times[name], values[figure][name], axis, context)
                 for name in drawn
@@ -41,7 +41,7 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
     rows = tuple(
         (
             entries[name]["label"],
-            *map(digits, (times[name], *(values[each][name] for each in AXES))),
+            *map(significant, (times[name], *(values[each][name] for each in AXES))),
         )
         for name in drawn
     )
@@ -55,13 +55,13 @@ def _dot(entry: Entry, time_s: float, value: float, axis: str, context: Context)
         Estimate(value),
         f"c{context.colour(entry['framework'])}",
         label,
-        f"{label}: {digits(time_s)} s, {axis}: {digits(value)}",
+        f"{label}: {significant(time_s)} s, {axis}: {significant(value)}",
         context.entry(entry["entry_id"]),
         label,
     )
 
 
-def of_parts() -> Chart:
+def trained_parts_chart() -> Chart:
     """The chart of a study of parts to train: other runs have no old task."""
     return Chart(
         "adaptation",

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from reporter.data.frames import Frames
-from reporter.data.text import digits
+from reporter.data.text import significant
 from reporter.data.values import entries_of, values_of
 from reporter.figures.chart import Chart, Context
-from reporter.figures.entries import alike, estimates, of_epochs
+from reporter.figures.entries import entry_estimates, entry_groups, epoch_sums
 from reporter.figures.for_papers import (
     OVER_RUNS,
     Curve,
@@ -17,12 +17,12 @@ from reporter.figures.for_papers import (
     Varied,
     lines_of,
     lines_panel,
-    of_settings,
     property_text,
-    varied,
+    settings_notes,
+    varied_groups,
 )
-from reporter.figures.model import Estimate, Figure, Missing, PaperFigure, Plane, dot, through
-from reporter.figures.scales import doubling, linear
+from reporter.figures.model import Estimate, Figure, Missing, PaperFigure, Plane, dot, line_through
+from reporter.figures.scales import doubling_scale, linear_scale
 
 PARTS = {
     "fetch stall": ("fetch_stall_s", "copy_s"),
@@ -54,7 +54,9 @@ def _one(figure: str, axis: str, factor: float, frames: Frames, context: Context
     if entries and not found:
         return Missing("it is unknown in every run")
     values = {name: value * factor for name, value in found.items()}
-    tips = {name: f"{entries[name]['label']}: {digits(value)}" for name, value in values.items()}
+    tips = {
+        name: f"{entries[name]['label']}: {significant(value)}" for name, value in values.items()
+    }
     lines = _lines(frames, values)
     if not lines:
         return Missing("no setting was run at two batch sizes with all else equal")
@@ -66,8 +68,8 @@ def _one(figure: str, axis: str, factor: float, frames: Frames, context: Context
 def times(frames: Frames, context: Context) -> Drawn:
     """Six panels with a line per setting that was run at two or more batch sizes: seconds per epoch
     above, milliseconds per mini-batch below."""
-    entries, steps = entries_of(frames), of_epochs(frames, ("steps",))
-    parts = {name: of_epochs(frames, columns) for name, columns in PARTS.items()}
+    entries, steps = entries_of(frames), epoch_sums(frames, ("steps",))
+    parts = {name: epoch_sums(frames, columns) for name, columns in PARTS.items()}
     ids = [
         name
         for name in steps
@@ -86,7 +88,7 @@ def times(frames: Frames, context: Context) -> Drawn:
             }
             tips = {
                 name: f"{entries[name]['label']}, batch {entries[name]['batch_size']:g}:"
-                f" {digits(values[name])} {unit}"
+                f" {significant(values[name])} {unit}"
                 for name in ids
             }
             quantities.append(_Quantity(f"{part}, {unit}", values, tips, "time_to_epoch_s", 4))
@@ -106,10 +108,12 @@ def _plane(
     return Plane(
         axis,
         of.axis,
-        doubling(list(sizes.values())),
-        linear([of.values[name] for name in ids], of.ticks),
+        doubling_scale(list(sizes.values())),
+        linear_scale([of.values[name] for name in ids], of.ticks),
         tuple(
-            through([(sizes[name], of.values[name]) for name in line], f"l{colours[line[0]]} curve")
+            line_through(
+                [(sizes[name], of.values[name]) for name in line], f"l{colours[line[0]]} curve"
+            )
             for line in lines
         ),
         tuple(
@@ -134,7 +138,7 @@ def _table(
         (
             entries[name]["label"],
             f"{entries[name]['batch_size']:g}",
-            *(digits(values[name], 4) for values in columns),
+            *(significant(values[name], 4) for values in columns),
         )
         for line in lines
         for name in line
@@ -144,7 +148,7 @@ def _table(
 def _lines(frames: Frames, ids: Iterable[str]) -> list[list[str]]:
     """Entries that differ only in batch size and learning rate and have two batch sizes, each by
     batch size."""
-    groups = alike(frames, ids, VARIED)
+    groups = entry_groups(frames, ids, VARIED)
     return [
         [str(entry["entry_id"]) for entry in group]
         for group in groups
@@ -162,13 +166,15 @@ PAPER_PARTS = {
 def throughput(frames: Frames) -> PaperFigure | Missing:
     """Training samples per second."""
     about = "Training samples per second, mean over epochs 2 to last."
-    return _of_paper(frames, estimates(frames, "samples_per_s"), "throughput, samples/s", about)
+    return _of_paper(
+        frames, entry_estimates(frames, "samples_per_s"), "throughput, samples/s", about
+    )
 
 
 def memory(frames: Frames) -> PaperFigure | Missing:
     """Peak memory of the training processes, MiB; pages that they share count once."""
     about = "Peak memory of the training processes; pages that they share count once."
-    found = estimates(frames, "peak_memory_bytes", MIB)
+    found = entry_estimates(frames, "peak_memory_bytes", MIB)
     return _of_paper(frames, found, "peak memory, MiB", about)
 
 
@@ -185,7 +191,7 @@ def _of_paper(
 def per_epoch_and_step(frames: Frames, part: str) -> PaperFigure | Missing:
     """A part of an epoch (of PAPER_PARTS): s per epoch, and ms per mini-batch below."""
     about, columns = PAPER_PARTS[part]
-    epochs, steps = of_epochs(frames, columns), of_epochs(frames, ("steps",))
+    epochs, steps = epoch_sums(frames, columns), epoch_sums(frames, ("steps",))
     per_step = {
         name: one.times(MS_PER_S / steps[name].value)
         for name, one in epochs.items()
@@ -205,7 +211,7 @@ def _groups(frames: Frames, values: Iterable[str]) -> list[Varied]:
     """Settings that were run at two batch sizes."""
     return [
         group
-        for group in varied(frames, values, *VARIED)
+        for group in varied_groups(frames, values, *VARIED)
         if len({entry["batch_size"] for entry in group.entries}) > 1
     ]
 
@@ -228,8 +234,8 @@ def _panel(
         curves[str(index)] = Curve(label, str(first["framework"]), points)
         order[str(index)] = points[0][1].value
     lines, notes = lines_of(frames, curves, order)
-    panel = lines_panel(("global batch size, samples", axis), lines, doubling)
-    return panel, of_settings(notes)
+    panel = lines_panel(("global batch size, samples", axis), lines, doubling_scale)
+    return panel, settings_notes(notes)
 
 
 CHARTS = (

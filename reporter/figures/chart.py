@@ -8,7 +8,7 @@ from reference_impls.contract import WAITING
 from reporter.data.frames import Frames
 from reporter.data.frames import Row as Entry
 from reporter.data.quantities import quantity
-from reporter.data.selection import Group, choose
+from reporter.data.selection import Group, choose_rows
 from reporter.data.studies import StudyRecord
 from reporter.figures.layout import lay_out
 from reporter.figures.look import NARROW, WIDE
@@ -131,7 +131,7 @@ def rows_of_entries(
 ) -> tuple[tuple[Row, ...], str]:
     """A row for each of the chosen entries, in the order of ``ids`` or ascending by value, then the
     rows that others of a framework share, and a sentence on the choice."""
-    chosen = choose(order, lambda name: str(entries[name]["framework"]), context.max_rows)
+    chosen = choose_rows(order, lambda name: str(entries[name]["framework"]), context.max_rows)
     own = [name for name in ids if name in chosen.ids] if ids else chosen.ids
     shared = (shared_row(group, order, unit, context) for group in chosen.groups)
     return (*map(row, own), *shared), chosen.note

@@ -5,22 +5,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from reporter.data.frames import Frames, grouped, known, rows_of
+from reporter.data.frames import Frames, grouped, is_known, rows_of
 from reporter.data.frames import Row as Entry
 from reporter.data.machine_names import machine_name
 from reporter.data.machines import cpu_clock_shares
-from reporter.data.selection import choose
+from reporter.data.selection import choose_rows
 from reporter.data.values import entries_of, why_missing
-from reporter.figures.energy import ENERGY, Drawn, of_groups, of_kinds
-from reporter.figures.entries import estimates
+from reporter.figures.energy import ENERGY, Drawn, group_rows, panels_by_instrument
+from reporter.figures.entries import entry_estimates
 from reporter.figures.for_papers import (
     LOCKED,
     MAX_ROWS,
     OVER_RUNS,
     Varied,
-    labels_of,
+    entry_labels,
     rows_panel,
-    varied,
+    varied_groups,
 )
 from reporter.figures.model import Estimate, Missing, PaperFigure, Row, Rows
 
@@ -46,7 +46,7 @@ def free_and_locked(frames: Frames, *figures: str) -> PaperFigure | Missing:
     panels, notes = list[Rows](), list[str]()
     for figure in figures:
         axis, factor = QUANTITIES[figure]
-        found = estimates(frames, figure, factor)
+        found = entry_estimates(frames, figure, factor)
         values = {name: (one,) for name, one in found.items()}
 
         def rows(
@@ -55,11 +55,11 @@ def free_and_locked(frames: Frames, *figures: str) -> PaperFigure | Missing:
             drawn = [
                 pair for pair in pairs if all(entry["entry_id"] in names for entry in pair.entries)
             ]
-            of_pairs, notes, ids = of_groups(frames, drawn, values, "power_mode")
+            of_pairs, notes, ids = group_rows(frames, drawn, values, "power_mode")
             return _relabelled(of_pairs), notes, ids
 
         instrument = figure if figure == ENERGY else None
-        of_figure, more, _ = of_kinds(frames, instrument, axis, found, rows)
+        of_figure, more, _ = panels_by_instrument(frames, instrument, axis, found, rows)
         panels += of_figure
         notes += more
         if not found:
@@ -87,12 +87,12 @@ def cpu_residency(frames: Frames) -> PaperFigure | Missing:
         return Missing("no CPU clock was read (the kernel offers no cpufreq)")
     bins = _bins(sorted({clock for of_clock in shares.values() for clock in of_clock}))
     entries = entries_of(frames)
-    labels = labels_of([entries[name] for name in shares])
+    labels = entry_labels([entries[name] for name in shares])
     mean_mhz = {
         name: sum(clock * share for clock, share in of_clock.items())
         for name, of_clock in shares.items()
     }
-    chosen = choose(mean_mhz, lambda name: str(entries[name]["framework"]), MAX_ROWS)
+    chosen = choose_rows(mean_mhz, lambda name: str(entries[name]["framework"]), MAX_ROWS)
     rows = [Row(labels[name], _binned([shares[name]], bins)) for name in chosen.ids]
     rows += [
         Row(group.label, _binned([shares[name] for name in group.ids], bins))
@@ -131,9 +131,9 @@ def _bins(clocks: list[int]) -> list[tuple[int, int]]:
 def _pairs(frames: Frames) -> list[Varied]:
     """Entries whose power modes differ in locked clocks only, the free one first."""
     pairs = []
-    for group in varied(frames, entries_of(frames), "power_mode"):
+    for group in varied_groups(frames, entries_of(frames), "power_mode"):
         modes = grouped(
-            (entry for entry in group.entries if known(entry["power_mode"])),
+            (entry for entry in group.entries if is_known(entry["power_mode"])),
             lambda entry: str(entry["power_mode"]).replace(f", {LOCKED}", ""),
         )
         for mode, alike in sorted(modes.items()):

@@ -5,10 +5,10 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reporter.data.frames import Frames, known, rows_of
+from reporter.data.frames import Frames, is_known, rows_of
 from reporter.data.frames import Row as Entry
-from reporter.data.selection import choose
-from reporter.data.text import digits
+from reporter.data.selection import choose_rows
+from reporter.data.text import significant
 from reporter.data.values import entries_of
 from reporter.figures.chart import Chart, Context
 from reporter.figures.entries import mean_of
@@ -68,7 +68,7 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
         return Missing(why(frames, COUNTERS))
     of_first = next(iter(values.values()))
     order = {name: of_first.get(name, math.inf) for name in entries}
-    chosen = choose(order, lambda name: str(entries[name]["framework"]), MAX_ENTRIES)
+    chosen = choose_rows(order, lambda name: str(entries[name]["framework"]), MAX_ENTRIES)
     shown = [(str(entries[name]["label"]), [name]) for name in chosen.ids]
     shown += [(group.label, list(group.ids)) for group in chosen.groups]
     ids = sorted(entries, key=lambda name: (order[name], entries[name]["label"], name))
@@ -81,7 +81,7 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
     table = tuple(
         (
             entries[name]["label"],
-            *(digits(of[name], 4) if name in of else "unknown" for of in values.values()),
+            *(significant(of[name], 4) if name in of else "unknown" for of in values.values()),
         )
         for name in ids
     )
@@ -104,7 +104,7 @@ def _bar(
     if not values:
         return Row(label, (), f"c{style}", link, ("unknown",))
     middle, is_one = statistics.median(values), len(values) == 1
-    text = digits(middle) if is_one else f"median {digits(middle)}"
+    text = significant(middle) if is_one else f"median {significant(middle)}"
     bar, tip = (Estimate(max(middle, 0.0)),), f"{label}, {counter.title}: {text}"
     return Row(label, bar, f"c{style}" + " faint" * (not is_one), link, (text,), (tip,))
 
@@ -118,7 +118,7 @@ def values_of_runs(frames: Frames, counter: Counter) -> dict[str, list[float]]:
         run = runs[row["run_id"]]
         by = float(run["epochs"]) if counter.is_count else 1.0
         found.setdefault(run["entry_id"], []).append(
-            float(row["value"]) * counter.factor / by if known(row["value"]) and by > 0 else None
+            float(row["value"]) * counter.factor / by if is_known(row["value"]) and by > 0 else None
         )
     complete = {
         name: [value for value in values if value is not None] for name, values in found.items()
@@ -140,8 +140,8 @@ def _note(frames: Frames, drawn: list[Counter], shared: str) -> str:
 def why(frames: Frames, counters: Sequence[Counter]) -> str:
     """The shortest reason for which counters are unknown."""
     chosen = frames.select("figures", "figure", (counter.figure for counter in counters))
-    reasons = [str(reason) for reason in chosen["reason"] if known(reason)]
-    if not reasons and any(known(value) for value in chosen["value"]):
+    reasons = [str(reason) for reason in chosen["reason"] if is_known(reason)]
+    if not reasons and any(is_known(value) for value in chosen["value"]):
         return "no run has finished an epoch"
     shortest = sorted(set(reasons), key=lambda reason: (len(reason), reason))
     return shortest[0] if shortest else "no run has counters"

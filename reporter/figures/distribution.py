@@ -5,19 +5,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from reporter.data.frames import Frames, known, rows_of
+from reporter.data.frames import Frames, is_known, rows_of
 from reporter.data.frames import Row as Entry
 from reporter.data.machine_names import machine_name
 from reporter.data.machines import differing_software, machines_of
-from reporter.data.selection import ascending, choose
-from reporter.data.text import digits
+from reporter.data.selection import ascending, choose_rows
+from reporter.data.text import significant
 from reporter.data.values import entries_of
 from reporter.figures.chart import Chart, Context, row_of, rows_of_entries
-from reporter.figures.energy import ENERGY, Drawn, of_kinds
-from reporter.figures.entries import estimates
-from reporter.figures.for_papers import MAX_ROWS, Notes, context_of, labels_of
+from reporter.figures.energy import ENERGY, Drawn, panels_by_instrument
+from reporter.figures.entries import entry_estimates
+from reporter.figures.for_papers import MAX_ROWS, Notes, context_of, entry_labels
 from reporter.figures.model import Estimate, Figure, Marks, Missing, PaperFigure, Row, Rows
-from reporter.figures.scales import UNITS, fitting_closely, in_units
+from reporter.figures.scales import UNITS, fitting_closely, scale_in_units
 
 AXES = {"end_to_end_s": "time per epoch, s", "energy_j": "energy per epoch, J"}
 HEADINGS = (
@@ -58,7 +58,7 @@ class _Epochs:
     def row(self, context: Context) -> Row:
         """A box with a mark per epoch."""
         tip = (
-            f"{self.entry['label']}: median {digits(self.quartiles.value)} s, coefficient of"
+            f"{self.entry['label']}: median {significant(self.quartiles.value)} s, coefficient of"
             f" variation {self.variation:.1%}"
         )
         box = row_of(self.entry, (self.quartiles,), context, "runs", tip=tip)
@@ -70,7 +70,7 @@ class _Epochs:
         low, high = self.quartiles.ends
         numbers = (min(self.times_s), low, self.quartiles.value, high, max(self.times_s))
         variation = f"{100 * self.variation:.1f}"
-        return self.entry["label"], str(len(self.times_s)), *map(digits, numbers), variation
+        return self.entry["label"], str(len(self.times_s)), *map(significant, numbers), variation
 
 
 def describe(frames: Frames, context: Context) -> Figure | Missing:
@@ -84,7 +84,7 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
         medians, entries, lambda name: epochs[name].row(context), "s", context
     )
     every = [*medians.values(), *(value for each in rows for value in each.singles)]
-    scale = in_units(every, "s", fitting_closely)
+    scale = scale_in_units(every, "s", fitting_closely)
     axis = f"{UNITS[scale.unit]} per epoch (axis may not start at 0)"
     legend = context.frameworks([entries[name] for name in epochs])
     panel = Rows(axis, scale, rows, marks=Marks.BANDS, names=legend)
@@ -96,7 +96,7 @@ def _epochs(frames: Frames) -> dict[str, _Epochs]:
     """Of each entry with two epochs after the first."""
     entries, entry_of, found = entries_of(frames), frames.entry_of, dict[str, list[float]]()
     for each in rows_of(frames.epochs[frames.epochs["epoch"] > 1].sort_values(["run_id", "epoch"])):
-        if known(each["end_to_end_s"]):
+        if is_known(each["end_to_end_s"]):
             found.setdefault(entry_of[each["run_id"]], []).append(float(each["end_to_end_s"]))
     return {
         name: _Epochs(entries[name], tuple(times))
@@ -116,12 +116,14 @@ def for_paper(frames: Frames, column: str) -> PaperFigure | Missing:
         )
     entries = entries_of(frames)
     sensor_of = ENERGY if column == "energy_j" else None
-    names = labels_of([{**entries[name], "entry_id": f"{name} {board}"} for name, board in values])
+    names = entry_labels(
+        [{**entries[name], "entry_id": f"{name} {board}"} for name, board in values]
+    )
     labels = {
         (name, board): names[f"{name} {board}"] + (f" · board {board}" if board else "")
         for name, board in values
     }
-    measured = estimates(frames, sensor_of) if sensor_of else entries
+    measured = entry_estimates(frames, sensor_of) if sensor_of else entries
     ids = sorted({name for name, _ in values if name in measured})
 
     def rows(of_kind: Sequence[str]) -> Drawn:
@@ -129,7 +131,7 @@ def for_paper(frames: Frames, column: str) -> PaperFigure | Missing:
         boxes, notes = _boxes(frames, chosen, labels)
         return boxes, notes, of_kind
 
-    panels, notes, drawn = of_kinds(frames, sensor_of, axis, ids, rows, _panel)
+    panels, notes, drawn = panels_by_instrument(frames, sensor_of, axis, ids, rows, _panel)
     about = (
         f"Every epoch after the first of every run: mark; box: quartiles; line: median. {INSTANCES}"
     )
@@ -167,7 +169,7 @@ def _values(frames: Frames, column: str) -> dict[tuple[str, str], list[float]]:
     boards = {name: machine.board or "" for name, machine in machines.items()}
     found: dict[tuple[str, str], list[float]] = {}
     for row in rows_of(frames.epochs.sort_values(["run_id", "epoch"])):
-        if row["epoch"] > 1 and known(row[column]):
+        if row["epoch"] > 1 and is_known(row[column]):
             found.setdefault((entry_of[row["run_id"]], boards[row["run_id"]]), []).append(
                 float(row[column])
             )
@@ -182,7 +184,7 @@ def _boxes(
     """A row per entry and board, below its machine where there are several."""
     entries, context = entries_of(frames), context_of(frames)
     keys = {f"{entry} {board}": (entry, board) for entry, board in values}
-    chosen = choose(
+    chosen = choose_rows(
         {text: statistics.median(values[key]) for text, key in keys.items()},
         lambda text: str(entries[keys[text][0]]["framework"]),
         MAX_ROWS,

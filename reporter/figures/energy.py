@@ -4,28 +4,28 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from reporter.data.frames import Frames, grouped, known
+from reporter.data.frames import Frames, grouped, is_known
 from reporter.data.frames import Row as Entry
 from reporter.data.instrument_names import instrument_named, instrument_words, sensor_named
 from reporter.data.machine_names import short_title
 from reporter.data.quantities import quantity
-from reporter.data.text import digits
+from reporter.data.text import significant
 from reporter.data.values import entries_of, figures_of, values_of, why_missing
 from reporter.figures.chart import Chart, Context, row_of, rows_of_entries
-from reporter.figures.entries import estimates
+from reporter.figures.entries import entry_estimates
 from reporter.figures.for_papers import (
     OVER_RUNS,
     Notes,
     Values,
     Varied,
+    entry_names,
     flat_rows,
-    names_of,
     rows_of_groups,
     rows_panel,
-    varied,
+    varied_groups,
 )
 from reporter.figures.model import Estimate, Figure, Missing, PaperFigure, Row, Rows
-from reporter.figures.scales import fitting
+from reporter.figures.scales import fitting_scale
 from suite.catalog.power import Tier
 from suite.catalog.scoring import load_scoring
 
@@ -91,7 +91,7 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
     for kind in order:
         own = {name: values[name] for name in values if kinds[name] == kind}
         rows, note = rows_of_entries(own, entries, row, "J", capacity)
-        scale = fitting(list(own.values()))
+        scale = fitting_scale(list(own.values()))
         title = kind + (", logarithmic" if scale.logarithmic else "")
         panels.append(Rows(title, scale, rows, unit="J", names=legend, has_axis=False))
         notes += [note] if note else []
@@ -107,9 +107,9 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
 def _parts(value: float, idle_j: float | None) -> tuple[str, str, str]:
     """An energy, its baseload, and the share of the latter, as text."""
     if idle_j is None:
-        return digits(value), "unknown", "unknown"
+        return significant(value), "unknown", "unknown"
     share = f"{100 * idle_j / value:.0f}" if value > 0 else "unknown"
-    return digits(value), digits(idle_j), share
+    return significant(value), significant(idle_j), share
 
 
 def _place(kind: str) -> int:
@@ -122,16 +122,16 @@ def _place(kind: str) -> int:
 
 def by(frames: Frames, varies: str) -> PaperFigure | Missing:
     """Energy per epoch, J, by a property of WITH_ENERGY; a panel per kind of instrument."""
-    found, (least, needed) = estimates(frames, ENERGY), WITH_ENERGY[varies]
+    found, (least, needed) = entry_estimates(frames, ENERGY), WITH_ENERGY[varies]
     if not found:
         return Missing(f"the energy is unknown: {why_missing(frames, ENERGY)}")
     values = {name: (one,) for name, one in found.items()}
 
     def rows(names: Sequence[str]) -> Drawn:
-        groups = varied(frames, names, varies, least=least)
-        return of_groups(frames, groups, values, varies)
+        groups = varied_groups(frames, names, varies, least=least)
+        return group_rows(frames, groups, values, varies)
 
-    panels, notes, ids = of_kinds(frames, ENERGY, AXIS, values, rows)
+    panels, notes, ids = panels_by_instrument(frames, ENERGY, AXIS, values, rows)
     if not panels:
         return Missing(f"no training with a known energy was run with {needed} and all else equal")
     return PaperFigure(panels, ids, "Mean over epochs 2 to last.", OVER_RUNS, notes, ENERGY)
@@ -139,7 +139,7 @@ def by(frames: Frames, varies: str) -> PaperFigure | Missing:
 
 def by_mode(frames: Frames) -> PaperFigure | Missing:
     """Energy per epoch, J, by power mode, of which the baseload; a panel per kind of instrument."""
-    found, idle = estimates(frames, ENERGY), estimates(frames, BASELOAD_ENERGY)
+    found, idle = entry_estimates(frames, ENERGY), entry_estimates(frames, BASELOAD_ENERGY)
     split = {
         name: (
             Estimate(min(idle[name].value, one.value)),
@@ -155,11 +155,11 @@ def by_mode(frames: Frames) -> PaperFigure | Missing:
         )
 
     def rows(names: Sequence[str]) -> Drawn:
-        groups = varied(frames, names, "power_mode")
-        return of_groups(frames, groups, split, "power_mode", is_stacked=True)
+        groups = varied_groups(frames, names, "power_mode")
+        return group_rows(frames, groups, split, "power_mode", is_stacked=True)
 
     stacked = partial(rows_panel, series=("baseload", "training"), is_stacked=True)
-    panels, notes, ids = of_kinds(frames, ENERGY, AXIS, split, rows, stacked)
+    panels, notes, ids = panels_by_instrument(frames, ENERGY, AXIS, split, rows, stacked)
     if not panels:
         return Missing("no training was run in two power modes with all else equal")
     about = (
@@ -172,7 +172,7 @@ def by_mode(frames: Frames) -> PaperFigure | Missing:
 def baseload(frames: Frames) -> PaperFigure | Missing:
     """Power of the idle machine, W, before runs; one row per device and power mode, a panel per
     kind of instrument."""
-    found, entries = estimates(frames, BASELOAD), entries_of(frames)
+    found, entries = entry_estimates(frames, BASELOAD), entries_of(frames)
     if not found:
         return Missing(f"the baseload is unknown: {why_missing(frames, BASELOAD)}")
 
@@ -184,12 +184,12 @@ def baseload(frames: Frames) -> PaperFigure | Missing:
         chosen = tuple(of_machine.values())
         labels = {
             name: text or short_title(entries[name])
-            for name, text in names_of([entries[one] for one in chosen], OF_RUN).items()
+            for name, text in entry_names([entries[one] for one in chosen], OF_RUN).items()
         }
         bars, notes = flat_rows(frames, {name: (found[name],) for name in chosen}, labels)
         return [replace(bar, style="c0") for bar in bars], notes, chosen
 
-    panels, notes, ids = of_kinds(frames, BASELOAD, "baseload, W", found, rows)
+    panels, notes, ids = panels_by_instrument(frames, BASELOAD, "baseload, W", found, rows)
     about = (
         "Power of the idle machine before the run, with the suite's meters on; of each device and"
         " power mode the entry with the lowest one."
@@ -197,7 +197,7 @@ def baseload(frames: Frames) -> PaperFigure | Missing:
     return PaperFigure(panels, ids, about, "± one standard deviation over runs", notes, BASELOAD)
 
 
-def of_groups(
+def group_rows(
     frames: Frames, groups: Sequence[Varied], values: Values, varies: str, is_stacked: bool = False
 ) -> Drawn:
     """The rows of groups of entries."""
@@ -205,7 +205,7 @@ def of_groups(
     return rows, notes, [entry["entry_id"] for group in groups for entry in group.entries]
 
 
-def of_kinds(
+def panels_by_instrument(
     frames: Frames,
     figure: str | None,
     axis: str,
@@ -241,7 +241,7 @@ def with_instrument(axis: str, kind: str) -> str:
 
 
 def _kind(row: Entry) -> tuple[int, str]:
-    if not known(row["tier"]) or not known(row["covers"]):
+    if not is_known(row["tier"]) or not is_known(row["covers"]):
         return len(TIERS), "mixed instruments"
     tier = str(row["tier"])
     place = TIERS.index(tier) if tier in TIERS else len(TIERS)

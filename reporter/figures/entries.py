@@ -4,12 +4,12 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 
-from reporter.data.frames import IDENTITY, Frames, Row, grouped, known, rows_of
+from reporter.data.frames import IDENTITY, Frames, Row, grouped, is_known, rows_of
 from reporter.data.values import entries_of, figures_of
 from reporter.figures.model import Estimate
 
 
-def alike(
+def entry_groups(
     frames: Frames, ids: Iterable[str], properties: Sequence[str], least: int = 2
 ) -> list[list[Row]]:
     """The entries in groups that differ in ``properties`` only, in at least ``least`` of their
@@ -32,31 +32,31 @@ def _place(value: object) -> tuple[bool, float, str]:
     return number is not None, number or 0.0, str(value)
 
 
-def estimates(frames: Frames, figure: str, factor: float = 1.0) -> dict[str, Estimate]:
+def entry_estimates(frames: Frames, figure: str, factor: float = 1.0) -> dict[str, Estimate]:
     """A figure of every entry that has it, by entry id: the mean over its runs, with one standard
     deviation to each side."""
     found = figures_of(frames, figure)
     return {
         name: Estimate.around(
-            float(row["value"]), float(row["spread"]) if known(row["spread"]) else None
+            float(row["value"]), float(row["spread"]) if is_known(row["spread"]) else None
         ).times(factor)
         for name in entries_of(frames)
         if (row := found.get(name)) is not None and math.isfinite(row["value"])
     }
 
 
-def later(epoch: int) -> bool:
+def is_later_epoch(epoch: int) -> bool:
     """Whether an epoch is after the first."""
     return epoch > 1
 
 
-def first(epoch: int) -> bool:
+def is_first_epoch(epoch: int) -> bool:
     """Whether an epoch is the first."""
     return epoch == 1
 
 
-def of_epochs(
-    frames: Frames, columns: Sequence[str], is_wanted: Callable[[int], bool] = later
+def epoch_sums(
+    frames: Frames, columns: Sequence[str], is_wanted: Callable[[int], bool] = is_later_epoch
 ) -> dict[str, Estimate]:
     """The sum of columns over wanted epochs: mean of the runs' means, with one standard deviation
     over runs; no entries that lack a value."""
@@ -72,7 +72,7 @@ def means_of_runs(
     for row in rows_of(frames.epochs.sort_values(["run_id", "epoch"])):
         if is_wanted(int(row["epoch"])):
             of_run.setdefault(row["run_id"], []).append(
-                sum(float(row[name]) if known(row[name]) else math.nan for name in columns)
+                sum(float(row[name]) if is_known(row[name]) else math.nan for name in columns)
             )
     means = {
         name: [statistics.fmean(of_run[run]) for run in runs]

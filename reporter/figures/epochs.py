@@ -4,24 +4,30 @@ Prashanthi et al., POMACS 2022."""
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from reporter.data.frames import Frames, known
+from reporter.data.frames import Frames, is_known
 from reporter.data.frames import Row as Entry
 from reporter.data.quantities import quantity
 from reporter.data.selection import ascending
-from reporter.data.text import digits
+from reporter.data.text import significant
 from reporter.data.values import entries_of, values_of, why_missing
 from reporter.figures.chart import Chart, Context, rows_of_entries, without_parts
-from reporter.figures.entries import alike, estimates, first, later, of_epochs
+from reporter.figures.entries import (
+    entry_estimates,
+    entry_groups,
+    epoch_sums,
+    is_first_epoch,
+    is_later_epoch,
+)
 from reporter.figures.for_papers import (
     MAX_ROWS,
     Varied,
     flat_rows,
     rows_of_groups,
     rows_panel,
-    varied,
+    varied_groups,
 )
 from reporter.figures.model import Estimate, Figure, Marks, Missing, Named, PaperFigure, Row, Rows
-from reporter.figures.scales import UNITS, in_units, linear, spans_a_decade
+from reporter.figures.scales import UNITS, linear_scale, scale_in_units, spans_a_decade
 
 PARTS = {
     "fetch_stall_s": "fetch stall",
@@ -66,7 +72,7 @@ def by_part(frames: Frames, context: Context) -> Figure | Missing:
         label, total, link = entries[name]["label"], totals[name], context.entry(name, TIME)
         drawn = (max(100 * value / total if is_shares else value, 0.0) for value in values[name])
         tips = tuple(
-            f"{label}, {part}: {digits(value)} s, {value / total:.1%}"
+            f"{label}, {part}: {significant(value)} s, {value / total:.1%}"
             for part, value in zip(parts.values(), values[name], strict=True)
         )
         text = (quantity(total, "s")[0],)
@@ -76,11 +82,11 @@ def by_part(frames: Frames, context: Context) -> Figure | Missing:
     if is_shares:  # the axis does not show the times of the others
         rows = tuple(replace(row, values=(), tips=()) if row.is_group else row for row in rows)
         note = note.replace(", with a mark at the median", "")
-    scale = linear([100.0]) if is_shares else in_units(every, "s", linear)
+    scale = linear_scale([100.0]) if is_shares else scale_in_units(every, "s", linear_scale)
     unit = "% of an epoch" if is_shares else f"{UNITS[scale.unit]} per epoch"
     panel = Rows(f"{unit}, {MEAN}", scale, rows, _series(parts), Marks.STACKED)
     table = (
-        (entries[name]["label"], *map(digits, values[name]), digits(totals[name]))
+        (entries[name]["label"], *map(significant, values[name]), significant(totals[name]))
         for name in ascending(totals)
     )
     headings = ("entry", *_headings(parts))
@@ -92,7 +98,9 @@ def by_workers(frames: Frames, context: Context) -> Figure | Missing:
     storage are grouped."""
     entries, values = entries_of(frames), _values(frames, PARTS)
     found = {
-        str(entry["entry_id"]): entry for group in alike(frames, values, VARIED) for entry in group
+        str(entry["entry_id"]): entry
+        for group in entry_groups(frames, values, VARIED)
+        for entry in group
     }
     if not found:
         return Missing(
@@ -108,15 +116,15 @@ def by_workers(frames: Frames, context: Context) -> Figure | Missing:
     }
     totals = {name: bar.total for name, bar in bars.items()}
     rows, note = rows_of_entries(totals, entries, bars.__getitem__, "s", context, list(found))
-    scale = in_units(list(totals.values()), "s", linear)
+    scale = scale_in_units(list(totals.values()), "s", linear_scale)
     axis = f"{UNITS[scale.unit]} per epoch, {MEAN}"
     panel = Rows(axis, scale, rows, _series(PARTS), Marks.STACKED, "s")
     table = tuple(
         (
             bar.label,
             _loading(found[name]),
-            *(digits(one.value) for one in bar.values),
-            digits(bar.total),
+            *(significant(one.value) for one in bar.values),
+            significant(bar.total),
         )
         for name, bar in bars.items()
     )
@@ -146,7 +154,7 @@ def _loading(entry: Entry) -> str:
     storage, workers = entry["storage_medium"], f"{float(str(entry['workers'])):g}"
     return (
         f"{workers} worker{'' if workers == '1' else 's'},"
-        f" {storage if known(storage) else 'storage unknown'}"
+        f" {storage if is_known(storage) else 'storage unknown'}"
     )
 
 
@@ -176,8 +184,8 @@ def first_stall(frames: Frames, context: Context) -> Figure | Missing:
     per later epoch; means over runs."""
     of = _Compared(Marks.BARS, "of stall per epoch", "stall of ", "fetch_stall_s", False)
     first_s, later_s = (
-        {name: one.value for name, one in of_epochs(frames, WAITS, is_wanted).items()}
-        for is_wanted in (first, later)
+        {name: one.value for name, one in epoch_sums(frames, WAITS, is_wanted).items()}
+        for is_wanted in (is_first_epoch, is_later_epoch)
     )
     if not first_s.keys() & later_s.keys():
         return without_parts(entries_of(frames))
@@ -201,17 +209,22 @@ def _first_and_later(
     def row(name: str) -> Row:
         label, pair = entries[name]["label"], (first_s[name], rests[name])
         tips = (
-            f"{label}, epoch 1: {digits(pair[0])} s",
-            f"{label}, later epochs: {digits(pair[1])} s",
+            f"{label}, epoch 1: {significant(pair[0])} s",
+            f"{label}, later epochs: {significant(pair[1])} s",
         )
         link, values = context.entry(name, of.figure), tuple(map(Estimate, pair))
         return Row(label, values, link=link, texts=ratios[name], tips=tips)
 
     rows, note = rows_of_entries(rests, entries, row, "s", context)
-    scale = in_units([*rests.values(), *(first_s[name] for name in rests)], "s")
+    scale = scale_in_units([*rests.values(), *(first_s[name] for name in rests)], "s")
     panel = Rows(f"{UNITS[scale.unit]} {of.axis}", scale, rows, FIRST_AND_LATER, of.marks, "s")
     table = (
-        (entries[name]["label"], digits(first_s[name]), digits(rests[name]), *ratios[name])
+        (
+            entries[name]["label"],
+            significant(first_s[name]),
+            significant(rests[name]),
+            *ratios[name],
+        )
         for name in ascending(rests)
     )
     headings = ("entry", f"{of.what}epoch 1, s", f"{of.what}epochs 2 to last, s")
@@ -220,24 +233,24 @@ def _first_and_later(
 
 def by(frames: Frames, varies: str) -> PaperFigure | Missing:
     """Parts of an epoch after the first, s, by a property of NEEDED."""
-    return _stacked(frames, varies, later, NEEDED[varies])
+    return _stacked(frames, varies, is_later_epoch, NEEDED[varies])
 
 
 def first_by_storage(frames: Frames) -> PaperFigure | Missing:
     """Parts of epoch 1, s, by storage medium, without data-loading processes."""
     alone = frames.of_entries(frames.entries[frames.entries["workers"] == 0])
     needed = f"{NEEDED['storage_medium']} and no loading worker"
-    return _stacked(alone, "storage_medium", first, needed)
+    return _stacked(alone, "storage_medium", is_first_epoch, needed)
 
 
 def first_stall_for_paper(frames: Frames) -> PaperFigure | Missing:
     """Stall of epoch 1 and of later epochs, s, by data-loading processes; copy included."""
-    at_first, at_last = of_epochs(frames, WAITS, first), of_epochs(frames, WAITS)
+    at_first, at_last = epoch_sums(frames, WAITS, is_first_epoch), epoch_sums(frames, WAITS)
     ids = [name for name in entries_of(frames) if name in at_first and name in at_last]
     if not ids:
         return Missing("no run finished two epochs")
     pairs = {name: (at_first[name], at_last[name]) for name in ids}
-    groups = varied(frames, ids, "workers", least=1)
+    groups = varied_groups(frames, ids, "workers", least=1)
     rows, notes = rows_of_groups(frames, groups, pairs, "workers")
     about = (
         "Time that training waits for mini-batches, host-to-device copy included, in epoch 1 (cold"
@@ -250,7 +263,7 @@ def first_stall_for_paper(frames: Frames) -> PaperFigure | Missing:
 
 def time_to_target(frames: Frames) -> PaperFigure | Missing:
     """Time to target, s, a row per entry."""
-    found = estimates(frames, "time_to_target_s")
+    found = entry_estimates(frames, "time_to_target_s")
     if not found:
         return Missing(f"time to target is unknown: {why_missing(frames, 'time_to_target_s')}")
     rows, notes = flat_rows(frames, {name: (one,) for name, one in found.items()})
@@ -266,11 +279,13 @@ def _stacked(
     frames: Frames, varies: str, is_wanted: Callable[[int], bool], needed: str
 ) -> PaperFigure | Missing:
     parts = _means_of_parts(frames, is_wanted)
-    groups = varied(frames, parts, varies)
+    groups = varied_groups(frames, parts, varies)
     if not groups:
         return Missing(f"no training was run with {needed} and all else equal")
     when, axis = (
-        (LATER, "time per epoch, s") if is_wanted is later else (FIRST, f"time of {FIRST}, s")
+        (LATER, "time per epoch, s")
+        if is_wanted is is_later_epoch
+        else (FIRST, f"time of {FIRST}, s")
     )
     panels, notes = [], list[str]()
     for some in _of_one_scale(groups, parts):
@@ -290,8 +305,8 @@ def _means_of_parts(
     frames: Frames, is_wanted: Callable[[int], bool]
 ) -> dict[str, tuple[Estimate, ...]]:
     """Each part's mean by entry; the error bar is that of the total and stands at the last part."""
-    means = [of_epochs(frames, columns, is_wanted) for columns in COLUMNS]
-    totals = of_epochs(frames, ("end_to_end_s",), is_wanted)
+    means = [epoch_sums(frames, columns, is_wanted) for columns in COLUMNS]
+    totals = epoch_sums(frames, ("end_to_end_s",), is_wanted)
     found = {}
     for name, total in totals.items():
         if all(name in of_part for of_part in means):

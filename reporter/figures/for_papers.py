@@ -5,17 +5,24 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from reporter.data.entries import describe, differences
-from reporter.data.frames import Frames, known
+from reporter.data.entries import describe_property, entry_differences
+from reporter.data.frames import Frames, is_known
 from reporter.data.frames import Row as Entry
 from reporter.data.machine_names import machine_name
-from reporter.data.selection import ascending, choose, more_of
+from reporter.data.selection import ascending, choose_rows, more_of
 from reporter.data.values import entries_of
 from reporter.data.words import model_title
 from reporter.figures.chart import COLOURS, Context
-from reporter.figures.entries import alike
+from reporter.figures.entries import entry_groups
 from reporter.figures.model import Estimate, Line, Marks, Named, Plane, Row, Rows
-from reporter.figures.scales import Scale, close, fitting, linear, logarithmic, spans_a_decade
+from reporter.figures.scales import (
+    Scale,
+    fitting_scale,
+    linear_scale,
+    linear_scale_without_zero,
+    logarithmic_scale,
+    spans_a_decade,
+)
 
 MAX_ROWS, MAX_LINES = 24, 8
 LOCKED = "clocks locked"
@@ -51,7 +58,7 @@ def context_of(frames: Frames) -> Context:
     return Context("", {name: index for index, name in enumerate(frameworks)}, MAX_ROWS)
 
 
-def model_of(entry: Entry) -> str:
+def entry_model(entry: Entry) -> str:
     """The model of an entry's workload in its round, such as ResNet-18; the name of a workload that
     this version does not know."""
     return model_title(str(entry["workload"]), str(entry["round"]))
@@ -63,20 +70,20 @@ def property_text(entry: Entry, name: str, is_whole: bool = False) -> str:
     if name == "framework":
         return str(entry["implementation_name"])
     if name == "workload":
-        return model_of(entry)
+        return entry_model(entry)
     if name == "device":
         return machine_name(entry)
-    if name == "power_mode" and known(entry["power_mode"]) and not is_whole:
+    if name == "power_mode" and is_known(entry["power_mode"]) and not is_whole:
         mode = str(entry["power_mode"])
         return mode.partition(":")[0] + (", locked" if LOCKED in mode else "")
-    return describe(name, entry[name])
+    return describe_property(name, entry[name])
 
 
-def names_of(entries: Sequence[Entry], left_out: Iterable[str] = ()) -> dict[str, str]:
+def entry_names(entries: Sequence[Entry], left_out: Iterable[str] = ()) -> dict[str, str]:
     """For each entry id, the properties in which the entries differ, without ``left_out``; its
     framework if there are none."""
     by_id = {str(entry["entry_id"]): entry for entry in entries}
-    differing = differences(entries, left_out)
+    differing = entry_differences(entries, left_out)
     short, whole = (
         {
             name: tuple(property_text(by_id[name], one, is_whole) for one, _ in properties)
@@ -92,9 +99,9 @@ def names_of(entries: Sequence[Entry], left_out: Iterable[str] = ()) -> dict[str
     }
 
 
-def labels_of(entries: Sequence[Entry], left_out: Iterable[str] = ()) -> dict[str, str]:
-    """As :func:`names_of`; the framework of an entry that nothing tells apart."""
-    names = names_of(entries, left_out)
+def entry_labels(entries: Sequence[Entry], left_out: Iterable[str] = ()) -> dict[str, str]:
+    """As :func:`entry_names`; the framework of an entry that nothing tells apart."""
+    names = entry_names(entries, left_out)
     return {
         name: names[name] or property_text(entry, "framework")
         for entry in entries
@@ -115,13 +122,13 @@ def _telling(rows: Sequence[Sequence[str]]) -> list[int]:
     return kept
 
 
-def varied(
+def varied_groups(
     frames: Frames, ids: Iterable[str], *properties: str, least: int = 2
 ) -> tuple[Varied, ...]:
     """The entries in groups that differ in ``properties`` only, in at least ``least`` of their
     values; headings are relative to these groups."""
-    groups = alike(frames, ids, properties, least)
-    names = names_of([entry for group in groups for entry in group], properties)
+    groups = entry_groups(frames, ids, properties, least)
+    names = entry_names([entry for group in groups for entry in group], properties)
     made = [Varied(names[group[0]["entry_id"]], tuple(group)) for group in groups]
     return tuple(sorted(made, key=lambda one: one.heading))
 
@@ -134,7 +141,7 @@ def rows_panel(
     drawn = tuple(rows)
     ends = [end for row in drawn for one in row.values for end in one.ends]
     ends += [row.total for row in drawn] if is_stacked else []
-    scale = linear(ends) if is_stacked else fitting(ends)
+    scale = linear_scale(ends) if is_stacked else fitting_scale(ends)
     named = tuple(Named(f"p{index}", name, scale.logarithmic) for index, name in enumerate(series))
     marks = Marks.STACKED if is_stacked else Marks.BARS
     return Rows(axis, scale, drawn, named, marks)
@@ -169,7 +176,7 @@ def flat_rows(
     row."""
     entries = entries_of(frames)
     order = ascending({name: sum(one.value for one in of_one) for name, of_one in values.items()})
-    labels = labels or labels_of([entries[name] for name in values])
+    labels = labels or entry_labels([entries[name] for name in values])
     groups = [Varied("", (entries[name],)) for name in order]
     return _rows(frames, groups, values, labels, MAX_ROWS, is_stacked)
 
@@ -188,7 +195,7 @@ def _rows(
         index: min(sum(one.value for one in values[name]) for name in names)
         for index, names in ids.items()
     }
-    chosen = choose(totals, lambda index: by_index[index].entries[0]["framework"], capacity)
+    chosen = choose_rows(totals, lambda index: by_index[index].entries[0]["framework"], capacity)
     rows = [
         Row(
             labels[entry["entry_id"]],
@@ -242,7 +249,7 @@ def lines_of(
     then each has its own.
     """
     context = context_of(frames)
-    chosen = choose(order, lambda name: curves[name].framework, MAX_LINES)
+    chosen = choose_rows(order, lambda name: curves[name].framework, MAX_LINES)
     shown = [curve for name, curve in curves.items() if name in chosen.ids]
     for group in chosen.groups:
         members = [curves[name] for name in group.ids]
@@ -273,7 +280,7 @@ def _mean(curves: Sequence[Curve]) -> Points:
     )
 
 
-def of_settings(notes: Notes) -> Notes:
+def settings_notes(notes: Notes) -> Notes:
     """Notes on lines that share one, of settings and their mean."""
     return tuple(
         note.replace("entries", "settings").replace("a mark at the median", "the mean")
@@ -291,16 +298,16 @@ def lines_panel(
     ends = [end for line in lines for _, one in line.points for end in one.ends]
     values = [one.value for line in lines for _, one in line.points]
     if not is_from_zero:
-        y = close(ends)
+        y = linear_scale_without_zero(ends)
     elif spans_a_decade(values):
-        y = logarithmic([end for end in ends if end > 0])
+        y = logarithmic_scale([end for end in ends if end > 0])
     else:
-        y = linear(ends)
+        y = linear_scale(ends)
     places = sorted({place for line in lines for place, _ in line.points})
     return Plane(*axes, x(places), y, tuple(lines))
 
 
-def positions(values: Sequence[float]) -> Scale:
+def position_scale(values: Sequence[float]) -> Scale:
     """Ticks at a few whole numbers, else round ones that span the values."""
     is_few = 1 < len(values) <= 8 and all(value == int(value) for value in values)
-    return Scale(tuple(values)) if is_few else close(values)
+    return Scale(tuple(values)) if is_few else linear_scale_without_zero(values)

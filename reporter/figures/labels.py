@@ -37,14 +37,14 @@ Box = tuple[float, float, float, float]
 Measure = Callable[[str], float]
 
 
-def width_of(text: str) -> float:
+def text_width(text: str) -> float:
     """The width of a line of text in a font that is as wide as any usual one."""
     return SIZE * sum(
         WIDTHS.get(letter, WIDE if letter >= FIRST_WIDE else USUAL) for letter in text
     )
 
 
-def shortened(text: str, measure: Measure, max_width: float) -> str:
+def shorten_text(text: str, measure: Measure, max_width: float) -> str:
     """The text, or as much of its beginning and end as fits, with an ellipsis between: what tells
     labels apart often stands at the end."""
     if measure(text) <= max_width:
@@ -63,7 +63,7 @@ def _cut(text: str, kept: int) -> str:
     return f"{text[:head].rstrip()}…{text[len(text) - (kept - head) :].lstrip()}" if kept else "…"
 
 
-def broken(text: str, measure: Measure, max_width: float, max_lines: int = 2) -> tuple[str, ...]:
+def wrap_text(text: str, measure: Measure, max_width: float, max_lines: int = 2) -> tuple[str, ...]:
     """The text on at most ``max_lines`` lines, broken between its parts (" · ") or, without parts,
     words; what does not fit is shortened."""
     between = PARTS if PARTS in text else WORDS
@@ -75,10 +75,10 @@ def broken(text: str, measure: Measure, max_width: float, max_lines: int = 2) ->
             lines.append(part)
         else:
             lines[-1] = longer
-    return tuple(shortened(line, measure, max_width) for line in lines)
+    return tuple(shorten_text(line, measure, max_width) for line in lines)
 
 
-def spread(
+def spread_boxes(
     wanted: Sequence[float], heights: Sequence[float], low: float, high: float
 ) -> list[float]:
     """Centres near the wanted ones, in their order, so that boxes of these heights do not overlap
@@ -113,7 +113,7 @@ class Placed:
     join: tuple[Point, Point] | None
 
 
-def placed(
+def place_labels(
     labels: Sequence[tuple[Point, float]],
     points: Sequence[Point],
     taken: Sequence[Box],
@@ -128,14 +128,14 @@ def placed(
                 one
                 for one in _places(point, width, points)
                 if _is_within(one.box, inside)
-                and not covers(one.box, full)
-                and not (one.join and covers(around(*one.join), texts))
+                and not overlaps_any(one.box, full)
+                and not (one.join and overlaps_any(line_box(*one.join), texts))
             ),
             None,
         )
         if place is not None:
             texts.append(place.box)
-            full += [place.box, *([around(*place.join)] if place.join else ())]
+            full += [place.box, *([line_box(*place.join)] if place.join else ())]
         found.append(place)
     return found
 
@@ -153,7 +153,7 @@ def _places(point: Point, width: float, points: Sequence[Point]) -> Iterator[Pla
                 yield Placed(box, None if away == 0 and is_own else (point, corner))
 
 
-def around(one: Point, other: Point) -> Box:
+def line_box(one: Point, other: Point) -> Box:
     """The box around a line."""
     (x1, y1), (x2, y2) = one, other
     return min(x1, x2) - 2, min(y1, y2) - 2, max(x1, x2) + 2, max(y1, y2) + 2
@@ -165,7 +165,7 @@ def distance(point: Point, box: Box) -> float:
     return math.hypot(across, max(box[1] - point[1], 0.0, point[1] - box[3]))
 
 
-def covers(box: Box, others: Iterable[Box]) -> bool:
+def overlaps_any(box: Box, others: Iterable[Box]) -> bool:
     """Whether the box overlaps one of the others; boxes that touch do not."""
     return any(
         box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from reporter.figures.labels import LINE, shortened
+from reporter.figures.labels import LINE, shorten_text
 from reporter.figures.look import Cell, Look
 from reporter.figures.model import Keys, Named, Panel, Plane, Radar, Rows, Table
 from reporter.figures.plane_layout import lay_plane, lay_radar
@@ -73,7 +73,7 @@ def _legend(canvas: Canvas, names: Sequence[Named], look: Look, begin: float) ->
     """Draws a legend on as many lines as it needs; returns their number."""
     x, line, top = begin, 0, canvas.height + (2.0 if look.is_paper else 10.0)
     for each in names:
-        name = shortened(each.name, look.measure, look.width - begin - NAME_IN)
+        name = shorten_text(each.name, look.measure, look.width - begin - NAME_IN)
         width = NAME_IN + look.measure(name)
         if x > begin and x + width > look.width:
             x, line = begin, line + 1
@@ -90,7 +90,7 @@ def _legend(canvas: Canvas, names: Sequence[Named], look: Look, begin: float) ->
 def _lay_keys(canvas: Canvas, panel: Keys, look: Look, cell: Cell) -> float:
     """Writes what keys stand for, a line each."""
     for index, (key, meaning) in enumerate(panel.meanings):
-        text = shortened(f"{key}  {meaning}", look.measure, look.width - 2 * INDENT)
+        text = shorten_text(f"{key}  {meaning}", look.measure, look.width - 2 * INDENT)
         canvas.text(INDENT, cell.top + LINE * (index + 0.8), text, "key")
     return cell.top + LINE * len(panel.meanings)
 

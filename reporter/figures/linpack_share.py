@@ -5,17 +5,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from reporter.data.frames import Frames, grouped, known, rows_of
+from reporter.data.frames import Frames, grouped, is_known, rows_of
 from reporter.data.frames import Row as Entry
 from reporter.data.instrument_names import sensor_named
 from reporter.data.machine_names import short_title
-from reporter.data.selection import Selection, choose
-from reporter.data.text import digits
+from reporter.data.selection import Selection, choose_rows
+from reporter.data.text import significant
 from reporter.data.values import entries_of, values_of
 from reporter.figures.chart import Chart, Context, shared_row
-from reporter.figures.for_papers import MAX_ROWS, context_of, labels_of, rows_panel
+from reporter.figures.for_papers import MAX_ROWS, context_of, entry_labels, rows_panel
 from reporter.figures.model import Estimate, Figure, Missing, PaperFigure, Row, Rows
-from reporter.figures.scales import linear
+from reporter.figures.scales import linear_scale
 from suite.catalog.rounds import judging_round
 from suite.errors import SuiteError
 from suite.metrics.linpack_record import TRAINING_PASSES, share_reached
@@ -56,7 +56,7 @@ class Line:
     @property
     def row(self) -> tuple[str, ...]:
         """The row of the table."""
-        numbers = digits(self.gflops), self.percent, self.gflop_per_j
+        numbers = significant(self.gflops), self.percent, self.gflop_per_j
         return self.name, *numbers, self.measured, self.processes
 
 
@@ -71,12 +71,12 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
     rows = []
     for line in lines:
         if not line.entry or line.entry in chosen.ids:
-            text = digits(line.gflops) + (f" = {line.percent} %" if line.entry else "")
+            text = significant(line.gflops) + (f" = {line.percent} %" if line.entry else "")
             tip, bar = f"{line.name}: {text}", Estimate(line.gflops)
             rows.append(Row(line.name, (bar,), line.style, line.link, (text,), (tip,)))
     rates = {name: line.gflops for name, line in trained.items()}
     rows += [shared_row(group, rates, "", context) for group in chosen.groups]
-    scale = linear([line.gflops for line in lines])
+    scale = linear_scale([line.gflops for line in lines])
     panel = Rows("10⁹ floating-point operations per second", scale, tuple(rows))
     note = chosen.note.replace("lowest values", "highest values")
     return Figure((panel,), HEADINGS, tuple(line.row for line in lines), note)
@@ -91,9 +91,9 @@ def for_paper(frames: Frames) -> PaperFigure | Missing:
     trained = {line.entry: line for line in lines if line.entry}
     chosen = _fastest(trained, MAX_ROWS)
     rows = [Row(line.name, (Estimate(line.gflops),), "c7") for line in lines if not line.entry]
-    labels = labels_of([entries[name] for name in trained])
+    labels = entry_labels([entries[name] for name in trained])
     for line in (trained[name] for name in chosen.ids):
-        text, bar = f"{digits(line.gflops)} ({line.percent} %)", (Estimate(line.gflops),)
+        text, bar = f"{significant(line.gflops)} ({line.percent} %)", (Estimate(line.gflops),)
         rows.append(Row(labels[line.entry], bar, line.style, texts=(text,)))
     for group in chosen.groups:
         values = sorted(trained[name].gflops for name in group.ids)
@@ -110,7 +110,7 @@ def for_paper(frames: Frames) -> PaperFigure | Missing:
 def _fastest(trained: Mapping[str, Line], capacity: int) -> Selection:
     """The entries with a row of their own."""
     rates = {name: -line.gflops for name, line in trained.items()}
-    return choose(rates, lambda name: trained[name].framework, capacity)
+    return choose_rows(rates, lambda name: trained[name].framework, capacity)
 
 
 def lines_of(frames: Frames, context: Context) -> list[Line]:
@@ -134,14 +134,14 @@ def lines_of(frames: Frames, context: Context) -> list[Line]:
 
 
 def _of_record(record: Entry, context: Context) -> Line:
-    known_power = known(record["gflops_per_watt"])
+    known_power = is_known(record["gflops_per_watt"])
     return Line(
         f"LINPACK ({record['kind']}, N = {record['size']}) · {short_title(record)}",
         f"{context.root}linpack/{record['linpack_id']}.json",
         "p4",
         float(record["gflops"]),
         "100",
-        digits(float(record["gflops_per_watt"])) if known_power else "unknown",
+        significant(float(record["gflops_per_watt"])) if known_power else "unknown",
         str(record["power_method"] if known_power else record["power_reason"] or "no reason given"),
         f"{record['ranks']} × {record['threads_per_rank']}",
     )
@@ -163,18 +163,18 @@ def _trainings(
         if macs is None or record is None or not entry["own_data"] or rate <= 0:
             continue
         gflops, measured = TRAINING_PASSES * 2 * macs * rate / 1e9, "no run has this figure"
-        power_w = float(power["value"]) if power is not None and known(power["value"]) else 0.0
+        power_w = float(power["value"]) if power is not None and is_known(power["value"]) else 0.0
         if power is not None and power_w > 0:
             measured = sensor_named(power["tier"], power["covers"])
-        elif power is not None and known(power["reason"]):
+        elif power is not None and is_known(power["reason"]):
             measured = str(power["reason"])
         yield Line(
             entry["label"],
             context.entry(name, RATE),
             f"c{context.colour(entry['framework'])}",
             gflops,
-            digits(100 * share_reached(macs, rate, record["gflops"]), 2),
-            digits(gflops / power_w) if power_w > 0 else "unknown",
+            significant(100 * share_reached(macs, rate, record["gflops"]), 2),
+            significant(gflops / power_w) if power_w > 0 else "unknown",
             measured,
             f"{float(entry['ranks']):g} × {float(entry['threads']):g}",
             name,
@@ -191,7 +191,7 @@ def _macs(workload: str, of_round: str) -> int | None:
 
 
 def _machine(row: Entry) -> tuple[str, ...]:
-    return tuple(str(row[name]) if known(row[name]) else "" for name in MACHINE)
+    return tuple(str(row[name]) if is_known(row[name]) else "" for name in MACHINE)
 
 
 CHART = Chart(

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from reporter.figures.labels import LINE, Measure, broken, width_of
+from reporter.figures.labels import LINE, Measure, text_width, wrap_text
 from reporter.figures.svg import Canvas
 
 BASE, MARGIN = 4.5, 6.0
@@ -26,7 +26,7 @@ class Look:
     """
 
     width: float
-    measure: Measure = width_of
+    measure: Measure = text_width
     label: float = 260.0
     margin: float = 70.0
     axis: float = 70.0
@@ -68,7 +68,7 @@ def write_axis(
     lines = [
         line
         for part in title.split("\n")
-        for line in broken(part, look.measure, 0.9 * look.width)
+        for line in wrap_text(part, look.measure, 0.9 * look.width)
         if line
     ]
     for index, line in enumerate(lines):
@@ -80,10 +80,10 @@ def write_axis(
 def spaced(ticks: Iterable[tuple[float, str]], look: Look) -> list[tuple[float, str]]:
     """Numbers of a horizontal axis, (x, text), within the drawing's edges, as many as have room."""
     inside = [(_within(x, look.measure(text), look.width), text) for x, text in ticks]
-    return thinned(inside, lambda text: look.measure(text) + TICK_GAP)
+    return thin_ticks(inside, lambda text: look.measure(text) + TICK_GAP)
 
 
-def thinned(ticks: list[tuple[float, str]], room: Measure) -> list[tuple[float, str]]:
+def thin_ticks(ticks: list[tuple[float, str]], room: Measure) -> list[tuple[float, str]]:
     """Numbers of an axis, in order of their places; every second one is left out until each has
     its room."""
     while len(ticks) > 2 and any(

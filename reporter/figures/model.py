@@ -277,6 +277,6 @@ def dot(place: Point, style: str, tip: str, link: str = "", name: str = "") -> D
     return Dot(Estimate(place[0]), Estimate(place[1]), style, "", tip, link, name)
 
 
-def through(points: Iterable[Point], style: str, tip: str = "") -> Line:
+def line_through(points: Iterable[Point], style: str, tip: str = "") -> Line:
     """A line without error bars."""
     return Line(tuple((x, Estimate(y)) for x, y in points), style, tip=tip)

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from reporter.data.frames import Row
-from reporter.data.text import digits
+from reporter.data.text import significant
 from reporter.data.timeline import Span as TimeSpan
 from reporter.data.timeline import Timeline, TimeSeries
 from reporter.figures.chart import Caption, Described
-from reporter.figures.model import Estimate, Figure, Line, Missing, Named, Plane, Span, through
-from reporter.figures.scales import Scale, close, linear
+from reporter.figures.model import Estimate, Figure, Line, Missing, Named, Plane, Span, line_through
+from reporter.figures.scales import Scale, linear_scale, linear_scale_without_zero
 
 GAP = 4.0
 """Readings further apart than GAP times the median distance are not connected."""
@@ -47,11 +47,15 @@ def _power(timeline: Timeline, baseload_w: float | None) -> Figure | Missing:
     if not timeline.power:
         return Missing("no power sensor was read")
     x = _axis(timeline.power, timeline.spans)
-    y = linear([*(value for line in timeline.power for value in line.high), baseload_w or 0.0])
+    y = linear_scale(
+        [*(value for line in timeline.power for value in line.high), baseload_w or 0.0]
+    )
     lines, names = list[Line](), list[Named]()
     if baseload_w is not None:
-        ends, text = (x.ticks[0], x.ticks[-1]), f"{digits(baseload_w)} W"
-        lines.append(through([(end, baseload_w) for end in ends], "front", f"baseload: {text}"))
+        ends, text = (x.ticks[0], x.ticks[-1]), f"{significant(baseload_w)} W"
+        lines.append(
+            line_through([(end, baseload_w) for end in ends], "front", f"baseload: {text}")
+        )
         names.append(Named("idle", f"baseload {text}"))
     return _figure("watts", timeline.power, timeline.spans, (x, y), lines, names)
 
@@ -60,7 +64,7 @@ def _load(timeline: Timeline) -> Figure | Missing:
     """CPU and GPU utilisation, percent, against seconds since run_start."""
     if not timeline.load:
         return Missing("neither CPU nor GPU utilisation was read")
-    scales = _axis(timeline.load, timeline.spans), linear([100.0])
+    scales = _axis(timeline.load, timeline.spans), linear_scale([100.0])
     return _figure("utilisation, %", timeline.load, timeline.spans, scales)
 
 
@@ -81,8 +85,14 @@ def _accuracy(found: Sequence[tuple[float, float]]) -> Figure | Missing:
     if len(found) < 2:
         return Missing("the run has fewer than two evaluations")
     numbers, values = zip(*found, strict=True)
-    line = through(found, "l0 curve", "accuracy")
-    panel = Plane("epoch", "accuracy, %", close(numbers), close(values), (line,))
+    line = line_through(found, "l0 curve", "accuracy")
+    panel = Plane(
+        "epoch",
+        "accuracy, %",
+        linear_scale_without_zero(numbers),
+        linear_scale_without_zero(values),
+        (line,),
+    )
     rows = tuple((f"{number:g}", f"{value:.2f}") for number, value in found)
     return Figure((panel,), ("epoch", "accuracy, %"), rows)
 
@@ -93,7 +103,7 @@ def _axis(series: Sequence[TimeSeries], spans: Sequence[TimeSpan]) -> Scale:
         *(end for line in series for end in (line.t_s[0], line.t_s[-1])),
         *(end for span in spans for end in (span.start_s, span.stop_s)),
     ]
-    return close(times_s, 9)
+    return linear_scale_without_zero(times_s, 9)
 
 
 def _figure(
@@ -126,7 +136,7 @@ def _figure(
 
 
 def _epoch(span: TimeSpan) -> Span:
-    tip = f"{span.name}: {digits(span.stop_s - span.start_s)} s"
+    tip = f"{span.name}: {significant(span.stop_s - span.start_s)} s"
     return Span(span.start_s, span.stop_s, span.name, tip)
 
 
@@ -154,7 +164,7 @@ def _row(when: str, line: TimeSeries, first: int, last: int, lines: int) -> tupl
     return (
         name,
         str(last - first),
-        digits(min(line.low[first:last])),
-        digits(mean),
-        digits(max(line.high[first:last])),
+        significant(min(line.low[first:last])),
+        significant(mean),
+        significant(max(line.high[first:last])),
     )

@@ -5,10 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, starmap
 
-from reporter.figures.labels import LINE, around, broken, placed, shortened, spread
-from reporter.figures.look import BASE, MARGIN, Cell, Look, thinned, write_axis
+from reporter.figures.labels import (
+    LINE,
+    line_box,
+    place_labels,
+    shorten_text,
+    spread_boxes,
+    wrap_text,
+)
+from reporter.figures.look import BASE, MARGIN, Cell, Look, thin_ticks, write_axis
 from reporter.figures.model import Dot, Line, Plane, Point, Radar, Span
-from reporter.figures.svg import Canvas, number
+from reporter.figures.svg import Canvas, coordinate_text
 
 ROUNDING = 0.05
 """Coordinates are rounded to one decimal."""
@@ -30,7 +37,7 @@ Path = list[Point]
 def lay_plane(canvas: Canvas, panel: Plane, look: Look, cell: Cell) -> float:
     """Draws the plane; returns where it ends."""
     labels = [
-        broken(line.label, look.measure, LABEL_SHARE * look.width, LABEL_LINES)
+        wrap_text(line.label, look.measure, LABEL_SHARE * look.width, LABEL_LINES)
         for line in panel.lines
     ]
     wide = max((look.measure(text) for lines in labels for text in lines), default=0.0)
@@ -38,7 +45,9 @@ def lay_plane(canvas: Canvas, panel: Plane, look: Look, cell: Cell) -> float:
     left, height, titles = cell.left + cell.label, max(cell.height, sum(heights)), [panel.y_axis]
     if look.is_paper:
         titles = [
-            line for part in panel.y_axis.split("\n") for line in broken(part, look.measure, height)
+            line
+            for part in panel.y_axis.split("\n")
+            for line in wrap_text(part, look.measure, height)
         ]
         left = LINE * len(titles) + max(look.measure(text) for _, text in panel.y.labels) + 12.0
     right = cell.right - (wide + BEGIN if wide else (cell.right - cell.left) / 30)
@@ -119,7 +128,7 @@ class _Plot:
         numbers = [(self.at(0.0, tick)[1], text) for tick, text in self.panel.y.labels]
         for y, _ in numbers:
             self.canvas.line(self.left, y, self.right, y, "grid")
-        for y, text in thinned(numbers, lambda _: LINE):
+        for y, text in thin_ticks(numbers, lambda _: LINE):
             self.canvas.text(self.left - NEAR, y + BASE, text, "tick", "end")
         if self.look.is_paper:
             corner = (self.left, self.bottom)
@@ -160,7 +169,11 @@ class _Plot:
         if dot.y.low is not None:
             self._error((dot.x.value, low), (dot.x.value, high), stroke)
         x, y = self.at(dot.x.value, dot.y.value)
-        data = {**dict(dot.data), "across": number(x), "down": number(y)} if dot.data else {}
+        data = (
+            {**dict(dot.data), "across": coordinate_text(x), "down": coordinate_text(y)}
+            if dot.data
+            else {}
+        )
         with self.canvas.group(data), self.canvas.link(dot.link, dot.name):
             self.canvas.dot(x, y, dot.style, dot.tip, dot.size)
 
@@ -168,17 +181,17 @@ class _Plot:
         """Writes labels beside their dots, or with lines to them; a label without a place is left
         out."""
         points = [self.at(dot.x.value, dot.y.value) for dot in self.panel.dots]
-        labels = [shortened(dot.label, self.look.measure, MAX_DOT) for dot in self.panel.dots]
+        labels = [shorten_text(dot.label, self.look.measure, MAX_DOT) for dot in self.panel.dots]
         every = [*points, *(self.at(*one) for _, crowd in self.panel.crowds for one in crowd)]
         taken = [(x - NEAR, y - NEAR, x + NEAR, y + NEAR) for x, y in every]
         for dot in self.panel.dots:
             left, right = dot.x.ends
-            taken.append(around(self.at(left, dot.y.value), self.at(right, dot.y.value)))
+            taken.append(line_box(self.at(left, dot.y.value), self.at(right, dot.y.value)))
         for line in (line for line in self.panel.lines if "front" in line.style):
             path = self.clamped([self.at(x, one.value) for x, one in line.points])
-            taken += starmap(around, pairwise(path))
+            taken += starmap(line_box, pairwise(path))
         labelled = [pair for pair in zip(points, labels, strict=True) if pair[1]]
-        places = placed(
+        places = place_labels(
             [(point, self.look.measure(text)) for point, text in labelled],
             every,
             taken,
@@ -198,7 +211,7 @@ class _Plot:
         heights = [LINE * len(lines) + 1 for _, lines in labelled]
         # up, since labels may go below the plot, and not above it
         low, high = -self.bottom - 2 * LINE, LINE / 2 - self.top
-        centres = spread([-y for _, y in ends], heights, low, high)
+        centres = spread_boxes([-y for _, y in ends], heights, low, high)
         begin = self.right + BEGIN
         for (line, lines), (x, y), centre in zip(labelled, ends, centres, strict=True):
             leader = [(x, y), (self.right + NEAR, y), (begin - 2, -centre)]
@@ -213,7 +226,7 @@ def lay_radar(canvas: Canvas, panel: Radar, look: Look, cell: Cell) -> float:
     radius, count = min(RADIUS, RADIUS_SHARE * look.width), len(panel.axes)
     room = look.width / 2 - radius - RIM
     titles = [
-        [line for part in title.split("\n") for line in broken(part, look.measure, room, 3)]
+        [line for part in title.split("\n") for line in wrap_text(part, look.measure, room, 3)]
         for title in panel.axes
     ]
     high = LINE * max(map(len, titles))

@@ -13,11 +13,11 @@ import numpy as np
 
 from reporter.data.frames import Frames
 from reporter.data.machines import Machine, machines_of
-from reporter.data.text import digits
+from reporter.data.text import significant
 from reporter.data.values import why_missing
-from reporter.figures.energy import ENERGY, Drawn, of_groups, of_kinds
-from reporter.figures.entries import estimates
-from reporter.figures.for_papers import OVER_RUNS, Varied, rows_panel, varied
+from reporter.figures.energy import ENERGY, Drawn, group_rows, panels_by_instrument
+from reporter.figures.entries import entry_estimates
+from reporter.figures.for_papers import OVER_RUNS, Varied, rows_panel, varied_groups
 from reporter.figures.model import Estimate, Missing, PaperFigure, Row
 
 TIME = "time_to_epoch_s"
@@ -29,22 +29,22 @@ def by_mode(frames: Frames, figure: str) -> PaperFigure | Missing:
     """A figure of AXES by power mode: measured, predicted (an energy from the clocks and the
     measured time), and the error of the prediction."""
     axis, sensor_of = AXES[figure], figure if figure == ENERGY else None
-    found, times = estimates(frames, figure), estimates(frames, TIME)
+    found, times = entry_estimates(frames, figure), entry_estimates(frames, TIME)
     if not found:
         return Missing(f"{axis.partition(',')[0]} is unknown: {why_missing(frames, figure)}")
 
     def rows(names: Sequence[str]) -> Drawn:
         groups, both = list[Varied](), dict[str, tuple[Estimate, ...]]()
-        for group in varied(frames, names, "power_mode"):
+        for group in varied_groups(frames, names, "power_mode"):
             predicted = _predict(frames, group, found, times if sensor_of else None)
             both |= {name: (found[name], Estimate(value)) for name, value in predicted.items()}
             kept = tuple(entry for entry in group.entries if entry["entry_id"] in predicted)
             groups += [replace(group, entries=kept)] if kept else []
-        of_modes, notes, _ = of_groups(frames, groups, both, "power_mode")
+        of_modes, notes, _ = group_rows(frames, groups, both, "power_mode")
         return [_with_error(row) for row in of_modes], notes, list(both)
 
     panel = partial(rows_panel, series=("measured", "predicted"))
-    panels, notes, ids = of_kinds(frames, sensor_of, axis, found, rows, panel)
+    panels, notes, ids = panels_by_instrument(frames, sensor_of, axis, found, rows, panel)
     if not panels:
         return Missing(
             "fewer modes with known clocks than a model of these clocks needs (two more than clocks"
@@ -60,7 +60,7 @@ def by_mode(frames: Frames, figure: str) -> PaperFigure | Missing:
 def _with_error(row: Row) -> Row:
     measured, predicted = (one.value for one in row.values)
     error = f"{PERCENT * (predicted - measured) / measured:+.0f} %"
-    return replace(row, texts=(digits(measured), f"{digits(predicted)} ({error})"))
+    return replace(row, texts=(significant(measured), f"{significant(predicted)} ({error})"))
 
 
 def _predict(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from reporter.data.frames import Frames, Row
 from reporter.data.selection import ascending
-from reporter.data.text import digits
+from reporter.data.text import significant
 from reporter.data.values import entries_of, figures_of, values_of
 from reporter.figures.chart import Chart, Context
 from reporter.figures.for_papers import Notes, context_of
@@ -50,7 +50,9 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
     polygons, rows = list[Polygon](), list[tuple[str, ...]]()
     for name, of_entry in _values(frames, axes, shares).items():
         label, style = entries[name]["label"], context.colour(entries[name]["framework"])
-        texts = [digits(value * axis.factor) for axis, value in zip(axes, of_entry, strict=True)]
+        texts = [
+            significant(value * axis.factor) for axis, value in zip(axes, of_entry, strict=True)
+        ]
         tips = (f"{label}, {axis.title}: {text}" for axis, text in zip(axes, texts, strict=True))
         link = context.entry(name)
         polygons.append(Polygon(label, style, tuple(shares[name]), tuple(tips), link))
@@ -112,7 +114,7 @@ def shares_of(frames: Frames) -> tuple[list[Axis], dict[str, list[float]]] | Mis
     values = _values(frames, axes, entries)
     return axes, {
         name: [
-            share(axis, [values[other][index] for other in entries], values[name][index])
+            share_of_axis(axis, [values[other][index] for other in entries], values[name][index])
             for index, axis in enumerate(axes)
         ]
         for name in entries
@@ -128,7 +130,7 @@ def _share_a_sensor(energies: Mapping[str, Row], entries: list[str]) -> bool:
     return len({(energies[name]["covers"], energies[name]["tier"]) for name in entries}) == 1
 
 
-def share(axis: Axis, values: list[float], value: float) -> float:
+def share_of_axis(axis: Axis, values: list[float], value: float) -> float:
     """Distance from the centre, 0 to 1: value over the best of ``values``, or best over value where
     less is better."""
     best = max(values) if axis.better > 0 else min(values)

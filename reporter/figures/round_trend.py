@@ -5,13 +5,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from reporter.data.entry_scores import SCORE_S
-from reporter.data.frames import Frames, Row, grouped, known
+from reporter.data.frames import Frames, Row, grouped, is_known
 from reporter.data.quantities import quantity
 from reporter.data.values import entries_of, figures_of
 from reporter.data.words import day_of, workload_title
 from reporter.figures.chart import Chart, Context
 from reporter.figures.model import Estimate, Figure, Line, Missing, Plane
-from reporter.figures.scales import UNITS, close, fitting_closely, in_units
+from reporter.figures.scales import (
+    UNITS,
+    fitting_closely,
+    linear_scale_without_zero,
+    scale_in_units,
+)
 
 DAY_MS = 86_400_000
 HEADINGS = ("workload", "round", "last run", "expected time", "95 % interval", "entry")
@@ -37,7 +42,7 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
     every = [one for group in several.values() for one in group]
     first_ms = min(one.at_ms for one in every)
     days = [_days(one, first_ms) for one in every]
-    y = in_units([end for one in every for end in one.time.ends], "s", fitting_closely)
+    y = scale_in_units([end for one in every for end in one.time.ends], "s", fitting_closely)
     lines = (
         Line(
             tuple((_days(one, first_ms), one.time) for one in group),
@@ -50,7 +55,7 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
     plane = Plane(
         f"days since {day_of(first_ms)}",
         f"best expected time, {UNITS[y.unit]}",
-        close(days),
+        linear_scale_without_zero(days),
         y,
         tuple(lines),
     )
@@ -68,7 +73,9 @@ def _best(frames: Frames) -> Iterator[_Best]:
         best = min(group, key=lambda entry: (values[entry["entry_id"]], entry["entry_id"]))
         score = scores[best["entry_id"]]
         ends = [score[end] for end in ("interval_low", "interval_high")]
-        time = Estimate(float(score["value"]), *(map(float, ends) if all(map(known, ends)) else ()))
+        time = Estimate(
+            float(score["value"]), *(map(float, ends) if all(map(is_known, ends)) else ())
+        )
         yield _Best(title, judged_by, last_ms[best["entry_id"]], time, str(best["label"]))
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reporter.data.quantities import quantity
-from reporter.data.text import digits
-from reporter.figures.labels import broken
+from reporter.data.text import significant
+from reporter.figures.labels import wrap_text
 from reporter.figures.look import BASE, MARGIN, Cell, Look, write_axis
 from reporter.figures.model import Estimate, Marks, Row, Rows
 from reporter.figures.svg import Canvas
@@ -27,7 +27,7 @@ def lay_rows(canvas: Canvas, panel: Rows, look: Look, cell: Cell) -> float:
     texts, width, left = [_texts(panel, row) for row in panel.rows], cell.label, cell.left
     if look.is_folded:
         width -= max(look.measure(" / ".join(each)) for each in texts)
-    labels = [broken(row.label, look.measure, width) if width else () for row in panel.rows]
+    labels = [wrap_text(row.label, look.measure, width) if width else () for row in panel.rows]
     if look.is_paper:
         width = max(look.measure(line) for label in labels for line in label)
     if width and not look.is_folded:
@@ -119,7 +119,7 @@ class _Plot:
             for x in map(self.at, self.panel.scale.ticks):
                 self.canvas.line(x, top - 4, x, bottom + 4, "grid")
         else:
-            titles = broken(self.panel.axis, self.look.measure, limit - self.left - LABEL_GAP)
+            titles = wrap_text(self.panel.axis, self.look.measure, limit - self.left - LABEL_GAP)
             for index, title in enumerate(reversed(titles)):
                 self.canvas.text(self.left, top - TITLE_UP - LABEL_LINE * index, title, "axis")
         if self.look.is_paper or not self.panel.has_axis:
@@ -165,7 +165,7 @@ class _Plot:
             styles = [series.style for series in self.panel.series]
             names = [f", {series.name}" for series in self.panel.series]
         tips = row.tips or [
-            f"{row.label}{name}: {digits(one.value)} {self.panel.unit}".rstrip()
+            f"{row.label}{name}: {significant(one.value)} {self.panel.unit}".rstrip()
             for name, one in zip(names, row.values, strict=True)
         ]
         marks = list(zip(row.values, styles, tips, strict=True))

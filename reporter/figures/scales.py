@@ -58,12 +58,12 @@ def tick_text(value: float) -> str:
     return f"{value:,.0f}".replace(",", "\u202f") if 1e4 <= abs(value) < 1e9 else f"{value:g}"
 
 
-def linear(values: Sequence[float], about: int = 6) -> Scale:
+def linear_scale(values: Sequence[float], about: int = 6) -> Scale:
     """A linear scale that includes 0, to the next round value above the highest."""
-    return close([*values, 0.0], about)
+    return linear_scale_without_zero([*values, 0.0], about)
 
 
-def close(values: Sequence[float], about: int = 6) -> Scale:
+def linear_scale_without_zero(values: Sequence[float], about: int = 6) -> Scale:
     """A linear scale that need not include 0: for positions, not for bars."""
     low, high = min(values), max(values)
     if low == high:
@@ -75,7 +75,7 @@ def close(values: Sequence[float], about: int = 6) -> Scale:
     return Scale(tuple(round(index * step, 12) for index in range(lowest, highest + 1)))
 
 
-def logarithmic(values: Sequence[float]) -> Scale:
+def logarithmic_scale(values: Sequence[float]) -> Scale:
     """A logarithmic scale of positive values; ticks at 1, 2, 5 times powers of ten, or at powers of
     ten over more than three decades."""
     low, high = (
@@ -95,14 +95,16 @@ def logarithmic(values: Sequence[float]) -> Scale:
 Make = Callable[[Sequence[float]], Scale]
 
 
-def fitting(values: Sequence[float]) -> Scale:
+def fitting_scale(values: Sequence[float]) -> Scale:
     """A logarithmic scale of positive values that span a decade, else a linear one from 0."""
-    return logarithmic(values) if spans_a_decade(values) else linear(values)
+    return logarithmic_scale(values) if spans_a_decade(values) else linear_scale(values)
 
 
 def fitting_closely(values: Sequence[float]) -> Scale:
-    """As :func:`fitting`, but a linear scale need not include 0."""
-    return logarithmic(values) if spans_a_decade(values) else close(values)
+    """As :func:`fitting_scale`, but a linear scale need not include 0."""
+    return (
+        logarithmic_scale(values) if spans_a_decade(values) else linear_scale_without_zero(values)
+    )
 
 
 def spans_a_decade(values: Sequence[float]) -> bool:
@@ -110,7 +112,7 @@ def spans_a_decade(values: Sequence[float]) -> bool:
     return min(values) > 0 and max(values) / min(values) >= DECADE
 
 
-def in_units(values: Sequence[float], unit: str, make: Make = fitting) -> Scale:
+def scale_in_units(values: Sequence[float], unit: str, make: Make = fitting_scale) -> Scale:
     """The scale that ``make`` returns, in a multiple of the unit that suits the values: minutes or
     hours instead of seconds."""
     positive = [value for value in values if value > 0] or [1.0]
@@ -122,7 +124,7 @@ def in_units(values: Sequence[float], unit: str, make: Make = fitting) -> Scale:
     return Scale(tuple(tick * size for tick in found.ticks), found.logarithmic, size, shown)
 
 
-def doubling(values: Sequence[float]) -> Scale:
+def doubling_scale(values: Sequence[float]) -> Scale:
     """A logarithmic scale of positive values with at most ten intervals between ticks, at powers of
     two."""
     low, high = math.floor(math.log2(min(values)) + 1e-9), math.ceil(math.log2(max(values)) - 1e-9)

@@ -2,19 +2,19 @@
 
 from dataclasses import replace
 
-from reporter.data.frames import Frames, known
+from reporter.data.frames import Frames, is_known
 from reporter.data.scaling import STRONG, ScalingLine, scaling_lines
-from reporter.data.text import digits
+from reporter.data.text import significant
 from reporter.data.values import entries_of, figures_of
 from reporter.figures.chart import Chart, Context
 from reporter.figures.for_papers import (
     Curve,
     Points,
+    entry_names,
     lines_of,
     lines_panel,
-    names_of,
-    of_settings,
-    positions,
+    position_scale,
+    settings_notes,
 )
 from reporter.figures.model import (
     Dot,
@@ -25,9 +25,9 @@ from reporter.figures.model import (
     PaperFigure,
     Plane,
     dot,
-    through,
+    line_through,
 )
-from reporter.figures.scales import linear
+from reporter.figures.scales import linear_scale
 
 RATE = "samples_per_s"
 ALIKE = "on several with the same ranks per node, threads, collective and batch"
@@ -50,19 +50,21 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
             [one.value for _, one in points],
         )
         dashes = "" if line.kind == STRONG else " weak"
-        lines.append(through(zip(line.by_nodes, values, strict=True), f"l{style} curve{dashes}"))
+        lines.append(
+            line_through(zip(line.by_nodes, values, strict=True), f"l{style} curve{dashes}")
+        )
         for (n, entry), value in zip(line.by_nodes.items(), values, strict=True):
             name, speed_up = entry["entry_id"], f"{value:.2f}×"
             label, link = f"{entries[name]['label']} ({line.text})", context.entry(name, RATE)
             dots.append(dot((n, value), f"c{style}", f"{label}: {speed_up}", link, label))
-            rate, efficiency = digits(float(rates[name]["value"])), f"{100 * value / n:.0f} %"
+            rate, efficiency = significant(float(rates[name]["value"])), f"{100 * value / n:.0f} %"
             rows.append((label, f"{n:g}", rate, speed_up, efficiency))
     most = max(one.x.value for one in dots)
     panel = Plane(
         "nodes",
         "speed-up, ×",
-        linear([most]),
-        linear([most, *(one.y.value for one in dots)]),
+        linear_scale([most]),
+        linear_scale([most, *(one.y.value for one in dots)]),
         (_perfect(most), *lines),
         tuple(dots),
         context.frameworks([line.by_nodes[1] for line, _ in found]),
@@ -77,16 +79,16 @@ def for_paper(frames: Frames) -> PaperFigure | Missing:
     if not found:
         return Missing(f"no training was run on one node and {ALIKE}")
     firsts = [line.by_nodes[1] for line, _ in found]
-    names = names_of(firsts, ("nodes", "ranks", "collective", "batch_size", "learning_rate"))
+    names = entry_names(firsts, ("nodes", "ranks", "collective", "batch_size", "learning_rate"))
     curves, order = dict[str, Curve](), dict[str, float]()
     for index, ((line, points), first) in enumerate(zip(found, firsts, strict=True)):
         label = " · ".join(part for part in (names[first["entry_id"]], line.text) if part)
         curves[str(index)] = Curve(label, str(first["framework"]), points)
         order[str(index)] = -points[-1][1].value
     lines, note = lines_of(frames, curves, order)
-    panel = lines_panel(("nodes", "speed-up, ×"), lines, positions)
+    panel = lines_panel(("nodes", "speed-up, ×"), lines, position_scale)
     most = float(max(max(line.by_nodes) for line, _ in found))
-    panel = replace(panel, lines=(_perfect(most), *lines), y=linear([most, *panel.y.ticks]))
+    panel = replace(panel, lines=(_perfect(most), *lines), y=linear_scale([most, *panel.y.ticks]))
     about = (
         "Throughput of n nodes over that of one node with the same ranks per node, threads and"
         " collective; strong: the same global batch, weak: the same batch per rank. Thin line:"
@@ -94,11 +96,11 @@ def for_paper(frames: Frames) -> PaperFigure | Missing:
     )
     ids = dict.fromkeys(entry["entry_id"] for line, _ in found for entry in line.by_nodes.values())
     error_bars = "± one standard deviation over runs, of both throughputs"
-    return PaperFigure((panel,), tuple(ids), about, error_bars, of_settings(note))
+    return PaperFigure((panel,), tuple(ids), about, error_bars, settings_notes(note))
 
 
 def _perfect(most: float) -> Line:
-    return through([(1.0, 1.0), (most, most)], "join")
+    return line_through([(1.0, 1.0), (most, most)], "join")
 
 
 def _lines(frames: Frames) -> list[tuple[ScalingLine, Points]]:
@@ -113,10 +115,10 @@ def _lines(frames: Frames) -> list[tuple[ScalingLine, Points]]:
             parts = [
                 float(row["spread"]) / float(row["value"])
                 for row in (rate, base)
-                if row["spread_over"] == "runs" and known(row["spread"])
+                if row["spread_over"] == "runs" and is_known(row["spread"])
             ]
-            is_known = len(parts) > 1 and nodes > 1
-            spread = value * sum(part**2 for part in parts) ** 0.5 if is_known else None
+            has_spread = len(parts) > 1 and nodes > 1
+            spread = value * sum(part**2 for part in parts) ** 0.5 if has_spread else None
             points.append((float(nodes), Estimate.around(value, spread)))
         found += [(line, tuple(points))] if points else []
     return found

@@ -4,15 +4,15 @@ deviation."""
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from reporter.data.frames import Frames, known
+from reporter.data.frames import Frames, is_known
 from reporter.data.frames import Row as Entry
 from reporter.data.quantities import quantity_with_spread
 from reporter.data.selection import ascending
-from reporter.data.text import digits
+from reporter.data.text import significant
 from reporter.data.values import entries_of, figures_of, values_of, values_of_runs, why_missing
 from reporter.figures.chart import Chart, Context, row_of, rows_of_entries
 from reporter.figures.model import Estimate, Figure, Marks, Missing, Row, Rows
-from reporter.figures.scales import UNITS, in_units
+from reporter.figures.scales import UNITS, scale_in_units
 
 
 def spread_of(figure: str, axis: str) -> Callable[[Frames, Context], Figure | Missing]:
@@ -38,10 +38,10 @@ class _Time:
     def row(self, context: Context, figure: str) -> Row:
         """A dot with a band, and a mark per run of several."""
         of_runs = tuple(self.runs) if len(self.runs) > 1 else ()
-        tip = f"{self.entry['label']}: {digits(self.mean)} s"
+        tip = f"{self.entry['label']}: {significant(self.mean)} s"
         if self.spread is not None:
             over = "runs" if of_runs else "its epochs"
-            tip += f" ± {digits(self.spread, 2)} over {over}"
+            tip += f" ± {significant(self.spread, 2)} over {over}"
         value = (Estimate.around(self.mean, self.spread),)
         text = quantity_with_spread(self.mean, "s", self.spread)[0]
         return replace(row_of(self.entry, value, context, figure, text, tip), singles=of_runs)
@@ -49,9 +49,9 @@ class _Time:
     @property
     def cells(self) -> tuple[str, ...]:
         """The row of the table."""
-        ends = (digits(min(self.runs)), digits(max(self.runs))) if self.runs else ("", "")
-        spread = "" if self.spread is None else digits(self.spread, 2)
-        return self.entry["label"], digits(self.mean), spread, str(len(self.runs)), *ends
+        ends = (significant(min(self.runs)), significant(max(self.runs))) if self.runs else ("", "")
+        spread = "" if self.spread is None else significant(self.spread, 2)
+        return self.entry["label"], significant(self.mean), spread, str(len(self.runs)), *ends
 
 
 def _describe(frames: Frames, context: Context, figure: str, axis: str) -> Figure | Missing:
@@ -68,7 +68,7 @@ def _describe(frames: Frames, context: Context, figure: str, axis: str) -> Figur
         name: _Time(
             entries[name],
             mean,
-            float(spreads[name]) if known(spreads[name]) else None,
+            float(spreads[name]) if is_known(spreads[name]) else None,
             runs.get(name, []),
         )
         for name, mean in means.items()
@@ -77,7 +77,7 @@ def _describe(frames: Frames, context: Context, figure: str, axis: str) -> Figur
         means, entries, lambda name: times[name].row(context, figure), "s", context
     )
     ends = [end for row in rows for end in (row.values[0].ends[1], *row.singles)]
-    scale = in_units([*ends, *means.values()], "s")
+    scale = scale_in_units([*ends, *means.values()], "s")
     legend = context.frameworks([entries[name] for name in means])
     axis = f"{UNITS[scale.unit]} {axis}"
     panel = Rows(axis, scale, rows, marks=Marks.DOTS, unit="s", names=legend)

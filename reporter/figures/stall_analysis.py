@@ -5,11 +5,11 @@ from typing import Any
 
 import pandas
 
-from reporter.data.frames import known
-from reporter.data.text import digits
+from reporter.data.frames import is_known
+from reporter.data.text import significant
 from reporter.figures.chart import Chart, Context, StudyCharts
 from reporter.figures.model import Estimate, Figure, Marks, Missing, Named, Row, Rows
-from reporter.figures.scales import linear
+from reporter.figures.scales import linear_scale
 
 PARTS = ("fetch_stall_s", "copy_s", "compute_s", "overhead_s")
 SERIES = (
@@ -59,16 +59,19 @@ def _of_runs(
         if len(values) == len(PARTS):
             bars = tuple(Estimate(max(value, 0.0)) for value in values)
             tips = (
-                f"{label}, {series.name}: {digits(value)} s"
+                f"{label}, {series.name}: {significant(value)} s"
                 for series, value in zip(SERIES, values, strict=True)
             )
             link = f"{context.root}runs/{runs[part]}/index.html#time_to_epoch_s"
-            total = digits(sum(values))
+            total = significant(sum(values))
             rows.append(Row(label, bars, link=link, texts=(f"{total} s",), tips=tuple(tips)))
-            table.append((label, *map(digits, values), total))
+            table.append((label, *map(significant, values), total))
     if not rows:
         return Missing("no run has finished two epochs")
-    axis, scale = "seconds per epoch, mean of epochs 2 to last", linear([row.total for row in rows])
+    axis, scale = (
+        "seconds per epoch, mean of epochs 2 to last",
+        linear_scale([row.total for row in rows]),
+    )
     headings = ("data", *(f"{series.name}, s" for series in SERIES), "total, s")
     return Figure((Rows(axis, scale, tuple(rows), SERIES, Marks.STACKED),), headings, tuple(table))
 
@@ -80,15 +83,15 @@ def _differences(figures: pandas.DataFrame) -> Figure | Missing:
     for name, label in DIFFERENCES.items():
         value, spread = _value(figures, "study", name), _value(figures, "study", name, "spread")
         if value is not None:
-            written = digits(spread, 2) if spread else "unknown"
-            text = f"{digits(value)} s" + (f" ± {written}" if spread else "")
+            written = significant(spread, 2) if spread else "unknown"
+            text = f"{significant(value)} s" + (f" ± {written}" if spread else "")
             bar, style = Estimate.around(value, spread), f"p{3 * len(rows)}"
             rows.append(Row(label, (bar,), style, texts=(text,), tips=(f"{label}: {text}",)))
-            table.append((label, digits(value), written, _significance(figures, name)))
+            table.append((label, significant(value), written, _significance(figures, name)))
     if not rows:
         return Missing("no two of the runs have a known stall")
     axis = "seconds of stall per epoch, mean of epochs 2 to last"
-    scale = linear([end for row in rows for end in row.values[0].ends])
+    scale = linear_scale([end for row in rows for end in row.values[0].ends])
     not_significant = ", ".join(row[0] for row in table if row[3] == "no")
     headings = ("part of the stall", "s per epoch", "standard deviation, s", "significant")
     note = f"Not significantly different from 0: {not_significant}." if not_significant else ""
@@ -97,7 +100,7 @@ def _differences(figures: pandas.DataFrame) -> Figure | Missing:
 
 def _cell(figures: pandas.DataFrame, part: str, figure: str, column: str) -> Any:
     chosen = figures[(figures["part"] == part) & (figures["figure"] == figure)][column]
-    return chosen.iloc[0] if len(chosen) and known(chosen.iloc[0]) else None
+    return chosen.iloc[0] if len(chosen) and is_known(chosen.iloc[0]) else None
 
 
 def _value(

@@ -4,14 +4,14 @@ LINPACK study has no charts: its numbers are a table of a few rows."""
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from reporter.data.text import digits, plain
+from reporter.data.text import one_line, significant
 from reporter.figures import sweep_scaling
-from reporter.figures.adaptation import of_parts
+from reporter.figures.adaptation import trained_parts_chart
 from reporter.figures.chart import Chart, Context, StudyCharts
 from reporter.figures.model import Estimate, Figure, Marks, Missing, Named, Row, Rows
-from reporter.figures.scales import UNITS, in_units, linear
+from reporter.figures.scales import UNITS, linear_scale, scale_in_units
 from suite.metrics.figure import Figure as Measured
-from suite.metrics.matrix_record import Matrix, MatrixFigures, read_matrix, words_of
+from suite.metrics.matrix_record import Matrix, MatrixFigures, read_matrix, setting_words
 from suite.metrics.study import Study, read_study
 
 MAX_POINTS = 40
@@ -37,7 +37,7 @@ class _Point:
 
 def of_matrix(matrix: Matrix) -> tuple[Chart, ...]:
     """The charts of one matrix."""
-    heading = ", ".join(map(words_of, matrix.plan.variables))
+    heading = ", ".join(map(setting_words, matrix.plan.variables))
     return (
         Chart(
             "matrix-throughput",
@@ -52,7 +52,7 @@ def of_matrix(matrix: Matrix) -> tuple[Chart, ...]:
             " mean over the runs of a point. Number: time of a step. Warm-up steps are excluded.",
             lambda _, context: _steps(heading, matrix, context),
         ),
-        *((of_parts(),) if "trains" in matrix.plan.variables else ()),
+        *((trained_parts_chart(),) if "trains" in matrix.plan.variables else ()),
     )
 
 
@@ -83,15 +83,15 @@ def _throughput(heading: str, points: Iterable[_Point]) -> Figure | Missing:
     rows, table = list[Row](), list[tuple[str, ...]]()
     for point in points:
         if point.rate.value is not None:
-            spread, value = point.rate.spread or None, digits(point.value)
-            written = digits(spread, 2) if spread else "unknown"
+            spread, value = point.rate.spread or None, significant(point.value)
+            written = significant(spread, 2) if spread else "unknown"
             text = f"{value} ± {written}" if spread else value
             bar, tip = Estimate.around(point.value, spread), f"{point.name}: {text} samples/s"
             rows.append(Row(point.label, (bar,), link=point.link, texts=(text,), tips=(tip,)))
             table.append((point.name, value, written, str(point.rate.count)))
     if not rows:
         return Missing("no run has a known throughput")
-    scale = linear([row.values[0].ends[1] for row in rows])
+    scale = linear_scale([row.values[0].ends[1] for row in rows])
     headings = (heading, "samples per second", "standard deviation", "runs")
     return Figure((Rows("samples per second", scale, tuple(rows)),), headings, tuple(table))
 
@@ -106,10 +106,10 @@ def _steps(heading: str, matrix: Matrix, context: Context) -> Figure | Missing:
         Row(point.label, tuple(map(Estimate, parts[name])), link=point.link)
         for name, point in points.items()
     )
-    scale = in_units([row.total for row in rows], "s", linear)
+    scale = scale_in_units([row.total for row in rows], "s", linear_scale)
     axis = f"{UNITS.get(scale.unit, scale.unit)} per step"
     table = tuple(
-        (point.name, *map(digits, parts[name]), digits(sum(parts[name])))
+        (point.name, *map(significant, parts[name]), significant(sum(parts[name])))
         for name, point in points.items()
     )
     headings = (heading, *(f"{part.name}, s" for part in PARTS), "step, s")
@@ -119,7 +119,7 @@ def _steps(heading: str, matrix: Matrix, context: Context) -> Figure | Missing:
 def _fastest(matrix: Matrix, context: Context) -> dict[str, _Point]:
     """The points whose throughput is known, by name, in their order; of more than MAX_POINTS, the
     fastest."""
-    words = {plan.name: plain(plan.words) for plan in matrix.plan.points}
+    words = {plan.name: one_line(plan.words) for plan in matrix.plan.points}
     points = {
         point.name: _Point(
             words[point.name],

@@ -53,7 +53,9 @@ class Shape:
                 return "circle", _attributes(cx=x, cy=y, r=self.radius)
             outline = [(x + self.radius * a, y + self.radius * b) for a, b in corners]
             return replace(self, kind="polygon", points=tuple(outline))._element()
-        way = "L".join(f"{number(across)} {number(down)}" for across, down in self.points)
+        way = "L".join(
+            f"{coordinate_text(across)} {coordinate_text(down)}" for across, down in self.points
+        )
         return "path", f'd="M{way}{"Z" if self.kind == "polygon" else ""}"'
 
 
@@ -168,8 +170,8 @@ class Canvas:
         """The SVG document."""
         label = quoteattr(f"{title}. {description}")
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {number(self.width)}'
-            f' {number(self.height)}" role="graphics-document" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {coordinate_text(self.width)}'
+            f' {coordinate_text(self.height)}" role="graphics-document" '
             f"aria-label={label}><title>{escape(title)}</title><desc>{escape(description)}</desc>"
             f"{''.join(part.svg() for part in self.parts)}</svg>"
         )
@@ -180,10 +182,10 @@ def _class(style: str) -> str:
 
 
 def _attributes(**values: float) -> str:
-    return " ".join(f'{name}="{number(value)}"' for name, value in values.items())
+    return " ".join(f'{name}="{coordinate_text(value)}"' for name, value in values.items())
 
 
-def number(value: float) -> str:
+def coordinate_text(value: float) -> str:
     """A coordinate with one decimal, without trailing zeros."""
     text = f"{value:.1f}"
     return text.removesuffix(".0") if text not in ("-0.0", "0.0") else "0"

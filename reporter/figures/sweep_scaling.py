@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from reporter.data.frames import Frames
-from reporter.data.text import digits, plain
+from reporter.data.text import one_line, significant
 from reporter.figures.chart import Chart, Context
 from reporter.figures.model import (
     Dot,
@@ -17,9 +17,9 @@ from reporter.figures.model import (
     Named,
     Plane,
     Span,
-    through,
+    line_through,
 )
-from reporter.figures.scales import Scale, linear, logarithmic
+from reporter.figures.scales import Scale, linear_scale, logarithmic_scale
 from suite.metrics.figure import Figure as Measured
 from suite.metrics.linear_fit import Interval
 from suite.metrics.scaling_model import Algorithm, AllreduceModel, Projection, Scaling
@@ -67,9 +67,9 @@ class Quantity:
     def scale(self, values: Sequence[float]) -> Scale:
         """The vertical scale: logarithmic for times, from 0 for ratios."""
         return (
-            logarithmic([value for value in values if value > 0])
+            logarithmic_scale([value for value in values if value > 0])
             if self.max_modelled is None
-            else linear([*values, 1.0])
+            else linear_scale([*values, 1.0])
         )
 
 
@@ -192,7 +192,7 @@ def _measured(study: Study, quantity: Quantity) -> list[_Seen]:
 
 def evidence(point: StudyPoint, context: Context) -> str:
     """The relative address of the page of a point's first run."""
-    return f"{context.root}runs/{plain(point.runs[0].run_id)}/index.html#time_to_epoch_s"
+    return f"{context.root}runs/{one_line(point.runs[0].run_id)}/index.html#time_to_epoch_s"
 
 
 def _perfect(study: Study, quantity: Quantity, seen: Sequence[_Seen], x: Scale) -> list[Line]:
@@ -201,7 +201,7 @@ def _perfect(study: Study, quantity: Quantity, seen: Sequence[_Seen], x: Scale) 
         return []
     ends = (x.ticks[0], x.ticks[-1])
     perfect = quantity.perfect
-    return [through([(n, perfect(study.plan.scaling, int(n), alone)) for n in ends], "join")]
+    return [line_through([(n, perfect(study.plan.scaling, int(n), alone)) for n in ends], "join")]
 
 
 def _fit(fit: AllreduceModel, quantity: Quantity) -> list[Line]:
@@ -217,8 +217,8 @@ def _fit(fit: AllreduceModel, quantity: Quantity) -> list[Line]:
 
 
 def _dot(one: _Seen, context: Context) -> Dot:
-    ranks, text = one.point.ranks, digits(one.value)
-    text += "" if one.spread is None else f" ± {digits(one.spread, 2)}"
+    ranks, text = one.point.ranks, significant(one.value)
+    text += "" if one.spread is None else f" ± {significant(one.spread, 2)}"
     return Dot(
         Estimate(ranks),
         one.estimate,
@@ -232,7 +232,7 @@ def _dot(one: _Seen, context: Context) -> Dot:
 def _row(one: _Seen) -> tuple[str, ...]:
     what = "measured" if one.spread is None else "measured, ± standard deviation"
     runs = str(len(one.point.runs))
-    return str(one.point.ranks), what, digits(one.value), *_bounds(one.estimate), runs
+    return str(one.point.ranks), what, significant(one.value), *_bounds(one.estimate), runs
 
 
 def _rows(fit: AllreduceModel, quantity: Quantity) -> list[tuple[str, ...]]:
@@ -242,9 +242,13 @@ def _rows(fit: AllreduceModel, quantity: Quantity) -> list[tuple[str, ...]]:
         bounds = _bounds(modelled)
         what = f"{fit.algorithm.value}, {'fitted' if projection.is_measured else 'projection'}"
         what += ", 95 %" if bounds[0] else ""
-        rows.append((str(projection.ranks), what, digits(modelled.value), *bounds, ""))
+        rows.append((str(projection.ranks), what, significant(modelled.value), *bounds, ""))
     return rows
 
 
 def _bounds(one: Estimate) -> tuple[str, str]:
-    return ("", "") if one.low is None or one.high is None else (digits(one.low), digits(one.high))
+    return (
+        ("", "")
+        if one.low is None or one.high is None
+        else (significant(one.low), significant(one.high))
+    )

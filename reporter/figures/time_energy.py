@@ -5,17 +5,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from reporter.data.frames import Frames, known
+from reporter.data.frames import Frames, is_known
 from reporter.data.frames import Row as Entry
 from reporter.data.instrument_names import sensor_named
 from reporter.data.machines import machines_of
-from reporter.data.selection import choose
-from reporter.data.text import digits
+from reporter.data.selection import choose_rows
+from reporter.data.text import significant
 from reporter.data.values import entries_of, figures_of, values_of, why_missing
 from reporter.figures.chart import COLOURS, Chart, Context
 from reporter.figures.energy import ENERGY, kinds_of, with_instrument
-from reporter.figures.entries import estimates
-from reporter.figures.for_papers import OVER_RUNS, labels_of, model_of
+from reporter.figures.entries import entry_estimates
+from reporter.figures.for_papers import OVER_RUNS, entry_labels, entry_model
 from reporter.figures.model import (
     Dot,
     Estimate,
@@ -28,9 +28,9 @@ from reporter.figures.model import (
     PaperFigure,
     Plane,
     Point,
-    through,
+    line_through,
 )
-from reporter.figures.scales import UNITS, fitting_closely, in_units, logarithmic
+from reporter.figures.scales import UNITS, fitting_closely, logarithmic_scale, scale_in_units
 
 TIME, POWER = "time_to_epoch_s", "mean_power_w"
 AXES = {ENERGY: "energy per epoch, J", POWER: "mean power, W"}
@@ -57,7 +57,7 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
     measured, front = sensor_named(kind[1], kind[0]), pareto_front(points)
     colours = {name: context.colour(entries[name]["framework"]) for name in points}
     order = {name: times[name] for name in points}
-    chosen = choose(
+    chosen = choose_rows(
         order, lambda name: str(entries[name]["framework"]), DOTS_A_ROW * context.max_rows
     )
     dots, crowds = list[Dot](), dict[str, list[Point]]()
@@ -68,7 +68,7 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
         else:
             crowds.setdefault(f"l{colours[name]}", []).append(place)
     x, y = (
-        in_units([point[axis] for point in points.values()], unit, logarithmic)
+        scale_in_units([point[axis] for point in points.values()], unit, logarithmic_scale)
         for axis, unit in enumerate("sJ")
     )
     steps = staircase([points[name] for name in front])
@@ -78,13 +78,13 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
         f"{UNITS[y.unit]} per epoch ({measured})",
         x,
         y,
-        (through(to_edges, "front"),),
+        (line_through(to_edges, "front"),),
         tuple(dots),
         context.frameworks([entries[name] for name in points]),
         tuple((style, tuple(places)) for style, places in sorted(crowds.items())),
     )
     rows = tuple(
-        (entries[name]["label"], *map(digits, points[name]), "yes" if name in front else "no")
+        (entries[name]["label"], *map(significant, points[name]), "yes" if name in front else "no")
         for name in sorted(points, key=lambda name: (points[name], name))
     )
     energy = f"joules per epoch ({measured})"
@@ -100,7 +100,7 @@ def _dot(entry: Entry, place: Point, style: str, is_best: bool, context: Context
         Estimate(energy_j),
         style,
         label,
-        f"{label}: {digits(time_s)} s, {digits(energy_j)} J{best}",
+        f"{label}: {significant(time_s)} s, {significant(energy_j)} J{best}",
         context.entry(name),
         label,
         6.0 if is_best else 4.5,
@@ -166,7 +166,7 @@ def against_time(frames: Frames, figure: str, highlighted: str = "") -> PaperFig
     """Time per epoch, s, against a figure of AXES; an energy has the Pareto front of each model or
     framework. The fill of a mark is a property of HIGHLIGHTS."""
     axis, entries, quantity = AXES[figure], entries_of(frames), AXES[figure].partition(",")[0]
-    found, times = estimates(frames, figure), estimates(frames, TIME)
+    found, times = entry_estimates(frames, figure), entry_estimates(frames, TIME)
     known_ones = (
         name for name in found if name in times and min(found[name].value, times[name].value) > 0
     )
@@ -243,7 +243,7 @@ def _fronts(dots: Sequence[Dot]) -> Iterator[Line]:
     for style, points in sorted(by_style.items()):
         front = [points[name] for name in pareto_front(points)]
         if len(front) > 1:
-            yield through(staircase(front), f"l{style} front")
+            yield line_through(staircase(front), f"l{style} front")
 
 
 def _fills(levels: Mapping[str, float], highlight: Highlight) -> tuple[dict[str, int], list[Named]]:
@@ -259,16 +259,16 @@ def _fills(levels: Mapping[str, float], highlight: Highlight) -> tuple[dict[str,
 
 def _keys(entries: Sequence[Entry]) -> dict[str, str]:
     """A letter for each known power mode, if there are several and at most MAX_KEYS."""
-    modes = sorted({str(entry["power_mode"]) for entry in entries if known(entry["power_mode"])})
+    modes = sorted({str(entry["power_mode"]) for entry in entries if is_known(entry["power_mode"])})
     return dict(zip(modes, KEYS, strict=False)) if 1 < len(modes) <= MAX_KEYS else {}
 
 
 def _styles(entries: Sequence[Entry]) -> tuple[dict[str, int], list[Named]]:
     """The number of each entry's mark, and what marks stand for where they differ: the model where
     there are several, else device and framework. The last number is that of all beyond it."""
-    names = labels_of(entries, ("power_mode", *_LESS))
+    names = entry_labels(entries, ("power_mode", *_LESS))
     if len({entry["workload"] for entry in entries}) > 1:
-        names = {entry["entry_id"]: model_of(entry) for entry in entries}
+        names = {entry["entry_id"]: entry_model(entry) for entry in entries}
     order = sorted(set(names.values()))
     numbers = {name: min(order.index(text), COLOURS - 1) for name, text in names.items()}
     shown = order

@@ -10,8 +10,8 @@ import markupsafe
 from reporter.data.cache import digest_of_code
 from reporter.data.discovery import declarations
 from reporter.data.machine_names import machine_title
-from reporter.data.text import digits, plain
-from reporter.data.words import any_of, in_words, property_name
+from reporter.data.text import one_line, significant
+from reporter.data.words import any_of, property_in_words, property_name
 from reporter.pages.shared import PageKind
 from suite import __version__
 from suite.catalog.extensions import Part
@@ -47,11 +47,11 @@ def templates(address: str | None = None, data_of: str = "") -> jinja2.Environme
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["plain"] = plain
+    environment.filters["plain"] = one_line
     environment.filters["in_text"] = _in_text
-    environment.filters["digits"] = digits
+    environment.filters["digits"] = significant
     environment.filters["machine"] = machine_title
-    environment.filters["in_words"] = in_words
+    environment.filters["in_words"] = property_in_words
     environment.filters["any_of"] = any_of
     environment.filters["property_name"] = property_name
     environment.globals |= {"address": address, "data_of": data_of, "version": __version__}

@@ -8,9 +8,9 @@ import jinja2
 
 from reporter.board.comparison import Comparable, comparables, compare_pair
 from reporter.data.frames import grouped
-from reporter.data.text import digits
+from reporter.data.text import significant
 from reporter.pages.entry_lines import EntryLine, entry_lines
-from reporter.pages.shared import Page, PageKind, SiteContents, render
+from reporter.pages.shared import Page, PageKind, SiteContents, render_page
 from suite.metrics.comparisons import Ratio
 
 MAX_RESULTS = 500
@@ -31,7 +31,7 @@ def changes_page(contents: SiteContents, environment: jinja2.Environment) -> Ite
     found = [change for of_board in boards for change in _changes(of_board)]
     found.sort(key=lambda one: (-one.line.dates.last_ms, one.line.row.entry_id))
     days = grouped(found[:MAX_RESULTS], lambda one: one.line.dates.last)
-    yield render(
+    yield render_page(
         environment, "changes.html", "changes.html", "changes", days=days, count=len(found)
     )
 
@@ -53,7 +53,7 @@ def _changes(lines: Sequence[EntryLine]) -> Iterator[Change]:
             if found is None:
                 best, what = mine, "the first"
             elif isinstance(found, Ratio) and found.is_different and found.ratio > 1:
-                best, what = mine, f"{digits(found.ratio)} times as fast as the best before"
+                best, what = mine, f"{significant(found.ratio)} times as fast as the best before"
         yield Change(line, what)
 
 

@@ -28,12 +28,12 @@ def citation_places(name: str) -> tuple[str, str, str]:
 def citation_files(evidence: EntryEvidence, address: str | None) -> Iterator[Page]:
     """badges/<id>.svg, entries/<id>.bib and entries/<id>.csl.json."""
     of_badge, of_bibtex, of_csl = citation_places(evidence.entry["entry_id"])
-    yield Page(of_badge, badge(evidence.standing.badge, evidence.standing.is_ranked))
+    yield Page(of_badge, badge_svg(evidence.standing.badge, evidence.standing.is_ranked))
     yield Page(of_bibtex, bibtex(evidence, address))
     yield Page(of_csl, json.dumps([_csl(evidence, address)], indent=1) + "\n")
 
 
-def badge(text: str, is_ranked: bool) -> str:
+def badge_svg(text: str, is_ranked: bool) -> str:
     """A badge with a text; colours have a contrast of 5 or more with its white letters."""
     left, right = (round(2 * MARGIN + LETTER * len(part)) for part in (NAME, text))
     said, colour = escape(text), RANKED if is_ranked else OTHER

@@ -20,10 +20,10 @@ from reporter.board.comparison import Comparable, comparables, compare_pair
 from reporter.data.entry_scores import SCORE_S
 from reporter.data.frames import IDENTITY
 from reporter.data.instrument_names import instrument_named
-from reporter.data.text import digits
-from reporter.data.words import in_words, property_name
+from reporter.data.text import significant
+from reporter.data.words import property_in_words, property_name
 from reporter.pages.comparison_data import t_table
-from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, board_title, render
+from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, board_title, render_page
 from suite.catalog.scoring import load_scoring
 from suite.metrics.comparisons import OTHER_ACCELERATORS, Ratio
 
@@ -94,7 +94,7 @@ def compare_page(contents: SiteContents, environment: jinja2.Environment) -> Ite
     listed = [_pairs(board, found[board.slug][SCORE_S]) for board in boards]
     confidence = load_scoring().pair_confidence
     shown = {"boards": listed, "confidence": confidence}
-    yield render(environment, "compare.html", "compare.html", "compare", **shown)
+    yield render_page(environment, "compare.html", "compare.html", "compare", **shown)
     values = {
         "confidence": confidence,
         "accelerators": OTHER_ACCELERATORS,
@@ -154,9 +154,14 @@ def _pair(one: BoardRow, other: BoardRow, found: Mapping[str, Comparable]) -> Pa
     """The later row over the earlier one: how many times as long it takes."""
     verdict = compare_pair(found[one.entry_id], found[other.entry_id])
     properties = tuple(
-        (property_name(name), in_words(one.entry, name), in_words(other.entry, name))
+        (
+            property_name(name),
+            property_in_words(one.entry, name),
+            property_in_words(other.entry, name),
+        )
         for name in IDENTITY
-        if name not in LEFT_OUT and in_words(one.entry, name) != in_words(other.entry, name)
+        if name not in LEFT_OUT
+        and property_in_words(one.entry, name) != property_in_words(other.entry, name)
     )
     names = _names(one, other, properties)
     if isinstance(verdict, str):
@@ -166,8 +171,8 @@ def _pair(one: BoardRow, other: BoardRow, found: Mapping[str, Comparable]) -> Pa
         one,
         other,
         names,
-        digits(verdict.ratio),
-        f"{digits(verdict.low)} to {digits(verdict.high)}",
+        significant(verdict.ratio),
+        f"{significant(verdict.low)} to {significant(verdict.high)}",
         _words(verdict),
         properties,
     )
@@ -196,7 +201,7 @@ def _ratio_without_interval(one: BoardRow, other: BoardRow) -> str:
     unknown."""
     scores = [row.scores.time for row in (one, other)]
     values = [score.interval.value for score in scores if score is not None]
-    return digits(values[0] / values[1]) if len(values) == 2 and values[1] > 0 else "—"
+    return significant(values[0] / values[1]) if len(values) == 2 and values[1] > 0 else "—"
 
 
 def _figure(column: Column) -> dict[str, Any]:
@@ -241,7 +246,7 @@ def _entry(row: BoardRow, found: Mapping[str, Mapping[str, Comparable]]) -> dict
         "name": f"{row.framework} · {row.system}",
         "status": row.scores.status.value,
         "rank": row.rank.words,
-        "of": [in_words(row.entry, each) for each in IDENTITY if each not in LEFT_OUT],
+        "of": [property_in_words(row.entry, each) for each in IDENTITY if each not in LEFT_OUT],
         "values": values,
     }
 

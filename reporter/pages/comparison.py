@@ -13,21 +13,21 @@ import jinja2
 from reporter.board.columns import FIGURE_COLUMNS, Cell, Column, make_cell
 from reporter.board.comparison import Comparable, comparables, compare_pair
 from reporter.board.systems import system_name
-from reporter.data.entries import describe
+from reporter.data.entries import describe_property
 from reporter.data.entry_scores import SCORE_S
 from reporter.data.frames import IDENTITY, Frames, Row, records, rows_of
 from reporter.data.instrument_names import instrument_named
 from reporter.data.missed import TIME_TO_TARGET
-from reporter.data.text import digits
+from reporter.data.text import significant
 from reporter.data.values import entries_of, figures_by_entry
-from reporter.data.words import in_words, property_name
+from reporter.data.words import property_in_words, property_name
 from reporter.pages.shared import (
     Charts,
     Page,
     PageKind,
     SiteContents,
     place_charts,
-    render,
+    render_page,
     title_of,
 )
 from suite.catalog.scoring import load_scoring
@@ -98,7 +98,7 @@ class Comparison:
         found = self.ratio(framework, self.fastest)
         if isinstance(found, str):
             return "no interval", found
-        ends = f"{digits(found.low)} to {digits(found.high)}"
+        ends = f"{significant(found.low)} to {significant(found.high)}"
         return f"{'' if found.is_different else '≈ '}×{_times(found.ratio)}, {ends}", ""
 
     @cached_property
@@ -109,7 +109,7 @@ class Comparison:
 
 
 def _times(ratio: float) -> str:
-    return digits(ratio, 3 if 0.9 < ratio < 1.1 else 2)
+    return significant(ratio, 3 if 0.9 < ratio < 1.1 else 2)
 
 
 def frameworks_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
@@ -119,7 +119,7 @@ def frameworks_page(contents: SiteContents, environment: jinja2.Environment) -> 
     Where there are several, the settings, entries and figures of each are on a page of its own,
     frameworks/<name>.html.
     """
-    found = list(comparable(contents.frames.accepted()))
+    found = list(framework_comparisons(contents.frames.accepted()))
     titles = _titles([setting for setting, _ in found])
     comparisons, up = [], "../" if len(found) > 1 else ""
     for (setting, frames), title in zip(found, titles, strict=True):
@@ -129,7 +129,7 @@ def frameworks_page(contents: SiteContents, environment: jinja2.Environment) -> 
         comparisons.append(_comparison(name, title, setting, frames, charts))
         if up:
             place, alone = f"frameworks/{name}.html", {"comparison": comparisons[-1]}
-            yield render(environment, "comparison.html", place, "frameworks", **alone)
+            yield render_page(environment, "comparison.html", place, "frameworks", **alone)
     count = Counter(framework for each in comparisons for framework in each.best)
     frameworks = sorted(count, key=lambda framework: (-count[framework], framework))
     shown = {
@@ -138,7 +138,7 @@ def frameworks_page(contents: SiteContents, environment: jinja2.Environment) -> 
         "costs": list(framework_costs(comparisons)),
         "level": load_scoring().pair_confidence,
     }
-    yield render(environment, "frameworks.html", "frameworks.html", "frameworks", **shown)
+    yield render_page(environment, "frameworks.html", "frameworks.html", "frameworks", **shown)
 
 
 def framework_costs(comparisons: Sequence[Comparison]) -> Iterator[str]:
@@ -170,7 +170,7 @@ def _settings(count: int) -> str:
     return f"{count} setting{'' if count == 1 else 's'}"
 
 
-def comparable(frames: Frames) -> Iterator[tuple[dict[str, Any], Frames]]:
+def framework_comparisons(frames: Frames) -> Iterator[tuple[dict[str, Any], Frames]]:
     """Each setting that was run in several frameworks, and its entries; each framework has code of
     its own."""
     groups: dict[tuple[str, ...], list[int]] = {}
@@ -196,7 +196,9 @@ def _titles(settings: Sequence[Row]) -> list[str]:
     for title, setting in zip(titles, settings, strict=True):
         alike = [other for other, same in zip(settings, titles, strict=True) if same == title]
         differing = [name for name in ALIKE if len({str(other[name]) for other in alike}) > 1]
-        written.append(" · ".join([title, *(describe(name, setting[name]) for name in differing)]))
+        written.append(
+            " · ".join([title, *(describe_property(name, setting[name]) for name in differing)])
+        )
     return written
 
 
@@ -264,7 +266,9 @@ def _best(rows: Sequence[TableRow], figure: str) -> dict[str, tuple[TableRow, Ce
 def _facts(setting: Row) -> Iterator[tuple[str, str]]:
     left_out = ("workload", "own_data", "device")
     return (
-        (property_name(name), in_words(setting, name)) for name in setting if name not in left_out
+        (property_name(name), property_in_words(setting, name))
+        for name in setting
+        if name not in left_out
     )
 
 

@@ -18,7 +18,7 @@ from reporter.data.entry_scores import SCORE_J, SCORE_S
 from reporter.data.frames import Row
 from reporter.pages.shared import Page
 from suite.catalog.scoring import load_scoring
-from suite.metrics.comparisons import MAX_FREEDOM, quantile
+from suite.metrics.comparisons import MAX_FREEDOM, student_t_quantile
 
 MAX_PAIRS = 1000
 """Listed one by one: 45 entries."""
@@ -70,7 +70,7 @@ def t_table() -> dict[str, dict[str, float]]:
 
 def _quantiles(confidence: float) -> dict[str, float]:
     return {
-        str(freedom): round(quantile(freedom, confidence), 6)
+        str(freedom): round(student_t_quantile(freedom, confidence), 6)
         for freedom in range(1, MAX_FREEDOM + 1)
     }
 

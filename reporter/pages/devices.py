@@ -14,13 +14,13 @@ from reporter.pages.entry_lines import (
     BoardLines,
     EntryLine,
     Mode,
-    by_board,
     entry_lines,
-    modes,
+    lines_by_board,
+    power_modes_of_board,
     trends,
 )
 from reporter.pages.headlines import Headline, device_headline
-from reporter.pages.leaderboard import weight
+from reporter.pages.leaderboard import front_page_order
 from reporter.pages.shared import (
     Charts,
     MenuItem,
@@ -28,7 +28,7 @@ from reporter.pages.shared import (
     PageKind,
     SiteContents,
     place_charts,
-    render,
+    render_page,
 )
 from suite.catalog.devices import Device, load_devices
 from suite.catalog.literature import Published, load_literature
@@ -66,7 +66,11 @@ class MachinePage:
     def boards(self) -> tuple[BoardLines, ...]:
         """Its lines by board, what the front page would answer first before the others."""
         return tuple(
-            sorted(by_board(self.lines), key=lambda of_board: weight(of_board.board), reverse=True)
+            sorted(
+                lines_by_board(self.lines),
+                key=lambda of_board: front_page_order(of_board.board),
+                reverse=True,
+            )
         )
 
     @cached_property
@@ -94,7 +98,7 @@ def device_pages(contents: SiteContents, environment: jinja2.Environment) -> Ite
     """devices/index.html, and devices/<slug>.html for every device profile and every machine
     without one that has entries."""
     pages = machine_pages(contents)
-    yield render(environment, "devices.html", "devices/index.html", "devices", machines=pages)
+    yield render_page(environment, "devices.html", "devices/index.html", "devices", machines=pages)
     own = [(page.title, page.slug, page.entries) for page in pages if page.profile is None]
     for page in pages:
         groups = [
@@ -107,7 +111,7 @@ def device_pages(contents: SiteContents, environment: jinja2.Environment) -> Ite
             if len(frames.entries)
             else Charts((), (), ())
         )
-        yield render(
+        yield render_page(
             environment,
             "device.html",
             f"devices/{page.slug}.html",
@@ -160,7 +164,9 @@ def _of_board(
     )
     # the devices of the board, with this one's sentence
     view = replace(board_view(lines.board, ("device",), _names(lines)), headline=headline)
-    return BoardOfMachine(lines, view, modes(lines.lines), replace(charts, placed=placed))
+    return BoardOfMachine(
+        lines, view, power_modes_of_board(lines.lines), replace(charts, placed=placed)
+    )
 
 
 def _names(lines: BoardLines) -> frozenset[str]:

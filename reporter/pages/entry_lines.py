@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reporter.board.boards import Board, BoardRow, with_values
 from reporter.board.columns import SCORE_COLUMNS, Cell, make_cell
 from reporter.data.entry_scores import SCORE_S
-from reporter.data.frames import Frames, grouped, known, rows_of
+from reporter.data.frames import Frames, grouped, is_known, rows_of
 from reporter.data.instrument_names import instrument_named
 from reporter.data.machine_names import machine_title
 from reporter.data.words import day_of, submitter_title
@@ -124,7 +124,7 @@ def _dates(frames: Frames) -> Mapping[str, Dates]:
     times: dict[str, list[float]] = {}
     for run in rows_of(frames.runs):
         times.setdefault(run["entry_id"], []).append(
-            float(run["started_time_ms"]) if known(run["started_time_ms"]) else 0.0
+            float(run["started_time_ms"]) if is_known(run["started_time_ms"]) else 0.0
         )
     return {
         name: Dates(day_of(min(of_entry)), day_of(max(of_entry)), max(of_entry))
@@ -141,7 +141,7 @@ class BoardLines:
     lines: tuple[EntryLine, ...]
 
 
-def by_board(lines: Iterable[EntryLine]) -> tuple[BoardLines, ...]:
+def lines_by_board(lines: Iterable[EntryLine]) -> tuple[BoardLines, ...]:
     """The lines, grouped by their board."""
     return tuple(
         BoardLines(group[0].board, group[0].title, tuple(group))
@@ -224,7 +224,7 @@ class Mode:
     thriftiest: tuple[Best, ...]
 
 
-def modes(lines: Sequence[EntryLine]) -> tuple[Mode, ...]:
+def power_modes_of_board(lines: Sequence[EntryLine]) -> tuple[Mode, ...]:
     """The power modes of accepted entries of one board, by the time and the energy that it shows
     first; the fastest mode first."""
     groups = grouped((line for line in lines if line.section == "accepted"), _mode)
@@ -242,7 +242,7 @@ def modes(lines: Sequence[EntryLine]) -> tuple[Mode, ...]:
 
 def _mode(line: EntryLine) -> str:
     mode = line.row.entry["power_mode"]
-    return str(mode) if known(mode) else "unknown"
+    return str(mode) if is_known(mode) else "unknown"
 
 
 def _thriftiest(lines: Sequence[EntryLine]) -> tuple[Best, ...]:

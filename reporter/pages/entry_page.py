@@ -13,10 +13,10 @@ from reporter.data.frames import IDENTITY, Frames, Row, records
 from reporter.data.instrument_names import instrument_named
 from reporter.data.missed import reached_text
 from reporter.data.scores import PARTS
-from reporter.data.shown_replications import ShownReplication, badges_of
-from reporter.data.text import digits
+from reporter.data.shown_replications import ShownReplication, replication_badges
+from reporter.data.text import significant
 from reporter.data.values import entries_of
-from reporter.pages.shared import Page, board_title, render
+from reporter.pages.shared import Page, board_title, render_page
 from reporter.pages.standings import Standing, standings_of
 from suite.compliance.checker import BundleVerdict
 
@@ -82,7 +82,7 @@ def evidence_of_entries(frames: Frames, boards: Sequence[Board]) -> Iterator[Ent
             scores,
             standings[name],
             replications,
-            badges_of(replications, entry["code_is_public"] is True),
+            replication_badges(replications, entry["code_is_public"] is True),
         )
 
 
@@ -115,14 +115,14 @@ def entry_page(evidence: EntryEvidence, environment: jinja2.Environment) -> Page
         "runs": list(zip(evidence.runs, evidence.verdicts, evidence.values, strict=True)),
         "reached": reached_text(entry),
         "evidence_of": EVIDENCE_OF_SCORES,
-        "digits": digits,
+        "digits": significant,
         "identity": IDENTITY,
         "name_of": name_of_figure,
         "headlines": list(_headlines(evidence.figures)),
         "system": system_name(entry),
         "framework": str(entry["implementation_name"]),
     }
-    return render(environment, "entry.html", entry_place(entry["entry_id"]), "entry", **shown)
+    return render_page(environment, "entry.html", entry_place(entry["entry_id"]), "entry", **shown)
 
 
 HEADLINES = (

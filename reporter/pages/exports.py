@@ -13,7 +13,7 @@ from reporter.board.boards import Board, BoardRow
 from reporter.data.entry_scores import OF_ENTRIES
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.pages.shared import Page
-from suite.files.spreadsheet import cell as safe_cell
+from suite.files.spreadsheet import safe_cell
 
 
 def board_files(board: Board) -> Iterator[Page]:

@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape, quoteattr
 import jinja2
 
 from reporter.data.frames import ACCEPTED
-from reporter.data.text import plain
+from reporter.data.text import one_line
 from reporter.pages.entry_lines import EntryLine, entry_lines
 from reporter.pages.shared import Page, PageKind, SiteContents
 from reporter.pages.standings import Standing, standings_of
@@ -59,7 +59,7 @@ def _identifier(*parts: str) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(plain(text, 400))
+    return escape(one_line(text, 400))
 
 
 PAGE_KIND = PageKind(feed, 80)

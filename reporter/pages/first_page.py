@@ -14,13 +14,20 @@ from reporter.board.columns import name_of_figure
 from reporter.board.comparison import comparables, compare_pair
 from reporter.board.dot_chart import Candidates, dot_chart
 from reporter.board.making import DISTURBANCES
-from reporter.data.frames import Frames, known, rows_of
+from reporter.data.frames import Frames, is_known, rows_of
 from reporter.data.missed import TIME_TO_TARGET
-from reporter.data.text import digits
+from reporter.data.text import significant
 from reporter.data.values import figures_by_entry
 from reporter.pages.board_view import BoardView, View
-from reporter.pages.headlines import Headline, target_of
-from reporter.pages.shared import Charts, Page, SiteContents, place_charts, render, trained_title
+from reporter.pages.headlines import Headline, target_percent
+from reporter.pages.shared import (
+    Charts,
+    Page,
+    SiteContents,
+    place_charts,
+    render_page,
+    trained_title,
+)
 from suite.bundle.layout import SYSTEM
 from suite.bundle.reader import Bundle
 from suite.catalog.frameworks import load_frameworks
@@ -77,7 +84,7 @@ def first_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
     charts = place_charts("first", frames, contents, "", "first") if found else Charts((), (), ())
     shown = {"found": found, "refused": refused, "broken": broken, "charts": charts}
     yield from charts.files
-    yield render(environment, "first_page.html", "index.html", "front", **shown)
+    yield render_page(environment, "first_page.html", "index.html", "front", **shown)
 
 
 def _runs(row: BoardRow, frames: Frames) -> list[dict[str, Any]]:
@@ -122,7 +129,7 @@ def _quality(row: BoardRow, board: Board) -> str:
     """The accuracy, the target, and the time to it."""
     accuracy, time = row.cell("best_accuracy"), row.cell(TIME_TO_TARGET)
     best = accuracy.quantity if accuracy is not None and accuracy.raw else "not known"
-    target = target_of(board)
+    target = target_percent(board)
     if target is None:
         return f"Accuracy: {best}; this data has no target."
     if time is not None and time.raw:
@@ -160,7 +167,7 @@ def _meaning(row: BoardRow, board: Board, own: set[str]) -> tuple[str, str]:
         )
         return text, f"The uncertainty is unknown: {why}.{within}{disturbed}"
     differ = "they differ" if verdict.is_different else "they are not distinguishable"
-    ends = f"{digits(verdict.low)} to {digits(verdict.high)}"
+    ends = f"{significant(verdict.low)} to {significant(verdict.high)}"
     confidence = load_scoring().pair_confidence
     return text, f"{confidence} interval of the ratio: {ends}; {differ}.{disturbed}"
 
@@ -173,9 +180,9 @@ def _disturbed(row: BoardRow) -> str:
 
 def _times(ratio: float) -> str:
     return (
-        f"{digits(ratio, 2)} times as long as"
+        f"{significant(ratio, 2)} times as long as"
         if ratio >= 1
-        else f"{digits(1 / ratio, 2)} times as fast as"
+        else f"{significant(1 / ratio, 2)} times as fast as"
     )
 
 
@@ -220,7 +227,7 @@ def _not_measured(row: BoardRow, frames: Frames) -> tuple[tuple[str, str], ...]:
             str(figures[name]["reason"]) if name in figures else "it was not read",
         )
         for name in EXPECTED
-        if name not in figures or not known(figures[name]["value"])
+        if name not in figures or not is_known(figures[name]["value"])
     )
 
 

@@ -9,10 +9,10 @@ from reporter.board.boards import Board, BoardRow, with_values
 from reporter.board.comparison import comparables, compare_pair
 from reporter.board.dot_chart import DotChart, DotRow, energy_charts, time_chart
 from reporter.data.entry_scores import SCORE_S
-from reporter.data.frames import Frames, known
+from reporter.data.frames import Frames, is_known
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.shown_replications import SELF_REPORTED
-from reporter.data.text import digits
+from reporter.data.text import significant
 from reporter.data.words import day_of
 from reporter.pages.shared import trained_title
 from suite.catalog.rounds import judging_round
@@ -197,7 +197,7 @@ def _without_a_row(board: Board, names: frozenset[str], chart: DotChart) -> Head
 
 def task(board: Board) -> str:
     """ "trains LeNet-5 on MNIST to 99 %"; of a time per epoch "trains an epoch of"."""
-    title, target = trained_title(board), target_of(board)
+    title, target = trained_title(board), target_percent(board)
     if board.time.figure not in KIND:
         return f"trains an epoch of {title}"
     return f"trains {title} to {target}" if target else f"trains {title}"
@@ -205,14 +205,14 @@ def task(board: Board) -> str:
 
 def _ratio(row: DotRow, other: DotRow) -> str:
     ratio = _value(row) / (_value(other) or 1.0)
-    return digits(ratio, 3 if ratio < 1.1 else 2)
+    return significant(ratio, 3 if ratio < 1.1 else 2)
 
 
 def _sure(first: DotRow, second: DotRow) -> str:
     found = second.verdicts.get(first.name, "")
     if not isinstance(found, Ratio):
         return f"Whether the order is significant is unknown: {found}."
-    ends = f"{digits(found.low)} to {digits(found.high)}"
+    ends = f"{significant(found.low)} to {significant(found.high)}"
     confidence = load_scoring().pair_confidence
     best = f", best of {first.of} and of {second.of} settings" if first.of + second.of > 2 else ""
     return (
@@ -235,7 +235,7 @@ def _listed(names: list[str]) -> str:
 
 def quantity_words(board: Board, row: DotRow | None) -> str:
     """What the board's time is: "expected time to 99 % at 6.46 epochs"."""
-    target = target_of(board) or "the target"
+    target = target_percent(board) or "the target"
     if board.time.figure == TIME_TO_TARGET:
         return f"measured time to {target}"
     if board.time.figure != SCORE_S:
@@ -289,11 +289,11 @@ def _origin(board: Board) -> str:
 
 def newest_day(frames: Frames) -> str:
     """The day of the newest run, UTC; empty where no run says when it began."""
-    times = [time for time in frames.runs["started_time_ms"] if known(time)]
+    times = [time for time in frames.runs["started_time_ms"] if is_known(time)]
     return day_of(max(times)) if times else ""
 
 
-def target_of(board: Board) -> str | None:
+def target_percent(board: Board) -> str | None:
     """The target accuracy of the board's runs, in percent; None if there is none."""
     try:
         workload = judging_round(board.round).workload(board.workload)

@@ -30,7 +30,7 @@ from reporter.pages.shared import (
     board_sections,
     board_title,
     place_charts,
-    render,
+    render_page,
     trained_title,
 )
 from suite.catalog.divisions import Division
@@ -126,12 +126,12 @@ def front_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
     broken = contents.frames.broken.to_dict("records")
     runs = contents.frames.runs
     generated = runs[runs["state"] == GENERATED].to_dict("records")
-    main = max(contents.boards, key=weight, default=None)
+    main = max(contents.boards, key=front_page_order, default=None)
     groups = grouped(contents.boards, lambda board: (board.round, board.division))
     frames = contents.frames if main is None else main.frames
     charts = place_charts("front", frames, contents, "", "front")
     yield from charts.files
-    yield render(
+    yield render_page(
         environment,
         "front.html",
         "index.html",
@@ -160,7 +160,7 @@ def _with_curves(view: BoardView, charts: Charts) -> BoardView:
     return replace(view, curves=CURVES if CURVES in names else "")
 
 
-def weight(board: Board) -> tuple[bool, bool, bool, int]:
+def front_page_order(board: Board) -> tuple[bool, bool, bool, int]:
     """What the front page answers first: a workload that two devices completed, in the closed
     division, the heaviest one by multiply-adds; of several rounds the newest."""
     confirmed = [row for row in board.in_order if row.is_confirmed]
@@ -215,7 +215,7 @@ def board_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
         charts = place_charts(
             "board", board.frames, contents, "../", board.slug, MAX_ROWS_OF_FIGURES
         )
-        yield render(
+        yield render_page(
             environment,
             "board.html",
             f"boards/{board.slug}.html",
@@ -232,7 +232,7 @@ def board_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
         )
         yield Page(f"boards/{board.slug}.css", _labels(entry_table(board, ())))
         yield from charts.files
-        yield render(
+        yield render_page(
             environment,
             "embed.html",
             f"boards/{board.slug}-embed.html",
@@ -272,7 +272,7 @@ def _figures_page(
     charts = place_charts("figures", board.frames, contents, "../", f"{board.slug}-all")
     title = trained_title(board)
     place = f"boards/{board.slug}-figures.html"
-    yield render(
+    yield render_page(
         environment, "figures.html", place, "front", board=board, title=title, charts=charts
     )
     yield from charts.files

@@ -8,7 +8,7 @@ import jinja2
 import markupsafe
 
 from reporter.board.columns import FIGURE_COLUMNS
-from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, board_title, render
+from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, board_title, render_page
 from suite.catalog.scoring import load_scoring
 from suite.compliance import rulebook
 
@@ -27,7 +27,7 @@ def rules_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
             for place, title in re.findall(r'<h2 id="([^"]*)">(.*?)</h2>', html)
         ]
         shown = {"text": markupsafe.Markup(html), "chapters": chapters}
-        yield render(environment, "rules.html", f"{path.stem.lower()}.html", "rules", **shown)
+        yield render_page(environment, "rules.html", f"{path.stem.lower()}.html", "rules", **shown)
 
 
 def _as_html(text: str) -> str:
@@ -61,7 +61,7 @@ def about_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
     """about.html: definitions of figures and ranks, links to data files."""
     boards = [(board_title(board), board.slug) for board in contents.boards]
     shown = {"columns": FIGURE_COLUMNS, "boards": boards, "scoring": load_scoring()}
-    yield render(environment, "about.html", "about.html", "about", **shown)
+    yield render_page(environment, "about.html", "about.html", "about", **shown)
 
 
 PAGE_KINDS = (

@@ -8,7 +8,7 @@ from reporter.board.columns import name_of_figure
 from reporter.data.frames import Row
 from reporter.data.instrument_names import instrument_named
 from reporter.data.quantities import quantity
-from reporter.data.text import in_full
+from reporter.data.text import number_in_full
 from suite.compliance.checker import BundleVerdict
 
 TIMES = ("time_to_target_s", "time_to_epoch_s")
@@ -136,5 +136,5 @@ def with_digits(figure: Row) -> str:
     return (
         quantity(figure["value"], "", ends)[0]
         if ends and ends[0] < ends[1]
-        else in_full(figure["value"])
+        else number_in_full(figure["value"])
     )

@@ -16,12 +16,12 @@ from reporter.board.columns import name_of_figure
 from reporter.data.frames import Frames, Row, records
 from reporter.data.link_losses import link_loss
 from reporter.data.machine_names import machine_title
-from reporter.data.text import digits, in_full, plain
+from reporter.data.text import number_in_full, one_line, significant
 from reporter.data.timeline import Timeline, read_timeline
 from reporter.figures import over_time
 from reporter.figures.chart import Context, Described
 from reporter.pages.run_headline import run_headline, with_digits
-from reporter.pages.shared import Page, place_drawings, render, title_of
+from reporter.pages.shared import Page, place_drawings, render_page, title_of
 from suite.bundle.layout import (
     BASELOAD,
     COUNTERS,
@@ -141,14 +141,14 @@ def _page(
         *_described(read_timeline(bundle, bundle.log()), evidence),
     ]
     charts = place_drawings(described, Context("../../", pages.colours))
-    yield render(
+    yield render_page(
         environment,
         "run.html",
         f"{place}index.html",
         "run",
         charts=charts,
         files=[(file.name, file.stat().st_size) for file in files],
-        digits=digits,
+        digits=significant,
         with_digits=with_digits,
         how=_how,
         name_of=name_of_figure,
@@ -203,7 +203,7 @@ def _shown(evidence: RunEvidence, bundle: CachedBundle) -> dict[str, Any]:
         "meters": _mappings_of(list(record.meters)),
         "lines": list(_lines(bundle, cited)),
         "window": _window(log),
-        "disturbances": list(disturbances(summary)),
+        "disturbances": list(disturbance_sentences(summary)),
     }
 
 
@@ -235,12 +235,12 @@ def _how(figure: Row) -> str:
     """How a figure was obtained, or why it is unknown; its interval, and how densely its readings
     lie."""
     interval = (
-        f"95 % interval {in_full(figure['low'], 4)} to {in_full(figure['high'], 4)}"
+        f"95 % interval {number_in_full(figure['low'], 4)} to {number_in_full(figure['high'], 4)}"
         if figure["low"] is not None
         else ""
     )
     level = f"EE HPC WG: {figure['level']}" if figure["level"] else ""
-    period = f"a reading every {digits(figure['period_s'])} s" if figure["period_s"] else ""
+    period = f"a reading every {significant(figure['period_s'])} s" if figure["period_s"] else ""
     coverage = (
         f"{100 * figure['coverage']:.1f} % of the time covered"
         if figure["coverage"] is not None
@@ -280,35 +280,36 @@ def _evidence(figure: Mapping[str, Any], log: Log) -> list[tuple[int, str]]:
     return _numbered(ends) if name == "gross_time_s" or figure["source"] == READINGS else []
 
 
-def disturbances(summary: Mapping[str, Any]) -> Iterator[str]:
+def disturbance_sentences(summary: Mapping[str, Any]) -> Iterator[str]:
     """A sentence per throttling event, step of the wall clock, changed setting and loss of a link,
     of the first node and of each other one; malformed records are skipped."""
     yield from _of_machine(summary.get("disturbances"))
     for node in _mappings_of(summary.get("nodes"))[1:]:
         for sentence in _of_machine(node.get("disturbances")):
-            yield f"{plain(node.get('node'), 60)}: {sentence}"
+            yield f"{one_line(node.get('node'), 60)}: {sentence}"
 
 
 def _of_machine(found: object) -> Iterator[str]:
     lists = found if isinstance(found, Mapping) else {}
     for event in _with_numbers(lists.get("throttling"), "start_s", "count"):
         duration = (
-            f"for {digits(event['held_s'], 3)} s"
+            f"for {significant(event['held_s'], 3)} s"
             if is_number(event.get("held_s"))
             else f"{event['count']:g} times"
         )
-        channel, start_s = plain(event.get("channel"), 60), digits(event["start_s"], 4)
+        channel, start_s = one_line(event.get("channel"), 60), significant(event["start_s"], 4)
         yield f"{channel}: {start_s} s after run_start, {duration}"
     for step in _with_numbers(lists.get("clock_steps"), "at_s", "step_s"):
         yield (
-            f"the wall clock was set by {digits(step['step_s'], 4)} s,"
-            f" {digits(step['at_s'], 4)} s after run_start; durations are not affected"
+            f"the wall clock was set by {significant(step['step_s'], 4)} s,"
+            f" {significant(step['at_s'], 4)} s after run_start; durations are not affected"
         )
     for change in _with_numbers(lists.get("settings"), "at_s", "before", "after"):
-        values = f"from {digits(change['before'], 4)} to {digits(change['after'], 4)}"
+        values = f"from {significant(change['before'], 4)} to {significant(change['after'], 4)}"
         yield (
-            f"{plain(change.get('channel'), 60)} was changed {values}"
-            f" {plain(change.get('unit'), 10)}, {digits(change['at_s'], 4)} s after run_start"
+            f"{one_line(change.get('channel'), 60)} was changed {values}"
+            f" {one_line(change.get('unit'), 10)}, {significant(change['at_s'], 4)} s after "
+            "run_start"
         )
     yield from map(link_loss, _with_numbers(lists.get("links"), "start_s", "held_s", "count"))
 
@@ -329,7 +330,7 @@ def _mappings_of(values: object) -> list[Mapping[str, Any]]:
 
 
 def _numbered(events: Sequence[LogEvent | None]) -> list[tuple[int, str]]:
-    return [(event.line, plain(event.key, 40)) for event in events if event is not None]
+    return [(event.line, one_line(event.key, 40)) for event in events if event is not None]
 
 
 def _window(log: Log) -> tuple[int, int] | None:
@@ -347,7 +348,7 @@ def _lines(bundle: Bundle, cited: set[int]) -> Iterator[tuple[int, str]]:
     lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
     for number, line in enumerate(lines, start=1):
         if number in cited and TOKEN in line:
-            yield number, plain(line, MAX_LINE_LENGTH)
+            yield number, one_line(line, MAX_LINE_LENGTH)
 
 
 def _resumed(record: RunRecord) -> str | None:
@@ -356,9 +357,9 @@ def _resumed(record: RunRecord) -> str | None:
     if before is None:
         return None
     return (
-        f"Resumed after epoch {before.epoch} of run {plain(before.run_id, 100)}, which trained on"
-        f" {_counted(before.ranks, 'rank')} of {_counted(before.nodes, 'node')} and ended:"
-        f" {plain(before.reason)}"
+        f"Resumed after epoch {before.epoch} of run {one_line(before.run_id, 100)}, which trained "
+        f"on {_counted(before.ranks, 'rank')} of {_counted(before.nodes, 'node')} and ended:"
+        f" {one_line(before.reason)}"
     )
 
 
@@ -373,4 +374,4 @@ def _command(arguments: tuple[Any, ...]) -> str:
         if not skip and argument != "--output":
             kept.append(shlex.quote(str(argument)))
         skip = argument == "--output" and not skip
-    return plain(" ".join(kept), 2000)
+    return one_line(" ".join(kept), 2000)

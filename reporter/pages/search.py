@@ -10,7 +10,7 @@ from reporter.board.dot_chart import time_chart
 from reporter.pages.devices import machine_pages
 from reporter.pages.entry_lines import entry_lines
 from reporter.pages.headlines import headline
-from reporter.pages.shared import Page, PageKind, SiteContents, board_title, render
+from reporter.pages.shared import Page, PageKind, SiteContents, board_title, render_page
 from reporter.pages.submitters import submitters_of
 from suite.compliance.registry import all_rules
 
@@ -24,7 +24,7 @@ def search_page(contents: SiteContents, environment: jinja2.Environment) -> Iter
     index = list(_index(contents))
     without_entries = [found for found in index if found[0] not in ("entry", "rule")]
     listed = {"listed": without_entries, "count": len(index)}
-    yield render(environment, "search.html", "search.html", "search", **listed)
+    yield render_page(environment, "search.html", "search.html", "search", **listed)
     yield Page("data/search.js", f'"use strict";\nconst SEARCH_INDEX = [\n{_rows(index)}\n];\n')
 
 

@@ -59,7 +59,7 @@ class Page:
     is_link: bool = False
 
 
-def render(
+def render_page(
     environment: jinja2.Environment, template: str, place: str, here: str, **contents: Any
 ) -> Page:
     """The page at ``place``, from its template; ``here`` is its name in the site's menu."""

@@ -10,7 +10,7 @@ from reporter.data.entry_scores import SCORE_S
 from reporter.data.frames import ACCEPTED, Frames, Row, rows_of
 from reporter.data.machine_names import machine_title, profile_of
 from reporter.data.missed import TIME_TO_TARGET
-from reporter.data.text import digits
+from reporter.data.text import significant
 from reporter.data.words import moment_of, submitter_title
 from reporter.pages.addresses import machine_page, submitter_page
 from reporter.pages.entry_lines import TIME_PER_EPOCH, Dates, EntryLine, dates_of, entry_lines
@@ -168,4 +168,4 @@ def _cost(system: SystemPrice, score: float | None, nodes: int) -> tuple[str, st
     cost = None if score is None else system.cost_of(score)
     if cost is None:
         return system.configuration, "", NO_SCORE
-    return system.configuration, f"{digits(cost * nodes)} {system.currency}", ""
+    return system.configuration, f"{significant(cost * nodes)} {system.currency}", ""

@@ -15,7 +15,7 @@ from reporter.data.quantities import SCALES, quantity_with_spread
 from reporter.data.studies import WHOLE, StudyRecord, frames_of_study, study_kinds
 from reporter.figures import charts_for, study_charts
 from reporter.figures.chart import Chart
-from reporter.pages.shared import Page, PageKind, SiteContents, place_drawings, render
+from reporter.pages.shared import Page, PageKind, SiteContents, place_drawings, render_page
 
 STUDY_COLUMNS = (Column("step_s", "step", "s", "mean of the steps after warm-up"), *RUN_COLUMNS)
 
@@ -27,7 +27,7 @@ def study_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
     titles = {name: kind.title for name, kind in kinds.items()}
     facts = {study.name: _facts(study, contents.frames) for study in contents.studies}
     listed = {"studies": contents.studies, "kinds": titles, "facts": facts}
-    yield render(environment, "studies.html", "studies/index.html", "studies", **listed)
+    yield render_page(environment, "studies.html", "studies/index.html", "studies", **listed)
     for study in contents.studies:
         frames, figure_names, rows = (
             frames_of_study(contents.frames, study),
@@ -36,7 +36,7 @@ def study_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
         )
         described = [(chart, partial(chart.describe, frames)) for chart in _charts(study)]
         charts = place_drawings(described, contents.context("../"), f"figures/{study.name}-")
-        yield render(
+        yield render_page(
             environment,
             "study.html",
             f"studies/{study.name}.html",

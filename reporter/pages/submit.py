@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import jinja2
 
 from reporter.pages.devices import machine_pages
-from reporter.pages.shared import Page, PageKind, SiteContents, render
+from reporter.pages.shared import Page, PageKind, SiteContents, render_page
 from suite.catalog.rounds import load_rounds
 from suite.catalog.scoring import load_scoring
 
@@ -28,7 +28,7 @@ def submit_page(contents: SiteContents, environment: jinja2.Environment) -> Iter
         "min_runs": load_scoring().min_runs,
         "without": without,
     }
-    yield render(environment, "submit.html", "submit.html", "submit", **shown)
+    yield render_page(environment, "submit.html", "submit.html", "submit", **shown)
 
 
 PAGE_KIND = PageKind(submit_page, 75)

@@ -8,8 +8,8 @@ import jinja2
 from reporter.data.frames import Row, grouped
 from reporter.data.words import day_of, submitter_title
 from reporter.pages.addresses import submitter_slug
-from reporter.pages.entry_lines import EntryLine, by_board, entry_lines, trends
-from reporter.pages.shared import Page, PageKind, SiteContents, render
+from reporter.pages.entry_lines import EntryLine, entry_lines, lines_by_board, trends
+from reporter.pages.shared import Page, PageKind, SiteContents, render_page
 
 MAX_SENTENCES = 20
 """Different notes or addresses of code on one page."""
@@ -20,9 +20,9 @@ def submitter_pages(contents: SiteContents, environment: jinja2.Environment) -> 
     leaderboard."""
     runs_of, listed = contents.frames.rows_by("runs", "entry_id"), submitters_of(contents)
     place, here = "submitters/index.html", "submitters"
-    yield render(environment, "submitters.html", place, here, submitters=listed)
+    yield render_page(environment, "submitters.html", place, here, submitters=listed)
     for name, lines in _groups(contents).items():
-        yield render(
+        yield render_page(
             environment,
             "submitter.html",
             f"submitters/{submitter_slug(name)}.html",
@@ -31,7 +31,7 @@ def submitter_pages(contents: SiteContents, environment: jinja2.Environment) -> 
             count=len(lines),
             last=_last_day(lines),
             machines=_machines(lines),
-            boards=by_board(lines),
+            boards=lines_by_board(lines),
             trends=trends(lines),
             **_declared(runs_of, lines),
         )

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from reporter.data.frames import Frames, Row, known, rows_of
+from reporter.data.frames import Frames, Row, is_known, rows_of
 from reporter.data.machine_names import machine_title
 from reporter.data.values import entries_of
-from reporter.figures.for_papers import model_of
+from reporter.figures.for_papers import entry_model
 from reporter.figures.model import PaperFigure
 from reporter.papers.presets import STUDIES, SUITE, Preset
 from suite.catalog.data_sets import load_data_set
@@ -58,7 +58,7 @@ def _runs_text(entries: Sequence[Row], runs: Sequence[Row]) -> str:
     counts = sorted({int(entry["runs"]) for entry in entries})
     each = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     seeds = sorted({int(run["seed"]) for run in runs})
-    rounds = _few(str(entry["round"]) for entry in entries if known(entry["round"]))
+    rounds = _few(str(entry["round"]) for entry in entries if is_known(entry["round"]))
     of_round = f" Round {rounds}." if rounds else ""
     return (
         f"n = {each} run{'' if counts[-1] == 1 else 's'} of each of {len(entries)} settings"
@@ -85,12 +85,13 @@ def _numbers(values: Sequence[int]) -> str:
 def _machines_text(entries: Sequence[Row]) -> str:
     machines = _few(machine_title(entry) for entry in entries)
     modes = _few(
-        str(entry["power_mode"]) if known(entry["power_mode"]) else "unknown" for entry in entries
+        str(entry["power_mode"]) if is_known(entry["power_mode"]) else "unknown"
+        for entry in entries
     )
     nodes = sorted({int(entry["nodes"]) for entry in entries})
     several = f" Nodes: {_numbers(nodes)}." if nodes != [1] else ""
     media = _few(
-        str(entry["storage_medium"]) for entry in entries if known(entry["storage_medium"])
+        str(entry["storage_medium"]) for entry in entries if is_known(entry["storage_medium"])
     )
     return f"Device: {machines}. Power mode: {modes}. Storage: {media or 'unknown'}.{several}"
 
@@ -101,7 +102,7 @@ def _software_text(entries: Sequence[Row]) -> str:
         for entry in entries
     )
     models = _few(
-        f"{model_of(entry)} on {_data_title(str(entry['data']))} ({entry['division']} division)"
+        f"{entry_model(entry)} on {_data_title(str(entry['data']))} ({entry['division']} division)"
         for entry in entries
     )
     batches = _numbers(sorted({int(entry["batch_size"]) for entry in entries}))
@@ -127,14 +128,14 @@ def _instruments_text(frames: Frames, ids: Sequence[str], figure: str) -> str:
     rows = [
         row
         for row in rows_of(frames.select("figures", "figure", [figure]))
-        if row["run_id"] in wanted and known(row["value"])
+        if row["run_id"] in wanted and is_known(row["value"])
     ]
     kinds = _few(
         f"{row['tier']}, covers the {row['covers']}"
         for row in rows
-        if known(row["tier"]) and known(row["covers"])
+        if is_known(row["tier"]) and is_known(row["covers"])
     )
-    methods = _few(str(row["method"]) for row in rows if known(row["method"]))
+    methods = _few(str(row["method"]) for row in rows if is_known(row["method"]))
     return (
         "Instrument:"
         f" {kinds or 'unknown'}.{f' {methods}.' if methods and len(methods) < 200 else ''}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from reporter.papers.calculated import own_cells
-from reporter.papers.measures import Found, Source, Unknown, measure
+from reporter.papers.measures import Found, Source, Unknown, measure_value
 from reporter.papers.records import record_kinds
 from suite.catalog.papers import Item, PublishedValue, Relation
 
@@ -33,7 +33,7 @@ class Compared:
     why: str | None = None
 
 
-def compare(item: Item, source: Source | None) -> tuple[Compared, ...]:
+def compare_with_paper(item: Item, source: Source | None) -> tuple[Compared, ...]:
     """Every published value of an item beside ours. ``source`` None: it has no runs."""
     return (
         *_cells(item),
@@ -48,13 +48,13 @@ def _value(value: PublishedValue, source: Source | None) -> Compared:
         if value.ours is None
         else Unknown("it has no runs")
         if source is None
-        else measure(value.ours, source)
+        else measure_value(value.ours, source)
     )
     verdict, why, ours = Agreement.NOT_COMPARABLE, None, None
     if isinstance(found, Unknown):
         why = found.reason
     else:
-        (verdict, why), ours = judge(value, found), _written(found)
+        (verdict, why), ours = judge_value(value, found), _written(found)
     stated = {Relation.ABOUT: "", Relation.BELOW: "below ", Relation.ABOVE: "above "}
     is_near = value.relation is Relation.ABOUT and value.tolerance and value.published
     near = f" ± {value.tolerance:.0%}" if is_near else ""
@@ -62,7 +62,7 @@ def _value(value: PublishedValue, source: Source | None) -> Compared:
     return Compared(value.quantity, published, ours, verdict, value.place, value.quote, why)
 
 
-def judge(value: PublishedValue, found: Found) -> tuple[Agreement, str | None]:
+def judge_value(value: PublishedValue, found: Found) -> tuple[Agreement, str | None]:
     """The verdict on our value, and why there is none.
 
     ``about`` agrees where our interval and the tolerance overlap; a limit (``below``, ``above``)

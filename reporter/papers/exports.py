@@ -18,7 +18,7 @@ from reporter.figures.model import (
     Table,
 )
 from reporter.papers.comparing import Compared
-from suite.files.spreadsheet import cell
+from suite.files.spreadsheet import safe_cell
 
 COLUMNS = ("panel", "row", "part", "x", "value", "low", "high")
 SPECIAL = {
@@ -60,7 +60,9 @@ def table_of(figure: PaperFigure) -> tuple[tuple[str, ...], ...]:
 def to_csv(figure: PaperFigure) -> str:
     """The drawn numbers as CSV."""
     output = io.StringIO()
-    csv.writer(output, lineterminator="\n").writerows(map(cell, row) for row in table_of(figure))
+    csv.writer(output, lineterminator="\n").writerows(
+        map(safe_cell, row) for row in table_of(figure)
+    )
     return output.getvalue()
 
 

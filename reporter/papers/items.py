@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reporter.data.load import load
+from reporter.data.load import load_frames
 from reporter.figures.model import Missing, PaperFigure, Table
 from reporter.papers import calculated, machine_column
 from reporter.papers.captions import caption_of
-from reporter.papers.comparing import Compared, compare
+from reporter.papers.comparing import Compared, compare_with_paper
 from reporter.papers.exports import to_csv, to_latex, to_page
-from reporter.papers.make import draw, preset_of
+from reporter.papers.make import draw_preset, preset_of
 from reporter.papers.measures import Source
 from reporter.papers.records import record_kinds
-from reporter.papers.render import render
+from reporter.papers.render import render_figure
 from reporter.papers.style import Look
 from suite.catalog.papers import Item, Registry, RunSet, State
 from suite.files.durable import output_errors
@@ -60,7 +60,7 @@ def source_of(item: Item, runs: RunSet | None, folders: Sequence[Path]) -> Sourc
         return Source(record=record, of_record=kind.measure)
     if not there:
         return None
-    frames = load(there)
+    frames = load_frames(there)
     return None if frames.measured().runs.empty else Source(frames=frames.measured())
 
 
@@ -84,7 +84,7 @@ def draw_item(registry: Registry, item: Item, source: Source | None) -> DrawnIte
             else _drawn(registry, item, table, f"{item.title}.\n{table.about}\n", source)
         )
     preset = preset_of(item.figure or item.id)
-    found = draw(preset, source.frames)
+    found = draw_preset(preset, source.frames)
     return (
         found
         if isinstance(found, Missing)
@@ -103,7 +103,7 @@ def _drawn(
         item,
         figure,
         "\n".join(told) + "\n",
-        compare(item, source),
+        compare_with_paper(item, source),
         f"{item.number} of {paper.source}",
         mark,
     )
@@ -124,7 +124,7 @@ def write_item(drawn: DrawnItem, folder: Path) -> tuple[Path, ...]:
     look = Look(width_in=TABLE_WIDTH_IN) if is_table else Look()
     title = f"{item.title} ({drawn.paper})"
     files = {
-        "pdf": render(drawn.figure, item.title, look, "pdf"),
+        "pdf": render_figure(drawn.figure, item.title, look, "pdf"),
         "csv": to_csv(drawn.figure).encode("utf-8"),
         "tex": to_latex(item.id, drawn.figure, drawn.caption, drawn.compared).encode("utf-8"),
         "txt": drawn.caption.encode("utf-8"),
@@ -132,7 +132,7 @@ def write_item(drawn: DrawnItem, folder: Path) -> tuple[Path, ...]:
             to_page(
                 title,
                 drawn.mark,
-                render(drawn.figure, item.title, look, "svg"),
+                render_figure(drawn.figure, item.title, look, "svg"),
                 drawn.figure,
                 drawn.caption,
                 drawn.compared,

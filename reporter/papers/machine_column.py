@@ -3,7 +3,7 @@ machine and the models of one's own runs."""
 
 from collections.abc import Callable, Mapping
 
-from reporter.data.frames import Frames, Row, grouped, known, rows_of
+from reporter.data.frames import Frames, Row, grouped, is_known, rows_of
 from reporter.data.machine_names import machine_name
 from reporter.data.machines import machines_of
 from reporter.data.values import entries_of
@@ -60,7 +60,7 @@ def _models(panel: Table, frames: Frames) -> _Drawn:
 
 def _trained(entries: list[Row]) -> str:
     parameters = sorted(
-        {f"{int(entry['parameters']):,}" for entry in entries if known(entry["parameters"])}
+        {f"{int(entry['parameters']):,}" for entry in entries if is_known(entry["parameters"])}
     )
     batches = sorted({int(entry["batch_size"]) for entry in entries})
     return "; ".join(

@@ -7,11 +7,11 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from reporter.data.frames import Frames
-from reporter.data.load import load
+from reporter.data.load import load_frames
 from reporter.figures.model import Missing, PaperFigure
 from reporter.papers.captions import caption_of
 from reporter.papers.presets import PLAIN, PRESETS, Preset
-from reporter.papers.render import render
+from reporter.papers.render import render_figure
 from reporter.papers.short_labels import with_short_labels
 from reporter.papers.style import Look
 from suite.errors import SuiteError
@@ -25,21 +25,21 @@ class PaperFile:
     caption: str
 
 
-def make(name: str, paths: Iterable[Path], look: Look, file_format: str) -> PaperFile:
+def make_figure(name: str, paths: Iterable[Path], look: Look, file_format: str) -> PaperFile:
     """The figure ``name`` of the accepted runs, and those of sweeps, at or below the paths.
 
     Raises SuiteError if there is no such figure, or if the runs lack what it needs: the sentence
     says what, and how to make it.
     """
     preset = preset_of(name)
-    frames = load(paths)
-    figure = draw(preset, frames.measured())
+    frames = load_frames(paths)
+    figure = draw_preset(preset, frames.measured())
     if isinstance(figure, Missing):
         raise SuiteError(
             f"{preset.name} is not drawn: {figure.reason}{_not_accepted(frames)}. It needs"
             f" {preset.needs}; for example: {preset.make}"
         )
-    content = render(figure, preset.title, look, file_format)
+    content = render_figure(figure, preset.title, look, file_format)
     return PaperFile(content, caption_of(preset, figure, frames.measured()))
 
 
@@ -57,7 +57,7 @@ def preset_of(name: str) -> Preset:
     return found
 
 
-def draw(preset: Preset, frames: Frames) -> PaperFigure | Missing:
+def draw_preset(preset: Preset, frames: Frames) -> PaperFigure | Missing:
     """The preset's panels, or why there are none."""
     module, function, *arguments = preset.drawn_by.split(":")
     draw_it: Callable[..., PaperFigure | Missing] = getattr(

@@ -8,10 +8,10 @@ from typing import Any
 
 from reporter.data.frames import IDENTITY, Frames, Row
 from reporter.data.values import entries_of, values_of_runs
-from reporter.figures.entries import first, later, means_of_runs
+from reporter.figures.entries import is_first_epoch, is_later_epoch, means_of_runs
 from suite.catalog.devices import load_device
 from suite.catalog.papers import Measure, Selection
-from suite.metrics.comparisons import quantile
+from suite.metrics.comparisons import student_t_quantile
 
 CONFIDENCE = 0.95
 PER_STEP = "_per_step_s"
@@ -67,7 +67,7 @@ class Source:
     of_record: "Callable[[Measure, Any], Found | Unknown] | None" = None
 
 
-def measure(wanted: Measure, source: Source) -> Found | Unknown:
+def measure_value(wanted: Measure, source: Source) -> Found | Unknown:
     """Our value of a measure."""
     if source.of_record is not None:
         return source.of_record(wanted, source.record)
@@ -78,10 +78,10 @@ def measure(wanted: Measure, source: Source) -> Found | Unknown:
     pairs = list(_pairs(source.frames, values, wanted))
     if not pairs:
         return Unknown(
-            f"no runs have {wanted.figure} for {in_words(wanted.of)}"
-            + (f" and {in_words(wanted.over)}, all else equal" if wanted.over else "")
+            f"no runs have {wanted.figure} for {selection_in_words(wanted.of)}"
+            + (f" and {selection_in_words(wanted.over)}, all else equal" if wanted.over else "")
         )
-    return ratio(pairs)
+    return ratio_of_means(pairs)
 
 
 def of_entries(frames: Frames, figure: str) -> dict[str, list[float]]:
@@ -90,7 +90,7 @@ def of_entries(frames: Frames, figure: str) -> dict[str, list[float]]:
     if not figure.endswith(PER_STEP):
         return values_of_runs(frames, figure)
     spent, steps = (
-        means_of_runs(frames, (column,), later)
+        means_of_runs(frames, (column,), is_later_epoch)
         for column in (f"{figure.removesuffix(PER_STEP)}_s", "steps")
     )
     return {
@@ -130,11 +130,11 @@ def _matches(entry: Row, selection: Selection) -> bool:
     return all(entry[name] == value for name, value in _set(selection).items())
 
 
-def in_words(selection: Selection) -> str:
+def selection_in_words(selection: Selection) -> str:
     return ", ".join(f"{name} {value}" for name, value in _set(selection).items()) or "any setting"
 
 
-def ratio(pairs: "Sequence[tuple[Sequence[float], Sequence[float]]]") -> Found:
+def ratio_of_means(pairs: "Sequence[tuple[Sequence[float], Sequence[float]]]") -> Found:
     """The geometric mean over pairs of the ratio of their geometric means; interval by Welch's t on
     logarithms, where every side has two runs."""
     sides = [[math.log(value) for value in side] for pair in pairs for side in pair if side]
@@ -153,14 +153,19 @@ def ratio(pairs: "Sequence[tuple[Sequence[float], Sequence[float]]]") -> Found:
     freedom = total**2 / sum(
         each**2 / (len(side) - 1) for each, side in zip(variances, sides, strict=True)
     )
-    half = quantile(max(1, math.floor(freedom)), CONFIDENCE) * math.sqrt(total) / len(pairs)
+    half = (
+        student_t_quantile(max(1, math.floor(freedom)), CONFIDENCE) * math.sqrt(total) / len(pairs)
+    )
     return Found(math.exp(centre), math.exp(centre - half), math.exp(centre + half), of)
 
 
 def _later_stall_over_first(wanted: Measure, source: Source) -> Found | Unknown:
-    at_first, at_last = _stalls(source.frames, first), _stalls(source.frames, later)
+    at_first, at_last = (
+        _stalls(source.frames, is_first_epoch),
+        _stalls(source.frames, is_later_epoch),
+    )
     pairs = [(at_last[name], at_first[name]) for name in at_last if name in at_first]
-    return ratio(pairs) if pairs else Unknown("no run finished two epochs")
+    return ratio_of_means(pairs) if pairs else Unknown("no run finished two epochs")
 
 
 def _stalls(frames: Frames | None, is_wanted: Callable[[int], bool]) -> dict[str, list[float]]:
@@ -191,7 +196,7 @@ def _slowest_over_fastest(wanted: Measure, source: Source) -> Found | Unknown:
 def _extremes(found: Sequence[Sequence[float]]) -> Found:
     """The highest mean over the lowest."""
     ordered = sorted(found, key=fmean)
-    return ratio([(ordered[-1], ordered[0])])
+    return ratio_of_means([(ordered[-1], ordered[0])])
 
 
 def _device(wanted: Measure, source: Source) -> Found | Unknown:

@@ -16,7 +16,14 @@ from reporter.figures.look import AXIS_HEIGHT
 from reporter.figures.look import Look as Widths
 from reporter.figures.model import PaperFigure
 from reporter.figures.svg import Canvas, Shape, Words
-from reporter.papers.style import Look, of_fill, of_line, of_mark, of_text, settings
+from reporter.papers.style import (
+    Look,
+    fill_style,
+    line_style,
+    mark_style,
+    matplotlib_settings,
+    text_style,
+)
 from suite.errors import SuiteError
 from suite.files.paths import checkout
 
@@ -53,20 +60,20 @@ def refuse_without_matplotlib() -> None:
         )
 
 
-def render(figure: PaperFigure, title: str, look: Look, file_format: str) -> bytes:
+def render_figure(figure: PaperFigure, title: str, look: Look, file_format: str) -> bytes:
     """The figure as a file of ``file_format``. Raises SuiteError if Matplotlib or the font is
     missing."""
-    drawn = paint(figure, look)
+    drawn = paint_figure(figure, look)
     import matplotlib  # optional: [figures]
 
     output = io.BytesIO()
     metadata = {**NO_DATES[file_format], **({"Title": title} if file_format != "png" else {})}
-    with matplotlib.rc_context(dict(settings(look))):
+    with matplotlib.rc_context(dict(matplotlib_settings(look))):
         drawn.savefig(output, format=file_format, metadata=metadata)
     return output.getvalue()
 
 
-def paint(figure: PaperFigure, look: Look) -> Any:
+def paint_figure(figure: PaperFigure, look: Look) -> Any:
     """The figure as one of Matplotlib."""
     refuse_without_matplotlib()
     import matplotlib  # optional: [figures]
@@ -76,7 +83,7 @@ def paint(figure: PaperFigure, look: Look) -> Any:
     from matplotlib.transforms import Affine2D  # optional: [figures]
 
     _refuse_unknown_font(font_manager, look.font)
-    with matplotlib.rc_context(dict(settings(look))):
+    with matplotlib.rc_context(dict(matplotlib_settings(look))):
         drawn = Figure(figsize=(look.width_in, 1.0))
         FigureCanvasAgg(drawn)
         canvas = _laid_out(figure, look, drawn)
@@ -133,7 +140,7 @@ def _artist(part: object, look: Look, unit_pt: float, place: Mapping[str, Any]) 
             fontsize=SIZE * unit_pt * (look.size_pt / look.small_pt if is_title else 1.0),
             ha=ANCHORS[part.anchor],
             **(turned if part.is_upright else {"va": "baseline"}),
-            **of_text(classes),
+            **text_style(classes),
             **place,
         )
     if not isinstance(part, Shape):
@@ -144,12 +151,12 @@ def _artist(part: object, look: Look, unit_pt: float, place: Mapping[str, Any]) 
         (left, top), (right, bottom) = points
         points = [(left, top), (right, top), (right, bottom), (left, bottom)]
     if part.kind == "rect" or "area" in classes:
-        return Polygon(points, **of_fill(number or 0, classes), **place)
+        return Polygon(points, **fill_style(number or 0, classes), **place)
     xs, ys = zip(*points, *(points[:1] if part.kind == "polygon" else ()), strict=True)
     if part.kind == "dot":
         size_pt = PT_PER_RADIUS * part.radius
-        return Line2D(xs, ys, markersize=size_pt, **of_mark(number or 0, classes), **place)
-    return Line2D(xs, ys, **of_line(number, classes, xs[0] == xs[-1]), **place)
+        return Line2D(xs, ys, markersize=size_pt, **mark_style(number or 0, classes), **place)
+    return Line2D(xs, ys, **line_style(number, classes, xs[0] == xs[-1]), **place)
 
 
 def _refuse_unknown_font(font_manager: Any, name: str) -> None:

@@ -78,7 +78,7 @@ def font_of(text: str) -> tuple[str, float]:
     return family, size_pt
 
 
-def settings(look: Look) -> Mapping[str, Any]:
+def matplotlib_settings(look: Look) -> Mapping[str, Any]:
     """Matplotlib's rcParams. Fonts are embedded: as TrueType in PDF, as outlines in SVG. Ids in SVG
     follow from a fixed salt."""
     return {
@@ -97,7 +97,7 @@ def settings(look: Look) -> Mapping[str, Any]:
     }
 
 
-def of_fill(number: int, classes: Collection[str]) -> Mapping[str, Any]:
+def fill_style(number: int, classes: Collection[str]) -> Mapping[str, Any]:
     """A bar: fill, hatch and edge; spans and areas are shaded."""
     if "span" in classes:
         return {"facecolor": GRID, "alpha": FAINT, "linewidth": 0}
@@ -112,7 +112,7 @@ def of_fill(number: int, classes: Collection[str]) -> Mapping[str, Any]:
     }
 
 
-def of_mark(number: int, classes: Collection[str]) -> Mapping[str, Any]:
+def mark_style(number: int, classes: Collection[str]) -> Mapping[str, Any]:
     """Shape and colour of a mark: solid, hollow (f1), half (f2) or with a light face (f3)."""
     colour, is_solid = COLOURS[number], not {"f1", "f2", "f3"} & set(classes)
     half = {"fillstyle": "left", "markerfacecoloralt": PAPER} if "f2" in classes else {}
@@ -126,7 +126,7 @@ def of_mark(number: int, classes: Collection[str]) -> Mapping[str, Any]:
     }
 
 
-def of_line(number: int | None, classes: Collection[str], is_upright: bool) -> Mapping[str, Any]:
+def line_style(number: int | None, classes: Collection[str], is_upright: bool) -> Mapping[str, Any]:
     """Colour, width and dashes of a line; error bars have caps."""
     colour, width_pt = next((STROKES[name] for name in STROKES if name in classes), (INK, 0.5))
     style: dict[str, Any] = {
@@ -142,7 +142,7 @@ def of_line(number: int | None, classes: Collection[str], is_upright: bool) -> M
     return style
 
 
-def of_text(classes: Collection[str]) -> Mapping[str, Any]:
+def text_style(classes: Collection[str]) -> Mapping[str, Any]:
     """Colour and slope of text."""
     is_heading = "heading" in classes
     return {

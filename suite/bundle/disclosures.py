@@ -48,7 +48,7 @@ class Disclosure:
     line: int | None = None
 
 
-def disclosures(
+def find_disclosures(
     folder: Path, files: Sequence[Path], names: Sequence[str] = ()
 ) -> Iterator[Disclosure]:
     """The disclosures in these files, and in their names; ``names`` are further names to look for.
@@ -170,7 +170,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
             number, rest = number + is_whole, b"" if is_whole else piece[-OVERLAP_BYTES:]
 
 
-def described(found: Disclosure) -> str:
+def describe_disclosure(found: Disclosure) -> str:
     """File, place, and what it looks like: for the person whose file it is."""
     return (
         f"{found.file}, {found.where}: {found.kind}"

@@ -8,7 +8,7 @@ from suite.bundle.layout import MANIFEST, RUN, WITHDRAWN, WITNESS
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.files.durable import publish
-from suite.files.tree import below
+from suite.files.tree import paths_below
 
 
 def seal(path: Path, leftovers: Collection[Path] = ()) -> None:
@@ -16,7 +16,9 @@ def seal(path: Path, leftovers: Collection[Path] = ()) -> None:
     byte is detected."""
     with publish(path / MANIFEST) as temporary:
         temporary.write_text(
-            "".join(f"{digest}  {name}\n" for name, digest in digests(path, leftovers).items()),
+            "".join(
+                f"{digest}  {name}\n" for name, digest in file_digests(path, leftovers).items()
+            ),
             encoding="utf-8",
         )
 
@@ -39,7 +41,7 @@ def refuse_inside_run(output: Path) -> None:
         )
 
 
-def digests(path: Path, leftovers: Collection[Path] = ()) -> dict[str, str]:
+def file_digests(path: Path, leftovers: Collection[Path] = ()) -> dict[str, str]:
     """SHA-256 of every plain file below ``path`` but the manifest and ``leftovers``, by its name
     there, sorted."""
     return {name: sha256(file) for name, file in _files(path).items() if file not in leftovers}
@@ -72,5 +74,5 @@ def evidence_digests(path: Path, leftovers: Collection[Path] = ()) -> dict[str, 
 
 
 def _files(path: Path) -> dict[str, Path]:
-    plain = (file for file in below(path) if not file.is_symlink() and file.is_file())
+    plain = (file for file in paths_below(path) if not file.is_symlink() and file.is_file())
     return {file.relative_to(path).as_posix(): file for file in plain if file.name != MANIFEST}

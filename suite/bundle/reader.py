@@ -162,9 +162,9 @@ class Bundle:
 
     def steps(self) -> "StepRecords":
         """The step records of the finished epochs."""
-        from suite.bundle.tables import joined  # start-up: pyarrow
+        from suite.bundle.tables import join_steps  # start-up: pyarrow
 
-        return self.cached("steps", lambda: joined(self.step_batches()))
+        return self.cached("steps", lambda: join_steps(self.step_batches()))
 
     def step_batches(self) -> "Iterator[StepRecords]":
         """The step records of the finished epochs, batch by batch: for records of any length in

@@ -18,7 +18,7 @@ from suite.bundle.channels import HEAD_ROWS, MAX_CHANNELS, Channel, Channels
 from suite.bundle.limits import RowLimit
 from suite.bundle.raw_tables import read_batches
 from suite.bundle.schemas import READING_TYPES, UNREADABLE, unreadable_table
-from suite.bundle.tables import count_rows, numbers, table_batches
+from suite.bundle.tables import count_rows, numeric_column, table_batches
 
 if TYPE_CHECKING:
     import pandas
@@ -240,7 +240,9 @@ def _columns(batch: pyarrow.RecordBatch, texts: tuple[dict[str, int], ...]) -> _
     keys = np.zeros(len(batch), np.int64)
     for name, known in zip(TEXTS, texts, strict=True):
         keys = keys << _BITS | _numbered(batch.column(name), known)
-    t_ns, values = (numbers(batch.column(name), READING_TYPES[name]) for name in ("t_ns", "value"))
+    t_ns, values = (
+        numeric_column(batch.column(name), READING_TYPES[name]) for name in ("t_ns", "value")
+    )
     return _Columns(t_ns, values, keys)
 
 
@@ -251,7 +253,7 @@ def _numbered(column: pyarrow.Array, known: dict[str, int]) -> npt.NDArray[np.in
         column = column.cast(pyarrow.string()).dictionary_encode()
     if column.null_count:
         raise ValueError("an empty cell where there must be a name")
-    codes = numbers(column.indices, "int64")
+    codes = numeric_column(column.indices, "int64")
     used = np.unique(codes)
     if len(used) > MAX_CHANNELS:
         raise ValueError(f"more than {MAX_CHANNELS} different names")

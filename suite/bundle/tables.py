@@ -36,7 +36,7 @@ MAX_TEXTS = 20_000
 _FOOTER = struct.Struct("<I4s")
 
 
-def joined(batches: Iterable[StepRecords]) -> StepRecords:
+def join_steps(batches: Iterable[StepRecords]) -> StepRecords:
     """The step records of all batches."""
     found = list(batches)
     return StepRecords(
@@ -67,7 +67,7 @@ def raw_step_batches(
 
 def _step_records(batch: pyarrow.RecordBatch) -> StepRecords:
     return StepRecords(
-        **{name: numbers(batch.column(name), kind) for name, kind in STEP_TYPES.items()}
+        **{name: numeric_column(batch.column(name), kind) for name, kind in STEP_TYPES.items()}
     )
 
 
@@ -206,7 +206,7 @@ def _refuse_large_footer(path: Path) -> None:
         raise ValueError(f"its description has {length} bytes, {MAX_FOOTER_BYTES} at most")
 
 
-def numbers(column: "pyarrow.Array | pyarrow.ChunkedArray", kind: str) -> npt.NDArray[Any]:
+def numeric_column(column: "pyarrow.Array | pyarrow.ChunkedArray", kind: str) -> npt.NDArray[Any]:
     """A numeric column of a batch. An empty cell is NaN; integers have no NaN: raises
     ValueError."""
     wanted = pyarrow.int64() if kind == "int64" else pyarrow.float64()

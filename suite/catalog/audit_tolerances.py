@@ -69,22 +69,22 @@ class AuditTolerances:
         )
 
 
-def measured_as(framework: str) -> str:
+def tolerances_name(framework: str) -> str:
     """Under which name the tolerances of a run's framework stand."""
     return framework if is_own(framework) else OUTSIDE
 
 
-def folder() -> Path:
+def tolerances_folder() -> Path:
     """The folder of the tolerances."""
     return rules_folder() / "audit"
 
 
 def load_audit_tolerances(workload: str) -> AuditTolerances:
     """The workload's tolerances; empty ones where none were measured."""
-    path = folder() / f"{workload}.toml"
+    path = tolerances_folder() / f"{workload}.toml"
     return read_toml(path, AuditTolerances) if path.is_file() else AuditTolerances(workload)
 
 
 def load_all_audit_tolerances() -> tuple[AuditTolerances, ...]:
     """All that were measured, sorted by workload."""
-    return load_all(folder(), AuditTolerances)
+    return load_all(tolerances_folder(), AuditTolerances)

@@ -104,7 +104,7 @@ def read_extension(file: Path, package: str) -> Extension:
     return replace(read_toml(file, Extension), package=package, folder=str(file.parent))
 
 
-def modules(part: str) -> Iterator[tuple[Extension, ModuleType]]:
+def extension_modules(part: str) -> Iterator[tuple[Extension, ModuleType]]:
     """This part of every extension that has it; of a package its modules, too."""
     for extension in extensions():
         module = extension.part(part)

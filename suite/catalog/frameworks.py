@@ -150,7 +150,7 @@ class Framework:
         )
 
 
-def folder(root: Path | None = None) -> Path:
+def implementations_folder(root: Path | None = None) -> Path:
     """The folder of the implementations."""
     return (root or repository_root()) / "reference_impls"
 
@@ -159,7 +159,9 @@ def requirements_file(framework: Framework) -> Path:
     """The requirements that pip installs into the framework's environment."""
     if framework.outside is not None:
         return Path(framework.outside) / "requirements.txt"
-    return folder() / (framework.environment_of or framework.name) / "requirements.txt"
+    return (
+        implementations_folder() / (framework.environment_of or framework.name) / "requirements.txt"
+    )
 
 
 def locks_folder(framework: Framework) -> Path:
@@ -171,7 +173,7 @@ def locks_folder(framework: Framework) -> Path:
     """
     if framework.outside is not None:
         return Path(framework.outside) / "locks"
-    return folder() / "locks" / (framework.environment_of or framework.name)
+    return implementations_folder() / "locks" / (framework.environment_of or framework.name)
 
 
 def load_framework(name: str, root: Path | None = None) -> Framework:
@@ -199,7 +201,7 @@ def load_framework(name: str, root: Path | None = None) -> Framework:
 
 def load_frameworks(root: Path | None = None) -> tuple[Framework, ...]:
     """All frameworks, sorted by name."""
-    return tuple(_load(path) for path in sorted(folder(root).glob(f"*/{MANIFEST}")))
+    return tuple(_load(path) for path in sorted(implementations_folder(root).glob(f"*/{MANIFEST}")))
 
 
 @cache

@@ -61,8 +61,9 @@ class PowerRule:
     ``min_coverage`` is the share of a window that readings must cover for an energy. ``contains``
     are patterns of the same source's channels behind the total: it cannot read less than they.
     ``still_factor``: how much longer than expected a value may repeat
-    (:func:`suite.metrics.liveness.alive`). ``must_agree``: no rank where another instrument of the
-    same coverage differs by more than both state. Neither is in bundles from before round v0.3.
+    (:func:`suite.metrics.liveness.plausible_readings`). ``must_agree``: no rank where another
+    instrument of the same coverage differs by more than both state. Neither is in bundles from
+    before round v0.3.
     """
 
     name: str
@@ -178,7 +179,7 @@ def without_sources(rules: Iterable[PowerRule], left_out: Collection[str]) -> tu
     return tuple(found)
 
 
-def totals(
+def totals_of_channels(
     rules: Sequence[PowerRule], channels: Iterable[tuple[str, str]]
 ) -> tuple[PowerTotal, ...]:
     """All totals whose channels are among the (source, channel) pairs, in order of preference: by

@@ -42,7 +42,7 @@ class _LossesFile:
     settings: tuple[ReferenceLosses, ...]
 
 
-def folder(root: Path | None = None) -> Path:
+def reference_losses_folder(root: Path | None = None) -> Path:
     """The folder of the files."""
     return rules_folder(root) / "reference_losses"
 
@@ -50,7 +50,7 @@ def folder(root: Path | None = None) -> Path:
 def load_reference_losses(workload: str, root: Path | None = None) -> tuple[ReferenceLosses, ...]:
     """The settings of a workload; empty if there are none. Raises FileError when the file is
     malformed."""
-    path = folder(root) / f"{workload}.json"
+    path = reference_losses_folder(root) / f"{workload}.json"
     if not path.is_file():
         return ()
     try:
@@ -65,7 +65,7 @@ def load_reference_losses(workload: str, root: Path | None = None) -> tuple[Refe
 
 def write_reference_losses(workload: str, settings: Sequence[ReferenceLosses]) -> Path:
     """Write the settings of a workload in place of earlier ones. Returns the file."""
-    path = folder() / f"{workload}.json"
+    path = reference_losses_folder() / f"{workload}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, asdict(_LossesFile(SCHEMA, workload, tuple(settings))))
     return path

@@ -112,7 +112,7 @@ def setting_of(request: Mapping[str, Any], of_round: Round) -> tuple[int, float,
     return batch_size, float(request["optimizer"]["base_learning_rate"]), local or 0
 
 
-def folder(root: Path | None = None) -> Path:
+def reference_points_folder(root: Path | None = None) -> Path:
     """The folder of the points."""
     return rules_folder(root) / "reference_points"
 
@@ -120,7 +120,7 @@ def folder(root: Path | None = None) -> Path:
 def load_points(workload: str, root: Path | None = None) -> tuple[ReferencePoint, ...]:
     """The workload's points, frozen or not; empty if there are none. Raises FileError when the file
     is malformed."""
-    path = folder(root) / f"{workload}.json"
+    path = reference_points_folder(root) / f"{workload}.json"
     if not path.is_file():
         return ()
     values = read_json(path)
@@ -181,7 +181,7 @@ def write_points(points: Sequence[ReferencePoint], root: Path | None = None) -> 
             {point.digest: point for point in (*kept, *new)}.values(),
             key=lambda point: point.setting,
         )
-        path = folder(root) / f"{workload}.json"
+        path = reference_points_folder(root) / f"{workload}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         plain = [
             {key: value for key, value in asdict(point).items() if key != "workload"}

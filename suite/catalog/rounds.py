@@ -127,7 +127,7 @@ class Round:
         one that was pinned."""
         definitions = workloads.folder() if self.closed is None else kept_workloads(self.name)
         workload, pinned = load_one(definitions, Workload, "workload", name), self.pinned(name)
-        if pinned is not None and pinned != pin(workload):
+        if pinned is not None and pinned != pin_workload(workload):
             raise SuiteError(
                 f"{definitions / name}.toml is not the workload that rules/rounds/{self.name}.toml"
                 " pins; a changed workload belongs to a new round, and an open round is pinned"
@@ -137,7 +137,7 @@ class Round:
 
 
 @lru_cache(maxsize=64)
-def pin(workload: Workload) -> PinnedWorkload:
+def pin_workload(workload: Workload) -> PinnedWorkload:
     """What a round pins of a workload."""
     values = asdict(workload)
     adapted = (name for name in PINNED_IF_SET if values[name] is not None)
@@ -150,14 +150,14 @@ def pin(workload: Workload) -> PinnedWorkload:
     )
 
 
-def folder(root: Path | None = None) -> Path:
+def rounds_folder(root: Path | None = None) -> Path:
     """The folder of the definitions."""
     return rules_folder(root) / "rounds"
 
 
 def kept_workloads(name: str) -> Path:
     """The folder of a closed round's workloads, as they were when it was closed."""
-    return folder() / name / "workloads"
+    return rounds_folder() / name / "workloads"
 
 
 @cache
@@ -165,7 +165,7 @@ def load_rounds(root: Path | None = None) -> tuple[Round, ...]:
     """All rounds, the earliest first."""
     return tuple(
         sorted(
-            load_all(folder(root), Round),
+            load_all(rounds_folder(root), Round),
             key=lambda each: _number(each.name),
         )
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.catalog.frameworks import Framework
-from suite.catalog.frameworks import folder as implementations
+from suite.catalog.frameworks import implementations_folder as implementations
 from suite.errors import SuiteError
 from suite.files.canonical import canonical_json, sha256_of_lines, sha256_of_text
 from suite.files.digest import sha256
@@ -140,7 +140,7 @@ def entry_sha256(implementation: str, configuration: str) -> str:
     return sha256_of_lines(implementation, configuration)
 
 
-def configuration(request: Mapping[str, Any]) -> dict[str, Any]:
+def request_identity(request: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a request (plain JSON values) that change what is computed or whose result it
     is."""
     left: dict[str, Any] = {
@@ -155,8 +155,8 @@ def configuration(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def configuration_sha256(request: Mapping[str, Any]) -> str:
-    """SHA-256 of the canonical JSON of :func:`configuration`."""
-    return sha256_of_text(canonical_json(configuration(request)))
+    """SHA-256 of the canonical JSON of :func:`request_identity`."""
+    return sha256_of_text(canonical_json(request_identity(request)))
 
 
 def implementation_sha256(framework: Framework, root: Path | None = None) -> str:

@@ -22,11 +22,11 @@ from suite import __version__
 from suite.catalog.extensions import Extension, ListedCommand, extensions, read_extension
 from suite.cli.panels import in_panels
 from suite.cli.streams import tolerant_streams
-from suite.compliance.finding import escaped
+from suite.compliance.finding import printable
 from suite.errors import COULD_NOT, InterruptedAfterEnd, Reported, SuiteError
 from suite.execution.interrupts import interrupt_at_signals
-from suite.files.paths import home
-from suite.files.typed import typed
+from suite.files.paths import suite_home
+from suite.files.shell_command import shell_command
 from suite.machine.modes.places import has_records
 
 INTERRUPTED = 130
@@ -89,12 +89,12 @@ All commands: suite --help
 """
 
 
-def commands() -> dict[str, str]:
+def command_help() -> dict[str, str]:
     """The first paragraph of every command's help, by name."""
     return {name: command.help for name, (_, command) in listed_commands().items()}
 
 
-def examples() -> dict[str, str]:
+def command_examples() -> dict[str, str]:
     """An example of every command and subcommand, those of extensions too."""
     described = (own_commands(), *extensions())
     return {each.command: each.typed for one in described for each in one.examples}
@@ -155,7 +155,7 @@ def _again(words: list[str]) -> str:
     from the last state where the run kept states (the closed division trains from the start)."""
     flat = _flat(words)
     if _makes_a_set(flat):
-        return f"continue: {typed('suite', *flat)}"
+        return f"continue: {shell_command('suite', *flat)}"
     goes_on = {"run", "--keep-states", "--output", "open"} <= set(flat)
     if flat[0] in REPLACE_NOTHING and "--output" in flat and (goes_on or "--force" not in flat):
         place = flat.index("--output") + 1
@@ -165,7 +165,7 @@ def _again(words: list[str]) -> str:
             flat[flat.index("--resume") + 1] = taken
         elif goes_on:
             flat += ["--resume", taken]
-    return f"{'continue' if goes_on else 'run again'}: {typed('suite', *flat)}"
+    return f"{'continue' if goes_on else 'run again'}: {shell_command('suite', *flat)}"
 
 
 def load_command(name: str) -> Any:
@@ -186,7 +186,7 @@ def with_examples(path: str, command: Any) -> Any:
     """The command, and those below it, with many options in panels, an example and the exit codes
     at the end of the help."""
     in_panels(command)
-    example = examples().get(path)
+    example = command_examples().get(path)
     if example:
         codes = "" if "Exit code:" in (command.help or "") else CODES.get(path, USUAL_CODES)
         command.epilog = f"For example: {example}" + (f"\n\n{codes}" if codes else "")
@@ -273,10 +273,10 @@ def _put_back_power_settings() -> None:
     if not has_records() or sys.argv[1:3] in (["power", "show"], ["power", "restore"]):
         return
     from suite.cli.power_modes import put_back_sentence  # start-up: of killed commands only
-    from suite.machine.modes.keeper import recover  # start-up: of killed commands only
+    from suite.machine.modes.keeper import recover_modes  # start-up: of killed commands only
 
     try:
-        for done in recover():
+        for done in recover_modes():
             print(put_back_sentence(done), file=sys.stderr)
     except SuiteError as error:
         print(f"warning: {error}", file=sys.stderr)
@@ -289,7 +289,7 @@ def _end(sentence: str, with_json: bool = True) -> None:
         from suite.cli.json_output import print_json  # start-up: of failures only
 
         print_json("error", {"error": sentence, "exit_code": COULD_NOT})
-    print("error: " + "\n".join(map(escaped, sentence.splitlines())), file=sys.stderr)
+    print("error: " + "\n".join(map(printable, sentence.splitlines())), file=sys.stderr)
     sys.exit(COULD_NOT)
 
 
@@ -310,7 +310,7 @@ def _is_in_a_folder() -> bool:
 
 
 def _keep_traceback() -> str:
-    path = home() / "logs" / time.strftime("traceback-%Y%m%dT%H%M%S.txt")
+    path = suite_home() / "logs" / time.strftime("traceback-%Y%m%dT%H%M%S.txt")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{' '.join(sys.argv)}\n{traceback.format_exc()}", encoding="utf-8")

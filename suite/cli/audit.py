@@ -13,7 +13,7 @@ from suite.catalog.frameworks import is_own, load_framework
 from suite.cli.completion import framework_names
 from suite.cli.json_output import expect_place, print_json, write_record
 from suite.cli.options import DataFolder, Json, say
-from suite.compliance.finding import escaped
+from suite.compliance.finding import printable
 from suite.metrics.audit_record import AuditRecord, StateAudit
 from suite.metrics.epoch_replays import FIGURES, EpochReplays
 from suite.metrics.replayed_losses import AuditVerdict
@@ -132,8 +132,8 @@ def _show(record: AuditRecord) -> None:
     replayer, step = record.replayer, record.comparison.step
     title = f"{load_framework(replayer.framework).title} {replayer.framework_version or ''}".strip()
     print(
-        f"{escaped(record.bundle.run_id)}: {record.verdict.value}, {record.steps} steps in {title},"
-        f" {record.time_s:.0f} s"
+        f"{printable(record.bundle.run_id)}: {record.verdict.value}, {record.steps} steps in "
+        f"{title}, {record.time_s:.0f} s"
     )
     if record.reason is not None:
         print(f"  {record.reason}")
@@ -171,7 +171,7 @@ def _show(record: AuditRecord) -> None:
 
 
 def _show_state(state: StateAudit) -> None:
-    how = "self-drawn" if state.value is None else f"drawn with {escaped(state.value)[:100]!r}"
+    how = "self-drawn" if state.value is None else f"drawn with {printable(state.value)[:100]!r}"
     print(f"  state after epoch {state.epoch} ({how}): {state.verdict.value}")
     if state.comparison is None:
         print("    no step follows this state")

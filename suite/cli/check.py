@@ -6,7 +6,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from suite.cli.json_output import Json
-from suite.cli.verdicts import show, show_sarif
+from suite.cli.verdicts import show_result, show_sarif
 from suite.compliance.paths import check_paths  # start-up: suite.api loads what a run needs
 from suite.errors import SuiteError
 
@@ -20,7 +20,8 @@ def check(
     ],
     json: Json = False,
     sarif: Annotated[
-        bool, Option("--sarif", help="Print SARIF 2.1.0, which code hosts show at the lines.")
+        bool,
+        Option("--sarif", help="Print SARIF 2.1.0, which code hosts show_result at the lines."),
     ] = False,
 ) -> None:
     """Check bundles and submissions against the rulebook. Exit code: 0 complies, 1 does not, 2
@@ -31,4 +32,4 @@ def check(
     if sarif:
         show_sarif(verdict)
     else:
-        show(verdict, json)
+        show_result(verdict, json)

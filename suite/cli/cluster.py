@@ -12,13 +12,13 @@ from suite.catalog.frameworks import load_framework, load_frameworks
 from suite.cli.completion import framework_names
 from suite.cli.json_output import print_json
 from suite.cli.options import AGENT_HELP, Json
-from suite.cluster.doctor import Examination, examine
+from suite.cluster.doctor import Examination, examine_cluster
 from suite.cluster.links import LinkMeasure
 from suite.cluster.node_answers import fit_hosts
 from suite.datasets import locate
 from suite.errors import SuiteError
-from suite.launch.environments import Environment, find
-from suite.launch.placement import place
+from suite.launch.environments import Environment, find_environment
+from suite.launch.placement import place_ranks
 from suite.launch.slurm import SRUN
 
 NOT_FIT = 1
@@ -56,8 +56,8 @@ def doctor(
             "No hosts to check were named; name them with --hostfile FILE, or use --launch-agent "
             "srun within a Slurm allocation."
         )
-    placement = place(nodes, hostfile, 1, launch_agent)
-    found = examine(placement, _environment(framework), _folders(data))
+    placement = place_ranks(nodes, hostfile, 1, launch_agent)
+    found = examine_cluster(placement, _environment(framework), _folders(data))
     if json:
         print_json("cluster-doctor", vars(found))
     else:
@@ -69,10 +69,10 @@ def doctor(
 def _environment(framework: str | None) -> Environment:
     """The environment of a framework, or the first that has been created."""
     if framework is not None:
-        return find(load_framework(framework))
+        return find_environment(load_framework(framework))
     for each in load_frameworks():
         with suppress(SuiteError):
-            if (found := find(each)).packages:
+            if (found := find_environment(each)).packages:
                 return found
     raise SuiteError("There is no environment", "create one with `suite env create FRAMEWORK`")
 
@@ -81,9 +81,13 @@ def _folders(data: str | None) -> tuple[Path, ...]:
     """Folders whose contents are compared between the hosts."""
     names = [definition.name for definition in load_data_sets()]
     if data is None:
-        return tuple(locate.place(name).absolute() for name in names if locate.place(name).is_dir())
+        return tuple(
+            locate.data_set_folder(name).absolute()
+            for name in names
+            if locate.data_set_folder(name).is_dir()
+        )
     if data in names:
-        return (locate.find(data, verify=False).directory.absolute(),)
+        return (locate.find_data_set(data, verify=False).directory.absolute(),)
     if not Path(data).is_dir():
         raise SuiteError(
             f"--data {data!r} is neither a data set ({', '.join(names)}) nor a folder that exists."

@@ -9,7 +9,7 @@ from typer import Argument
 
 from reporter.data.quantities import quantity
 from suite.cli.json_output import print_json
-from suite.cli.loading import loaded
+from suite.cli.loading import load_runs
 from suite.cli.options import Json
 from suite.cli.results import PARTS_OF_EPOCH, ROWS
 from suite.errors import SuiteError
@@ -61,7 +61,7 @@ def compare(
             f"Only one path was given ({paths[0]}); give two or more runs, or folders that each "
             "hold the runs of one configuration."
         )
-    groups = {str(path): loaded([path]) for path in paths}
+    groups = {str(path): load_runs([path]) for path in paths}
     if len(groups) < len(paths):
         raise SuiteError("A path is given twice; give each once.")
     base, *others = groups
@@ -82,7 +82,7 @@ def compare(
 def _differences(groups: "dict[str, Frames]") -> dict[str, list[str]]:
     """The properties of entries that are not the same in all groups, with their values. Raises
     SuiteError for a group whose own runs differ in one: their mean would describe none of them."""
-    from reporter.data.frames import IDENTITY, known  # start-up: pandas
+    from reporter.data.frames import IDENTITY, is_known  # start-up: pandas
     from reporter.data.words import property_name  # likewise
 
     found = {}
@@ -90,7 +90,7 @@ def _differences(groups: "dict[str, Frames]") -> dict[str, list[str]]:
         values = []
         column = "implementation_name" if name == "framework" else name
         for path, frames in groups.items():
-            own = sorted({str(each) if known(each) else "none" for each in frames.runs[column]})
+            own = sorted({str(each) if is_known(each) else "none" for each in frames.runs[column]})
             if len(own) > 1:
                 raise SuiteError(
                     f"The runs in {path} have several configurations ({property_name(name)}:"
@@ -112,8 +112,8 @@ def _compared(
     from suite.metrics.comparisons import (  # likewise
         NEEDS_POSITIVE,
         OTHER_INSTRUMENTS,
-        measured,
-        ratio,
+        run_statistics,
+        score_ratio,
     )
 
     scoring = load_scoring()
@@ -130,7 +130,7 @@ def _compared(
     if reason is not None:
         return replace(row, reason=reason)
     one, other = (
-        measured(values, _floor(figure, frames) ** 2)
+        run_statistics(values, _floor(figure, frames) ** 2)
         for (_, frames), values in ((group, ours), (base, others))
     )
     row = replace(row, base_value=other.value, value=one.value, ratio=one.value / other.value)
@@ -138,7 +138,7 @@ def _compared(
     if fewest < scoring.min_runs:
         few = f"{fewest} of the {scoring.min_runs} runs that an interval needs"
         return replace(row, reason=few)
-    found = ratio(one, other, scoring.pair_level, scoring.epochs_level)
+    found = score_ratio(one, other, scoring.pair_level, scoring.epochs_level)
     return replace(row, **asdict(found), differs=found.is_different)
 
 

@@ -15,7 +15,7 @@ from suite.cli.json_output import print_json
 from suite.cli.options import Json
 from suite.datasets import prepare as preparing
 from suite.datasets.layouts import decode_all
-from suite.datasets.locate import PreparedDataSet, find
+from suite.datasets.locate import PreparedDataSet, find_data_set
 from suite.errors import SuiteError
 
 app = typer.Typer(no_args_is_help=True)
@@ -56,14 +56,14 @@ def prepare(
             " one of the three."
         )
     if synthetic:
-        prepared = preparing.generate(name, samples, seed)
+        prepared = preparing.generate_data_set(name, samples, seed)
     elif source is not None:
         count = partial(_Progress().count, f"pictures of {name}")
         prepared = preparing.from_directory(name, source, done=count)
     elif download:
         prepared = _download(name)
     else:
-        prepared = preparing.make(name)
+        prepared = preparing.make_data_set(name)
     _show(prepared, json)
 
 
@@ -77,7 +77,7 @@ def verify(
     json: Json = False,
 ) -> None:
     """Verify checksums and decode every image."""
-    prepared = find(name, source)
+    prepared = find_data_set(name, source)
     progress = _Progress()
     decode_all(prepared.directory, lambda done, of: progress.count(f"decoding {name}", done, of))
     _show(prepared, json)

@@ -24,11 +24,11 @@ from suite.datasets import locate
 from suite.datasets.prepare import MAKERS
 from suite.errors import SuiteError
 from suite.experiments.machine_load import MachineLoad, measure_load
-from suite.files.paths import home
+from suite.files.paths import suite_home
 from suite.launch import environments
 from suite.machine.identify import identify
 from suite.machine.power_settings import NVPMODEL, PowerSettings, read_power_settings
-from suite.machine.procfs import text
+from suite.machine.procfs import read_text
 from suite.meters.meter import Meter
 from suite.meters.registry import open_meters
 
@@ -102,7 +102,7 @@ def _machine() -> Iterator[Diagnosis]:
     yield diagnose_load(measure_load(LOAD_S))
     yield Diagnosis("Python", True, platform.python_version())
     yield diagnose_memory(psutil.virtual_memory().available, psutil.swap_memory().used)
-    place = next(path for path in (home(), *home().parents) if path.exists())
+    place = next(path for path in (suite_home(), *suite_home().parents) if path.exists())
     yield Diagnosis(
         "disk", True, f"{shutil.disk_usage(place).free / 2**30:.1f} GiB free below {place}"
     )
@@ -126,8 +126,11 @@ def diagnose_power_mode(settings: PowerSettings) -> Diagnosis:
 def diagnose_share(root: Path) -> Iterator[Diagnosis]:
     """The limit of CPU time of this group of processes, as a container has one; nothing without."""
     quota, period = (
-        *(text(root / CGROUP / "cpu.max") or "").split(),
-        *(text(root / CGROUP / f"cpu/cpu.cfs_{each}_us") or "" for each in ("quota", "period")),
+        *(read_text(root / CGROUP / "cpu.max") or "").split(),
+        *(
+            read_text(root / CGROUP / f"cpu/cpu.cfs_{each}_us") or ""
+            for each in ("quota", "period")
+        ),
     )[:2]
     if quota.isdigit() and period.isdigit():
         found = f"{int(quota) / int(period):g} cores' time, by the limit of a container"
@@ -215,7 +218,7 @@ def _environments() -> Iterator[Diagnosis]:
     for framework in load_frameworks():
         yield _searched(
             f"environment: {framework.name}",
-            lambda framework=framework: environments.find(framework).interpreter,  # type: ignore[misc]
+            lambda framework=framework: environments.find_environment(framework).interpreter,  # type: ignore[misc]
             f"suite env create {framework.name}",
         )
 
@@ -224,7 +227,7 @@ def _data_sets() -> Iterator[Diagnosis]:
     for definition in load_data_sets():
         yield _searched(
             f"data: {definition.name}",
-            lambda name=definition.name: locate.find(name, verify=False).directory,  # type: ignore[misc]
+            lambda name=definition.name: locate.find_data_set(name, verify=False).directory,  # type: ignore[misc]
             _how_to_prepare(definition),
         )
 

@@ -10,7 +10,7 @@ UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 
 
-def seconds(text: str, option: str) -> float:
+def parse_duration(text: str, option: str) -> float:
     """A duration such as 250ms, 30s, 10m or 1h in seconds; raises SuiteError, naming the option."""
     found = _DURATION.fullmatch(text)
     if found is None:
@@ -23,7 +23,7 @@ def seconds(text: str, option: str) -> float:
     return float(found[1]) * UNITS[found[2]]
 
 
-def duration(time_s: float) -> str:
+def duration_text(time_s: float) -> str:
     """A time as people say it: 2.5 s, 10 min 37 s, 3 h 12 min."""
     if time_s < 59.5:
         return f"{time_s:.1f} s" if time_s < 9.95 else f"{time_s:.0f} s"

@@ -59,20 +59,24 @@ def create(
     if dry_run:
         adopted = None
         if interpreter is not None:
-            adopted = environments.adoptable(chosen, interpreter)
+            adopted = environments.adoptable_environment(chosen, interpreter)
         elif python is None:
-            adopted = environments.of_vendor(chosen)
+            adopted = environments.vendor_environment(chosen)
         if adopted is not None:
             _show_adoption(chosen, adopted, json)
             return
-        _show(environments.plan(chosen, python), environments.location(chosen), json)
+        _show(
+            environments.plan_environment(chosen, python),
+            environments.environment_folder(chosen),
+            json,
+        )
         return
     if interpreter is not None:
-        environment = environments.adopt(chosen, interpreter)
+        environment = environments.adopt_interpreter(chosen, interpreter)
     elif not chosen.needs_environment:
-        environment = environments.find(chosen)
+        environment = environments.find_environment(chosen)
     else:
-        environment = environments.create(chosen, say, python=python, force=force)
+        environment = environments.create_environment(chosen, say, python=python, force=force)
     others = _other_versions(chosen, environment)
     if json:
         print_json(
@@ -104,7 +108,10 @@ def _show_versions(others: list[OtherVersion]) -> None:
 
 def _show_adoption(framework: Framework, environment: Environment, json: bool) -> None:
     """What --interpreter would record, and where: the same examination as without --dry-run."""
-    others, place = _other_versions(framework, environment), environments.location(framework)
+    others, place = (
+        _other_versions(framework, environment),
+        environments.environment_folder(framework),
+    )
     if json:
         print_json(
             "env-plan",

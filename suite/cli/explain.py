@@ -7,7 +7,7 @@ from typer import Argument
 from suite.catalog.rounds import load_rounds
 from suite.cli.json_output import print_json
 from suite.cli.options import Json
-from suite.compliance.registry import find_rule, in_round
+from suite.compliance.registry import find_rule, rule_in_round
 from suite.compliance.rule import Rule
 
 
@@ -20,7 +20,7 @@ def explain(
     rounds = {
         each.name: _severities(applied)
         for each in load_rounds()
-        if (applied := in_round(found, each))
+        if (applied := rule_in_round(found, each))
     }
     if json:
         plain = {

@@ -9,11 +9,11 @@ from typer import Option
 
 from suite.bundle.manifest import refuse_inside_run
 from suite.cli.json_output import print_json
-from suite.cli.loading import loaded
+from suite.cli.loading import load_runs
 from suite.cli.options import Json, Runs
 from suite.errors import SuiteError
 from suite.files.durable import output_errors
-from suite.files.spreadsheet import cell
+from suite.files.spreadsheet import safe_cell
 
 if TYPE_CHECKING:
     import pandas
@@ -77,7 +77,7 @@ def export(
     refuse_inside_run(output)
     if not force and (output.is_file() or (output.is_dir() and any(output.iterdir()))):
         raise SuiteError(f"{output} exists; choose another --output, or replace it with --force.")
-    frames = loaded(paths)
+    frames = load_runs(paths)
     table = CLIENT_TRACE if client_trace else table
     frame = _table(frames, table)
     with output_errors(output):
@@ -121,7 +121,7 @@ def _clients(frames: "Frames") -> "pandas.DataFrame":
 
 def _write(frame: "pandas.DataFrame", output: Path) -> None:
     if output.suffix == ".csv":
-        safe = frame.rename(columns=cell).map(cell)
+        safe = frame.rename(columns=safe_cell).map(safe_cell)
         safe.to_csv(output, index=False, lineterminator="\n")
     elif output.suffix == ".parquet":
         frame.to_parquet(output, index=False)
@@ -135,9 +135,9 @@ def _write(frame: "pandas.DataFrame", output: Path) -> None:
 
 def _plain(value: Any) -> Any:
     """A value of a frame for JSON: null where it is unknown."""
-    from reporter.data.frames import known  # start-up: pandas
+    from reporter.data.frames import is_known  # start-up: pandas
 
-    if not known(value):
+    if not is_known(value):
         return None
     return value if isinstance(value, str | bool | int | float) else str(value)
 

@@ -10,7 +10,7 @@ from suite.cli.json_output import print_json
 from suite.cli.options import Json
 from suite.errors import Reported, SuiteError
 from suite.execution.finish import FinishedRun
-from suite.files.typed import typed
+from suite.files.shell_command import shell_command
 
 
 def finish(
@@ -52,5 +52,5 @@ def _sentence(run: FinishedRun) -> str:
     )
     return (
         f"{run.path}: closed as {run.status}, {epochs} ({run.reason}). {ending}"
-        f" {typed('suite check', run.path)}"
+        f" {shell_command('suite check', run.path)}"
     )

@@ -9,8 +9,8 @@ from typer import Argument, Option
 from suite.cli.json_output import print_json, print_rows
 from suite.cli.options import Json
 from suite.errors import SuiteError
-from suite.experiments.conformance.examples import Language, begin
-from suite.files.typed import typed
+from suite.experiments.conformance.examples import Language, copy_example
+from suite.files.shell_command import shell_command
 
 NOT_CONFORMANT = 1
 MARKS = {True: "pass", False: "FAIL", None: "not tested"}
@@ -27,10 +27,10 @@ def new(
 ) -> None:
     """Copy a working LeNet-5 in C or NumPy into a new folder, as a start for your own
     implementation."""
-    files = begin(name, language, output)
+    files = copy_example(name, language, output)
     steps = [
-        typed("suite implementation test", output / name),
-        typed("suite verify-model lenet --implementation", output / name),
+        shell_command("suite implementation test", output / name),
+        shell_command("suite verify-model lenet --implementation", output / name),
     ]
     if json:
         print_json("implementation-new", {"files": files, "next": steps})
@@ -54,7 +54,7 @@ def test(
     """Test every point of the contract on generated data. Exit code: 0 all pass, 1 one fails, 2
     could not test."""
     from suite.execution.run_directory import make_output  # start-up: execution
-    from suite.experiments.conformance.points import Point, conformance  # start-up: execution
+    from suite.experiments.conformance.points import Point, check_conformance  # start-up: execution
 
     def show(point: Point) -> None:
         if not json:
@@ -70,7 +70,7 @@ def test(
         )
     if output is not None:
         make_output(output, force=False)
-    points = conformance(folder, workload, show, output and output.resolve())
+    points = check_conformance(folder, workload, show, output and output.resolve())
     if json:
         print_rows("implementation-test", map(vars, points))
     else:

@@ -15,9 +15,9 @@ from suite.cli.json_output import print_json
 from suite.cli.options import AGENT_HELP, TrainingOptions, say
 from suite.cli.results import figure_text
 from suite.errors import SuiteError
-from suite.experiments.linpack_run import MAX_FOREIGN_SHARE, LinpackRequest, measure
+from suite.experiments.linpack_run import MAX_FOREIGN_SHARE, LinpackRequest, measure_linpack
 from suite.experiments.linpack_sweep import LinpackSweep, planned_nodes, run_linpack_study
-from suite.launch.placement import Placement, place
+from suite.launch.placement import Placement, place_ranks
 from suite.metrics.linpack_record import THRESHOLD, Linpack
 from suite.metrics.linpack_study_record import LinpackStudy
 
@@ -67,7 +67,9 @@ def linpack(
             "--scipy runs one process on this machine; leave --xhpl, --hostfile and --ranks out."
         )
     placement = _placement(nodes, hostfile, ranks, launch_agent)
-    record = measure(output, LinpackRequest(placement, xhpl, size, scipy, allow_busy=allow_busy))
+    record = measure_linpack(
+        output, LinpackRequest(placement, xhpl, size, scipy, allow_busy=allow_busy)
+    )
     if json:
         print_json("linpack", {"path": output, **vars(record)})
         return
@@ -79,7 +81,7 @@ def _placement(
     nodes: int | None, hostfile: Path | None, ranks: int | None, launch_agent: str | None
 ) -> Placement:
     """The hosts, with a rank per core unless another number is asked for, or stated as slots."""
-    return place(nodes, hostfile, ranks, launch_agent, psutil.cpu_count(logical=False) or 1)
+    return place_ranks(nodes, hostfile, ranks, launch_agent, psutil.cpu_count(logical=False) or 1)
 
 
 def _lines(record: Linpack) -> Iterator[str]:

@@ -20,7 +20,7 @@ from suite.cli.options import Json
 from suite.cli.tables import show_table
 from suite.compliance.registry import all_rules, rules_of
 from suite.errors import SuiteError
-from suite.launch.environments import find
+from suite.launch.environments import find_environment
 from suite.machine.identify import identify
 
 app = typer.Typer(no_args_is_help=True)
@@ -74,7 +74,9 @@ def frameworks(json: Json = False) -> None:
     for framework in load_frameworks():
         row = {"name": framework.name, "title": framework.title}
         try:
-            rows.append({**row, "interpreter": find(framework).interpreter, "missing": None})
+            rows.append(
+                {**row, "interpreter": find_environment(framework).interpreter, "missing": None}
+            )
         except SuiteError as error:
             rows.append({**row, "interpreter": None, "missing": str(error)})
     _show("frameworks", rows, json)

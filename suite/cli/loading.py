@@ -6,19 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from suite import api
-from suite.compliance.finding import escaped
+from suite.compliance.finding import printable
 from suite.errors import SuiteError
 
 if TYPE_CHECKING:
     from reporter.data.frames import Frames
 
 
-def loaded(paths: Sequence[Path]) -> "Frames":
+def load_runs(paths: Sequence[Path]) -> "Frames":
     """The runs at or below the paths; says which cannot be read. Raises SuiteError where none
     can."""
     frames = api.load(paths)
     broken = frames.broken.to_dict("records")
-    sentences = [escaped(f"{each['place']}: {each['reason']}") for each in broken]
+    sentences = [printable(f"{each['place']}: {each['reason']}") for each in broken]
     if not len(frames.runs):
         where = ", ".join(map(str, paths))
         raise SuiteError(

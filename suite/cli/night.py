@@ -14,22 +14,22 @@ from typer import Option
 from suite import api
 from suite.api import Accelerator, Division, RunOptions, RunRequest
 from suite.bundle.reader import Bundle
-from suite.cli.durations import duration, seconds
+from suite.cli.durations import duration_text, parse_duration
 from suite.cli.json_output import print_json
 from suite.cli.options import DIVISION_HELP, ClosedWorkloads, FrameworkName, Json, WhereTrained
 from suite.cli.quick import (
     EPOCHS,
     chosen_workloads,
     make_watched,
-    noting,
-    resolved,
+    problems_noted,
+    resolve_workloads,
     show_plan,
 )
 from suite.cli.results import ending_of
 from suite.errors import Reported, SuiteError
 from suite.experiments import night as nights
 from suite.experiments.quick import look_within
-from suite.files.typed import typed
+from suite.files.shell_command import shell_command
 
 REST_S = 300.0
 """After a start, until the machine has settled."""
@@ -62,7 +62,7 @@ def night(
 ) -> None:
     """Plan what fits into a night, run it with three seeds, draw the page. Resumable: rerun the
     same command to continue. Exit code: 0 every planned run was made, 2 one failed."""
-    limit_s = seconds(within, "--within")
+    limit_s = parse_duration(within, "--within")
     settings = RunOptions(division, "auto", "", framework, accelerator=accelerator, timing=None)
     asked = nights.Night(division.value, framework, accelerator.value, tuple(workloads or ()))
     begun = nights.saved(output)
@@ -74,7 +74,7 @@ def night(
     if dry_run:
         chosen = chosen_workloads(workloads, EPOCHS)
         options_of = [replace(settings, workload=each) for each in chosen]
-        requests, _ = resolved(options_of, None, to_show=True)
+        requests, _ = resolve_workloads(options_of, None, to_show=True)
         show_plan(requests, EPOCHS, time.monotonic() + limit_s * nights.LOOK_SHARE, json)
         return
     _say_what_keeps_it()
@@ -89,7 +89,7 @@ def night(
 def _command(begun: nights.Night, output: Path) -> str:
     settings = ("division", "framework", "accelerator")
     options = [word for name in settings for word in (f"--{name}", getattr(begun, name))]
-    return typed("suite night", *begun.workloads, *options, "--output", output)
+    return shell_command("suite night", *begun.workloads, *options, "--output", output)
 
 
 def _show(made: list[Path], planned: tuple[nights.Planned, ...], output: Path, json: bool) -> None:
@@ -107,11 +107,12 @@ def _show(made: list[Path], planned: tuple[nights.Planned, ...], output: Path, j
 def _say_what_keeps_it() -> None:
     """Before the night: how the command survives a closed terminal."""
     if sys.stdin.isatty() and not any(name in os.environ for name in KEPT_BY):
-        command = typed("suite", *sys.argv[1:])
+        command = shell_command("suite", *sys.argv[1:])
         print(
             "Closing the terminal stops the night; the same command continues it. To keep it "
-            f"running without a terminal:\n  {typed('tmux new -d', command)}\n  systemd-run "
-            f"--user --same-dir --unit night {command}    # first, once: loginctl enable-linger",
+            f"running without a terminal:\n  {shell_command('tmux new -d', command)}\n  "
+            f"systemd-run --user --same-dir --unit night {command}    # first, once: loginctl "
+            "enable-linger",
             file=sys.stderr,
         )
 
@@ -134,7 +135,7 @@ def _planned(
     ends_s, look_s = time.monotonic() + limit_s, limit_s * nights.LOOK_SHARE
     chosen = chosen_workloads(asked.workloads, EPOCHS)
     of_looks = replace(settings, division=Division.OPEN)
-    requests, problems = resolved(
+    requests, problems = resolve_workloads(
         [replace(of_looks, workload=each) for each in chosen], output / nights.LOOKS
     )
     if not requests:
@@ -148,7 +149,7 @@ def _planned(
     if not looks:
         raise Reported("\n".join(f"{each.workload}: {each.reason}" for each in failed))
     left_s = max(0.0, ends_s - time.monotonic())
-    planned = (*nights.plan(looks, left_s), *failed)
+    planned = (*nights.plan_night(looks, left_s), *failed)
     if any(each.is_made for each in planned):  # else more time makes another plan
         output.mkdir(parents=True, exist_ok=True)
         plan = replace(asked, planned=planned, within_s=limit_s, left_s=left_s)
@@ -160,7 +161,7 @@ def _planned(
 def _tell(planned: tuple[nights.Planned, ...]) -> None:
     for each in planned:
         said = (
-            f"{len(nights.SEEDS)} runs of about {duration(each.run_s or 0.0)}"
+            f"{len(nights.SEEDS)} runs of about {duration_text(each.run_s or 0.0)}"
             if each.is_made
             else f"left out: {each.reason}"
         )
@@ -181,7 +182,7 @@ def _make_runs(
     problems = list[str]()
     for workload, seed, run in nights.runs_of(output, planned):
         is_made = True  # what cannot be closed is not replaced
-        with noting(problems, run, "not made"):
+        with problems_noted(problems, run, "not made"):
             is_made = nights.is_made(run)
         if is_made:
             continue
@@ -189,7 +190,7 @@ def _make_runs(
             if nights.is_of_this_session(output, planned, workload):
                 _restart(restart)
             time.sleep(max(0.0, REST_S - time.clock_gettime(time.CLOCK_BOOTTIME)))
-        with noting(problems, run, "not made"):
+        with problems_noted(problems, run, "not made"):
             _made(api.resolve(replace(settings, workload=workload, seed=seed), run))
     return problems
 

@@ -5,10 +5,10 @@ import typer
 
 from reference_impls.contract import request_to_dict
 from suite.catalog.seeds import (
-    configuration,
     configuration_sha256,
     entry_sha256,
     implementation_sha256,
+    request_identity,
 )
 from suite.cli.json_output import print_rows
 from suite.cli.options import TrainingOptions, with_options
@@ -38,7 +38,7 @@ def lock(settings: RunSettings, training: TrainingOptions) -> None:
                 "organization": request.training.organization,
                 "workload": request.training.workload,
                 "framework": request.training.framework,
-                "configuration": configuration(values),
+                "configuration": request_identity(values),
             }
         )
     if training.json:

@@ -21,7 +21,7 @@ from suite.api import (
     Precision,
     RunOptions,
     Wire,
-    place,
+    place_ranks,
 )
 from suite.cli.completion import device_names, framework_names, workload_names
 from suite.cli.json_output import Json as Json
@@ -239,7 +239,7 @@ class TrainingOptions:
     def place(self, nodes: int | None) -> Placement:
         """The first ``nodes`` hosts (default: all of them), or this machine."""
         return replace(
-            place(nodes, self.hostfile, self.ranks_per_node, self.launch_agent),
+            place_ranks(nodes, self.hostfile, self.ranks_per_node, self.launch_agent),
             silence_s=self.silence,
         )
 

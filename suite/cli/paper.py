@@ -140,11 +140,11 @@ def make(
 def check(name: Id, paths: Paths = None, json: Json = False) -> None:
     """Compare our values with those in the paper's text. Exit code: 0 all comparable values agree,
     1 one differs, 2 none is comparable."""
-    from reporter.papers.comparing import Agreement, compare  # start-up: pandas
+    from reporter.papers.comparing import Agreement, compare_with_paper  # start-up: pandas
 
     registry = load_papers()
     item = registry.item(name)
-    compared = compare(item, _source(registry, item, paths))
+    compared = compare_with_paper(item, _source(registry, item, paths))
     verdicts = {one.verdict for one in compared}
     if json:
         print_json(

@@ -17,7 +17,7 @@ from suite.machine.modes.keeper import (
     PutBack,
     left_settings,
     refuse_mode,
-    restore,
+    restore_modes,
     set_mode,
 )
 from suite.machine.modes.offer import Domain, Offer, read_offer
@@ -140,7 +140,7 @@ def set_power(
 def restore_power(root: Root = SYSTEM, json: Json = False) -> None:
     """Put back the settings from before `suite power set`, or from before a command that was
     killed."""
-    done = restore(root)
+    done = restore_modes(root)
     if json:
         print_json(
             "power-restore",

@@ -13,7 +13,7 @@ from typer import Option
 from suite import api
 from suite.api import Accelerator, Division, RunOptions, RunRequest
 from suite.catalog.workloads import load_workload
-from suite.cli.durations import duration, seconds
+from suite.cli.durations import duration_text, parse_duration
 from suite.cli.json_output import print_rows
 from suite.cli.options import ClosedWorkloads, FrameworkName, Json, OfArithmetic, WhereTrained
 from suite.cli.watching import watcher
@@ -22,8 +22,8 @@ from suite.execution.run_directory import is_taken
 from suite.experiments.quick import (
     MIN_EPOCHS,
     QuickLook,
-    look,
     look_within,
+    quick_look,
     steps_of_epoch,
     trial_of,
 )
@@ -71,7 +71,7 @@ def quick(
 ) -> None:
     """Train a few epochs of workloads and project times to the target. Exit code: 0 one or more
     trained, 2 none."""
-    ends_s = None if within is None else time.monotonic() + seconds(within, "--within")
+    ends_s = None if within is None else time.monotonic() + parse_duration(within, "--within")
     looks: list[QuickLook] = []
     chosen = chosen_workloads(workloads, epochs)
     _refuse_taken(
@@ -87,16 +87,16 @@ def quick(
         precision=precision,
         timing=None,
     )
-    requests, problems = resolved(
+    requests, problems = resolve_workloads(
         [replace(settings, workload=workload) for workload in chosen], output, dry_run
     )
     if dry_run:
         show_plan(requests, epochs, ends_s, json)
         return
     for place, request in enumerate(requests):
-        with noting(problems, request.workload.name, "not projected"):
+        with problems_noted(problems, request.workload.name, "not projected"):
             if ends_s is None:
-                looks.append(look(request, epochs, _run))
+                looks.append(quick_look(request, epochs, _run))
             else:
                 print(
                     f"{request.workload.name}: first a few steps, to see for how many epochs "
@@ -109,7 +109,7 @@ def quick(
                     )
                 )
             if not json:
-                print(sentence(looks[-1]))
+                print(quick_sentence(looks[-1]))
     if json:
         print_rows("quick", map(vars, looks))
     if problems and not looks:
@@ -135,7 +135,7 @@ def show_plan(
         print_rows("quick-plan", plan)
         return
     for row in plan:
-        most = "" if share_s is None else f"at most {duration(share_s)}; up to "
+        most = "" if share_s is None else f"at most {duration_text(share_s)}; up to "
         missing = "" if row["is_prepared"] else "; its data set is not prepared"
         steps = f"{row['epochs']} epochs of {row['steps_per_epoch']} steps"
         print(f"{row['workload']}: {most}{steps}{missing}")
@@ -173,7 +173,7 @@ def _refuse_taken(runs: Sequence[Path], have_trials: bool) -> None:
             )
 
 
-def resolved(
+def resolve_workloads(
     options: Sequence[RunOptions], output: Path | None, to_show: bool = False
 ) -> tuple[list[RunRequest], list[str]]:
     """The requests of the workloads that this machine can train, which share the time, and why it
@@ -205,7 +205,7 @@ def _lines(problems: Mapping[str, str]) -> list[str]:
 
 
 @contextmanager
-def noting(problems: list[str], what: object, outcome: str) -> Iterator[None]:
+def problems_noted(problems: list[str], what: object, outcome: str) -> Iterator[None]:
     """Say what could not be done, and keep it among the ``problems``: the other runs are made."""
     try:
         yield
@@ -226,7 +226,7 @@ def _run(request: RunRequest) -> Path:
     return make_watched(request).path
 
 
-def sentence(found: QuickLook) -> str:
+def quick_sentence(found: QuickLook) -> str:
     """What was measured, what is projected, and where the run is."""
     lines = list(_measured(found))
     if found.reached_s is not None:

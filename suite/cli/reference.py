@@ -16,7 +16,7 @@ from suite.metrics.convergence import (
     INTERVAL_LEVEL,
     LEVEL,
     WANTED_POWER,
-    detectable,
+    detectable_speedup,
     expected_interval,
     show_epochs,
 )
@@ -74,7 +74,7 @@ def show(
             "runs": runs,
             "level": LEVEL,
             "power": WANTED_POWER,
-            "detectable_factor": detectable(point.epochs, runs, point.eval_every_epochs),
+            "detectable_factor": detectable_speedup(point.epochs, runs, point.eval_every_epochs),
         }
         for point in points
     ]

@@ -13,10 +13,10 @@ from suite.catalog.reproduction import load_reproduction
 from suite.cli.json_output import print_json
 from suite.cli.options import DataFolder, Json, say, with_options
 from suite.cli.watching import watcher
-from suite.compliance.finding import escaped
+from suite.compliance.finding import printable
 from suite.errors import SuiteError
+from suite.files.shell_command import shell_command
 from suite.files.signature import expect_key
-from suite.files.typed import typed
 from suite.metrics.replication_record import (
     AccuraciesCompared,
     Replication,
@@ -111,7 +111,7 @@ def _expect_signer(organization: str, key: Path) -> None:
 
 def _show(record: Replication, folder: Path) -> None:
     found = record.comparisons
-    names = ", ".join(escaped(run.run_id) for run in record.originals)
+    names = ", ".join(printable(run.run_id) for run in record.originals)
     print(f"{names}: {found.verdict.value}, by {len(record.runs)} fresh runs")
     losses = (
         f"the first {found.losses.steps} steps; equal in every step in {found.losses.equal_runs} of"
@@ -129,12 +129,12 @@ def _show(record: Replication, folder: Path) -> None:
     )
     print(
         f"The record is {folder / RECORD}; its runs are in the same folder.\nCheck it: "
-        f" {typed('suite check', folder)}"
+        f" {shell_command('suite check', folder)}"
     )
 
 
 def _line(what: str, verdict: ReplicationVerdict, measured: str | None, reason: str | None) -> None:
-    details = "; ".join(part for part in (measured, reason and escaped(reason)) if part)
+    details = "; ".join(part for part in (measured, reason and printable(reason)) if part)
     print(f"  {what}: {verdict.value}; {details}")
 
 

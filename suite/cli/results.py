@@ -11,10 +11,10 @@ from suite.bundle.layout import SUMMARY
 from suite.bundle.reader import Bundle
 from suite.bundle.stall_folder import RECORD
 from suite.catalog.throttling import remedy
-from suite.cli.durations import duration
+from suite.cli.durations import duration_text
 from suite.cli.json_output import print_json
-from suite.compliance.finding import broken_by
-from suite.files.typed import typed
+from suite.compliance.finding import rules_broken_by
+from suite.files.shell_command import shell_command
 from suite.metrics.figure import Figure
 from suite.metrics.stall_analysis import StallAnalysis
 
@@ -63,11 +63,11 @@ def _show_what_next(path: Path) -> None:
     """Where the run is, which rules it breaks already, and the commands to use next."""
     from suite.compliance.checker import check_bundle  # start-up: the rules
 
-    check, report = typed("suite check", path), typed("suite report", path)
+    check, report = shell_command("suite check", path), shell_command("suite report", path)
     verdict = check_bundle(path)
     print(f"\nThe run is in {path}")
     if not verdict.complies:
-        rules = ", ".join(broken_by(verdict.findings))
+        rules = ", ".join(rules_broken_by(verdict.findings))
         print(f"It does not comply with the {verdict.division} division: {rules}")
     print(f"Check it:  {check}\nDraw it:   {report} --output site")
 
@@ -86,9 +86,9 @@ def ending_of(bundle: Bundle) -> str:
     after = f"{before + now} epoch{'' if before + now == 1 else 's'}"
     after += f" ({before} of them before it was resumed)" if before else ""
     if is_reached:
-        after += f", in {duration(reached_s['value'])}"
+        after += f", in {duration_text(reached_s['value'])}"
     elif time_s is not None:
-        after += f", {f'the other {now} ' if before else ''}in {duration(time_s)}"
+        after += f", {f'the other {now} ' if before else ''}in {duration_text(time_s)}"
     if accuracy["value"] is None:
         said = f"{after}; accuracy unknown: {accuracy['reason']}."
     else:

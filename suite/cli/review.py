@@ -11,7 +11,7 @@ from suite import api
 from suite.cli.audit import EXIT_CODES
 from suite.cli.json_output import print_json
 from suite.cli.options import DataFolder, Json, say
-from suite.compliance.finding import escaped
+from suite.compliance.finding import printable
 from suite.metrics.review_record import Review, ReviewedRun
 
 
@@ -55,15 +55,15 @@ def review(
 
 
 def _show(file: Path, record: Review) -> None:
-    print(f"{escaped(record.submission)}: {record.verdict.value}, {record.time_s:.0f} s")
+    print(f"{printable(record.submission)}: {record.verdict.value}, {record.time_s:.0f} s")
     for name, run in record.runs.items():
-        print(f"  {escaped(name)}: {_run(run)}")
+        print(f"  {printable(name)}: {_run(run)}")
     for name, model in record.models.items():
         word = {True: "equivalent", False: "not equivalent", None: "not probed"}
-        reason = f"; {escaped(model.reason)}" if model.reason else ""
-        print(f"  model {escaped(name)}: {word[model.is_equivalent]}{reason}")
+        reason = f"; {printable(model.reason)}" if model.reason else ""
+        print(f"  model {printable(name)}: {word[model.is_equivalent]}{reason}")
     for name in sorted(record.replaced):
-        print(f"  {escaped(name)} was handed in again after a draw")
+        print(f"  {printable(name)} was handed in again after a draw")
     print(f"Commit {file} and its signature.")
 
 
@@ -71,8 +71,8 @@ def _run(run: ReviewedRun) -> str:
     drawn = f"drawn epoch {run.epoch}; " if run.epoch is not None else ""
     audit = run.audit
     if audit is None:
-        return f"{drawn}not replayed; {escaped(run.reason or '')}"
+        return f"{drawn}not replayed; {printable(run.reason or '')}"
     what = "first steps" if audit.state is None else "first steps and drawn state"
     return f"{drawn}{what}: {audit.verdict.value}" + (
-        f"; {escaped(run.reason)}" if run.reason else ""
+        f"; {printable(run.reason)}" if run.reason else ""
     )

@@ -19,7 +19,7 @@ from suite.cli.whole_board import (
     PlannedRun,
     make_runs,
     planned_runs,
-    possible,
+    possible_requests,
     say_what_next,
     tell_hours,
 )
@@ -40,7 +40,7 @@ def run(settings: RunSettings, training: TrainingOptions) -> None:
     if settings.boards is not None:
         return _fleet(settings.boards, settings, training)
     planned = _board_runs(training, settings)
-    left = possible(planned, resolve_requests) if planned else {}
+    left = possible_requests(planned, resolve_requests) if planned else {}
     requests = list(left.values()) if planned else resolve_requests(training, settings)
     _refuse_invalid(requests, settings, training.json)
     if training.dry_run:

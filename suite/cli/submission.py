@@ -10,11 +10,11 @@ from suite import api
 from suite.catalog.frameworks import load_implementation
 from suite.catalog.seeds import implementation_sha256
 from suite.cli.options import Json, Runs, with_options
-from suite.cli.verdicts import show
+from suite.cli.verdicts import show_result
 from suite.compliance.checker import find_bundles
 from suite.errors import SuiteError
 from suite.execution.kept_states import states_folder
-from suite.files.archive import pack
+from suite.files.archive import pack_archive
 from suite.submission import package as packaging
 from suite.submission.declaration import SystemAvailability
 
@@ -105,15 +105,15 @@ def package(
     )
     states = {states_folder(path) for path in runs}  # what a shell's RUN* names beside the runs
     bundles = [bundle for path in runs if path not in states for bundle in find_bundles(path)]
-    folder = packaging.package(bundles, request, output)
+    folder = packaging.package_runs(bundles, request, output)
     if archive is not None:
         try:
-            pack(folder, archive, base=folder.parent.parent)
+            pack_archive(folder, archive, base=folder.parent.parent)
         except OSError as error:
             raise SuiteError(
                 f"{archive} cannot be written: {error.strerror}; choose another --archive."
             ) from error
-    show(api.check([folder]), json)
+    show_result(api.check([folder]), json)
 
 
 def _packaged(folder: Path) -> packaging.PackagedImplementation:
@@ -142,4 +142,4 @@ def submit(
         raise SuiteError(
             f"{path} holds no submission (no declaration.json); make one with `suite package`."
         )
-    show(verdict, json)
+    show_result(verdict, json)

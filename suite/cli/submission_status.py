@@ -11,9 +11,9 @@ from suite import api
 from suite.cli.json_output import print_rows
 from suite.cli.options import Json
 from suite.cli.verdicts import NOT_COMPLIANT
-from suite.compliance.finding import escaped
-from suite.compliance.review import ReviewPoint, SubmissionStatus, review
-from suite.compliance.wording import listed
+from suite.compliance.finding import printable
+from suite.compliance.review import ReviewPoint, SubmissionStatus, review_states
+from suite.compliance.wording import joined_names
 from suite.errors import Reported, SuiteError
 from suite.submission.objections import Objection, ObjectionState
 
@@ -31,7 +31,7 @@ def status(
     """List verdicts, points to review, objections and withdrawals. Exit code: 0 all comply, 1 one
     does not, 2 could not judge."""
     checked = api.check([folder])
-    states = review(checked)
+    states = review_states(checked)
     if not states:
         raise SuiteError(
             f"{folder} holds no submission (no declaration.json); give the folder that holds the"
@@ -49,23 +49,24 @@ def status(
         )
     )
     if broken:
-        raise Reported("Could not judge: " + " ".join(map(escaped, broken)))
+        raise Reported("Could not judge: " + " ".join(map(printable, broken)))
     if not all(state.complies for state in states):
         raise typer.Exit(NOT_COMPLIANT)
 
 
 def _lines(state: SubmissionStatus) -> Iterator[str]:
     withdrawn = "; withdrawn" if state.is_withdrawn else ""
-    yield f"{escaped(str(state.path))}: {_word(state)}{_round(state)}; {state.runs} runs{withdrawn}"
+    word = f"{_word(state)}{_round(state)}"
+    yield f"{printable(str(state.path))}: {word}; {state.runs} runs{withdrawn}"
     for rule, count in sorted(state.violations.items()):
         yield f"  {'violates':10} {rule} ({count})"
     for point in state.points:
         yield f"  {'to review':10} {_name(point)}: {point.sentence} ({_places(point.where)})"
     for name, objection in state.objections.items():
-        about = f"{objection.against} of {escaped(objection.run or 'the submission')}"
+        about = f"{objection.against} of {printable(objection.run or 'the submission')}"
         yield (
-            f"  {'objection':10} {escaped(name)}, {objection.state.value}: {about},"
-            f" {objection.date}, {escaped(objection.by)}"
+            f"  {'objection':10} {printable(name)}, {objection.state.value}: {about},"
+            f" {objection.date}, {printable(objection.by)}"
         )
     for withdrawal in state.withdrawals:
         yield f"  {'withdrawn':10} {_places((withdrawal.where,))}: {withdrawal.reason}"
@@ -93,8 +94,8 @@ def _name(point: ReviewPoint) -> str:
 
 def _places(where: Sequence[str]) -> str:
     """The first places; the whole submission in words."""
-    return listed(
-        [escaped("the submission" if place == "." else place) for place in where], MAX_PLACES
+    return joined_names(
+        [printable("the submission" if place == "." else place) for place in where], MAX_PLACES
     )
 
 

@@ -22,7 +22,7 @@ from suite.cli.watching import watcher
 from suite.errors import SuiteError
 from suite.experiments.matrix_plan import matrix_of_study
 from suite.experiments.planned_runs import resolve_planned
-from suite.experiments.study_plan import choose, plan, scaling_of
+from suite.experiments.study_plan import choose_study, plan_study, scaling_of
 from suite.metrics.scaling_model import AllreduceModel
 from suite.metrics.study import Study
 
@@ -103,7 +103,7 @@ def sweep(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOpti
         raise SuiteError(f"The study {settings.study!r} needs --workload (`suite list workloads`).")
     if settings.size is not None or settings.allow_busy:
         raise SuiteError("--size and --allow-busy belong to --study linpack.")
-    definition = choose(
+    definition = choose_study(
         settings.study, _split(settings.values), _split(settings.nodes), settings.repetitions
     )
     whole = training.place(None)
@@ -112,7 +112,7 @@ def sweep(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOpti
         replace(whole, hosts=(), ranks_per_node=whole.ranks_per_node if whole.hosts else 1),
     )
     options = training.run_options(settings.division, settings.workload, placement)
-    planned = plan(definition, options, hosts, scaling_of(definition, settings.weak))
+    planned = plan_study(definition, options, hosts, scaling_of(definition, settings.weak))
     directory = (
         settings.output or Path("runs") / f"{settings.study}-{settings.workload}"
     ).absolute()
@@ -152,7 +152,7 @@ def _matrix(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOp
         None
         if settings.study is None
         else matrix_of_study(
-            choose(settings.study, _split(settings.values), None, settings.repetitions)
+            choose_study(settings.study, _split(settings.values), None, settings.repetitions)
         )
     )
     definition = matrix.definition(training, settings.division, settings.workload, study)

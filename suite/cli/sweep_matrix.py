@@ -27,8 +27,8 @@ from suite.experiments.matrix_plan import (
     refuse_boards,
     with_varied,
 )
-from suite.experiments.planned_runs import resolve_planned, validate
-from suite.files.typed import typed
+from suite.experiments.planned_runs import resolve_planned, validate_requests
+from suite.files.shell_command import shell_command
 from suite.launch.placement import Placement, read_hosts
 from suite.metrics.matrix_record import Matrix
 from suite.metrics.study import Study
@@ -157,7 +157,7 @@ def sweep_matrix(
     directory = _directory(output, planned)
     if training.dry_run:
         requests = resolve_planned(planned, directory, to_show=True)
-        validate(planned, requests, directory)
+        validate_requests(planned, requests, directory)
         _print_plan(planned, requests)
         return
     with watcher() as progress:
@@ -230,7 +230,7 @@ def show_record(
     print("\n".join(lines))
     print(
         f"\nThe {noun} is {path}; its runs are in the same folder.\nDraw it:  "
-        f" {typed('suite report', path.parent)} --output site"
+        f" {shell_command('suite report', path.parent)} --output site"
     )
 
 

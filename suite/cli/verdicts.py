@@ -9,7 +9,7 @@ import typer
 from suite.cli.findings import show_findings
 from suite.cli.json_output import print_json
 from suite.compliance.checker import BundleVerdict
-from suite.compliance.finding import escaped
+from suite.compliance.finding import printable
 from suite.compliance.paths import CheckResult
 from suite.compliance.sarif import to_sarif
 from suite.compliance.submissions import SubmissionVerdict
@@ -18,7 +18,7 @@ from suite.errors import Reported
 NOT_COMPLIANT = 1
 
 
-def show(verdict: CheckResult, json: bool) -> None:
+def show_result(verdict: CheckResult, json: bool) -> None:
     """Print every finding and a line per bundle and submission. Exit code 1 where one does not
     comply, 2 where one could not be judged."""
     if json:
@@ -31,25 +31,25 @@ def show(verdict: CheckResult, json: bool) -> None:
                 _show_bundle(bundle)
             show_findings(submission.findings, json=False)
             print(
-                f"{escaped(str(submission.path))}: {len(submission.bundles)} runs,"
+                f"{printable(str(submission.path))}: {len(submission.bundles)} runs,"
                 f" {_word(submission.complies)}{_signed(submission)}"
             )
         for analysis in verdict.analyses:
             show_findings(analysis.findings, json=False)
-            print(f"{escaped(str(analysis.path))}: {analysis.kind}, {_word(analysis.complies)}")
+            print(f"{printable(str(analysis.path))}: {analysis.kind}, {_word(analysis.complies)}")
     _end(verdict)
 
 
 def show_sarif(verdict: CheckResult) -> None:
     """Print every finding as SARIF, files relative to the working directory; exit codes as
-    :func:`show`."""
+    :func:`show_result`."""
     print(json_format.dumps(to_sarif(verdict, Path.cwd()), indent=1))
     _end(verdict)
 
 
 def _end(verdict: CheckResult) -> None:
     if verdict.broken:
-        raise Reported("Could not judge: " + " ".join(map(escaped, verdict.broken)))
+        raise Reported("Could not judge: " + " ".join(map(printable, verdict.broken)))
     if not verdict.complies:
         raise typer.Exit(NOT_COMPLIANT)
 
@@ -63,17 +63,17 @@ def _show_bundle(verdict: BundleVerdict) -> None:
             f" none. {', '.join(verdict.not_applicable)}"
         )
     print(
-        f"{escaped(str(verdict.path))}: {_word(verdict.complies)} with the {verdict.division}"
+        f"{printable(str(verdict.path))}: {_word(verdict.complies)} with the {verdict.division}"
         f" division of round {verdict.round}{_witnessed(verdict)}"
     )
 
 
 def _witnessed(verdict: BundleVerdict) -> str:
-    return f", witnessed by {escaped(verdict.witnessed_by)}" if verdict.witnessed_by else ""
+    return f", witnessed by {printable(verdict.witnessed_by)}" if verdict.witnessed_by else ""
 
 
 def _signed(submission: SubmissionVerdict) -> str:
-    return f", signed by {escaped(submission.signed_by)}" if submission.signed_by else ""
+    return f", signed by {printable(submission.signed_by)}" if submission.signed_by else ""
 
 
 def _word(complies: bool) -> str:

@@ -32,13 +32,13 @@ from suite.cli.options import (
 )
 from suite.errors import SuiteError
 from suite.execution.request import Collective, Normalisation
-from suite.launch.environments import find
+from suite.launch.environments import find_environment
 from suite.verify import ranks as verifying
 from suite.verify.array_differences import Difference
-from suite.verify.probing import ProbedImplementation, probed
+from suite.verify.probing import ProbedImplementation, build_probe
 from suite.verify.ranks import BUCKET_BYTES, STEPS, RanksVerdict
 from suite.verify.timed_steps import VerifyOptions
-from suite.verify.verdict import Differences, EquivalenceVerdict, unheard, verify
+from suite.verify.verdict import Differences, EquivalenceVerdict, no_report, verify_implementations
 
 NOT_EQUIVALENT = 1
 FrameworksToVerify = Annotated[
@@ -106,13 +106,13 @@ def verify_model(
     options = VerifyOptions(
         accelerator.value, _batch_size(definition, full, batch_size), precision.value
     )
-    verdict = verify(
+    verdict = verify_implementations(
         definition,
         reference,
         subjects(framework, implementation),
         say,
         options,
-        unheard if json else partial(_show_part, workload, reference.name),
+        no_report if json else partial(_show_part, workload, reference.name),
     )
     write_record(output, verdict.to_dict())
     if json:
@@ -140,7 +140,7 @@ def subjects(
     if implementation is None:
         return [subject_of(one.name) for one in _frameworks(frameworks)]
     own = load_implementation(implementation)
-    return [probed(own, find(own))]
+    return [build_probe(own, find_environment(own))]
 
 
 def _frameworks(names: list[str] | None) -> list[Framework]:
@@ -159,7 +159,7 @@ def subject_of(name: str) -> ProbedImplementation:
             f"The framework {name!r} has no probe: it is a test framework, or for the open division"
             " only."
         )
-    return probed(framework, find(framework))
+    return build_probe(framework, find_environment(framework))
 
 
 def _show_part(workload: str, reference: str, name: str, differences: Differences) -> None:

@@ -20,7 +20,7 @@ from suite.execution.kept_states import states_folder
 from suite.execution.resume import FINISHED
 from suite.execution.run_directory import is_held
 from suite.execution.training import LogFollower
-from suite.files.typed import typed
+from suite.files.shell_command import shell_command
 
 
 def watch(run: Annotated[Path, Argument(help="Run directory.")]) -> None:
@@ -44,7 +44,7 @@ def watch(run: Annotated[Path, Argument(help="Run directory.")]) -> None:
 
 def _why_unclosed(bundle: Bundle, training: Request) -> str:
     """What ended a run whose bundle is not closed, and what to do."""
-    run, record, finish = bundle.path, bundle.run(), typed("suite finish", bundle.path)
+    run, record, finish = bundle.path, bundle.run(), shell_command("suite finish", bundle.path)
     if record.status == FINISHED:
         return f"{run} finished, and its bundle is not closed; `{finish}` closes it."
     if record.status == "running":
@@ -58,5 +58,5 @@ def _why_unclosed(bundle: Bundle, training: Request) -> str:
         return said
     return (
         f"{said} To continue from the last state that it kept, type its command with another "
-        f"--output and `{typed('--resume', run)}`."
+        f"--output and `{shell_command('--resume', run)}`."
     )

@@ -15,7 +15,7 @@ from suite.bundle.log import LogEvent
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.frameworks import known_frameworks
 from suite.catalog.timings import EVALUATION_OF_STEP
-from suite.cli.durations import duration
+from suite.cli.durations import duration_text
 from suite.execution import events
 from suite.execution.kept_states import mebibytes
 from suite.execution.shown_steps import find_counter, steps_done
@@ -161,7 +161,7 @@ class LineWatcher:
             (9, whole),
             (3, accuracy),
             (6, shown),
-            (11, f", {duration(since_s)}"),
+            (11, f", {duration_text(since_s)}"),
         )
 
     def clear(self) -> None:
@@ -171,7 +171,7 @@ class LineWatcher:
 
     def _left(self, now_ns: int) -> str:
         left_s = None if self._is_trained else self._pace.left_s(now_ns)
-        return "" if left_s is None else f", at most {duration(left_s)} to go"
+        return "" if left_s is None else f", at most {duration_text(left_s)} to go"
 
 
 def _columns() -> int:
@@ -266,7 +266,7 @@ def _sentence(event: events.ProgressEvent) -> str | None:
     if isinstance(event, events.CostEstimated):
         return _cost(event)
     if isinstance(event, events.SweepRunStarted):
-        left = "" if event.left_s is None else f", about {duration(event.left_s)} to go"
+        left = "" if event.left_s is None else f", about {duration_text(event.left_s)} to go"
         return f"[{event.number}/{event.total}] {event.label}{left}"
     return None
 
@@ -277,7 +277,9 @@ def _cost(event: events.CostEstimated) -> str:
     if event.time_s is None:
         return f"{event.runs} runs to make; how long they take is unknown: {event.source}"
     energy = "" if event.energy_j is None else f" and {event.energy_j / 1000:.3g} kJ"
-    return f"{event.runs} runs to make: about {duration(event.time_s)}{energy} ({event.source})"
+    return (
+        f"{event.runs} runs to make: about {duration_text(event.time_s)}{energy} ({event.source})"
+    )
 
 
 def _print(line: str | None) -> None:

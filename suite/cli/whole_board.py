@@ -7,16 +7,16 @@ from pathlib import Path
 
 from suite.api import Division, RunRequest
 from suite.bundle.reader import Bundle
-from suite.cli.durations import duration
+from suite.cli.durations import duration_text
 from suite.cli.options import TrainingOptions
-from suite.cli.quick import EPOCHS, make_watched, noting, tell_left_out
+from suite.cli.quick import EPOCHS, make_watched, problems_noted, tell_left_out
 from suite.cli.results import show_result
 from suite.cli.run_settings import RunSettings
 from suite.errors import SuiteError
 from suite.experiments import night as nights
 from suite.experiments.quick import QuickLook, look_within, steps_of_epoch
 from suite.experiments.sweep_runs import are_done
-from suite.files.typed import typed
+from suite.files.shell_command import shell_command
 
 FIRST_LOOK_S = 30.0
 """What the first look at a workload may take, from which its hours are told."""
@@ -60,7 +60,7 @@ def _numbered(
             yield f"seed-{seed}", replace(training, seed=seed), settings
 
 
-def possible(runs: Sequence[PlannedRun], resolve: Resolve) -> dict[Path, RunRequest]:
+def possible_requests(runs: Sequence[PlannedRun], resolve: Resolve) -> dict[Path, RunRequest]:
     """The requests of the runs that are left to make, by their directories. Workloads that this
     machine cannot train are named once; raises SuiteError where it can train none, and for a run
     with other settings in a directory."""
@@ -97,16 +97,17 @@ def tell_hours(
         looked = replace(first.settings, division=Division.OPEN, output=looks / workload)
         (request,) = resolve(first.training, replace(looked, keep_states=False, short=None))
         run_s = None
-        with noting([], workload, "not tried"):
+        with problems_noted([], workload, "not tried"):
             run_s = _run_s(look_within(request, EPOCHS, FIRST_LOOK_S, _look), left[first.path])
         total_s += len(members) * (run_s or 0.0)
         what = ", ".join(run.path.name for run in members)
         takes = "takes an unknown time, because its trial steps did not show it"
         print(
-            f"{workload}: {what}; a run {takes if run_s is None else 'takes ' + duration(run_s)}",
+            f"{workload}: {what}; "
+            f"a run {takes if run_s is None else 'takes ' + duration_text(run_s)}",
             file=sys.stderr,
         )
-    in_all = f"In all about {duration(total_s)}. The same command continues it."
+    in_all = f"In all about {duration_text(total_s)}. The same command continues it."
     print(in_all if left else "Every run is made.", file=sys.stderr)
 
 
@@ -127,7 +128,7 @@ def make_runs(requests: Iterable[RunRequest], json: bool, verbose: bool) -> list
     """Make every run, and show it; returns what went wrong."""
     problems = list[str]()
     for request in requests:
-        with noting(problems, request.directory, "not made"):
+        with problems_noted(problems, request.directory, "not made"):
             result = make_watched(request, allow_invalid=True, force=True)
             show_result(result, json, verbose)
     return problems
@@ -139,4 +140,4 @@ def say_what_next(runs: Sequence[PlannedRun]) -> None:
     settings = runs[0].settings
     if made and settings.division is Division.CLOSED:
         options = ("--org", settings.org, "--availability", "available")
-        print(f"\nHand them in: {typed('suite package', *made, *options)}")
+        print(f"\nHand them in: {shell_command('suite package', *made, *options)}")

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from typer import Option
 
-from suite.files.paths import home
+from suite.files.paths import suite_home
 from suite.witness.server import Witness, WitnessServer
 
 app = typer.Typer(no_args_is_help=True)
@@ -27,7 +27,7 @@ def serve(
         Option(
             help=(
                 "SSH key that signs; made if it does not exist (default: witness/key in the suite's"
-                " home)."
+                " suite_home)."
             )
         ),
     ] = None,
@@ -40,7 +40,7 @@ def serve(
 ) -> None:
     """Sign the digests that runs send (`suite run --witness http://HOST:PORT`) with this machine's
     time, until Ctrl-C."""
-    folder = home() / "witness"
+    folder = suite_home() / "witness"
     witness = Witness(name, key or folder / "key", journal or folder / "journal.jsonl")
     try:
         with WitnessServer(witness, host, port) as server:

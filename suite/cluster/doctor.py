@@ -14,7 +14,7 @@ from suite.cluster.problems import (
     Expected,
     about_hosts,
     first_names,
-    judge,
+    judge_cluster,
 )
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
@@ -31,7 +31,9 @@ class Examination:
     problems: tuple[ClusterProblem, ...]
 
 
-def examine(placement: Placement, environment: Environment, data: tuple[Path, ...]) -> Examination:
+def examine_cluster(
+    placement: Placement, environment: Environment, data: tuple[Path, ...]
+) -> Examination:
     """Query the nodes, measure the links between those that can start a rank, and check both."""
     of_hosts = tuple(about_hosts(placement.hosts))
     answers = ask_nodes(
@@ -44,10 +46,12 @@ def examine(placement: Placement, environment: Environment, data: tuple[Path, ..
         if len(fit) > 1 and not of_hosts
         else None
     )
-    return Examination(answers, links, (*of_hosts, *judge(answers, links, _expected(environment))))
+    return Examination(
+        answers, links, (*of_hosts, *judge_cluster(answers, links, _expected(environment)))
+    )
 
 
-def admit(
+def admit_run(
     placement: Placement, environment: Environment, argument: str
 ) -> tuple[ClusterProblem, ...]:
     """The doctor's questions before a run of several ranks: raises SuiteError for the first problem
@@ -68,11 +72,11 @@ def admit(
         ),
         _expected(environment),
     )
-    _refuse(judge(answers, None, expected))
+    _refuse(judge_cluster(answers, None, expected))
     links = measure_links(
         Placement(placement.hosts, 1, placement.agent), environment.interpreter, quick=True
     )
-    problems = judge(answers, links, expected)
+    problems = judge_cluster(answers, links, expected)
     _refuse(problems)
     return problems
 

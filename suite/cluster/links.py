@@ -22,7 +22,7 @@ from suite.launch.mpirun import (
     rank_output,
 )
 from suite.launch.placement import Placement
-from suite.launch.process import describe_signal, terminate
+from suite.launch.process import describe_signal, terminate_session
 
 START_S, START_PER_RANK_S, PER_LINK_S = 60.0, 0.3, 15.0
 """How long nothing need be heard until the first link is measured, and then of each further one. A
@@ -107,7 +107,7 @@ def _lines_of(process: "subprocess.Popen[str]", first_s: float) -> tuple[str, fl
     except queue.Empty:
         return "".join(found), wait_s
     finally:
-        terminate(process)
+        terminate_session(process)
     return "".join(found), None
 
 

@@ -49,7 +49,7 @@ class Expected:
         return f"create the environment there again: suite env create {self.framework} --force"
 
 
-def judge(
+def judge_cluster(
     answers: tuple[Answer, ...], links: LinkMeasures | None, expected: Expected
 ) -> tuple[ClusterProblem, ...]:
     """All problems: of machines, nodes, data sets and links, in this order."""

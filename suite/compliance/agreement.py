@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from suite.bundle.log import Log, LogEvent
 from suite.compliance.rule import Violation, Violations
-from suite.compliance.wording import shown
+from suite.compliance.wording import value_text
 
 
 class Row(NamedTuple):
@@ -21,15 +21,15 @@ class Row(NamedTuple):
     @property
     def wanted(self) -> str:
         """What is expected, in words."""
-        return f"{self.field} = {shown(self.expected)}{self.why}"
+        return f"{self.field} = {value_text(self.expected)}{self.why}"
 
 
-def differing(file: str, read: Callable[[str], object], rows: Iterable[Row]) -> Violations:
+def differing_fields(file: str, read: Callable[[str], object], rows: Iterable[Row]) -> Violations:
     """The fields whose value, which ``read`` gives, is not the expected one."""
     for row in rows:
         value = read(row.field)
         if not is_same(value, row.expected):
-            yield Violation(file, row.wanted, shown(value), fix=row.fix)
+            yield Violation(file, row.wanted, value_text(value), fix=row.fix)
 
 
 def logged_otherwise(
@@ -42,14 +42,16 @@ def logged_otherwise(
         if (event is not None or not may_lack) and (
             event is None or not is_same(event.value, row.expected)
         ):
-            yield unlike(file, row.wanted, event, row.fix)
+            yield differing_event(file, row.wanted, event, row.fix)
 
 
-def unlike(file: str, expected: str, event: LogEvent | None, fix: str | None = None) -> Violation:
+def differing_event(
+    file: str, expected: str, event: LogEvent | None, fix: str | None = None
+) -> Violation:
     """The violation that an event has another value, or is missing."""
     if event is None:
         return Violation(file, expected, "no such event", fix=fix)
-    return Violation(file, expected, shown(event.value), event.line, fix)
+    return Violation(file, expected, value_text(event.value), event.line, fix)
 
 
 def field_of(record: object) -> Callable[[str], object]:

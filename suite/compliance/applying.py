@@ -8,7 +8,7 @@ from typing import TypeVar
 from suite.bundle.layout import RUN
 from suite.compliance.finding import Finding
 from suite.compliance.rule import Check, Rule, Violation
-from suite.compliance.rules.preconditions import READABLE, unmet
+from suite.compliance.rules.preconditions import READABLE, unmet_precondition
 
 Context = TypeVar("Context")
 
@@ -20,7 +20,7 @@ MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError
 nothing."""
 
 
-def findings(
+def findings_of_check(
     rule: Rule, check: Check[Context], context: Context, file: str = RUN
 ) -> Iterator[Finding]:
     """What a check finds; ``file`` is named where it cannot be applied."""
@@ -30,4 +30,4 @@ def findings(
     except MALFORMED as error:
         observed = f"check {check.id} cannot be applied to them ({type(error).__name__}: {error})"
         expected = "records with values of their types"
-        yield unmet(READABLE, Violation(file, expected, observed))
+        yield unmet_precondition(READABLE, Violation(file, expected, observed))

@@ -11,15 +11,20 @@ from suite.bundle.request import Unreadable, read_request
 from suite.catalog.divisions import Division
 from suite.catalog.rounds import Round, current_round, judging_round
 from suite.catalog.workloads import Workload
-from suite.compliance.applying import findings
+from suite.compliance.applying import findings_of_check
 from suite.compliance.finding import Finding
 from suite.compliance.registry import checks_of
 from suite.compliance.rule import BundleContext, OfBundle, OfRequest, RequestContext, Violation
-from suite.compliance.rules.preconditions import READABLE, REQUEST_READABLE, RUN_COMPLETE, unmet
+from suite.compliance.rules.preconditions import (
+    READABLE,
+    REQUEST_READABLE,
+    RUN_COMPLETE,
+    unmet_precondition,
+)
 from suite.compliance.rules.witness import witnessed_by
 from suite.errors import FileError, SuiteError
+from suite.files.shell_command import shell_command
 from suite.files.tree import files_below, refuse_large, refuse_site
-from suite.files.typed import typed
 
 REQUEST_FILE = "the request"
 MAX_RANKS, MAX_NAME_LENGTH, MAX_ACTIONS = 4096, 200, 20_000
@@ -72,7 +77,7 @@ def check_cached_bundle(bundle: CachedBundle) -> BundleVerdict:
     except FileError as error:
         if not (path / RUN).exists():
             raise
-        unread = unmet(READABLE, Violation(RUN, "a readable file", error.what))
+        unread = unmet_precondition(READABLE, Violation(RUN, "a readable file", error.what))
         return BundleVerdict(path, current_round().name, UNKNOWN, (unread,))
     judged_by = judging_round(run.round)  # rule `round-known` reports a name that is no round's
     try:
@@ -81,7 +86,7 @@ def check_cached_bundle(bundle: CachedBundle) -> BundleVerdict:
     except Unreadable as error:
         expected = "a request that this version of the suite can read"
         fix = "check with the version of the suite that made the run"
-        unread = unmet(REQUEST_READABLE, Violation(RUN, expected, str(error), fix=fix))
+        unread = unmet_precondition(REQUEST_READABLE, Violation(RUN, expected, str(error), fix=fix))
         return BundleVerdict(path, judged_by.name, _division(run), (unread,))
     if run.status != "finished" or not bundle.is_sealed:
         return BundleVerdict(path, judged_by.name, request.division, (_unfinished(bundle, run),))
@@ -145,14 +150,16 @@ def _unfinished(bundle: Bundle, run: RunRecord) -> Finding:
         + (f": {run.message}" if run.message else "")
         + f"; {epochs} finished epochs can be read"
     )
-    finish = typed("suite finish", bundle.path)
+    finish = shell_command("suite finish", bundle.path)
     fix = None if bundle.is_sealed else f"type `{finish}`, which closes a run that ended"
-    return unmet(RUN_COMPLETE, Violation(RUN, "a finished, sealed run", observed, fix=fix))
+    return unmet_precondition(
+        RUN_COMPLETE, Violation(RUN, "a finished, sealed run", observed, fix=fix)
+    )
 
 
 def _check_request(context: RequestContext) -> Iterator[Finding]:
     for rule, check in checks_of(context.round, OfRequest, context.request.division):
-        yield from findings(rule, check, context)
+        yield from findings_of_check(rule, check, context)
 
 
 def _check_bundle(context: BundleContext) -> Iterator[Finding]:
@@ -162,8 +169,10 @@ def _check_bundle(context: BundleContext) -> Iterator[Finding]:
         if check.needs_split and context.is_asynchronous:
             continue
         try:
-            yield from findings(rule, check, context)
+            yield from findings_of_check(rule, check, context)
         except FileError as error:
             name = error.path.name
-            not_read[name] = unmet(READABLE, Violation(name, "a readable file", error.what))
+            not_read[name] = unmet_precondition(
+                READABLE, Violation(name, "a readable file", error.what)
+            )
     yield from not_read.values()

@@ -78,7 +78,7 @@ def _runs(mask: Mask, length: int) -> Integers:
     return starts
 
 
-def spread(values: npt.NDArray[np.float64]) -> float:
+def interquartile_range(values: npt.NDArray[np.float64]) -> float:
     """Interquartile range."""
     ordered = np.sort(values)
     return (
@@ -88,7 +88,7 @@ def spread(values: npt.NDArray[np.float64]) -> float:
     )
 
 
-def rate(channel: Channel, window: Window) -> float | None:
+def mean_rate(channel: Channel, window: Window) -> float | None:
     """Mean increase per second of a counter between its first and last reading in the window; None
     where they span less than half of it."""
     inside = channel.in_time.during(window)
@@ -100,7 +100,7 @@ def rate(channel: Channel, window: Window) -> float | None:
     return inside.increase / (span_ns * SECONDS_PER_NS)
 
 
-def between(log: Log, first: str, last: str) -> Iterator[tuple[LogEvent, LogEvent, float]]:
+def event_pairs(log: Log, first: str, last: str) -> Iterator[tuple[LogEvent, LogEvent, float]]:
     """Every event ``first`` with the next event ``last`` of the same epoch, and the seconds between
     them."""
     stops = {event.epoch: event for event in log.all(last)}

@@ -17,7 +17,7 @@ class Severity(str, enum.Enum):
 MAX_TEXT_LENGTH = 500
 
 
-def escaped(text: str) -> str:
+def printable(text: str) -> str:
     """The text with control and unprintable characters escaped: file names and values come from
     strangers."""
     return "".join(
@@ -46,6 +46,6 @@ class Finding:
         return self.severity is Severity.INVALID
 
 
-def broken_by(findings: Iterable[Finding]) -> tuple[str, ...]:
+def rules_broken_by(findings: Iterable[Finding]) -> tuple[str, ...]:
     """Ids of the rules that invalid findings are of, each once."""
     return tuple(dict.fromkeys(finding.rule for finding in findings if finding.is_invalid))

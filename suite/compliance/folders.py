@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 
 from suite.bundle import layout, replication_folder, stall_folder
 from suite.catalog.extensions import Extension, Part, extensions
-from suite.compliance.applying import findings
+from suite.compliance.applying import findings_of_check
 from suite.compliance.finding import Finding
 from suite.compliance.folder_rule import RecordFolder
 from suite.compliance.rule import Rule
@@ -64,7 +64,7 @@ class FolderKind:
             finding
             for rule in (*records.OF_ALL, *own)
             for check in rule.checks
-            for finding in findings(rule, check, RecordFolder(path, record), self.record)
+            for finding in findings_of_check(rule, check, RecordFolder(path, record), self.record)
         )
         return FolderVerdict(path, found, self.title)
 

@@ -9,8 +9,8 @@ from suite.bundle.layout import BASELOAD, READINGS, RUN, SYSTEM, node_baseloads,
 from suite.bundle.log import Log
 from suite.bundle.node_records import NODES, read_nodes
 from suite.bundle.reader import Bundle, RunRecord
-from suite.catalog.power import PowerRule, PowerTotal, totals
-from suite.compliance.evidence import rate
+from suite.catalog.power import PowerRule, PowerTotal, totals_of_channels
+from suite.compliance.evidence import mean_rate
 from suite.metrics.load_figures import cores_of
 from suite.metrics.node_readings import node_readings
 
@@ -54,11 +54,13 @@ class NodeContext:
 
     def rate(self, source: str, name: str, window: "Window") -> float | None:
         """Mean increase per second of a counter in a window; None where it was read too seldom."""
-        return rate(self.channels.get(source, name), window)
+        return mean_rate(self.channels.get(source, name), window)
 
     def totals(self, rules: Sequence[PowerRule]) -> tuple[PowerTotal, ...]:
         """The totals by these rules of what was read."""
-        return totals(rules, ((channel.source, channel.name) for channel in self.channels))
+        return totals_of_channels(
+            rules, ((channel.source, channel.name) for channel in self.channels)
+        )
 
     def summed(self, total: PowerTotal) -> "list[Channel]":
         """The channels that a total adds up."""

@@ -16,7 +16,7 @@ from suite.compliance.finding import Finding
 from suite.compliance.folders import STALLS, FolderKind, FolderVerdict, folder_kinds
 from suite.compliance.submissions import SubmissionVerdict, check_submissions
 from suite.errors import SuiteError
-from suite.files.archive import unpack
+from suite.files.archive import unpack_archive
 from suite.files.tree import folders_below, refuse_site
 from suite.submission.declaration import NAME
 from suite.submission.folder_names import RUN_FOLDER, find_submissions, undeclared_submission
@@ -209,7 +209,7 @@ def _undeclared(bundles: Iterable[Path], roots: Iterable[Path]) -> Iterator[str]
 
 def _unpacked(archive: Path, stack: ExitStack) -> Path:
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"{archive.stem[:40]}-")))
-    unpack(archive, folder)
+    unpack_archive(archive, folder)
     return folder
 
 

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from suite.catalog.divisions import Division
-from suite.catalog.extensions import Part, modules
+from suite.catalog.extensions import Part, extension_modules
 from suite.catalog.rounds import Round
 from suite.compliance import rules
 from suite.compliance.finding import Severity
@@ -35,7 +35,7 @@ class RuleModule:
     rules: tuple[Rule, ...]
 
 
-def discover() -> tuple[RuleModule, ...]:
+def discover_rule_modules() -> tuple[RuleModule, ...]:
     """Every module of rules, in the order in which they are checked, modules of equal order by
     name."""
     names = [found.name for found in pkgutil.iter_modules(rules.__path__)]
@@ -48,7 +48,7 @@ def _module(name: str, module: ModuleType) -> RuleModule:
     return RuleModule(name, title, getattr(module, "ORDER", LAST), module.RULES)
 
 
-MODULES = discover()
+MODULES = discover_rule_modules()
 CORE = tuple(rule for module in MODULES for rule in module.rules)
 """The rules of bundles and submissions, and of folders that hold bundles."""
 
@@ -56,7 +56,7 @@ CORE = tuple(rule for module in MODULES for rule in module.rules)
 @cache
 def all_modules() -> tuple[RuleModule, ...]:
     """Modules of rules, those of extensions too; raises ValueError where two have one id."""
-    found = (*MODULES, *(_module(each.name, part) for each, part in modules(Part.RULES)))
+    found = (*MODULES, *(_module(each.name, part) for each, part in extension_modules(Part.RULES)))
     counts = Counter(
         each for module in found for rule in module.rules for each in (rule.id, *rule.formerly)
     )
@@ -83,11 +83,11 @@ def rules_of(judged_by: Round, of_extensions: bool = False) -> tuple[Rule, ...]:
     for name in set(judged_by.rules_left_out) - _known(CORE).keys():
         find_rule(name)
     candidates = all_rules() if of_extensions else CORE
-    found = (in_round(rule, judged_by) for rule in candidates)
+    found = (rule_in_round(rule, judged_by) for rule in candidates)
     return tuple(rule for rule in found if rule is not None)
 
 
-def in_round(rule: Rule, judged_by: Round) -> Rule | None:
+def rule_in_round(rule: Rule, judged_by: Round) -> Rule | None:
     """The rule as a round applies it, its checks with their severities there; None if the round
     applies none of them."""
     if rule.id in judged_by.rules_left_out:

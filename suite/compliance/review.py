@@ -12,7 +12,7 @@ from suite.bundle.reader import Bundle, RunRecord
 from suite.catalog.divisions import Division
 from suite.catalog.rounds import Round, judging_round
 from suite.catalog.seeds import NonceKind, nonce_kind, read_nonce_use
-from suite.compliance.finding import Severity, escaped
+from suite.compliance.finding import Severity, printable
 from suite.compliance.paths import CheckResult
 from suite.compliance.submissions import SubmissionVerdict
 from suite.errors import SuiteError
@@ -119,7 +119,7 @@ class _Run:
         return f"{self.folder.workload}/{self.folder.framework}"
 
 
-def review(result: CheckResult) -> tuple[SubmissionStatus, ...]:
+def review_states(result: CheckResult) -> tuple[SubmissionStatus, ...]:
     """The state of every submission that was checked."""
     return tuple(_status(verdict) for verdict in result.submissions)
 
@@ -190,7 +190,7 @@ def _withdrawals(path: Path, folders: Iterable[RunFolder]) -> Iterator[Withdrawa
         if is_withdrawal(file):
             reason = file.read_text(encoding="utf-8").strip().splitlines()[0]
             yield Withdrawal(
-                withdrawn.relative_to(path).as_posix(), escaped(reason[:MAX_REASON_LENGTH])
+                withdrawn.relative_to(path).as_posix(), printable(reason[:MAX_REASON_LENGTH])
             )
 
 
@@ -353,7 +353,7 @@ def _objections(
             ObjectionState.UPHELD: "was upheld, but the result is not withdrawn",
         }.get(objection.state)
         if objection.state is ObjectionState.OPEN or (state and where not in withdrawn):
-            sentence = f"{FOLDER}/…/{escaped(name)} {state}"
+            sentence = f"{FOLDER}/…/{printable(name)} {state}"
             yield ReviewPoint(ReviewKind.OBJECTION, (where,), sentence)
 
 

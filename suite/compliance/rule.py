@@ -15,7 +15,7 @@ from suite.catalog.divisions import Division
 from suite.catalog.power import PowerRule
 from suite.catalog.rounds import Round
 from suite.catalog.workloads import Workload
-from suite.compliance.finding import MAX_TEXT_LENGTH, Finding, Severity, escaped
+from suite.compliance.finding import MAX_TEXT_LENGTH, Finding, Severity, printable
 from suite.compliance.node_context import NodeContext, node_contexts
 from suite.errors import FileError, SuiteError
 from suite.metrics.power_totals import counted_rules
@@ -46,7 +46,7 @@ class Violation:
     def finding(self, rule: "Rule", check: "Check[Any]") -> Finding:
         """The violation as a finding of a rule's check, its texts shortened and escaped."""
         texts = (
-            escaped(text[:MAX_TEXT_LENGTH]) for text in (self.file, self.expected, self.observed)
+            printable(text[:MAX_TEXT_LENGTH]) for text in (self.file, self.expected, self.observed)
         )
         file, expected, observed = texts
         fix = rule.fix if self.fix is None else self.fix
@@ -166,9 +166,9 @@ class BundleContext:
     def derived(self) -> "Summary":
         """Every figure, recomputed from the raw records; raises FileError when their values cannot
         be computed with."""
-        from suite.metrics.summary import derive  # start-up: loads numpy
+        from suite.metrics.summary import derive_summary  # start-up: loads numpy
 
-        return self._computed(SUMMARY, lambda: derive(self.bundle))
+        return self._computed(SUMMARY, lambda: derive_summary(self.bundle))
 
     @cached_property
     def derived_counters(self) -> Mapping[str, Any]:

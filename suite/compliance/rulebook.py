@@ -21,11 +21,11 @@ from suite.compliance.registry import (
     RuleModule,
     all_modules,
     find_rule,
-    in_round,
+    rule_in_round,
     rules_of,
 )
 from suite.compliance.rule import Rule
-from suite.files.generated import fill, table
+from suite.files.generated import fill_generated, markdown_table
 from suite.files.paths import rules_folder
 
 SUBJECTS = {
@@ -65,9 +65,9 @@ def checks_path(root: Path | None = None) -> Path:
 def render(text: str) -> str:
     """The text with every generated place filled; raises KeyError for a place whose name is in
     neither ``TABLES`` nor ``OF_TEXT``."""
-    filled = fill(text, {**TABLES, **dict.fromkeys(OF_TEXT, str)})
+    filled = fill_generated(text, {**TABLES, **dict.fromkeys(OF_TEXT, str)})
     of_text = {name: partial(writer, filled) for name, writer in OF_TEXT.items()}
-    return fill(text, {**TABLES, **of_text})
+    return fill_generated(text, {**TABLES, **of_text})
 
 
 def _contents(text: str) -> str:
@@ -100,7 +100,7 @@ def _workloads() -> str:
         )
         for each in load_workloads()
     ]
-    return table(
+    return markdown_table(
         ("workload", "what", "parameters", "target", "epochs at most", "batch size", "optimizer"),
         rows,
     )
@@ -133,7 +133,7 @@ def _tunable() -> str:
         )
         for each in load_workloads()
     ]
-    return table(("workload", "batch size", "base learning rate"), rows)
+    return markdown_table(("workload", "batch size", "base learning rate"), rows)
 
 
 def _range(low: float, high: float) -> str:
@@ -142,7 +142,7 @@ def _range(low: float, high: float) -> str:
 
 def _data_sets() -> str:
     rows = [(f"`{each.name}`", each.title, _proof(each)) for each in load_data_sets()]
-    return table(("data set", "what", "what proves it"), rows)
+    return markdown_table(("data set", "what", "what proves it"), rows)
 
 
 def _proof(definition: DataSetDefinition) -> str:
@@ -166,7 +166,7 @@ def _devices() -> str:
         (f"`{each.name}`", each.title, ", ".join(f"`{name}`" for name in each.closed_workloads))
         for each in load_devices()
     ]
-    return table(("device", "what", "closed workloads by default"), rows)
+    return markdown_table(("device", "what", "closed workloads by default"), rows)
 
 
 def _power() -> str:
@@ -181,7 +181,7 @@ def _power() -> str:
         )
         for each in load_power_rules()
     ]
-    return table(("total", "read by", "channels", "covers", "tier", "within"), rows)
+    return markdown_table(("total", "read by", "channels", "covers", "tier", "within"), rows)
 
 
 def _rules() -> str:
@@ -214,7 +214,7 @@ def _judged(rule: Rule) -> str:
 
 def _severity(rule: Rule, judged_by: Round) -> str:
     """The severities of the rule in a round; nothing if it does not apply."""
-    applied = in_round(rule, judged_by)
+    applied = rule_in_round(rule, judged_by)
     return " and ".join(each.value for each in applied.severities) if applied else ""
 
 
@@ -247,7 +247,9 @@ def _rounds() -> str:
         )
         for each in load_rounds()
     ]
-    return table(("round", "what", "versions of the suite", "closed on", "rules", "results"), rows)
+    return markdown_table(
+        ("round", "what", "versions of the suite", "closed on", "rules", "results"), rows
+    )
 
 
 TABLES: dict[str, Callable[[], str]] = {

@@ -16,7 +16,7 @@ from suite.bundle.log import Log
 from suite.bundle.reader import Bundle, CachedBundle
 from suite.catalog.divisions import Division
 from suite.catalog.rounds import judging_round
-from suite.compliance.applying import findings
+from suite.compliance.applying import findings_of_check
 from suite.compliance.checker import BundleVerdict, check_cached_bundle
 from suite.compliance.copies import (
     StepTimes,
@@ -28,7 +28,7 @@ from suite.compliance.copies import (
 )
 from suite.compliance.finding import Finding
 from suite.compliance.registry import checks_of
-from suite.compliance.rules.audits import badges
+from suite.compliance.rules.audits import audit_badges
 from suite.compliance.rules.reviews import audited_by
 from suite.compliance.signed_reviews import SignedReview
 from suite.compliance.submission_rule import Copied, OfSubmission, SubmissionContext, SubmittedRun
@@ -114,7 +114,7 @@ def _judge(read: _Submission, context: SubmissionContext) -> SubmissionVerdict:
     found = tuple(
         finding
         for rule, check in checks_of(context.round, OfSubmission)
-        for finding in findings(rule, check, context, NAME)
+        for finding in findings_of_check(rule, check, context, NAME)
     )
     signed_by = None if context.signature is None else context.signature.signed_by
     return SubmissionVerdict(
@@ -123,7 +123,7 @@ def _judge(read: _Submission, context: SubmissionContext) -> SubmissionVerdict:
         found,
         read.broken,
         signed_by,
-        badges(context),
+        audit_badges(context),
         audited_by(context),
         context.reviews,
     )

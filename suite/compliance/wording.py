@@ -6,7 +6,7 @@ from itertools import pairwise
 MAX_NAMES = 8
 
 
-def numbers(values: Iterable[int]) -> str:
+def numbers_text(values: Iterable[int]) -> str:
     """Whole numbers as text, runs of them joined: "1 to 3, 5"; "none" without any. At most eight
     parts, then how many more."""
     found = sorted(set(values))
@@ -18,23 +18,23 @@ def numbers(values: Iterable[int]) -> str:
         f"{start}" if start == stop else f"{start} to {stop}"
         for start, stop in zip(starts, stops, strict=True)
     ]
-    return listed(parts)
+    return joined_names(parts)
 
 
-def listed(names: Sequence[str], most: int = MAX_NAMES) -> str:
+def joined_names(names: Sequence[str], most: int = MAX_NAMES) -> str:
     """Names joined by commas, at most ``most`` of them, then how many more."""
     shown = ", ".join(names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
-def shown(value: object) -> str:
+def value_text(value: object) -> str:
     """A JSON value as text: scalars as they are written, objects and lists by what they have, None
     as nothing."""
     if value is None:
         return "nothing"
     if isinstance(value, Mapping):
         return (
-            f"an object with {listed([str(name)[:40] for name in value])}"
+            f"an object with {joined_names([str(name)[:40] for name in value])}"
             if value
             else "an empty object"
         )
@@ -51,7 +51,7 @@ def ordinal(number: int) -> str:
     return f"{number}{suffix}"
 
 
-def seconds(value_s: float) -> str:
+def seconds_text(value_s: float) -> str:
     """A duration with three digits that matter: "0.050 s", "12.3 s", "0.4 microseconds"."""
     if 0 < abs(value_s) < 1e-3:
         return f"{value_s * 1e6:.3g} microseconds"

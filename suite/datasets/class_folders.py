@@ -12,7 +12,7 @@ from pathlib import Path
 
 from suite.catalog.data_sets import DataSetDefinition
 from suite.catalog.data_sets import folder as definitions_folder
-from suite.datasets.digest_lists import CANONICAL_FOLDER, name_of, read_list
+from suite.datasets.digest_lists import CANONICAL_FOLDER, name_in_line, read_list
 from suite.errors import SuiteError
 
 SPLITS = ("train", "test")
@@ -31,7 +31,7 @@ def has_class_folders(definition: DataSetDefinition, source: Path) -> bool:
     )
 
 
-def arrange(definition: DataSetDefinition, source: Path, target: Path) -> None:
+def arrange_class_folders(definition: DataSetDefinition, source: Path, target: Path) -> None:
     """Write the tables and link or copy the listed pictures into ``target``; classes are numbered
     by their names' order.
 
@@ -40,7 +40,7 @@ def arrange(definition: DataSetDefinition, source: Path, target: Path) -> None:
     """
     assert definition.pictures is not None and definition.pictures.digest_list is not None
     wanted = {
-        Path(name_of(line)).stem
+        Path(name_in_line(line)).stem
         for line in read_list(definitions_folder() / definition.pictures.digest_list)
     }
     (target / CANONICAL_FOLDER).mkdir()

@@ -88,7 +88,7 @@ def read_list(path: Path) -> tuple[str, ...]:
     return lines
 
 
-def differences(
+def compare_list(
     listed: Sequence[str], found: Sequence[str], wanted: Iterable[str]
 ) -> ListDifference:
     """Compare the pictures ``wanted`` (names as in a list) with the list: those that are not found,
@@ -105,10 +105,10 @@ def differences(
     )
 
 
-def name_of(line: str) -> str:
+def name_in_line(line: str) -> str:
     """The picture's name in a line of a list."""
     return line[66:]
 
 
 def _by_name(lines: Sequence[str]) -> Mapping[str, str]:
-    return {name_of(line): line[:64] for line in lines}
+    return {name_in_line(line): line[:64] for line in lines}

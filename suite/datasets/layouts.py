@@ -15,8 +15,8 @@ from suite.catalog.data_sets import folder as definitions_folder
 from suite.datasets.digest_lists import (
     CANONICAL_FOLDER,
     MADE_LIST,
+    compare_list,
     decoded_lines_of_folder,
-    differences,
     digest_of_list,
     lines_of_folder,
     read_list,
@@ -41,7 +41,9 @@ class DataSetContents:
     different: str | None = None
 
 
-def inspect(definition: DataSetDefinition, directory: Path, checksums: bool) -> DataSetContents:
+def inspect_data_set(
+    definition: DataSetDefinition, directory: Path, checksums: bool
+) -> DataSetContents:
     """Check every file of a data set; ``checksums`` also reads them completely.
 
     Raises SuiteError naming the first file that is wrong, the expected value and the value found.
@@ -180,7 +182,7 @@ def _different_pictures(definition: DataSetDefinition, directory: Path) -> str |
             " JPEG library made them"
         )
     names = named_pictures(definition, directory)
-    different = differences(listed, found, names)
+    different = compare_list(listed, found, names)
     wrong = (*different.missing, *different.changed)
     return (
         f"{directory}: of {len(names)} pictures {len(different.missing)} are missing and "

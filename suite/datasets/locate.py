@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from suite.catalog.data_sets import DataFile, DataSetDefinition, load_data_set
-from suite.datasets.layouts import DataSetContents, inspect
+from suite.datasets.layouts import DataSetContents, inspect_data_set
 from suite.errors import SuiteError
 from suite.files import paths
 from suite.files.json_file import read_json, write_json
@@ -48,17 +48,17 @@ class PreparedDataSet:
     is_synthetic: bool
 
 
-def place(name: str, home: Path | None = None) -> Path:
+def data_set_folder(name: str, home: Path | None = None) -> Path:
     """The folder into which `suite data prepare` writes a data set."""
-    return (home or paths.home()) / "data" / name
+    return (home or paths.suite_home()) / "data" / name
 
 
 def synthetic_place(name: str, home: Path | None = None) -> Path:
     """The folder into which `suite data prepare NAME --synthetic` writes generated data."""
-    return place(f"{name}-{SYNTHETIC}", home)
+    return data_set_folder(f"{name}-{SYNTHETIC}", home)
 
 
-def find(
+def find_data_set(
     name: str, directory: Path | None = None, home: Path | None = None, verify: bool = True
 ) -> PreparedDataSet:
     """The prepared data set, in ``directory`` or in the folder of `suite data prepare`.
@@ -67,7 +67,7 @@ def find(
     file, the expected value and the value found, and the command that prepares the data set.
     """
     definition = load_data_set(name)
-    where = directory or place(name, home)
+    where = directory or data_set_folder(name, home)
     how = how_to_prepare(definition)
     if not where.is_dir():
         generate = f"`suite data prepare {name} --{SYNTHETIC}`"
@@ -81,7 +81,7 @@ def find(
         expected = (
             _generated_definition(definition, where, provenance) if is_synthetic else definition
         )
-        contents = inspect(expected, where, verify)
+        contents = inspect_data_set(expected, where, verify)
         if is_synthetic and contents.different:
             raise SuiteError(contents.different)
     except SuiteError as error:
@@ -94,10 +94,10 @@ def find(
     )
 
 
-def published(name: str) -> PreparedDataSet | None:
+def published_data_set(name: str) -> PreparedDataSet | None:
     """What `suite data prepare` will make of a data set that is not prepared; None where it is, or
     where its definition leaves numbers open."""
-    definition, where = load_data_set(name), place(name)
+    definition, where = load_data_set(name), data_set_folder(name)
     numbers = (definition.classes, definition.train_samples, definition.eval_samples)
     if where.is_dir() or any(number is None for number in numbers):
         return None

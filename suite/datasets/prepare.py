@@ -14,15 +14,15 @@ from pathlib import Path
 
 from suite.catalog.data_sets import Archive, DataFile, DataSetDefinition, load_data_set
 from suite.datasets.available import lacks_pictures, leave_out
-from suite.datasets.class_folders import arrange, has_class_folders, link_or_copy
+from suite.datasets.class_folders import arrange_class_folders, has_class_folders, link_or_copy
 from suite.datasets.download import Acceptable, Progress, download
 from suite.datasets.layouts import IMAGE_SUFFIXES, decode_all, problem_with, root_of
 from suite.datasets.locate import (
     PreparedDataSet,
     Provenance,
-    find,
+    data_set_folder,
+    find_data_set,
     how_to_prepare,
-    place,
     synthetic_place,
 )
 from suite.datasets.recipes import make_pictures
@@ -34,7 +34,7 @@ from suite.files.paths import nearest_existing
 MAKERS: dict[str, Callable[[Path], None]] = {"digits": write_digits}
 
 
-def make(name: str, home: Path | None = None) -> PreparedDataSet:
+def make_data_set(name: str, home: Path | None = None) -> PreparedDataSet:
     """Prepare a data set that is made on this machine from installed packages."""
     definition = load_data_set(name)
     if name not in MAKERS:
@@ -46,7 +46,7 @@ def make(name: str, home: Path | None = None) -> PreparedDataSet:
         MAKERS[name](folder)
         for file in definition.files:
             _refuse_other(definition, folder / file.name, file, folder / file.name)
-    return find(name, home=home, verify=False)
+    return find_data_set(name, home=home, verify=False)
 
 
 def from_directory(
@@ -78,7 +78,7 @@ def from_directory(
         with _new_folder(name, home) as folder:
             make_pictures(definition, source, folder, done)
             _refuse_different(definition, folder)
-        return find(name, home=home, verify=False)
+        return find_data_set(name, home=home, verify=False)
     if definition.tables or not definition.files:
         return _from_tree(definition, source, home, done)
     with _new_folder(name, home) as folder:
@@ -87,7 +87,7 @@ def from_directory(
             (folder / file.name).parent.mkdir(parents=True, exist_ok=True)
             _unpack(path, folder / file.name, file.size_bytes)
             _refuse_other(definition, folder / file.name, file, path)
-    return find(name, home=home, verify=False)
+    return find_data_set(name, home=home, verify=False)
 
 
 def from_network(name: str, progress: Progress) -> PreparedDataSet:
@@ -98,7 +98,7 @@ def from_network(name: str, progress: Progress) -> PreparedDataSet:
             f"The data set {name!r} cannot be downloaded; prepare it with"
             f" {how_to_prepare(definition)}."
         )
-    incoming = place(name).with_name(f"{name}.download")
+    incoming = data_set_folder(name).with_name(f"{name}.download")
     with _disk_errors(incoming):
         incoming.mkdir(parents=True, exist_ok=True)
     archive, files = definition.archive, definition.files if definition.mirrors else ()
@@ -128,7 +128,9 @@ def _problem_of_gzip(path: Path, file: DataFile) -> str | None:
         return problem_with(plain, file)
 
 
-def generate(name: str, train_samples: int, seed: int, home: Path | None = None) -> PreparedDataSet:
+def generate_data_set(
+    name: str, train_samples: int, seed: int, home: Path | None = None
+) -> PreparedDataSet:
     """Write learnable synthetic data in the layout of ``name``, with a fifth as many samples for
     evaluation as for training.
 
@@ -149,7 +151,7 @@ def generate(name: str, train_samples: int, seed: int, home: Path | None = None)
             eval_samples=eval_samples,
             sha256=digests,
         ).write(folder)
-    return find(name, target, verify=False)
+    return find_data_set(name, target, verify=False)
 
 
 def _wanted(definition: DataSetDefinition) -> str:
@@ -173,7 +175,7 @@ def _from_archive(definition: DataSetDefinition, path: Path, home: Path | None) 
         _unpack_archive(path, folder, definition.files)
         for file in definition.files:
             _refuse_other(definition, folder / file.name, file, path)
-    return find(definition.name, home=home, verify=False)
+    return find_data_set(definition.name, home=home, verify=False)
 
 
 def _from_tree(
@@ -183,7 +185,10 @@ def _from_tree(
     done: Callable[[int, int], None],
 ) -> PreparedDataSet:
     """Take over a checked tree; symbolic links, which may lead outside of it, are refused."""
-    for differs, arrangement in ((has_class_folders, arrange), (lacks_pictures, leave_out)):
+    for differs, arrangement in (
+        (has_class_folders, arrange_class_folders),
+        (lacks_pictures, leave_out),
+    ):
         if differs(definition, source):
             with _arranged(definition, source, home, arrangement) as arranged:
                 return _from_tree(definition, arranged, home, done)
@@ -211,13 +216,13 @@ def _from_tree(
             ):
                 link_or_copy(path, target)
         decode_all(folder, done)
-    return find(definition.name, home=home, verify=False)
+    return find_data_set(definition.name, home=home, verify=False)
 
 
 def _refuse_different(definition: DataSetDefinition, directory: Path) -> None:
     """Verify the data set in ``directory``; raises SuiteError also where it could be trained on in
     the open division."""
-    if different := find(definition.name, directory).contents.different:
+    if different := find_data_set(definition.name, directory).contents.different:
         raise SuiteError(
             f"{different}. Get or make them again; a run of the open division takes them as they"
             " are (--data FOLDER)."
@@ -232,7 +237,7 @@ def _arranged(
     arrangement: Callable[[DataSetDefinition, Path, Path], None],
 ) -> Iterator[Path]:
     """A temporary folder, beside the data set's, with the set's tables and pictures."""
-    target = place(definition.name, home)
+    target = data_set_folder(definition.name, home)
     with _disk_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(
@@ -302,7 +307,7 @@ def _refuse_other(definition: DataSetDefinition, path: Path, file: DataFile, sou
 def _new_folder(name: str, home: Path | None) -> Iterator[Path]:
     """A temporary folder, renamed to the data set's folder when the block succeeds, and removed
     otherwise."""
-    target = place(name, home)
+    target = data_set_folder(name, home)
     with _disk_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{name}."))

@@ -18,7 +18,13 @@ from pathlib import Path
 from suite.catalog.data_sets import DataSetDefinition, Recipe, Shape
 from suite.catalog.data_sets import folder as definitions_folder
 from suite.datasets.class_folders import COLUMNS, write_table
-from suite.datasets.digest_lists import CANONICAL_FOLDER, MADE_LIST, differences, name_of, read_list
+from suite.datasets.digest_lists import (
+    CANONICAL_FOLDER,
+    MADE_LIST,
+    compare_list,
+    name_in_line,
+    read_list,
+)
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.files.paths import HOME_VARIABLE
@@ -84,14 +90,14 @@ def _photographs(definition: DataSetDefinition, source: Path) -> Sequence[Path]:
     """The listed photographs anywhere below ``source``, sorted by class folder and name."""
     assert definition.recipe is not None and definition.recipe.photographs.digest_list is not None
     listed = read_list(definitions_folder() / definition.recipe.photographs.digest_list)
-    names = [name_of(line) for line in listed]
+    names = [name_in_line(line) for line in listed]
     found: Mapping[str, Path] = {
         f"{CANONICAL_FOLDER}/{path.name}": path
         for path in source.rglob("*.jpg")
         if not path.is_symlink()
     }
     paths = {name: found[name] for name in names if name in found}
-    different = differences(listed, [f"{sha256(paths[name])}  {name}" for name in paths], names)
+    different = compare_list(listed, [f"{sha256(paths[name])}  {name}" for name in paths], names)
     wrong = (*different.missing, *different.changed)
     if wrong:
         raise SuiteError(
@@ -124,7 +130,7 @@ def _make_all(
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    return sorted(lines, key=name_of)
+    return sorted(lines, key=name_in_line)
 
 
 def _make(recipe: Recipe, target: Path, path: Path, count: int) -> Sequence[str]:

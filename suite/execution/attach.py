@@ -11,9 +11,14 @@ from suite.errors import SuiteError
 from suite.execution.closing import disk_errors
 from suite.execution.run_directory import is_held
 from suite.execution.run_records import kept_records
-from suite.files.durable import sync
+from suite.files.durable import sync_to_storage
 from suite.metrics.left_out import leave_out, refuse_left_out
-from suite.metrics.traces.attaching import Attachment, attach, expect_finished, prepare
+from suite.metrics.traces.attaching import (
+    Attachment,
+    expect_finished,
+    prepare_attachment,
+    write_trace,
+)
 from suite.metrics.traces.columns import TraceOptions
 
 
@@ -36,10 +41,10 @@ def attach_trace(
     ``.before-attach`` after it. Raises SuiteError, and nothing is changed, where the trace does not
     fit.
     """
-    found = prepare(_ended(path), trace, covers, tier, options, offset_s)
+    found = prepare_attachment(_ended(path), trace, covers, tier, options, offset_s)
     if not dry_run:
         discreet = kept_records(path).redactor.command(command)
-        _exchange(path, lambda copy: attach(copy, found, discreet))
+        _exchange(path, lambda copy: write_trace(copy, found, discreet))
     return found
 
 
@@ -76,12 +81,12 @@ def _exchange_files(path: Path, change: Callable[[Path], None]) -> None:
     try:
         change(copy)
         for file in (*copy.iterdir(), copy):
-            sync(file)
+            sync_to_storage(file)
     except BaseException:
         shutil.rmtree(copy, ignore_errors=True)
         raise
     shutil.rmtree(before, ignore_errors=True)
     path.rename(before)
     copy.rename(path)
-    sync(path.parent)
+    sync_to_storage(path.parent)
     shutil.rmtree(before)

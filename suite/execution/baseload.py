@@ -7,7 +7,7 @@ from pathlib import Path
 
 from suite.bundle.layout import BASELOAD_RAW
 from suite.catalog.power import load_power_rules, power_sources
-from suite.execution.recorder import Recorder, recorded
+from suite.execution.recorder import Recorder, recording
 from suite.meters.meter import Meter, MeteredProcess
 from suite.meters.sources.cpu import CpuMeter
 
@@ -38,7 +38,7 @@ def recorded_baseload(meters: Sequence[Meter], directory: Path) -> AbstractConte
     A meter that fails raises nothing here; its readings are absent.
     """
     recorder = Recorder(meters, directory, file_name=BASELOAD_RAW)
-    return recorded(recorder, MeteredProcess(os.getpid(), directory))
+    return recording(recorder, MeteredProcess(os.getpid(), directory))
 
 
 def _is_available(meter: Meter) -> bool:

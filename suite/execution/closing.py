@@ -21,7 +21,7 @@ from suite.errors import FileError, SuiteError
 from suite.execution.meter_session import RECORDER
 from suite.execution.run_records import amend_system, kept_records, write_output
 from suite.execution.witnessing import ask_files_stamp, forget_witness, has_files_stamp
-from suite.files.durable import sync
+from suite.files.durable import sync_to_storage
 from suite.files.json_file import write_json
 
 
@@ -74,12 +74,14 @@ def write_figures(path: Path) -> None:
     """``counters.json`` and ``summary.json``."""
     # memory: NumPy is loaded after the training only
     from suite.metrics.event_counts import derive_counters
-    from suite.metrics.summary import derive  # memory: NumPy is loaded after the training only
+    from suite.metrics.summary import (
+        derive_summary,
+    )  # memory: NumPy is loaded after the training only
 
     if has_records(path):
         bundle = CachedBundle(path)
         write_json(path / layout.COUNTERS, derive_counters(bundle))
-        write_json(path / layout.SUMMARY, derive(bundle).to_dict())
+        write_json(path / layout.SUMMARY, derive_summary(bundle).to_dict())
 
 
 def write_lifetime(path: Path) -> None:
@@ -106,10 +108,10 @@ def write_manifest(path: Path) -> None:
     left_over = leftovers(path)
     for file in path.iterdir():
         if file.is_file() and file not in left_over:
-            sync(file)
-    sync(path)
+            sync_to_storage(file)
+    sync_to_storage(path)
     manifest.seal(path, left_over)
-    sync(path)
+    sync_to_storage(path)
 
 
 def remove_leftovers(path: Path) -> None:

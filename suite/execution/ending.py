@@ -17,18 +17,18 @@ from suite.execution.run_records import amend_system
 from suite.execution.training import Training
 from suite.execution.witnessing import ask_stamp
 from suite.launch.mpirun import is_rank_error
-from suite.launch.process import ExitReport, describe_signal, signal_name, wait
+from suite.launch.process import ExitReport, describe_signal, signal_name, wait_for_exit
 from suite.machine.power_settings import changed_settings, read_power_settings
 from suite.machine.procfs import kills_since
 from suite.machine.system import POWER_CHANGES
 
 
-def end(training: Training, remote: RemoteRecorders) -> RunRecord:
+def end_run(training: Training, remote: RemoteRecorders) -> RunRecord:
     """Wait for the implementation's last descendant, write what was recorded meanwhile, and return
     the run's record: finished, failed or interrupted."""
     run, monitor = training.run, training.monitor
     request, records, record = run.request, run.records, run.record
-    report = wait(training.process, records.path / layout.OUTPUT, request.ranks)
+    report = wait_for_exit(training.process, records.path / layout.OUTPUT, request.ranks)
     changes = changed_settings(run.power, read_power_settings())
     amend_system(records.path, POWER_CHANGES, changes)
     if run.witness is not None and training.problem is None and report.exit_code == 0:

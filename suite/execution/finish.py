@@ -10,7 +10,7 @@ from typing import Any
 
 from suite import __version__
 from suite.bundle.layout import MANIFEST, RUN, SCHEMA
-from suite.bundle.manifest import digests
+from suite.bundle.manifest import file_digests
 from suite.bundle.reader import Bundle, RunRecord
 from suite.errors import FileError, SuiteError
 from suite.execution.closing import (
@@ -96,7 +96,9 @@ def _ask_witness_again(path: Path) -> str:
         return ""
     if before is None or before.files_stamp is None or has_files_stamp(before):
         return ""
-    if [f"{digest}  {name}" for name, digest in digests(path).items()] != Bundle(path).manifest():
+    if [f"{digest}  {name}" for name, digest in file_digests(path).items()] != Bundle(
+        path
+    ).manifest():
         return "its witness is not asked to stamp its files, because they differ from its manifest"
     record = ask_files_stamp(path, ())
     if record is None or record.files_stamp is None:

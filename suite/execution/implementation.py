@@ -18,10 +18,10 @@ from suite.execution.kept_states import states_folder
 from suite.execution.request import FLOAT_BYTES, RunRequest
 from suite.launch.child_environment import child_environment
 from suite.launch.command import last_line
-from suite.launch.containers import Shared, contained, shared
+from suite.launch.containers import Shared, container_command, paths_to_mount
 from suite.launch.environments import Environment
 from suite.launch.first_records import write_first_records
-from suite.launch.isolation import Isolation, isolated
+from suite.launch.isolation import Isolation, isolated_command
 from suite.launch.mpirun import (
     all_reduce_variables,
     allow_root,
@@ -29,7 +29,7 @@ from suite.launch.mpirun import (
     mpirun_command,
     with_meeting_point,
 )
-from suite.launch.process import output_lines, release, start, terminate
+from suite.launch.process import output_lines, release_process, start_process, terminate_session
 
 
 def implementation_command(
@@ -48,9 +48,11 @@ def implementation_command(
     if request.resume is not None:
         program += ["--start-state", str(request.resume.state)]
     if request.isolation is Isolation.PODMAN:
-        return contained(program, working_folder(request.framework), _mounts(request, environment))
+        return container_command(
+            program, working_folder(request.framework), _mounts(request, environment)
+        )
     if ranks == 1:
-        return isolated(request.isolation, program)
+        return isolated_command(request.isolation, program)
     rank = [str(environment.interpreter), "-m", "reference_impls.rank"]
     if request.framework.outside is not None:
         program = ["env", "--chdir", request.framework.outside, *program]
@@ -73,7 +75,8 @@ def start_implementation(
     """Start the implementation, its output appended to ``output``, ``extra`` added to its
     environment, open files ``inherited``.
 
-    It waits until :func:`suite.launch.process.release`. See :func:`suite.launch.process.start`.
+    It waits until :func:`suite.launch.process.release_process`. See
+    :func:`suite.launch.process.start_process`.
     """
     training = request.training
     in_budget, tf32 = training.recomputation is not None, training.precision == contract.TF32
@@ -87,7 +90,7 @@ def start_implementation(
         variables = allow_root({**tuned, **variables})
         if request.framework.outside is not None:
             variables = with_meeting_point(variables)
-    return start(
+    return start_process(
         implementation_command(request, environment, variables),
         variables,
         output,
@@ -98,7 +101,7 @@ def start_implementation(
 
 
 @contextmanager
-def tried(
+def trial_training(
     request: RunRequest, environment: Environment, **changes: Any
 ) -> Iterator[tuple["subprocess.Popen[bytes]", Path]]:
     """A training of the request with these ``changes``, and its folder, which is removed after the
@@ -110,10 +113,10 @@ def tried(
         changed = replace(request, training=training, keep_states=False, resume=None)
         process = start_implementation(changed, environment, folder / layout.OUTPUT)
         try:
-            release(process)
+            release_process(process)
             yield process, folder
         finally:
-            terminate(process)
+            terminate_session(process)
 
 
 def _mounts(request: RunRequest, environment: Environment) -> Shared:
@@ -123,7 +126,7 @@ def _mounts(request: RunRequest, environment: Environment) -> Shared:
     written = [directory, *([states_folder(directory)] if request.keep_states else [])]
     if planned is not None and planned.spill_folder is not None:
         written.append(Path(planned.spill_folder))
-    return shared(
+    return paths_to_mount(
         environment.interpreter,
         request.data_directory,
         written,
@@ -138,7 +141,7 @@ STEPS = contract.steps_name(0)
 
 
 @contextmanager
-def neighbours(request: RunRequest, environment: Environment) -> Iterator[None]:
+def neighbour_trainings(request: RunRequest, environment: Environment) -> Iterator[None]:
     """Train the request ``request.neighbours`` times more within the block, which begins when all
     of them make steps.
 
@@ -148,7 +151,9 @@ def neighbours(request: RunRequest, environment: Environment) -> Iterator[None]:
     with ExitStack() as stack:
         trainings = [
             stack.enter_context(
-                tried(request, environment, epochs=ENDLESS_EPOCHS, steps=None, target_accuracy=None)
+                trial_training(
+                    request, environment, epochs=ENDLESS_EPOCHS, steps=None, target_accuracy=None
+                )
             )
             for _ in range(request.neighbours)
         ]

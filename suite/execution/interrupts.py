@@ -100,7 +100,7 @@ def hold_back(is_wanted: Callable[[], bool], notice: Callable[[], None]) -> Iter
 
 
 @contextmanager
-def deferred() -> Iterator[Callable[[], None]]:
+def interrupts_deferred() -> Iterator[Callable[[], None]]:
     """Inside, INTERRUPTS wait until the function that is given is called, or until the end.
 
     For the start of processes and threads: Python prints and forgets what a signal handler raises

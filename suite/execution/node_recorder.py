@@ -83,7 +83,7 @@ def main() -> int:
 def _machine(settings: dict[str, Any], data: Path) -> Any:
     """The system description without the framework's fields, which are the same on every node."""
     described = asdict(
-        system.describe(
+        system.describe_system(
             settings["device"], system.Software(), data, with_identity=settings["with_identity"]
         )
     )

@@ -37,7 +37,7 @@ class Pulse:
     loads_ns: list[list[int]]
 
 
-def pulse() -> Pulse:
+def run_pulse() -> Pulse:
     """Load every core in the pattern, then wait.
 
     One process per core spins; it is started in the first idle time and knows the moments, so that
@@ -70,7 +70,7 @@ def with_pulses(record: RunRecord, before: Sequence[Pulse], lifetime: Lifetime) 
     a run that finished, the pattern is made once more."""
     pulses = list(before)
     if before and record.status == "finished":
-        pulses.append(pulse())
+        pulses.append(run_pulse())
         loads_ns = [load_ns for each in pulses for load_ns in each.loads_ns]
         record = replace(record, power_pulse={"loads_ns": loads_ns})
     idle_ns = (*lifetime.idle_ns, *((each.begin_ns, each.end_ns) for each in pulses))

@@ -23,7 +23,7 @@ from suite.datasets.digest_lists import (
     lines_of_folder,
 )
 from suite.datasets.layouts import root_of
-from suite.execution.power_pulse import Pulse, pulse
+from suite.execution.power_pulse import Pulse, run_pulse
 from suite.execution.remote_recorders import RemoteRecorders
 from suite.execution.request import RunRequest
 from suite.execution.resume import refuse_other_data
@@ -84,7 +84,7 @@ def prepare(request: RunRequest, environment: Environment, invocation: Invocatio
     receipt."""
     records = records_of(request)
     records.redactor.write(records.path / layout.PRIVATE)
-    pulses = (pulse(),) if request.power_pulse else ()
+    pulses = (run_pulse(),) if request.power_pulse else ()
     witness = ask_receipt(request, records)
     record = RunRecord(
         schema=layout.SCHEMA,
@@ -110,7 +110,7 @@ def prepare(request: RunRequest, environment: Environment, invocation: Invocatio
     records.write_run(record)
     write_json(records.path / contract.REQUEST_NAME, contract.request_to_dict(request.training))
     libraries = dict(islice(environment.packages.items(), RECORDED_LIBRARIES))
-    described = system.describe(
+    described = system.describe_system(
         request.device.name,
         system.Software(request.framework.name, None, libraries),
         request.data_directory,

@@ -266,7 +266,7 @@ class Recorder:
 
 
 @contextmanager
-def recorded(recorder: Recorder, process: MeteredProcess) -> Iterator[None]:
+def recording(recorder: Recorder, process: MeteredProcess) -> Iterator[None]:
     """Record while the block runs."""
     recorder.start(process)
     try:

@@ -27,10 +27,10 @@ from suite.catalog.workloads import Workload, load_workload
 from suite.datasets.locate import (
     SYNTHETIC,
     PreparedDataSet,
-    find,
+    data_set_folder,
+    find_data_set,
     how_to_prepare,
-    place,
-    published,
+    published_data_set,
     synthetic_place,
 )
 from suite.errors import SuiteError
@@ -62,12 +62,12 @@ def resolve_options(
     states: to show a request, not to run it. Raises SuiteError for unknown names, impossible
     values, and a data set that is not prepared or damaged.
     """
-    validate(options)
+    validate_request(options)
     workload, framework = load_workload(options.workload), chosen_framework(options)
     choice = choose_data(workload, options.data)
     prepared = (
-        published(choice.name) if as_published and choice.directory is None else None
-    ) or find(choice.name, choice.directory)
+        published_data_set(choice.name) if as_published and choice.directory is None else None
+    ) or find_data_set(choice.name, choice.directory)
     different = prepared.contents.different
     if different is not None and options.division is Division.CLOSED:
         raise SuiteError(
@@ -232,9 +232,9 @@ def requested_part(part: str | None, workload: Workload) -> contract.Trains | No
 
 def _old_task(workload: Workload) -> contract.DataSet | None:
     """What the workload's checkpoint was trained for, where it is prepared here."""
-    if workload.old_task is None or not place(workload.old_task).is_dir():
+    if workload.old_task is None or not data_set_folder(workload.old_task).is_dir():
         return None
-    return _data_set(workload.old_task, find(workload.old_task))
+    return _data_set(workload.old_task, find_data_set(workload.old_task))
 
 
 def _data_set(name: str, prepared: PreparedDataSet) -> contract.DataSet:
@@ -307,7 +307,7 @@ def _workers(options: RunOptions, accelerator: Accelerator) -> int:
     return min(GPU_WORKERS, usable_cores()) if accelerator is Accelerator.CUDA else CPU_WORKERS
 
 
-def validate(options: RunOptions) -> None:
+def validate_request(options: RunOptions) -> None:
     """Raise SuiteError for unknown names and values out of range; needs neither data set nor
     device."""
     load_workload(options.workload)

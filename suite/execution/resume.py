@@ -19,7 +19,7 @@ from suite.execution.kept_states import states_folder
 from suite.execution.request import Resume, RunRequest
 from suite.execution.run_directory import is_held
 from suite.execution.run_records import records_of
-from suite.files.json_file import flat
+from suite.files.json_file import flatten
 from suite.metrics.counted_time import uncounted_intervals
 
 FINISHED = "finished"
@@ -48,7 +48,7 @@ DEFAULTS = {
 """What a request without the key means."""
 
 
-def resume(request: RunRequest, run: Path) -> RunRequest:
+def resume_request(request: RunRequest, run: Path) -> RunRequest:
     """The request as one that continues an interrupted run from the last state that it kept.
 
     Raises SuiteError for a run that still runs, that finished, that kept no state, or that trained
@@ -89,7 +89,7 @@ def refuse_other_data(path: Path, run: Path) -> None:
 
 def _refuse_other_training(request: RunRequest, record: RunRecord, run: Path) -> None:
     wanted, found = (
-        {**DEFAULTS, **dict(flat(one))}
+        {**DEFAULTS, **dict(flatten(one))}
         for one in (record.request, records_of(request).request_values(request.training))
     )
     alone = request.ranks == 1 or wanted.get("parallel.ranks") == 1

@@ -8,7 +8,7 @@ from pathlib import Path
 from suite.bundle.reader import RunRecord
 from suite.errors import InterruptedAfterEnd
 from suite.execution.closing import close_bundle, disk_errors, training_ended
-from suite.execution.ending import end
+from suite.execution.ending import end_run
 from suite.execution.events import ClosingGoesOn, Progress
 from suite.execution.interrupts import HeldBack, hold_back
 from suite.execution.power_pulse import with_pulses
@@ -18,7 +18,7 @@ from suite.execution.remote_recorders import RemoteRecorders
 from suite.execution.request import RunRequest
 from suite.execution.run_directory import RunLock
 from suite.execution.training import at_gate
-from suite.files.typed import typed
+from suite.files.shell_command import shell_command
 from suite.launch.environments import Environment
 
 
@@ -63,7 +63,7 @@ def run(
                         training.is_interrupted = True
                     finally:
                         training.terminate()
-                    record = end(training, remote)
+                    record = end_run(training, remote)
             except OSError as error:
                 message = f"the harness could not write: {error.strerror or error}"
                 record = replace(prepared.record, status="failed", message=message)
@@ -83,7 +83,7 @@ def _close(path: Path, record: RunRecord, lock: RunLock, interrupt: HeldBack) ->
     if record.status == "interrupted":
         raise KeyboardInterrupt
     if record.status == "finished":
-        command = typed("suite finish", path)
+        command = shell_command("suite finish", path)
         try:
             if interrupt.repeated:
                 raise KeyboardInterrupt

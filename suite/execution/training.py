@@ -14,16 +14,16 @@ from suite.bundle.log import LogEvent, parse_line
 from suite.errors import SuiteError
 from suite.execution.events import LogLine, Notice, Progress, Waiting
 from suite.execution.heartbeat import HeartbeatMonitor
-from suite.execution.implementation import neighbours, start_implementation
-from suite.execution.interrupts import deferred
+from suite.execution.implementation import neighbour_trainings, start_implementation
+from suite.execution.interrupts import interrupts_deferred
 from suite.execution.preparation import Preparation
 from suite.execution.recorder import Recorder
 from suite.execution.remote_recorders import RemoteRecorders
 from suite.execution.shown_steps import step_counter
 from suite.files.appended import lines_after
 from suite.launch.first_records import begin_log
-from suite.launch.process import release, terminate
-from suite.machine.limits import limited
+from suite.launch.process import release_process, terminate_session
+from suite.machine.limits import process_limits
 from suite.machine.procfs import kills_for_memory
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.page_cache import PageCacheMeter
@@ -63,9 +63,9 @@ class Training:
         self.recorder.wait_until_attached()
         if self.monitor:
             self.monitor.polled()
-        self.beside.enter_context(neighbours(request, self.run.environment))
+        self.beside.enter_context(neighbour_trainings(request, self.run.environment))
         self.released_ns = time.monotonic_ns()
-        release(self.process)
+        release_process(self.process)
 
     def follow(self, remote: RemoteRecorders, progress: Progress) -> None:
         """Report the log's events until the implementation exits or a rank fails; at both ends of
@@ -94,7 +94,7 @@ class Training:
     def terminate(self) -> None:
         """End the implementation, if it still runs."""
         if self.process.poll() is None:
-            terminate(self.process)
+            terminate_session(self.process)
 
 
 @contextmanager
@@ -108,9 +108,9 @@ def at_gate(run: Preparation, recorder: Recorder, lock: int) -> Iterator[Trainin
         begin_log(request.training)
     kills = kills_for_memory()
     with (
-        limited(request.limits) as limit,
+        process_limits(request.limits) as limit,
         ExitStack() as beside,
-        deferred() as deliver_interrupts,
+        interrupts_deferred() as deliver_interrupts,
     ):
         if request.ranks > 1:
             monitor = HeartbeatMonitor(

@@ -17,7 +17,7 @@ from suite.errors import FileError, SuiteError
 from suite.execution.request import RunRequest
 from suite.execution.run_records import RunRecords
 from suite.files.json_file import read_json, write_json
-from suite.witness.client import ask, check_address
+from suite.witness.client import check_address, request_signature
 from suite.witness.record import (
     SCHEMA,
     WitnessRecord,
@@ -36,7 +36,9 @@ def ask_receipt(request: RunRequest, records: RunRecords) -> WitnessRecord | Non
         return None
     nonce = None if request.nonce is None else asdict(request.nonce)
     digest = receipt_digest(request.run_id, records.request_values(request.training), nonce)
-    record = WitnessRecord(SCHEMA, request.witness, ask(request.witness, digest), (), None)
+    record = WitnessRecord(
+        SCHEMA, request.witness, request_signature(request.witness, digest), (), None
+    )
     keep_witness_address(records.path, record.address)
     records.write_witness(record)
     return record
@@ -46,7 +48,9 @@ def ask_stamp(request: RunRequest, record: WitnessRecord, records: RunRecords) -
     """Show the witness the heads of all ranks' logs, after the implementation has ended."""
     ranks = range(request.ranks)
     heads = tuple(chain_head(records.path / contract.log_name(rank)) or "" for rank in ranks)
-    stamp = ask(record.address, stamp_digest(request.run_id, heads, record.receipt.token))
+    stamp = request_signature(
+        record.address, stamp_digest(request.run_id, heads, record.receipt.token)
+    )
     records.write_witness(replace(record, heads=heads, stamp=stamp))
 
 
@@ -70,7 +74,7 @@ def ask_files_stamp(directory: Path, leftovers: Collection[Path]) -> WitnessReco
         return None
     first = None if record.stamp is None else record.stamp.token
     digest = files_digest(run.run_id, files, record.receipt.token, first)
-    return replace(record, files=files, files_stamp=ask(address, digest))
+    return replace(record, files=files, files_stamp=request_signature(address, digest))
 
 
 def has_files_stamp(record: WitnessRecord) -> bool:

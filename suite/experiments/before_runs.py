@@ -14,7 +14,7 @@ from suite.errors import SuiteError
 from suite.execution.preflight import BUNDLE_SIZE_BYTES, preflight
 from suite.execution.request import RunRequest
 from suite.files.paths import nearest_existing
-from suite.launch.environments import find
+from suite.launch.environments import find_environment
 from suite.metrics.matrix_record import read_matrix
 from suite.metrics.study import read_study
 
@@ -51,7 +51,7 @@ def checks_of_runs(requests: Sequence[RunRequest], directory: Path) -> list[Chec
         (request.training.output_directory.rpartition("-r")[0]): request for request in requests
     }
     return [
-        *(partial(find, each) for each in frameworks.values()),
+        *(partial(find_environment, each) for each in frameworks.values()),
         *(partial(preflight, each) for each in different.values()),
         partial(_refuse_full_disk, requests, directory),
     ]
@@ -99,7 +99,7 @@ def _sweeps_in(directory: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 @contextmanager
-def held(directory: Path) -> Iterator[None]:
+def held_folder(directory: Path) -> Iterator[None]:
     """Create the folder, and hold it: raises SuiteError where another command writes into it. The
     kernel lets go when this one ends."""
     directory.mkdir(parents=True, exist_ok=True)

@@ -30,10 +30,10 @@ from suite.errors import SuiteError
 from suite.execution.events import silent
 from suite.execution.request import RunOptions
 from suite.experiments.matrix_plan import MatrixDefinition, PlannedMatrix, plan_matrix
-from suite.experiments.planned_runs import make_runs, validated
-from suite.files.archive import pack
+from suite.experiments.planned_runs import make_runs, validated_requests
+from suite.files.archive import pack_archive
 from suite.files.digest import sha256 as file_sha256
-from suite.files.paths import home
+from suite.files.paths import suite_home
 from suite.files.schema import from_plain
 from suite.launch.process import signal_name
 
@@ -88,7 +88,7 @@ def make(task: BoardTask) -> Path | None:
     folder. Raises SuiteError as ``run_matrix``."""
     planned = plan_matrix(task.definition, task.options)
     if task.folder is None:
-        validated(planned, task.place)
+        validated_requests(planned, task.place)
         return None
     chosen: PlannedMatrix = replace(
         planned, runs=tuple(run for run in planned.runs if run.folder == task.folder)
@@ -99,7 +99,7 @@ def make(task: BoardTask) -> Path | None:
             " the same one on all boards."
         )
     with _alone():
-        requests = validated(chosen, task.place)
+        requests = validated_requests(chosen, task.place)
         make_runs(chosen, requests, task.place, task.command, silent)
     return task.place / task.folder
 
@@ -171,7 +171,7 @@ def _send(run: Path) -> None:
     """Send the run's bundle, and remove it once it was taken."""
     archive = run.with_name(f"{run.name}.tar")
     archive.unlink(missing_ok=True)
-    pack(run, archive, base=run.parent)
+    pack_archive(run, archive, base=run.parent)
     sys.stdout.buffer.write(
         json.dumps({"size": archive.stat().st_size, "sha256": file_sha256(archive)}).encode()
         + b"\n"
@@ -202,7 +202,7 @@ def _boards_home() -> Path:
     node = uuid.getnode()
     is_made_up = bool(node >> 40 & 1)
     name = os.uname().nodename
-    return home() / "boards" / (name if is_made_up else f"{name}-{node:x}")
+    return suite_home() / "boards" / (name if is_made_up else f"{name}-{node:x}")
 
 
 if __name__ == "__main__":

@@ -17,14 +17,14 @@ from suite.errors import SuiteError
 from suite.execution.events import Notice, Progress, SweepRunKept, SweepRunStarted, silent
 from suite.execution.request import Accelerator, RunOptions, RunRequest
 from suite.execution.run_records import local_redactor
-from suite.experiments.before_runs import held, refuse_at_once, refuse_folder
+from suite.experiments.before_runs import held_folder, refuse_at_once, refuse_folder
 from suite.experiments.board_talk import BoardLost, Boards, RunFailed
 from suite.experiments.board_task import BoardTask
 from suite.experiments.matrix_plan import MatrixDefinition, PlannedMatrix, plan_matrix
 from suite.experiments.planned import PlannedRun
 from suite.experiments.planned_runs import resolve_planned, say_left_over
 from suite.experiments.sweep_runs import NOT_COMPARED, is_done
-from suite.files.archive import unpack
+from suite.files.archive import unpack_archive
 from suite.files.json_file import read_json, write_json
 from suite.metrics.matrix_record import MATRICES, Matrix, analyse_matrix
 
@@ -92,7 +92,7 @@ def run_on_boards(
     jobs = list(_not_done(wanted, options, progress))
     missing: Mapping[str, str] = {}
     if jobs:
-        with held(directory):
+        with held_folder(directory):
             _begin(directory, numbers if any(hosts) else {})
             say_left_over(matrix, directory, progress)
             task = BoardTask(definition, options, None, command or tuple(sys.argv))
@@ -319,7 +319,7 @@ class _Spread:
         """Unpack and verify the bundle, and put it in its place; raises RunFailed for one that is
         damaged, or of another run."""
         try:
-            unpack(archive, scratch / "unpacked")
+            unpack_archive(archive, scratch / "unpacked")
             found = scratch / "unpacked" / job.run.folder
             if not found.is_dir() or not is_done(
                 found, job.request, keys_of_the_machine(self.task.options)

@@ -18,7 +18,7 @@ TRIAD = re.compile(r"^(Single|Star)STREAM_Triad=(\d+(?:\.\d+)?)\s*$", re.MULTILI
 RESIDUAL = re.compile(r"^\|\|Ax-b\|\|_oo/.*=\s*(\S+) \.+ \S+\s*$", re.MULTILINE)
 
 
-def plan(ranks: int, available_bytes: int, size: int | None = None) -> Problem:
+def plan_problem(ranks: int, available_bytes: int, size: int | None = None) -> Problem:
     """N = 0.9 sqrt(0.75 memory / 8), or ``size`` if given, rounded down to a multiple of the block.
     Raises SuiteError if memory is too small."""
     max_order = int(0.9 * math.sqrt(0.75 * available_bytes / 8)) // BLOCK * BLOCK
@@ -33,21 +33,23 @@ def plan(ranks: int, available_bytes: int, size: int | None = None) -> Problem:
             f"Too little memory for LINPACK of order {order}: {available_bytes / 2**20:.0f} MiB are"
             f" free, enough for --size {max_order}."
         )
-    return Problem(order, BLOCK, *grids(ranks)[0])
+    return Problem(order, BLOCK, *process_grids(ranks)[0])
 
 
-def grids(ranks: int) -> tuple[tuple[int, int], ...]:
+def process_grids(ranks: int) -> tuple[tuple[int, int], ...]:
     """Every process grid P x Q with P <= Q, the most square first."""
     return tuple(
         (rows, ranks // rows) for rows in range(math.isqrt(ranks), 0, -1) if ranks % rows == 0
     )
 
 
-def variants(problem: Problem, blocks: Sequence[int], ranks: int) -> tuple[Problem, ...]:
+def problem_variants(problem: Problem, blocks: Sequence[int], ranks: int) -> tuple[Problem, ...]:
     """The problem with every block size and process grid; the order is a multiple of each block."""
     size = max(problem.size // math.lcm(*blocks), 1) * math.lcm(*blocks)
     return tuple(
-        Problem(size, block, rows, columns) for block in blocks for rows, columns in grids(ranks)
+        Problem(size, block, rows, columns)
+        for block in blocks
+        for rows, columns in process_grids(ranks)
     )
 
 

@@ -12,7 +12,7 @@ from suite.bundle.readings_table import channels_of_frame
 from suite.catalog.power import load_power_rules, power_sources
 from suite.execution.baseload import baseload_meters
 from suite.execution.node_recorder import ATTACHED, STOP
-from suite.execution.recorder import Recorder, recorded
+from suite.execution.recorder import Recorder, recording
 from suite.execution.remote_recorder import (
     START_TIMEOUT_S,
     STOP_TIMEOUT_S,
@@ -52,7 +52,7 @@ class PowerRecording:
         with self._recording_elsewhere(), ExitStack() as stack:
             if meters:
                 process = MeteredProcess(pid, self._directory)
-                stack.enter_context(recorded(Recorder(meters, self._directory), process))
+                stack.enter_context(recording(Recorder(meters, self._directory), process))
             yield
 
     @contextmanager

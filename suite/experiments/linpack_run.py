@@ -20,11 +20,11 @@ from suite.experiments import hpl
 from suite.experiments.linpack_power import PowerRecording, unknown_power
 from suite.experiments.lu import Solved
 from suite.experiments.machine_load import LoadWatch, MachineLoad, measure_load
-from suite.files.paths import checkout, home
+from suite.files.paths import checkout, suite_home
 from suite.files.schema import from_plain
 from suite.launch.mpirun import allow_root, find_mpirun, last_output_line, mpirun_command
 from suite.launch.placement import Placement
-from suite.launch.process import output_lines, terminate
+from suite.launch.process import output_lines, terminate_session
 from suite.launch.remote_shell import remote_command
 from suite.machine.identify import identify
 from suite.machine.system import cpu_model
@@ -78,7 +78,7 @@ class _Ran:
     load: Load
 
 
-def measure(directory: Path, request: LinpackRequest) -> Linpack:
+def measure_linpack(directory: Path, request: LinpackRequest) -> Linpack:
     """Run LINPACK and seal record and raw output in ``directory``, which must not exist.
 
     Raises SuiteError; so it does when other programs used more than a twentieth of this machine's
@@ -90,23 +90,23 @@ def measure(directory: Path, request: LinpackRequest) -> Linpack:
     before = _measured_load(request.allow_busy)
     if with_scipy:
         # the factors are a copy of the matrix
-        problem = hpl.plan(1, int(psutil.virtual_memory().available) // 2, request.size)
+        problem = hpl.plan_problem(1, int(psutil.virtual_memory().available) // 2, request.size)
         return _seal(directory, _with_scipy(_made(directory), problem, before, request.allow_busy))
     programs = (
         _found("mpirun"),
         str(_own(request.xhpl)) if request.xhpl else _hpcc() or _found("hpcc"),
     )
-    problems = planned(
+    problems = planned_problems(
         request, smallest_available_bytes(request.placement) * request.placement.nodes
     )
     return _seal(directory, _with_hpl(_made(directory), request, programs, problems, before))
 
 
-def planned(request: LinpackRequest, available_bytes: int) -> tuple[Problem, ...]:
+def planned_problems(request: LinpackRequest, available_bytes: int) -> tuple[Problem, ...]:
     """The problems that HPL solves; all have one size. Raises SuiteError where memory is too small,
     or the grid is not of as many ranks."""
     ranks = request.placement.ranks
-    problem = hpl.plan(ranks, available_bytes, request.size)
+    problem = hpl.plan_problem(ranks, available_bytes, request.size)
     if request.grid is not None and (
         request.grid[0] * request.grid[1] != ranks or min(request.grid) < 1
     ):
@@ -114,7 +114,7 @@ def planned(request: LinpackRequest, available_bytes: int) -> tuple[Problem, ...
             f"A process grid of {request.grid[0]} x {request.grid[1]} does not have {ranks} ranks;"
             " choose another one, or other --ranks."
         )
-    every = hpl.variants(problem, request.blocks, ranks)
+    every = hpl.problem_variants(problem, request.blocks, ranks)
     wanted = request.grid or (problem.rows, problem.columns)
     return (
         every
@@ -188,7 +188,7 @@ def _refuse_busy(load: Load, allow_busy: bool, directory: Path) -> None:
 
 def _hpcc() -> str | None:
     """hpcc with HPL and STREAM alone, where it was built, else the whole one."""
-    own = home() / OWN_HPCC
+    own = suite_home() / OWN_HPCC
     return str(own) if os.access(own, os.X_OK) else shutil.which("hpcc")
 
 
@@ -361,7 +361,7 @@ def _run(
                 window_ns = _follow(process, sections, began_ns, power)
                 during = watch.foreign_cores()
         finally:
-            terminate(process)
+            terminate_session(process)
     _refuse_failed(process, command[0], directory)
     return _Ran(blas, window_ns, Load(before.cores, before.foreign + before.stolen, during))
 

@@ -10,10 +10,15 @@ from suite.bundle.layout import MANIFEST
 from suite.catalog.linpack_definition import LinpackDefinition
 from suite.errors import SuiteError
 from suite.experiments import hpl
-from suite.experiments.linpack_run import LinpackRequest, measure, smallest_available_bytes
+from suite.experiments.linpack_run import LinpackRequest, measure_linpack, smallest_available_bytes
 from suite.launch.placement import Placement
 from suite.metrics.linpack_record import Linpack, read_linpack
-from suite.metrics.linpack_study_record import LINPACK_STUDY, LinpackStudy, analyse, folder_name
+from suite.metrics.linpack_study_record import (
+    LINPACK_STUDY,
+    LinpackStudy,
+    analyse_linpack_study,
+    folder_name,
+)
 
 Say = Callable[[str], None]
 
@@ -48,7 +53,7 @@ def planned_nodes(
 
 def run_linpack_study(sweep: LinpackSweep, directory: Path, say: Say) -> LinpackStudy:
     """Make every run that is missing below ``directory`` and write the study; raises SuiteError as
-    :func:`suite.experiments.linpack_run.measure`."""
+    :func:`suite.experiments.linpack_run.measure_linpack`."""
     directory.mkdir(parents=True, exist_ok=True)
     for nodes in sweep.definition.nodes:
         placement = replace(sweep.placement, hosts=sweep.placement.hosts[:nodes])
@@ -80,7 +85,7 @@ def run_linpack_study(sweep: LinpackSweep, directory: Path, say: Say) -> Linpack
                 f" block {best.block}, {best.rows} x {best.columns}"
             )
             _kept_or_made(directory / folder_name(nodes, number), one, what, say)
-    study = analyse(
+    study = analyse_linpack_study(
         directory, sweep.definition.title, sweep.definition.nodes, sweep.definition.repetitions
     )
     LINPACK_STUDY.write(directory, asdict(study))
@@ -91,7 +96,7 @@ def _order(sweep: LinpackSweep, placement: Placement) -> int:
     """As large as the smallest node's memory allows; a given order is one node's, and grows with
     the memory of all nodes, by its root."""
     size = None if sweep.size is None else round(sweep.size * placement.nodes**0.5)
-    return hpl.plan(
+    return hpl.plan_problem(
         placement.ranks, smallest_available_bytes(placement) * placement.nodes, size
     ).size
 
@@ -104,4 +109,4 @@ def _kept_or_made(folder: Path, request: LinpackRequest, what: str, say: Say) ->
         return read_linpack(folder)
     say(what)
     shutil.rmtree(folder, ignore_errors=True)
-    return measure(folder, request)
+    return measure_linpack(folder, request)

@@ -11,9 +11,9 @@ from suite.catalog.frameworks import Framework
 from suite.errors import SuiteError
 from suite.experiments.before_runs import Check
 from suite.launch.child_environment import child_environment
-from suite.launch.environments import Environment, find
-from suite.launch.process import release, start, terminate
-from suite.machine.limits import limited, memory_limit, refuse_limit
+from suite.launch.environments import Environment, find_environment
+from suite.launch.process import release_process, start_process, terminate_session
+from suite.machine.limits import memory_limit, process_limits, refuse_limit
 
 MAX_START_S = 120.0
 """An import that takes longer reads its libraries' pages again and again, because they do not
@@ -40,7 +40,7 @@ def refuse_little_memory(
 ) -> None:
     """Raise SuiteError with the sizes in which the framework cannot be imported; they are tried in
     this order, until one is enough."""
-    environment, too_little = find(framework), []
+    environment, too_little = find_environment(framework), []
     for size_mb in sizes_mb:
         if starts(framework, environment, size_mb, root):
             break
@@ -61,16 +61,16 @@ def starts(
     command = [str(environment.interpreter), "-c", f"import {framework.import_name or 'sys'}"]
     with (
         tempfile.TemporaryDirectory(prefix="memory-") as folder,
-        limited([limit], root) as limit_process,
+        process_limits([limit], root) as limit_process,
     ):
-        process = start(
+        process = start_process(
             command, child_environment(1), Path(folder) / "output.txt", folder=Path(folder)
         )
         try:
             limit_process(process.pid)
-            release(process)
+            release_process(process)
             return process.wait(MAX_START_S) == 0
         except subprocess.TimeoutExpired:
             return False
         finally:
-            terminate(process)
+            terminate_session(process)

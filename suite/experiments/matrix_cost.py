@@ -31,7 +31,7 @@ class Pace:
     power_w: float | None
 
 
-def estimate(requests: Sequence[RunRequest], folder: Path) -> CostEstimated:
+def estimate_matrix_cost(requests: Sequence[RunRequest], folder: Path) -> CostEstimated:
     """Time and energy of the requests, from finished runs in ``folder`` and beside it. Unknown
     where none of the finished runs is like one of them.
 

@@ -27,7 +27,7 @@ from suite.files.redaction import Redactor
 from suite.files.schema import from_plain
 from suite.files.toml_file import read_table
 from suite.launch.isolation import Isolation
-from suite.metrics.matrix_record import MatrixPlan, MatrixPointPlan, Setting, words_of
+from suite.metrics.matrix_record import MatrixPlan, MatrixPointPlan, Setting, setting_words
 
 MAX_RUNS = 100_000
 WARM_UP_STEPS = 5
@@ -186,7 +186,9 @@ def plan_matrix(
     _validate(definition)
     chosen = list(_chosen(definition))
     variables = tuple(name for name in _KINDS if any(name in values.given for values in chosen))
-    title = definition.title or f"Matrix of {' x '.join(map(words_of, variables))}"[:MAX_LENGTH]
+    title = (
+        definition.title or f"Matrix of {' x '.join(map(setting_words, variables))}"[:MAX_LENGTH]
+    )
     definition = replace(definition, title=title)
     redactor = local_redactor()  # a folder of ``data`` may name a person
     points = [

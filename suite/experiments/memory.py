@@ -5,10 +5,10 @@ from pathlib import Path
 
 from suite.bundle import layout
 from suite.bundle.reader import Bundle
-from suite.execution.implementation import tried
+from suite.execution.implementation import trial_training
 from suite.execution.request import RunRequest
 from suite.launch.environments import Environment
-from suite.launch.process import says_out_of_memory, wait
+from suite.launch.process import says_out_of_memory, wait_for_exit
 from suite.machine.procfs import kills_for_memory
 
 KILLED = -9
@@ -54,5 +54,8 @@ def largest_batch(
 
 
 def _one_step(request: RunRequest, environment: Environment, batch_size: int) -> bool:
-    with tried(request, environment, global_batch_size=batch_size, steps=1) as (process, folder):
-        return wait(process, folder / layout.OUTPUT).exit_code == 0
+    with trial_training(request, environment, global_batch_size=batch_size, steps=1) as (
+        process,
+        folder,
+    ):
+        return wait_for_exit(process, folder / layout.OUTPUT).exit_code == 0

@@ -48,7 +48,7 @@ class Night:
         return replace(self, planned=(), within_s=None, left_s=None)
 
 
-def plan(looks: Sequence[QuickLook], left_s: float) -> tuple[Planned, ...]:
+def plan_night(looks: Sequence[QuickLook], left_s: float) -> tuple[Planned, ...]:
     """The cheapest workloads first, as many as have time for a run with every seed."""
     return _fitting({look.workload: run_s_of(look) for look in looks}, left_s)
 

@@ -10,9 +10,9 @@ from reference_impls.contract import Request
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import Capability, refuse_without
 from suite.catalog.workloads import Workload
-from suite.cluster.doctor import admit
+from suite.cluster.doctor import admit_run
 from suite.compliance.checker import check_request
-from suite.compliance.finding import Finding, broken_by
+from suite.compliance.finding import Finding, rules_broken_by
 from suite.compliance.rules.meters import findings_of_choice
 from suite.errors import Interrupted, InterruptedAfterEnd, SuiteError
 from suite.execution.baseload import baseload_meters, recorded_baseload
@@ -35,9 +35,9 @@ from suite.execution.request import RunRequest
 from suite.execution.run import RunResult, run
 from suite.execution.run_directory import make_output
 from suite.experiments.memory import largest_batch, ran_out_of_memory
-from suite.files.typed import typed
-from suite.launch.building import build
-from suite.launch.environments import Environment, find
+from suite.files.shell_command import shell_command
+from suite.launch.building import build_implementation
+from suite.launch.environments import Environment, find_environment
 from suite.machine.procfs import kills_for_memory
 from suite.meters.registry import chosen_meters
 
@@ -50,7 +50,7 @@ class CannotComply(SuiteError):
     def __init__(self, request: RunRequest, findings: tuple[Finding, ...]) -> None:
         super().__init__(
             f"This run could never comply with the {request.training.division} division"
-            f" ({', '.join(broken_by(findings))})."
+            f" ({', '.join(rules_broken_by(findings))})."
         )
         self.findings = findings
 
@@ -103,12 +103,12 @@ def run_one(
     lifetime = begin_lifetime(since_process_start)
     allowed = broken_rules(request, allow_invalid)
     path = request.directory
-    environment = find(request.framework)
+    environment = find_environment(request.framework)
     if request.keep_states:
         refuse_without(request.framework, Capability.STATES, "--keep-states")
-    build(request.framework, environment)
+    build_implementation(request.framework, environment)
     preflight(request)
-    for problem in admit(request.placement, environment, request.framework.argument):
+    for problem in admit_run(request.placement, environment, request.framework.argument):
         progress(NodeDoubted(problem.sentence, problem.remedy))
     make_output(path, force)
     if request.keep_states:
@@ -136,7 +136,8 @@ def run_one(
     except KeyboardInterrupt as interrupt:
         raise Interrupted(
             str(interrupt)
-            or f"every finished epoch is kept in {path}; `{typed('suite finish', path)}` closes it"
+            or f"every finished epoch is kept in {path}; "
+            f"`{shell_command('suite finish', path)}` closes it"
         ) from None
     if result.status != FINISHED:
         if ran_out_of_memory(path, kills):

@@ -19,14 +19,14 @@ from suite.execution.resolve import resolve_options
 from suite.experiments.before_runs import (
     Check,
     checks_of_runs,
-    held,
+    held_folder,
     left_over,
     refuse_at_once,
     refuse_folder,
 )
 from suite.experiments.cooling import cool_down, refuse_without_sensor
 from suite.experiments.little_memory import checks_of_memory
-from suite.experiments.matrix_cost import estimate
+from suite.experiments.matrix_cost import estimate_matrix_cost
 from suite.experiments.matrix_plan import LIMITS, PlannedMatrix, refuse_boards
 from suite.experiments.planned import AnyPlanned, PlannedRun
 from suite.experiments.study_plan import Sweep
@@ -46,7 +46,7 @@ from suite.machine.modes.places import SYSTEM
 from suite.machine.modes.wanted import WantedMode, cores_on_line
 from suite.meters.registry import chosen_meters, left_out_meters, refuse_absent_meters
 from suite.metrics.matrix_record import MATRICES, Matrix, analyse_matrix
-from suite.metrics.study import SWEEP, Study, StudyPlan, analyse
+from suite.metrics.study import SWEEP, Study, StudyPlan, analyse_study
 
 LIMIT_OF: Mapping[str, Callable[[float], Limit]] = {
     "cpu_quota": cpu_quota,
@@ -72,8 +72,8 @@ def run_matrix(
     """
     directory = Path(output)
     refuse_boards(matrix)
-    requests = validated(matrix, directory, system_root)
-    with held(directory):
+    requests = validated_requests(matrix, directory, system_root)
+    with held_folder(directory):
         say_left_over(matrix, directory, progress)
         make_runs(matrix, requests, directory, command, progress, system_root)
         computed = analyse_matrix(directory, matrix.plan)
@@ -95,11 +95,11 @@ def run_sweep(
     another request occupies a run's folder.
     """
     directory = Path(output)
-    requests = validated(sweep, directory)
-    with held(directory):
+    requests = validated_requests(sweep, directory)
+    with held_folder(directory):
         labels = [run.label for run in sweep.runs]
         run_all(requests, labels, are_done(requests), command, progress)
-        study = analyse(directory, sweep.plan)
+        study = analyse_study(directory, sweep.plan)
         SWEEP.write(directory, study)
     return study
 
@@ -120,13 +120,13 @@ def say_left_over(matrix: PlannedMatrix, directory: Path, progress: Progress) ->
         )
 
 
-def validated(
+def validated_requests(
     planned: AnyPlanned, directory: Path, system_root: Path = SYSTEM
 ) -> tuple[RunRequest, ...]:
     """The request of every run; raises SuiteError as :func:`resolve_planned` and
-    :func:`validate`."""
+    :func:`validate_requests`."""
     requests = resolve_planned(planned, directory, system_root=system_root)
-    validate(planned, requests, directory, system_root)
+    validate_requests(planned, requests, directory, system_root)
     return requests
 
 
@@ -145,7 +145,7 @@ def make_runs(
     """
     are_kept = are_done(requests)
     missing = [request for request, kept in zip(requests, are_kept, strict=True) if not kept]
-    progress(estimate(missing, directory))
+    progress(estimate_matrix_cost(missing, directory))
     is_needed = bool(missing and _distinct_modes(matrix))
     with held_where(is_needed, system_root) as set_mode:
 
@@ -181,7 +181,7 @@ def resolve_planned(
     return tuple(found)
 
 
-def validate(
+def validate_requests(
     planned: AnyPlanned,
     requests: Sequence[RunRequest],
     directory: Path,

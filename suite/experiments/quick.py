@@ -18,7 +18,7 @@ from suite.catalog.timings import EVALUATION_OF_STEP, Timing
 from suite.errors import SuiteError
 from suite.execution.request import RunRequest
 from suite.metrics.epoch_from_steps import MIN_STEPS, EpochFromSteps, epoch_from_steps, intervals_s
-from suite.metrics.projection import MIN_LATER_EPOCHS, Projection, project
+from suite.metrics.projection import MIN_LATER_EPOCHS, Projection, project_run
 
 MIN_EPOCHS = MIN_LATER_EPOCHS + 1
 TRIAL_SHARE = 0.1
@@ -59,20 +59,20 @@ def steps_of_epoch(request: RunRequest) -> int:
     return -(-training.data.train_samples // training.global_batch_size)
 
 
-def shortened(request: RunRequest, epochs: int) -> RunRequest:
+def shorten_request(request: RunRequest, epochs: int) -> RunRequest:
     """The request, ended after ``epochs`` epochs of its schedule."""
     return _ended(request, epochs * steps_of_epoch(request))
 
 
-def look(request: RunRequest, epochs: int, run: Run) -> QuickLook:
+def quick_look(request: RunRequest, epochs: int, run: Run) -> QuickLook:
     """Make the short run with ``run``, which returns its directory, and project from it."""
-    path = run(shortened(request, epochs))
+    path = run(shorten_request(request, epochs))
     bundle = Bundle(path)
     summary = bundle.json(SUMMARY)
     figures = summary["figures"]
     projection, reason = None, None
     try:
-        projection = project(bundle, load_scoring())
+        projection = project_run(bundle, load_scoring())
     except SuiteError as error:
         reason = str(error)
     epoch_s, reached_s = (
@@ -112,7 +112,7 @@ def look_within(
         step_s, around_s = _trial(request, more, run, clock)
     fitting, more = _epochs_in(ends_s - clock() - around_s, request, step_s)
     if fitting >= MIN_EPOCHS:
-        return look(request, min(epochs, fitting), run)
+        return quick_look(request, min(epochs, fitting), run)
     return _part(
         request,
         run(_waiting(_ended(request, max(MIN_STEPS, fitting * steps_of_epoch(request) + more)))),

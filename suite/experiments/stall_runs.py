@@ -8,7 +8,7 @@ from suite.errors import SuiteError
 from suite.execution.events import Progress, StallRunStarted, silent
 from suite.execution.request import PageCache, RunRequest
 from suite.experiments.one_run import run_one
-from suite.metrics.stall_analysis import STALLS, StallAnalysis, analyse
+from suite.metrics.stall_analysis import STALLS, StallAnalysis, analyse_stalls
 
 DEFAULT_EPOCHS = 4  # the first is kept apart, three make a mean with its spread
 MIN_EPOCHS = 2
@@ -32,7 +32,7 @@ def run_stall_analysis(
     for source, variant in variants(request, directory, epochs or DEFAULT_EPOCHS).items():
         progress(StallRunStarted(source))
         run_one(variant, force=force, command=command, progress=progress)
-    analysis = analyse(directory)
+    analysis = analyse_stalls(directory)
     STALLS.write(directory, analysis)
     return analysis
 

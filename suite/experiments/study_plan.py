@@ -19,7 +19,7 @@ from suite.metrics.study import StudyPlan
 Sweep = Planned[StudyPlan]
 
 
-def choose(
+def choose_study(
     name: str,
     values: Sequence[str] | None = None,
     nodes: Sequence[str] | None = None,
@@ -47,13 +47,13 @@ def choose(
 
 def scaling_of(definition: StudyDefinition, weak: bool) -> Scaling | None:
     """Weak or strong scaling for a study of nodes; None for other studies, unless ``weak``, which
-    :func:`plan` then refuses."""
+    :func:`plan_study` then refuses."""
     if definition.variable is not Variable.NODES and not weak:
         return None
     return Scaling.WEAK if weak else Scaling.STRONG
 
 
-def plan(
+def plan_study(
     definition: StudyDefinition,
     options: RunOptions,
     hosts: tuple[str, ...],

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from suite.errors import SuiteError
-from suite.files.tree import MAX_BYTES, MAX_FILES, below
+from suite.files.tree import MAX_BYTES, MAX_FILES, paths_below
 
 MAX_DEPTH = 12
 COMPRESSED = {
@@ -23,7 +23,7 @@ COMPRESSED = {
 """How compressed files begin; they may be bombs."""
 
 
-def pack(directory: Path, target: Path, *, base: Path) -> Path:
+def pack_archive(directory: Path, target: Path, *, base: Path) -> Path:
     """Write every plain file below ``directory`` into the new tar ``target``, named relative to
     ``base``; the same input gives the same bytes.
 
@@ -34,7 +34,7 @@ def pack(directory: Path, target: Path, *, base: Path) -> Path:
         target.open("xb") as stream,
         tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive,
     ):
-        for path in below(directory):
+        for path in paths_below(directory):
             if path.is_symlink() or not (path.is_file() or path.is_dir()):
                 raise SuiteError(f"{path} is neither a file nor a folder; remove it.")
             if path.is_file():
@@ -50,7 +50,7 @@ def add_file(archive: tarfile.TarFile, path: Path, name: str) -> None:
         archive.addfile(member, content)
 
 
-def unpack(path: Path, directory: Path) -> None:
+def unpack_archive(path: Path, directory: Path) -> None:
     """Write an archive's plain files below ``directory``, which must be empty.
 
     Raises SuiteError, before anything more is written, for a member that is not a plain file or

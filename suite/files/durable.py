@@ -25,7 +25,7 @@ def publish(path: Path, *, has_rivals: bool = False) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}{own}")
     try:
         yield temporary
-        sync(temporary)
+        sync_to_storage(temporary)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -73,7 +73,7 @@ def refuse_special(path: Path) -> None:
         raise FileExistsError(errno.EEXIST, "a folder, device or pipe has this name", str(path))
 
 
-def sync(path: Path) -> None:
+def sync_to_storage(path: Path) -> None:
     """Return when a file's bytes, or a folder's names, are on the storage medium."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:

@@ -12,18 +12,18 @@ Writers = Mapping[str, Callable[[], str]]
 _PLACE = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def fill(text: str, writers: Writers) -> str:
+def fill_generated(text: str, writers: Writers) -> str:
     """The text with the content of every generated place replaced; raises KeyError for a place
     without a writer."""
     return _PLACE.sub(lambda found: f"{found[1]}{writers[found['name']]()}\n{found[3]}", text)
 
 
-def places(text: str) -> tuple[str, ...]:
+def generated_places(text: str) -> tuple[str, ...]:
     """The names of the text's generated places, in order."""
     return tuple(found["name"] for found in _PLACE.finditer(text))
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A Markdown table; ``|`` in a cell becomes ``/``."""
     lines = [headings, ["---"] * len(headings), *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)

@@ -98,11 +98,11 @@ _STRICT = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_o
 """Made once: a log has an object on each line."""
 
 
-def flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+def flatten(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
     """Every value that is no object, in nested objects, with its keys joined by dots."""
     for key, value in values.items():
         if isinstance(value, Mapping):
-            yield from flat(value, f"{above}{key}.")
+            yield from flatten(value, f"{above}{key}.")
         else:
             yield f"{above}{key}", value
 

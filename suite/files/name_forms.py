@@ -147,7 +147,7 @@ def is_telling(name: str) -> bool:
     )
 
 
-def by_form(text: str) -> str:
+def redact_by_form(text: str) -> str:
     """The text without what names a person or a network by its form."""
     for form in _FORMS:
         if form.may_be_in(text.casefold()) and form.pattern.search(text):

@@ -41,7 +41,7 @@ def nearest_existing(path: Path) -> Path:
     return next(place for place in (path, *path.parents) if place.exists())
 
 
-def home() -> Path:
+def suite_home() -> Path:
     """The folder of framework environments and prepared data, shared by all checkouts of a user.
 
     ``$SUITE_HOME``, else ``$XDG_CACHE_HOME/edge-training-suite``, else

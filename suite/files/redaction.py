@@ -16,8 +16,8 @@ from typing import Any
 
 from suite.errors import FileError
 from suite.files.json_file import read_record, write_json
-from suite.files.name_forms import HOME, HOST, USER, by_form, is_telling
-from suite.files.paths import home, repository_root
+from suite.files.name_forms import HOME, HOST, USER, is_telling, redact_by_form
+from suite.files.paths import repository_root, suite_home
 
 SCHEMA = 1
 OUTPUT, DATA, IMPLEMENTATION = "$OUTPUT", "$DATA", "$IMPLEMENTATION"
@@ -84,7 +84,7 @@ class Redactor:
         """The text without what is known and what is found by form."""
         if self._known is not None:
             content = self._known.sub(self._replaced, content)
-        return by_form(content)
+        return redact_by_form(content)
 
     def value(self, plain: Any) -> Any:
         """JSON values with every text redacted; keys stay."""
@@ -138,7 +138,7 @@ class Redactor:
             return (
                 f"{name}{separator}{self.path(folder)}" if "://" not in folder else self.text(value)
             )
-        return by_form(value)
+        return redact_by_form(value)
 
     def _replaced(self, found: "re.Match[str]") -> str:
         return self._replacements.get(found[0]) or self._replacements[found[0].lower()]
@@ -177,7 +177,7 @@ def machine_redactor(
 ) -> Redactor:
     """A redactor for this machine and user; ``folders`` and ``names`` come first. The disk's root
     is no folder of anybody."""
-    own = ((home(), SUITE_HOME), (repository_root(), SUITE), (Path.home(), HOME))
+    own = ((suite_home(), SUITE_HOME), (repository_root(), SUITE), (Path.home(), HOME))
     found = [
         (str(place), root)
         for folder, root in (*folders, *own)

@@ -53,7 +53,7 @@ def expect_key(key: Path) -> None:
         )
 
 
-def sign(message: bytes, key: Path, namespace: str) -> str:
+def sign_message(message: bytes, key: Path, namespace: str) -> str:
     """The armored signature of a message by a private key's file (or a public one's, whose private
     part an agent holds).
 
@@ -68,7 +68,7 @@ def sign(message: bytes, key: Path, namespace: str) -> str:
         return (folder / "message.sig").read_text(encoding="ascii")
 
 
-def verify(
+def verify_signature(
     message: bytes, signature: str, namespace: str, allowed_signers: Path
 ) -> SignatureVerdict:
     """Whether the signature is one of this message, and by whom; ``allowed_signers`` is a file in

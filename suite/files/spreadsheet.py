@@ -15,7 +15,7 @@ def problem_of_text(text: str) -> str | None:
     return "it has control characters" if _CONTROL.search(text) else None
 
 
-def cell(value: object) -> object:
+def safe_cell(value: object) -> object:
     """A value of a CSV file: text that a spreadsheet would compute gets an apostrophe before it,
     and control characters are left out."""
     if not isinstance(value, str) or _NUMBER.fullmatch(value):

@@ -16,7 +16,7 @@ MAX_FILES = 20_000
 MAX_BYTES = 2 * 2**30
 
 
-def below(folder: Path) -> list[Path]:
+def paths_below(folder: Path) -> list[Path]:
     """Every file, folder and link below ``folder``, sorted. Links are not followed, and folders
     deeper than MAX_DEPTH not entered."""
     return sorted(_walk(folder))
@@ -54,7 +54,7 @@ def folders_below(folder: Path) -> Iterator[Path]:
 
 
 def _outside_sites(folder: Path) -> Iterator[Path]:
-    found = below(folder)
+    found = paths_below(folder)
     sites = {path.parent for path in found if path.name == SITE_MARK}
     return (path for path in found if not sites or sites.isdisjoint((path, *path.parents)))
 
@@ -73,7 +73,7 @@ def refuse_site(path: Path) -> None:
 def refuse_large(folder: Path) -> None:
     """Raise SuiteError where more than MAX_FILES files, or MAX_BYTES, are below ``folder``: reading
     and hashing them would take long."""
-    states = [_state(path) for path in below(folder)]
+    states = [_state(path) for path in paths_below(folder)]
     sizes = [state.st_size for state in states if not stat.S_ISDIR(state.st_mode)]
     if len(sizes) > MAX_FILES or sum(sizes) > MAX_BYTES:
         held, most = (

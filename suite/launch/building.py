@@ -8,12 +8,12 @@ from suite.catalog.frameworks import MANIFEST, Framework, requirements_file
 from suite.errors import SuiteError
 from suite.launch.command import run_to_end
 from suite.launch.environments import Environment
-from suite.launch.recipe import name_of
+from suite.launch.recipe import package_name
 
 TIMEOUT_S = 1800
 
 
-def build(framework: Framework, environment: Environment) -> None:
+def build_implementation(framework: Framework, environment: Environment) -> None:
     """Run its build command; raises SuiteError naming a program that is missing, or the last line
     of what failed."""
     for needed in framework.needs:
@@ -45,11 +45,11 @@ def _refuse_missing_package(framework: Framework, environment: Environment) -> N
     path = requirements_file(framework)
     if framework.outside is None or not path.is_file():
         return
-    installed = set(map(name_of, environment.packages)) or {
-        name_of(str(each.metadata["Name"])) for each in importlib.metadata.distributions()
+    installed = set(map(package_name, environment.packages)) or {
+        package_name(str(each.metadata["Name"])) for each in importlib.metadata.distributions()
     }
     for line in path.read_text(encoding="utf-8").splitlines():
-        name = "" if ";" in line or line.startswith(("#", "-")) else name_of(line)
+        name = "" if ";" in line or line.startswith(("#", "-")) else package_name(line)
         if name and name not in installed:
             raise SuiteError(
                 f"{environment.interpreter} lacks the package {name!r}, which {path} names",

@@ -1,8 +1,8 @@
 """Containers by podman: the command that starts an implementation in one, and what has to be there.
 
 podman has no daemon: where the process that becomes podman adopts orphans
-(:func:`suite.launch.process.start`), the container's processes stay its descendants, and meters
-find them as those of a bare run.
+(:func:`suite.launch.process.start_process`), the container's processes stay its descendants, and
+meters find them as those of a bare run.
 """
 
 import os
@@ -38,7 +38,7 @@ class Shared:
     written: tuple[Path, ...]
 
 
-def shared(
+def paths_to_mount(
     interpreter: Path,
     data: Path,
     written: Iterable[Path],
@@ -58,7 +58,7 @@ def shared(
     return Shared(tuple(dict.fromkeys(kept)), tuple(path.absolute() for path in written))
 
 
-def contained(command: Sequence[str], folder: Path, mounts: Shared) -> list[str]:
+def container_command(command: Sequence[str], folder: Path, mounts: Shared) -> list[str]:
     """The command in a container without a network, with the caller's environment variables and
     limits of resources."""
     volumes = [f"--volume={path}:{path}:ro" for path in mounts.read] + [
@@ -95,9 +95,9 @@ def refuse_podman() -> None:
             f"podman has no image {IMAGE} here",
             "build it in a checkout with `sh tools/container.sh`, or use --isolation namespace",
         )
-    mounts = shared(interpreter, repository_root(), ())
+    mounts = paths_to_mount(interpreter, repository_root(), ())
     tried = subprocess.run(
-        contained([str(interpreter), "-c", ""], repository_root(), mounts),
+        container_command([str(interpreter), "-c", ""], repository_root(), mounts),
         capture_output=True,
         text=True,
         timeout=SHORT_S,

@@ -28,7 +28,7 @@ from suite.launch.obstacles import (
     refuse_obstacles,
     refuse_python,
 )
-from suite.launch.recipe import Recipe, here, name_of, recipe
+from suite.launch.recipe import Recipe, current_platform, package_name, recipe
 
 RECORD = "environment.json"
 Report = Callable[[str], None]
@@ -44,21 +44,23 @@ class Environment:
     packages: dict[str, str]
 
 
-def location(framework: Framework, home: Path | None = None) -> Path:
+def environment_folder(framework: Framework, home: Path | None = None) -> Path:
     """The folder of the framework's environment, which may not exist yet."""
     python = platform.python_version_tuple()[:2]
-    decides = recipe(framework, here()).text + repr((framework.install, python, platform.machine()))
+    decides = recipe(framework, current_platform()).text + repr(
+        (framework.install, python, platform.machine())
+    )
     name = framework.environment_of or framework.name
-    return (home or paths.home()) / "envs" / f"{name}-{sha256_of_text(decides)[:12]}"
+    return (home or paths.suite_home()) / "envs" / f"{name}-{sha256_of_text(decides)[:12]}"
 
 
-def find(framework: Framework, home: Path | None = None) -> Environment:
+def find_environment(framework: Framework, home: Path | None = None) -> Environment:
     """The framework's environment; raises SuiteError naming the command that creates it.
 
     A framework that needs none runs in the harness's interpreter, unless another one was adopted:
     several ranks need mpi4py.
     """
-    record = location(framework, home) / RECORD
+    record = environment_folder(framework, home) / RECORD
     if not framework.needs_environment and not record.is_file():
         return Environment(framework.name, Path(sys.executable), {})
     if not record.is_file():
@@ -77,7 +79,7 @@ def find(framework: Framework, home: Path | None = None) -> Environment:
     return environment
 
 
-def create(
+def create_environment(
     framework: Framework,
     report: Report,
     python: Path | None = None,
@@ -90,14 +92,14 @@ def create(
     ``python`` is the base interpreter (default: the harness's). What is downloaded is reported
     before it is. An incomplete environment is removed.
     """
-    place = location(framework, home)
+    place = environment_folder(framework, home)
     if (place / RECORD).is_file() and not force:
-        return find(framework, home)
-    vendors = of_vendor(framework) if python is None else None
+        return find_environment(framework, home)
+    vendors = vendor_environment(framework) if python is None else None
     if vendors is not None:
         report(f"{vendors.interpreter} has a {framework.title} for this GPU: nothing is installed")
         return _recorded(vendors, place)
-    chosen = plan(framework, python)
+    chosen = plan_environment(framework, python)
     report(chosen.statement)
     place.parent.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(place.parent).free
@@ -127,18 +129,22 @@ def create(
         raise
 
 
-def adopt(framework: Framework, interpreter: Path, home: Path | None = None) -> Environment:
+def adopt_interpreter(
+    framework: Framework, interpreter: Path, home: Path | None = None
+) -> Environment:
     """Use an interpreter that already has the framework: a Jetson's system Python with NVIDIA's
     build, for example.
 
-    Raises SuiteError as :func:`adoptable`; then nothing is written.
+    Raises SuiteError as :func:`adoptable_environment`; then nothing is written.
     """
-    return _recorded(adoptable(framework, interpreter), location(framework, home))
+    return _recorded(
+        adoptable_environment(framework, interpreter), environment_folder(framework, home)
+    )
 
 
-def adoptable(framework: Framework, interpreter: Path) -> Environment:
-    """What :func:`adopt` would record; writes nothing. Raises SuiteError for what is no Python, or
-    one without the framework."""
+def adoptable_environment(framework: Framework, interpreter: Path) -> Environment:
+    """What :func:`adopt_interpreter` would record; writes nothing. Raises SuiteError for what is no
+    Python, or one without the framework."""
     path = shutil.which(str(interpreter))
     if path is None:
         raise SuiteError(
@@ -148,7 +154,7 @@ def adoptable(framework: Framework, interpreter: Path) -> Environment:
     return _examined(framework, Path(path).absolute())
 
 
-def of_vendor(framework: Framework, root: Path = Path("/")) -> Environment | None:
+def vendor_environment(framework: Framework, root: Path = Path("/")) -> Environment | None:
     """The board's own interpreter, where it has a build of the framework for the board's GPU and no
     other version was asked for."""
     python = python_of_vendor(root)
@@ -173,14 +179,14 @@ class OtherVersion:
 def other_versions(framework: Framework, environment: Environment) -> list[OtherVersion]:
     """Packages of an adopted interpreter in other versions than the framework's requirements name;
     a build's suffix (+cpu) is no other version."""
-    installed = {name_of(name): version for name, version in environment.packages.items()}
+    installed = {package_name(name): version for name, version in environment.packages.items()}
     exact = (
         line.partition("==")
-        for line in recipe(framework, here()).requirements.splitlines()
+        for line in recipe(framework, current_platform()).requirements.splitlines()
         if "==" in line and ";" not in line
     )
     found = (
-        (name_of(name), required.strip(), installed.get(name_of(name)))
+        (package_name(name), required.strip(), installed.get(package_name(name)))
         for name, _, required in exact
     )
     return [
@@ -190,16 +196,16 @@ def other_versions(framework: Framework, environment: Environment) -> list[Other
     ]
 
 
-def plan(framework: Framework, python: Path | None = None) -> Recipe:
-    """What :func:`create` installs; raises SuiteError for an interpreter that the framework has no
-    packages for."""
+def plan_environment(framework: Framework, python: Path | None = None) -> Recipe:
+    """What :func:`create_environment` installs; raises SuiteError for an interpreter that the
+    framework has no packages for."""
     base = python or Path(sys.executable)
     version = _version(base)
     refuse_python(framework, version, base)
-    found = recipe(framework, here(version))
+    found = recipe(framework, current_platform(version))
     refuse_obstacles(framework, base, found.lock.download_bytes if found.lock else None)
     pins = (line.split(";")[0].partition("==") for line in found.text.splitlines())
-    refuse_crash(framework, {name_of(name): pin.strip() for name, _, pin in pins})
+    refuse_crash(framework, {package_name(name): pin.strip() for name, _, pin in pins})
     return found
 
 
@@ -251,12 +257,12 @@ def _examined(framework: Framework, interpreter: Path, condition: str = "True") 
             f"{interpreter} does not answer as a Python does; give the path of one that has"
             f" {framework.title}."
         ) from None
-    refuse_crash(framework, {name_of(name): version for name, version in packages.items()})
+    refuse_crash(framework, {package_name(name): version for name, version in packages.items()})
     return Environment(framework.name, interpreter, packages)
 
 
 def _recorded(environment: Environment, place: Path) -> Environment:
-    """The environment, which :func:`find` then finds in ``place``."""
+    """The environment, which :func:`find_environment` then finds in ``place``."""
     values = {
         "framework": environment.framework,
         "interpreter": str(environment.interpreter),

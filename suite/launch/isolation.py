@@ -28,7 +28,7 @@ NAMESPACES = ("mount", "uts", "ipc", "net", "pid")
 harness and of the implementation share a clock."""
 
 
-def isolated(kind: Isolation | None, command: Sequence[str]) -> list[str]:
+def isolated_command(kind: Isolation | None, command: Sequence[str]) -> list[str]:
     """The command within its namespaces. The process that is started stays the parent of what
     trains, so that meters find it."""
     if kind is not Isolation.NAMESPACE:

@@ -63,7 +63,7 @@ def read_hosts(path: Path) -> dict[str, int | None]:
     hosts: dict[str, int | None] = {}
     for number, line in enumerate(lines, start=1):
         words, where = line.partition("#")[0].split(), f"{path}:{number}"
-        for name in expanded(words[0]) if words else ():
+        for name in expand_hosts(words[0]) if words else ():
             host = _host([name, *words[1:]], where)
             if host in hosts:
                 raise SuiteError(
@@ -77,7 +77,7 @@ def read_hosts(path: Path) -> dict[str, int | None]:
     return hosts
 
 
-def expanded(word: str) -> list[str]:
+def expand_hosts(word: str) -> list[str]:
     """The names of a list as Slurm writes it: pi[1-3,5] is pi1, pi2, pi3 and pi5, and zeros before
     a number stay. Another word is itself; so is a list with a range that ends before it begins,
     which is no host's name."""
@@ -121,7 +121,7 @@ def _host(words: Sequence[str], where: str) -> str:
     return name.partition(":")[0]
 
 
-def place(
+def place_ranks(
     nodes: int | None,
     hostfile: Path | None,
     ranks_per_node: int | None,

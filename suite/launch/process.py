@@ -37,7 +37,7 @@ def gated(command: Sequence[str]) -> list[str]:
     return [*GATE, *command]
 
 
-def release(process: "subprocess.Popen[Any]") -> None:
+def release_process(process: "subprocess.Popen[Any]") -> None:
     """Let a gated process become its command; does nothing for one that has ended."""
     if process.stdin is not None and not process.stdin.closed:
         with suppress(OSError):
@@ -141,7 +141,7 @@ def describe_signal(number: int) -> str:
     return signal_name(number) + (f", {known[number]}" if number in known else "")
 
 
-def start(
+def start_process(
     command: Sequence[str],
     variables: Mapping[str, str],
     output: Path,
@@ -154,9 +154,10 @@ def start(
     Its output is appended to ``output``; it inherits the open files ``inherited``. With ``adopts``
     it becomes the parent of its descendants that lose theirs, as a container's do.
 
-    The process waits until :func:`suite.launch.process.release`, and then becomes the command. The
-    kernel kills it when the harness dies. Call this from the main thread, before any other thread
-    exists: the parent-death signal is sent when the thread that started the process exits.
+    The process waits until :func:`suite.launch.process.release_process`, and then becomes the
+    command. The kernel kills it when the harness dies. Call this from the main thread, before any
+    other thread exists: the parent-death signal is sent when the thread that started the process
+    exits.
     """
     libc = ctypes.CDLL(None)
 
@@ -179,7 +180,7 @@ def start(
         )
 
 
-def terminate(process: "subprocess.Popen[Any]") -> None:
+def terminate_session(process: "subprocess.Popen[Any]") -> None:
     """Terminate a session leader and all its descendants, those in other sessions included
     (mpirun's ssh): SIGTERM, then SIGKILL."""
     descendants = _descendants(process)
@@ -198,11 +199,11 @@ def terminate(process: "subprocess.Popen[Any]") -> None:
             descendant.kill()
 
 
-def wait(process: "subprocess.Popen[bytes]", output: Path, ranks: int = 1) -> ExitReport:
+def wait_for_exit(process: "subprocess.Popen[bytes]", output: Path, ranks: int = 1) -> ExitReport:
     """Wait for the process, a launcher of ``ranks`` or the one rank, terminate its remaining
     descendants, and report how it ended."""
     exit_code = process.wait()
-    terminate(process)
+    terminate_session(process)
     return exit_report(exit_code, output_lines(output), ranks)
 
 

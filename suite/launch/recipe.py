@@ -121,8 +121,8 @@ class Recipe:
             ]
         hashed = [pin for pin in self.lock.pins if HASH in pin]
         bare = [pin for pin in self.lock.pins if HASH not in pin]
-        names = {name_of(each) for each in install.first}
-        first = [pin for pin in hashed if name_of(pin) in names]
+        names = {package_name(each) for each in install.first}
+        first = [pin for pin in hashed if package_name(pin) in names]
         checked = ["--no-deps", "--require-hashes", "-r"]
         steps = [[*checked, _write_requirements(folder / "first.txt", first)]] if first else []
         steps.append(
@@ -136,7 +136,7 @@ def has_nvidia_gpu(root: Path = Path("/")) -> bool:
     return any((root / name).exists() for name in GPU_FILES)
 
 
-def here(python: tuple[int, int] | None = None) -> Platform:
+def current_platform(python: tuple[int, int] | None = None) -> Platform:
     """This machine; ``python`` is the version of the base interpreter (None: the harness's)."""
     own = this_platform.python_version_tuple()
     return Platform(
@@ -228,7 +228,7 @@ def read_lock(path: Path) -> Lock:
     return Lock(path, pins, **sizes)
 
 
-def name_of(requirement: str) -> str:
+def package_name(requirement: str) -> str:
     """The name of a requirement, in the form in which names are compared (PEP 503)."""
     found = _NAME.match(requirement)
     return re.sub(r"[-_.]+", "-", found.group()).lower() if found else ""
@@ -242,17 +242,17 @@ def _owner(framework: Framework) -> Framework:
 def _requirements(framework: Framework, without: WithoutGpu | None) -> str:
     path = requirements_file(framework)
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    instead = {name_of(package): package for package in without.packages} if without else {}
-    return "".join(f"{instead.get(name_of(line), line)}\n" for line in lines)
+    instead = {package_name(package): package for package in without.packages} if without else {}
+    return "".join(f"{instead.get(package_name(line), line)}\n" for line in lines)
 
 
 def _pinned(framework: Framework, without: WithoutGpu | None) -> str:
     """The requirements with the framework's own package in the version that was asked for; of other
     exact versions pip chooses what goes with it."""
-    names = {name_of(package) for package in framework.packages}
+    names = {package_name(package) for package in framework.packages}
     lines = _requirements(framework, without).splitlines()
     return "".join(
-        f"{_with_version(line, framework.version if name_of(line) in names else None)}\n"
+        f"{_with_version(line, framework.version if package_name(line) in names else None)}\n"
         for line in lines
     )
 

@@ -16,7 +16,7 @@ from reference_impls.turns.messages import READY
 from suite.errors import SuiteError
 from suite.launch.child_environment import child_environment
 from suite.launch.mpirun import last_output_line
-from suite.launch.process import output_lines, release, start, terminate
+from suite.launch.process import output_lines, release_process, start_process, terminate_session
 
 GENERATOR_NICE = -10
 """The generator stands for a camera or a network: the programs that it feeds should not delay
@@ -36,7 +36,7 @@ def set_priority(pid: int, nice: int) -> None:
 
 
 @contextmanager
-def raised() -> Iterator[int]:
+def raised_priority() -> Iterator[int]:
     """This process with a higher priority, where it may have one; gives the priority that it really
     has."""
     before = os.getpriority(os.PRIO_PROCESS, 0)
@@ -112,7 +112,7 @@ class Child:
             **program.variables,
         }
         try:
-            self._process = start(
+            self._process = start_process(
                 program.command(for_child, from_child),
                 variables,
                 self._output,
@@ -125,7 +125,7 @@ class Child:
         set_priority(self._process.pid, program.nice)
         if program.cpus:
             os.sched_setaffinity(self._process.pid, program.cpus)
-        release(self._process)
+        release_process(self._process)
 
     def __enter__(self) -> "Child":
         return self
@@ -134,7 +134,7 @@ class Child:
         self.send_signal(signal.SIGCONT)  # a stopped process handles no other signal
         os.close(self._commands)
         os.close(self._answers)
-        terminate(self._process)
+        terminate_session(self._process)
 
     def wait_until_ready(self) -> int:
         """Wait until the process is ready; returns the number that its answer holds, 0 without
@@ -199,7 +199,7 @@ class Child:
         return ProcessEnded(self.program.what, said.removeprefix("error: "), exit_code)
 
 
-def usable(cpus: Sequence[int]) -> tuple[int, ...]:
+def usable_cpus(cpus: Sequence[int]) -> tuple[int, ...]:
     """The CPU set; raises SuiteError for a CPU that this process may not use."""
     allowed = os.sched_getaffinity(0)
     if foreign := sorted(set(cpus) - allowed):

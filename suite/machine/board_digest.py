@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.files import paths
-from suite.machine.procfs import text
+from suite.machine.procfs import read_text
 
 KEY = "board.key"
 KEY_BYTES = 32
@@ -62,14 +62,14 @@ def board_digest(root: Path = Path("/"), home: Path | None = None) -> BoardDiges
     """The digest of the board below ``root``, under the key in ``home`` (default: the suite's
     folder), which is made if it does not exist."""
     for name in SERIAL_NUMBERS:
-        serial = text(root / name)
+        serial = read_text(root / name)
         if (
             serial
             and not _PLACEHOLDER.search(re.sub(r"[\s-]", "", serial))
             and not _PLACEHOLDER.search(serial)
         ):
             try:
-                key = _key((home or paths.home()) / KEY)
+                key = _key((home or paths.suite_home()) / KEY)
             except OSError as error:
                 return BoardDigest(
                     None,

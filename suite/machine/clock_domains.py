@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.machine.procfs import in_order, integer, numbers, text
+from suite.machine.procfs import natural_order, read_integer, read_integers, read_text
 
 CPUS = "sys/devices/system/cpu"
 DEVFREQ = "sys/class/devfreq"
@@ -61,19 +61,19 @@ def read_clocks(root: Path) -> tuple[Clock, ...]:
 
 def online_cores(root: Path) -> tuple[int, ...] | None:
     """The numbers of the cores that are online; None where the kernel does not say."""
-    return core_numbers(text(root / CPUS / "online"))
+    return core_numbers(read_text(root / CPUS / "online"))
 
 
 def turbo(root: Path) -> bool | None:
     """Whether the processor may exceed its base frequency; None where there is no such switch."""
     no_turbo, boost = (
-        integer(root / CPUS / "intel_pstate/no_turbo"),
-        integer(root / CPUS / "cpufreq/boost"),
+        read_integer(root / CPUS / "intel_pstate/no_turbo"),
+        read_integer(root / CPUS / "cpufreq/boost"),
     )
     if no_turbo is not None:
         return no_turbo == 0
     # where there is no switch for all cores
-    by_policy = [value for value in map(integer, boost_files(root)) if value is not None]
+    by_policy = [value for value in map(read_integer, boost_files(root)) if value is not None]
     return boost != 0 if boost is not None else any(by_policy) if by_policy else None
 
 
@@ -85,13 +85,13 @@ def boost_files(root: Path) -> list[Path]:
 
 def policy_folders(root: Path) -> list[Path]:
     """The folders of the cpufreq policies, in order."""
-    return in_order((root / CPUS / "cpufreq").glob("policy[0-9]*"))
+    return natural_order((root / CPUS / "cpufreq").glob("policy[0-9]*"))
 
 
 def devfreq_folders(root: Path) -> list[tuple[str, Path]]:
     """The devfreq folders of GPU and memory controller, each with its kind, in order."""
     found = []
-    for folder in in_order((root / DEVFREQ).glob("*")):
+    for folder in natural_order((root / DEVFREQ).glob("*")):
         kind = next(
             (
                 kind
@@ -107,36 +107,36 @@ def devfreq_folders(root: Path) -> list[tuple[str, Path]]:
 
 def _cpu_clocks(root: Path) -> Iterator[Clock]:
     for folder in policy_folders(root):
-        cores = core_numbers(text(folder / "affected_cpus"), " ") or ()
+        cores = core_numbers(read_text(folder / "affected_cpus"), " ") or ()
         if cores:
             yield Clock(
                 kind=CPU,
                 name=folder.name,
                 cores=cores,
-                min_hz=hertz(folder / "scaling_min_freq", 1000),
-                max_hz=hertz(folder / "scaling_max_freq", 1000),
-                current_hz=hertz(folder / "scaling_cur_freq", 1000),
-                lowest_hz=hertz(folder / "cpuinfo_min_freq", 1000),
-                highest_hz=hertz(folder / "cpuinfo_max_freq", 1000),
-                governor=text(folder / "scaling_governor") or None,
-                driver=text(folder / "scaling_driver") or None,
-                energy_preference=text(folder / "energy_performance_preference") or None,
+                min_hz=read_hertz(folder / "scaling_min_freq", 1000),
+                max_hz=read_hertz(folder / "scaling_max_freq", 1000),
+                current_hz=read_hertz(folder / "scaling_cur_freq", 1000),
+                lowest_hz=read_hertz(folder / "cpuinfo_min_freq", 1000),
+                highest_hz=read_hertz(folder / "cpuinfo_max_freq", 1000),
+                governor=read_text(folder / "scaling_governor") or None,
+                driver=read_text(folder / "scaling_driver") or None,
+                energy_preference=read_text(folder / "energy_performance_preference") or None,
             )
 
 
 def _devfreq_clocks(root: Path) -> Iterator[Clock]:
     for kind, folder in devfreq_folders(root):
-        available = numbers(folder / "available_frequencies")
+        available = read_integers(folder / "available_frequencies")
         yield Clock(
             kind=kind,
             name=folder.name,
             cores=(),
-            min_hz=hertz(folder / "min_freq"),
-            max_hz=hertz(folder / "max_freq"),
-            current_hz=hertz(folder / "cur_freq"),
+            min_hz=read_hertz(folder / "min_freq"),
+            max_hz=read_hertz(folder / "max_freq"),
+            current_hz=read_hertz(folder / "cur_freq"),
             lowest_hz=min(available, default=None),
             highest_hz=max(available, default=None),
-            governor=text(folder / "governor") or None,
+            governor=read_text(folder / "governor") or None,
         )
 
 
@@ -146,15 +146,15 @@ def _emc_clocks(root: Path) -> Iterator[Clock]:
     if any(kind == MEMORY for kind, _ in devfreq_folders(root)):
         return
     bpmp, clk = root / _BPMP_EMC, root / _CLK_EMC
-    rate_hz = hertz(bpmp / "rate") or hertz(clk / "clk_rate")
+    rate_hz = read_hertz(bpmp / "rate") or read_hertz(clk / "clk_rate")
     if rate_hz is not None:
-        limits_hz = hertz(bpmp / "min_rate"), hertz(bpmp / "max_rate")
+        limits_hz = read_hertz(bpmp / "min_rate"), read_hertz(bpmp / "max_rate")
         yield Clock(MEMORY, "emc", (), *limits_hz, rate_hz, *limits_hz, None)
 
 
-def hertz(path: Path, scale: int = 1) -> int | None:
+def read_hertz(path: Path, scale: int = 1) -> int | None:
     """The frequency in a file in units of ``scale`` Hz; None when it cannot be read."""
-    value = integer(path)
+    value = read_integer(path)
     return None if value is None else value * scale
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from suite.catalog.devices import GENERIC, Device, Identity, has_part, load_device, load_devices
 from suite.errors import SuiteError
-from suite.machine.procfs import text
-from suite.machine.system import board_name, compatible, cpu_model
+from suite.machine.procfs import read_text
+from suite.machine.system import board_name, cpu_model, device_tree_compatible
 
 AUTO = "auto"
 PartsOf = Callable[[Identity], tuple[str, ...]]
@@ -26,7 +26,7 @@ def identify(system_root: Path = Path("/"), root: Path | None = None) -> Identif
     """The profile of the machine below ``system_root``, by its device tree, else by DMI, else by
     its CPU model; generic if none matches."""
     devices, model = load_devices(root), cpu_model(system_root)
-    entries = dict.fromkeys(compatible(system_root), "/proc/device-tree/compatible")
+    entries = dict.fromkeys(device_tree_compatible(system_root), "/proc/device-tree/compatible")
     devices = tuple(each for each in devices if not each.identity.is_of_another(entries))
     models = {} if model is None else {model: "/proc/cpuinfo"}
     sources: tuple[tuple[str, Mapping[str, str], PartsOf], ...] = (
@@ -95,7 +95,7 @@ def _dmi(system_root: Path) -> dict[str, str]:
     """The machine's DMI names, and the file of each."""
     names = {}
     for file in DMI_FILES:
-        name = text(system_root / "sys/class/dmi/id" / file)
+        name = read_text(system_root / "sys/class/dmi/id" / file)
         if name:
             names[name] = f"/sys/class/dmi/id/{file}"
     return names

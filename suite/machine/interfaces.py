@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from reference_impls.node import describe_interface, public_interface
-from suite.machine.procfs import integer, text
+from suite.machine.procfs import read_integer, read_text
 
 LOOPBACK = 772
 """ARPHRD_LOOPBACK of linux/if_arp.h."""
@@ -17,7 +17,8 @@ def interfaces_up(root: Path) -> tuple[str, ...]:
     return tuple(
         each.name
         for each in folders
-        if text(each / "operstate") in ("up", "unknown") and integer(each / "type") != LOOPBACK
+        if read_text(each / "operstate") in ("up", "unknown")
+        and read_integer(each / "type") != LOOPBACK
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from reference_impls.contract import OWN_CGROUP
 from suite.errors import SuiteError
 from suite.machine.clock_domains import online_cores
-from suite.machine.procfs import device_tree, text
+from suite.machine.procfs import device_tree, read_text
 from suite.machine.storage import disk_of, mount_of
 
 PERIOD_US = 100_000
@@ -89,7 +89,7 @@ def read_limit(mb_s: float, folder: Path, root: Path = Path("/")) -> Limit:
         )
     mount = mount_of(folder.resolve() if root == Path("/") else folder, root)
     disk = None if mount is None else disk_of(mount, root)
-    number = None if disk is None else text(disk / "dev")
+    number = None if disk is None else read_text(disk / "dev")
     if number is None:
         where = (
             "nothing that the mount table has"
@@ -111,7 +111,9 @@ def read_limit(mb_s: float, folder: Path, root: Path = Path("/")) -> Limit:
 
 
 @contextmanager
-def limited(limits: Sequence[Limit], root: Path = Path("/")) -> Iterator[Callable[[int], None]]:
+def process_limits(
+    limits: Sequence[Limit], root: Path = Path("/")
+) -> Iterator[Callable[[int], None]]:
     """A function that puts a process, and what it starts, under the limits; without any, one that
     does nothing.
 
@@ -150,18 +152,18 @@ def refuse_quota(cores: float, root: Path = Path("/")) -> None:
 
 @contextmanager
 def when_idle(root: Path = Path("/")) -> Iterator[tuple[str, Callable[[int], None]]]:
-    """As :func:`limited`, by the strongest way that the kernel has of giving a process idle CPU
-    time only; first the way's name.
+    """As :func:`process_limits`, by the strongest way that the kernel has of giving a process idle
+    CPU time only; first the way's name.
 
     SCHED_IDLE and nice do not reach across cgroups, and are too weak within one.
     """
     with ExitStack() as stack:
         try:
             limit = idle_only()
-            limit_process = stack.enter_context(limited([limit], root))
+            limit_process = stack.enter_context(process_limits([limit], root))
         except SuiteError:
             limit = least_weight()
-            limit_process = stack.enter_context(limited([limit], root))
+            limit_process = stack.enter_context(process_limits([limit], root))
         yield limit.setting, limit_process
 
 
@@ -177,7 +179,10 @@ def _group(limit: Limit, root: Path) -> Iterator[Path]:
         raise SuiteError(f"{said} in {group}: {error.strerror}.") from error
     try:
         is_v1 = folder.name == limit.v1
-        if not is_v1 and limit.v2 not in (text(folder / "cgroup.subtree_control") or "").split():
+        if (
+            not is_v1
+            and limit.v2 not in (read_text(folder / "cgroup.subtree_control") or "").split()
+        ):
             _write_setting(folder / "cgroup.subtree_control", f"+{limit.v2}", said)
         for name, value in limit.v1_values if is_v1 else limit.v2_values:
             _write_setting(group / name, value, said)
@@ -191,7 +196,7 @@ def _folder(limit: Limit, root: Path) -> Path:
     v1, v2 = root / _CGROUPS / limit.v1, root / _CGROUPS
     if (v1 / "cgroup.procs").exists():
         return v1
-    if limit.v2 in (text(v2 / "cgroup.controllers") or "").split():
+    if limit.v2 in (read_text(v2 / "cgroup.controllers") or "").split():
         return v2
     compatible = device_tree(root, "compatible") or ""
     raise SuiteError(

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.machine.procfs import integer, numbers, text
+from suite.machine.procfs import read_integer, read_integers, read_text
 
 CONFIGURATION = "etc/nvpmodel.conf"
 STATUS = "var/lib/nvpmodel/status"
@@ -71,7 +71,7 @@ def read_mode(root: Path) -> NvpMode:
     if status is None:
         return NvpMode(None, None, reason=f"/{STATUS} cannot be read or does not hold pmode:<id>")
     number, fan = status
-    content = text(root / CONFIGURATION)
+    content = read_text(root / CONFIGURATION)
     if not content:
         return NvpMode(
             number,
@@ -92,7 +92,7 @@ def read_mode(root: Path) -> NvpMode:
 def read_status(root: Path) -> tuple[int, str | None] | None:
     """Id of the mode and name of the fan's mode, as in ``pmode:0002 fmode:quiet``; None when the
     file does not tell."""
-    found = _STATUS.search(text(root / STATUS) or "")
+    found = _STATUS.search(read_text(root / STATUS) or "")
     return None if found is None else (int(found[1]), found[2])
 
 
@@ -167,7 +167,7 @@ def _limits(cap: int, frequencies: tuple[int, ...]) -> tuple[int, int] | None:
 
 def _integer_at(root: Path, paths: Mapping[str, str], argument: str) -> int | None:
     for name in (argument, argument + _NEWER):
-        found = integer(root / paths[name].lstrip("/")) if name in paths else None
+        found = read_integer(root / paths[name].lstrip("/")) if name in paths else None
         if found is not None:
             return found
     return None
@@ -180,7 +180,7 @@ def frequencies_at(root: Path, paths: Mapping[str, str]) -> tuple[int, ...]:
     limits = [paths[name] for name in ("", "MAX_FREQ", "MAX_FREQ" + _NEWER) if name in paths]
     beside = [f"{limit.rpartition('/')[0]}/{name}" for limit in limits for name in _TABLES]
     for table in (*named, *beside):
-        found = numbers(root / table.lstrip("/"))
+        found = read_integers(root / table.lstrip("/"))
         if found:
             return found
     return ()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from suite.machine import nvpmodel
 from suite.machine.clock_domains import CPU, GPU, Clock, online_cores, read_clocks, turbo
-from suite.machine.procfs import in_order, integer, text
+from suite.machine.procfs import natural_order, read_integer, read_text
 
 POWERCAP = "sys/class/powercap"
 PACKAGE = "package"
@@ -41,8 +41,8 @@ def limit_files(root: Path) -> list[Path]:
     and by MMIO, which hold together."""
     return [
         path
-        for zone in in_order((root / POWERCAP).glob("intel-rapl*:*"))
-        for path in in_order(zone.glob("constraint_*_power_limit_uw"))
+        for zone in natural_order((root / POWERCAP).glob("intel-rapl*:*"))
+        for path in natural_order(zone.glob("constraint_*_power_limit_uw"))
     ]
 
 
@@ -52,9 +52,9 @@ def read_power_limits(root: Path) -> tuple[PowerLimit, ...]:
     found = []
     for path in limit_files(root):
         zone, stem = path.parent, path.name.removesuffix("_power_limit_uw")
-        microwatts, window_us = integer(path), integer(zone / f"{stem}_time_window_us")
+        microwatts, window_us = read_integer(path), read_integer(zone / f"{stem}_time_window_us")
         if microwatts is not None:
-            names = text(zone / "name") or zone.name, text(zone / f"{stem}_name") or stem
+            names = read_text(zone / "name") or zone.name, read_text(zone / f"{stem}_name") or stem
             found.append(
                 PowerLimit(
                     zone.name,
@@ -183,7 +183,7 @@ def read_power_settings(root: Path = Path("/")) -> PowerSettings:
         "fan": found.fan or _fan(root),
         "cores_online": cores,
         "turbo": turbo(root),
-        "platform_profile": text(root / PLATFORM_PROFILE) or None,
+        "platform_profile": read_text(root / PLATFORM_PROFILE) or None,
     }
     notes = {
         name: reasons[name] for name, value in values.items() if value is None and name in reasons
@@ -265,8 +265,8 @@ def _are_locked(clocks: Sequence[Clock]) -> bool | None:
 
 def _fan(root: Path) -> str | None:
     """The duty of the first fan that the kernel drives by PWM."""
-    for path in in_order((root / "sys/class/hwmon").glob("hwmon*")):
-        duty = integer(path / "pwm1")
+    for path in natural_order((root / "sys/class/hwmon").glob("hwmon*")):
+        duty = read_integer(path / "pwm1")
         if duty is not None:
             return f"pwm {duty} of 255"
     return None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.machine.procfs import text
+from suite.machine.procfs import read_text
 
 CLOCK_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _START_TIME = 19  # starttime among the fields of ``stat`` after the command's name (proc(5))
@@ -82,7 +82,7 @@ def _listed_children(process: Path) -> list[int]:
 def stat_fields(process: Path) -> list[str]:
     """The fields of ``stat`` after the command's name, which may contain spaces and brackets:
     state, parent, ...; empty once it has exited."""
-    return (text(process / "stat") or "").rpartition(")")[2].split()
+    return (read_text(process / "stat") or "").rpartition(")")[2].split()
 
 
 def start_ticks(process: Path) -> int | None:

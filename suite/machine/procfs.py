@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 
-def text(path: Path) -> str | None:
+def read_text(path: Path) -> str | None:
     """A file's content without the white space around it; None when it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip("\0\n ")
@@ -17,22 +17,22 @@ def device_tree(root: Path, name: str) -> str | None:
     """A property of the device tree's root; None without one. /proc/device-tree is a link to the
     other folder, which containers may lack."""
     return (
-        text(root / "proc/device-tree" / name)
-        or text(root / "sys/firmware/devicetree/base" / name)
+        read_text(root / "proc/device-tree" / name)
+        or read_text(root / "sys/firmware/devicetree/base" / name)
         or None
     )
 
 
-def find(path: Path, pattern: str) -> str | None:
+def find_in_file(path: Path, pattern: str) -> str | None:
     """What the first group of ``pattern`` matches in a file, where ``^`` is the start of a line;
     None where it matches nothing."""
-    found = re.search(pattern, text(path) or "", re.MULTILINE)
+    found = re.search(pattern, read_text(path) or "", re.MULTILINE)
     return None if found is None else found[1].strip()
 
 
-def integer(path: Path) -> int | None:
+def read_integer(path: Path) -> int | None:
     """The integer in a file; None when the file cannot be read or has other content."""
-    content = text(path)
+    content = read_text(path)
     try:
         return int(content) if content else None
     except ValueError:
@@ -41,16 +41,18 @@ def integer(path: Path) -> int | None:
 
 def memory_bytes(root: Path, name: str) -> int | None:
     """A size in /proc/meminfo; None where it has none of that name."""
-    kilobytes = find(root / "proc/meminfo", rf"^{name}:\s*(\d+) kB")
+    kilobytes = find_in_file(root / "proc/meminfo", rf"^{name}:\s*(\d+) kB")
     return None if kilobytes is None else int(kilobytes) * 1024
 
 
-def numbers(path: Path, scale: int = 1) -> tuple[int, ...]:
+def read_integers(path: Path, scale: int = 1) -> tuple[int, ...]:
     """The whole numbers in a file, times ``scale``, sorted; empty when it cannot be read."""
-    return tuple(sorted(int(part) * scale for part in (text(path) or "").split() if part.isdigit()))
+    return tuple(
+        sorted(int(part) * scale for part in (read_text(path) or "").split() if part.isdigit())
+    )
 
 
-def in_order(paths: Iterable[Path]) -> list[Path]:
+def natural_order(paths: Iterable[Path]) -> list[Path]:
     """Paths in natural order of their names: zone2 before zone10."""
     return sorted(
         paths,
@@ -63,7 +65,7 @@ def in_order(paths: Iterable[Path]) -> list[Path]:
 def kills_for_memory(root: Path = Path("/")) -> int | None:
     """Processes that the kernel has killed for lack of memory since it started (/proc/vmstat,
     oom_kill); None if it does not count them."""
-    kills = find(root / "proc/vmstat", r"^oom_kill (\d+)")
+    kills = find_in_file(root / "proc/vmstat", r"^oom_kill (\d+)")
     return None if kills is None else int(kills)
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.machine.procfs import in_order, text
+from suite.machine.procfs import natural_order, read_text
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Mount:
 def mount_of(folder: Path, root: Path = Path("/")) -> Mount | None:
     """The mount that holds ``folder``; of two on the same mount point, the later one hides the
     earlier."""
-    mounts = [_mount(line) for line in (text(root / "proc/self/mountinfo") or "").splitlines()]
+    mounts = [_mount(line) for line in (read_text(root / "proc/self/mountinfo") or "").splitlines()]
     above = [mount for mount in mounts if folder.is_relative_to(mount.point)]
     return max(reversed(above), key=lambda mount: len(mount.point.parts), default=None)
 
@@ -109,7 +109,7 @@ def storage_of(folder: Path, root: Path) -> Storage:
 
 def _physical(disk: Path) -> Path:
     """The first real disk under encryption, volumes and arrays."""
-    below = in_order((disk / "slaves").glob("*"))
+    below = natural_order((disk / "slaves").glob("*"))
     if not below:
         return disk
     return _physical(_whole_disk(below[0]))
@@ -129,7 +129,7 @@ def _medium(disk: Path) -> tuple[Medium | None, str]:
     """The medium, by the kernel's name of the disk, its card type and its bus."""
     name, where = disk.name, str(disk)
     if name.startswith("mmcblk"):
-        kind = text(disk / "device/type")
+        kind = read_text(disk / "device/type")
         return {"SD": Medium.SD, "MMC": Medium.EMMC}.get(
             kind or ""
         ), f"/sys/block/{name}/device/type is {kind!r}"

@@ -12,7 +12,7 @@ from reference_impls.contract import boot_id
 from suite.machine.board_digest import BoardDigest, board_digest
 from suite.machine.interfaces import describe_links
 from suite.machine.power_settings import PowerSettings, read_power_settings
-from suite.machine.procfs import device_tree, find, memory_bytes, text
+from suite.machine.procfs import device_tree, find_in_file, memory_bytes, read_text
 from suite.machine.storage import storage_of
 
 CORES, POWER_CHANGES = "cpu_cores", "power_changes"
@@ -74,7 +74,7 @@ def board_name(root: Path = Path("/")) -> str | None:
     model = device_tree(root, "model")
     if model:
         return model
-    dmi = [text(root / "sys/class/dmi/id" / name) for name in ("sys_vendor", "product_name")]
+    dmi = [read_text(root / "sys/class/dmi/id" / name) for name in ("sys_vendor", "product_name")]
     return " ".join(part for part in dmi if part) or None
 
 
@@ -88,7 +88,7 @@ class Software:
     libraries: Mapping[str, str] = field(default_factory=dict)
 
 
-def describe(
+def describe_system(
     device: str,
     software: Software,
     data: Path,
@@ -113,8 +113,9 @@ def describe(
         "cpu_model": cpu_model(root),
         "cpu_cores": len(os.sched_getaffinity(0)) if root == Path("/") else None,
         "memory_size_bytes": memory_bytes(root, "MemTotal"),
-        "cpu_governor": text(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") or None,
-        "operating_system": find(root / "etc/os-release", r'^PRETTY_NAME="?([^"\n]+)"?'),
+        "cpu_governor": read_text(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+        or None,
+        "operating_system": find_in_file(root / "etc/os-release", r'^PRETTY_NAME="?([^"\n]+)"?'),
         "boot": boot_id(str(root)),
         "power_mode": settings.label,
         POWER_CHANGES: None,
@@ -130,14 +131,14 @@ def describe(
     return SystemDescription(
         schema=1,
         device=device,
-        compatible=compatible(root),
+        compatible=device_tree_compatible(root),
         power_settings=settings,
         architecture=platform.machine(),
         kernel=platform.release(),
         python=platform.python_version(),
         framework=software.framework,
         libraries=dict(software.libraries),
-        gpus=gpus(root),
+        gpus=nvidia_gpus(root),
         links=describe_links(root),
         notes={
             **{name: reasons[name] or "unknown" for name, value in values.items() if value is None},
@@ -147,17 +148,19 @@ def describe(
     )
 
 
-def compatible(root: Path) -> tuple[str, ...]:
+def device_tree_compatible(root: Path) -> tuple[str, ...]:
     """The ``compatible`` entries of the device tree's root, the most specific first; empty without
     a device tree."""
     return tuple(entry for entry in (device_tree(root, "compatible") or "").split("\0") if entry)
 
 
-def gpus(root: Path) -> tuple[str, ...]:
+def nvidia_gpus(root: Path) -> tuple[str, ...]:
     """The names of the GPUs that NVIDIA's driver lists, in the order of their addresses on the bus;
     empty without it."""
     folders = sorted((root / "proc/driver/nvidia/gpus").glob("*/information"))
-    return tuple(name for path in folders if (name := find(path, r"^Model:\s*(.+)$")) is not None)
+    return tuple(
+        name for path in folders if (name := find_in_file(path, r"^Model:\s*(.+)$")) is not None
+    )
 
 
 def _cores_note(usable: object) -> dict[str, str]:
@@ -172,4 +175,4 @@ def _cores_note(usable: object) -> dict[str, str]:
 
 def cpu_model(root: Path = Path("/")) -> str | None:
     """The kernel's name of the processor."""
-    return find(root / "proc/cpuinfo", r"^(?:model name|Model)\s*:\s*(.+)$")
+    return find_in_file(root / "proc/cpuinfo", r"^(?:model name|Model)\s*:\s*(.+)$")

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TypeVar
 
-from suite.memory.leaving_out import Choice, choices
+from suite.memory.leaving_out import Choice, choices_to_leave_out
 from suite.memory.network import Network
 from suite.memory.peaks import Span
-from suite.memory.shapes import Shaped, shapes
-from suite.memory.tensors import VIEWS, Tensors, tensors
+from suite.memory.shapes import Shaped, operation_shapes
+from suite.memory.tensors import VIEWS, Tensors, tensor_owners
 
 WORD_BYTES = 4
 MACS_PER_WORD = 30
@@ -91,20 +91,20 @@ def estimated(table: Tensors) -> Times:
     return Times(tuple(forward), tuple(backward))
 
 
-def chain(
+def network_chain(
     network: Network, height: int, width: int, batch: int, times: Times | None = None
 ) -> Chain:
     """The chain of a network for mini-batches of ``batch`` pictures of this size, with measured
     times or estimated ones."""
-    table = tensors(shapes(network, height, width))
+    table = tensor_owners(operation_shapes(network, height, width))
     ends = cuts(table)
     starts = [1, *(end + 1 for end in ends[:-1])]
     known = times or estimated(table)
     spans = (Span(table, first, last) for first, last in zip(starts, ends, strict=True))
-    return scaled(tuple(_block(span, known) for span in spans), batch)
+    return scale_chain(tuple(_block(span, known) for span in spans), batch)
 
 
-def scaled(blocks: Chain, batch: int) -> Chain:
+def scale_chain(blocks: Chain, batch: int) -> Chain:
     """The chain of one picture for ``batch`` pictures."""
     return tuple(
         replace(
@@ -146,7 +146,9 @@ def _block(span: Span, times: Times) -> Block:
     table, here = span.table, slice(span.first, span.last + 1)
     parts = table.shaped[here]
     parameters = [part.operation.parameters for part in parts]
-    whole, *others = (_left_out(span, choice, times) for choice in choices(span, times.forward))
+    whole, *others = (
+        _left_out(span, choice, times) for choice in choices_to_leave_out(span, times.forward)
+    )
     return Block(
         name=_common_name(parts),
         first=span.first,
@@ -189,7 +191,7 @@ def _common_name(parts: Sequence[Shaped]) -> str:
 
 def kept_words(network: Network, height: int, width: int) -> int:
     """Words that one sample leaves for the backward pass, the picture itself included."""
-    table = tensors(shapes(network, height, width))
+    table = tensor_owners(operation_shapes(network, height, width))
     return sum(Span(table, 1, len(table.shaped) - 1).all_kept().values())
 
 

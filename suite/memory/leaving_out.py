@@ -44,7 +44,7 @@ class Choice:
     there: tuple[Life, ...]
 
 
-def choices(span: Span, times: Sequence[float]) -> Iterator[Choice]:
+def choices_to_leave_out(span: Span, times: Sequence[float]) -> Iterator[Choice]:
     """Ways to keep a block: everything, then each leaving out more than the one before; ``times``
     are those of the operations' forward runs."""
     writers = _writers(span)

@@ -79,36 +79,36 @@ class _Traced:
     rows: tuple[Operation, ...]
 
 
-def folder() -> Path:
+def networks_folder() -> Path:
     """The folder of the stored networks."""
     return rules_folder() / "memory" / "models"
 
 
 def stored_names() -> list[str]:
     """Names of the stored networks, sorted."""
-    return sorted(path.stem for path in folder().glob("*.json"))
+    return sorted(path.stem for path in networks_folder().glob("*.json"))
 
 
 def load_network(name: str) -> Network:
     """The stored network of this name. Raises SuiteError if its file is malformed."""
-    path = folder() / f"{name}.json"
+    path = networks_folder() / f"{name}.json"
     stored = from_plain(read_json(path), _Stored, f"{path}: ")
     return Network(name, stored.title, stored.source, stored.image, stored.rows)
 
 
-def operations(rows: list[dict[str, Any]]) -> tuple[Operation, ...]:
+def parse_operations(rows: list[dict[str, Any]]) -> tuple[Operation, ...]:
     """The operations of a trace's rows. Raises SuiteError for an unknown key."""
     return from_plain({"rows": rows}, _Traced, "the trace of a network: ").rows
 
 
-def as_json(network: Network, rows: list[dict[str, Any]]) -> str:
+def network_json(network: Network, rows: list[dict[str, Any]]) -> str:
     """The text of a stored network: one row per line."""
     head = {"title": network.title, "source": network.source, "image": network.image}
     lines = ",\n".join(json.dumps(row) for row in rows)
     return json.dumps(head)[:-1] + ', "rows": [\n' + lines + "\n]}\n"
 
 
-def model_of(network: Network) -> str:
+def traced_model(network: Network) -> str:
     """The model as reference_impls.pytorch.trace names it, which the network was traced from."""
     found = TRACED.search(network.source)
     return found[1] if found else f"torchvision:{network.name}"

@@ -6,8 +6,8 @@ from pathlib import Path
 from suite.errors import SuiteError
 from suite.files.json_file import read_json
 from suite.memory.chain import Times
-from suite.memory.network import Network, model_of
-from suite.memory.programs import answers_of, keep, kept_place
+from suite.memory.network import Network, traced_model
+from suite.memory.programs import answers_of, keep_result, kept_place
 
 PROGRAM = "reference_impls.pytorch.operation_times"
 REPEATS = 3
@@ -29,7 +29,7 @@ def measure_times(network: Network, image: int, batch: int, folder: Path | None 
     if batch < 1:
         raise SuiteError(f"A mini-batch of {batch} trains nothing", "the smallest is 1")
     request = {
-        "model": model_of(network),
+        "model": traced_model(network),
         "image": [network.image[0], image, image],
         "batch": batch,
         "threads": 1,
@@ -42,7 +42,7 @@ def measure_times(network: Network, image: int, batch: int, folder: Path | None 
         tuple(each / batch for each in answer["forward"]),
         tuple(each / batch for each in answer["backward"]),
     )
-    keep(
+    keep_result(
         _place(network, image, folder),
         {"forward": found.forward, "backward": found.backward, "batch": batch},
     )

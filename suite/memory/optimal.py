@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from suite.memory import schedulers
 from suite.memory.chain import Block, Chain, LeftOut, gradients_after
-from suite.memory.schedule import Action, Cost, Schedule, Step, simulate
+from suite.memory.schedule import Action, Cost, Schedule, Step, simulate_schedule
 
 SLOTS = 500
 """Discrete sizes of memory; a size is rounded up to a slot, so that a schedule never needs more
@@ -35,13 +35,13 @@ class Planned:
     cost: Cost
 
 
-def fastest(blocks: Chain, budget_bytes: int, slots: int = SLOTS) -> Planned | None:
+def fastest_schedule(blocks: Chain, budget_bytes: int, slots: int = SLOTS) -> Planned | None:
     """The fastest schedule whose activations and gradients fit the budget; None if none fits.
 
     It is never slower than ordinary training, equal segments or Revolve, where those fit: they are
     among the candidates.
     """
-    candidates = [_planned(schedule, blocks) for schedule in uninformed(len(blocks))]
+    candidates = [_planned(schedule, blocks) for schedule in schedules_without_sizes(len(blocks))]
     solved = dynamic_programme(blocks, budget_bytes, slots)
     if solved is not None:
         candidates.append(_planned(solved, blocks))
@@ -56,15 +56,15 @@ Solver = Callable[[Chain, int], Planned | None]
 def least_bytes(blocks: Chain, solve: Solver | None = None) -> int:
     """The least memory of activations and gradients with which some schedule runs, found to 1 MB;
     some schedule of ``solve``, if that is given."""
-    solve = solve or partial(fastest, slots=SLOTS // 2)
-    low, high = 0, simulate(schedulers.none(len(blocks)), blocks).peak_bytes
+    solve = solve or partial(fastest_schedule, slots=SLOTS // 2)
+    low, high = 0, simulate_schedule(schedulers.none(len(blocks)), blocks).peak_bytes
     while high - low > 1_000_000:
         middle = (low + high) // 2
         low, high = (low, middle) if solve(blocks, middle) else (middle, high)
     return high
 
 
-def uninformed(count: int) -> list[Schedule]:
+def schedules_without_sizes(count: int) -> list[Schedule]:
     """Every schedule that needs no sizes: none, equal segments, Revolve."""
     return [
         schedulers.none(count),
@@ -74,7 +74,7 @@ def uninformed(count: int) -> list[Schedule]:
 
 
 def _planned(schedule: Schedule, blocks: Chain) -> Planned:
-    return Planned(schedule, simulate(schedule, blocks))
+    return Planned(schedule, simulate_schedule(schedule, blocks))
 
 
 def dynamic_programme(blocks: Chain, budget_bytes: int, slots: int = SLOTS) -> Schedule | None:

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from suite.errors import SuiteError
-from suite.memory.chain import WORD_BYTES, Chain, Times, chain, scaled, updated_at_once
+from suite.memory.chain import WORD_BYTES, Chain, Times, network_chain, scale_chain, updated_at_once
 from suite.memory.network import Network
-from suite.memory.optimal import SLOTS, Planned, fastest, least_bytes
+from suite.memory.optimal import SLOTS, Planned, fastest_schedule, least_bytes
 from suite.memory.resident import Resident
-from suite.memory.schedule import simulate
+from suite.memory.schedule import simulate_schedule
 from suite.memory.schedulers import none
 from suite.memory.sizes import write_size
-from suite.memory.spilling import spilled
+from suite.memory.spilling import spilled_schedule
 
 STATE_WORDS = {"sgd": 0, "sgd-momentum": 1, "adam": 2}
 """Words of optimizer state per weight."""
@@ -109,18 +109,20 @@ class Plan:
         return self.workplace.fixed_bytes + self.schedule.cost.peak_bytes
 
 
-def plan(workplace: Workplace, batch: int, budget_bytes: int, options: Options = OF_PLAN) -> Plan:
+def plan_memory(
+    workplace: Workplace, batch: int, budget_bytes: int, options: Options = OF_PLAN
+) -> Plan:
     """The plan. Raises SuiteError, with the nearest thing that works, for batch 0, an unknown
     optimizer and a budget that nothing fits."""
     if batch < 1:
         raise SuiteError(f"A mini-batch of {batch} trains nothing", "the smallest is 1")
     network, image = workplace.network, workplace.image
-    single = chain(network, image, image, 1, workplace.times)
-    blocks = scaled(single, batch)
+    single = network_chain(network, image, image, 1, workplace.times)
+    blocks = scale_chain(single, batch)
     free = budget_bytes - workplace.fixed_bytes
     ordinary = _ordinary(blocks)
-    best = fastest(updated_at_once(blocks), free) if free > 0 else None
-    stored = spilled(updated_at_once(blocks), free) if free > 0 else None
+    best = fastest_schedule(updated_at_once(blocks), free) if free > 0 else None
+    stored = spilled_schedule(updated_at_once(blocks), free) if free > 0 else None
     if ordinary > free and (stored is None if options.spills else best is None and stored is None):
         _refuse(workplace, single, batch, budget_bytes, options)
     gradients = sum(block.gradient_bytes for block in blocks)
@@ -140,7 +142,7 @@ def plan(workplace: Workplace, batch: int, budget_bytes: int, options: Options =
         schedule=best,
         stored=stored,
         largest_batch=_largest(
-            lambda size: _ordinary(scaled(single, size)) <= free, 1, MAX_BATCH, 1
+            lambda size: _ordinary(scale_chain(single, size)) <= free, 1, MAX_BATCH, 1
         ),
         largest_image=_largest(
             lambda size: _fits_image(network, size, batch, free), IMAGE_STEP, MAX_IMAGE, IMAGE_STEP
@@ -149,12 +151,12 @@ def plan(workplace: Workplace, batch: int, budget_bytes: int, options: Options =
 
 
 def _ordinary(blocks: Chain) -> int:
-    return simulate(none(len(blocks)), blocks).peak_bytes
+    return simulate_schedule(none(len(blocks)), blocks).peak_bytes
 
 
 def _fits_image(network: Network, image: int, batch: int, free: int) -> bool:
     try:
-        return _ordinary(chain(network, image, image, batch)) <= free
+        return _ordinary(network_chain(network, image, image, batch)) <= free
     # too small for this network: such a picture fits, and the search goes on to larger ones
     except SuiteError:
         return True
@@ -175,7 +177,7 @@ def _refuse(
     workplace: Workplace, single: Chain, batch: int, budget_bytes: int, options: Options
 ) -> None:
     """Raise the sentence for a budget that no schedule fits."""
-    solve = spilled if options.spills else partial(fastest, slots=SLOTS // 2)
+    solve = spilled_schedule if options.spills else partial(fastest_schedule, slots=SLOTS // 2)
     schedules = "all activations on storage" if options.spills else "any schedule"
     title, fixed = workplace.network.title, workplace.fixed_bytes
     least_one = fixed + least_bytes(updated_at_once(single), solve)
@@ -189,12 +191,14 @@ def _refuse(
             " network",
         )
     batch_fits = _largest(
-        lambda size: solve(updated_at_once(scaled(single, size)), budget_bytes - fixed) is not None,
+        lambda size: (
+            solve(updated_at_once(scale_chain(single, size)), budget_bytes - fixed) is not None
+        ),
         1,
         batch,
         1,
     )
-    least = fixed + least_bytes(updated_at_once(scaled(single, batch)), solve)
+    least = fixed + least_bytes(updated_at_once(scale_chain(single, batch)), solve)
     with_it = "all activations on storage" if options.spills else "the schedule that needs least"
     raise SuiteError(
         f"{title} with a mini-batch of {batch} at {image} needs {write_size(least)} with"

@@ -12,9 +12,9 @@ from typing import Any
 from suite.catalog.frameworks import load_framework
 from suite.errors import SuiteError
 from suite.files.json_file import write_json
-from suite.files.paths import home, repository_root
+from suite.files.paths import repository_root, suite_home
 from suite.launch.child_environment import child_environment
-from suite.launch.environments import find
+from suite.launch.environments import find_environment
 
 FRAMEWORK = "pytorch"
 TIMEOUT_S = 3600.0
@@ -49,7 +49,7 @@ def output_of(
 
     ``in_budget``: it returns freed memory to the kernel, which costs time.
     """
-    environment = find(load_framework(FRAMEWORK))
+    environment = find_environment(load_framework(FRAMEWORK))
     done = subprocess.run(
         [str(environment.interpreter), "-m", module, *arguments],
         cwd=repository_root(),
@@ -75,16 +75,16 @@ def kept_place(folder: Path | None, prefix: str = "", *more: object) -> Path | N
     ``more`` is what else the result depends on.
     """
     try:
-        environment = find(load_framework(FRAMEWORK))
+        environment = find_environment(load_framework(FRAMEWORK))
     except SuiteError:
         return None
     text = json.dumps([str(environment.interpreter), sorted(environment.packages.items()), *more])
     return (
-        folder or home() / "memory"
+        folder or suite_home() / "memory"
     ) / f"{prefix}{hashlib.sha256(text.encode()).hexdigest()[:12]}.json"
 
 
-def keep(place: Path | None, values: Mapping[str, Any]) -> None:
+def keep_result(place: Path | None, values: Mapping[str, Any]) -> None:
     """Write a result to its file, if it has one."""
     if place is not None:
         place.parent.mkdir(parents=True, exist_ok=True)

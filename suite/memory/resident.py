@@ -11,8 +11,8 @@ from pathlib import Path
 
 from suite.catalog.frameworks import load_framework
 from suite.files.json_file import read_json
-from suite.launch.environments import find
-from suite.memory.programs import FRAMEWORK, answers_of, keep, kept_place
+from suite.launch.environments import find_environment
+from suite.memory.programs import FRAMEWORK, answers_of, keep_result, kept_place
 
 SHIPPED = 325_000_000
 SHIPPED_SOURCE = "measured with torch 2.13.0 and torchvision 0.28.0 on x86-64, not on this machine"
@@ -28,7 +28,7 @@ class Resident:
     source: str
 
 
-def resident() -> Resident:
+def resident_size() -> Resident:
     """The measured size of this machine's environment if there is one, else the shipped figure.
     Starts nothing."""
     path = kept_place(None)
@@ -37,13 +37,13 @@ def resident() -> Resident:
     return Resident(int(read_json(path)["size_bytes"]), HERE)
 
 
-def measure(folder: Path | None = None) -> Resident:
+def measure_resident(folder: Path | None = None) -> Resident:
     """Measure the environment of PyTorch on this machine and keep the figure. Raises SuiteError
     without an environment."""
     size = peak_of_lenet({})
-    keep(
+    keep_result(
         kept_place(folder),
-        {"size_bytes": size, "packages": find(load_framework(FRAMEWORK)).packages},
+        {"size_bytes": size, "packages": find_environment(load_framework(FRAMEWORK)).packages},
     )
     return Resident(size, HERE)
 

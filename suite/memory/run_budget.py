@@ -13,7 +13,7 @@ from suite.memory.chain import WORD_BYTES, Times, updated_at_once
 from suite.memory.network import Network, load_network
 from suite.memory.operation_times import known_times
 from suite.memory.optimal import least_bytes
-from suite.memory.planning import Options, Workplace, plan
+from suite.memory.planning import Options, Workplace, plan_memory
 from suite.memory.resident import Resident
 from suite.memory.sizes import write_size
 
@@ -64,7 +64,9 @@ def recomputation(
     )
     usable = int(budget_bytes * (1 - LEFT_FREE))
     _refuse_too_little(where, budget_bytes, usable)
-    made = plan(where, training.global_batch_size, usable, OF_RUN if spill is None else WITH_SPILL)
+    made = plan_memory(
+        where, training.global_batch_size, usable, OF_RUN if spill is None else WITH_SPILL
+    )
     found = made.schedule if spill is None else made.stored
     if found is None:
         least = where.fixed_bytes + least_bytes(updated_at_once(made.blocks))
@@ -105,7 +107,7 @@ def network_of(training: contract.Request) -> Network:
     return replace(network, operations=(*network.operations[:-1], own))
 
 
-def times_of(training: contract.Request) -> Times | None:
+def measured_times(training: contract.Request) -> Times | None:
     """Measured times of the workload's network; its last layer may have other classes, which take
     next to no time."""
     network = load_network(f"workload-{training.workload}")

@@ -80,7 +80,7 @@ def spill_bytes(blocks: Chain, number: int) -> int:
     return block.kept_bytes - block.output_bytes + (block.input_bytes if number else 0)
 
 
-def simulate(schedule: Schedule, blocks: Chain) -> Cost:
+def simulate_schedule(schedule: Schedule, blocks: Chain) -> Cost:
     """What the schedule needs; a weight's gradient is counted from its block's backward pass on.
 
     Raises SuiteError for a schedule that reads what it did not keep, or that leaves a block without

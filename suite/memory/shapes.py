@@ -34,7 +34,7 @@ class Shaped:
         return self.words * self.inputs[0][0] if operation.kind == "linear" else 0
 
 
-def shapes(network: Network, height: int, width: int) -> tuple[Shaped, ...]:
+def operation_shapes(network: Network, height: int, width: int) -> tuple[Shaped, ...]:
     """Every operation with its shapes for pictures of this size. Raises SuiteError for a picture
     that is too small, naming the operation."""
     known: dict[str, Shape] = {}

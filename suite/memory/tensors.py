@@ -67,7 +67,7 @@ class Tensors:
         return kept
 
 
-def tensors(shaped: tuple[Shaped, ...]) -> Tensors:
+def tensor_owners(shaped: tuple[Shaped, ...]) -> Tensors:
     """The owners of all outputs."""
     position = {entry.operation.name: index for index, entry in enumerate(shaped)}
     owner: list[int] = []

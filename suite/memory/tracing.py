@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from suite.errors import SuiteError
-from suite.memory.network import Network, load_network, operations, stored_names
+from suite.memory.network import Network, load_network, parse_operations, stored_names
 from suite.memory.programs import output_of
 
 TIMEOUT_S = 300.0
@@ -20,7 +20,7 @@ def network_named(name: str) -> Network:
     if name in stored:
         return load_network(name)
     try:
-        answer = rows_of([f"torchvision:{name}"])[f"torchvision:{name}"]
+        answer = traced_rows([f"torchvision:{name}"])[f"torchvision:{name}"]
     except SuiteError as error:
         raise SuiteError(
             f"{_unknown(name, stored)} Others are traced by PyTorch: {error}"
@@ -38,11 +38,11 @@ def network_named(name: str) -> Network:
         f"{name} (torchvision, 1000 classes)",
         source,
         (3, 224, 224),
-        operations(answer["rows"]),
+        parse_operations(answer["rows"]),
     )
 
 
-def rows_of(models: Sequence[str]) -> dict[str, Any]:
+def traced_rows(models: Sequence[str]) -> dict[str, Any]:
     """The tables of models, by model, from a process in PyTorch's environment."""
     answers: dict[str, Any] = json.loads(
         output_of(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.machine.procfs import integer
+from suite.machine.procfs import read_integer
 from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
 
 
@@ -72,11 +72,11 @@ class ChannelMeter:
         """Nothing to release."""
 
 
-def reader(path: Path, scale: float = 1) -> Callable[[], float | None]:
+def file_reader(path: Path, scale: float = 1) -> Callable[[], float | None]:
     """A function that reads the integer in a file, times ``scale``."""
 
     def read() -> float | None:
-        value = integer(path)
+        value = read_integer(path)
         return None if value is None else value * scale
 
     return read

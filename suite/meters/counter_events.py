@@ -12,7 +12,7 @@ from pathlib import Path
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.catalog.counter_events import AT
-from suite.machine.procfs import in_order, integer, text
+from suite.machine.procfs import natural_order, read_integer, read_text
 
 SYSCALL_NUMBERS = {"x86_64": 298, "aarch64": 241, "armv7l": 364, "armv6l": 364, "i686": 336}
 ATTRIBUTE_BYTES = 64  # the structure's first published size, which every kernel takes
@@ -170,15 +170,15 @@ ATOMS = frozenset({"goldmont_plus", "Tremont", "gracemont"})
 ATOM_EVENTS = {"l1d_load_misses": ("mem_load_uops_retired.l1_miss", RAW, 0x08D1)}
 
 
-def events(root: Path = Path("/")) -> tuple[CounterEvent, ...]:
+def counter_events(root: Path = Path("/")) -> tuple[CounterEvent, ...]:
     """Every event on each kind of core of the machine below ``root``; opening one that is not
     ``unsupported`` shows whether it can be counted."""
     devices = root / DEVICES
     arm = [
         pmu
         for pattern in (*ARM_PMUS, *OWN_CODES)
-        for pmu in in_order(devices.glob(pattern))
-        if integer(pmu / "type") is not None
+        for pmu in natural_order(devices.glob(pattern))
+        if read_integer(pmu / "type") is not None
     ]
     if arm:
         return (
@@ -186,7 +186,7 @@ def events(root: Path = Path("/")) -> tuple[CounterEvent, ...]:
             *(event for pmu in arm for event in _arm_events(pmu, several=len(arm) > 1)),
         )
     hybrid = [
-        devices / name for name in HYBRID_PMUS if integer(devices / name / "type") is not None
+        devices / name for name in HYBRID_PMUS if read_integer(devices / name / "type") is not None
     ]
     return (
         *SOFTWARE_EVENTS,
@@ -201,7 +201,7 @@ def events(root: Path = Path("/")) -> tuple[CounterEvent, ...]:
 def _arm_events(pmu: Path, several: bool) -> Iterator[CounterEvent]:
     """Raw events. A unit opens raw events that it lacks, too, and counts 0: what the kernel does
     not list for it is unsupported."""
-    kind, listed = integer(pmu / "type") or 0, pmu / "events"
+    kind, listed = read_integer(pmu / "type") or 0, pmu / "events"
     for name, event, config in ARM_EVENTS:
         unsupported = None
         if listed.is_dir():
@@ -227,8 +227,8 @@ def _arm_events(pmu: Path, several: bool) -> Iterator[CounterEvent]:
 
 
 def _generic_events(pmu: Path, is_hybrid: bool) -> Iterator[CounterEvent]:
-    core = (integer(pmu / "type") or 0) << PMU_SHIFT if is_hybrid else 0
-    own = ATOM_EVENTS if text(pmu / "caps/pmu_name") in ATOMS else {}
+    core = (read_integer(pmu / "type") or 0) << PMU_SHIFT if is_hybrid else 0
+    own = ATOM_EVENTS if read_text(pmu / "caps/pmu_name") in ATOMS else {}
     for name, event, kind, config in GENERIC_EVENTS:
         event, kind, config = own.get(name, (event, kind, config))
         yield CounterEvent(
@@ -244,5 +244,5 @@ def _generic_events(pmu: Path, is_hybrid: bool) -> Iterator[CounterEvent]:
 def _code(path: Path) -> int | None:
     """The code in an event's file, ``event=0x11``; None where there is no such file, or it has
     other terms."""
-    match = re.fullmatch(r"event=(0x[0-9a-f]+|\d+)", text(path) or "")
+    match = re.fullmatch(r"event=(0x[0-9a-f]+|\d+)", read_text(path) or "")
     return int(match[1], 0) if match else None

@@ -34,8 +34,8 @@ class HttpMeter(BackgroundMeter):
     _address = ""
 
     def address(self, settings: MeterSettings) -> str | None:
-        """Address (:func:`host`) and path of the request; None when meters.toml names no such
-        plug."""
+        """Address (:func:`host_of_address`) and path of the request; None when meters.toml names no
+        such plug."""
         raise NotImplementedError
 
     def parse(self, reply: Any) -> Mapping[str, tuple[float, str]]:
@@ -81,12 +81,12 @@ class HttpMeter(BackgroundMeter):
         return self.parse(_query(self._address))
 
 
-def host(address: str) -> str:
+def host_of_address(address: str) -> str:
     """An address as meters.toml has it, without ``http://`` and a slash at its end."""
     return address.strip().removeprefix("http://").rstrip("/")
 
 
-def number(value: Any) -> float:
+def finite_number(value: Any) -> float:
     """A finite number of a reply; raises TypeError or ValueError for anything else."""
     if isinstance(value, bool) or not math.isfinite(float(value)):
         raise ValueError(f"{value!r} is not a finite number")

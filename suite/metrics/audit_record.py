@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from suite.catalog.audit_tolerances import FLOAT64, AuditTolerances, measured_as
+from suite.catalog.audit_tolerances import FLOAT64, AuditTolerances, tolerances_name
 from suite.errors import FileError
 from suite.files.json_file import read_as
 from suite.files.schema import Number
@@ -170,13 +170,13 @@ class AuditBadge:
 def read_audit(path: Path) -> AuditRecord:
     """Read a record as untrusted input; raises FileError naming the file and what is wrong."""
     record = read_as(path, AuditRecord, SCHEMA)
-    problem = problem_of(record)
+    problem = audit_problem(record)
     if problem is not None:
         raise FileError(path, f"is not the record of an audit ({problem})")
     return record
 
 
-def problem_of(record: AuditRecord) -> str | None:
+def audit_problem(record: AuditRecord) -> str | None:
     """What is wrong with the form of a record; None: nothing."""
     state, others = record.state, record.with_other_rate
     if not record.losses.have(record.steps) or (others is not None and len(others) != record.steps):
@@ -224,7 +224,7 @@ def _contradictions(
         ("tolerances", record.replayer.framework),
         ("tolerances_float64", FLOAT64),
     ):
-        expected = tolerances.of(measured_as(record.bundle.framework), partner, steps)
+        expected = tolerances.of(tolerances_name(record.bundle.framework), partner, steps)
         for step, (right, observed) in enumerate(
             zip(expected, getattr(losses, name), strict=True), start=1
         ):
@@ -260,7 +260,7 @@ def rate_error_found(
     return smallest_rate_error(losses.plain, with_other_rate, losses.tolerances, RATE_ERROR)
 
 
-def badge(record: AuditRecord | None) -> AuditBadge | None:
+def audit_badge(record: AuditRecord | None) -> AuditBadge | None:
     """The badge of a run whose record complies with `submission-audits`; None without a record, or
     where it cannot tell."""
     if record is None or record.verdict is not AuditVerdict.AGREES:

@@ -8,7 +8,7 @@ import numpy as np
 
 from suite.bundle.arrays import SCALE_OF_NORMAL, Values, median
 from suite.catalog.scoring import load_scoring
-from suite.metrics.comparisons import quantile
+from suite.metrics.comparisons import student_t_quantile
 from suite.metrics.figure import Figure
 
 NAMES = {
@@ -88,11 +88,11 @@ def outliers(values: Values, level: float, floor: float) -> Sequence[int]:
         return ()
     away = np.abs(values - middle)
     scatter = max(SCALE_OF_NORMAL * median(away), floor * abs(middle))
-    farthest = quantile(count - 1, 1 - level / count) * scatter
+    farthest = student_t_quantile(count - 1, 1 - level / count) * scatter
     return tuple(int(place) for place in np.flatnonzero(away > farthest))
 
 
-def sentences(spreads: Sequence[BoardSpread]) -> Iterator[str]:
+def spread_sentences(spreads: Sequence[BoardSpread]) -> Iterator[str]:
     """Which boards stand out, for a person."""
     for spread in spreads:
         for outlier in spread.outliers:

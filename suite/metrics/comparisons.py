@@ -89,7 +89,7 @@ class Ratio:
         return not self.low <= 1 <= self.high
 
 
-def measured(
+def run_statistics(
     values: Sequence[float], fixed_variance: float = 0.0, sessions: Sequence[str] | None = None
 ) -> Measured:
     """The statistics of the runs' positive values; with the ``sessions`` of the runs, those of the
@@ -107,33 +107,35 @@ def measured(
     return Measured(mean, variance, len(logs), fixed_variance)
 
 
-def interval(one: Measured, level: float) -> Interval:
+def score_interval(one: Measured, level: float) -> Interval:
     """The score's interval by Student's t; without ends for a single run, and where the
     instrument's error is not known (infinite variance)."""
     if one.runs < 2 or math.isinf(one.fixed_variance):
         return Interval(one.value, None, None)
     variance, freedom = one.log_variance / one.runs, one.runs - 1
     whole = int(_freedom(np.array(variance), np.array(freedom), np.array(one.fixed_variance)))
-    margin = quantile(whole, 1 - level) * math.sqrt(variance + one.fixed_variance)
+    margin = student_t_quantile(whole, 1 - level) * math.sqrt(variance + one.fixed_variance)
     low, high = one.log_mean - one.epochs_excess - margin, one.log_mean + margin
     if one.epochs_variance:
         total = variance + one.epochs_variance
         freedom = math.floor(
             total**2 / (variance**2 / freedom + one.epochs_variance**2 / one.epochs_freedom) + 1e-9
         )
-        margin = quantile(freedom, 1 - level) * math.sqrt(total + one.fixed_variance)
+        margin = student_t_quantile(freedom, 1 - level) * math.sqrt(total + one.fixed_variance)
         low, high = max(low, one.log_mean - margin), one.log_mean + margin
     return Interval(one.value, math.exp(low), math.exp(high))
 
 
-def ratio(one: Measured, other: Measured, level: float, epochs_level: float) -> Ratio:
+def score_ratio(one: Measured, other: Measured, level: float, epochs_level: float) -> Ratio:
     """The ratio of two scores; each entry has two runs or more.
 
     Where an entry is at its own epochs, these are known to look large by a test at
     ``epochs_level``. A false verdict by both, the test and the interval, shall be no more frequent
     than by the interval alone: the interval is at the product of the levels, one-sided.
     """
-    low, high = pair_bounds(columns([one]), columns([other]), level, epochs_level)
+    low, high = pair_bounds(
+        statistics_arrays([one]), statistics_arrays([other]), level, epochs_level
+    )
     return Ratio(
         math.exp(one.log_mean - other.log_mean), math.exp(float(low[0])), math.exp(float(high[0]))
     )
@@ -156,7 +158,7 @@ class Columns:
         return Columns(**{name: values[index : index + 1] for name, values in vars(self).items()})
 
 
-def columns(entries: Sequence[Measured]) -> Columns:
+def statistics_arrays(entries: Sequence[Measured]) -> Columns:
     """The entries' statistics as arrays."""
     return Columns(
         **{
@@ -166,12 +168,14 @@ def columns(entries: Sequence[Measured]) -> Columns:
     )
 
 
-def alike(entries: Sequence[Measured], level: float, epochs_level: float) -> tuple[int, ...]:
+def indistinguishable_counts(
+    entries: Sequence[Measured], level: float, epochs_level: float
+) -> tuple[int, ...]:
     """Of each entry, the number of others that it does not differ from significantly. No third
     entry changes a pair; the relation is not transitive."""
     if not entries:
         return ()
-    each, found = columns(entries), []
+    each, found = statistics_arrays(entries), []
     # a row at a time: a thousand entries have half a million pairs
     for index in range(len(entries)):
         lows, highs = pair_bounds(each.row(index), each, level, epochs_level)
@@ -182,7 +186,7 @@ def alike(entries: Sequence[Measured], level: float, epochs_level: float) -> tup
 def pair_bounds(
     ones: Columns, others: Columns, level: float, epochs_level: float
 ) -> tuple[Values, Values]:
-    """The ends of the interval of each pair's ratio, in logarithms: see :func:`ratio`."""
+    """The ends of the interval of each pair's ratio, in logarithms: see :func:`score_ratio`."""
     of_runs = ones.log_variance / ones.runs + others.log_variance / others.runs
     freedom = 2 * (np.minimum(ones.runs, others.runs) - 1)
     fixed = ones.fixed_variance + others.fixed_variance
@@ -221,12 +225,12 @@ def _freedom(random: Values, freedom: Values, fixed: Values) -> Values:
 
 def _quantiles(freedom: Values, confidence: float) -> Values:
     distinct, inverse = np.unique(freedom, return_inverse=True)
-    quantiles = np.array([quantile(int(one), confidence) for one in distinct])
+    quantiles = np.array([student_t_quantile(int(one), confidence) for one in distinct])
     return quantiles[inverse].reshape(freedom.shape)
 
 
 @functools.cache
-def quantile(freedom: int, confidence: float) -> float:
+def student_t_quantile(freedom: int, confidence: float) -> float:
     """Student's t: the number of standard errors on each side of a two-sided interval."""
     from scipy.special import stdtrit  # type: ignore[import-untyped]  # start-up: scipy
 

@@ -47,7 +47,7 @@ def show_epochs(epochs: float) -> str:
     return f"{epochs:g}" if math.isfinite(epochs) else "missed"
 
 
-def compare(reference: Sequence[float], runs: Sequence[float]) -> Comparison:
+def compare_epochs(reference: Sequence[float], runs: Sequence[float]) -> Comparison:
     """Compare the runs' epochs to target with the reference's; at least one run of each. Infinite:
     the run missed its target.
 
@@ -96,7 +96,9 @@ def expected_interval(trained: Sequence[int], reached: Sequence[bool]) -> tuple[
     return float(expected[outside]), float(expected[-1 - outside])
 
 
-def power(reference: Sequence[float], runs: int, factor: float, interval: int = 1) -> float:
+def power_of_comparison(
+    reference: Sequence[float], runs: int, factor: float, interval: int = 1
+) -> float:
     """Power of the one-sided test for ``runs`` runs that need ``factor`` times the reference's
     epochs; by simulation with a fixed seed.
 
@@ -108,18 +110,18 @@ def power(reference: Sequence[float], runs: int, factor: float, interval: int = 
     for _ in range(SIMULATIONS):
         drawn = stream.choice(np.asarray(reference, float), runs) * factor
         epochs = np.ceil(drawn / interval) * interval
-        detected += compare(reference, list(epochs)).p_faster <= LEVEL
+        detected += compare_epochs(reference, list(epochs)).p_faster <= LEVEL
     return detected / SIMULATIONS
 
 
-def detectable(reference: Sequence[float], runs: int, interval: int = 1) -> float | None:
+def detectable_speedup(reference: Sequence[float], runs: int, interval: int = 1) -> float | None:
     """Smallest speed-up that ``runs`` runs detect with 80 % power, as a factor of the epochs, in
     steps of 0.05; None if 0.1 is not detected."""
     return next(
         (
             step / 20
             for step in range(19, 1, -1)
-            if power(reference, runs, step / 20, interval) >= WANTED_POWER
+            if power_of_comparison(reference, runs, step / 20, interval) >= WANTED_POWER
         ),
         None,
     )

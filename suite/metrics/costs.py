@@ -4,7 +4,7 @@ epochs + evaluations."""
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from suite.metrics.comparisons import Measured, measured
+from suite.metrics.comparisons import Measured, run_statistics
 from suite.metrics.expected_epochs import ScoredEpochs
 
 
@@ -31,10 +31,10 @@ def measured_score(
 ) -> Measured:
     """The statistics of an entry's score from the costs of its runs, all positive at these
     epochs, or of its ``sessions``."""
-    score = measured([cost.at(epochs.epochs) for cost in costs], fixed_variance, sessions)
+    score = run_statistics([cost.at(epochs.epochs) for cost in costs], fixed_variance, sessions)
     if not epochs.is_own:
         return score
-    at_reference = measured([cost.at(epochs.reference) for cost in costs], 0.0, sessions)
+    at_reference = run_statistics([cost.at(epochs.reference) for cost in costs], 0.0, sessions)
     excess = score.log_mean - at_reference.log_mean
     return replace(
         score,

@@ -15,25 +15,25 @@ from suite.bundle.arrays import Times, Values, Window, span_s
 from suite.bundle.attached import CLOCK_ERROR, MEAN
 from suite.bundle.channels import Channel, Channels
 from suite.catalog.power import PowerRule, PowerTotal
-from suite.metrics.liveness import alive
+from suite.metrics.liveness import plausible_readings
 from suite.metrics.uncertainty import (
     Uncertainty,
     at_random_moments,
     edges_half_width,
     gaps_half_width,
-    of_ends,
     quantisation_half_width,
     sampling_half_width,
     shift_half_width,
+    uncertainty_of_ends,
 )
 from suite.metrics.window import (
     GAP_PERIODS,
     Measured,
-    around,
-    growing,
-    increase,
-    integral,
-    within,
+    counter_increase,
+    integrate_rates,
+    plausible_counts,
+    plausible_rates,
+    readings_around,
 )
 
 
@@ -66,8 +66,8 @@ def integrate_power(
     plausible_w: tuple[float, float],
 ) -> Energy:
     """Energy in [start, stop] from power readings (W); readings outside ``plausible_w`` are left
-    out. See :func:`integral`."""
-    return Energy(**vars(integral(t_ns, power_w, start_ns, stop_ns, period_s, plausible_w)))
+    out. See :func:`integrate_rates`."""
+    return Energy(**vars(integrate_rates(t_ns, power_w, start_ns, stop_ns, period_s, plausible_w)))
 
 
 def difference_counter(
@@ -79,11 +79,11 @@ def difference_counter(
     max_w: float = math.inf,
 ) -> Energy:
     """Energy in [start, stop] from readings of an energy counter (J) without wraps; see
-    :func:`increase`.
+    :func:`counter_increase`.
 
     A reading is left out if its increase needs more power than ``max_w``.
     """
-    return Energy(**vars(increase(t_ns, energy_j, start_ns, stop_ns, period_s, max_w)))
+    return Energy(**vars(counter_increase(t_ns, energy_j, start_ns, stop_ns, period_s, max_w)))
 
 
 def energy_of(channels: Channels, total: PowerTotal, start_ns: int, stop_ns: int) -> Energy:
@@ -142,7 +142,7 @@ def _alive(channels: Channels, total: PowerTotal, name: str) -> Channel:
     rule, ordered = total.rule, channels.get(total.source, name).in_time
     kept = channels.cached(
         ("alive", name, total),
-        lambda: alive(
+        lambda: plausible_readings(
             ordered.values,
             rule.still_factor,
             is_counter=rule.unit == "J",
@@ -225,7 +225,7 @@ def _counter_uncertainty(channels: Channels, total: PowerTotal, window: Window) 
     # at each end by half a step, evenly distributed
     steps = [total.step(name) or 0.0 for name in total.channels]
     quantisation = math.hypot(*(step / math.sqrt(3) for step in steps))
-    return replace(of_ends(math.hypot(*ends)), quantisation=quantisation)
+    return replace(uncertainty_of_ends(math.hypot(*ends)), quantisation=quantisation)
 
 
 def _plausible_readings(
@@ -239,11 +239,11 @@ def _plausible_readings(
         min_w, max_w = total.rule.plausible_w[:2]
         t_ns, values = ordered.t_ns, ordered.values
         kept = (
-            growing(t_ns, values, max_w)
+            plausible_counts(t_ns, values, max_w)
             if total.rule.unit == "J"
-            else within(values, (min_w, max_w))
+            else plausible_rates(values, (min_w, max_w))
         )
-        t_ns, values = around(t_ns[kept], values[kept], *window)
+        t_ns, values = readings_around(t_ns[kept], values[kept], *window)
         t_ns, first = np.unique(t_ns, return_index=True)
         found.append(((t_ns - window[0]).astype(np.float64) * SECONDS_PER_NS, values[first]))
     return found

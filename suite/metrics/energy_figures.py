@@ -13,9 +13,15 @@ from suite.bundle.layout import BASELOAD, READINGS
 from suite.catalog.power import Coverage, PowerRule, PowerTotal, Tier
 from suite.metrics.counted_time import UncountedInterval, counted_energy, counted_s
 from suite.metrics.energy import Energy, energy_of
-from suite.metrics.figure import NOT_FINISHED, Figure, mean_figure, sensor_of, unknown
-from suite.metrics.power_totals import MeasuredTotal, counting, covers, measure_totals, worst_tier
-from suite.metrics.uncertainty import of_sum
+from suite.metrics.figure import NOT_FINISHED, Figure, mean_figure, sensor_of, unknown_figure
+from suite.metrics.power_totals import (
+    MeasuredTotal,
+    combined_coverage,
+    measure_totals,
+    totals_that_count,
+    worst_tier,
+)
+from suite.metrics.uncertainty import uncertainty_of_sum
 
 NO_SENSOR = "no power sensor was read"
 MIN_READINGS = 2
@@ -49,7 +55,7 @@ def window_energy(
         whole,
         value=math.fsum(energy_j for energy_j, _ in known),
         reason=None,
-        uncertainty=of_sum((each for _, each in known), of_one_sensor=False),
+        uncertainty=uncertainty_of_sum((each for _, each in known), of_one_sensor=False),
     )
 
 
@@ -87,7 +93,7 @@ def energy_figures(
     )
     if energy is None:
         return {
-            name: unknown("J", READINGS, NOT_FINISHED if totals else NO_SENSOR)
+            name: unknown_figure("J", READINGS, NOT_FINISHED if totals else NO_SENSOR)
             for name in ("energy_j", "energy_per_epoch_j")
         }
     sensor = sensor_of(totals)
@@ -133,8 +139,8 @@ def measurement_level(
     """
     if worst_tier(totals) is Tier.ESTIMATE:
         return "below Level 1: an estimate"
-    if covers(totals) is not Coverage.WALL:
-        return f"below Level 1: {covers(totals).value}, behind the power conversion"
+    if combined_coverage(totals) is not Coverage.WALL:
+        return f"below Level 1: {combined_coverage(totals).value}, behind the power conversion"
     if all(total.rule.unit == "J" for total in totals):
         return "Level 3" if has_idle else "Level 1"
     if period_s is None or period_s > MAX_PERIOD_S:
@@ -154,7 +160,9 @@ def mean_energy(epochs: Sequence[Energy], reason_if_empty: str, period_s: float 
     parts = [epoch.uncertainty for epoch in epochs if epoch.uncertainty is not None]
     if figure.value is None or len(parts) < len(epochs):
         return figure
-    return replace(figure, uncertainty=of_sum(parts, of_one_sensor=True).times(1 / len(parts)))
+    return replace(
+        figure, uncertainty=uncertainty_of_sum(parts, of_one_sensor=True).times(1 / len(parts))
+    )
 
 
 def energy_rows(
@@ -170,7 +178,7 @@ def energy_rows(
     if run is None:
         return []
     measured = measure_totals(channels, rules, run)
-    chosen = counting(measured)
+    chosen = totals_that_count(measured)
     counted = counted_energy(partial(window_energy, channels, chosen), run, uncounted)
     counted_j = None if counted is None else counted.energy_j
     return [_row(_counted(channels, one, run, uncounted), chosen, counted_j) for one in measured]
@@ -197,7 +205,7 @@ def _row(
         counted_j
         and energy.energy_j is not None
         and total not in chosen
-        and total.rule.coverage is covers(chosen)
+        and total.rule.coverage is combined_coverage(chosen)
     )
     contradicted = {"contradicted_by": total.contradicted_by} if total.contradicted_by else {}
     return {
@@ -234,7 +242,9 @@ def baseload_figures(
     """
     units = {"baseload_power_w": "W", "baseload_per_epoch_j": "J", "baseload_share": "ratio"}
     if power.value is None:
-        return {name: unknown(unit, BASELOAD, str(power.reason)) for name, unit in units.items()}
+        return {
+            name: unknown_figure(unit, BASELOAD, str(power.reason)) for name, unit in units.items()
+        }
     share = None if run is None else _share(counted_s(run, uncounted), energy)
     return {
         "baseload_power_w": power,
@@ -246,7 +256,7 @@ def baseload_figures(
 def idle_power(idle: Channels, totals: Sequence[PowerTotal]) -> Figure:
     """Mean power in ``idle``, the readings before the run, of the run's totals."""
     if not totals or not idle:
-        return unknown(
+        return unknown_figure(
             "W",
             BASELOAD,
             "the idle machine was not measured before the run" if totals else NO_SENSOR,
@@ -254,7 +264,7 @@ def idle_power(idle: Channels, totals: Sequence[PowerTotal]) -> Figure:
     of_total = [idle.get(total.source, name) for total in totals for name in total.channels]
     if not all(of_total):
         which = " and ".join(dict.fromkeys(total.source for total in totals))
-        return unknown(
+        return unknown_figure(
             "W", BASELOAD, f"{which} was not read on every channel of its total before the run"
         )
     # where every channel has readings
@@ -263,7 +273,7 @@ def idle_power(idle: Channels, totals: Sequence[PowerTotal]) -> Figure:
     measured = window_energy(idle, totals, start_ns, stop_ns)
     assert measured is not None
     if measured.energy_j is None or measured.uncertainty is None:
-        return unknown("W", BASELOAD, f"before the run: {measured.reason}")
+        return unknown_figure("W", BASELOAD, f"before the run: {measured.reason}")
     idle_s, load = (stop_ns - start_ns) * SECONDS_PER_NS, idle.get("cpu", "utilisation.total")
     method = f"idle for {idle_s:.3g} s before the run" + (
         f", processor at {load.mean:.0f} %" if load else ""
@@ -283,7 +293,7 @@ def idle_power(idle: Channels, totals: Sequence[PowerTotal]) -> Figure:
 
 def _times(power: Figure, unit: str, factor: float | None, reason: str) -> Figure:
     if factor is None or power.value is None:
-        return unknown(unit, BASELOAD, reason)
+        return unknown_figure(unit, BASELOAD, reason)
     uncertainty = (
         None if power.uncertainty is None or unit == "ratio" else power.uncertainty.times(factor)
     )

@@ -17,7 +17,7 @@ from suite.bundle.arrays import Values
 from suite.bundle.steps import StepRecords
 from suite.catalog.scoring import Scoring
 from suite.errors import SuiteError
-from suite.metrics.comparisons import Interval, interval_around, quantile
+from suite.metrics.comparisons import Interval, interval_around, student_t_quantile
 from suite.metrics.uncertainty import NORMAL
 
 BATCHES = 10
@@ -54,6 +54,7 @@ def epoch_from_steps(steps: StepRecords, steps_of_epoch: int, scoring: Scoring) 
     epoch_s = steps_of_epoch * float(measured.mean())
     scatter = float(np.std(batches, ddof=1)) / math.sqrt(len(batches)) / float(measured.mean())
     margin = math.hypot(
-        float(quantile(len(batches) - 1, 1 - scoring.level)) * scatter, NORMAL * scoring.noise_floor
+        float(student_t_quantile(len(batches) - 1, 1 - scoring.level)) * scatter,
+        NORMAL * scoring.noise_floor,
     )
     return EpochFromSteps(interval_around(epoch_s, margin), len(steps.first_rank))

@@ -19,7 +19,7 @@ from msgspec import Meta
 from suite.bundle.arrays import Values
 from suite.bundle.steps import StepRecords
 from suite.files.schema import Count, Positive
-from suite.metrics.comparisons import quantile
+from suite.metrics.comparisons import student_t_quantile
 from suite.metrics.replayed_losses import AuditVerdict
 
 LEVEL = 1e-3
@@ -103,15 +103,18 @@ class EpochReplays:
 def interval(values: Sequence[float], least: float) -> tuple[float, float]:
     """In which one more of the values is, but for LEVEL of them; ``least`` on both sides of their
     mean."""
-    allowed, mean = margin(len(values), statistics.stdev(values), least), statistics.fmean(values)
+    allowed, mean = (
+        scatter_margin(len(values), statistics.stdev(values), least),
+        statistics.fmean(values),
+    )
     return mean - allowed, mean + allowed
 
 
-def margin(count: int, scatter: float, least: float) -> float:
+def scatter_margin(count: int, scatter: float, least: float) -> float:
     """How far one more value may be from the mean of ``count`` values of this standard
     deviation."""
     level = LEVEL / len(EpochFigures.__annotations__)
-    return max(least, quantile(count - 1, 1 - level) * math.sqrt(1 + 1 / count) * scatter)
+    return max(least, student_t_quantile(count - 1, 1 - level) * math.sqrt(1 + 1 / count) * scatter)
 
 
 def least_margin(name: str, eval_samples: int) -> float:
@@ -124,7 +127,7 @@ def samples_of(steps: StepRecords, count: int, after: int) -> int:
     return int(steps.samples[(steps.step > after) & (steps.step <= after + count)].sum())
 
 
-def figures(
+def replay_figures(
     recorded: tuple[Losses, int | None], replayed: Sequence[tuple[Losses, int | None]]
 ) -> tuple[EpochFigures, tuple[EpochFigures, ...]]:
     """The figures of the run and of its replays: losses of the same steps, and correct samples."""

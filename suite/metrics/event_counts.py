@@ -16,8 +16,8 @@ from suite.bundle.log import Log
 from suite.bundle.reader import Bundle
 from suite.bundle.steps import StepRecords
 from suite.catalog.counter_events import AT, HARDWARE_EVENTS, SOFTWARE_EVENTS
-from suite.metrics.figure import NOT_FINISHED, Figure, mean_figure, unknown
-from suite.metrics.uncertainty import of_ends
+from suite.metrics.figure import NOT_FINISHED, Figure, mean_figure, unknown_figure
+from suite.metrics.uncertainty import uncertainty_of_ends
 from suite.metrics.window import Counter, edge_distance_s
 
 SOURCE = "counters"
@@ -108,7 +108,7 @@ class PhaseCounts:
         }
 
 
-def phases(log: Log, steps: StepRecords) -> dict[str, Window]:
+def phase_windows(log: Log, steps: StepRecords) -> dict[str, Window]:
     """Window of each finished phase on the monotonic clock: ``init``, ``run`` (the training region,
     evaluations included), ``epoch <n>`` (first fetch to last step) and ``evaluation <n>``, the
     evaluation after epoch n."""
@@ -130,13 +130,13 @@ def phases(log: Log, steps: StepRecords) -> dict[str, Window]:
     return found
 
 
-def count(bundle: Bundle) -> dict[str, PhaseCounts]:
+def count_events(bundle: Bundle) -> dict[str, PhaseCounts]:
     """Counts of every phase of a bundle, finished or not."""
 
     def compute() -> dict[str, PhaseCounts]:
         return count_phases(
             bundle.channels(),
-            phases(bundle.log(), bundle.steps()),
+            phase_windows(bundle.log(), bundle.steps()),
             at_edges=not bundle.is_first_schema,
         )
 
@@ -187,7 +187,7 @@ def derive_counters(bundle: Bundle) -> dict[str, Any]:
     """``counters.json`` as plain values."""
     return {
         "schema": SCHEMA,
-        "phases": {name: counts.to_dict() for name, counts in count(bundle).items()},
+        "phases": {name: counts.to_dict() for name, counts in count_events(bundle).items()},
     }
 
 
@@ -200,7 +200,7 @@ def counter_figures(phase: PhaseCounts | None) -> dict[str, Figure]:
             | {name: "ratio" for name, _ in RATIO_FIGURES}
             | {"counter_running_ratio": "ratio"}
         )
-        return {name: unknown(unit, COUNTERS, NOT_FINISHED) for name, unit in units.items()}
+        return {name: unknown_figure(unit, COUNTERS, NOT_FINISHED) for name, unit in units.items()}
     figures = {
         name: _count_figure(phase.events[event], unit, scale) for name, event, unit, scale in COUNTS
     }
@@ -208,7 +208,7 @@ def counter_figures(phase: PhaseCounts | None) -> dict[str, Figure]:
         figures[name] = _ratio_figure(phase, ratio)
     shares = [phase.events[event].running_ratio for event in HARDWARE_EVENTS]
     running = [share for share in shares if share is not None]
-    smallest = unknown("ratio", COUNTERS, "no hardware event was counted on this machine")
+    smallest = unknown_figure("ratio", COUNTERS, "no hardware event was counted on this machine")
     if running:
         method = "minimum over the hardware events"
         smallest = Figure(min(running), "ratio", COUNTERS, len(running), method=method)
@@ -370,8 +370,10 @@ def _quotient(numerator: float | None, denominator: float | None) -> float | Non
 
 def _count_figure(event: EventCount, unit: str, scale: float) -> Figure:
     if event.count is None:
-        return unknown(unit, COUNTERS, str(event.reason))
-    uncertainty = None if event.uncertainty is None else of_ends(event.uncertainty * scale)
+        return unknown_figure(unit, COUNTERS, str(event.reason))
+    uncertainty = (
+        None if event.uncertainty is None else uncertainty_of_ends(event.uncertainty * scale)
+    )
     return Figure(
         event.count * scale,
         unit,
@@ -393,14 +395,16 @@ def epoch_figures(later: Sequence[PhaseCounts]) -> dict[str, Figure]:
         if not known or len(known) < len(counts):
             reasons = (str(one.reason) for one in counts if one.count is None)
             reason = next(reasons, "fewer than two epochs were finished")
-            figures[name] = unknown(unit, COUNTERS, reason)
+            figures[name] = unknown_figure(unit, COUNTERS, reason)
             continue
         widths = [one.uncertainty for one in counts if one.uncertainty is not None]
         figures[name] = replace(
             mean_figure(known, unit, COUNTERS, ""),
             coverage=min(one.running_ratio or 0.0 for one in counts),
             uncertainty=(
-                of_ends(sum(widths) / len(widths) * scale) if len(widths) == len(known) else None
+                uncertainty_of_ends(sum(widths) / len(widths) * scale)
+                if len(widths) == len(known)
+                else None
             ),
             method=_scope(counts),
         )
@@ -413,7 +417,7 @@ def _ratio_figure(phase: PhaseCounts, ratio: str) -> Figure:
     if value is None:
         named = zip(names, events, strict=True)
         missing = [f"{name}: {event.reason}" for name, event in named if event.count is None]
-        return unknown("ratio", COUNTERS, "; ".join(missing) or f"{names[1]} is 0")
+        return unknown_figure("ratio", COUNTERS, "; ".join(missing) or f"{names[1]} is 0")
     return Figure(
         value,
         "ratio",

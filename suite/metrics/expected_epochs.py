@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from suite.catalog.reference_points import ReferencePoint
-from suite.metrics.convergence import compare
+from suite.metrics.convergence import compare_epochs
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ def scored_epochs(
         return ScoredEpochs(expected.epochs, expected.epochs, None, 1.0)
     reached = sum(run.reached for run in runs)
     own = sum(run.trained for run in runs) / reached if reached else None
-    p_more = compare(expected.runs, [run.to_target for run in runs]).p_slower
+    p_more = compare_epochs(expected.runs, [run.to_target for run in runs]).p_slower
     if own is None or own <= expected.epochs or p_more > level:
         return ScoredEpochs(expected.epochs, expected.epochs, own, p_more)
     variance = expected.log_sd**2 * (1 / len(runs) + 1 / len(expected.runs))

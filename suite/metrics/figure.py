@@ -7,7 +7,7 @@ from typing import Any
 
 from suite.bundle.arrays import Values
 from suite.catalog.power import Coverage, PowerTotal, Tier
-from suite.metrics.power_totals import covers, worst_tier
+from suite.metrics.power_totals import combined_coverage, worst_tier
 from suite.metrics.uncertainty import Uncertainty
 
 NOT_FINISHED = "the run was not finished"
@@ -97,7 +97,7 @@ class Figure:
         return None if self.value is None or half_width is None else self.value + sign * half_width
 
 
-def unknown(unit: str, source: str, reason: str) -> Figure:
+def unknown_figure(unit: str, source: str, reason: str) -> Figure:
     """A figure without a value, with the reason."""
     return Figure(value=None, unit=unit, source=source, count=0, reason=reason)
 
@@ -112,9 +112,9 @@ def mean_figure(
     """Mean of the values with their sample standard deviation; unknown if there are none or one of
     them is not finite."""
     if not len(values):
-        return unknown(unit, source, reason_if_empty)
+        return unknown_figure(unit, source, reason_if_empty)
     if not all(map(math.isfinite, values)):
-        return unknown(unit, source, "one of its values is NaN or infinite")
+        return unknown_figure(unit, source, "one of its values is NaN or infinite")
     mean = math.fsum(values) / len(values)
     spread = (
         math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
@@ -130,7 +130,7 @@ def sensor_of(totals: Sequence[PowerTotal], coverage: Coverage | None = None) ->
     return Sensor(
         instruments=tuple(dict.fromkeys(total.source for total in totals)),
         rules=tuple(dict.fromkeys(total.rule.name for total in totals)),
-        covers=coverage or covers(totals),
+        covers=coverage or combined_coverage(totals),
         tier=worst_tier(totals),
         contradicted_by=tuple(
             dict.fromkeys(total.contradicted_by for total in totals if total.contradicted_by)

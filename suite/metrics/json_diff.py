@@ -9,7 +9,7 @@ from typing import Any
 TOLERANCE = 1e-9
 
 
-def differences(
+def json_differences(
     computed: Any, written: Any, where: str = "", tolerance: float = TOLERANCE
 ) -> Iterator[tuple[str, tuple[Any, Any]]]:
     """All differences of two JSON values, as (path, (computed, written)); ``tolerance`` for numbers

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from suite.errors import SuiteError
-from suite.metrics.comparisons import quantile
+from suite.metrics.comparisons import student_t_quantile
 
 Array = Any  # of float64
 
@@ -23,8 +23,8 @@ class Interval:
 
 @dataclass(frozen=True)
 class LinearFit:
-    """Result of :func:`fit`: non-negative ``coefficients``, and the ``unconstrained`` ones, on
-    which confidence intervals are based."""
+    """Result of :func:`fit_nonnegative`: non-negative ``coefficients``, and the ``unconstrained``
+    ones, on which confidence intervals are based."""
 
     coefficients: Array
     unconstrained: Array
@@ -37,13 +37,13 @@ class LinearFit:
         more measurement)."""
         columns = np.asarray(row, dtype=float)
         value, centre = float(columns @ self.coefficients), float(columns @ self.unconstrained)
-        half = quantile(self.degrees_of_freedom, confidence) * float(
+        half = student_t_quantile(self.degrees_of_freedom, confidence) * float(
             np.sqrt(max(0.0, columns @ self.covariance @ columns))
         )
         return Interval(value, max(0.0, min(centre - half, value)), max(centre + half, value))
 
 
-def fit(
+def fit_nonnegative(
     rows: Sequence[Sequence[float]], values: Sequence[float], groups: Sequence[int], what: str
 ) -> LinearFit:
     """Non-negative least squares (Lawson and Hanson, 1974) of relative errors.

@@ -11,7 +11,7 @@ from suite.catalog.devices import load_device
 from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import read_as
-from suite.metrics.figure import Figure, mean_figure, unknown
+from suite.metrics.figure import Figure, mean_figure, unknown_figure
 from suite.metrics.linpack_record import Linpack, Problem, read_linpack
 from suite.metrics.sealed_record import SealedRecord
 
@@ -103,7 +103,9 @@ def folder_name(nodes: int, repetition: int) -> str:
     return f"n{nodes}-r{repetition}" if repetition else f"n{nodes}-tuning"
 
 
-def analyse(directory: Path, title: str, nodes: Sequence[int], repetitions: int) -> LinpackStudy:
+def analyse_linpack_study(
+    directory: Path, title: str, nodes: Sequence[int], repetitions: int
+) -> LinpackStudy:
     """The study of the records below ``directory``; raises SuiteError where one is missing,
     malformed, or of another machine."""
     folders = {
@@ -148,7 +150,7 @@ def _sealed_files(folder: Path) -> list[Path]:
 def _computed(folder: Path) -> LinpackStudy:
     study = read_linpack_study(folder)
     counts = [point.nodes for point in study.points]
-    return analyse(folder, study.title, counts, len(study.points[0].records))
+    return analyse_linpack_study(folder, study.title, counts, len(study.points[0].records))
 
 
 LINPACK_STUDY = SealedRecord(
@@ -162,7 +164,7 @@ def _point(
     gflops = mean_figure(
         [record.solution.gflops for record in records], "GFLOPS", LINPACK_RECORD, "no run"
     )
-    efficiency = unknown("ratio", LINPACK_RECORD, NO_SINGLE)
+    efficiency = unknown_figure("ratio", LINPACK_RECORD, NO_SINGLE)
     if single and gflops.value is not None:
         efficiency = _scaled(gflops, 1 / (nodes * sum(single) / len(single)), "ratio")
     foreign = [record.load.during for record in records if record.load is not None]
@@ -190,7 +192,7 @@ def _peak_share(gflops: Figure, device: str, nodes: int) -> Figure:
         cpu = load_device(device).cpu
         peak = None if cpu is None else cpu.peak_fp64_gflops
     if peak is None:
-        return unknown(
+        return unknown_figure(
             "ratio", LINPACK_RECORD, f"the double-precision peak of {device[:60]!r} is not known"
         )
     return _scaled(gflops, 1 / (nodes * peak), "ratio")

@@ -28,7 +28,7 @@ level by a power of ten (to within NEAR_TEN decades) and their scatter alike. A 
 differently."""
 
 
-def alive(
+def plausible_readings(
     values: Values,
     still_factor: float,
     *,
@@ -49,7 +49,7 @@ def alive(
         return kept
     known = np.isfinite(values)
     if not known.all():  # left out for another reason
-        kept[known] = alive(
+        kept[known] = plausible_readings(
             values[known], still_factor, is_counter=is_counter, is_whole=is_whole, step=step
         )
         return kept

@@ -6,7 +6,7 @@ from dataclasses import replace
 from suite.bundle.arrays import Window, span_s
 from suite.bundle.channels import Channels
 from suite.bundle.layout import READINGS
-from suite.metrics.figure import NOT_FINISHED, Figure, unknown
+from suite.metrics.figure import NOT_FINISHED, Figure, unknown_figure
 from suite.metrics.window import Counter, Measured
 
 SOURCE = "load"
@@ -58,14 +58,16 @@ def _cpu_figures(channels: Channels, window: Window | None) -> dict[str, Figure]
     """CPU time of other programs: the machine's busy time less that of the suite's own
     processes."""
     if window is None:
-        return {name: unknown(unit, READINGS, NOT_FINISHED) for name, unit in CPU_UNITS.items()}
+        return {
+            name: unknown_figure(unit, READINGS, NOT_FINISHED) for name, unit in CPU_UNITS.items()
+        }
     busy, own, steal = (_increase(channels, name, window) for name in ("busy", "own", "steal"))
     stolen = _figure(steal, channels, "steal", "CPU time that the hypervisor gave to others")
     if busy.value is None or own.value is None:
         reason = str(busy.reason or own.reason)
         return {
-            "foreign_cpu_s": unknown("s", READINGS, reason),
-            "foreign_cpu_share": unknown("ratio", READINGS, reason),
+            "foreign_cpu_s": unknown_figure("s", READINGS, reason),
+            "foreign_cpu_share": unknown_figure("ratio", READINGS, reason),
             "steal_cpu_s": stolen,
         }
     method = (
@@ -83,7 +85,7 @@ def _cpu_figures(channels: Channels, window: Window | None) -> dict[str, Figure]
         method=method,
     )
     cores = cores_of(channels)
-    share = unknown("ratio", READINGS, "the number of cores was not read")
+    share = unknown_figure("ratio", READINGS, "the number of cores was not read")
     if cores and window[1] > window[0]:
         method = f"of {cores} cores over the run"
         share = replace(_over(foreign, cores * span_s(window), "ratio"), method=method)
@@ -94,7 +96,7 @@ def _per_second(
     channels: Channels, name: str, window: Window | None, unit: str, method: str
 ) -> Figure:
     if window is None:
-        return unknown(unit, READINGS, NOT_FINISHED)
+        return unknown_figure(unit, READINGS, NOT_FINISHED)
     increase = _figure(_increase(channels, name, window), channels, name, method)
     return _over(increase, span_s(window), unit)
 
@@ -107,7 +109,7 @@ def _over(figure: Figure, divisor: float, unit: str) -> Figure:
 
 def _figure(measured: Measured, channels: Channels, name: str, method: str) -> Figure:
     if measured.value is None:
-        return unknown("s", READINGS, str(measured.reason))
+        return unknown_figure("s", READINGS, str(measured.reason))
     period_s = channels.get(SOURCE, name).period_s
     return Figure(
         measured.value, "s", READINGS, measured.count, period_s, measured.coverage, method=method

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from suite.catalog.reference_losses import ReferenceLosses, load_reference_losses
 from suite.errors import SuiteError
-from suite.metrics.comparisons import quantile
+from suite.metrics.comparisons import student_t_quantile
 
 LEVEL = 0.01
 MIN_RUNS = 4
@@ -31,7 +31,7 @@ class Band:
     runs: int
 
 
-def bands(reference: ReferenceLosses, epochs: int) -> tuple[Band, ...]:
+def loss_bands(reference: ReferenceLosses, epochs: int) -> tuple[Band, ...]:
     """The bands of the first ``epochs`` epochs, as far as there are any."""
     found = []
     for epoch in range(1, epochs + 1):
@@ -45,7 +45,9 @@ def bands(reference: ReferenceLosses, epochs: int) -> tuple[Band, ...]:
 
 def _band(epoch: int, logs: Sequence[float], level: float) -> Band:
     margin = (
-        quantile(len(logs) - 1, 1 - level) * statistics.stdev(logs) * math.sqrt(1 + 1 / len(logs))
+        student_t_quantile(len(logs) - 1, 1 - level)
+        * statistics.stdev(logs)
+        * math.sqrt(1 + 1 / len(logs))
     )
     mean = statistics.fmean(logs)
     return Band(epoch, math.exp(mean - margin), math.exp(mean + margin), len(logs))
@@ -72,7 +74,9 @@ def why_other(
         is_same = (reference.batch_size, reference.local_batch_size or 0) == (batch_size, local)
         if is_same and abs(rate / reference.base_learning_rate - 1) <= rate_tolerance:
             held = [
-                band for band in bands(reference, max(losses, default=0)) if band.epoch in losses
+                band
+                for band in loss_bands(reference, max(losses, default=0))
+                if band.epoch in losses
             ]
             return (
                 next(_outside(losses, held), None)

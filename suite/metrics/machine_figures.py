@@ -22,7 +22,7 @@ from suite.metrics.disturbances import (
     find_throttling,
     is_watched,
 )
-from suite.metrics.figure import NOT_FINISHED, Figure, mean_figure, unknown
+from suite.metrics.figure import NOT_FINISHED, Figure, mean_figure, unknown_figure
 from suite.metrics.load_figures import load_figures
 from suite.metrics.window import Counter
 
@@ -109,7 +109,7 @@ def machine_figures(channels: Channels, window: Window | None) -> dict[str, Figu
         value = None if window is None else resident_ratio(channels, window[end])
         reason = NOT_FINISHED if window is None else NOT_RESIDENT
         figures[name] = (
-            unknown("ratio", READINGS, reason)
+            unknown_figure("ratio", READINGS, reason)
             if value is None
             else Figure(value, "ratio", READINGS, 1)
         )
@@ -151,7 +151,7 @@ def disk_increase(
     return measured.value, measured.reason, channel.period_s
 
 
-def disturbances(
+def recorded_disturbances(
     channels: Channels, window: Window | None, is_one_of_several: bool
 ) -> dict[str, list[dict[str, Any]]]:
     """Throttling events, wall clock steps and changed settings, times in seconds after run_start;
@@ -231,7 +231,7 @@ def _gauge_figure(channels: Channels, window: Window | None, gauge: Gauge) -> Fi
                 chosen, gauge, f"{source}: {', '.join(channel.name for channel in chosen[:8])}"
             )
     sources = " or ".join(f"{source} ({pattern})" for source, pattern in gauge.channels)
-    return unknown(gauge.unit, READINGS, f"no reading during the run from {sources}")
+    return unknown_figure(gauge.unit, READINGS, f"no reading during the run from {sources}")
 
 
 def _peak_memory(channels: Channels, window: Window | None) -> Figure:
@@ -263,10 +263,10 @@ def _of_values(chosen: Sequence[Channel], gauge: Gauge, method: str) -> Figure:
 
 def _rate(channels: Channels, name: str, unit: str, window: Window | None) -> Figure:
     if window is None:
-        return unknown(unit, READINGS, NOT_FINISHED)
+        return unknown_figure(unit, READINGS, NOT_FINISHED)
     amount, reason, period_s = disk_increase(channels, name, window)
     if amount is None:
-        return unknown(unit, READINGS, str(reason))
+        return unknown_figure(unit, READINGS, str(reason))
     return Figure(
         amount / span_s(window),
         unit,
@@ -280,14 +280,14 @@ def _rate(channels: Channels, name: str, unit: str, window: Window | None) -> Fi
 def _disturbance_figures(channels: Channels, window: Window | None) -> dict[str, Figure]:
     if window is None:
         return {
-            name: unknown("events", READINGS, NOT_FINISHED)
+            name: unknown_figure("events", READINGS, NOT_FINISHED)
             for name in ("throttled_events", "clock_steps")
         }
-    throttled = unknown("events", READINGS, "no source on this machine reports throttling")
+    throttled = unknown_figure("events", READINGS, "no source on this machine reports throttling")
     if is_watched(channels):
         events = find_throttling(channels, *window)
         throttled = Figure(sum(event.count for event in events), "events", READINGS, len(events))
-    steps = unknown("events", READINGS, "the wall clock was not recorded during the run")
+    steps = unknown_figure("events", READINGS, "the wall clock was not recorded during the run")
     if channels.of("wall-clock"):
         found = find_clock_steps(channels, *window)
         steps = Figure(len(found), "events", READINGS, len(found))

@@ -11,8 +11,8 @@ from suite.bundle.reader import Bundle
 from suite.bundle.study_mark import BOARD, READ_MB_S
 from suite.errors import FileError
 from suite.files.json_file import read_as
-from suite.metrics.board_spread import BoardSpread, board_spread, sentences
-from suite.metrics.figure import Figure, mean_figure, unknown
+from suite.metrics.board_spread import BoardSpread, board_spread, spread_sentences
+from suite.metrics.figure import Figure, mean_figure, unknown_figure
 from suite.metrics.sealed_record import SealedRecord
 from suite.metrics.study import (
     TOO_SHORT,
@@ -46,7 +46,7 @@ WORDS = {
 """Settings whose words do not follow from their names."""
 
 
-def words_of(setting: str) -> str:
+def setting_words(setting: str) -> str:
     """A setting's name for a reader, without its unit: ``batch size``, ``GPU clock``."""
     end = _end(setting)
     stem = setting.removesuffix(end)
@@ -55,7 +55,7 @@ def words_of(setting: str) -> str:
     )
 
 
-def unit_of(setting: str) -> str:
+def setting_unit(setting: str) -> str:
     """The unit of its values, with a space before it, where the setting's words have none."""
     end = _end(setting)
     return f" {UNITS[end]}" if end else ""
@@ -89,7 +89,7 @@ class MatrixPointPlan:
     def words(self) -> str:
         """The settings for a reader: ``framework pytorch, emulated reads 5 MB/s``."""
         return ", ".join(
-            f"{words_of(setting.name)} {setting.value}{unit_of(setting.name)}"
+            f"{setting_words(setting.name)} {setting.value}{setting_unit(setting.name)}"
             for setting in self.settings
         )
 
@@ -183,12 +183,15 @@ def analyse_matrix(
     if plan.variables != (BOARD,):
         return Matrix(SCHEMA, plan, points, tuple(notes))
     boards = board_spread({words[name]: vars(found) for name, found in figures.items()})
-    return Matrix(SCHEMA, plan, points, (*notes, *sentences(boards)), boards)
+    return Matrix(SCHEMA, plan, points, (*notes, *spread_sentences(boards)), boards)
 
 
 def _unknown_figures(form: MatrixFigures, reason: str) -> MatrixFigures:
     return MatrixFigures(
-        **{name: unknown(figure.unit, figure.source, reason) for name, figure in vars(form).items()}
+        **{
+            name: unknown_figure(figure.unit, figure.source, reason)
+            for name, figure in vars(form).items()
+        }
     )
 
 
@@ -228,7 +231,9 @@ def _mean(figures: Sequence[Mapping[str, Any]], unit: str) -> Figure:
     """The mean of a figure of all runs; unknown, with the reason, where a run lacks it."""
     lacking = next((figure for figure in figures if figure["value"] is None), None)
     if lacking is not None:
-        return unknown(unit, SUMMARY, str(lacking.get("reason") or "a run has no such figure"))
+        return unknown_figure(
+            unit, SUMMARY, str(lacking.get("reason") or "a run has no such figure")
+        )
     return mean_figure([figure["value"] for figure in figures], unit, SUMMARY, "there are no runs")
 
 

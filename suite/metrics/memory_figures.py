@@ -9,7 +9,7 @@ from suite.bundle.layout import RUN
 from suite.bundle.log import Log
 from suite.bundle.reader import Bundle
 from suite.bundle.request import Unreadable, read_request
-from suite.metrics.figure import Figure, unknown
+from suite.metrics.figure import Figure, unknown_figure
 
 LOG = "log.txt"
 NOT_LOGGED = (
@@ -91,14 +91,14 @@ def part_figures(log: Log) -> dict[str, Figure]:
         return {}
     group = _cgroup_peak(logged)
     if log.value("accelerator") != "cpu":
-        return {**{name: unknown("B", LOG, ON_GPU) for name, _, _ in PARTS}, **group}
+        return {**{name: unknown_figure("B", LOG, ON_GPU) for name, _, _ in PARTS}, **group}
     figures = {name: _logged(logged.get(part), "B", method) for name, part, method in PARTS}
     if isinstance(log.value("recomputation"), dict):
         figures["memory_gradients_bytes"] = Figure(0, "B", LOG, 1, method=UPDATED_IMMEDIATELY)
     rest = _logged(_peak_of_rank_0(log), "B", REST)
     parts = [figure.value for figure in figures.values() if figure.value is not None]
     if len(parts) < len(figures):
-        rest = unknown("B", LOG, NOT_LOGGED)
+        rest = unknown_figure("B", LOG, NOT_LOGGED)
     elif rest.value is not None:
         rest = replace(rest, value=float(rest.value) - sum(parts))
     return {**figures, "memory_rest_bytes": rest, **group}
@@ -140,7 +140,7 @@ def _factor(counted: dict[str, Any]) -> Figure:
         or min(again_s, storage_s) < 0
         or again_s + storage_s >= passes_s
     ):
-        return unknown("ratio", LOG, NOT_LOGGED)
+        return unknown_figure("ratio", LOG, NOT_LOGGED)
     method = (
         "time of all forward and backward passes over the same without the blocks that had run in"
         " their step before, and without storage: what a budget costs, by recomputation or by"
@@ -151,7 +151,7 @@ def _factor(counted: dict[str, Any]) -> Figure:
 
 def _logged(value: object, unit: str, method: str) -> Figure:
     if not _is_number(value):
-        return unknown(unit, LOG, NOT_LOGGED)
+        return unknown_figure(unit, LOG, NOT_LOGGED)
     return Figure(value, unit, LOG, 1, method=method)
 
 

@@ -20,11 +20,11 @@ from suite.metrics.energy_figures import (
     idle_power,
     mean_energy,
 )
-from suite.metrics.figure import NOT_FINISHED, Figure, sensor_of, unknown
-from suite.metrics.machine_figures import disturbances, machine_figures
+from suite.metrics.figure import NOT_FINISHED, Figure, sensor_of, unknown_figure
+from suite.metrics.machine_figures import machine_figures, recorded_disturbances
 from suite.metrics.node_readings import NodeReadings
-from suite.metrics.power_totals import covers
-from suite.metrics.uncertainty import of_ends, of_sum
+from suite.metrics.power_totals import combined_coverage
+from suite.metrics.uncertainty import uncertainty_of_ends, uncertainty_of_sum
 from suite.metrics.window import Counter
 
 # up to one period is interpolated at each end of the run, where traffic begins and ends
@@ -60,7 +60,7 @@ def node_rows(
                 name: figure.to_dict() for name, figure in _node_figures(node, times, steps).items()
             },
             "energies": energy_rows(node.channels, rules, times.run, times.uncounted),
-            "disturbances": disturbances(node.channels, times.run, is_one_of_several=True),
+            "disturbances": recorded_disturbances(node.channels, times.run, is_one_of_several=True),
         }
         for node in nodes
     ]
@@ -94,7 +94,9 @@ def joint_epoch_energy(nodes: Sequence[NodeReadings], start_ns: int, stop_ns: in
         return None
     uncertainties = [part.uncertainty for part in known if part.uncertainty is not None]
     energy_j = float(np.sum([part.energy_j for part in known]))
-    return replace(known[0], value=energy_j, uncertainty=of_sum(uncertainties, of_one_sensor=True))
+    return replace(
+        known[0], value=energy_j, uncertainty=uncertainty_of_sum(uncertainties, of_one_sensor=True)
+    )
 
 
 def energy_and_baseload(node: NodeReadings, times: RunTimes) -> dict[str, Figure]:
@@ -128,12 +130,12 @@ def _energies(node: NodeReadings, times: RunTimes) -> dict[str, Figure]:
     )
     if node.reason is None:
         return figures
-    return {name: unknown("J", READINGS, node.reason) for name in figures}
+    return {name: unknown_figure("J", READINGS, node.reason) for name in figures}
 
 
 def _idle_power(node: NodeReadings) -> Figure:
     if node.reason is not None:
-        return unknown("W", BASELOAD, node.reason)
+        return unknown_figure("W", BASELOAD, node.reason)
     return idle_power(node.idle, node.totals)
 
 
@@ -147,10 +149,12 @@ def _summed(figures: Mapping[str, Figure], nodes: Sequence[NodeReadings], what: 
         which = "; ".join(f"{node}: {reason}" for node, reason in missing.items())
         measured = ", ".join(node for node in figures if node not in missing) or "none"
         reason = f"not every node has {what} ({which}); measured on: {measured}"
-        return unknown(unit, source, reason[:1000])
+        return unknown_figure(unit, source, reason[:1000])
     if not _one_coverage(nodes):
-        which = ", ".join(f"{node.node}: {covers(node.totals).value}" for node in nodes)
-        return unknown(unit, source, f"the nodes' sensors do not cover the same ({which})"[:1000])
+        which = ", ".join(f"{node.node}: {combined_coverage(node.totals).value}" for node in nodes)
+        return unknown_figure(
+            unit, source, f"the nodes' sensors do not cover the same ({which})"[:1000]
+        )
     uncertainties = _of_all(found, "uncertainty")
     levels = {figure.level for figure in found}
     return Figure(
@@ -162,9 +166,11 @@ def _summed(figures: Mapping[str, Figure], nodes: Sequence[NodeReadings], what: 
         coverage=min(_known(found, "coverage"), default=None),
         method=f"sum over {len(found)} nodes",
         sensor=sensor_of(
-            [total for node in nodes for total in node.totals], covers(nodes[0].totals)
+            [total for node in nodes for total in node.totals], combined_coverage(nodes[0].totals)
         ),
-        uncertainty=(None if uncertainties is None else of_sum(uncertainties, of_one_sensor=True)),
+        uncertainty=(
+            None if uncertainties is None else uncertainty_of_sum(uncertainties, of_one_sensor=True)
+        ),
         level=levels.pop() if len(levels) == 1 else None,
     )
 
@@ -181,7 +187,7 @@ def _of_all(figures: Sequence[Figure], name: str) -> list[Any] | None:
 
 
 def _one_coverage(nodes: Sequence[NodeReadings]) -> bool:
-    return len({covers(node.totals) for node in nodes if node.totals}) == 1
+    return len({combined_coverage(node.totals) for node in nodes if node.totals}) == 1
 
 
 def bytes_sent_per_step(nodes: Sequence[NodeReadings], run: Window | None, steps: int) -> Figure:
@@ -196,7 +202,7 @@ def bytes_sent_per_step(nodes: Sequence[NodeReadings], run: Window | None, steps
     }
     for name, figure in sent.items():
         if figure.value is None:
-            return unknown("B", READINGS, f"{name}: {figure.reason}"[:1000])
+            return unknown_figure("B", READINGS, f"{name}: {figure.reason}"[:1000])
     figures = list(sent.values())
     widths = _of_all(figures, "uncertainty")
     return Figure(
@@ -206,7 +212,9 @@ def bytes_sent_per_step(nodes: Sequence[NodeReadings], run: Window | None, steps
         count=steps,
         period_s=max(_known(figures, "period_s"), default=None),
         method=f"sent by {', '.join(sent)}"[:1000],
-        uncertainty=None if widths is None else of_ends(sum(each.time for each in widths)),
+        uncertainty=None
+        if widths is None
+        else uncertainty_of_ends(sum(each.time for each in widths)),
     )
 
 
@@ -214,16 +222,16 @@ def _per_step(node: NodeReadings, direction: str, run: Window | None, steps: int
     """Bytes per step, counted by the node's interface to the other nodes from run_start to
     run_stop."""
     if node.reason is not None or run is None or not steps:
-        return unknown("B", READINGS, node.reason or NOT_FINISHED)
+        return unknown_figure("B", READINGS, node.reason or NOT_FINISHED)
     if node.interface is None:
-        return unknown("B", READINGS, "its interface to the other nodes is not known")
+        return unknown_figure("B", READINGS, "its interface to the other nodes is not known")
     channel = node.channels.get("network", f"{node.interface}.{direction}")
     if channel.period_s is None:
-        return unknown("B", READINGS, f"{channel.name} was not read")
+        return unknown_figure("B", READINGS, f"{channel.name} was not read")
     counter = Counter(channel)
     measured = counter.increase(run, MIN_PERIODS)
     if measured.value is None:
-        return unknown("B", READINGS, str(measured.reason))
+        return unknown_figure("B", READINGS, str(measured.reason))
     ends = counter.edge(run).uncertainty
     return Figure(
         value=measured.value / steps,
@@ -233,5 +241,5 @@ def _per_step(node: NodeReadings, direction: str, run: Window | None, steps: int
         period_s=channel.period_s,
         coverage=measured.coverage,
         method=f"{node.interface}, headers included",
-        uncertainty=None if ends is None else of_ends(ends / steps),
+        uncertainty=None if ends is None else uncertainty_of_ends(ends / steps),
     )

@@ -12,7 +12,7 @@ from suite.bundle.log import Log, run_window
 from suite.bundle.node_records import NodeRecord, read_nodes
 from suite.bundle.reader import Bundle
 from suite.catalog.power import PowerRule, PowerTotal
-from suite.metrics.power_totals import names_of, power_totals
+from suite.metrics.power_totals import channel_names, power_totals
 
 NO_READINGS = "the node has no readings"
 UNKNOWN_CLOCK = "the log has no clock offset between this node and rank 0"
@@ -38,7 +38,7 @@ class NodeReadings:
     def with_totals_kept(self, *others: tuple[str, str]) -> "NodeReadings":
         """The same readings; those of the totals' channels, and of ``others`` by source and name,
         stay in memory."""
-        return replace(self, channels=self.channels.kept((*others, *names_of(self.totals))))
+        return replace(self, channels=self.channels.kept((*others, *channel_names(self.totals))))
 
 
 def node_readings(bundle: Bundle, log: Log, rules: Sequence[PowerRule]) -> tuple[NodeReadings, ...]:

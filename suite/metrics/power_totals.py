@@ -19,7 +19,7 @@ from suite.catalog.power import (
     load_power_rules,
     power_rules_before_v03,
     rules_for,
-    totals,
+    totals_of_channels,
     without_sources,
 )
 from suite.errors import FileError, SuiteError
@@ -85,7 +85,7 @@ def measure_totals(
     CPU and GPU together, does not contain them: it has no energy, with the reason. One that another
     instrument of the same contradicts has ``contradicted_by``.
     """
-    found = totals(rules, ((channel.source, channel.name) for channel in channels))
+    found = totals_of_channels(rules, ((channel.source, channel.name) for channel in channels))
     measured = [
         _without_contained(
             MeasuredTotal(total, energy_of(channels, total, *window)), channels, window
@@ -98,7 +98,7 @@ def measure_totals(
     return tuple(_with_contradiction(one, measured) for one in measured)
 
 
-def counting(measured: Sequence[MeasuredTotal]) -> tuple[PowerTotal, ...]:
+def totals_that_count(measured: Sequence[MeasuredTotal]) -> tuple[PowerTotal, ...]:
     """The totals whose energies are added: the first that has an energy; if it measures one part of
     the machine, the best of each part.
 
@@ -118,7 +118,7 @@ def power_totals(
     """The totals that count in a window; without one (an unfinished run), in the time of all
     readings."""
     span = window or channels.span_ns
-    return () if span is None else counting(measure_totals(channels, rules, span))
+    return () if span is None else totals_that_count(measure_totals(channels, rules, span))
 
 
 def _best_of_parts(measured: Sequence[MeasuredTotal]) -> list[MeasuredTotal]:
@@ -155,7 +155,7 @@ def _without_contradiction(
 def _with_contradiction(one: MeasuredTotal, measured: Sequence[MeasuredTotal]) -> MeasuredTotal:
     """The total, with the instrument of the same that differs from it by more than both state:
     nobody knows which is right, but that an estimate gives way to a meter."""
-    other = next((other for other in measured if contradict(one, other)), None)
+    other = next((other for other in measured if energies_contradict(one, other)), None)
     if other is None or not one.total.rule.must_agree:
         return one
     if one.total.rule.tier is Tier.ESTIMATE and other.total.rule.tier is not Tier.ESTIMATE:
@@ -167,7 +167,7 @@ def _with_contradiction(one: MeasuredTotal, measured: Sequence[MeasuredTotal]) -
     return replace(one, total=replace(one.total, contradicted_by=other.total.source))
 
 
-def contradict(one: MeasuredTotal, other: MeasuredTotal) -> bool:
+def energies_contradict(one: MeasuredTotal, other: MeasuredTotal) -> bool:
     """Whether the energies of two instruments of the same differ by more than both state: their
     accuracies, steps, ages, gaps and clocks together. No estimate contradicts a measurement: that
     of a Raspberry Pi 5 misses what hangs at its USB ports."""
@@ -203,7 +203,7 @@ def _without_contained(one: MeasuredTotal, channels: Channels, window: Window) -
     ]
     if one.energy.energy_j is None or not patterns:
         return one
-    (behind,) = totals(
+    (behind,) = totals_of_channels(
         [replace(rule, sources=(source,), channels=tuple(patterns))],
         ((each.source, each.name) for each in channels.of(source)),
     )
@@ -220,7 +220,7 @@ def _refuted(one: MeasuredTotal, names: str, energy_j: float) -> MeasuredTotal:
     return replace(one, energy=replace(one.energy, value=None, reason=reason, uncertainty=None))
 
 
-def covers(chosen: Sequence[PowerTotal]) -> Coverage:
+def combined_coverage(chosen: Sequence[PowerTotal]) -> Coverage:
     """What totals that are added cover; raises IndexError without any."""
     return (
         chosen[0].rule.coverage
@@ -232,7 +232,7 @@ def covers(chosen: Sequence[PowerTotal]) -> Coverage:
 def describe_totals(chosen: Sequence[PowerTotal]) -> str:
     """Instruments, rules, coverage and tier of totals that are added, as text."""
     names = " + ".join(f"{total.source}: {total.rule.name}" for total in chosen)
-    return f"{names} ({covers(chosen).value}, {worst_tier(chosen).value})"
+    return f"{names} ({combined_coverage(chosen).value}, {worst_tier(chosen).value})"
 
 
 def worst_tier(chosen: Sequence[PowerTotal]) -> Tier:
@@ -240,6 +240,6 @@ def worst_tier(chosen: Sequence[PowerTotal]) -> Tier:
     return max((total.rule.tier for total in chosen), key=list(Tier).index)
 
 
-def names_of(chosen: Sequence[PowerTotal]) -> tuple[tuple[str, str], ...]:
+def channel_names(chosen: Sequence[PowerTotal]) -> tuple[tuple[str, str], ...]:
     """Source and name of each channel of totals."""
     return tuple((total.source, name) for total in chosen for name in total.channels)

@@ -23,7 +23,7 @@ from suite.catalog.reference_points import frozen_points, setting_of
 from suite.catalog.rounds import judging_round
 from suite.catalog.scoring import Scoring
 from suite.errors import SuiteError
-from suite.metrics.comparisons import Interval, interval_around, quantile
+from suite.metrics.comparisons import Interval, interval_around, student_t_quantile
 from suite.metrics.costs import TrainingCost
 from suite.metrics.counted_time import trained_s
 from suite.metrics.expected_epochs import ExpectedEpochs, expected_epochs
@@ -60,7 +60,7 @@ class EpochTimes:
     evaluation_s: float
 
 
-def project(bundle: Bundle, scoring: Scoring) -> Projection:
+def project_run(bundle: Bundle, scoring: Scoring) -> Projection:
     """The projection from a finished run.
 
     Raises SuiteError where its setting has no reference point, where it has too few whole epochs,
@@ -81,7 +81,7 @@ def project(bundle: Bundle, scoring: Scoring) -> Projection:
         raise SuiteError(
             f"The run may need a different number of epochs than the reference: {other}."
         )
-    return projection(workload, times, expected, scoring)
+    return project_times(workload, times, expected, scoring)
 
 
 def epoch_times(bundle: Bundle) -> EpochTimes:
@@ -126,7 +126,7 @@ def _whole_epochs(bundle: Bundle) -> list[Mapping[str, Any]]:
     return [epoch for epoch in bundle.json(SUMMARY)["epochs"] if epoch.get("is_whole", True)]
 
 
-def projection(
+def project_times(
     workload: str, times: EpochTimes, expected: ExpectedEpochs, scoring: Scoring
 ) -> Projection:
     """The projection from the times of three epochs or more."""
@@ -136,7 +136,7 @@ def projection(
     # of the mean that was measured, and of a training's own epochs, the first ones of both included
     scatter_s = statistics.stdev(later_s) * math.sqrt((epochs - 1) ** 2 / len(later_s) + epochs + 1)
     error_s = epochs * (mean_s + evaluation_s) * expected.log_sd / math.sqrt(len(expected.runs))
-    by_scatter = float(quantile(len(later_s) - 1, 1 - scoring.level)) * scatter_s / time_s
+    by_scatter = float(student_t_quantile(len(later_s) - 1, 1 - scoring.level)) * scatter_s / time_s
     margin = math.hypot(by_scatter, NORMAL * error_s / time_s, NORMAL * scoring.noise_floor)
     is_steady = abs(later_s[-1] / later_s[0] - 1) <= STEADY_WITHIN
     interval = interval_around(time_s, margin)

@@ -9,7 +9,7 @@ import numpy as np
 from suite.bundle.layout import STEPS
 from suite.bundle.log import Log
 from suite.bundle.steps import StepRecords
-from suite.metrics.figure import Figure, mean_figure, unknown
+from suite.metrics.figure import Figure, mean_figure, unknown_figure
 
 SINGLE_RANK = "the run had one rank"
 IN_COMPUTE = (
@@ -69,12 +69,12 @@ def rank_figures(
     over the mean of all ranks."""
     if len(steps.ranks) < 2:
         return {
-            name: unknown("ratio", STEPS, SINGLE_RANK)
+            name: unknown_figure("ratio", STEPS, SINGLE_RANK)
             for name in ("communication_share", "straggler_ratio")
         }
     if log.value("collective") == "native":
         names = {"communication_share": "ratio", "communication_s": "s", "straggler_ratio": "ratio"}
-        return {name: unknown(unit, STEPS, IN_COMPUTE) for name, unit in names.items()}
+        return {name: unknown_figure(unit, STEPS, IN_COMPUTE) for name, unit in names.items()}
     busy_s = list(_busy_s(steps).values())
     slowest = Figure(max(busy_s) / (sum(busy_s) / len(busy_s)), "ratio", STEPS, len(busy_s))
     return {

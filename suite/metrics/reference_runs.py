@@ -13,7 +13,7 @@ from suite.catalog.rounds import judging_round
 from suite.catalog.workloads import Workload, load_workload
 from suite.errors import SuiteError
 from suite.files.digest import sha256
-from suite.metrics.convergence import Comparison, compare
+from suite.metrics.convergence import Comparison, compare_epochs
 from suite.metrics.summary import target_figures
 from suite.metrics.targets import accuracies_of
 
@@ -159,4 +159,4 @@ def compare_runs(
             f"{mine.workload} has no reference point at batch size {mine.batch_size} and rate"
             f" {mine.base_learning_rate:g}; see `suite reference-points show {mine.workload}`."
         )
-    return point, mine.epochs, compare(point.epochs, mine.epochs)
+    return point, mine.epochs, compare_epochs(point.epochs, mine.epochs)

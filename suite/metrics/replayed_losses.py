@@ -95,7 +95,7 @@ def recorded_losses(steps: StepRecords, count: int, after: int = 0) -> tuple[flo
     return tuple((np.bincount(step, samples * loss, minlength=count) / total).tolist())
 
 
-def difference(observed: float, expected: float) -> float:
+def loss_difference(observed: float, expected: float) -> float:
     """Relative to the expected loss where that is above 1, else absolute: small losses have no
     meaningful relative difference."""
     return abs(observed - expected) / max(1.0, abs(expected))
@@ -154,7 +154,10 @@ def _allowed(losses: ReplayedLosses) -> tuple[float, ...]:
     if losses.plain is None:
         return tuple(measured)
     drift = accumulate(
-        (difference(one, other) for one, other in zip(losses.plain, losses.float64, strict=True)),
+        (
+            loss_difference(one, other)
+            for one, other in zip(losses.plain, losses.float64, strict=True)
+        ),
         max,
     )
     return tuple(
@@ -173,7 +176,9 @@ def _differences(
         (
             None
             if tolerance is None
-            else StepDifference(step, observed, expected, difference(observed, expected), tolerance)
+            else StepDifference(
+                step, observed, expected, loss_difference(observed, expected), tolerance
+            )
         )
         for step, (observed, expected, tolerance) in enumerate(
             zip(recorded, replayed, tolerances, strict=True), start=1
@@ -192,7 +197,7 @@ def smallest_rate_error(
     would show it.
     """
     shown = [
-        rate_error * tolerance / difference(other, own)
+        rate_error * tolerance / loss_difference(other, own)
         for own, other, tolerance in zip(plain, with_other_rate, tolerances, strict=True)
         if tolerance is not None and other != own
     ]

@@ -21,7 +21,7 @@ from suite.catalog.audit_tolerances import load_audit_tolerances
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE, MAX_STOLEN_SHARE
 from suite.catalog.reproduction import Reproduction, load_reproduction
 from suite.errors import SuiteError
-from suite.metrics.comparisons import Ratio, measured, quantile
+from suite.metrics.comparisons import Ratio, run_statistics, student_t_quantile
 from suite.metrics.replayed_losses import AuditVerdict, ReplayedLosses, compare_losses
 from suite.metrics.replication_record import (
     AccuraciesCompared,
@@ -32,7 +32,7 @@ from suite.metrics.replication_record import (
     Replication,
     ReplicationVerdict,
     TimesCompared,
-    measure,
+    measure_run,
     read_replication,
 )
 from suite.metrics.sealed_record import SealedRecord
@@ -266,7 +266,7 @@ def time_ratio(originals: Sequence[float], fresh: Sequence[float], level: float)
     fresh runs at least, times above zero."""
     difference, scatter = _difference(originals, fresh)
     margin = (
-        quantile(len(fresh) - 1, 1 - level)
+        student_t_quantile(len(fresh) - 1, 1 - level)
         * scatter
         * math.sqrt(1 / len(originals) + 1 / len(fresh))
     )
@@ -282,7 +282,7 @@ def advised_runs(
     distance = abs(abs(difference) - math.log1p(constants.margin))
     for runs in range(max(constants.min_runs, len(fresh) + 1), MAX_ADVISED + 1):
         if (
-            quantile(runs - 1, 1 - constants.level)
+            student_t_quantile(runs - 1, 1 - constants.level)
             * scatter
             * math.sqrt(1 / len(originals) + 1 / runs)
             < distance
@@ -294,7 +294,7 @@ def advised_runs(
 def _difference(originals: Sequence[float], fresh: Sequence[float]) -> tuple[float, float]:
     """The difference of the means in logarithms, and the sample standard deviation of the fresh
     runs."""
-    ones, others = measured(originals), measured(fresh)
+    ones, others = run_statistics(originals), run_statistics(fresh)
     return ones.log_mean - others.log_mean, math.sqrt(others.log_variance)
 
 
@@ -339,7 +339,7 @@ def _differences(originals: Sequence[MeasuredRun], fresh: Sequence[MeasuredRun])
 def _again(folder: Path) -> Replication:
     """The record with the fresh runs measured again, and compared with its originals."""
     record = read_replication(folder / RECORD)
-    runs = tuple(measure(Bundle(path)) for path in fresh_runs(folder)[:MAX_RUNS])
+    runs = tuple(measure_run(Bundle(path)) for path in fresh_runs(folder)[:MAX_RUNS])
     compared = compare_runs(record.originals, runs, record.replays)
     return replace(record, runs=runs, comparisons=compared)
 

@@ -17,11 +17,11 @@ from suite.bundle.layout import MANIFEST, SYSTEM
 from suite.bundle.reader import Bundle
 from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
-from suite.files.json_file import flat, read_as
+from suite.files.json_file import flatten, read_as
 from suite.files.schema import AboveZero, Number, Positive, Share, from_plain
 from suite.metrics.figure import Figure
 from suite.metrics.replayed_losses import recorded_losses
-from suite.metrics.summary import derive
+from suite.metrics.summary import derive_summary
 
 SCHEMA = 1
 COMPARED_STEPS = 10
@@ -192,10 +192,10 @@ class Replication:
         return all(self.organization not in ("none", run.organization) for run in self.originals)
 
 
-def measure(bundle: Bundle) -> MeasuredRun:
+def measure_run(bundle: Bundle) -> MeasuredRun:
     """What a sealed bundle says of its run; raises SuiteError for one that cannot be read."""
     run, system, steps = bundle.run(), bundle.json(SYSTEM), bundle.steps()
-    summary, request = derive(bundle), run.request
+    summary, request = derive_summary(bundle), run.request
     count = len(set(steps.step.tolist()))
     if count == 0:
         raise SuiteError(f"{bundle.path} has no step records; there is nothing to compare.")
@@ -210,7 +210,7 @@ def measure(bundle: Bundle) -> MeasuredRun:
         division=str(request["division"]),
         seed=int(request["seed"]),
         settings_sha256=hashlib.sha256(
-            json.dumps(settings(request), sort_keys=True).encode()
+            json.dumps(common_settings(request), sort_keys=True).encode()
         ).hexdigest(),
         round=run.round,
         suite_version=str(run.suite_version),
@@ -242,7 +242,7 @@ def _stolen_share(figures: Mapping[str, Figure], cores: object) -> float | None:
     return stolen_s / (cores * time_s)
 
 
-def settings(request: Mapping[str, Any]) -> dict[str, Any]:
+def common_settings(request: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that a fresh run has in common with its original, nested keys joined by dots;
     those of an older contract with today's defaults.
 
@@ -252,7 +252,7 @@ def settings(request: Mapping[str, Any]) -> dict[str, Any]:
         current = request_to_dict(request_from_dict(dict(request), "request"))
     except (ContractError, TypeError, AttributeError) as error:
         raise SuiteError(f"The request cannot be read: {str(error)[:300]}") from error
-    return {name: value for name, value in flat(current) if name not in OF_PLACE}
+    return {name: value for name, value in flatten(current) if name not in OF_PLACE}
 
 
 def _value(figure: Figure | None) -> float | None:

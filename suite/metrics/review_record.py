@@ -11,7 +11,7 @@ from msgspec import Meta
 from suite.errors import FileError
 from suite.files.json_file import read_as
 from suite.files.schema import Digest, Positive, Seconds, ShortText
-from suite.metrics.audit_record import AuditRecord, problem_of
+from suite.metrics.audit_record import AuditRecord, audit_problem
 from suite.metrics.replayed_losses import AuditVerdict
 
 SCHEMA = 1
@@ -73,7 +73,7 @@ class Review:
 
     def value_of(self, run: ReviewedRun) -> str | None:
         """The value that drew the run's epoch."""
-        return value_for(self.draws, run.manifest_sha256)
+        return drawn_value(self.draws, run.manifest_sha256)
 
     def is_from_drawn_state(self, run: ReviewedRun) -> bool:
         """Whether the replay of a run began with the state that was drawn, and went on through the
@@ -108,7 +108,7 @@ class Review:
         return AuditVerdict.AGREES if agrees else AuditVerdict.CANNOT_TELL
 
 
-def value_for(draws: Iterable[DrawnRuns], manifest_sha256: str) -> str | None:
+def drawn_value(draws: Iterable[DrawnRuns], manifest_sha256: str) -> str | None:
     """The value of the first draw that lists a manifest."""
     return next((draw.value for draw in draws if manifest_sha256 in draw.manifests.values()), None)
 
@@ -119,7 +119,7 @@ def read_review(path: Path) -> Review:
     if any(record.value_of(run) is None for run in record.runs.values()):
         raise FileError(path, "is not a review (it drew nothing for one of its runs)")
     for run in record.runs.values():
-        problem = None if run.audit is None else problem_of(run.audit)
+        problem = None if run.audit is None else audit_problem(run.audit)
         if problem is not None:
             raise FileError(path, f"holds no record of an audit ({problem})")
     return record

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from suite.errors import SuiteError
-from suite.metrics.linear_fit import Interval, LinearFit, fit
+from suite.metrics.linear_fit import Interval, LinearFit, fit_nonnegative
 
 CONFIDENCE = 0.95
 MAX_RANKS = 512
@@ -163,7 +163,7 @@ class _Compute:
 def _fit_compute(observations: Sequence[Observation]) -> _Compute:
     is_one_size = len({one.samples_per_rank for one in observations}) == 1
     rows = [_compute_row(one.samples_per_rank, is_one_size) for one in observations]
-    fitted = fit(
+    fitted = fit_nonnegative(
         rows, [one.busy_s for one in observations], [one.ranks for one in observations], "compute"
     )
     return _Compute(fitted, is_one_size)
@@ -172,7 +172,9 @@ def _fit_compute(observations: Sequence[Observation]) -> _Compute:
 def _fit_exchange(several: Sequence[Observation], algorithm: Algorithm) -> LinearFit:
     rows = [exchange_row(algorithm, one.ranks, one.gradient_bytes) for one in several]
     what = f"communication ({algorithm.value})"
-    return fit(rows, [one.exchange_s for one in several], [one.ranks for one in several], what)
+    return fit_nonnegative(
+        rows, [one.exchange_s for one in several], [one.ranks for one in several], what
+    )
 
 
 def _better(exchanges: dict[Algorithm, LinearFit]) -> Algorithm | None:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from suite.bundle.layout import MANIFEST, MAX_MANIFEST_BYTES
-from suite.bundle.manifest import digests, seal, seal_files
+from suite.bundle.manifest import file_digests, seal, seal_files
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import plain_values, read_json, write_json
-from suite.metrics.json_diff import differences
+from suite.metrics.json_diff import json_differences
 
 
 class Broken(NamedTuple):
@@ -74,7 +74,7 @@ class SealedRecord:
     def _digests(self, folder: Path) -> Mapping[str, str | None]:
         """Of each part; None: it is not a plain file."""
         if self.parts is None:
-            return digests(folder)
+            return file_digests(folder)
         return {
             part.relative_to(folder).as_posix(): (
                 sha256(part) if part.is_file() and not part.is_symlink() else None
@@ -90,7 +90,7 @@ class SealedRecord:
         assert self.compute is not None, self.file
         written = read_json(folder / self.file)
         computed = plain_values(self.compute(folder))
-        return differences(computed, written, tolerance=tolerance)
+        return json_differences(computed, written, tolerance=tolerance)
 
     def refuse_broken(self, folder: Path) -> None:
         """Raise SuiteError, a sentence for a page, where the seal does not hold."""

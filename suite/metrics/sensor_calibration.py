@@ -16,7 +16,7 @@ import numpy as np
 
 from suite.bundle.arrays import Values, Window, median
 from suite.bundle.channels import Channel
-from suite.metrics.comparisons import quantile
+from suite.metrics.comparisons import student_t_quantile
 from suite.metrics.uncertainty import CONFIDENCE
 
 MIN_STAIRS = 3
@@ -130,7 +130,7 @@ def calibrate(
         error * max(1.0, scatter) for error in (line.slope_error, line.intercept_error)
     )
     half = math.hypot(
-        quantile(len(used) - 2, CONFIDENCE) * gain_error, meter_gain_error * line.slope
+        student_t_quantile(len(used) - 2, CONFIDENCE) * gain_error, meter_gain_error * line.slope
     )
     low, high = line.slope - half, line.slope + half
     deviates = low > expected_gain[1] or high < expected_gain[0]

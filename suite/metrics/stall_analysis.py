@@ -19,7 +19,7 @@ from suite.bundle.stall_folder import RECORD, Source, sealed_files
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.files.schema import from_plain
-from suite.metrics.figure import Figure, unknown
+from suite.metrics.figure import Figure, unknown_figure
 from suite.metrics.sealed_record import SealedRecord
 from suite.metrics.summary import read_summary
 
@@ -65,7 +65,7 @@ class StallAnalysis:
     notes: tuple[str, ...]
 
 
-def analyse(directory: Path) -> StallAnalysis:
+def analyse_stalls(directory: Path) -> StallAnalysis:
     """Compare the three sealed bundles below ``directory``; raises SuiteError if one is missing,
     unsealed, or of a different request."""
     bundles = {source: Bundle(directory / source.value) for source in Source}
@@ -96,12 +96,12 @@ def analyse(directory: Path) -> StallAnalysis:
         device=reference["platform"],
         data=reference["data"]["name"],
         runs={source.value: run for source, run in runs.items()},
-        figures=differences(runs),
+        figures=stall_differences(runs),
         notes=_notes(runs),
     )
 
 
-def differences(runs: Mapping[Source, SourceRun]) -> dict[str, Figure]:
+def stall_differences(runs: Mapping[Source, SourceRun]) -> dict[str, Figure]:
     """Reading and preprocessing, in the fetch stall and in the whole epoch, and their shares of the
     cold run's epoch."""
     cold, warm, synthetic = runs[Source.COLD], runs[Source.WARM], runs[Source.SYNTHETIC]
@@ -151,7 +151,7 @@ def _difference(more: Figure, less: Figure, what: str) -> Figure:
     """Difference of two means; its spread is that of independent values. It is significant beyond
     twice its standard error."""
     if more.value is None or less.value is None:
-        return unknown("s", SUMMARY, str(more.reason or less.reason))
+        return unknown_figure("s", SUMMARY, str(more.reason or less.reason))
     value, count = more.value - less.value, min(more.count, less.count)
     if more.spread is None or less.spread is None:
         return Figure(value, "s", SUMMARY, count, method=what)
@@ -170,7 +170,7 @@ def _difference(more: Figure, less: Figure, what: str) -> Figure:
 
 def _share(part: Figure, epoch: Figure) -> Figure:
     if part.value is None or not epoch.value:
-        return unknown("ratio", SUMMARY, str(part.reason or epoch.reason))
+        return unknown_figure("ratio", SUMMARY, str(part.reason or epoch.reason))
     method = f"{part.method}; share of the cold run's epoch"
     return Figure(
         part.value / epoch.value,
@@ -208,5 +208,5 @@ STALLS = SealedRecord(
     RECORD,
     "run the analysis again (`suite run --stall-analysis`); its records are never edited",
     sealed_files,
-    analyse,
+    analyse_stalls,
 )

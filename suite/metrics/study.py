@@ -12,7 +12,7 @@ from suite.catalog.study_definitions import Variable
 from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import read_as
-from suite.metrics.figure import Figure, mean_figure, unknown
+from suite.metrics.figure import Figure, mean_figure, unknown_figure
 from suite.metrics.scaling_model import Observation, Scaling, ScalingModel, fit_scaling
 from suite.metrics.sealed_record import SealedRecord
 
@@ -140,7 +140,7 @@ def folder_name(value: str, repetition: int) -> str:
     return f"{value}-r{repetition}"
 
 
-def analyse(directory: Path, plan: StudyPlan) -> Study:
+def analyse_study(directory: Path, plan: StudyPlan) -> Study:
     """Compute the study from its sealed bundles; raises SuiteError if one is missing or not
     finished."""
     bundles = {value: repetitions(directory, value, plan.repetitions) for value in plan.values}
@@ -208,7 +208,7 @@ def _figures(
     def mean(values: Sequence[float], unit: str) -> Figure:
         return mean_figure(values, unit, STEPS, TOO_SHORT)
 
-    efficiency = unknown(
+    efficiency = unknown_figure(
         "ratio", STEPS, NO_MODEL if scaling is None else "the study has no run on one rank"
     )
     if scaling is not None and single_rank_s:
@@ -290,5 +290,5 @@ SWEEP = SealedRecord(
     STUDY,
     "run the sweep again (`suite sweep`)",
     lambda folder: sealed_runs(folder, STUDY, (one.runs for one in read_study(folder).points)),
-    lambda folder: analyse(folder, read_study(folder).plan),
+    lambda folder: analyse_study(folder, read_study(folder).plan),
 )

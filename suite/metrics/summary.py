@@ -22,12 +22,12 @@ from suite.bundle.steps import StepRecords
 from suite.metrics import event_counts
 from suite.metrics.counted_time import UncountedInterval, counted_s, uncounted_intervals
 from suite.metrics.energy_figures import energy_rows
-from suite.metrics.figure import NOT_FINISHED, Figure, mean_figure, unknown
+from suite.metrics.figure import NOT_FINISHED, Figure, mean_figure, unknown_figure
 from suite.metrics.machine_figures import (
     channel_statistics,
     disk_increase,
-    disturbances,
     machine_figures,
+    recorded_disturbances,
     resident_ratio,
 )
 from suite.metrics.memory_figures import memory_figures, part_figures
@@ -130,7 +130,7 @@ class Summary:
         return {name: value for name, value in plain.items() if value or name not in optional}
 
 
-def derive(bundle: Bundle) -> Summary:
+def derive_summary(bundle: Bundle) -> Summary:
     """Compute every figure of a bundle, finished or not, from its log, step records and
     readings."""
     log, steps, rules = bundle.log(), bundle.steps(), counted_rules(bundle)
@@ -143,7 +143,7 @@ def derive(bundle: Bundle) -> Summary:
     resumed = resumption_of(bundle)
     begun_before = 0 if resumed is None else resumed.epoch
     later = [epoch for epoch in epochs if epoch.epoch > begun_before + 1 and epoch.is_whole]
-    phases = event_counts.count(bundle)
+    phases = event_counts.count_events(bundle)
     later_phases = [phases[f"{event_counts.EPOCH} {epoch.epoch}"] for epoch in later]
     windows = [(phase.start_ns, phase.stop_ns) for phase in later_phases]
     times = time_figures(epochs, log, begun_before)
@@ -170,7 +170,7 @@ def derive(bundle: Bundle) -> Summary:
         schema=SCHEMA,
         epochs=epochs,
         figures=figures,
-        disturbances=disturbances(channels, run, is_one_of_several=bool(nodes)),
+        disturbances=recorded_disturbances(channels, run, is_one_of_several=bool(nodes)),
         channels=channel_statistics(channels, run),
         energies=[] if nodes else energy_rows(channels, rules, run, uncounted),
         ranks=rank_rows(log, steps),
@@ -195,7 +195,9 @@ def _energies(
 
 
 def _unknown(figures: Mapping[str, Figure], names: Iterable[str], reason: str) -> dict[str, Figure]:
-    return {name: unknown(figures[name].unit, figures[name].source, reason) for name in names}
+    return {
+        name: unknown_figure(figures[name].unit, figures[name].source, reason) for name in names
+    }
 
 
 def _communication_shares(epochs: Sequence[EpochFigures]) -> list[float]:
@@ -217,14 +219,16 @@ def initialisation(log: Log) -> Figure:
     other figure."""
     window = log.window("init_start", "run_start")
     if window is None:
-        return unknown("s", LOG, "init_start or run_start was not logged")
+        return unknown_figure("s", LOG, "init_start or run_start was not logged")
     return Figure(span_s(window), "s", LOG, 1)
 
 
 def read_summary(bundle: Bundle) -> dict[str, Any]:
     """Read ``summary.json``; recomputed for a bundle of schema 1, whose file has older names.
     Raises FileError when it is malformed."""
-    return bundle.json(SUMMARY) if bundle.run().schema == SCHEMA else derive(bundle).to_dict()
+    return (
+        bundle.json(SUMMARY) if bundle.run().schema == SCHEMA else derive_summary(bundle).to_dict()
+    )
 
 
 def derive_epochs(
@@ -356,7 +360,9 @@ def time_figures(epochs: Sequence[EpochFigures], log: Log, before: int = 0) -> d
     figures["compute_share"] = mean_figure(shares, "ratio", STEPS, why_not)
     on_accelerator = log.value("accelerator") not in (None, "cpu")
     figures["accelerator_utilisation"] = (
-        figures["compute_share"] if on_accelerator else unknown("ratio", STEPS, NO_ACCELERATOR)
+        figures["compute_share"]
+        if on_accelerator
+        else unknown_figure("ratio", STEPS, NO_ACCELERATOR)
     )
     rates = [epoch.samples / epoch.end_to_end_s for epoch in later]
     figures["samples_per_s"] = mean_figure(rates, "samples/s", STEPS, TOO_FEW)
@@ -367,7 +373,9 @@ def gross_figures(run: Window | None, uncounted: Sequence[UncountedInterval]) ->
     """The time from run_start to run_stop by the clock, and how much of it is not counted into any
     other time or energy of the run."""
     if run is None:
-        return {name: unknown("s", LOG, NOT_FINISHED) for name in ("gross_time_s", "uncounted_s")}
+        return {
+            name: unknown_figure("s", LOG, NOT_FINISHED) for name in ("gross_time_s", "uncounted_s")
+        }
     gross_s = span_s(run)
     return {
         "gross_time_s": Figure(gross_s, "s", LOG, 1),
@@ -382,7 +390,7 @@ def target_figures(log: Log, resumed: Resumption | None = None) -> dict[str, Fig
     Of a resumed run from the first run's run_start: time that was lost counts.
     """
     accuracies = log.evaluations()
-    best = unknown("ratio", LOG, "no evaluation was finished")
+    best = unknown_figure("ratio", LOG, "no evaluation was finished")
     if accuracies:
         highest = max(float(event.value) for event in accuracies)
         best = Figure(highest, "ratio", LOG, len(accuracies))
@@ -394,8 +402,8 @@ def target_figures(log: Log, resumed: Resumption | None = None) -> dict[str, Fig
         reason = "the target was reached, but the log does not say after which time"
     figures = {
         "best_accuracy": best,
-        "time_to_target_s": unknown("s", LOG, reason),
-        "epochs_to_target": unknown("epochs", LOG, reason),
+        "time_to_target_s": unknown_figure("s", LOG, reason),
+        "epochs_to_target": unknown_figure("epochs", LOG, reason),
     }
     if start is None or reached is None or start.mono_ns is None or reached.mono_ns is None:
         return figures
@@ -420,4 +428,4 @@ def old_task_figures(log: Log) -> dict[str, Figure]:
     else:
         lost = float(found[0]) - float(found[1])
         return {"old_task_accuracy_lost": Figure(lost, "ratio", LOG, 1)}
-    return {"old_task_accuracy_lost": unknown("ratio", LOG, reason)}
+    return {"old_task_accuracy_lost": unknown_figure("ratio", LOG, reason)}

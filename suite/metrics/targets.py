@@ -55,7 +55,7 @@ def tolerance_factor(runs: int, procedure: TargetProcedure) -> float:
     return float(stats.nct.ppf(procedure.confidence, runs - 1, shift) / math.sqrt(runs))
 
 
-def target_of(setting: ReferenceAccuracies) -> FollowingTarget:
+def target_from_runs(setting: ReferenceAccuracies) -> FollowingTarget:
     """The target that follows from the runs of a setting."""
     procedure = load_scoring().targets
     until_epoch = math.floor(procedure.share_of_schedule * setting.epochs)

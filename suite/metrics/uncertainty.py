@@ -77,13 +77,13 @@ class Uncertainty:
         )
 
 
-def of_ends(half_width: float) -> Uncertainty:
+def uncertainty_of_ends(half_width: float) -> Uncertainty:
     """The uncertainty of a counter's increase, which is exact but for the window's ends, between
     two readings each."""
     return Uncertainty(0.0, 0.0, 0.0, 0.0, half_width, False)
 
 
-def of_sum(parts: Iterable[Uncertainty], *, of_one_sensor: bool) -> Uncertainty:
+def uncertainty_of_sum(parts: Iterable[Uncertainty], *, of_one_sensor: bool) -> Uncertainty:
     """The uncertainty of a sum. Gain and quantisation of one sensor err alike in all parts and are
     added; all else is independent."""
     known = list(parts)

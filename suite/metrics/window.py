@@ -39,7 +39,7 @@ class Measured:
     rejected: int
 
 
-def integral(
+def integrate_rates(
     t_ns: Times,
     rates: Values,
     start_ns: int,
@@ -54,11 +54,17 @@ def integral(
     three periods, its value is extended to the window's end; if by more, the value is None.
     """
     return _measure(
-        t_ns, rates, within(rates, plausible), start_ns, stop_ns, period_s, is_counter=False
+        t_ns,
+        rates,
+        plausible_rates(rates, plausible),
+        start_ns,
+        stop_ns,
+        period_s,
+        is_counter=False,
     )
 
 
-def increase(
+def counter_increase(
     t_ns: Times,
     counts: Values,
     start_ns: int,
@@ -74,7 +80,13 @@ def increase(
     """
     t_ns, counts = _in_time(t_ns, counts)
     return _measure(
-        t_ns, counts, growing(t_ns, counts, max_per_s), start_ns, stop_ns, period_s, is_counter=True
+        t_ns,
+        counts,
+        plausible_counts(t_ns, counts, max_per_s),
+        start_ns,
+        stop_ns,
+        period_s,
+        is_counter=True,
     )
 
 
@@ -92,7 +104,7 @@ class Counter:
 
     def __init__(self, channel: Channel) -> None:
         ordered = channel.in_time
-        kept = growing(ordered.t_ns, ordered.values)
+        kept = plausible_counts(ordered.t_ns, ordered.values)
         self.t_ns, self.counts = ordered.t_ns[kept], ordered.values[kept]
         self.period_s = channel.period_s
 
@@ -173,12 +185,12 @@ def _nearest(times_ns: Times, moment_ns: int) -> int:
     return after if times_ns[after] - moment_ns < moment_ns - times_ns[after - 1] else after - 1
 
 
-def within(rates: Values, plausible: tuple[float, float]) -> Mask:
+def plausible_rates(rates: Values, plausible: tuple[float, float]) -> Mask:
     """Mask of finite rates from the lower to the upper one of two."""
     return np.isfinite(rates) & (rates >= plausible[0]) & (rates <= plausible[1])
 
 
-def growing(t_ns: Times, counts: Values, max_per_s: float = math.inf) -> Mask:
+def plausible_counts(t_ns: Times, counts: Values, max_per_s: float = math.inf) -> Mask:
     """Mask of plausible counter readings, sorted by time (monotonic, bounded rate); the first
     finite reading is the baseline."""
     kept = np.isfinite(counts)
@@ -246,13 +258,15 @@ def _in_seconds(
     t_ns: Times, values: Values, start_ns: int, stop_ns: int
 ) -> tuple[Values, Values, float]:
     """The readings around the window, in seconds since its start, and its length, s."""
-    t_ns, values = around(t_ns, values, start_ns, stop_ns)
+    t_ns, values = readings_around(t_ns, values, start_ns, stop_ns)
     # subtract as integers: nanoseconds since boot exceed a float's 53 bits
     t_s = (t_ns - start_ns).astype(np.float64) * SECONDS_PER_NS
     return t_s, values, (stop_ns - start_ns) * SECONDS_PER_NS
 
 
-def around(t_ns: Times, values: Values, start_ns: int, stop_ns: int) -> tuple[Times, Values]:
+def readings_around(
+    t_ns: Times, values: Values, start_ns: int, stop_ns: int
+) -> tuple[Times, Values]:
     """The readings in the window, and the nearest ones before and after it; at least two, if there
     are two."""
     first = max(0, int(t_ns.searchsorted(start_ns)) - 1)

@@ -7,7 +7,7 @@ from typing import Any
 
 from reference_impls.contract import BFLOAT16, FLOAT16, log_name
 from suite.bundle.log import Log
-from suite.metrics.figure import Figure, mean_figure, unknown
+from suite.metrics.figure import Figure, mean_figure, unknown_figure
 from suite.metrics.rank_figures import IN_COMPUTE
 
 LOG = log_name(0)
@@ -40,7 +40,7 @@ def _limit(log: Log, wire: object) -> Figure:
     gradients, through the slowest of their links."""
     carried, parameters = _numbers(log.value("goodput_bytes_per_s")), log.value("parameters")
     if len(carried) < 2 or type(parameters) is not int or not 0 < parameters < MOST:
-        return unknown("s", LOG, NOT_MEASURED)
+        return unknown_figure("s", LOG, NOT_MEASURED)
     size_bytes = parameters * (ROUNDED_BYTES if wire in (FLOAT16, BFLOAT16) else EXACT_BYTES)
     limit_s = 2 * (len(carried) - 1) / len(carried) * size_bytes / min(carried)
     return Figure(

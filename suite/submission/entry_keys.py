@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reference_impls.contract import WAITING
-from suite.files.json_file import flat
+from suite.files.json_file import flatten
 
 OF_ONE_RUN = ("seed", "output_directory", "cache_cleared")
 """Keys of a request in which the runs of an entry may differ."""
@@ -19,7 +19,7 @@ def entry_settings(request: Mapping[str, Any]) -> dict[str, Any]:
     dots."""
     return {
         name: repr(value)
-        for name, value in flat(
+        for name, value in flatten(
             {key: value for key, value in request.items() if key not in OF_ONE_RUN}
         )
     }

@@ -10,8 +10,8 @@ from suite.files.signature import (
     MAX_SIGNATURE_BYTES,
     SignatureState,
     SignatureVerdict,
-    sign,
-    verify,
+    sign_message,
+    verify_signature,
 )
 
 NAMESPACE = "edge-training-evidence"
@@ -25,7 +25,7 @@ def signature_of(record: Path) -> Path:
 
 def sign_evidence(record: Path, key: Path) -> None:
     """Sign a record; raises SuiteError where the key cannot sign."""
-    signature = sign(record.read_bytes(), key, NAMESPACE)
+    signature = sign_message(record.read_bytes(), key, NAMESPACE)
     signature_of(record).write_text(signature, encoding="ascii")
 
 
@@ -39,4 +39,4 @@ def maker_of(record: Path, allowed: Path) -> SignatureVerdict:
         if file.stat().st_size > most:
             return SignatureVerdict(SignatureState.BAD, reason=f"{file.name} is too large")
     text = path.read_text(encoding="ascii", errors="replace")
-    return verify(record.read_bytes(), text, NAMESPACE, allowed)
+    return verify_signature(record.read_bytes(), text, NAMESPACE, allowed)

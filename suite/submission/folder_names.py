@@ -7,7 +7,7 @@ from pathlib import Path
 
 from suite.bundle.layout import RUN, WITHDRAWN, is_withdrawal
 from suite.errors import SuiteError
-from suite.files.tree import below, files_below
+from suite.files.tree import files_below, paths_below
 from suite.submission.declaration import NAME
 
 SYSTEM = "system.json"
@@ -37,7 +37,7 @@ def read_folders(submission: Path) -> tuple[tuple[RunFolder, ...], tuple[Path, .
     folders without a file."""
     runs: list[RunFolder] = []
     unexpected: list[Path] = []
-    found = below(submission)
+    found = paths_below(submission)
     filled = {
         folder
         for path in found

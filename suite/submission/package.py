@@ -11,7 +11,7 @@ from pathlib import Path
 
 from suite import __version__
 from suite.bundle import layout
-from suite.bundle.disclosures import described, disclosures
+from suite.bundle.disclosures import describe_disclosure, find_disclosures
 from suite.bundle.layout import MANIFEST, SYSTEM
 from suite.bundle.machines import MACHINE, different_fields
 from suite.bundle.reader import FIRST_ROUND, Bundle
@@ -72,7 +72,7 @@ class PackageRequest:
     implementations: tuple[PackagedImplementation, ...] = ()
 
 
-def package(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
+def package_runs(runs: Sequence[Path], request: PackageRequest, root: Path) -> Path:
     """Copy the sealed bundles into ``root/<round>/<organization>`` with declaration and system
     description; returns that folder.
 
@@ -333,12 +333,12 @@ def _refuse_disclosures(folder: Path, public: Collection[str]) -> None:
     """Raise SuiteError naming what in the submission names a person or a network, this user and
     host included; ``public`` names may be."""
     names = [name for name, _ in names_of_machine() if name.lower() not in public]
-    found = list(islice(disclosures(folder, sorted(folder.rglob("*")), names), MAX_NAMED + 1))
+    found = list(islice(find_disclosures(folder, sorted(folder.rglob("*")), names), MAX_NAMED + 1))
     if found:
         more = f"; and more than {MAX_NAMED} in all" if len(found) > MAX_NAMED else ""
         raise SuiteError(
             "The submission would name a person or a network; nothing was written:"
-            f" {'; '.join(map(described, found[:MAX_NAMED]))}{more}. Bundles are never edited:"
-            " leave it out where it is made (your program's log and output, --notes), then run"
-            " again."
+            f" {'; '.join(map(describe_disclosure, found[:MAX_NAMED]))}{more}. Bundles are never "
+            "edited: leave it out where it is made (your program's log and output, --notes), then "
+            "run again."
         )

@@ -17,10 +17,10 @@ from suite.files.signature import (
     MAX_SIGNATURE_BYTES,
     SignatureState,
     SignatureVerdict,
-    sign,
-    verify,
+    sign_message,
+    verify_signature,
 )
-from suite.files.tree import below
+from suite.files.tree import paths_below
 from suite.submission.folder_names import AUDITS, LISTING, REVIEWS, SIGNATURE
 
 NAMESPACE = "edge-training-submission"
@@ -67,7 +67,7 @@ def allowed_signers() -> Path:
 def sign_submission(directory: Path, key: Path) -> None:
     """Write the listing and its signature; raises SuiteError where the key cannot sign."""
     text = "".join(f"{digest}  {name}\n" for name, digest in _digests(directory).items())
-    signature = sign(text.encode(), key, NAMESPACE)
+    signature = sign_message(text.encode(), key, NAMESPACE)
     (directory / LISTING).write_text(text, encoding="utf-8")
     (directory / SIGNATURE).write_text(signature, encoding="ascii")
 
@@ -84,7 +84,7 @@ def read_signature(directory: Path, allowed: Path) -> SubmissionSignature | None
         if path.stat().st_size > most:
             return _bad(f"{path.name} is larger than {most} bytes")
     content = listing.read_bytes()
-    verdict = verify(
+    verdict = verify_signature(
         content, signature.read_text(encoding="ascii", errors="replace"), NAMESPACE, allowed
     )
     return SubmissionSignature(
@@ -101,7 +101,7 @@ def _digests(directory: Path) -> dict[str, str]:
     the bytes of the paths."""
     files = {
         path.relative_to(directory).as_posix(): path
-        for path in below(directory)
+        for path in paths_below(directory)
         if not path.is_symlink() and path.is_file()
     }
     return {

@@ -33,7 +33,7 @@ class Difference:
         return self.error is not None and self.error <= self.tolerance
 
 
-def compare(
+def compare_arrays(
     reference: Arrays, found: Arrays, tolerances: Mapping[str, float]
 ) -> tuple[Difference, ...]:
     """One difference per quantity that has a tolerance; arrays are grouped into quantities by what

@@ -20,7 +20,7 @@ from suite.catalog.frameworks import (
 )
 from suite.catalog.seeds import refuse_other_files
 from suite.catalog.workloads import Workload
-from suite.datasets.locate import PreparedDataSet, find, synthetic_place
+from suite.datasets.locate import PreparedDataSet, find_data_set, synthetic_place
 from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
 from suite.launch import environments
@@ -110,7 +110,7 @@ def replaying_framework(own: Framework | None, chosen: str | None) -> Framework:
     candidates = [first, *(one for one in load_frameworks() if one.serves_closed)]
     for candidate in candidates if first.serves_closed else (first,):
         try:
-            environments.find(candidate)
+            environments.find_environment(candidate)
         except SuiteError:
             continue
         return candidate
@@ -123,7 +123,7 @@ def data_set_of_run(request: contract.Request, directory: Path | None) -> Prepar
     """The run's data set on this machine; raises SuiteError when it has another size than the
     request says."""
     name = request.data.name
-    prepared = find(
+    prepared = find_data_set(
         name, directory or (synthetic_place(name) if request.data.synthetic is True else None)
     )
     found, asked = prepared.contents, request.data

@@ -77,7 +77,7 @@ class KeptState:
         )
 
 
-def draw(path: Path, value: str | None) -> Draw:
+def draw_epoch(path: Path, value: str | None) -> Draw:
     """Draw the epoch whose state must be handed in, from the chain of the bundle at ``path`` and
     ``value``; without one, from the chain alone."""
     bundle = Bundle(path)
@@ -94,7 +94,7 @@ def open_state(bundle: Bundle, request: contract.Request, handed_in: HandedIn) -
     """The state, verified against the log; raises SuiteError for another epoch than the drawn one,
     and for any difference."""
     if handed_in.value is not None:
-        drawn = draw(bundle.path, handed_in.value)
+        drawn = draw_epoch(bundle.path, handed_in.value)
         if drawn.epoch != handed_in.epoch:
             raise SuiteError(
                 f"This value draws epoch {drawn.epoch} of {drawn.epochs}, not epoch"

@@ -30,7 +30,7 @@ from suite.catalog.seeds import implementation_sha256
 from suite.catalog.workloads import Workload
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
-from suite.launch.building import build
+from suite.launch.building import build_implementation
 from suite.launch.child_environment import child_environment
 from suite.launch.command import run_to_end
 from suite.launch.environments import Environment
@@ -73,9 +73,9 @@ class ProbedImplementation:
         return self.outside is None or self.outside.keeps_states
 
 
-def probed(framework: Framework, environment: Environment) -> ProbedImplementation:
+def build_probe(framework: Framework, environment: Environment) -> ProbedImplementation:
     """The framework's probe, built; raises SuiteError where it has none or cannot be built."""
-    build(framework, environment)
+    build_implementation(framework, environment)
     interpreter, outside = environment.interpreter, framework.outside
     module = f"{framework.module}.probe" if outside is None else " ".join(declared_probe(framework))
     return ProbedImplementation(
@@ -112,7 +112,7 @@ def probe_request(
     )
 
 
-def probe(
+def probe_in_precision(
     implementation: ProbedImplementation,
     workload: Workload,
     precision: str,

@@ -8,7 +8,7 @@ from reference_impls.contract import LOCAL, Parallel
 from reference_impls.probe import ProbeRequest
 from suite import __version__
 from suite.catalog.workloads import WIDE, Workload
-from suite.verify.array_differences import Arrays, Difference, compare
+from suite.verify.array_differences import Arrays, Difference, compare_arrays
 from suite.verify.probing import ALONE, ProbedImplementation, probe_as, probe_request
 from suite.verify.verdict import shapes_of
 
@@ -108,7 +108,7 @@ def _differences(workload: Workload, expected: Arrays, found: Arrays) -> tuple[D
     apart = Difference(
         "ranks apart", None if distance is None else float(distance), 0.0, "", missing
     )
-    return (*compare(expected, found, limits), apart)
+    return (*compare_arrays(expected, found, limits), apart)
 
 
 def _samples(workload: Workload, ranks: int) -> int:

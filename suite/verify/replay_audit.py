@@ -28,7 +28,7 @@ from suite.metrics.audit_record import (
     StateAudit,
     rate_error_found,
 )
-from suite.metrics.epoch_replays import EpochReplays, figures, samples_of
+from suite.metrics.epoch_replays import EpochReplays, replay_figures, samples_of
 from suite.metrics.replayed_losses import (
     AuditVerdict,
     LossComparison,
@@ -48,7 +48,7 @@ from suite.verify.audited_run import (
     trained_by,
 )
 from suite.verify.kept_state import HandedIn, KeptState, open_state
-from suite.verify.replaying import Replayed, TrainedEpoch, replay, replay_in_float64
+from suite.verify.replaying import Replayed, TrainedEpoch, replay_in_float64, replay_steps
 from suite.verify.rounding import round_anew
 
 MEND = (
@@ -203,7 +203,7 @@ class _Auditor:
             except SuiteError as error:  # the other replays stand
                 self.unreplayed = f"{error} {MEND}"[:1000]
         for side in sides:
-            own, replayed = figures(
+            own, replayed = replay_figures(
                 (side.losses, side.correct),
                 [(each.losses[: len(side.losses)], each.correct.get(epoch)) for each in replays],
             )
@@ -256,7 +256,7 @@ class _Auditor:
             f"up to step {request.steps} in {self._other.title}, learning rate"
             f" {request.optimizer.base_learning_rate:g}{after}"
         )
-        found = replay(request, self._other, start)
+        found = replay_steps(request, self._other, start)
         self._version = found.framework_version
         return found
 

@@ -20,13 +20,18 @@ from suite.catalog.commands import train_command, working_folder
 from suite.catalog.frameworks import Framework
 from suite.errors import FileError, SuiteError
 from suite.files.paths import repository_root
-from suite.launch.building import build
+from suite.launch.building import build_implementation
 from suite.launch.child_environment import child_environment
 from suite.launch.command import run_to_end
-from suite.launch.environments import find
+from suite.launch.environments import find_environment
 from suite.launch.first_records import write_first_records
-from suite.launch.process import exit_report, output_lines, release, terminate
-from suite.launch.process import start as start_process
+from suite.launch.process import (
+    exit_report,
+    output_lines,
+    release_process,
+    start_process,
+    terminate_session,
+)
 from suite.verify.probing import ALONE, read_archive
 
 TIMEOUT_S = 3600
@@ -47,7 +52,9 @@ class Replayed:
     correct: Mapping[int, int]
 
 
-def replay(request: contract.Request, framework: Framework, start: Path | None = None) -> Replayed:
+def replay_steps(
+    request: contract.Request, framework: Framework, start: Path | None = None
+) -> Replayed:
     """Train the request's steps with the framework's implementation, as the loop drives it in a
     run; raises SuiteError when that fails.
 
@@ -83,8 +90,8 @@ def train_as_in_a_run(
     The request is that of the run, to its end: the program is ended from outside when the epoch is
     over.
     """
-    environment = find(framework)
-    build(framework, environment)
+    environment = find_environment(framework)
+    build_implementation(framework, environment)
     command = train_command(framework, environment.interpreter)
     with tempfile.TemporaryDirectory(prefix="run-") as name:
         folder = Path(name)
@@ -108,14 +115,14 @@ def train_as_in_a_run(
 def _end_after(process: "subprocess.Popen[bytes]", folder: Path, epoch: int, program: str) -> None:
     """Start the program, and end it when the epoch is over."""
     try:
-        release(process)
+        release_process(process)
         until_s = time.monotonic() + TIMEOUT_S
         while process.poll() is None and not _is_over(folder, epoch):
             if time.monotonic() > until_s:
                 raise SuiteError(f"{program} did not train epoch {epoch} within {TIMEOUT_S} s.")
             time.sleep(POLL_S)
     finally:
-        terminate(process)
+        terminate_session(process)
     if not _is_over(folder, epoch):
         report = exit_report(process.wait(), output_lines(folder / OUTPUT), 1)
         raise SuiteError(f"{program} {report.reason}.")
@@ -162,16 +169,16 @@ def replay_in_float64(
 def _train(
     request: contract.Request, framework: Framework, module: str, start: Path | None
 ) -> None:
-    train(
+    train_program(
         request,
-        [str(find(framework).interpreter), "-m", module],
+        [str(find_environment(framework).interpreter), "-m", module],
         repository_root(),
         f"The replay in {framework.title} (`python -m {module}`)",
         *(() if start is None else ("--start-state", str(start))),
     )
 
 
-def train(
+def train_program(
     request: contract.Request, command: Sequence[str], folder: Path, what: str, *arguments: str
 ) -> None:
     """Start a program that trains the request, in ``folder``, with ``arguments`` after the

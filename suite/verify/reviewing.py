@@ -28,7 +28,7 @@ from suite.files.json_file import write_json
 from suite.files.names import plain_name
 from suite.files.signature import SignatureState, expect_key
 from suite.files.tree import files_below
-from suite.launch.environments import find
+from suite.launch.environments import find_environment
 from suite.machine.system import cpu_model
 from suite.metrics.review_record import (
     SCHEMA,
@@ -36,17 +36,17 @@ from suite.metrics.review_record import (
     Review,
     ReviewedModel,
     ReviewedRun,
+    drawn_value,
     read_review,
-    value_for,
 )
 from suite.submission.declaration import NAME
 from suite.submission.evidence import maker_of, sign_evidence, signature_of
 from suite.submission.folder_names import RunFolder, is_withdrawn, read_folders, review_path
 from suite.submission.signature import allowed_signers
-from suite.verify.kept_state import HandedIn, draw
-from suite.verify.probing import probed
+from suite.verify.kept_state import HandedIn, draw_epoch
+from suite.verify.probing import build_probe
 from suite.verify.replay_audit import AuditOptions, Report, audit
-from suite.verify.verdict import verify
+from suite.verify.verdict import verify_implementations
 
 NO_PROGRAM = "give the folder of its implementation with --implementation"
 NO_STATE = "ask the submitter for its training state {}, then give its folder with --states"
@@ -66,7 +66,9 @@ class ReviewOptions:
     implementations: tuple[Path, ...] = ()
 
 
-def review(submission: Path, options: ReviewOptions, report: Report) -> tuple[Path, Review]:
+def review_submission(
+    submission: Path, options: ReviewOptions, report: Report
+) -> tuple[Path, Review]:
     """Review a submission; returns the record's file and the record. Repeated with ``states``, it
     keeps what was drawn.
 
@@ -81,7 +83,7 @@ def review(submission: Path, options: ReviewOptions, report: Report) -> tuple[Pa
     earlier = _earlier(file)
     before = () if earlier is None else earlier.draws
     drawn = _drawn(before, manifests)
-    values = {name: str(value_for(drawn, each)) for name, each in manifests.items()}
+    values = {name: str(drawn_value(drawn, each)) for name, each in manifests.items()}
     runs = {name: _not_replayed(folder, values[name]) for name, folder in folders.items()}
     record = _begun(submission, options.organization, drawn, runs)
     if drawn != before:  # a draw stands before anything is known of the runs
@@ -173,7 +175,7 @@ def _known_models(earlier: Review | None, record: Review) -> dict[str, ReviewedM
 
 def _drawn(before: tuple[DrawnRuns, ...], manifests: Mapping[str, str]) -> tuple[DrawnRuns, ...]:
     """The draws, with a new one for manifests that none of them lists."""
-    new = {name: each for name, each in manifests.items() if value_for(before, each) is None}
+    new = {name: each for name, each in manifests.items() if drawn_value(before, each) is None}
     return (*before, DrawnRuns(_now(), secrets.token_hex(16), new)) if new else before
 
 
@@ -191,7 +193,7 @@ def _write(file: Path, record: Review, key: Path) -> None:
 def _not_replayed(folder: RunFolder, value: str) -> ReviewedRun:
     manifest = sha256(folder.path / MANIFEST)
     try:
-        epoch = draw(folder.path, value).epoch
+        epoch = draw_epoch(folder.path, value).epoch
     except SuiteError as error:
         return ReviewedRun(manifest, None, None, str(error)[:1000])
     return ReviewedRun(manifest, epoch, None, "it was not replayed yet")
@@ -255,10 +257,10 @@ def _models(
             continue
         try:
             framework, reference = served[name], load_framework(REFERENCE)
-            verdict = verify(
+            verdict = verify_implementations(
                 load_workload(workload),
-                probed(reference, find(reference)),
-                [probed(framework, find(framework))],
+                build_probe(reference, find_environment(reference)),
+                [build_probe(framework, find_environment(framework))],
                 report,
             )
         except SuiteError as error:

@@ -21,7 +21,7 @@ INITIAL, WAY, STATISTIC_WAY = "initial", "path", "statistic path"
 what all steps did to them, and what all but the first did to the statistics."""
 
 
-def changes(state: Path, initial: Arrays) -> dict[str, dict[str, np.ndarray]]:
+def parameter_changes(state: Path, initial: Arrays) -> dict[str, dict[str, np.ndarray]]:
     """Of a state's file: by how much each parameter differs from its initial value (``parameter``),
     and the statistics (``statistic``), in float64.
 
@@ -44,12 +44,12 @@ def changes(state: Path, initial: Arrays) -> dict[str, dict[str, np.ndarray]]:
     return found
 
 
-def biases(arrays: Arrays) -> dict[str, np.ndarray]:
+def biases_only(arrays: Arrays) -> dict[str, np.ndarray]:
     """Those of biases, of batch normalisation's too."""
     return {name: value for name, value in arrays.items() if name.endswith(".bias")}
 
 
-def since(last: Arrays, first: Arrays) -> dict[str, np.ndarray]:
+def changes_between(last: Arrays, first: Arrays) -> dict[str, np.ndarray]:
     """What the steps between two states did to those arrays that both have, in one shape."""
     return {
         name: value - first[name]
@@ -78,7 +78,7 @@ def rate_and_decay(update: Arrays, expected: Arrays, decayed: Arrays) -> tuple[f
     return float(rate), float(decay)
 
 
-def along(way: Arrays, expected: Arrays) -> float:
+def relative_progress(way: Arrays, expected: Arrays) -> float:
     """How far parameters went along the way that the referee's went, as a multiple of it; NaN where
     the arrays are not the referee's."""
     length = _dot(expected, expected)

@@ -32,10 +32,10 @@ from suite.datasets.synthetic import FOLDERS, WRITERS
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.launch.child_environment import usable_cores
-from suite.launch.environments import find
-from suite.verify.array_differences import Arrays, Difference, compare
+from suite.launch.environments import find_environment
+from suite.verify.array_differences import Arrays, Difference, compare_arrays
 from suite.verify.probing import ALONE, ProbedImplementation, read_archive
-from suite.verify.replaying import recorded_losses, train
+from suite.verify.replaying import recorded_losses, train_program
 from suite.verify.state_changes import (
     BIAS_PATH,
     DECAY,
@@ -47,11 +47,11 @@ from suite.verify.state_changes import (
     STATISTIC_WAY,
     UPDATE,
     WAY,
-    along,
-    biases,
-    changes,
+    biases_only,
+    changes_between,
+    parameter_changes,
     rate_and_decay,
-    since,
+    relative_progress,
 )
 
 SEED = 20
@@ -143,7 +143,7 @@ def timed_differences(
             tolerances = {
                 name: value for name, value in tolerances.items() if name not in OF_STATES
             }
-    return compare(reference.arrays, found, tolerances)
+    return compare_arrays(reference.arrays, found, tolerances)
 
 
 def _timing(implementation: ProbedImplementation, accelerator: str) -> str:
@@ -221,9 +221,9 @@ def _generated_data(
 def _referee(request: contract.Request, folder: Path) -> dict[str, "np.ndarray"]:
     framework = load_framework(REFERENCE)
     module = f"{framework.module}.referee"
-    train(
+    train_program(
         request._replace(accelerator="cpu", precision=contract.FLOAT32),
-        [str(find(framework).interpreter), "-m", module],
+        [str(find_environment(framework).interpreter), "-m", module],
         repository_root(),
         f"The referee (`python -m {module}`)",
     )
@@ -252,7 +252,7 @@ def _trained(
         if implementation.outside is None
         else Path(str(implementation.outside.outside))
     )
-    train(
+    train_program(
         request,
         implementation.train,
         working,
@@ -292,10 +292,16 @@ def _state_arrays(
     first = kept(folder / "first-states" / state_name(1))
     if keeping:
         last = kept(folder / "states" / state_name(reference.request.epochs))
-        found[PATH] = np.array([along(last["parameter"], way)])
-        found[BIAS_PATH] = np.array([along(biases(last["parameter"]), biases(way))])
+        found[PATH] = np.array([relative_progress(last["parameter"], way)])
+        found[BIAS_PATH] = np.array(
+            [relative_progress(biases_only(last["parameter"]), biases_only(way))]
+        )
         found[STATISTIC_PATH] = np.array(
-            [along(since(last["statistic"], first["statistic"]), statistic_way)]
+            [
+                relative_progress(
+                    changes_between(last["statistic"], first["statistic"]), statistic_way
+                )
+            ]
         )
     found.update((f"{UPDATE}/{name}", value) for name, value in first["parameter"].items())
     found.update((f"{STATISTIC}/{name}", value) for name, value in first["statistic"].items())
@@ -310,7 +316,7 @@ def _kept_changes(
     implementation: ProbedImplementation, initial: Arrays, state: Path
 ) -> dict[str, dict[str, "np.ndarray"]]:
     try:
-        return changes(state, initial)
+        return parameter_changes(state, initial)
     except contract.ContractError as error:
         raise SuiteError(
             f"The training of {implementation.name} kept no training state that can be read"

@@ -20,8 +20,8 @@ from suite.catalog.workloads import (
     golden_name,
 )
 from suite.errors import SuiteError
-from suite.verify.array_differences import Arrays, Difference, compare
-from suite.verify.probing import NO_SHAPES, ProbedImplementation, Shape, probe
+from suite.verify.array_differences import Arrays, Difference, compare_arrays
+from suite.verify.probing import NO_SHAPES, ProbedImplementation, Shape, probe_in_precision
 from suite.verify.timed_steps import (
     DEFAULT,
     VerifyOptions,
@@ -110,17 +110,17 @@ class EquivalenceVerdict:
         return {**asdict(self), "passed": self.passed, "subjects": subjects}
 
 
-def unheard(name: str, differences: Differences) -> None:
+def no_report(name: str, differences: Differences) -> None:
     """For who reads the whole verdict at its end."""
 
 
-def verify(
+def verify_implementations(
     workload: Workload,
     reference: ProbedImplementation,
     implementations: Sequence[ProbedImplementation],
     report: Callable[[str], None],
     options: VerifyOptions = DEFAULT,
-    found_part: FoundPart = unheard,
+    found_part: FoundPart = no_report,
 ) -> EquivalenceVerdict:
     """Probe the reference and every implementation in both precisions, train the timed steps, and
     compare. Raises SuiteError when one fails.
@@ -143,7 +143,9 @@ def verify(
             if implementation == reference and on_cpu
             else probe_both(implementation, workload, shapes, options.accelerator)
         )
-        verdicts.append(judge(implementation, workload, expected, found, options.accelerator))
+        verdicts.append(
+            judge_implementation(implementation, workload, expected, found, options.accelerator)
+        )
         found_part(implementation.name, verdicts[-1].differences)
     batch_size, verdicts = _with_timed_steps(
         workload, implementations, verdicts, report, found_part, options
@@ -209,16 +211,17 @@ def probe_both(
     shapes: Mapping[str, Shape] = NO_SHAPES,
     accelerator: str = "cpu",
 ) -> dict[str, Arrays]:
-    """The implementation's arrays, by precision; ``shapes`` as in suite.verify.probing.probe."""
+    """The implementation's arrays, by precision; ``shapes`` as in
+    suite.verify.probing.probe_in_precision."""
     return {
-        precision: probe(
+        precision: probe_in_precision(
             implementation, workload, precision, shapes=shapes, accelerator=accelerator
         )
         for precision in (WIDE, NARROW)
     }
 
 
-def judge(
+def judge_implementation(
     implementation: ProbedImplementation,
     workload: Workload,
     expected: dict[str, Arrays],
@@ -246,7 +249,7 @@ def judge(
         differences += [
             (precision, one)
             for precision in (WIDE, NARROW)
-            for one in compare(expected[precision], found[precision], tolerances[precision])
+            for one in compare_arrays(expected[precision], found[precision], tolerances[precision])
         ]
     return ImplementationVerdict(
         implementation.name,
@@ -267,7 +270,7 @@ def _golden_differences(
         return ()
     expected = {golden_name(name): np.array(values) for name, values in asdict(golden).items()}
     shown = {golden_name(name): values for name, values in golden_values(found).items()}
-    return compare(expected, shown, {golden_name(name): tolerances[name] for name in GOLDEN})
+    return compare_arrays(expected, shown, {golden_name(name): tolerances[name] for name in GOLDEN})
 
 
 def golden_values(found: Arrays) -> dict[str, np.ndarray]:

@@ -28,7 +28,7 @@ varies."""
 
 
 def check_address(address: str) -> None:
-    """Raise SuiteError unless the address is one that :func:`ask` can use."""
+    """Raise SuiteError unless the address is one that :func:`request_signature` can use."""
     if not address.removeprefix(AUTHORITY).startswith(("http://", "https://")):
         raise SuiteError(
             f"--witness {address[:200]!r} is not an address; use http://HOST:PORT of a `suite "
@@ -36,7 +36,7 @@ def check_address(address: str) -> None:
         )
 
 
-def ask(
+def request_signature(
     address: str,
     digest: str,
     attempts: int = ATTEMPTS,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.files.canonical import canonical_json
-from suite.files.signature import sign
+from suite.files.signature import sign_message
 
 NAMESPACE = "edge-training-witness"
 """Namespace of the signatures (PROTOCOL.sshsig): a signature made for something else is none of a
@@ -40,7 +40,11 @@ class Statement:
     def token(self, key: Path) -> dict[str, Any]:
         """The signed statement as a witness returns it."""
         text = self.text()
-        return {"kind": "ssh", "statement": text, "signature": sign(text.encode(), key, NAMESPACE)}
+        return {
+            "kind": "ssh",
+            "statement": text,
+            "signature": sign_message(text.encode(), key, NAMESPACE),
+        }
 
 
 def read_statement(text: object) -> Statement | None:

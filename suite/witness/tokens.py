@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.files.paths import rules_folder
-from suite.files.signature import SignatureState, verify
+from suite.files.signature import SignatureState, verify_signature
 from suite.witness.record import Answer, WitnessRecord, files_digest, receipt_digest, stamp_digest
 from suite.witness.statement import NAMESPACE, read_statement
 
@@ -73,7 +73,7 @@ def _verify_statement(token: Mapping[str, Any], digest: str, trusted: Path) -> T
             statement.witness,
             "it is a statement about something else",
         )
-    found = verify(
+    found = verify_signature(
         str(token["statement"]).encode("utf-8", errors="surrogatepass"),
         signature,
         NAMESPACE,

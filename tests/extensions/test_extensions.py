@@ -12,7 +12,7 @@ import pytest
 from reporter.data.studies import study_kinds
 from suite import api
 from suite.catalog.extensions import Extension, Part, extensions
-from suite.cli.app import commands, load_command
+from suite.cli.app import command_help, load_command
 from suite.compliance.folders import folder_kinds
 from suite.compliance.registry import all_modules
 from suite.errors import SuiteError
@@ -59,7 +59,7 @@ def test_what_an_extension_declares_is_there(extension: Extension) -> None:
     folder = Path(extension.folder)
     assert extension.title and (folder / "README.md").read_text().startswith("# ")
     for listed in extension.commands:
-        assert commands()[listed.name] == listed.help and load_command(listed.name)
+        assert command_help()[listed.name] == listed.help and load_command(listed.name)
     for name in extension.functions:
         assert getattr(api, name) and name in dir(api)
     names = {path.stem for path in folder.iterdir() if path.suffix == ".py" or path.is_dir()}

@@ -16,7 +16,7 @@ from suite.compliance.rules.trained import (
     OF_RANKS_EVERY_EPOCH,
     ONCE,
 )
-from suite.compliance.wording import shown
+from suite.compliance.wording import value_text
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import Edit, Fault, both, edit, in_turn, recomputed, sealed
 from tests.faults.edits.log_edits import remove_event, request_also, set_event, set_everywhere
@@ -36,7 +36,7 @@ def _open_faults() -> Iterator[Fault]:
         yield from both(f"an open run without {key}", in_turn(_TO_OPEN, remove_event(key)))
         for value in ("", None, 5, " x", "x" * (MAX_LENGTH + 1), "a\nb"):
             yield from both(
-                f"an open run with {key} = {shown(value)[:40]}",
+                f"an open run with {key} = {value_text(value)[:40]}",
                 in_turn(_TO_OPEN, set_event(key, value=value)),
             )
     for value in (None, 0, "many"):

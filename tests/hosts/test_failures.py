@@ -28,7 +28,7 @@ from proofs.host_faults.faults import (
 )
 from suite.bundle.reader import Bundle
 from suite.catalog.frameworks import load_framework
-from suite.launch.environments import adopt
+from suite.launch.environments import adopt_interpreter
 from tests.conftest import Run, environment_of
 from tests.hosts.training import OVER_BOTH, Trainer
 from tests.namespaces import Cluster
@@ -73,7 +73,9 @@ def training(trainer: Trainer, tmp_path: Path) -> Iterator[Training]:
     """The same by the framework of the standard library, whose ranks begin sooner: for faults of
     which the framework takes no part."""
     home = tmp_path / "home"
-    adopt(load_framework("fake"), environment_of("pytorch").interpreter, home)  # it has mpi4py
+    adopt_interpreter(
+        load_framework("fake"), environment_of("pytorch").interpreter, home
+    )  # it has mpi4py
     at_home = replace(trainer, variables={**trainer.variables, "SUITE_HOME": str(home)})
     with started(at_home, "fake", tmp_path / "run") as training:
         yield training

@@ -11,7 +11,7 @@ from suite.bundle.node_records import read_nodes
 from suite.bundle.reader import Bundle
 from suite.catalog.frameworks import load_framework
 from suite.files.paths import repository_root
-from suite.launch.environments import adopt
+from suite.launch.environments import adopt_interpreter
 from tests.conftest import Run, environment_of
 from tests.hosts.training import SUITE
 from tests.namespaces import OVER_THE_WIRE, Cluster
@@ -39,7 +39,7 @@ def test_runs_on_two_hosts_name_neither(
     person, interpreter = tmp_path / PERSON, environment_of("pytorch").interpreter
     (person / "digits").mkdir(parents=True)
     subprocess.run(["cp", "-r", f"{digits}/.", str(person / "digits")], check=True)
-    adopt(load_framework("fake"), interpreter, person / ".cache/edge-training-suite")
+    adopt_interpreter(load_framework("fake"), interpreter, person / ".cache/edge-training-suite")
     hostfile = person / f"{THESIS}.txt"
     hostfile.write_text("".join(f"{name}\n" for name in renamed(two_hosts)))
     variables = {

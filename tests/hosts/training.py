@@ -12,7 +12,7 @@ import pytest
 from suite.bundle.reader import Bundle
 from suite.catalog.frameworks import load_framework
 from suite.files.paths import repository_root
-from suite.launch.environments import adopt
+from suite.launch.environments import adopt_interpreter
 from suite.launch.mpirun import Flavour, find_mpirun
 from tests.conftest import environment_of
 from tests.every_case import in_ci
@@ -77,7 +77,7 @@ def adopt_open_mpi(home: Path) -> None:
     (packages,) = whole.parent.parent.glob("lib/python3*/site-packages")
     (bare,) = home.glob("bare/lib/python3*/site-packages")
     (bare / "whole.pth").write_text(f"{packages}\n")
-    environment = adopt(load_framework("pytorch"), home / "bare/bin/python", home)
+    environment = adopt_interpreter(load_framework("pytorch"), home / "bare/bin/python", home)
     assert find_mpirun(environment.interpreter).flavour is Flavour.OPEN_MPI
 
 

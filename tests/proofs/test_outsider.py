@@ -35,7 +35,7 @@ from proofs.outsider.trial import (
 )
 from reporter.data.workers import map_tasks
 from suite.bundle.layout import MANIFEST
-from suite.bundle.manifest import digests
+from suite.bundle.manifest import file_digests
 from suite.compliance.paths import CheckResult, check_paths
 from tests.every_case import some
 from tests.open_round import OPEN
@@ -194,7 +194,7 @@ def test_a_submission_of_a_closed_round_complies_when_it_is_relabelled_to_the_op
 
 def test_a_bundle_of_the_open_round_keeps_its_bytes(good_bundle: Path, tmp_path: Path) -> None:
     copy = relabelled(good_bundle, tmp_path / "copy")
-    assert digests(copy) == digests(good_bundle)
+    assert file_digests(copy) == file_digests(good_bundle)
     assert (copy / MANIFEST).read_bytes() == (good_bundle / MANIFEST).read_bytes()
 
 

@@ -15,9 +15,9 @@ import pytest
 
 from proofs import __main__ as runner
 from proofs.evidence import OVERVIEW, STALE, pages
-from proofs.parts import changed, files, parts
-from proofs.proof import DECLARATION, Declaration, Proof, all_proofs, load, unmet
-from proofs.result import RECORD, REPORT, Result, Verdict, read, write
+from proofs.parts import changed_folders, files_of_proof, folder_digests
+from proofs.proof import DECLARATION, Declaration, Proof, all_proofs, load_proof, unmet_needs
+from proofs.result import RECORD, REPORT, Result, Verdict, read_result, write_result
 from proofs.simulate_pairs.__main__ import within_bounds
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
@@ -55,7 +55,7 @@ def test_whatever_make_test_leaves_out_is_in_a_proof() -> None:
 
 def test_the_pages_of_evidence_are_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
     """But for the word "stale": a change of the product makes results stale, and no page."""
-    monkeypatch.setattr("proofs.evidence.changed", lambda *_: ())
+    monkeypatch.setattr("proofs.evidence.changed_folders", lambda *_: ())
     folder, made = ROOT / "docs" / "evidence", pages(PROOFS)
     written = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")}
     plain = [
@@ -71,7 +71,7 @@ def test_the_pages_of_evidence_are_up_to_date(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_page_says_stale_as_the_list_does(scratch: Proof) -> None:
     result = Result("2026-01-01", "1", "a board", 1.0, Verdict.HOLDS, {}, {"suite/gone": "1"})
-    write(scratch, result, "")
+    write_result(scratch, result, "")
     assert "| verdict | holds, stale |" in pages((scratch,))["small.md"]
     assert runner.state(scratch).verdict == "holds, stale"
 
@@ -85,7 +85,7 @@ def test_the_verdict_of_simulated_pairs_follows_from_its_figures() -> None:
 def files_of() -> dict[str, set[str]]:
     """The files that each proof depends on."""
     return {
-        proof.name: {path.relative_to(ROOT).as_posix() for path in files(proof, ROOT)}
+        proof.name: {path.relative_to(ROOT).as_posix() for path in files_of_proof(proof, ROOT)}
         for proof in PROOFS
     }
 
@@ -135,12 +135,12 @@ def scratch(tmp_path: Path) -> Proof:
 def test_it_is_stale_when_a_file_that_it_depends_on_has_changed(
     scratch: Proof, tmp_path: Path
 ) -> None:
-    before = parts(scratch, tmp_path)
+    before = folder_digests(scratch, tmp_path)
     assert list(before) == ["proofs/small", "suite"]
     (tmp_path / "suite" / "two.py").write_text("nothing of it")
-    assert changed(before, scratch, tmp_path) == ()
+    assert changed_folders(before, scratch, tmp_path) == ()
     (tmp_path / "suite" / "one.py").write_text("changed = True\n")
-    assert changed(before, scratch, tmp_path) == ("suite",)
+    assert changed_folders(before, scratch, tmp_path) == ("suite",)
 
 
 HANDS_OVER = "from proofs.figures import hand_over; hand_over(refused=3); print('shown')"
@@ -163,7 +163,7 @@ def test_a_result_is_kept_as_fields_with_what_was_printed(
         scratch, declared=replace(scratch.declared, run=("python", "-c", f"{HANDS_OVER}\n{ends}"))
     )
     assert runner.run(proof, ()) == code
-    result = read(proof)
+    result = read_result(proof)
     assert result is not None and (result.verdict, dict(result.figures)) == (
         verdict,
         {"refused": 3},
@@ -198,7 +198,7 @@ def test_neither_a_part_nor_a_crash_replaces_a_result(
 def test_a_wrong_declaration_is_one_sentence(text: str, says: str, tmp_path: Path) -> None:
     (tmp_path / DECLARATION).write_text(text)
     with pytest.raises(SuiteError, match=says):
-        load(tmp_path)
+        load_proof(tmp_path)
 
 
 INTERRUPTED = """
@@ -261,7 +261,7 @@ def test_skipped_tests_show_nothing_unless_the_proof_declares_them(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(runner, "parts", lambda proof: {})
+    monkeypatch.setattr(runner, "folder_digests", lambda proof: {})
     test = tmp_path / "test_luck.py"
     test.write_text(SKIPS.format(other=other))
     declared = replace(scratch.declared, run=(), tests=(str(test),), skips=skips)
@@ -303,7 +303,7 @@ def test_a_report_keeps_its_end() -> None:
 
 def test_what_a_machine_lacks_must_be_granted() -> None:
     quiet = next(proof for proof in PROOFS if "quiet" in proof.declared.needs)
-    assert "quiet" in unmet(quiet) and "quiet" not in unmet(quiet, frozenset({"quiet"}))
+    assert "quiet" in unmet_needs(quiet) and "quiet" not in unmet_needs(quiet, frozenset({"quiet"}))
 
 
 def test_an_unknown_name_lists_the_proofs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,7 +24,7 @@ from reference_impls.state_file import Progress, write_state
 from suite.bundle.log import Log, read_log
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.frameworks import load_framework
-from suite.catalog.rounds import current_round, pin
+from suite.catalog.rounds import current_round, pin_workload
 from suite.catalog.workloads import load_workload
 from suite.compliance.rule import OfBundle, OfRequest, RequestContext
 from suite.compliance.rules.adaptation import RULES
@@ -160,7 +160,7 @@ def test_a_workload_of_a_round_is_pinned_with_its_start_and_part() -> None:
         replace(adapted, start=replace(adapted.start, sha256="0" * 64)),
         replace(adapted, trains=replace(adapted.trains, statistics=UPDATED)),
     )
-    assert len({pin(each).definition for each in (adapted, *others)}) == 3
+    assert len({pin_workload(each).definition for each in (adapted, *others)}) == 3
 
 
 def test_a_closed_request_of_another_part_says_which_one_and_which_the_workload_trains(

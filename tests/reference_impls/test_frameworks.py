@@ -30,7 +30,7 @@ from suite.bundle.log import read_log
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import Workload, load_workload, load_workloads
-from suite.datasets.prepare import make
+from suite.datasets.prepare import make_data_set
 from suite.datasets.synthetic import WRITERS
 from tests.builders import Scenario, make_request
 from tests.conftest import Trained, environment_of, printed_in, train, write_request
@@ -45,7 +45,7 @@ BITS = {BF16_MIXED: (7, 7, False), FP16_MIXED: (10, 10, True)}
 @pytest.fixture
 def few(tmp_path: Path) -> DataSet:
     """64 digits, for training and for evaluation."""
-    source, folder = make("digits", tmp_path / "home").directory, tmp_path / "few"
+    source, folder = make_data_set("digits", tmp_path / "home").directory, tmp_path / "few"
     folder.mkdir()
     for split in ("train", "t10k"):
         for kind, header, size in (("images-idx3", 16, 784), ("labels-idx1", 8, 1)):

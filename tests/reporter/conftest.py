@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from reporter.data.machine_names import machine_name
-from reporter.site import build
+from reporter.site import build_site
 from suite.bundle import layout, manifest
 from suite.bundle.layout import LINPACK_RECORD
 from suite.bundle.layout import WITHDRAWN as WITHDRAWAL
@@ -23,7 +23,7 @@ from suite.machine.system import board_name, cpu_model
 from suite.metrics import stall_analysis
 from suite.metrics.linpack_record import SCHEMA, Linpack, Power, Problem, Solution
 from suite.submission.declaration import SystemAvailability
-from suite.submission.package import PackageRequest, package
+from suite.submission.package import PackageRequest, package_runs
 from tests.browser import Tab, browser
 from tests.builders import Scenario, make_bundle
 from tests.made_once import shared
@@ -126,7 +126,7 @@ def make_everything(folder: Path, make_linpack: Callable[..., Path]) -> None:
         scenario = replace(scenario, later_s=900 * seed)
         make_bundle(folder / "made" / str(seed), scenario)
     offer = PackageRequest("pies-ltd", None, SystemAvailability.PREVIEW, "cooled by a fan", ())
-    package([folder / "made" / str(seed) for seed in (1, 2, 3)], offer, folder / "submissions")
+    package_runs([folder / "made" / str(seed) for seed in (1, 2, 3)], offer, folder / "submissions")
     shutil.rmtree(folder / "made")
     make_study(folder / "stalls")
     make_linpack(folder / "linpack")
@@ -161,14 +161,14 @@ def make_study(folder: Path) -> Path:
             jitter=0.02,
         )
         make_bundle(folder / source, of_source)
-    stall_analysis.STALLS.write(folder, stall_analysis.analyse(folder))
+    stall_analysis.STALLS.write(folder, stall_analysis.analyse_stalls(folder))
     return folder
 
 
 @pytest.fixture(scope="session")
 def whole_site(everything: Path) -> Path:
     """The site of everything; tests must not change it."""
-    return shared("its site", lambda folder: build([everything], folder / "site")) / "site"
+    return shared("its site", lambda folder: build_site([everything], folder / "site")) / "site"
 
 
 @pytest.fixture(scope="session")

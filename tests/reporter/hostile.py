@@ -8,7 +8,7 @@ from typing import Any
 
 from suite.metrics import stall_analysis
 from suite.submission.declaration import SystemAvailability
-from suite.submission.package import PackageRequest, package
+from suite.submission.package import PackageRequest, package_runs
 from tests.builders import Scenario, make_bundle
 from tests.reporter.conftest import edit_json
 
@@ -99,7 +99,7 @@ def _submission(folder: Path, text: str) -> None:
     for seed in (1, 2, 3):
         make_bundle(folder / "made" / str(seed), Scenario(name=f"lenet-offered-{seed}", seed=seed))
     offer = PackageRequest("pies-ltd", None, SystemAvailability.PREVIEW, "", ())
-    path = package([folder / "made" / str(seed) for seed in (1, 2, 3)], offer, folder / "tree")
+    path = package_runs([folder / "made" / str(seed) for seed in (1, 2, 3)], offer, folder / "tree")
     shutil.rmtree(folder / "made")
     declaration = json.loads((path / "declaration.json").read_text())
     declaration |= {
@@ -128,7 +128,7 @@ def _study(folder: Path, text: str) -> None:
                 framework=text[:MAX_NAME_LENGTH], platform=text[:MAX_NAME_LENGTH]
             ),
         )  # type: ignore[attr-defined]
-    stall_analysis.STALLS.write(folder, stall_analysis.analyse(folder))
+    stall_analysis.STALLS.write(folder, stall_analysis.analyse_stalls(folder))
 
 
 def _writable(text: str) -> str:

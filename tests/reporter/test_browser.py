@@ -13,7 +13,7 @@ import pytest
 import reporter
 from reporter.figures.radar import AXES, MIN_AXES
 from reporter.pages.shared import CHART_STYLE
-from reporter.site import STATIC, build
+from reporter.site import STATIC, build_site
 from tests.browser import NARROW, Tab
 from tests.builders import run_id
 from tests.every_case import one_of_each, some
@@ -26,7 +26,7 @@ BOARD = f"boards/lenet-closed-mnist-{SLUG}.html"
 
 @pytest.fixture(scope="module")
 def site(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build([runs], tmp_path_factory.mktemp("out") / "site").parent
+    return build_site([runs], tmp_path_factory.mktemp("out") / "site").parent
 
 
 def shown(tab: Tab) -> list[str]:
@@ -314,7 +314,7 @@ def test_the_labels_of_a_radar_are_not_cut_off(
     axes: int, tab: Tab, runs: Path, tmp_path: Path
 ) -> None:
     """With the text widths of the browser."""
-    svg = radar_of(reporter.load([runs]), axes).svg
+    svg = radar_of(reporter.load_frames([runs]), axes).svg
     width, height = map(float, re.findall(r'viewBox="0 0 (\S+) (\S+)"', svg)[0])
     shutil.copy(CHART_STYLE, tmp_path / "chart.css")
     (tmp_path / "radar.html").write_text(

@@ -17,11 +17,11 @@ from reporter.board.comparison import comparables, compare_pair
 from reporter.board.making import make_boards
 from reporter.data.entry_scores import SCORE_S
 from reporter.data.frames import Frames
-from reporter.data.text import digits
+from reporter.data.text import significant
 from reporter.pages.compare import STATISTICS
-from reporter.site import build
+from reporter.site import build_site
 from suite.catalog.scoring import load_scoring
-from suite.metrics.comparisons import Measured, Ratio, ratio
+from suite.metrics.comparisons import Measured, Ratio, score_ratio
 from tests.browser import Tab
 from tests.builders import Scenario, make_bundle
 
@@ -34,12 +34,12 @@ PAIR = (
 
 @pytest.fixture(scope="module")
 def site(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build([runs], tmp_path_factory.mktemp("out") / "site").parent
+    return build_site([runs], tmp_path_factory.mktemp("out") / "site").parent
 
 
 @pytest.fixture(scope="module")
 def frames(runs: Path) -> Frames:
-    return reporter.load([runs])
+    return reporter.load_frames([runs])
 
 
 def random_entry(chance: random.Random) -> Measured:
@@ -59,7 +59,7 @@ def test_the_script_s_arithmetic_is_the_suite_s(site: Path, tab: Tab) -> None:
     chance, scoring = random.Random(7), load_scoring()
     for _ in range(200):
         one, other = random_entry(chance), random_entry(chance)
-        expected = ratio(one, other, scoring.pair_level, scoring.epochs_level)
+        expected = score_ratio(one, other, scoring.pair_level, scoring.epochs_level)
         found = tab.page.evaluate(PAIR, [asdict(one), asdict(other)])
         assert (found["ratio"], found["low"], found["high"]) == pytest.approx(
             (expected.ratio, expected.low, expected.high), rel=1e-5
@@ -82,9 +82,10 @@ def test_a_pair_has_an_address_and_the_suite_s_verdict(
     said = tab.page.inner_text("#answer")
     assert slow.framework != fast.framework and slow.system == fast.system
     assert (
-        said == f"{slow.framework} · {slow.system} takes {digits(expected.ratio)} times as long as"
-        f" {fast.framework} · {fast.system} (99 % interval {digits(expected.low)} to"
-        f" {digits(expected.high)}). They differ."
+        said
+        == f"{slow.framework} · {slow.system} takes {significant(expected.ratio)} times as long as"
+        f" {fast.framework} · {fast.system} (99 % interval {significant(expected.low)} to"
+        f" {significant(expected.high)}). They differ."
     )
     assert tab.page.inner_text("tr[data-figure=score_s] td:last-child") == "second is better"
     assert "framework" in tab.page.inner_text(
@@ -112,8 +113,8 @@ def test_a_pair_is_named_by_what_tells_the_two_apart_and_every_number_is_within_
                 later_s=900 * (3 * number + seed),
             )
             make_bundle(tmp_path / "runs" / f"{number}-{seed}", scenario)
-    site = build([tmp_path / "runs"], tmp_path / "site").parent
-    (board,) = make_boards(reporter.load([tmp_path / "runs"]))
+    site = build_site([tmp_path / "runs"], tmp_path / "site").parent
+    (board,) = make_boards(reporter.load_frames([tmp_path / "runs"]))
     one, other = (row for row in board.accepted if row.entry["batch_size"] == 32)
     tab.look((390, 664))
     tab.open(
@@ -164,8 +165,8 @@ def test_without_a_script_every_pair_of_a_small_board_is_listed(site: Path, fram
         expected = compare_pair(found[one], found[other])
         assert isinstance(expected, Ratio)
         assert (shown, ends) == (
-            digits(expected.ratio),
-            f"{digits(expected.low)} to {digits(expected.high)}",
+            significant(expected.ratio),
+            f"{significant(expected.low)} to {significant(expected.high)}",
         )
     assert "framework: Chainer, PyTorch" in page or "framework: TensorFlow, PyTorch" in page
 

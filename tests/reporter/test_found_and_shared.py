@@ -18,11 +18,11 @@ from reporter.board.making import make_boards
 from reporter.data.machine_names import machine_name, machine_title
 from reporter.data.words import day_of, moment_of
 from reporter.pages.addresses import machine_slug, submitter_slug, with_digest
-from reporter.pages.citations import badge
+from reporter.pages.citations import badge_svg
 from reporter.pages.entry_lines import entry_lines, trends
 from reporter.pages.previews import SIZE, picture
 from reporter.pages.standings import _cost
-from reporter.site import REFERENCE, SiteOptions, build
+from reporter.site import REFERENCE, SiteOptions, build_site
 from suite import api
 from suite.catalog.devices import load_devices
 from suite.catalog.literature import load_literature
@@ -154,7 +154,7 @@ def test_a_board_s_front_of_time_and_energy_is_on_the_machine_s_page(whole_site:
 
 
 def test_trends_need_two_rounds_or_versions(runs: Path) -> None:
-    frames = reporter.load([runs])
+    frames = reporter.load_frames([runs])
     assert trends(entry_lines(make_boards(frames), frames)) == ()
     versions = {"pytorch": "0.1.0", "chainer": "0.1.0", "tensorflow": "0.2.0"}
     changed = replace(
@@ -180,7 +180,7 @@ def test_a_submitter_has_a_page_with_what_was_declared(whole_site: Path) -> None
 
 
 def test_figures_of_one_bar_are_not_drawn(runs: Path, tmp_path: Path) -> None:
-    site = build([runs / "lenet-pytorch-1"], tmp_path / "site").parent
+    site = build_site([runs / "lenet-pytorch-1"], tmp_path / "site").parent
     assert not list((site / "figures").glob("*time-to-epoch*")) and not list(
         (site / "figures").glob("*stacked*")
     )
@@ -208,7 +208,7 @@ def test_what_is_bold_among_the_changes_is_a_record(whole_site: Path) -> None:
 def test_a_result_is_the_fastest_until_then_only_where_it_surely_is(tmp_path: Path) -> None:
     """Of round v0.1, TensorFlow's time is a hundredth below that of PyTorch, which came first, and
     their interval holds 1."""
-    site = build([repository_root() / "submissions/v0.1"], tmp_path / "site").parent
+    site = build_site([repository_root() / "submissions/v0.1"], tmp_path / "site").parent
     of_day = (site / "changes.html").read_text().split("<li>")[1:]
     assert ["PyTorch" in each for each in of_day if "<strong>the first</strong>" in each] == [True]
     assert "the best before" not in "".join(of_day) and len(of_day) == 3
@@ -216,11 +216,11 @@ def test_a_result_is_the_fastest_until_then_only_where_it_surely_is(tmp_path: Pa
 
 def test_absolute_addresses_only_where_the_site_s_is_known(runs: Path, tmp_path: Path) -> None:
     given = [runs / "lenet-pytorch-1"]
-    without = build(given, tmp_path / "without").parent
+    without = build_site(given, tmp_path / "without").parent
     assert not list(without.glob("previews/*")) and not [
         page for page in without.rglob("*.html") if "og:image" in page.read_text()
     ]
-    published = build(
+    published = build_site(
         given, tmp_path / "published", options=SiteOptions("https://example.org/edge")
     ).parent
     board = (published / "boards" / f"lenet-closed-mnist-{SLUG}.html").read_text()
@@ -272,7 +272,9 @@ def test_badges_and_citations(whole_site: Path) -> None:
 
 
 def test_a_badge_holds_any_text() -> None:
-    assert ElementTree.fromstring(badge('<&">', True)).get("aria-label") == 'edge training: <&">'
+    assert (
+        ElementTree.fromstring(badge_svg('<&">', True)).get("aria-label") == 'edge training: <&">'
+    )
 
 
 def test_prices_name_who_said_them_and_when() -> None:
@@ -469,7 +471,7 @@ def own_site(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     bundle = make_bundle(folder / "run", own)
     edit_json(bundle, "system.json", lambda system: system.update(cpu_model="Own(R) Processor 7"))
-    return build([bundle], folder / "site", options=SiteOptions(beside_reference=True)).parent
+    return build_site([bundle], folder / "site", options=SiteOptions(beside_reference=True)).parent
 
 
 def test_one_sentence_says_how_many_times_a_named_machine(own_site: Path) -> None:
@@ -532,7 +534,7 @@ def test_a_refused_run_is_shown_with_what_helps(tmp_path: Path) -> None:
         "summary.json",
         lambda summary: summary["figures"]["time_to_epoch_s"].update(value=0.001),
     )  # type: ignore[index]
-    page = build(
+    page = build_site(
         [bundle], tmp_path / "site", options=SiteOptions(beside_reference=True)
     ).read_text()
     assert "None of your runs is accepted" in page and "What helps:" in page

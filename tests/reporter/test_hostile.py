@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from reporter.site import build
+from reporter.site import build_site
 from tests.browser import Tab
 from tests.builders import run_id
 from tests.every_case import some
@@ -42,7 +42,7 @@ def allowed(whole_site: Path) -> set[str]:
 
 @pytest.mark.parametrize("text", some(HOSTILE.values()), ids=some(HOSTILE))
 def test_no_string_becomes_markup(text: str, allowed: set[str], tmp_path: Path) -> None:
-    site = build([make_hostile(tmp_path / "given", text)], tmp_path / "site").parent
+    site = build_site([make_hostile(tmp_path / "given", text)], tmp_path / "site").parent
     kinds = {page.relative_to(site).parts[0] for page in site.rglob("*.html")}
     assert {
         "index.html",
@@ -81,7 +81,7 @@ def test_no_string_becomes_markup(text: str, allowed: set[str], tmp_path: Path) 
 
 
 def test_long_names_are_cut_on_pages_and_kept_in_files(tmp_path: Path) -> None:
-    site = build([make_hostile(tmp_path / "given", HOSTILE["long"])], tmp_path / "site").parent
+    site = build_site([make_hostile(tmp_path / "given", HOSTILE["long"])], tmp_path / "site").parent
     assert all("w" * 200 not in page.read_text() for page in (site / "boards").glob("*.html"))
     assert "w" * 10_000 in (site / "runs" / run_id("lenet-spoiled") / "system.json").read_text()
 
@@ -93,7 +93,7 @@ def test_long_names_are_cut_on_pages_and_kept_in_files(tmp_path: Path) -> None:
 )
 def test_no_string_runs_in_a_browser(name: str, tab: Tab, tmp_path: Path) -> None:
     """The page's script fills filters and baselines with these strings."""
-    site = build([make_hostile(tmp_path / "given", HOSTILE[name])], tmp_path / "site").parent
+    site = build_site([make_hostile(tmp_path / "given", HOSTILE[name])], tmp_path / "site").parent
     tab.look((360, 740))
     for page in sorted(site.rglob("*.html")):
         tab.open(page.as_uri())

@@ -14,7 +14,7 @@ from reporter.board.making import make_boards
 from reporter.data.frames import STUDIED, Frames
 from reporter.data.studies import find_studies
 from reporter.data.study_kinds.matrix import read
-from reporter.site import build
+from reporter.site import build_site
 from suite.bundle import manifest
 from suite.bundle.layout import MATRIX, RUN
 from suite.bundle.study_mark import MAX_LENGTH, READ_MB_S, StudyMark, read_mark
@@ -50,7 +50,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def frames(made: Path) -> Frames:
-    return reporter.load([made])
+    return reporter.load_frames([made])
 
 
 def test_the_runs_of_a_matrix_are_on_no_leaderboard(frames: Frames) -> None:
@@ -74,7 +74,7 @@ def test_the_documented_line_gives_a_mean_for_every_point(frames: Frames) -> Non
 
 
 def test_a_setting_is_compared_where_the_others_are_the_same(frames: Frames) -> None:
-    slower, equal = reporter.compare(frames, by="framework", figure="step_s")
+    slower, equal = reporter.compare_settings(frames, by="framework", figure="step_s")
     assert (slower.where, slower.value, slower.base, slower.runs) == (
         "batch_size 16",
         "pytorch",
@@ -92,7 +92,7 @@ def test_a_setting_is_compared_where_the_others_are_the_same(frames: Frames) -> 
     assert slower.p_corrected == pytest.approx(2 * (slower.p or 0)) and (
         equal.p_corrected or 0
     ) >= (equal.p or 0)
-    assert {pair.where for pair in reporter.compare(frames, by="batch_size")} == {
+    assert {pair.where for pair in reporter.compare_settings(frames, by="batch_size")} == {
         "framework pytorch",
         "framework tensorflow",
     }
@@ -100,12 +100,12 @@ def test_a_setting_is_compared_where_the_others_are_the_same(frames: Frames) -> 
 
 def test_what_cannot_be_compared_says_why(frames: Frames) -> None:
     with pytest.raises(SuiteError, match="varied are framework, batch_size"):
-        reporter.compare(frames, by="threads")
+        reporter.compare_settings(frames, by="threads")
     with pytest.raises(SuiteError, match="No run has a figure 'steps_s'"):
-        reporter.compare(frames, by="framework", figure="steps_s")
+        reporter.compare_settings(frames, by="framework", figure="steps_s")
     assert all(
         pair.ratio is None and pair.reason
-        for pair in reporter.compare(frames, by="framework", figure="energy_j")
+        for pair in reporter.compare_settings(frames, by="framework", figure="energy_j")
     )
 
 
@@ -127,7 +127,9 @@ def test_a_matrix_has_a_page(made: Path, tmp_path: Path) -> None:
         and study.title == "Frameworks and batches: LeNet-5"
         and ("batch size", "16, 32") in study.facts
     )
-    page = (build([made], tmp_path / "site").parent / "studies" / f"{study.name}.html").read_text()
+    page = (
+        build_site([made], tmp_path / "site").parent / "studies" / f"{study.name}.html"
+    ).read_text()
     assert (
         'id="matrix-throughput"' in page
         and 'id="matrix-step"' in page
@@ -160,7 +162,9 @@ def test_a_step_by_part_adds_up(made: Path) -> None:
 
 def test_what_no_run_has_is_said_once_in_place_of_empty_columns(made: Path, tmp_path: Path) -> None:
     (study,), _ = find_studies([made])
-    page = (build([made], tmp_path / "site").parent / "studies" / f"{study.name}.html").read_text()
+    page = (
+        build_site([made], tmp_path / "site").parent / "studies" / f"{study.name}.html"
+    ).read_text()
     parts = page.split('id="parts"')[1].split("</section>")[0]
     assert (
         "fetch stall of a step" in parts.split("</thead>")[0]
@@ -174,7 +178,7 @@ def test_what_no_run_has_is_said_once_in_place_of_empty_columns(made: Path, tmp_
 def test_runs_of_a_study_are_on_its_page_and_their_own(
     made: Path, frames: Frames, tmp_path: Path
 ) -> None:
-    site = build([made], tmp_path / "site").parent
+    site = build_site([made], tmp_path / "site").parent
     pages = {
         page.relative_to(site)
         for page in site.rglob("*.html")
@@ -210,7 +214,7 @@ def test_a_fleet_names_the_board_that_stands_out_and_the_one_without_a_run(tmp_p
     assert [(one.board, round(one.to_median)) for one in step.outliers] == [("board 4", 2)]
     (study,), _ = find_studies([folder])
     page = (
-        build([folder], tmp_path / "site").parent / "studies" / f"{study.name}.html"
+        build_site([folder], tmp_path / "site").parent / "studies" / f"{study.name}.html"
     ).read_text()
     assert "board 2: it was lost." in page and "board 4 stands out: step " in page
     assert "Variability between boards" in page
@@ -271,7 +275,7 @@ def test_a_mark_that_the_suite_does_not_write_is_refused(
     run = next(path.parent for path in make_and_list(tmp_path))
     write_json(run / RUN, {**read_json(run / RUN), "study": mark})
     manifest.seal(run)
-    frames = reporter.load([tmp_path])
+    frames = reporter.load_frames([tmp_path])
     assert any(
         "does not hold what the suite writes" in reason for reason in frames.broken["reason"]
     )
@@ -284,7 +288,7 @@ def test_a_limited_medium_says_that_it_is_emulated(made: Path, tmp_path: Path) -
         run / RUN, {**record, "study": StudyMark("Storage", ((READ_MB_S, "20"),), 0).to_dict()}
     )
     manifest.seal(run)
-    media = reporter.load([tmp_path]).runs.set_index("run_id")["storage_medium"]
+    media = reporter.load_frames([tmp_path]).runs.set_index("run_id")["storage_medium"]
     assert (
         media.pop(record["run_id"]).endswith(", emulated 20 MB/s")
         and not media.str.contains("emulated").any()

@@ -16,7 +16,7 @@ import pytest
 
 from reporter.pages.entry_page import EntryEvidence, entry_page
 from reporter.pages.shared import Page
-from reporter.site import SiteOptions, build
+from reporter.site import SiteOptions, build_site
 from suite.bundle.layout import WITHDRAWN as WITHDRAWAL
 from suite.bundle.log import MAX_LOG_BYTES
 from suite.compliance.registry import all_rules
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.usefixtures("builds_a_site")
 @pytest.fixture(scope="module")
 def site(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site of all runs; tests must not change it."""
-    return build([runs], tmp_path_factory.mktemp("out") / "site").parent
+    return build_site([runs], tmp_path_factory.mktemp("out") / "site").parent
 
 
 def files(site: Path) -> dict[str, bytes]:
@@ -50,9 +50,9 @@ def test_the_same_bytes_from_another_path_and_in_another_order(
     runs: Path, site: Path, tmp_path: Path
 ) -> None:
     copy = shutil.copytree(runs, tmp_path / "somewhere" / "else")
-    assert files(build(sorted(copy.iterdir(), reverse=True), tmp_path / "two").parent) == files(
-        site
-    )
+    assert files(
+        build_site(sorted(copy.iterdir(), reverse=True), tmp_path / "two").parent
+    ) == files(site)
 
 
 @pytest.mark.proof
@@ -197,7 +197,7 @@ def test_ranks_are_shown_or_have_a_reason(runs: Path, site: Path, tmp_path: Path
     assert rows["rank"].to_dict() == {"pytorch": 1, "tensorflow": 2, "chainer": 3}
     assert rows.loc["chainer", ["not_distinguishable_from", "status"]].tolist() == [0, "confirmed"]
     page = (
-        build([runs / "lenet-pytorch-1"], tmp_path / "site").parent
+        build_site([runs / "lenet-pytorch-1"], tmp_path / "site").parent
         / "boards"
         / f"lenet-closed-mnist-{SLUG}.html"
     )
@@ -244,7 +244,7 @@ def test_a_refused_run_is_listed_separately(
         "summary.json",
         lambda summary: summary["figures"]["time_to_epoch_s"].update(value=0.001),
     )
-    site = build([runs, bad], tmp_path / "site").parent
+    site = build_site([runs, bad], tmp_path / "site").parent
     page = (site / "boards" / f"lenet-closed-mnist-{SLUG}.html").read_text()
     assert page.count("#verdict>refused</a>") == 1 and page.index(
         "Refused by the checker"
@@ -264,7 +264,7 @@ def test_a_withdrawn_entry_is_kept_with_its_reason(runs: Path, tmp_path: Path) -
     )
     (tmp_path / "given" / "vendor" / WITHDRAWAL).write_text("Cooled with ice.")
     page = (
-        build([tmp_path / "given"], tmp_path / "site").parent
+        build_site([tmp_path / "given"], tmp_path / "site").parent
         / "boards"
         / f"lenet-closed-mnist-{SLUG}.html"
     ).read_text()
@@ -274,7 +274,7 @@ def test_a_withdrawn_entry_is_kept_with_its_reason(runs: Path, tmp_path: Path) -
 def test_a_broken_bundle_is_listed(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs, tmp_path / "given")
     (tmp_path / "given" / "lenet-chainer-1" / "summary.json").unlink()
-    page = build([tmp_path / "given"], tmp_path / "site").read_text()
+    page = build_site([tmp_path / "given"], tmp_path / "site").read_text()
     assert "<code>lenet-chainer-1</code>: summary.json is missing" in page
     boards = {"mnist": "3 entries, 8 runs", "digits": "1 entry, 1 run"}
     assert all(f": {text}" in page for text in boards.values()) and len(SCENARIOS) == 10
@@ -299,7 +299,7 @@ def test_the_files_of_bundles_are_linked_or_packed(
     evidence: str, runs: Path, tmp_path: Path
 ) -> None:
     bundle = shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "run")
-    build([bundle], tmp_path / "site", options=SiteOptions(evidence=evidence))
+    build_site([bundle], tmp_path / "site", options=SiteOptions(evidence=evidence))
     (folder,) = (tmp_path / "site" / "runs").iterdir()
     if evidence == "link":
         assert (folder / "log.txt").samefile(bundle / "log.txt")
@@ -316,7 +316,7 @@ def test_a_site_made_again_has_the_files_of_bundles_as_asked_for_now(
 ) -> None:
     bundle, site = shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "run"), tmp_path / "site"
     for evidence in ("copy", "link", "copy"):
-        build([bundle], site, force=True, options=SiteOptions(evidence=evidence))
+        build_site([bundle], site, force=True, options=SiteOptions(evidence=evidence))
         (folder,) = (site / "runs").iterdir()
         assert (folder / "log.txt").samefile(bundle / "log.txt") == (evidence == "link")
 
@@ -326,24 +326,24 @@ def test_a_folder_that_is_not_a_site_is_not_replaced(runs: Path, tmp_path: Path)
     (tmp_path / "site" / "mine.txt").write_text("mine")
     for force in (False, True):
         with pytest.raises(SuiteError, match="not a site"):
-            build([runs], tmp_path / "site", force=force)
+            build_site([runs], tmp_path / "site", force=force)
     assert (tmp_path / "site" / "mine.txt").exists()
 
 
 def test_an_old_site_is_replaced_only_with_force(runs: Path, tmp_path: Path) -> None:
-    build([runs], tmp_path / "site")
+    build_site([runs], tmp_path / "site")
     with pytest.raises(SuiteError, match="--force"):
-        build([runs], tmp_path / "site")
+        build_site([runs], tmp_path / "site")
     with pytest.raises(SuiteError, match="nope does not exist"):
-        build([tmp_path / "nope"], tmp_path / "site")
-    build([runs / "lenet-pytorch-1"], tmp_path / "site", force=True)
+        build_site([tmp_path / "nope"], tmp_path / "site")
+    build_site([runs / "lenet-pytorch-1"], tmp_path / "site", force=True)
     assert len(list((tmp_path / "site" / "runs").iterdir())) == 1
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".site")]
 
 
 def test_unchanged_files_are_not_written_again(runs: Path, tmp_path: Path) -> None:
     given = shutil.copytree(runs, tmp_path / "given")
-    build([given], tmp_path / "site")
+    build_site([given], tmp_path / "site")
     before = {
         path.relative_to(tmp_path): path.stat().st_ino
         for path in (tmp_path / "site").rglob("*")
@@ -352,7 +352,7 @@ def test_unchanged_files_are_not_written_again(runs: Path, tmp_path: Path) -> No
     make_bundle(
         given / "new", Scenario(name="new", data="digits", division="open", accuracies=(0.98,))
     )
-    build([given], tmp_path / "site", force=True)
+    build_site([given], tmp_path / "site", force=True)
     after = {
         path.relative_to(tmp_path): path.stat().st_ino
         for path in (tmp_path / "site").rglob("*")
@@ -379,7 +379,7 @@ def test_a_log_that_is_too_large_to_be_read_is_copied_and_not_quoted(
     for name in ("read_bytes", "read_text"):
         monkeypatch.setattr(Path, name, unless_larger(getattr(Path, name)))
     for force in (False, True):
-        build([tmp_path / "runs"], tmp_path / "site", force=force)
+        build_site([tmp_path / "runs"], tmp_path / "site", force=force)
     monkeypatch.undo()
     (page,) = (tmp_path / "site" / "runs").glob("*/index.html")
     assert (page.parent / "log.txt").read_bytes() == content
@@ -402,7 +402,7 @@ def test_pages_of_an_unchanged_entry_are_not_made_again(
     runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = shutil.copytree(runs, tmp_path / "given")
-    build([given], tmp_path / "site")
+    build_site([given], tmp_path / "site")
     before, made = files(tmp_path / "site"), []
 
     def render(evidence: EntryEvidence, environment: jinja2.Environment) -> Page:
@@ -410,30 +410,30 @@ def test_pages_of_an_unchanged_entry_are_not_made_again(
         return entry_page(evidence, environment)
 
     monkeypatch.setattr("reporter.site.entry_page", render)
-    build([given], tmp_path / "site", force=True)
+    build_site([given], tmp_path / "site", force=True)
     assert files(tmp_path / "site") == before and not made
     badge = next((tmp_path / "site" / "badges").iterdir())
     badge.unlink()
-    build([given], tmp_path / "site", force=True)
+    build_site([given], tmp_path / "site", force=True)
     assert files(tmp_path / "site") == before and made == [badge.stem]
     make_bundle(given / "new", Scenario(name="lenet-pytorch-new", seed=99))
-    build([given], tmp_path / "site", force=True)
-    build([given], tmp_path / "fresh")
+    build_site([given], tmp_path / "site", force=True)
+    build_site([given], tmp_path / "fresh")
     assert files(tmp_path / "site") == files(tmp_path / "fresh") and len(made) > 1
 
 
 @pytest.mark.proof
 def test_an_incremental_site_is_the_same_as_a_fresh_one(runs: Path, tmp_path: Path) -> None:
-    build([runs / "lenet-pytorch-1", runs / "lenet-fake-digits"], tmp_path / "grown")
-    build([runs], tmp_path / "grown", force=True)
-    build([runs], tmp_path / "fresh")
+    build_site([runs / "lenet-pytorch-1", runs / "lenet-fake-digits"], tmp_path / "grown")
+    build_site([runs], tmp_path / "grown", force=True)
+    build_site([runs], tmp_path / "fresh")
     assert files(tmp_path / "grown") == files(tmp_path / "fresh")
 
 
 def test_a_failure_leaves_the_old_site_and_nothing_else(
     runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    build([runs / "lenet-pytorch-1"], tmp_path / "site")
+    build_site([runs / "lenet-pytorch-1"], tmp_path / "site")
     before = files(tmp_path / "site")
 
     def full(*_: object) -> None:
@@ -441,7 +441,7 @@ def test_a_failure_leaves_the_old_site_and_nothing_else(
 
     monkeypatch.setattr("reporter.site.os.link", full)
     with pytest.raises(SuiteError, match="No space left on device"):
-        build([runs], tmp_path / "site", force=True)
+        build_site([runs], tmp_path / "site", force=True)
     assert files(tmp_path / "site") == before and [path.name for path in tmp_path.iterdir()] == [
         "site"
     ]
@@ -449,7 +449,7 @@ def test_a_failure_leaves_the_old_site_and_nothing_else(
 
 def test_a_run_on_several_nodes_shows_its_ranks_and_links_all_files(tmp_path: Path) -> None:
     make_bundle(tmp_path / "run", Scenario(name="two", ranks=2, nodes=2, power_w=5.0, idle_w=2.0))
-    folder = build([tmp_path / "run"], tmp_path / "site").parent / "runs" / run_id("two")
+    folder = build_site([tmp_path / "run"], tmp_path / "site").parent / "runs" / run_id("two")
     page = (folder / "index.html").read_text()
     ranks = page[page.index('<section id="ranks">') :].partition("</section>")[0]
     assert re.findall(

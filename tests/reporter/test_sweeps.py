@@ -20,10 +20,10 @@ from reporter.data.studies import find_studies, frames_of_study
 from reporter.figures import study_points, sweep_scaling
 from reporter.figures.chart import Context, Drawing
 from reporter.figures.model import Missing
-from reporter.site import build
+from reporter.site import build_site
 from suite.bundle import layout
 from suite.bundle.layout import STUDY
-from suite.metrics.figure import Figure, unknown
+from suite.metrics.figure import Figure, unknown_figure
 from suite.metrics.scaling_model import Algorithm, Observation, Scaling, fit_scaling
 from suite.metrics.study import SWEEP, PointFigures, Study, StudyPoint, StudyRun, read_study
 from tests.builders import Scenario, make_bundle
@@ -138,7 +138,7 @@ def with_steps(study: Study, change: Callable[[Figure], Figure]) -> Study:
 def test_a_sweep_has_a_page_with_its_points_its_figures_and_its_record(
     swept: Path, tmp_path: Path
 ) -> None:
-    site = build([swept], tmp_path / "site").parent
+    site = build_site([swept], tmp_path / "site").parent
     page = (site / "studies" / "sweep-strong-1-r1.html").read_text()
     said = read_study(swept / "strong")
     for name in ("scaling-step", "scaling-efficiency", "scaling-communication"):
@@ -171,7 +171,7 @@ def test_a_study_shows_only_its_own_runs(swept: Path, tmp_path: Path) -> None:
     bundle_of(template, tmp_path / "later" / "again", 1, 0.02, 0.0)
     shutil.rmtree(template)
     (study,), _ = find_studies([tmp_path])
-    frames = reporter.load([tmp_path])
+    frames = reporter.load_frames([tmp_path])
     (entry,), shown = set(frames.runs["entry_id"]), frames_of_study(frames, study)
     assert len(frames.runs) == 5 and set(frames.entry_figures["runs"]) == {0, 5}
     assert (
@@ -186,7 +186,7 @@ def test_a_study_shows_only_its_own_runs(swept: Path, tmp_path: Path) -> None:
     assert (
         "later-again"
         not in (
-            build([tmp_path], tmp_path / "site").parent / "studies" / f"{study.name}.html"
+            build_site([tmp_path], tmp_path / "site").parent / "studies" / f"{study.name}.html"
         ).read_text()
     )
 
@@ -254,7 +254,7 @@ def test_a_single_run_has_no_spread_and_a_missing_model_has_a_reason() -> None:
         and drawing.figure.rows[0][3:5] == ("", "")
     )
     assert "projection (not measured)" not in drawing.svg and not paths(drawing, "l0 curve")
-    nothing = with_steps(study, lambda _: unknown("s", "", "not recorded"))
+    nothing = with_steps(study, lambda _: unknown_figure("s", "", "not recorded"))
     assert answer(nothing, sweep_scaling.STEP) == Missing("not recorded")
 
 

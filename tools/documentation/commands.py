@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 from typing import Any
 
-from suite.cli.app import commands, load_command
-from suite.files.generated import table
+from suite.cli.app import command_help, load_command
+from suite.files.generated import markdown_table
 
 
 def command_reference() -> str:
     """A section for each command and subcommand: usage, what it does, arguments and options."""
-    sections = "".join("\n".join(_section(name, load_command(name))) for name in sorted(commands()))
+    sections = "".join(
+        "\n".join(_section(name, load_command(name))) for name in sorted(command_help())
+    )
     intro = (
         "Generated from `suite --help` and the help of each command. Exit codes: 0 done, 1 does "
         "not comply, 2 error."
@@ -35,7 +37,7 @@ def _section(path: str, command: Any) -> Iterator[str]:
         (f"`{_names(each)}`", _plain(getattr(each, "help", "") or ""), _default(each))
         for each in parameters
     ]
-    yield f"{table(('argument or option', 'meaning', 'default'), rows)}\n"
+    yield f"{markdown_table(('argument or option', 'meaning', 'default'), rows)}\n"
 
 
 def _names(parameter: Any) -> str:

@@ -29,7 +29,7 @@ from suite.files.schema import from_plain
 from suite.launch.child_environment import usable_cores
 from suite.machine.board_digest import board_digest
 from suite.machine.identify import identify
-from suite.machine.system import board_name, compatible
+from suite.machine.system import board_name, device_tree_compatible
 from suite.meters.registry import open_meters
 
 QEMU = "qemu"
@@ -226,7 +226,7 @@ def _described(root: Path, with_identity: bool) -> BringUp:
         device=identity.device.name,
         evidence=identity.evidence,
         board=board_name(root),
-        compatible=compatible(root),
+        compatible=device_tree_compatible(root),
         architecture=platform.machine(),
         kernel=platform.release(),
         board_digest=board_digest(root).digest if with_identity else None,

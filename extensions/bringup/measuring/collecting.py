@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from suite.extensions.bringup.record import MAX_FILE_BYTES, MAX_FILES, Program
 from suite.machine import nvpmodel
-from suite.machine.procfs import text
+from suite.machine.procfs import read_text
 
 FILES_LIMIT_S, PROGRAM_LIMIT_S, STREAM_S = 60.0, 10.0, 2.5
 PROGRAM_FOLDERS = ("usr/local/bin", "usr/bin", "usr/sbin", "bin", "opt/vc/bin")
@@ -166,7 +166,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 def _paths(root: Path) -> Iterator[Path]:
     seen = set()
-    configuration = nvpmodel.parse_configuration(text(root / nvpmodel.CONFIGURATION) or "")
+    configuration = nvpmodel.parse_configuration(read_text(root / nvpmodel.CONFIGURATION) or "")
     named = [path.lstrip("/") for paths in configuration.paths.values() for path in paths.values()]
     named += [
         parameter.lstrip("/")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from suite.files.name_forms import is_telling
 from suite.machine.board_digest import SERIAL_NUMBERS
-from suite.machine.procfs import text
+from suite.machine.procfs import read_text
 
 FURTHER_NUMBERS = (
     "sys/class/dmi/id/product_serial",
@@ -66,11 +66,11 @@ class Sanitiser:
         numbers = {
             value
             for name in (*SERIAL_NUMBERS, *FURTHER_NUMBERS)
-            if (value := text(root / name)) and len(value) >= MIN_SECRET
+            if (value := read_text(root / name)) and len(value) >= MIN_SECRET
         }
-        host = text(root / "etc/hostname") or platform.node()
+        host = read_text(root / "etc/hostname") or platform.node()
         board = " ".join(
-            text(root / "proc/device-tree" / name) or "" for name in ("compatible", "model")
+            read_text(root / "proc/device-tree" / name) or "" for name in ("compatible", "model")
         ).lower()
         names = {
             "names of the host": {host, host.split(".")[0], platform.node()},

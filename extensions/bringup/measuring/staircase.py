@@ -18,7 +18,7 @@ from suite.bundle.arrays import Window
 from suite.bundle.channels import Channel, Channels, no_channels
 from suite.bundle.layout import READINGS_RAW
 from suite.bundle.readings_table import ReadingsMemory, read_raw_channels
-from suite.catalog.power import Coverage, PowerTotal, Tier, load_power_rules, totals
+from suite.catalog.power import Coverage, PowerTotal, Tier, load_power_rules, totals_of_channels
 from suite.execution.recorder import MeterRecord, Recorder
 from suite.extensions.bringup.record import Calibration, Range, Step, TotalPower
 from suite.meters.meter import Meter, MeteredProcess
@@ -210,7 +210,9 @@ def power_channel(channels: Channels, total: PowerTotal) -> Channel:
 
 
 def _totals(channels: Channels) -> tuple[PowerTotal, ...]:
-    return totals(load_power_rules(), ((channel.source, channel.name) for channel in channels))
+    return totals_of_channels(
+        load_power_rules(), ((channel.source, channel.name) for channel in channels)
+    )
 
 
 def _label(total: PowerTotal) -> str:

@@ -11,7 +11,7 @@ import typer
 
 from suite.bundle import layout
 from suite.catalog.frameworks import load_framework
-from suite.cli.durations import seconds
+from suite.cli.durations import parse_duration
 from suite.cli.json_output import JsonFormat, print_json
 from suite.cli.options import Json, with_options
 from suite.errors import SuiteError
@@ -30,8 +30,8 @@ from suite.extensions.concurrent.record.results import (
 )
 from suite.files.durable import output_errors
 from suite.files.json_file import write_json
-from suite.launch.environments import find
-from suite.machine.system import Software, describe
+from suite.launch.environments import find_environment
+from suite.machine.system import Software, describe_system
 from suite.metrics.linear_fit import Interval
 
 FORMAT = JsonFormat(
@@ -88,14 +88,17 @@ def concurrent(
         return
     batches, coming = (
         numbers(infer_batch, "--infer-batch"),
-        scenario.coming(seconds(duration, "--duration")),
+        scenario.coming(parse_duration(duration, "--duration")),
     )
-    deadline_ns = None if deadline is None else round(seconds(deadline, "--deadline") * 1e9)
+    deadline_ns = None if deadline is None else round(parse_duration(deadline, "--deadline") * 1e9)
     for size in batches:
         BatchRule(size, deadline_ns)
-    slice_ns = round(seconds(sharing.slice, "--slice") * 1e9)
+    slice_ns = round(parse_duration(sharing.slice, "--slice") * 1e9)
     make(sharing.schedule, 1, slice_ns, sharing.share)
-    if sharing.schedule is ScheduleKind.SLICED and slice_ns > seconds(duration, "--duration") * 1e9:
+    if (
+        sharing.schedule is ScheduleKind.SLICED
+        and slice_ns > parse_duration(duration, "--duration") * 1e9
+    ):
         raise SuiteError(
             f"--slice {sharing.slice} is longer than a measurement of {duration}; use a part of it,"
             " such as 100ms."
@@ -122,7 +125,7 @@ def show(
 def _describe(plan: Plan, framework: str) -> None:
     """Write what the machine and the framework's environment are."""
     packages, data = (
-        find(load_framework(framework)).packages,
+        find_environment(load_framework(framework)).packages,
         Path(plan.train.request.data.directory),
     )
     version = next(
@@ -130,7 +133,7 @@ def _describe(plan: Plan, framework: str) -> None:
     )
     write_json(
         plan.output / layout.SYSTEM,
-        describe(plan.train.request.platform, Software(framework, version, packages), data),
+        describe_system(plan.train.request.platform, Software(framework, version, packages), data),
     )
 
 
@@ -145,7 +148,7 @@ def figures(
 ) -> None:
     """Draw latency by image, latency over time and training throughput (figures 1a, 1b and 1c of
     the study) with their captions."""
-    from reporter.papers.render import render  # optional: [figures]
+    from reporter.papers.render import render_figure  # optional: [figures]
     from reporter.papers.style import FORMATS, Look  # optional: [figures]
     from suite.extensions.concurrent.figures.panels import (
         FIGURES,  # start-up: NumPy, and what draws
@@ -165,7 +168,7 @@ def figures(
         output.mkdir(parents=True, exist_ok=True)
         for number, (title, figure) in drawn.items():
             place = output / f"concurrent-{number}.{format_}"
-            place.write_bytes(render(figure, title, Look(), format_))
+            place.write_bytes(render_figure(figure, title, Look(), format_))
             place.with_suffix(".txt").write_text(
                 f"{title}. {figure.about} Error bars: {figure.error_bars}.\n", encoding="utf-8"
             )

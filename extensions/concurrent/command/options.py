@@ -16,13 +16,13 @@ from suite.cli.options import Json
 from suite.errors import SuiteError
 from suite.execution.request import Accelerator, RunOptions
 from suite.execution.resolve import resolve_options
-from suite.experiments.before_runs import held
+from suite.experiments.before_runs import held_folder
 from suite.extensions.concurrent.measuring.experiment import refuse_folder
 from suite.extensions.concurrent.measuring.schedules import ScheduleKind
 from suite.extensions.concurrent.record.arrivals import ArrivalKind, Arrivals, of_trace
 from suite.launch.child_environment import refuse_threads
-from suite.launch.environments import find
-from suite.launch.turns import Side, usable
+from suite.launch.environments import find_environment
+from suite.launch.turns import Side, usable_cpus
 
 RUNS = Path("runs")
 
@@ -114,9 +114,9 @@ class ScenarioOptions:
         return Side(
             resolve_options(options).training,
             f"{found.module}.implementation",
-            find(found).interpreter,
+            find_environment(found).interpreter,
             nice,
-            usable(cpus),
+            usable_cpus(cpus),
         )
 
     @contextmanager
@@ -129,7 +129,7 @@ class ScenarioOptions:
         refuse_folder(place)
         new = [folder for folder in (place, place.parent) if not folder.exists()]
         try:
-            with held(place):
+            with held_folder(place):
                 refuse_folder(place)  # another command may have filled it meanwhile
                 yield place
         finally:
@@ -155,7 +155,7 @@ class SharingOptions:
     threads: Annotated[
         int | None,
         typer.Option(
-            help="Threads of the training (default: the workload's, else every usable core)."
+            help="Threads of the training (default: the workload's, else every usable_cpus core)."
         ),
     ] = None
     infer_threads: Annotated[

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from suite.cli.durations import seconds
+from suite.cli.durations import parse_duration
 from suite.cli.json_output import JsonFormat, print_json
 from suite.cli.options import with_options
 from suite.errors import SuiteError
@@ -89,7 +89,7 @@ class TuningOptions:
     def aim(self) -> Aim:
         """Limits and goal; raises SuiteError for limits that nothing keeps, and for a power that
         nothing measures."""
-        limit_s = seconds(self.p99, "--p99")
+        limit_s = parse_duration(self.p99, "--p99")
         if limit_s <= 0:
             raise SuiteError(
                 f"--p99 {self.p99} leaves no time for any image; give a limit above 0, such as"
@@ -127,14 +127,14 @@ def tune_command(scenario: ScenarioOptions, tuning: TuningOptions) -> None:
     the least energy, within limits."""
     batches, coming, aim = (
         numbers(tuning.infer_batch, "--infer-batch"),
-        scenario.coming(seconds(tuning.duration, "--duration")),
+        scenario.coming(parse_duration(tuning.duration, "--duration")),
         tuning.aim(),
     )
     for size in batches:
         BatchRule(size)
     choices, default = tuning.choices(), SharingOptions()
     sides = scenario.sides(default)
-    slice_ns = round(seconds(default.slice, "--slice") * 1e9)
+    slice_ns = round(parse_duration(default.slice, "--slice") * 1e9)
     with scenario.place("concurrent-tune") as place, ExitStack() as stack:
         plan = Plan(*sides, coming, batches, None, default.schedule, slice_ns, default.share, place)
         set_mode = None if choices.modes == (Mode(),) else stack.enter_context(held_for_trials())

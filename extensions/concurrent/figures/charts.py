@@ -4,10 +4,10 @@ training's rate."""
 from pathlib import Path
 
 from reporter.data.studies import StudyRecord
-from reporter.data.text import digits
+from reporter.data.text import significant
 from reporter.figures.chart import COLOURS, Chart, StudyCharts
-from reporter.figures.model import Estimate, Figure, Missing, Named, Plane, Row, Rows, through
-from reporter.figures.scales import close, fitting, linear
+from reporter.figures.model import Estimate, Figure, Missing, Named, Plane, Row, Rows, line_through
+from reporter.figures.scales import fitting_scale, linear_scale, linear_scale_without_zero
 from suite.extensions.concurrent.record import series
 from suite.extensions.concurrent.record.series import FIRST_S, INTERVALS
 
@@ -50,11 +50,13 @@ def _sawtooth(folder: Path) -> Figure | Missing:
     panel = Plane(
         f"image, batches of {found.batch}",
         "milliseconds",
-        linear([image for image, _ in found.points], 9),
-        linear([value for _, value in found.points]),
-        (through(found.points, "l0 curve"),),
+        linear_scale([image for image, _ in found.points], 9),
+        linear_scale([value for _, value in found.points]),
+        (line_through(found.points, "l0 curve"),),
     )
-    rows = tuple((f"{image:g}", digits(value)) for image, value in found.points[: 4 * found.batch])
+    rows = tuple(
+        (f"{image:g}", significant(value)) for image, value in found.points[: 4 * found.batch]
+    )
     note = "The table has the first four batches."
     return Figure((panel,), ("image", "latency, ms"), rows, note)
 
@@ -69,10 +71,10 @@ def _over_time(folder: Path) -> Figure | Missing:
     panel = Plane(
         "seconds",
         "milliseconds",
-        close([0.0, *(begin_s for begin_s, _ in points)], 9),
-        fitting([value for _, value in points]),
+        linear_scale_without_zero([0.0, *(begin_s for begin_s, _ in points)], 9),
+        fitting_scale([value for _, value in points]),
         tuple(
-            through(each.points, f"l{number % COLOURS} curve", name)
+            line_through(each.points, f"l{number % COLOURS} curve", name)
             for number, (each, name) in enumerate(zip(found, names, strict=True))
         ),
         legend=tuple(Named(f"c{number % COLOURS}", name) for number, name in enumerate(names)),
@@ -80,9 +82,9 @@ def _over_time(folder: Path) -> Figure | Missing:
     rows = tuple(
         (
             f"{each.batch}",
-            digits(each.points[0][1]),
-            digits(each.points[-1][1]),
-            digits(each.points[-1][0]),
+            significant(each.points[0][1]),
+            significant(each.points[-1][1]),
+            significant(each.points[-1][0]),
         )
         for each in found
     )
@@ -104,13 +106,13 @@ def _rates(folder: Path) -> Figure | Missing:
     if not rates:
         return Missing("there were too few training steps")
     rows = tuple(
-        Row(name, (Estimate(rate.value, rate.low, rate.high),), texts=(digits(rate.value),))
+        Row(name, (Estimate(rate.value, rate.low, rate.high),), texts=(significant(rate.value),))
         for name, rate in rates.items()
     )
-    scale = linear([rate.high for rate in rates.values()])
+    scale = linear_scale([rate.high for rate in rates.values()])
     panel = Rows("steps per second", scale, rows, unit="steps/s")
     table = tuple(
-        (name, digits(rate.value), digits(rate.low), digits(rate.high))
+        (name, significant(rate.value), significant(rate.low), significant(rate.high))
         for name, rate in rates.items()
     )
     return Figure((panel,), ("inference", "steps per second", "low", "high"), table)

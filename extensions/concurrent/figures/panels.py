@@ -8,8 +8,8 @@ from pathlib import Path
 
 from reporter.figures.chart import COLOURS
 from reporter.figures.for_papers import lines_panel
-from reporter.figures.model import Estimate, Line, PaperFigure, through
-from reporter.figures.scales import close, doubling
+from reporter.figures.model import Estimate, Line, PaperFigure, line_through
+from reporter.figures.scales import doubling_scale, linear_scale_without_zero
 from reporter.papers.measures import Found, Unknown
 from reporter.papers.records import RecordKind
 from suite.catalog.papers import Item, Measure
@@ -28,7 +28,9 @@ PAPER = "concurrent-"
 def sawtooth(folder: Path) -> PaperFigure:
     """Latency of each image of the first seconds, ms."""
     lines = [_line(0, series.sawtooth(folder))]
-    panel = lines_panel(("image", "latency, ms"), lines, close, is_from_zero=False)
+    panel = lines_panel(
+        ("image", "latency, ms"), lines, linear_scale_without_zero, is_from_zero=False
+    )
     about = (
         f"Latency of every image that arrived within the first {FIRST_S:g} s: queueing and"
         " execution, from its intended arrival."
@@ -45,7 +47,7 @@ def over_time(folder: Path) -> PaperFigure:
         f"Mean latency of the images that arrived within each of {INTERVALS} intervals, by batch"
         " size. A line that ends: the rest was not finished."
     )
-    panel = lines_panel(("arrival, s", "latency, ms"), lines, close)
+    panel = lines_panel(("arrival, s", "latency, ms"), lines, linear_scale_without_zero)
     return PaperFigure((panel,), (), about, "none")
 
 
@@ -63,8 +65,8 @@ def throughput(folder: Path) -> PaperFigure:
     )
     lines = [Line(points, "l0 curve", "beside")]
     if found.alone is not None:
-        lines.append(through([(size, found.alone.value) for size, _ in points], "join"))
-    panel = lines_panel(("inference batch, images", "training, steps/s"), lines, doubling)
+        lines.append(line_through([(size, found.alone.value) for size, _ in points], "join"))
+    panel = lines_panel(("inference batch, images", "training, steps/s"), lines, doubling_scale)
     about = (
         "Training steps per second beside the inference, by inference batch size; thin line: alone."
     )
@@ -80,7 +82,9 @@ FIGURES: Mapping[str, tuple[str, Callable[[Path], PaperFigure]]] = {
 
 
 def _line(style: int, found: LatencySeries) -> Line:
-    return replace(through(found.points, f"l{style % COLOURS} curve"), label=f"batch {found.batch}")
+    return replace(
+        line_through(found.points, f"l{style % COLOURS} curve"), label=f"batch {found.batch}"
+    )
 
 
 def measure(wanted: Measure, folder: Path) -> Found | Unknown:

@@ -24,7 +24,7 @@ from suite.extensions.concurrent.record.records import INFERENCE, TRAINING, Sett
 from suite.files.durable import refuse_no_folder
 from suite.files.redaction import DATA, OUTPUT, machine_redactor
 from suite.launch.process import says_out_of_memory
-from suite.launch.turns import Child, ProcessEnded, Side, raised, start_training
+from suite.launch.turns import Child, ProcessEnded, Side, raised_priority, start_training
 
 BASELINE_SHARE = 0.25
 """Length of each baseline, of the duration."""
@@ -142,7 +142,7 @@ def _take(
     schedule: Schedule,
 ) -> None:
     window_ns = round(plan.arrivals.duration_s * NS_PER_S)
-    with raised() as nice:
+    with raised_priority() as nice:
         if training is not None:
             schedule.begin(training, inference)
         found = infer(

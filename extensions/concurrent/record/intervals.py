@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from suite.metrics.comparisons import quantile
+from suite.metrics.comparisons import student_t_quantile
 from suite.metrics.linear_fit import Interval
 
 CONFIDENCE = 0.95
@@ -109,7 +109,7 @@ def ratio(of: Interval, to: Interval) -> Interval | None:
 
 def _of_blocks(value: float, of_blocks: Sequence[float]) -> Interval:
     half = (
-        quantile(len(of_blocks) - 1, CONFIDENCE)
+        student_t_quantile(len(of_blocks) - 1, CONFIDENCE)
         * float(np.std(of_blocks, ddof=1))
         / math.sqrt(len(of_blocks))
     )

@@ -33,8 +33,8 @@ from suite.extensions.counted_steps.record import (
 )
 from suite.files.json_file import write_json
 from suite.launch.child_environment import child_environment
-from suite.launch.environments import Environment, find
-from suite.launch.process import release, start, terminate, wait
+from suite.launch.environments import Environment, find_environment
+from suite.launch.process import release_process, start_process, terminate_session, wait_for_exit
 from suite.launch.turns import Side
 from suite.machine.system import cpu_model
 
@@ -110,7 +110,9 @@ def count(asked: Asked, report: Report) -> CountedSteps:
     be counted."""
     refuse(asked)
     environments = [(request, load_framework(request.framework)) for request in asked.requests]
-    found = [(request, framework, find(framework)) for request, framework in environments]
+    found = [
+        (request, framework, find_environment(framework)) for request, framework in environments
+    ]
     timed = [
         window
         for request, framework, environment in found
@@ -178,14 +180,14 @@ def _count_framework(
             folder.mkdir()
             own = request._replace(steps=steps, target_accuracy=None, output_directory=str(folder))
             write_json(folder / contract.REQUEST_NAME, contract.request_to_dict(own))
-            process = start(
+            process = start_process(
                 _command(asked, framework, environment, folder),
                 _variables(own),
                 folder / OUTPUT,
                 folder=working_folder(framework),
             )
-            stack.callback(terminate, process)
-            release(process)
+            stack.callback(terminate_session, process)
+            release_process(process)
             started.append((steps, folder, process))
         fewer, more = (
             Process(framework.name, version, steps, _finished(framework, folder, process))
@@ -221,7 +223,7 @@ def _command(
 
 
 def _finished(framework: Framework, folder: Path, process: "subprocess.Popen[bytes]") -> Counts:
-    ended = wait(process, folder / OUTPUT)
+    ended = wait_for_exit(process, folder / OUTPUT)
     if ended.exit_code:
         own = [
             line

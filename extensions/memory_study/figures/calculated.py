@@ -5,8 +5,8 @@ from dataclasses import replace
 from functools import cache
 
 from reporter.figures.for_papers import lines_panel
-from reporter.figures.model import Line, PaperFigure, Plane, Table, through
-from reporter.figures.scales import close
+from reporter.figures.model import Line, PaperFigure, Plane, Table, line_through
+from reporter.figures.scales import linear_scale_without_zero
 from reporter.papers.measures import Cell as ComparedCell
 from reporter.papers.measures import Found
 from suite.catalog.papers import Item, Measure
@@ -139,11 +139,11 @@ def least_factor(image: int, batch: int, limit_gib: float = 2.0) -> float:
 
 def _recomputation(image: int, batch: int) -> PaperFigure:
     factors = [1 + (MAX_FACTOR - 1) * step / (STEPS - 1) for step in range(STEPS)]
-    lines = [through([(1.0, 2048.0), (MAX_FACTOR, 2048.0)], "join")]
+    lines = [line_through([(1.0, 2048.0), (MAX_FACTOR, 2048.0)], "join")]
     for style, depth in enumerate(published().depths):
         points = [(factor, memory_bytes(depth, image, batch, factor) / MIB) for factor in factors]
         lines.append(line_of(depth, style, points))
-    panel = lines_panel(("recompute factor", "memory, MiB"), lines, close)
+    panel = lines_panel(("recompute factor", "memory, MiB"), lines, linear_scale_without_zero)
     about = (
         "Weights and activations of homogeneous chains of the networks' depth, with Revolve's"
         " schedules. Thin line: 2 GiB."
@@ -153,7 +153,7 @@ def _recomputation(image: int, batch: int) -> PaperFigure:
 
 def line_of(depth: int, style: int, points: Iterable[tuple[float, float]]) -> Line:
     """The line of a network."""
-    return replace(through(points, f"l{style} curve"), label=f"ResNet-{depth}")
+    return replace(line_through(points, f"l{style} curve"), label=f"ResNet-{depth}")
 
 
 def _only(panel: Table | Plane, about: str) -> PaperFigure:

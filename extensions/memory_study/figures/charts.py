@@ -3,10 +3,10 @@ recompute factor."""
 
 from functools import partial
 
-from reporter.data.text import digits, plain
+from reporter.data.text import one_line, significant
 from reporter.figures.chart import COLOURS, Chart, StudyCharts
-from reporter.figures.model import Dot, Figure, Missing, Named, Plane, dot, through
-from reporter.figures.scales import close, logarithmic
+from reporter.figures.model import Dot, Figure, Missing, Named, Plane, dot, line_through
+from reporter.figures.scales import linear_scale_without_zero, logarithmic_scale
 from suite.extensions.memory_study.record.study_file import (
     MemoryStudy,
     Panel,
@@ -26,9 +26,9 @@ def charts(study: MemoryStudy) -> tuple[Chart, ...]:
     """A chart per panel."""
     return tuple(
         Chart(
-            f"memory-{plain(panel.name, 20)}",
-            f"Figure {plain(panel.name, 20)}: pictures of {panel.image}x{panel.image}, mini-batch"
-            f" of {panel.batch}",
+            f"memory-{one_line(panel.name, 20)}",
+            f"Figure {one_line(panel.name, 20)}: pictures of {panel.image}x{panel.image}, "
+            f"mini-batch of {panel.batch}",
             ABOUT,
             partial(_describe, study, panel),
         )
@@ -48,8 +48,8 @@ def _describe(study: MemoryStudy, panel: Panel, *_: object) -> Figure | Missing:
     styles = {name: index % COLOURS for index, name in enumerate(names)}
     budget = study.budget_bytes / GB
     places += [(each.factor or 1.0, each.measured_bytes / GB) for each in panel.measured]
-    x = close([factor for factor, _ in places])
-    lines = [through([(end, budget) for end in (x.ticks[0], x.ticks[-1])], "front")]
+    x = linear_scale_without_zero([factor for factor, _ in places])
+    lines = [line_through([(end, budget) for end in (x.ticks[0], x.ticks[-1])], "front")]
     dots, rows = list[Dot](), list[tuple[str, ...]]()
     for what, drawn, dashes in (
         ("the paper's model", panel.paper, " projected"),
@@ -57,28 +57,28 @@ def _describe(study: MemoryStudy, panel: Panel, *_: object) -> Figure | Missing:
     ):
         for line in drawn:
             points = [_place(point) for point in line.points]
-            lines.append(through(points, f"l{styles[line.network]} curve{dashes}"))
+            lines.append(line_through(points, f"l{styles[line.network]} curve{dashes}"))
             rows += [_row(line.network, what, place) for place in points]
     for line in panel.published:
-        name, style = plain(line.network), f"c{styles[line.network]} faint"
+        name, style = one_line(line.network), f"c{styles[line.network]} faint"
         for place in map(_place, line.points):
-            tip = f"{name}, published: {digits(place[1])} GB"
+            tip = f"{name}, published: {significant(place[1])} GB"
             dots.append(dot(place, style, tip))
             rows.append(_row(name, "published", place))
     for each in panel.measured:
         place = each.factor or 1.0, each.measured_bytes / GB
-        name, (factor, size) = plain(each.network), map(digits, place)
-        tip = f"{name}, {plain(each.schedule)}, measured: {size} GB at {factor}"
+        name, (factor, size) = one_line(each.network), map(significant, place)
+        tip = f"{name}, {one_line(each.schedule)}, measured: {size} GB at {factor}"
         dots.append(dot(place, f"c{styles[each.network]}", tip))
         rows.append(_row(name, "measured", place))
     chart = Plane(
         "recompute factor",
         "peak memory, GB",
         x,
-        logarithmic([*(size for _, size in places), budget]),
+        logarithmic_scale([*(size for _, size in places), budget]),
         tuple(lines),
         tuple(dots),
-        tuple(Named(f"c{style}", plain(name, 30)) for name, style in styles.items()),
+        tuple(Named(f"c{style}", one_line(name, 30)) for name, style in styles.items()),
     )
     return Figure((chart,), ("network", "line", "recompute factor", "GB"), tuple(rows))
 
@@ -88,7 +88,7 @@ def _place(point: Point) -> tuple[float, float]:
 
 
 def _row(network: str, what: str, place: tuple[float, float]) -> tuple[str, ...]:
-    return plain(network), what, *map(digits, place)
+    return one_line(network), what, *map(significant, place)
 
 
 STUDY_CHART = StudyCharts(

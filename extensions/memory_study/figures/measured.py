@@ -6,7 +6,7 @@ from functools import partial
 
 from reporter.figures.for_papers import lines_panel
 from reporter.figures.model import Line, Missing, PaperFigure, Table
-from reporter.figures.scales import close
+from reporter.figures.scales import linear_scale_without_zero
 from reporter.papers.records import RecordKind, first_sealed
 from suite.catalog.papers import Item
 from suite.extensions.memory_study.figures import calculated
@@ -33,7 +33,7 @@ def draw(item: Item, study: MemoryStudy) -> PaperFigure | Missing:
     if not measured:
         return Missing("the study measured no schedule at this picture and mini-batch")
     axes = ("recompute factor, measured", "highest resident set, MiB")
-    second = lines_panel(axes, measured, close)
+    second = lines_panel(axes, measured, linear_scale_without_zero)
     about = (
         f"{figure.about} Below, measured: PyTorch with one thread, the framework's "
         f"{study.framework_bytes / calculated.MIB:.0f} MiB included; factor: CPU time of a step "

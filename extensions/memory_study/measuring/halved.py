@@ -7,14 +7,16 @@ that it kept at once.
 from dataclasses import replace
 
 from suite.memory.chain import Block, Chain
-from suite.memory.schedule import simulate
+from suite.memory.schedule import simulate_schedule
 from suite.memory.schedulers import none
 
 
 def peak_in_bfloat16(blocks: Chain) -> int:
     """Highest memory where what is kept takes half the bytes; gradients are no longer those of
     float32."""
-    return simulate(none(len(blocks)), tuple(_halved(block) for block in blocks)).peak_bytes
+    return simulate_schedule(
+        none(len(blocks)), tuple(_halved(block) for block in blocks)
+    ).peak_bytes
 
 
 def _halved(block: Block) -> Block:

@@ -4,7 +4,7 @@ with autograd's hooks, in PyTorch's environment."""
 from dataclasses import dataclass
 
 from suite.errors import SuiteError
-from suite.memory.network import Network, Operation, model_of
+from suite.memory.network import Network, Operation, traced_model
 from suite.memory.programs import answers_of
 
 PROGRAM = "reference_impls.pytorch.kept"
@@ -35,7 +35,7 @@ def kept_parts(network: Network, image: int, batch: int) -> tuple[KeptPart, ...]
         HEAD: _names(network, _head(network)),
     }
     request = {
-        "model": model_of(network),
+        "model": traced_model(network),
         "image": [network.image[0], image, image],
         "batch": batch,
         "parts": parts,

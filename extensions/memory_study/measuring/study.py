@@ -18,12 +18,12 @@ from suite.extensions.memory_study.record.study_file import (
     Panel,
     Point,
 )
-from suite.memory.chain import WORD_BYTES, Chain, chain, scaled, updated_at_once
+from suite.memory.chain import WORD_BYTES, Chain, network_chain, scale_chain, updated_at_once
 from suite.memory.network import Network, load_network
-from suite.memory.optimal import Planned, fastest, least_bytes
-from suite.memory.planning import Workplace, plan
+from suite.memory.optimal import Planned, fastest_schedule, least_bytes
+from suite.memory.planning import Workplace, plan_memory
 from suite.memory.resident import Resident
-from suite.memory.schedule import Schedule, simulate
+from suite.memory.schedule import Schedule, simulate_schedule
 from suite.memory.schedulers import none, revolve_advances
 
 TITLE = "Memory of training over depth, mini-batch and picture"
@@ -90,7 +90,7 @@ def _panel(
     measured: list[Measurement] = []
     for known in asked.planned:
         where = Workplace(load_network(known), image, OPTIMIZER, framework)
-        blocks = updated_at_once(chain(where.network, image, image, batch))
+        blocks = updated_at_once(network_chain(where.network, image, image, batch))
         planned.append(Line(known, tuple(line(where, blocks))))
         if known in asked.measured:
             measured += _measured(where, blocks, batch, asked)
@@ -108,10 +108,12 @@ def _panel(
 def line(where: Workplace, blocks: Chain) -> Iterator[Point]:
     """The fastest schedule at budgets between the least one and ordinary training, everything
     included; smallest factor first."""
-    ordinary, least = simulate(none(len(blocks)), blocks).peak_bytes, least_bytes(blocks)
+    ordinary, least = simulate_schedule(none(len(blocks)), blocks).peak_bytes, least_bytes(blocks)
     seen = set()
     for number in range(BUDGETS):
-        found = fastest(blocks, round(ordinary - (ordinary - least) * number / (BUDGETS - 1)))
+        found = fastest_schedule(
+            blocks, round(ordinary - (ordinary - least) * number / (BUDGETS - 1))
+        )
         if found is not None and found.cost not in seen:
             seen.add(found.cost)
             yield Point(found.cost.recompute_factor, where.fixed_bytes + found.cost.peak_bytes)
@@ -167,10 +169,10 @@ def _measured(where: Workplace, blocks: Chain, batch: int, asked: Asked) -> Iter
 
 
 def _schedules(blocks: Chain) -> Iterator[tuple[Schedule, Planned]]:
-    ordinary = simulate(none(len(blocks)), blocks).peak_bytes
+    ordinary = simulate_schedule(none(len(blocks)), blocks).peak_bytes
     seen = set()
     for part in MEASURED_PARTS:
-        found = fastest(blocks, round(ordinary * part))
+        found = fastest_schedule(blocks, round(ordinary * part))
         if found is not None and found.schedule.steps not in seen:
             seen.add(found.schedule.steps)
             yield found.schedule, found
@@ -183,7 +185,7 @@ def fits_of(known: str, framework: Resident) -> Iterator[Fit]:
     for memory_gb, devices in sorted(_memories().items()):
         budget = round(memory_gb * 1e9)
         try:
-            made = plan(where, FITS_BATCH, budget)
+            made = plan_memory(where, FITS_BATCH, budget)
             factor = None if made.schedule is None else made.schedule.cost.recompute_factor
             yield Fit(memory_gb, devices, known, made.largest_batch, factor)
         except SuiteError:  # not with any schedule
@@ -200,11 +202,11 @@ def _memories() -> dict[float, tuple[str, ...]]:
 
 def _largest_batch(where: Workplace, budget_bytes: int) -> int | None:
     """The largest mini-batch below FITS_BATCH that fits without recomputation."""
-    single = chain(where.network, where.image, where.image, 1)
+    single = network_chain(where.network, where.image, where.image, 1)
     free = budget_bytes - where.fixed_bytes
     sizes: Sequence[int] = [
         size
         for size in range(1, FITS_BATCH)
-        if simulate(none(len(single)), scaled(single, size)).peak_bytes <= free
+        if simulate_schedule(none(len(single)), scale_chain(single, size)).peak_bytes <= free
     ]
     return max(sizes, default=None)

@@ -18,7 +18,7 @@ from suite.files.paths import rules_folder
 from suite.files.toml_file import read_toml
 from suite.memory.chain import WORD_BYTES, kept_words
 from suite.memory.network import Network, Operation, load_network
-from suite.memory.shapes import Shaped, shapes
+from suite.memory.shapes import Shaped, operation_shapes
 
 LIMIT = 0.01
 """Relative deviation from which a cell needs an explanation."""
@@ -116,7 +116,7 @@ def cells(source: Published | None = None) -> list[Cell]:
 
 def terms(network: Network, image: int) -> Terms:
     """P, L and c of the paper's formula."""
-    layers = [each for each in shapes(network, image, image) if each.operation.module]
+    layers = [each for each in operation_shapes(network, image, image) if each.operation.module]
     nested = sum(each.operation.parameters * _containers(each.operation) for each in layers)
     left_out = (
         2 * sum(each.words for each in layers if _in_strided_shortcut(each, layers))

@@ -10,7 +10,7 @@ from suite.errors import FileError
 from suite.extensions.prediction.record.front import pareto_front
 from suite.extensions.prediction.record.modes import Modes
 from suite.extensions.prediction.record.samples import Samples
-from suite.files.spreadsheet import cell
+from suite.files.spreadsheet import safe_cell
 
 
 def write_predictions(modes: Modes, samples: Samples, profiled: Sequence[int], path: Path) -> None:
@@ -24,7 +24,7 @@ def write_predictions(modes: Modes, samples: Samples, profiled: Sequence[int], p
     try:
         with path.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows(
-                map(cell, row) for row in _rows(modes, samples, set(profiled))
+                map(safe_cell, row) for row in _rows(modes, samples, set(profiled))
             )
     except OSError as error:
         raise FileError(path, f"cannot be written ({error.strerror})") from error

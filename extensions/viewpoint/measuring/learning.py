@@ -31,11 +31,11 @@ from suite.extensions.viewpoint.record.results import Results, close
 from suite.files.json_file import read_json, write_json
 from suite.files.redaction import DATA, OUTPUT, machine_redactor
 from suite.launch.child_environment import child_environment, usable_cores
-from suite.launch.environments import Environment, find
+from suite.launch.environments import Environment, find_environment
 from suite.launch.placement import Placement
-from suite.launch.process import release, start, terminate, wait
+from suite.launch.process import release_process, start_process, terminate_session, wait_for_exit
 from suite.machine.limits import when_idle
-from suite.machine.system import Software, describe
+from suite.machine.system import Software, describe_system
 
 TASK = "task.json"
 POLL_S = 0.5
@@ -60,7 +60,7 @@ def teach_and_learn(options: Options, report: Report) -> Results:
     teacher = open_teacher(options)
     refuse_few_pictures(options.tracks, teacher.request.data.eval_samples)
     framework = load_framework(teacher.request.framework)
-    environment = find(framework)
+    environment = find_environment(framework)
     with when_idle():  # refuses a machine or user without cgroups before anything is written
         write_task(options, teacher)
     processes = Processes(options, framework, environment)
@@ -115,7 +115,7 @@ class Processes:
         """Run the teacher to its end."""
         with ExitStack() as stack:
             process = self._start("teacher", stack)
-            release(process)
+            release_process(process)
             self._finish("teacher", process)
 
     def learn(self, report: Report) -> Idling:
@@ -127,7 +127,7 @@ class Processes:
             limit_process(process.pid)
             watch = LoadWatch()
             with recording.recording(process.pid):
-                release(process)
+                release_process(process)
                 _wait_patiently(
                     process, WaitReporter("the student", lambda: cpu_time_s(process.pid), report)
                 )
@@ -156,12 +156,12 @@ class Processes:
         ]
         command += [word for option, value in words.items() for word in (f"--{option}", str(value))]
         variables = {**child_environment(self._options.threads), "TF_CPP_MIN_LOG_LEVEL": "3"}
-        process = start(command, variables, self._output / f"{name}.txt")
-        stack.callback(terminate, process)
+        process = start_process(command, variables, self._output / f"{name}.txt")
+        stack.callback(terminate_session, process)
         return process
 
     def _finish(self, name: str, process: "subprocess.Popen[bytes]") -> None:
-        found = wait(process, self._output / f"{name}.txt")
+        found = wait_for_exit(process, self._output / f"{name}.txt")
         if not found.exit_code:
             return
         said = found.last_line.removeprefix("error: ")
@@ -224,7 +224,7 @@ def _write_records(
     data = Path(teacher.request.data.directory)
     write_json(
         options.output / layout.SYSTEM,
-        describe(
+        describe_system(
             teacher.request.platform, Software(framework.name, version, environment.packages), data
         ),
     )

@@ -7,10 +7,10 @@ from pathlib import Path
 from reference_impls import contract
 from reference_impls.state_file import state_name
 from suite.bundle import layout
-from suite.bundle.manifest import digests
+from suite.bundle.manifest import file_digests
 from suite.bundle.reader import Bundle
 from suite.catalog.frameworks import load_framework
-from suite.datasets.locate import find
+from suite.datasets.locate import find_data_set
 from suite.errors import SuiteError
 from suite.execution.kept_states import states_folder
 from suite.extensions.viewpoint.measuring.options import Options
@@ -46,7 +46,7 @@ def open_teacher(options: Options) -> Teacher:
             f"trained; train one with {HOW}."
         )
     if sorted(bundle.manifest()) != sorted(
-        f"{digest}  {name}" for name, digest in digests(options.run).items()
+        f"{digest}  {name}" for name, digest in file_digests(options.run).items()
     ):
         raise SuiteError(
             f"{options.run} is not as it was sealed (`suite check {options.run}`); train a teacher"
@@ -77,7 +77,7 @@ def open_teacher(options: Options) -> Teacher:
 def _here(recorded: contract.Request, options: Options) -> contract.Request:
     """The request of the run as this machine can build its model and read its data: one rank, one
     process."""
-    prepared = find(recorded.data.name)
+    prepared = find_data_set(recorded.data.name)
     if (prepared.contents.eval_samples, prepared.is_synthetic) != (
         recorded.data.eval_samples,
         recorded.data.synthetic,

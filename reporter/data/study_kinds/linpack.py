@@ -8,7 +8,7 @@ import pandas
 
 from reporter.data.machine_names import short_title
 from reporter.data.studies import ROWS, StudyKind, StudyRecord, figure_row, recompute
-from reporter.data.text import plain
+from reporter.data.text import one_line
 from suite.bundle.layout import LINPACK_STUDY_RECORD
 from suite.metrics.linpack_record import Problem
 from suite.metrics.linpack_study_record import LINPACK_STUDY, read_linpack_study
@@ -30,19 +30,19 @@ def read(record: Path, place: str) -> StudyRecord:
         name=f"linpack-{hashlib.sha256(record.read_bytes()).hexdigest()[:10]}",
         kind=STUDY_KIND.name,
         title=(
-            f"{plain(study.title)}:"
-            f" {plain(short_title({'device': study.device, 'cpu_model': study.cpu_model}), 60)}"
+            f"{one_line(study.title)}:"
+            f" {one_line(short_title({'device': study.device, 'cpu_model': study.cpu_model}), 60)}"
         ),
         place=place,
         record=record,
         facts=(
-            ("processor", plain(study.cpu_model or "unknown")),
+            ("processor", one_line(study.cpu_model or "unknown")),
             ("runs of each number of nodes", str(len(study.points[0].records))),
             *((f"problem on {part}", _problem(point.problem)) for part, point in parts),
         ),
         runs=(),
         figures=pandas.DataFrame(rows, columns=list(ROWS)),
-        notes=(plain(f"{study.sentence}.", 400), *(plain(note, 400) for note in study.notes)),
+        notes=(one_line(f"{study.sentence}.", 400), *(one_line(note, 400) for note in study.notes)),
     )
 
 

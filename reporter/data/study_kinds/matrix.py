@@ -14,20 +14,20 @@ from reporter.data.studies import (
     figure_row,
     recompute,
 )
-from reporter.data.text import plain
+from reporter.data.text import one_line
 from reporter.data.words import model_title
 from suite.bundle.layout import MATRIX
 from suite.bundle.reader import Bundle
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE
 from suite.catalog.scoring import load_scoring
-from suite.metrics.comparisons import Measured, measured, ratio
+from suite.metrics.comparisons import Measured, run_statistics, score_ratio
 from suite.metrics.matrix_record import (
     MATRICES,
     Matrix,
     MatrixPoint,
     read_matrix,
-    unit_of,
-    words_of,
+    setting_unit,
+    setting_words,
 )
 from suite.metrics.summary import read_summary
 
@@ -41,7 +41,7 @@ def read(record: Path, place: str) -> StudyRecord:
     matrix = read_matrix(record.parent)
     plan = matrix.plan
     recomputed = recompute(MATRICES, record.parent)
-    labels = {point.name: plain(point.words) for point in plan.points}
+    labels = {point.name: one_line(point.words) for point in plan.points}
     values = {
         name: dict.fromkeys(point.settings[index].value for point in plan.points)
         for index, name in enumerate(plan.variables)
@@ -49,7 +49,10 @@ def read(record: Path, place: str) -> StudyRecord:
     facts = {
         "workload": plan.workload,
         "data": plan.data,
-        **{words_of(name): ", ".join(listed) + unit_of(name) for name, listed in values.items()},
+        **{
+            setting_words(name): ", ".join(listed) + setting_unit(name)
+            for name, listed in values.items()
+        },
         **{"points": str(len(plan.points)), "runs of each": str(plan.seeds), "order": plan.order},
     }
     rows = [
@@ -58,18 +61,20 @@ def read(record: Path, place: str) -> StudyRecord:
         for name, figure in asdict(point.figures).items()
     ]
     return StudyRecord(
-        name=f"matrix-{plain(next(p.runs[0].run_id for p in matrix.points if p.runs), 120)}",
+        name=f"matrix-{one_line(next(p.runs[0].run_id for p in matrix.points if p.runs), 120)}",
         kind=STUDY_KIND.name,
-        title=f"{plain(plan.title)}: {plain(model_title(plan.workload))}",
+        title=f"{one_line(plan.title)}: {one_line(model_title(plan.workload))}",
         place=place,
         record=record,
-        facts=tuple((plain(name), plain(value)) for name, value in facts.items()),
+        facts=tuple((one_line(name), one_line(value)) for name, value in facts.items()),
         runs=tuple(
-            (labels[point.name], plain(run.run_id)) for point in matrix.points for run in point.runs
+            (labels[point.name], one_line(run.run_id))
+            for point in matrix.points
+            for run in point.runs
         ),
         figures=pandas.DataFrame(rows, columns=list(ROWS)),
         notes=tuple(
-            plain(note, 400)
+            one_line(note, 400)
             for note in (
                 *recomputed["notes"],
                 *_disturbed(record.parent, matrix),
@@ -90,7 +95,7 @@ def _variability(matrix: Matrix) -> WordTable | None:
             str(spread.count),
             "unknown: one board" if spread.variation is None else f"{spread.variation:.2%}",
             ", ".join(
-                f"{plain(one.board)} ({one.to_median:.3g} times the median)"
+                f"{one_line(one.board)} ({one.to_median:.3g} times the median)"
                 for one in spread.outliers
             )
             or "none",
@@ -131,7 +136,7 @@ def _differences(folder: Path, matrix: Matrix) -> Iterator[str]:
         if base is None or own is None:
             continue
         found, level = (
-            ratio(own, base, load_scoring().level, load_scoring().epochs_level),
+            score_ratio(own, base, load_scoring().level, load_scoring().epochs_level),
             100 * (1 - load_scoring().level),
         )
         interval = (
@@ -152,7 +157,7 @@ def _times(folder: Path, point: MatrixPoint) -> Measured | None:
         for run in point.runs
     ]
     values = [float(value) for value in figures if isinstance(value, int | float) and value > 0]
-    return measured(values) if len(values) > 1 else None
+    return run_statistics(values) if len(values) > 1 else None
 
 
 STUDY_KIND = StudyKind(

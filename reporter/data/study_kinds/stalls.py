@@ -6,7 +6,7 @@ import pandas
 
 from reporter.data.framework_names import framework_name
 from reporter.data.studies import ROWS, WHOLE, StudyKind, StudyRecord, figure_row, recompute
-from reporter.data.text import plain
+from reporter.data.text import one_line
 from reporter.data.words import model_title
 from suite.bundle.layout import SCHEMA
 from suite.bundle.stall_folder import RECORD, Source
@@ -23,22 +23,22 @@ def read(record: Path, place: str) -> StudyRecord:
         figure_row(part, name, values["runs"][part][name]) for part in parts for name in FIGURES
     ]
     rows += [figure_row(WHOLE, name, figure) for name, figure in values["figures"].items()]
-    runs = tuple((part, plain(values["runs"][part]["run_id"])) for part in parts)
+    runs = tuple((part, one_line(values["runs"][part]["run_id"])) for part in parts)
     return StudyRecord(
         name=f"stalls-{runs[0][1].removesuffix('-cold')}",
         kind=STUDY_KIND.name,
         title=(
-            f"Stalls of {plain(model_title(str(values['workload'])))} in"
-            f" {plain(framework_name(str(values['framework'])))}"
+            f"Stalls of {one_line(model_title(str(values['workload'])))} in"
+            f" {one_line(framework_name(str(values['framework'])))}"
         ),
         place=place,
         record=record,
         facts=tuple(
-            (name, plain(values[name])) for name in ("workload", "data", "framework", "device")
+            (name, one_line(values[name])) for name in ("workload", "data", "framework", "device")
         ),
         runs=runs,
         figures=pandas.DataFrame(rows, columns=list(ROWS)),
-        notes=tuple(plain(note, 400) for note in recomputed["notes"]),
+        notes=tuple(one_line(note, 400) for note in recomputed["notes"]),
     )
 
 

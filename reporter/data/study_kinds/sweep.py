@@ -9,7 +9,7 @@ import pandas
 from reporter.data.frames import Row
 from reporter.data.framework_names import framework_name
 from reporter.data.studies import ROWS, WHOLE, StudyKind, StudyRecord, figure_row, recompute
-from reporter.data.text import plain
+from reporter.data.text import one_line
 from reporter.data.words import model_title
 from suite.bundle.layout import STUDY
 from suite.metrics.scaling_model import ScalingModel
@@ -38,23 +38,23 @@ def read(record: Path, place: str) -> StudyRecord:
         for name, figure in asdict(point.figures).items()
     ]
     return StudyRecord(
-        name=f"sweep-{plain(study.points[0].runs[0].run_id, 120)}",
+        name=f"sweep-{one_line(study.points[0].runs[0].run_id, 120)}",
         kind=STUDY_KIND.name,
         title=(
-            f"{plain(plan.heading)}: {plain(model_title(plan.workload))} in"
-            f" {plain(framework_name(plan.framework))}"
+            f"{one_line(plan.heading)}: {one_line(model_title(plan.workload))} in"
+            f" {one_line(framework_name(plan.framework))}"
         ),
         place=place,
         record=record,
-        facts=tuple((name.replace("_", " "), plain(value)) for name, value in facts.items()),
+        facts=tuple((name.replace("_", " "), one_line(value)) for name, value in facts.items()),
         runs=tuple(
-            (f"{varied} {point.value}", plain(run.run_id))
+            (f"{varied} {point.value}", one_line(run.run_id))
             for point in study.points
             for run in point.runs
         ),
         figures=pandas.DataFrame([*of_points, *_model_rows(study.model)], columns=list(ROWS)),
         notes=tuple(
-            plain(note, 400)
+            one_line(note, 400)
             for note in (
                 *recomputed["notes"],
                 *(recomputed["model"]["notes"] if recomputed["model"] else ()),

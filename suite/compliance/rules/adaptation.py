@@ -15,7 +15,7 @@ from suite.compliance.rule import (
     Violation,
     Violations,
 )
-from suite.compliance.wording import shown
+from suite.compliance.wording import value_text
 
 ORDER = 29  # after resumed runs, before the log's course
 
@@ -79,14 +79,14 @@ def _part(context: BundleContext) -> Violations:
         ]
         if others or not listed:
             expected = f"{TRAINED}: names of the form {', '.join(trains.parameters)}"
-            yield Violation(name, expected, shown(others[0] if others else names), line)
+            yield Violation(name, expected, value_text(others[0] if others else names), line)
         defined = context.workload.trains
         if (
             defined is not None
             and trains.parameters == list(defined.parameters)
             and count != defined.count
         ):
-            yield Violation(name, f"{TRAINED}: {defined.count} parameters", shown(count), line)
+            yield Violation(name, f"{TRAINED}: {defined.count} parameters", value_text(count), line)
 
 
 def _unchanged(context: BundleContext) -> Violations:
@@ -106,7 +106,7 @@ def _unchanged(context: BundleContext) -> Violations:
             if event.value != first or not isinstance(event.value, str):
                 known = f" = {first!r}, as before training" if isinstance(first, str) else ""
                 expected = f"{FROZEN_PART}{known or ': a SHA-256'}"
-                yield Violation(name, expected, shown(event.value), event.line)
+                yield Violation(name, expected, value_text(event.value), event.line)
 
 
 def _none(name: str, log: Log, key: str) -> Iterator[Violation]:

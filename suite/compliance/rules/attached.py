@@ -113,7 +113,7 @@ def _same_channels(context: BundleContext, before: Bundle) -> Violations:
 
 
 def _compared(context: BundleContext, record: Mapping[str, Any]) -> Violations:
-    from suite.metrics.traces.attaching import channel_name, readings_of  # start-up: pandas
+    from suite.metrics.traces.attaching import channel_name, trace_readings  # start-up: pandas
     from suite.metrics.traces.clock_fit import ClockFit, fit_clock, given_clock  # start-up
     from suite.metrics.traces.course import course_of  # start-up
     from suite.metrics.traces.reading import read_trace  # start-up: pandas
@@ -156,7 +156,9 @@ def _compared(context: BundleContext, record: Mapping[str, Any]) -> Violations:
     is_mean = bool(described.get("is_mean"))
     if described["is_kept_whole"] and trace.is_mean != is_mean:
         yield Violation(RUN, f"is_mean = {trace.is_mean}, as in {KEPT}", f"{is_mean}")
-    yield from _same_readings(context, name, *readings_of(trace, stated, course), is_mean=is_mean)
+    yield from _same_readings(
+        context, name, *trace_readings(trace, stated, course), is_mean=is_mean
+    )
     error = context.bundle.channels().get(SOURCE, CLOCK_ERROR)
     if not np.array_equal(error.values, [stated.half_width_s] * 2):
         yield Violation(

@@ -18,7 +18,7 @@ from suite.metrics.audit_record import (
     AuditBadge,
     AuditRecord,
     StateAudit,
-    badge,
+    audit_badge,
     contradictions,
     read_audit,
 )
@@ -94,7 +94,7 @@ def where_contradicted(record: "AuditRecord") -> str:
     )
 
 
-def badges(context: SubmissionContext) -> "dict[Path, AuditBadge]":
+def audit_badges(context: SubmissionContext) -> "dict[Path, AuditBadge]":
     """The badge of each run, by its folder, whose audit's record agrees and breaks no rule."""
 
     found = {}
@@ -103,7 +103,7 @@ def badges(context: SubmissionContext) -> "dict[Path, AuditBadge]":
         try:
             record = read_audit(path) if not path.is_symlink() and path.is_file() else None
             earned = (
-                badge(record)
+                audit_badge(record)
                 if record is not None and not any(audit_differences(record, run))
                 else None
             )

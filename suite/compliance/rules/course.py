@@ -10,7 +10,7 @@ from suite.bundle.log import Log, LogEvent
 from suite.bundle.steps import StepRecords
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
-from suite.compliance.wording import numbers, ordinal, seconds, shown
+from suite.compliance.wording import numbers_text, ordinal, seconds_text, value_text
 
 ORDER = 30  # what follows relies on the order of events
 
@@ -29,7 +29,7 @@ def _events(context: BundleContext) -> Violations:
             yield Violation(
                 "log.txt",
                 f"{key} once",
-                f"{len(events)} times, in the lines {numbers(event.line for event in events)}"
+                f"{len(events)} times, in the lines {numbers_text(event.line for event in events)}"
                 if events
                 else "no such event",
                 events[1].line if len(events) > 1 else None,
@@ -85,9 +85,9 @@ def _epochs(context: BundleContext) -> Violations:
     ]
     evaluated = [event.epoch for event in context.log.all("eval_accuracy")]
     if evaluated != expected:
-        each = f"one evaluation after each of the epochs {numbers(expected)}"
+        each = f"one evaluation after each of the epochs {numbers_text(expected)}"
         none = f"no evaluation: the request's steps end within epoch {last}"
-        found = numbers(epoch for epoch in evaluated if epoch is not None)
+        found = numbers_text(epoch for epoch in evaluated if epoch is not None)
         yield Violation(
             "log.txt",
             each if expected else none,
@@ -169,8 +169,8 @@ def _step_counts(context: BundleContext) -> Violations:
         if list(of_rank.epochs) != sorted(finished):
             yield Violation(
                 STEPS,
-                f"steps of rank {rank} in the epochs {numbers(finished)}",
-                f"in {numbers(of_rank.epochs)}",
+                f"steps of rank {rank} in the epochs {numbers_text(finished)}",
+                f"in {numbers_text(of_rank.epochs)}",
             )
     for epoch, of_epoch in context.steps.by_epoch():
         if context.request.steps is not None and int(of_epoch.step.max()) == context.request.steps:
@@ -200,13 +200,13 @@ def _ranks(context: BundleContext) -> Violations:
     if recorded != list(range(ranks)):
         yield Violation(
             STEPS,
-            f"steps of the ranks {numbers(range(ranks))}",
-            f"of the ranks {numbers(recorded)}",
+            f"steps of the ranks {numbers_text(range(ranks))}",
+            f"of the ranks {numbers_text(recorded)}",
         )
         return
     logged = context.log.value("ranks")
     if logged != ranks:
-        yield Violation("log.txt", f"ranks = {ranks}, as requested", shown(logged))
+        yield Violation("log.txt", f"ranks = {ranks}, as requested", value_text(logged))
     for rank, steps in context.steps.by_rank():
         samples, shares = steps.samples.tolist(), _shares(context, len(steps), rank)
         wrong = _first_other(samples, shares)
@@ -279,8 +279,8 @@ def _times_of_rank(rank: int, log: Log, steps: "StepRecords", parts: tuple[str, 
         row = int(early.nonzero()[0][0]) + 1
         overlap_s = float(steps.ends_s[row - 1] - steps.start_ns[row] * SECONDS_PER_NS)
         observed = (
-            f"step {steps.step[row]} of epoch {steps.epoch[row]} begins {seconds(overlap_s)} before"
-            " the one before it ends"
+            f"step {steps.step[row]} of epoch {steps.epoch[row]} begins {seconds_text(overlap_s)} "
+            "before the one before it ends"
         )
         observed += f", {int(early.sum())} in all"
         yield Violation(STEPS, f"steps of rank {rank} one after another", observed)
@@ -301,9 +301,9 @@ def _times_of_rank(rank: int, log: Log, steps: "StepRecords", parts: tuple[str, 
             early_s = (start.mono_ns - int(steps.start_ns[row])) * SECONDS_PER_NS
             late_s = float(steps.ends_s[row]) - stop.mono_ns * SECONDS_PER_NS
             where = (
-                f"begins {seconds(early_s)} before epoch_start"
+                f"begins {seconds_text(early_s)} before epoch_start"
                 if early_s > 0
-                else f"ends {seconds(late_s)} after epoch_stop"
+                else f"ends {seconds_text(late_s)} after epoch_stop"
             )
             yield Violation(
                 STEPS, expected, f"step {steps.step[row]} {where}, {int(outside.sum())} in all"
@@ -330,7 +330,7 @@ def _ends_of_rank(rank: int, log: Log, steps: "StepRecords") -> Violations:
             yield Violation(
                 name,
                 f"epoch_stop of epoch {stop.epoch} at the end of its last step",
-                f"{seconds(abs(late_s))} {'after' if late_s > 0 else 'before'} the end of step"
+                f"{seconds_text(abs(late_s))} {'after' if late_s > 0 else 'before'} the end of step"
                 f" {int(steps.step[inside].max())}",
                 stop.line,
             )
@@ -338,7 +338,7 @@ def _ends_of_rank(rank: int, log: Log, steps: "StepRecords") -> Violations:
             yield Violation(
                 name,
                 f"{int(inside.sum())} steps in epoch {stop.epoch}, as in {STEPS}",
-                f"steps = {shown(stop.metadata.get('steps'))} in the log",
+                f"steps = {value_text(stop.metadata.get('steps'))} in the log",
                 stop.line,
             )
 

@@ -16,7 +16,7 @@ from suite.compliance.node_context import MAX_IDLE_UTILISATION, NodeContext
 from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.values import is_number
-from suite.compliance.wording import numbers
+from suite.compliance.wording import numbers_text
 from suite.metrics.load_figures import load_figures
 
 ORDER = 82  # after the readings' own rules
@@ -316,14 +316,14 @@ def _requested(context: BundleContext) -> Violations:
         observed = f"{usual:g} in the median of {len(size)} readings in the run"
         if usual > most:
             expected = (
-                f"at most {most} process{'es' * (most != 1)} for ranks {numbers(range(ranks))}"
+                f"at most {most} process{'es' * (most != 1)} for ranks {numbers_text(range(ranks))}"
             )
             yield Violation(node.file, f"{expected} with {workers} workers each", observed)
         if record is not None and usual < LEAST_PER_RANK * len(record.ranks):
             yield Violation(
                 node.file,
                 f"at least {LEAST_PER_RANK * len(record.ranks)} processes for the ranks"
-                f" {numbers(record.ranks)} on {record.host[:100]}",
+                f" {numbers_text(record.ranks)} on {record.host[:100]}",
                 observed,
                 fix="hand in nodes.json and the readings as the recorders wrote them",
             )

@@ -3,12 +3,12 @@ labels."""
 
 import re
 
-from suite.bundle.disclosures import Disclosure, disclosures
+from suite.bundle.disclosures import Disclosure, find_disclosures
 from suite.bundle.layout import RUN
 from suite.bundle.node_records import NODES, read_nodes
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.submission_rule import OfSubmission, SubmissionContext
-from suite.compliance.wording import shown
+from suite.compliance.wording import value_text
 from suite.files.redaction import DATA, OUTPUT, ROOTS
 
 ORDER = 13  # after the files of a bundle
@@ -19,7 +19,7 @@ _LABEL, _ADDRESS_LABEL = re.compile(r"node(0|[1-9]\d{0,4})"), re.compile(r"addre
 def _bundle(context: BundleContext) -> Violations:
     """Search the bundle's files, the withdrawal's reason included."""
     path = context.bundle.path
-    for found in disclosures(path, sorted(path.rglob("*"))):
+    for found in find_disclosures(path, sorted(path.rglob("*"))):
         yield _disclosed(found)
 
 
@@ -39,7 +39,7 @@ def _paths(context: BundleContext) -> Violations:
         ("data.directory", request.data.directory, DATA),
     ):
         if not isinstance(value, str) or value.partition("/")[0] != root:
-            yield Violation(RUN, f"{key} relative to its root: {root}", shown(value))
+            yield Violation(RUN, f"{key} relative to its root: {root}", value_text(value))
     for word in map(str, context.run.command):
         value = word.partition("=")[2] if word.startswith("--") else word.rpartition("=")[2]
         if value.startswith(("/", "~", "../")):
@@ -60,7 +60,7 @@ def _labels(context: BundleContext) -> Violations:
             yield Violation(
                 NODES,
                 f"the label node{place} as host and node",
-                f"{shown(node.host)} and {shown(node.node)}",
+                f"{value_text(node.host)} and {value_text(node.node)}",
             )
         address = (node.link or {}).get("address")
         if address is not None and not _ADDRESS_LABEL.fullmatch(str(address)):
@@ -76,7 +76,7 @@ def _labels(context: BundleContext) -> Violations:
         yield Violation(
             "log.txt",
             "nodes_of_ranks with the labels node0, node1, …",
-            f"{shown(others[0])} among {len(names)}",
+            f"{value_text(others[0])} among {len(names)}",
             logged.line,
         )
     elif logged is not None and (order := list(dict.fromkeys(names))) != [
@@ -94,7 +94,7 @@ def _submission(context: SubmissionContext) -> Violations:
     """Search the files of the submission that belong to no run."""
     folders = {run.folder.path for run in context.runs}
     files = [path for path in sorted(context.path.rglob("*")) if not folders & set(path.parents)]
-    for found in disclosures(context.path, files):
+    for found in find_disclosures(context.path, files):
         yield _disclosed(found)
 
 

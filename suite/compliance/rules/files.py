@@ -10,7 +10,7 @@ from suite.bundle.attached import BEFORE, CHANGED, KEPT
 from suite.bundle.data_record import DATA
 from suite.bundle.node_records import NODES
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
-from suite.files.tree import below
+from suite.files.tree import paths_below
 
 ORDER = 12  # after the manifest
 
@@ -57,7 +57,7 @@ def _known(context: BundleContext) -> Violations:
         )
     )
     known |= {parent.as_posix() for name in known for parent in PurePath(name).parents}
-    for file in below(path):
+    for file in paths_below(path):
         name = file.relative_to(path).as_posix()
         if name not in known and not (name == layout.WITHDRAWN and layout.is_withdrawal(file)):
             yield Violation(

@@ -10,12 +10,12 @@ from suite.bundle.layout import (
     WITHDRAWN,
     is_withdrawal,
 )
-from suite.compliance.agreement import Row, differing
+from suite.compliance.agreement import Row, differing_fields
 from suite.compliance.remedies import COPY_AGAIN
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
-from suite.compliance.wording import shown
-from suite.files.tree import below
-from suite.metrics.json_diff import differences
+from suite.compliance.wording import value_text
+from suite.files.tree import paths_below
+from suite.metrics.json_diff import json_differences
 from suite.metrics.schema1 import counters_as_schema_1, numbers_only, summary_as_schema_1
 
 ORDER = 10  # first: changed files explain most other findings
@@ -36,7 +36,7 @@ def _manifest(context: BundleContext) -> Violations:
             listed[name] = (number, digest)
     present = {
         file.relative_to(path).as_posix(): file
-        for file in below(path)
+        for file in paths_below(path)
         if (file.is_symlink() or file.is_file()) and file.name != MANIFEST
     }
     for name, file in present.items():
@@ -94,9 +94,9 @@ def _counters(context: BundleContext) -> Violations:
 
 
 def _recomputed(file: str, computed: Any, written: Any) -> Violations:
-    for name, (follows, stated) in differences(computed, written):
-        expected = f"{name} = {shown(follows)}, as recomputed from the raw records"
-        yield Violation(file, expected, shown(stated))
+    for name, (follows, stated) in json_differences(computed, written):
+        expected = f"{name} = {value_text(follows)}, as recomputed from the raw records"
+        yield Violation(file, expected, value_text(stated))
 
 
 def _system(context: BundleContext) -> Violations:
@@ -109,7 +109,7 @@ def _system(context: BundleContext) -> Violations:
     if context.request.parallel.ranks == 1 and context.log.events:
         expected["boot"] = context.log.events[0].metadata.get("boot")
     rows = (Row(name, value, ", as in the run") for name, value in expected.items())
-    return differing(SYSTEM, context.system.get, rows)
+    return differing_fields(SYSTEM, context.system.get, rows)
 
 
 RULES = (

@@ -8,12 +8,12 @@ from reference_impls import definitions
 from reference_impls.contract import SECONDS_PER_NS, log_name
 from reference_impls.definitions import KEYS, POINT, REPEATED
 from suite.bundle.log import Log, LogEvent
-from suite.compliance.evidence import between
+from suite.compliance.evidence import event_pairs
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.values import elapsed_s, is_number
-from suite.compliance.wording import MAX_NAMES, shown
+from suite.compliance.wording import MAX_NAMES, value_text
 from suite.metrics import counted_time
 
 ORDER = 35  # after the order of events
@@ -102,7 +102,7 @@ def _known_keys(context: BundleContext) -> Violations:
             "log.txt",
             "the keys of the contract",
             ", ".join(
-                f"{key[:40]} = {shown(event.value)[:60]}"
+                f"{key[:40]} = {value_text(event.value)[:60]}"
                 for key, event in list(others.items())[:MAX_NAMES]
             ),
             next(iter(others.values())).line,
@@ -141,7 +141,7 @@ def _holes(context: BundleContext) -> Violations:
     """Check that between run_start and run_stop hardly any time lies outside logged intervals
     (epochs, evaluations)."""
     for rank, log in context.logs():
-        epochs_s = [epoch_s for *_, epoch_s in between(log, "epoch_start", "epoch_stop")]
+        epochs_s = [epoch_s for *_, epoch_s in event_pairs(log, "epoch_start", "epoch_stop")]
         allowed_s = HOLE_S + HOLE_SHARE * (sum(epochs_s) / len(epochs_s) if epochs_s else 0.0)
         for before, after, hole_s in _outside(log):
             if hole_s > allowed_s:

@@ -5,7 +5,7 @@ import numpy as np
 from reference_impls.contract import SECONDS_PER_NS, log_name
 from suite.bundle.arrays import Values
 from suite.bundle.layout import STEPS
-from suite.compliance.evidence import between
+from suite.compliance.evidence import event_pairs
 from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.updates import ends_update
 
@@ -114,7 +114,9 @@ def _long_enough(context: BundleContext) -> Violations:
             else min(1.0, request.global_batch_size / request.parallel.ranks / EVALUATION_BATCH)
         )
         shortest_s = fast_s * share * batching / TRAINING_PER_FORWARD / GENEROSITY
-        for start, _, evaluation_s in between(context.bundle.log(rank), "eval_start", "eval_stop"):
+        for start, _, evaluation_s in event_pairs(
+            context.bundle.log(rank), "eval_start", "eval_stop"
+        ):
             if evaluation_s < shortest_s:
                 yield Violation(
                     log_name(rank),

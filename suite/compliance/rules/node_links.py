@@ -9,7 +9,7 @@ import numpy as np
 
 from reference_impls.contract import EXACT, FLOAT32, SECONDS_PER_NS
 from suite.bundle.node_records import NODES, read_nodes
-from suite.compliance.evidence import rate
+from suite.compliance.evidence import mean_rate
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.rules.node_clocks import is_offset
 from suite.compliance.updates import ends_update
@@ -136,7 +136,7 @@ def _network(context: BundleContext) -> Violations:
         rates = {
             channel.name: bytes_per_s
             for channel in channels
-            if (bytes_per_s := rate(channel, window)) is not None
+            if (bytes_per_s := mean_rate(channel, window)) is not None
         }
         for name, bytes_per_s in rates.items():
             if (

@@ -12,7 +12,7 @@ from suite.compliance.rule import (
     Violation,
     Violations,
 )
-from suite.compliance.wording import listed, numbers, shown
+from suite.compliance.wording import joined_names, numbers_text, value_text
 
 ORDER = 60  # after the ranks
 
@@ -30,8 +30,9 @@ def _complete(context: BundleContext) -> Violations:
     if len(nodes) != requested.nodes or ranks != list(range(requested.ranks)):
         yield Violation(
             NODES,
-            f"{requested.nodes} nodes with the ranks {numbers(range(requested.ranks))} in order",
-            f"{len(nodes)} nodes with the ranks {listed([str(rank) for rank in ranks])}",
+            f"{requested.nodes} nodes with the ranks {numbers_text(range(requested.ranks))} in "
+            "order",
+            f"{len(nodes)} nodes with the ranks {joined_names([str(rank) for rank in ranks])}",
         )
         return
     logged = context.log.value("nodes_of_ranks")
@@ -45,12 +46,12 @@ def _complete(context: BundleContext) -> Violations:
             wanted = (
                 "not a list with one name for every rank"
                 if names is None
-                else listed([shown(name) for name in names])
+                else joined_names([value_text(name) for name in names])
             )
             yield Violation(
                 NODES,
-                f"the log's nodes_of_ranks for the ranks {numbers(node.ranks)}: {wanted}",
-                f"{shown(node.node)}, the name of host {node.host[:100]!r}",
+                f"the log's nodes_of_ranks for the ranks {numbers_text(node.ranks)}: {wanted}",
+                f"{value_text(node.node)}, the name of host {node.host[:100]!r}",
             )
 
 
@@ -61,7 +62,7 @@ def _recorders(context: BundleContext) -> Violations:
             yield Violation(
                 NODES,
                 f"a recorder that reads the meters of {node.host[:100]!r} for the whole run",
-                f"ranks {numbers(node.ranks)}: {node.problem[:300]}",
+                f"ranks {numbers_text(node.ranks)}: {node.problem[:300]}",
             )
 
 

@@ -13,7 +13,7 @@ from suite.compliance.node_context import NodeContext
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.metrics.core_clocks import core_clocks
 from suite.metrics.energy_figures import energy_figures
-from suite.metrics.power_totals import covers, power_totals
+from suite.metrics.power_totals import combined_coverage, power_totals
 
 ORDER = 90  # last: figures and readings are sound by now
 
@@ -49,7 +49,7 @@ def _power(context: BundleContext) -> Violations:
         if not totals:
             continue
         power_w = _mean_reading_w(node, totals[0]) if energy_j is None else energy_j / context.run_s
-        limit_w = _limit_w(context.device, covers(totals))
+        limit_w = _limit_w(context.device, combined_coverage(totals))
         source = " and ".join(total.source for total in totals)
         if power_w is not None and power_w < MIN_POWER_W:
             yield Violation(

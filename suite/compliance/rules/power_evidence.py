@@ -23,8 +23,13 @@ from suite.compliance.finding import Severity
 from suite.compliance.node_context import NodeContext
 from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
-from suite.compliance.wording import listed
-from suite.metrics.power_totals import contradict, measure_totals, power_rules, power_totals
+from suite.compliance.wording import joined_names
+from suite.metrics.power_totals import (
+    energies_contradict,
+    measure_totals,
+    power_rules,
+    power_totals,
+)
 
 ORDER = 86  # before plausibility, which sums power by these rules
 
@@ -84,7 +89,7 @@ def _known(context: BundleContext) -> Violations:
             )
     known = [rulebook.index(rule) for rule in carried if rule in rulebook]
     if known != sorted(set(known)):
-        observed = listed([rulebook[place].name for place in known])
+        observed = joined_names([rulebook[place].name for place in known])
         yield Violation(
             POWER, "every rule once, in the order of rules/power.toml", f"the order {observed}"
         )
@@ -414,7 +419,7 @@ def _contradicted(context: BundleContext) -> Violations:
             first, second = sorted(pair, key=lambda one: one.total.source)
             sources, rule = f"{first.total.source} and {second.total.source}", first.total.rule
             place = (sources, rule.coverage, rule.part)
-            if rule.must_agree and place not in seen and contradict(*pair):
+            if rule.must_agree and place not in seen and energies_contradict(*pair):
                 seen.add(place)
                 yield Violation(
                     node.file,

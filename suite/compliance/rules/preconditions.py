@@ -81,7 +81,7 @@ RULES = (
 )
 
 
-def unmet(check: str, violation: Violation) -> Finding:
+def unmet_precondition(check: str, violation: Violation) -> Finding:
     """The finding that a precondition does not hold."""
     return next(
         violation.finding(rule, each) for rule in RULES for each in rule.checks if each.id == check

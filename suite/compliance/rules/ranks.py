@@ -7,7 +7,7 @@ from reference_impls.contract import (
     log_name,
 )
 from suite.bundle.log import Log, LogEvent
-from suite.compliance.agreement import unlike
+from suite.compliance.agreement import differing_event
 from suite.compliance.remedies import COPY_AGAIN
 from suite.compliance.rule import (
     BundleContext,
@@ -16,7 +16,7 @@ from suite.compliance.rule import (
     Violation,
     Violations,
 )
-from suite.compliance.wording import numbers
+from suite.compliance.wording import numbers_text
 
 ORDER = 50  # after rank 0's own records
 
@@ -110,7 +110,7 @@ def _difference(logged: object, expected: list[object]) -> str:
     ]
     value, wanted = (str(values[ranks[0]])[:12] for values in (logged, expected))
     return f"{value}… in place of {wanted}… for rank {ranks[0]}" + (
-        f", and the ranks {numbers(ranks[1:])} differ too" if ranks[1:] else ""
+        f", and the ranks {numbers_text(ranks[1:])} differ too" if ranks[1:] else ""
     )
 
 
@@ -171,7 +171,9 @@ def _admitted(context: BundleContext) -> Violations:
         if first is None and event is None:
             continue
         if event is None or not isinstance(event.value, dict):
-            yield unlike(log_name(rank), f"admission: digests of {', '.join(COMPARED)}", event)
+            yield differing_event(
+                log_name(rank), f"admission: digests of {', '.join(COMPARED)}", event
+            )
             continue
         wanted = first.value if first is not None and isinstance(first.value, dict) else {}
         for kind in COMPARED:

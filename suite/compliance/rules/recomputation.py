@@ -34,7 +34,7 @@ def _scheduled(context: BundleContext) -> Violations:
                 event.line,
             )
         return
-    problem = problem_of(planned)
+    problem = schedule_problem(planned)
     if problem is not None:
         yield Violation(
             RUN,
@@ -128,7 +128,7 @@ def _times(context: BundleContext, counted: dict[str, Any], line: int) -> Violat
         )
 
 
-def problem_of(planned: Recomputation) -> str | None:
+def schedule_problem(planned: Recomputation) -> str | None:
     """What is wrong with a schedule; None if every block runs backward once, last to first, from
     what was kept."""
     count = len(planned.blocks)

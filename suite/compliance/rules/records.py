@@ -5,7 +5,7 @@ from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle
 from suite.bundle.replication_folder import AGAIN, RECORD
 from suite.bundle.stall_folder import Source
-from suite.compliance.agreement import Row, differing
+from suite.compliance.agreement import Row, differing_fields
 from suite.compliance.folder_rule import OfFolder, RecordFolder
 from suite.compliance.rule import Rule, Violation, Violations
 from suite.errors import FileError, SuiteError
@@ -61,7 +61,7 @@ def _sources(folder: RecordFolder) -> Violations:
             Row("batches", batches, why),
             Row("drop_cache_every_epoch", source is Source.COLD, why),
         )
-        yield from differing(name, run.request.get, rows)
+        yield from differing_fields(name, run.request.get, rows)
         if source is Source.COLD and run.request.get("cache_cleared") is False:
             expected = "an empty page cache at the start of the cold run"
             yield Violation(name, expected, "cache_cleared = False")

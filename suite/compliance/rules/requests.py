@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from reference_impls.contract import EXACT, LOCAL
 from suite.catalog.frameworks import known_frameworks
-from suite.compliance.agreement import Row, differing, field_of
+from suite.compliance.agreement import Row, differing_fields, field_of
 from suite.compliance.rule import CLOSED, OfRequest, RequestContext, Rule, Violation, Violations
 
 ORDER = 20  # before the records: they follow from the request
@@ -21,7 +21,7 @@ Check = Callable[[RequestContext], Violations]
 
 def _table(rows: Callable[[RequestContext], Iterable[Row]]) -> Check:
     """The check that the request's fields have the values of the table."""
-    return lambda context: differing(
+    return lambda context: differing_fields(
         context.file, lambda path: _text(field_of(context.request)(path)), rows(context)
     )
 

@@ -6,7 +6,7 @@ from suite.catalog.scoring import load_scoring
 from suite.compliance.finding import Severity
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
-from suite.compliance.wording import numbers, seconds
+from suite.compliance.wording import numbers_text, seconds_text
 
 ORDER = 70  # after the records that results follow from
 
@@ -131,8 +131,8 @@ def _filled(context: BundleContext) -> Violations:
             STEPS,
             f"fetch, copy, compute and communication to take {MIN_FILLED_SHARE:.0%} of every epoch"
             " or more",
-            f"less in the epochs {numbers(shares)} of {len(stops)}, least in epoch {worst}:"
-            f" {seconds(parts_s)} of {seconds(whole_s)} ({share:.0%})",
+            f"less in the epochs {numbers_text(shares)} of {len(stops)}, least in epoch {worst}:"
+            f" {seconds_text(parts_s)} of {seconds_text(whole_s)} ({share:.0%})",
         )
 
 

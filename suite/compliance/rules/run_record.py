@@ -18,10 +18,10 @@ from suite.catalog.frameworks import known_frameworks
 from suite.catalog.meter_choice import LEFT_OUT, left_out
 from suite.catalog.request_defaults import CPU_WORKERS, PREFETCH
 from suite.catalog.timings import Timing
-from suite.compliance.agreement import Row, differing, field_of
+from suite.compliance.agreement import Row, differing_fields, field_of
 from suite.compliance.requested_timings import timings_of
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
-from suite.compliance.wording import listed
+from suite.compliance.wording import joined_names
 
 ORDER = 25  # before the log's course
 
@@ -140,9 +140,9 @@ def _meters(context: BundleContext, choice: str | None) -> Violations:
         if chosen != stated and node.meters:
             expected = (
                 f"meters left out as the command says (--meters {choice}):"
-                f" {listed(sorted(chosen)) or 'none'}"
+                f" {joined_names(sorted(chosen)) or 'none'}"
             )
-            yield Violation(node.meters_file, expected, listed(sorted(stated)) or "none")
+            yield Violation(node.meters_file, expected, joined_names(sorted(stated)) or "none")
 
 
 def _options(command: Sequence[Any]) -> dict[str, str] | None:
@@ -312,7 +312,7 @@ def _data(context: BundleContext, typed: str | None) -> Violations:
 def _untyped(context: BundleContext, options: Mapping[str, str]) -> Violations:
     """Check what only an option changes, where the option was not typed."""
     rows = [row for option, row in _usual(context) if option not in options]
-    yield from differing(RUN, field_of(context.request), rows)
+    yield from differing_fields(RUN, field_of(context.request), rows)
     request, run = context.request, context.run
     planned, typed = request.recomputation, options.get("--isolation")
     spilled, recorded = planned and planned.spill_folder, (run.isolation or {}).get("kind")

@@ -12,7 +12,7 @@ from suite.bundle.arrays import Values
 from suite.bundle.layout import STEPS
 from suite.bundle.steps import StepRecords
 from suite.catalog.frameworks import is_own
-from suite.compliance.evidence import spread
+from suite.compliance.evidence import interquartile_range
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 
@@ -68,7 +68,7 @@ def _too_often(times_s: "Values") -> tuple[float, int] | None:
     times_ns = np.round(times_s / SECONDS_PER_NS)
     distinct, counts = np.unique(times_ns, return_counts=True)
     most = counts.argmax()
-    spread_s = max(spread(times_ns) * SECONDS_PER_NS, MIN_SPREAD_S)
+    spread_s = max(interquartile_range(times_ns) * SECONDS_PER_NS, MIN_SPREAD_S)
     is_likely = counts[most] <= EQUAL_STEPS + EQUAL_PER_TICK * len(times_s) * TICK_S / spread_s
     return None if is_likely else (float(distinct[most]) * SECONDS_PER_NS, int(counts[most]))
 
@@ -123,10 +123,14 @@ def _course(steps: "StepRecords") -> "Values | None":
     hardly any change. A drift leaves no trace."""
 
     compute_s = steps.compute_s[:MAX_STEPS]
-    if len(compute_s) < MIN_STEPS or not (compute_s > 0).all() or spread(compute_s) < 10 * TICK_S:
+    if (
+        len(compute_s) < MIN_STEPS
+        or not (compute_s > 0).all()
+        or interquartile_range(compute_s) < 10 * TICK_S
+    ):
         return None
     change = np.diff(np.log(compute_s))
-    scale = spread(change)
+    scale = interquartile_range(change)
     limited: Values = np.clip(change / scale, -LIMIT, LIMIT) if scale > 0 else change[:0]
     return limited if len(limited) and np.isfinite(limited).all() and limited.std() > 0 else None
 

@@ -13,7 +13,7 @@ from suite.compliance.finding import Severity
 from suite.compliance.rule import CLOSED, Rule, Violation, Violations
 from suite.compliance.rules.run_record import is_command
 from suite.compliance.submission_rule import OfSubmission, SubmissionContext
-from suite.metrics.convergence import LEVEL, compare, show_epochs
+from suite.metrics.convergence import LEVEL, compare_epochs, show_epochs
 from suite.submission.declaration import NAME
 from suite.submission.entry_keys import entry_settings, split_key, timing_of
 from suite.submission.launches import FINISHED, UNFINISHED
@@ -237,7 +237,7 @@ def _faster(context: SubmissionContext) -> Iterator[tuple[Violation, bool]]:
                 or request.get("global_batch_size") != point.batch_size
             ):
                 continue
-            comparison = compare(point.epochs, epochs)
+            comparison = compare_epochs(point.epochs, epochs)
             if comparison.p_faster <= LEVEL:
                 expected = (
                     "no run to reach the target"

@@ -9,7 +9,7 @@ from suite.catalog.rounds import load_rounds
 from suite.compliance.finding import Severity
 from suite.compliance.rule import Rule, Violation, Violations
 from suite.compliance.submission_rule import OfSubmission, SubmissionContext, SubmittedRun
-from suite.compliance.wording import shown
+from suite.compliance.wording import value_text
 from suite.files.signature import SignatureState
 from suite.files.spreadsheet import problem_of_text
 from suite.submission.declaration import NAME
@@ -101,8 +101,8 @@ def _system(context: SubmissionContext) -> Violations:
         for name in different_fields(run.system, context.system):
             yield Violation(
                 f"{run.name}/{SYSTEM}",
-                f"{name} = {shown(context.system.get(name))}, as in the submission's {SYSTEM}",
-                shown(run.system.get(name)),
+                f"{name} = {value_text(context.system.get(name))}, as in the submission's {SYSTEM}",
+                value_text(run.system.get(name)),
             )
 
 

@@ -8,9 +8,9 @@ from reference_impls.precisions import BANDS, MOST_BITS, is_as_requested
 from reference_impls.structure import STRUCTURES
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import is_own
-from suite.compliance.agreement import unlike
+from suite.compliance.agreement import differing_event
 from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
-from suite.compliance.wording import numbers, shown
+from suite.compliance.wording import numbers_text, value_text
 
 ORDER = 64  # after the ranks
 
@@ -34,10 +34,12 @@ def _open(context: BundleContext) -> Violations:
     for key in DECLARED:
         event = context.log.first(key)
         if event is None or not _is_text(event.value):
-            yield unlike("log.txt", f"{key}, a text of {MAX_LENGTH} characters at most", event)
+            yield differing_event(
+                "log.txt", f"{key}, a text of {MAX_LENGTH} characters at most", event
+            )
     event = context.log.first("parameters")
     if event is None or type(event.value) is not int or event.value < 1:
-        yield unlike("log.txt", "parameters, the number of trained parameters", event)
+        yield differing_event("log.txt", "parameters, the number of trained parameters", event)
 
 
 def _is_text(value: object) -> bool:
@@ -56,7 +58,7 @@ def _closed(context: BundleContext) -> Violations:
     ):
         event = context.log.first(key)
         if event is not None and event.value != wanted:
-            yield Violation("log.txt", f"{key} = {wanted!r}", shown(event.value), event.line)
+            yield Violation("log.txt", f"{key} = {wanted!r}", value_text(event.value), event.line)
 
 
 def _own_loop(context: BundleContext) -> Violations:
@@ -84,7 +86,7 @@ def _own_loop(context: BundleContext) -> Violations:
                 yield Violation(
                     log_name(rank),
                     f"{key} of every epoch, as the suite's training loop logs it",
-                    f"none in epochs {numbers(missing)}",
+                    f"none in epochs {numbers_text(missing)}",
                 )
 
 
@@ -129,7 +131,7 @@ def _as_requested(context: BundleContext) -> Violations:
             if needed:
                 yield Violation(log_name(rank), expected, "no such event")
         elif not _fits(precision, event.value):
-            yield Violation(log_name(rank), expected, shown(event.value), event.line)
+            yield Violation(log_name(rank), expected, value_text(event.value), event.line)
 
 
 def _fits(precision: str, value: object) -> bool:

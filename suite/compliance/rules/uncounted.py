@@ -9,7 +9,7 @@ from suite.bundle.log import Log, LogEvent, run_window
 from suite.catalog.frameworks import is_own
 from suite.catalog.uncounted_limits import load_uncounted_limits
 from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
-from suite.compliance.wording import seconds
+from suite.compliance.wording import seconds_text
 from suite.metrics.counted_time import UncountedInterval, uncounted_intervals
 
 ORDER = 36  # after the order of events and their form
@@ -108,7 +108,7 @@ def _lengths(log: Log, name: str) -> Violations:
                 yield Violation(
                     name,
                     f"at most {reason.max_s:g} s uncounted for {reason.name} at a time",
-                    seconds(interval.length_s),
+                    seconds_text(interval.length_s),
                     interval.line,
                     fix=SHORTER,
                 )
@@ -152,8 +152,9 @@ def _in_all(
     if taken_s > free_s + share * gross_s:
         yield Violation(
             name,
-            f"at most {free_s:g} s and {share:.0%} of the run's {seconds(gross_s)} uncounted{what}",
-            f"{seconds(taken_s)} in {len(intervals)} intervals",
+            f"at most {free_s:g} s and {share:.0%} of the run's {seconds_text(gross_s)} "
+            f"uncounted{what}",
+            f"{seconds_text(taken_s)} in {len(intervals)} intervals",
             fix=SHORTER,
         )
 

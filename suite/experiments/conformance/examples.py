@@ -25,12 +25,12 @@ class Language(str, enum.Enum):
 FOLDERS = {Language.C: "lenet_c", Language.PYTHON: "lenet_numpy"}
 
 
-def example(language: Language) -> Path:
+def example_folder(language: Language) -> Path:
     """The folder of the example."""
     return repository_root() / "examples" / FOLDERS[language]
 
 
-def begin(name: str, language: Language, parent: Path) -> tuple[Path, ...]:
+def copy_example(name: str, language: Language, parent: Path) -> tuple[Path, ...]:
     """Copy the example into ``parent / name``, under that name; returns the files. Raises
     SuiteError for a name that is taken or not allowed."""
     if not IMPLEMENTATION_NAME.fullmatch(name):
@@ -43,7 +43,7 @@ def begin(name: str, language: Language, parent: Path) -> tuple[Path, ...]:
     target = parent / name
     if target.exists():
         raise SuiteError(f"{target} exists; choose another name, or another folder with --output.")
-    source = example(language)
+    source = example_folder(language)
     try:
         shutil.copytree(source, target, ignore=shutil.ignore_patterns("build", "__pycache__"))
         manifest = target / MANIFEST

@@ -28,19 +28,19 @@ from suite.catalog.frameworks import (
 from suite.catalog.workloads import load_workload
 from suite.compliance.checker import check_bundle
 from suite.compliance.registry import find_rule
-from suite.datasets.prepare import generate
+from suite.datasets.prepare import generate_data_set
 from suite.errors import SuiteError
 from suite.execution.request import RunOptions, RunRequest
 from suite.execution.resolve import resolve_options
 from suite.experiments.one_run import run_one
-from suite.launch.building import build
+from suite.launch.building import build_implementation
 from suite.launch.child_environment import child_environment
-from suite.launch.environments import Environment, find
+from suite.launch.environments import Environment, find_environment
 from suite.launch.first_records import write_first_records
 from suite.launch.process import exit_report, output_lines
-from suite.verify.probing import probed
-from suite.verify.replaying import recorded_losses, replay
-from suite.verify.verdict import verify
+from suite.verify.probing import build_probe
+from suite.verify.replaying import recorded_losses, replay_steps
+from suite.verify.verdict import verify_implementations
 
 SAMPLES, BATCH, EPOCHS, LIMIT = 640, 32, 2, 7
 TIMEOUT_S = 600
@@ -116,7 +116,7 @@ class Trained:
         return repr(self.losses[0]) if self.losses else self.described
 
 
-def conformance(
+def check_conformance(
     folder: Path, workload: str, report: Report, output: Path | None = None
 ) -> tuple[Point, ...]:
     """Test every point; ``report`` gets each at once. A point that others need ends the test where
@@ -136,10 +136,10 @@ def _points(folder: Path, workload: str, scratch: Path) -> Iterator[Point]:
     )
     try:
         framework = load_implementation(folder)
-        environment = find(framework)
+        environment = find_environment(framework)
         yield point(True, framework.title)
         point = partial(Point, "build", "the programs that it needs are there, and it is built")
-        build(framework, environment)
+        build_implementation(framework, environment)
         yield point(True, " ".join(framework.build) or "nothing to build")
     except SuiteError as error:
         yield point(False, str(error))
@@ -159,7 +159,7 @@ def _points(folder: Path, workload: str, scratch: Path) -> Iterator[Point]:
 
 
 def _request(folder: Path, workload: str, scratch: Path) -> RunRequest:
-    data = generate(load_workload(workload).data, SAMPLES, 1, scratch)
+    data = generate_data_set(load_workload(workload).data, SAMPLES, 1, scratch)
     options = RunOptions(
         Division.CLOSED,
         "generic",
@@ -295,7 +295,7 @@ def _like_reference(training: contract.Request, trained: Trained) -> Point:
         "the first losses are the reference's: weights, order and pictures follow from the seed",
     )
     try:
-        expected = replay(training, load_framework(REFERENCE)).losses
+        expected = replay_steps(training, load_framework(REFERENCE)).losses
     except SuiteError as error:
         return point(None, f"the reference is not installed: {error.problem}")
     if not trained.losses:
@@ -349,12 +349,17 @@ def _probe(framework: Framework, environment: Environment, workload: str) -> Poi
         Point, "probe", f"`suite verify-model {workload}`: it computes the workload's model"
     )
     try:
-        reference = probed(load_framework(REFERENCE), find(load_framework(REFERENCE)))
+        reference = build_probe(
+            load_framework(REFERENCE), find_environment(load_framework(REFERENCE))
+        )
     except SuiteError as error:
         return point(None, f"the reference is not installed: {error.problem}")
     try:
-        verdict = verify(
-            load_workload(workload), reference, [probed(framework, environment)], lambda line: None
+        verdict = verify_implementations(
+            load_workload(workload),
+            reference,
+            [build_probe(framework, environment)],
+            lambda line: None,
         )
     except SuiteError as error:
         return point(False, str(error))

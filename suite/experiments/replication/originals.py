@@ -8,7 +8,7 @@ from typing import Any
 
 from reference_impls import contract
 from suite.bundle.layout import MANIFEST, RUN, WITHDRAWN
-from suite.bundle.manifest import digests
+from suite.bundle.manifest import file_digests
 from suite.bundle.reader import Bundle
 from suite.bundle.request import read_request
 from suite.catalog.divisions import Division
@@ -20,7 +20,7 @@ from suite.compliance.checker import find_bundles
 from suite.errors import FileError, SuiteError
 from suite.execution.request import Accelerator, Collective, Normalisation, RunOptions, Wire
 from suite.launch.placement import Placement
-from suite.metrics.replication_record import settings
+from suite.metrics.replication_record import common_settings
 
 MAX_ORIGINALS = 100
 
@@ -35,7 +35,7 @@ class Original:
     @property
     def settings(self) -> dict[str, Any]:
         """What a fresh run must have in common with it."""
-        return settings(self.bundle.run().request)
+        return common_settings(self.bundle.run().request)
 
 
 def find_originals(path: Path) -> tuple[Original, ...]:
@@ -64,7 +64,7 @@ def _original(path: Path) -> Original:
     bundle = Bundle(path)
     bundle.expect_sealed("only a run that `suite run` finished can be reproduced")
     listed = set(bundle.manifest())
-    for name, digest in digests(path).items():
+    for name, digest in file_digests(path).items():
         if name != WITHDRAWN and f"{digest}  {name}" not in listed:
             raise FileError(
                 path / name, f"is not a file that {MANIFEST} seals; `suite check` says more"
@@ -150,7 +150,7 @@ def _data(request: contract.Request, folder: Path | None) -> str | None:
     return None if is_own else request.data.name
 
 
-def in_turn(originals: Sequence[Original], runs: int) -> tuple[Original, ...]:
+def originals_in_turn(originals: Sequence[Original], runs: int) -> tuple[Original, ...]:
     """The original that each fresh run repeats: all of them in turn, so that a machine that becomes
     slower does so for all alike."""
     return tuple(originals[number % len(originals)] for number in range(runs))

@@ -17,18 +17,23 @@ from suite.execution.events import Progress, silent
 from suite.execution.request import RunRequest
 from suite.execution.resolve import resolve_options
 from suite.execution.run_records import recorded_request
-from suite.experiments.replication.originals import Original, find_originals, in_turn, options_of
+from suite.experiments.replication.originals import (
+    Original,
+    find_originals,
+    options_of,
+    originals_in_turn,
+)
 from suite.experiments.sweep_runs import are_done, run_all
 from suite.files.names import plain_name
-from suite.launch.environments import find
+from suite.launch.environments import find_environment
 from suite.metrics.replication import REPLICATION, compare_runs, needs_replay
 from suite.metrics.replication_record import (
     SCHEMA,
     MeasuredRun,
     ReplayedOriginal,
     Replication,
-    measure,
-    settings,
+    common_settings,
+    measure_run,
 )
 from suite.verify.replay_audit import AuditOptions, audit
 
@@ -64,7 +69,9 @@ class Planned:
     data: Path | None
 
 
-def plan(path: Path, options: ReproductionOptions, output: Path | None = None) -> Planned:
+def plan_reproduction(
+    path: Path, options: ReproductionOptions, output: Path | None = None
+) -> Planned:
     """Resolve what will be run below ``output`` (default: ``replications/<run id of the first
     original>-<time>``).
 
@@ -85,7 +92,7 @@ def plan(path: Path, options: ReproductionOptions, output: Path | None = None) -
                 run_folder(directory, number),
             ),
         )
-        for number, original in enumerate(in_turn(originals, runs), start=1)
+        for number, original in enumerate(originals_in_turn(originals, runs), start=1)
     )
     return Planned(directory, originals, requests, organization, options.data)
 
@@ -93,7 +100,7 @@ def plan(path: Path, options: ReproductionOptions, output: Path | None = None) -
 def _request(original: Original, request: RunRequest) -> RunRequest:
     """The request of a fresh run; raises SuiteError naming what would be different from the
     original's."""
-    wanted, found = original.settings, settings(recorded_request(request.training))
+    wanted, found = original.settings, common_settings(recorded_request(request.training))
     different = sorted(name for name in {*wanted, *found} if wanted.get(name) != found.get(name))
     if different:
         name = different[0]
@@ -126,7 +133,7 @@ def reproduce(
     ``report`` gets a line for each replay that losses need. Raises as ``run_one``.
     """
     directory = planned.directory
-    find(planned.requests[0].framework)
+    find_environment(planned.requests[0].framework)
     labels = [f"seed {request.training.seed}" for request in planned.requests]
     run_all(planned.requests, labels, are_done(planned.requests), command, progress)
     _refuse_more_runs(directory, len(planned.requests))
@@ -145,8 +152,8 @@ def _refuse_more_runs(directory: Path, runs: int) -> None:
 
 
 def _record(planned: Planned, report: Report) -> Replication:
-    originals = tuple(measure(original.bundle) for original in planned.originals)
-    runs = tuple(measure(Bundle(path)) for path in fresh_runs(planned.directory))
+    originals = tuple(measure_run(original.bundle) for original in planned.originals)
+    runs = tuple(measure_run(Bundle(path)) for path in fresh_runs(planned.directory))
     replays = _replays(planned, needs_replay(originals, runs), report)
     return Replication(
         SCHEMA,

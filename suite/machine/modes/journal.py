@@ -16,13 +16,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from suite.errors import FileError, SuiteError
-from suite.files.durable import sync
+from suite.files.durable import sync_to_storage
 from suite.files.json_file import read_record, write_json
 from suite.files.schema import from_plain
-from suite.machine.modes.places import exists, folders
+from suite.machine.modes.places import is_readable_file, journal_folders
 from suite.machine.modes.settings import Settings, refuse_other_files
 from suite.machine.process_tree import is_running, start_ticks
-from suite.machine.procfs import text
+from suite.machine.procfs import read_text
 
 SCHEMA = 1
 LOCK, STORED_CLOCKS = "lock", "jetson_clocks.conf"
@@ -72,7 +72,7 @@ class Entry:
 
 def owner_of(pid: int) -> Owner:
     """The process as an owner; start time 0 where it does not exist."""
-    boot_id = text(Path("/proc/sys/kernel/random/boot_id")) or ""
+    boot_id = read_text(Path("/proc/sys/kernel/random/boot_id")) or ""
     return Owner(pid, start_ticks(Path("/proc") / str(pid)) or 0, boot_id)
 
 
@@ -90,7 +90,7 @@ class Journal:
         """The record; None where there is none. Raises SuiteError for one that somebody else wrote,
         or that is damaged."""
         path = self._path(kind)
-        if not exists(path):
+        if not is_readable_file(path):
             return None
         for place in (path, self.folder):
             status = place.stat()
@@ -119,7 +119,7 @@ class Journal:
         where it cannot be written."""
         try:
             write_json(self._path(kind), asdict(entry))
-            sync(self.folder)
+            sync_to_storage(self.folder)
         except OSError as error:
             raise SuiteError(
                 f"The journal of power settings cannot be written in {self.folder}:"
@@ -130,7 +130,7 @@ class Journal:
         """Forget the record."""
         self._path(kind).unlink(missing_ok=True)
         self.stored_clocks(kind).unlink(missing_ok=True)
-        sync(self.folder)
+        sync_to_storage(self.folder)
 
     @contextmanager
     def locked(self) -> Iterator[int]:
@@ -159,7 +159,7 @@ def open_journal(root: Path) -> Journal:
     """The journal to write: in the machine's folder if that can be made, else in the user's. Raises
     SuiteError where neither can be written."""
     problem: OSError | None = None
-    for folder in folders(root):
+    for folder in journal_folders(root):
         try:
             _make(folder)
         except OSError as error:
@@ -169,8 +169,8 @@ def open_journal(root: Path) -> Journal:
             return Journal(folder)
     why = "no permission to write" if problem is None else problem.strerror
     raise SuiteError(
-        f"The journal of power settings cannot be written in {folders(root)[-1]} ({why}), so"
-        " nothing was changed; free some space there."
+        f"The journal of power settings cannot be written in {journal_folders(root)[-1]} ({why}), "
+        "so nothing was changed; free some space there."
     )
 
 

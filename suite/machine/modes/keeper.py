@@ -12,18 +12,18 @@ from pathlib import Path
 from suite.errors import SuiteError
 from suite.machine.modes.journal import SCHEMA, Entry, Journal, Kind, open_journal, owner_of
 from suite.machine.modes.offer import Offer, read_offer
-from suite.machine.modes.places import SYSTEM, folders
+from suite.machine.modes.places import SYSTEM, journal_folders
 from suite.machine.modes.settings import (
     FileValue,
-    call,
-    differences,
+    call_program,
     differing_files,
     put_back,
     read_settings,
+    setting_differences,
 )
-from suite.machine.modes.wanted import Call, Step, WantedMode, Write, find_mode, steps_of
+from suite.machine.modes.wanted import Call, Step, WantedMode, Write, find_mode, mode_steps
 from suite.machine.nvpmodel import read_status
-from suite.machine.procfs import text
+from suite.machine.procfs import read_text
 
 _TOLERANCE = 0.01
 RESTORE = ("power", "restore")
@@ -56,7 +56,7 @@ def refuse_mode(wanted: WantedMode, root: Path = SYSTEM) -> tuple[Step, ...]:
     """The steps that would set a mode. Raises SuiteError, before anything changes, for what this
     machine or user cannot set."""
     offer = read_offer(root)
-    steps = steps_of(wanted, offer, root)
+    steps = mode_steps(wanted, offer, root)
     refuse_without_access(
         root,
         [step.file for step in steps if isinstance(step, Write)],
@@ -66,12 +66,12 @@ def refuse_mode(wanted: WantedMode, root: Path = SYSTEM) -> tuple[Step, ...]:
 
 
 def set_mode(wanted: WantedMode, root: Path = SYSTEM) -> None:
-    """Set a mode until :func:`restore`. What was before the first of several modes is what will be
-    restored.
+    """Set a mode until :func:`restore_modes`. What was before the first of several modes is what
+    will be restored.
 
     Raises SuiteError, with everything as it was, where the kernel or a program refuses a step.
     """
-    recover(root)
+    recover_modes(root)
     refuse_mode(wanted, root)
     journal = open_journal(root)
     with journal.locked() as lock:
@@ -116,7 +116,7 @@ def held_modes(root: Path = SYSTEM) -> Iterator[Callable[[WantedMode], None]]:
     While the block runs, nobody else may set modes. If the process is killed, the next command puts
     everything back.
     """
-    recover(root)
+    recover_modes(root)
     journal = open_journal(root)
     with journal.locked():
         _refuse_held(journal)
@@ -159,14 +159,14 @@ def held_where(is_needed: bool, root: Path = SYSTEM) -> Iterator[Callable[[Wante
         yield apply
 
 
-def restore(root: Path = SYSTEM) -> tuple[PutBack, ...]:
+def restore_modes(root: Path = SYSTEM) -> tuple[PutBack, ...]:
     """Put back what was before every mode that was set: first those of a killed command, then the
     kept ones. Empty where nothing was set.
 
     Raises SuiteError where a command that holds settings still runs, and where root is needed.
     """
     found: list[PutBack] = []
-    for folder in folders(root):
+    for folder in journal_folders(root):
         journal = Journal(folder)
         if any(journal.read(kind) is not None for kind in Kind):
             _refuse_without_rights(root, journal)
@@ -176,13 +176,13 @@ def restore(root: Path = SYSTEM) -> tuple[PutBack, ...]:
     return tuple(found)
 
 
-def recover(root: Path = SYSTEM) -> tuple[PutBack, ...]:
+def recover_modes(root: Path = SYSTEM) -> tuple[PutBack, ...]:
     """Put back what a killed command left; kept settings, and those of a command that runs, stay.
 
     Raises SuiteError that says how, where this user may not.
     """
     found: list[PutBack] = []
-    for folder in folders(root):
+    for folder in journal_folders(root):
         journal = Journal(folder)
         if not _abandoned(journal):
             continue
@@ -207,7 +207,7 @@ def left_settings(root: Path = SYSTEM) -> tuple[LeftSettings, ...]:
             entry.is_complete,
             _changed(root, entry),
         )
-        for folder in folders(root)
+        for folder in journal_folders(root)
         for kind in Kind
         if (entry := Journal(folder).read(kind)) is not None
     )
@@ -225,7 +225,7 @@ def _abandoned(journal: Journal) -> list[Kind]:
 
 
 def _changed(root: Path, entry: Entry | None) -> tuple[str, ...]:
-    return () if entry is None else differences(root, entry.before)
+    return () if entry is None else setting_differences(root, entry.before)
 
 
 def _put_entries_back(
@@ -282,7 +282,7 @@ def _with_stored_clocks(
     if entry.stored_clocks or not wanted.jetson_clocks or offer.jetson_clocks is None:
         return entry
     file.unlink(missing_ok=True)  # jetson_clocks keeps a file that exists
-    call(root, offer.jetson_clocks, ("--store", str(file)), lock)
+    call_program(root, offer.jetson_clocks, ("--store", str(file)), lock)
     return replace(entry, stored_clocks=True)
 
 
@@ -295,7 +295,7 @@ def _set_steps(
 ) -> None:
     """Take a mode's steps. The clocks of cores that come on line can be read only then: ``save``
     gets what they are before they are set."""
-    steps = steps_of(wanted, offer, root)
+    steps = mode_steps(wanted, offer, root)
     first = max(
         (
             place
@@ -309,7 +309,7 @@ def _set_steps(
     save(read_settings(root, whole).files)
     _take_steps(
         root,
-        [step for step in steps_of(wanted, whole, root) if step not in steps[:first]],
+        [step for step in mode_steps(wanted, whole, root) if step not in steps[:first]],
         whole,
         lock,
     )
@@ -320,10 +320,10 @@ def _take_steps(root: Path, steps: Sequence[Step], offer: Offer, lock: int) -> N
     hold after it was taken."""
     for step in steps:
         if isinstance(step, Call):
-            call(root, step.program, step.arguments, lock)
+            call_program(root, step.program, step.arguments, lock)
             _refuse_other_mode(root, step, offer)
         # None: the clock of a core that is off line
-        elif text(root / step.file) not in (None, step.value):
+        elif read_text(root / step.file) not in (None, step.value):
             try:
                 (root / step.file).write_text(step.value, encoding="ascii")
             except OSError as error:
@@ -331,7 +331,7 @@ def _take_steps(root: Path, steps: Sequence[Step], offer: Offer, lock: int) -> N
                     f"The kernel refuses {step.value} in /{step.file}: {error.strerror}."
                 ) from error
             if not _holds(root, step):
-                found = text(root / step.file)
+                found = read_text(root / step.file)
                 raise SuiteError(
                     f"/{step.file} is {found} after {step.value} was written: the firmware or "
                     "another program overrides it."
@@ -341,7 +341,7 @@ def _take_steps(root: Path, steps: Sequence[Step], offer: Offer, lock: int) -> N
 def _holds(root: Path, step: Write) -> bool:
     """Whether the value holds; of a core that is off line nothing can be read, and a clock may
     differ by a hundredth (the kernel rounds)."""
-    found = text(root / step.file)
+    found = read_text(root / step.file)
     if found is None or found == step.value:
         return True
     # not a duty, a switch or a core

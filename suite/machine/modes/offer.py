@@ -11,7 +11,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from suite.machine.clock_domains import CPU, CPUS, MEMORY, devfreq_folders, hertz, policy_folders
+from suite.machine.clock_domains import (
+    CPU,
+    CPUS,
+    MEMORY,
+    devfreq_folders,
+    policy_folders,
+    read_hertz,
+)
 from suite.machine.nvpmodel import (
     CONFIGURATION,
     Configuration,
@@ -19,7 +26,7 @@ from suite.machine.nvpmodel import (
     frequencies_at,
     parse_configuration,
 )
-from suite.machine.procfs import in_order, integer, numbers, text
+from suite.machine.procfs import natural_order, read_integer, read_integers, read_text
 
 NVPMODEL, JETSON_CLOCKS = "nvpmodel", "jetson_clocks"
 _PROGRAM_FOLDERS = ("usr/sbin", "usr/bin", "usr/local/bin")
@@ -91,7 +98,7 @@ class Offer:
 def read_offer(root: Path) -> Offer:
     """What can be set on the machine below ``root``; never raises for a file that is missing or
     unreadable."""
-    configuration = parse_configuration(text(root / CONFIGURATION) or "")
+    configuration = parse_configuration(read_text(root / CONFIGURATION) or "")
     numbered = [
         (int(found[1]), folder)
         for folder in (root / CPUS).glob("cpu[0-9]*")
@@ -112,7 +119,7 @@ def read_offer(root: Path) -> Offer:
             (
                 Turbo(file, *values)
                 for file, values in _TURBO.items()
-                if integer(root / file) is not None
+                if read_integer(root / file) is not None
             ),
             None,
         ),
@@ -120,8 +127,8 @@ def read_offer(root: Path) -> Offer:
             (
                 _relative_name(root, path)
                 for pattern in _FANS
-                for path in in_order(root.glob(pattern))
-                if integer(path) is not None
+                for path in natural_order(root.glob(pattern))
+                if read_integer(path) is not None
             ),
             None,
         ),
@@ -139,18 +146,18 @@ def _processors(root: Path) -> Iterator[Domain]:
             max_file=_relative_name(root, folder / "scaling_max_freq"),
             min_file=_relative_name(root, folder / "scaling_min_freq"),
             unit_hz=1000,
-            frequencies_hz=numbers(folder / "scaling_available_frequencies", 1000),
-            lowest_hz=hertz(folder / "cpuinfo_min_freq", 1000),
-            highest_hz=hertz(folder / "cpuinfo_max_freq", 1000),
+            frequencies_hz=read_integers(folder / "scaling_available_frequencies", 1000),
+            lowest_hz=read_hertz(folder / "cpuinfo_min_freq", 1000),
+            highest_hz=read_hertz(folder / "cpuinfo_max_freq", 1000),
             governor_file=_relative_name(root, folder / "scaling_governor"),
-            governors=tuple((text(folder / "scaling_available_governors") or "").split()),
+            governors=tuple((read_text(folder / "scaling_available_governors") or "").split()),
             preference_file=_relative_name(root, preference) if preference.is_file() else None,
         )
 
 
 def _devices(root: Path) -> Iterator[Domain]:
     for kind, folder in devfreq_folders(root):
-        frequencies_hz = numbers(folder / "available_frequencies")
+        frequencies_hz = read_integers(folder / "available_frequencies")
         files = (
             _relative_name(root, folder / "max_freq"),
             _relative_name(root, folder / "min_freq"),
@@ -166,7 +173,7 @@ def _memory(root: Path, configuration: Configuration) -> Iterator[Domain]:
         (
             paths[name].lstrip("/")
             for name in _CAPS
-            if name in paths and integer(root / paths[name].lstrip("/")) is not None
+            if name in paths and read_integer(root / paths[name].lstrip("/")) is not None
         ),
         None,
     )

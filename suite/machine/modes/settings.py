@@ -11,12 +11,12 @@ from pathlib import Path
 from suite.errors import SuiteError
 from suite.machine.modes.offer import Offer
 from suite.machine.nvpmodel import read_status
-from suite.machine.procfs import in_order, text
+from suite.machine.procfs import natural_order, read_text
 
 TIMEOUT_S = 60
 
 
-def call(root: Path, program: str, arguments: tuple[str, ...], lock: int) -> None:
+def call_program(root: Path, program: str, arguments: tuple[str, ...], lock: int) -> None:
     """Call a program and wait for its end; raises SuiteError with its last line where it fails.
 
     The program inherits ``lock``: when the suite is killed meanwhile, nobody puts settings back
@@ -75,7 +75,7 @@ class Settings:
 def read_settings(root: Path, offer: Offer) -> Settings:
     """What is set now. A file that cannot be read (the clock of a core that is off line) is left
     out."""
-    found = ((file, text(root / file)) for file in _files(root, offer))
+    found = ((file, read_text(root / file)) for file in _files(root, offer))
     status = read_status(root) if offer.nvpmodel is not None else None
     mode_id, fan_mode = status or (None, None)
     return Settings(
@@ -83,11 +83,11 @@ def read_settings(root: Path, offer: Offer) -> Settings:
     )
 
 
-def differences(root: Path, wanted: Settings) -> tuple[str, ...]:
+def setting_differences(root: Path, wanted: Settings) -> tuple[str, ...]:
     """The settings that are not as ``wanted``, one text for each: ``sys/…/scaling_max_freq is
     1190400 instead of 2265600``."""
     found = [
-        f"{one.file} is {text(root / one.file) or 'gone'} instead of {one.value}"
+        f"{one.file} is {read_text(root / one.file) or 'gone'} instead of {one.value}"
         for one in differing_files(root, wanted)
     ]
     mode_id, fan_mode = read_status(root) or (None, None)
@@ -114,7 +114,7 @@ def put_back(
     # last: the clocks of such a core cannot be set
     for one in filter(_takes_off_line, differing_files(root, before)):
         _try_to_write(root / one.file, one.value)
-    left = differences(root, before)
+    left = setting_differences(root, before)
     if left:
         said = "; ".join([*left[:3], *failures])
         raise SuiteError(
@@ -146,7 +146,7 @@ def _failure(
     root: Path, program: str, arguments: tuple[str, ...], lock: int
 ) -> Iterator[SuiteError]:
     try:
-        call(root, program, arguments, lock)
+        call_program(root, program, arguments, lock)
     except SuiteError as error:
         yield error
 
@@ -168,7 +168,7 @@ def refuse_other_files(settings: Settings) -> None:
 def differing_files(root: Path, wanted: Settings) -> list[FileValue]:
     """Files that hold another value. A file that is there and cannot be read is the clock of a core
     that is off line, and not counted."""
-    found = [(one, text(root / one.file)) for one in wanted.files]
+    found = [(one, read_text(root / one.file)) for one in wanted.files]
     return [
         one
         for one, value in found
@@ -195,7 +195,7 @@ def _files(root: Path, offer: Offer) -> Iterator[str]:
             )
             if file is not None
         )
-    for path in in_order((root / "sys/class/hwmon").glob("hwmon*/pwm1_enable")):
+    for path in natural_order((root / "sys/class/hwmon").glob("hwmon*/pwm1_enable")):
         yield path.relative_to(root).as_posix()
     if offer.fan_file is not None:
         yield offer.fan_file
@@ -203,6 +203,6 @@ def _files(root: Path, offer: Offer) -> Iterator[str]:
 
 def _try_to_write(path: Path, value: str) -> None:
     """Write; what the kernel refuses now may be possible in the next pass, and is found by
-    :func:`differences` after the last one."""
+    :func:`setting_differences` after the last one."""
     with suppress(OSError):
         path.write_text(value, encoding="ascii")

@@ -10,7 +10,7 @@ from suite.errors import SuiteError
 from suite.machine.clock_domains import CPU, GPU, MEMORY, core_numbers
 from suite.machine.modes.offer import Domain, Offer
 from suite.machine.nvpmodel import Model
-from suite.machine.procfs import integer
+from suite.machine.procfs import read_integer
 
 MHZ = 1_000_000
 MAX_DUTY = 255
@@ -82,7 +82,7 @@ class Call:
 Step = Write | Call
 
 
-def steps_of(wanted: WantedMode, offer: Offer, root: Path = Path("/")) -> tuple[Step, ...]:
+def mode_steps(wanted: WantedMode, offer: Offer, root: Path = Path("/")) -> tuple[Step, ...]:
     """The steps that set a mode, in an order that the kernel accepts: nvpmodel first, cores that go
     off line last.
 
@@ -165,7 +165,7 @@ def chosen_cores(cores: str, offer: Offer) -> tuple[int, ...]:
 
 def cores_on_line(wanted: WantedMode, offer: Offer) -> int | None:
     """The number of cores that are on line in the mode; None where it leaves them as they are.
-    Raises SuiteError as :func:`steps_of`."""
+    Raises SuiteError as :func:`mode_steps`."""
     if wanted.cores is not None:
         return len(chosen_cores(wanted.cores, offer))
     if wanted.mode is None:
@@ -208,7 +208,7 @@ def _clock_steps(kind: str, limit_mhz: int | None, offer: Offer, root: Path) -> 
         raise SuiteError(_no_clock(kind, limit_mhz, domains))
     for domain in domains:
         cap_hz = _cap_hz(domain, limit_mhz)
-        lower = None if domain.min_file is None else integer(root / domain.min_file)
+        lower = None if domain.min_file is None else read_integer(root / domain.min_file)
         if domain.min_file is not None and lower is not None and lower * domain.unit_hz > cap_hz:
             # the kernel refuses a maximum below the minimum
             yield Write(domain.min_file, str((domain.lowest_hz or cap_hz) // domain.unit_hz))

@@ -4,7 +4,7 @@ import time
 
 from suite.catalog.core_clocks import CORE_CLOCK
 from suite.machine.process_tree import cpu_s, process_tree
-from suite.machine.procfs import in_order, integer
+from suite.machine.procfs import natural_order, read_integer
 from suite.meters.meter import (
     MachineMeter,
     MeteredProcess,
@@ -28,7 +28,7 @@ class CpuMeter(MachineMeter):
         """Store the process, and find the cores' frequencies."""
         self._pid = process.pid
         self._before: dict[str, tuple[int, int]] = {}
-        cores = in_order((self._root / "sys/devices/system/cpu").glob("cpu[0-9]*"))
+        cores = natural_order((self._root / "sys/devices/system/cpu").glob("cpu[0-9]*"))
         scaled = [
             (core.name.removeprefix("cpu"), core / "cpufreq/scaling_cur_freq") for core in cores
         ]
@@ -40,7 +40,7 @@ class CpuMeter(MachineMeter):
         """One reading per channel; utilisation from the second call on."""
         readings = self._utilisation()
         for channel, path in self._frequencies:
-            kilohertz = integer(path)
+            kilohertz = read_integer(path)
             if kilohertz is not None:  # a core that is offline has none
                 readings.append(
                     Reading(time.monotonic_ns(), self.name, channel, kilohertz * 1000.0, "Hz")

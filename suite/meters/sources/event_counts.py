@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.machine.process_tree import process_tree
-from suite.machine.procfs import integer
+from suite.machine.procfs import read_integer
 from suite.meters.counter_events import (
     Count,
     CounterEvent,
     EventCode,
-    events,
+    counter_events,
     is_known_machine,
     open_event,
     read_event,
@@ -103,7 +103,7 @@ class CountersMeter:
         if not is_known_machine():
             return UNKNOWN_MACHINE
         lacking, forbidden, user_only = list[str](), list[str](), False
-        for event in events(self._root):
+        for event in counter_events(self._root):
             try:
                 counter = self._attach(event, [0])
             except OSError as error:
@@ -111,8 +111,8 @@ class CountersMeter:
             else:
                 user_only = user_only or counter.channel.endswith(USER_ONLY)
                 self._close(counter.handles)
-        level = integer(self._root / PARANOID)
-        if len(lacking) + len(forbidden) == len(events(self._root)):
+        level = read_integer(self._root / PARANOID)
+        if len(lacking) + len(forbidden) == len(counter_events(self._root)):
             if not forbidden or (level is not None and level <= USERS_MAY_COUNT):
                 return REFUSED
             return MeterAvailability(
@@ -140,7 +140,7 @@ class CountersMeter:
             for pid in process_tree(self._root, process.pid)
             for path in (self._root / "proc" / str(pid) / "task").glob("[0-9]*")
         ]
-        for event in events(self._root):
+        for event in counter_events(self._root):
             try:
                 counter = self._attach(event, threads)
             except OSError as error:

@@ -3,8 +3,8 @@ Thor."""
 
 from collections.abc import Iterator
 
-from suite.machine.procfs import device_tree, in_order, text
-from suite.meters.channels import Channel, ChannelMeter, reader
+from suite.machine.procfs import device_tree, natural_order, read_text
+from suite.meters.channels import Channel, ChannelMeter, file_reader
 from suite.meters.meter import MeterAvailability, Moments
 
 HWMON = "sys/class/hwmon"
@@ -42,15 +42,15 @@ class Ina238Meter(ChannelMeter):
         """The chips' own products of voltage and current."""
         chips = [
             (folder, chip)
-            for folder in in_order((self._root / HWMON).glob("hwmon*"))
-            if (chip := text(folder / "name")) in KIN
+            for folder in natural_order((self._root / HWMON).glob("hwmon*"))
+            if (chip := read_text(folder / "name")) in KIN
         ]
         is_input = [chip for _, chip in chips] == [CHIP] and THOR in (
             device_tree(self._root, "compatible") or ""
         )
         for number, (folder, chip) in enumerate(chips):
             name = INPUT_RAIL if is_input else f"{chip}.{number}"
-            yield Channel(name, "W", reader(folder / "power1_input", 1e-6))
+            yield Channel(name, "W", file_reader(folder / "power1_input", 1e-6))
 
     def silence(self) -> str:
         """A board's input is always there."""

@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from suite.machine.procfs import in_order, integer, text
-from suite.meters.channels import Channel, ChannelMeter, reader
+from suite.machine.procfs import natural_order, read_integer, read_text
+from suite.meters.channels import Channel, ChannelMeter, file_reader
 from suite.meters.meter import MeterAvailability, MeteredProcess, Moments
 
 HWMON = "sys/bus/i2c/drivers/ina3221"  # mainline driver, JetPack 5 and later
@@ -64,7 +64,7 @@ class Ina3221Meter(ChannelMeter):
         """Find the rails, and set the chips' averaging where the kernel allows it."""
         super().open(process)
         for chip in _chips(self._root):
-            before = text(chip / "samples")
+            before = read_text(chip / "samples")
             if before is not None and _set_averaging(chip, self.period_s):
                 self._samples_before[chip / "samples"] = before
 
@@ -79,7 +79,7 @@ class Ina3221Meter(ChannelMeter):
                 "update_interval",
                 *(f"shunt{number}_resistor" for number in (1, 2, 3)),
             )
-            if (value := text(chip / name)) is not None
+            if (value := read_text(chip / name)) is not None
         }
 
     def find(self) -> Iterator[Channel]:
@@ -123,18 +123,18 @@ def _chips(root: Path) -> list[Path]:
     configuration."""
     return [
         chip
-        for device in in_order((root / HWMON).glob("*-*"))
-        for chip in in_order(device.glob("hwmon/hwmon*"))
+        for device in natural_order((root / HWMON).glob("*-*"))
+        for chip in natural_order(device.glob("hwmon/hwmon*"))
     ]
 
 
 def _iio_chips(root: Path) -> list[Path]:
     """The chips under NVIDIA's driver, by bus and address."""
-    devices = in_order((root / IIO).glob("*-*"))
+    devices = natural_order((root / IIO).glob("*-*"))
     return [
         chips[0]
         for device in devices
-        if (chips := [chip for name in IIO_FOLDERS for chip in in_order(device.glob(name))])
+        if (chips := [chip for name in IIO_FOLDERS for chip in natural_order(device.glob(name))])
     ]
 
 
@@ -145,13 +145,13 @@ def _set_averaging(chip: Path, period_s: float) -> bool:
     The interval is read at one sample: some kernels' ``update_interval`` is the time of an average,
     others' (6.1) that of one sample.
     """
-    samples = integer(chip / "samples")
+    samples = read_integer(chip / "samples")
     if not samples:
         return False
     chosen = samples
     try:
         (chip / "samples").write_text("1\n", encoding="utf-8")
-        interval_ms = integer(chip / "update_interval") or math.inf
+        interval_ms = read_integer(chip / "update_interval") or math.inf
         chosen = max(
             [
                 samples,
@@ -169,8 +169,8 @@ def _hwmon_rails(chip: Path) -> Iterator[tuple[str, PowerReader]]:
 
     def power_reader(number: int) -> PowerReader:
         def power_w() -> float | None:
-            millivolts = integer(chip / f"in{number}_input")
-            milliamperes = integer(chip / f"curr{number}_input")
+            millivolts = read_integer(chip / f"in{number}_input")
+            milliamperes = read_integer(chip / f"curr{number}_input")
             if millivolts is None or milliamperes is None:
                 return None
             return millivolts * milliamperes * 1e-6
@@ -178,13 +178,13 @@ def _hwmon_rails(chip: Path) -> Iterator[tuple[str, PowerReader]]:
         return power_w
 
     for number in (1, 2, 3):
-        yield text(chip / f"in{number}_label") or "", power_reader(number)
+        yield read_text(chip / f"in{number}_label") or "", power_reader(number)
 
 
 def _iio_rails(chip: Path) -> Iterator[tuple[str, PowerReader]]:
     for number in (0, 1, 2):
-        power_w = reader(chip / f"in_power{number}_input", 1e-3)
-        yield text(chip / f"rail_name_{number}") or "", power_w
+        power_w = file_reader(chip / f"in_power{number}_input", 1e-3)
+        yield read_text(chip / f"rail_name_{number}") or "", power_w
 
 
 METER = Ina3221Meter

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from reference_impls.node import public_interface
 from suite.machine.interfaces import interfaces_up
-from suite.machine.procfs import integer, text
+from suite.machine.procfs import read_integer, read_text
 from suite.meters.channels import Channel, ChannelMeter
 from suite.meters.meter import MeterAvailability
 
@@ -52,13 +52,15 @@ class LinkMeter(ChannelMeter):
 
 def _of_tcp(snmp: Path, field: str) -> float | None:
     """A counter of TCP, whose names are on a line and whose values are on the next one."""
-    rows = [line.split() for line in (text(snmp) or "").splitlines() if line.startswith("Tcp:")]
+    rows = [
+        line.split() for line in (read_text(snmp) or "").splitlines() if line.startswith("Tcp:")
+    ]
     return float(dict(zip(*rows, strict=True))[field]) if len(rows) == 2 else None
 
 
 def _sum(files: list[Path]) -> Callable[[], float | None]:
     def read() -> float | None:
-        values = [integer(file) for file in files]
+        values = [read_integer(file) for file in files]
         return None if None in values else float(sum(value or 0 for value in values))
 
     return read

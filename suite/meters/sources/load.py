@@ -13,7 +13,7 @@ from suite.machine.process_tree import (
     descendants,
     io_usages,
 )
-from suite.machine.procfs import text
+from suite.machine.procfs import read_text
 from suite.meters.meter import (
     MachineMeter,
     MeterAvailability,
@@ -53,7 +53,7 @@ class LoadMeter(MachineMeter):
         """Every Linux has /proc/stat; the reason says where it has no pressure stall
         information."""
         found = super().availability()
-        if not found.available or text(self._root / PRESSURE / "cpu"):
+        if not found.available or read_text(self._root / PRESSURE / "cpu"):
             return found
         return MeterAvailability(
             True,
@@ -92,7 +92,7 @@ class LoadMeter(MachineMeter):
         total=13036280884`` (µs)."""
         found = {}
         for resource, kinds in PRESSURES:
-            for line in (text(self._root / PRESSURE / resource) or "").splitlines():
+            for line in (read_text(self._root / PRESSURE / resource) or "").splitlines():
                 kind, total = line.partition(" ")[0], line.rpartition("total=")[2]
                 if kind in kinds and total.isdigit():
                     found[f"{resource}.{kind}"] = int(total) * 1e-6

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from reference_impls.node import public_interface
 from suite.machine.interfaces import interfaces_up
-from suite.meters.channels import Channel, ChannelMeter, reader
+from suite.meters.channels import Channel, ChannelMeter, file_reader
 from suite.meters.meter import MeterAvailability
 
 DIRECTIONS = (("sent", "tx_bytes"), ("received", "rx_bytes"))
@@ -35,7 +35,7 @@ class NetworkMeter(ChannelMeter):
             name = public_interface(interface, str(self._root))
             folder = self._root / "sys/class/net" / interface / "statistics"
             for direction, file in DIRECTIONS:
-                yield Channel(f"{name}.{direction}", "B", reader(folder / file))
+                yield Channel(f"{name}.{direction}", "B", file_reader(folder / file))
 
 
 METER = NetworkMeter

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.machine.procfs import in_order, integer, text
+from suite.machine.procfs import natural_order, read_integer, read_text
 from suite.meters.channels import Channel, ChannelMeter
 from suite.meters.meter import MeterAvailability
 
@@ -33,7 +33,7 @@ class _Domain:
 
     def energy_j(self) -> float | None:
         """Energy since the counter was last 0 before the run, J; None when it cannot be read."""
-        now_uj, now_s = integer(self.folder / "energy_uj"), time.monotonic()
+        now_uj, now_s = read_integer(self.folder / "energy_uj"), time.monotonic()
         if now_uj is None or self.is_lost:
             return None
         if self.before_uj is not None and now_uj < self.before_uj:
@@ -91,11 +91,11 @@ def _domains(root: Path) -> list[_Domain]:
     number, and is unique."""
     zones = [
         (zone, folder)
-        for folder in in_order((root / POWERCAP).glob("intel-rapl:*"))
+        for folder in natural_order((root / POWERCAP).glob("intel-rapl:*"))
         if (zone := ZONE.match(folder.name))
     ]
     repeated = (
-        _repeated_dies(root) if AMD.search(text(root / "proc/cpuinfo") or "") else frozenset()
+        _repeated_dies(root) if AMD.search(read_text(root / "proc/cpuinfo") or "") else frozenset()
     )
     zones = [(zone, folder) for zone, folder in zones if zone[1] not in repeated]
     named = [(folder, channel) for zone, folder in zones if (channel := _channel(folder, zone[1]))]
@@ -104,7 +104,7 @@ def _domains(root: Path) -> list[_Domain]:
         _Domain(
             channel if names[channel] == 1 else f"{channel}:{folder.name.partition(':')[2]}",
             folder,
-            integer(folder / "max_energy_range_uj") or 0,
+            read_integer(folder / "max_energy_range_uj") or 0,
         )
         for folder, channel in named
     ]
@@ -118,8 +118,8 @@ def _repeated_dies(root: Path) -> frozenset[str]:
     """
     first: dict[str, str] = {}
     repeated = set()
-    for folder in in_order((root / POWERCAP).glob("intel-rapl:*")):
-        die, number = DIE.match(text(folder / "name") or ""), folder.name.partition(":")[2]
+    for folder in natural_order((root / POWERCAP).glob("intel-rapl:*")):
+        die, number = DIE.match(read_text(folder / "name") or ""), folder.name.partition(":")[2]
         if die is not None and first.setdefault(die[1], number) != number:
             repeated.add(number)
     return frozenset(repeated)
@@ -128,8 +128,8 @@ def _repeated_dies(root: Path) -> frozenset[str]:
 def _channel(folder: Path, parent_zone: str) -> str | None:
     """``dram-0-die-1`` for the zone ``dram`` below ``package-0-die-1``; the zone's own name for a
     package, and for psys."""
-    name = text(folder / "name")
-    parent = text(folder.parent / f"intel-rapl:{parent_zone}" / "name") or parent_zone
+    name = read_text(folder / "name")
+    parent = read_text(folder.parent / f"intel-rapl:{parent_zone}" / "name") or parent_zone
     return name if not name or name == parent else f"{name}-{parent.removeprefix('package-')}"
 
 

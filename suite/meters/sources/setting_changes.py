@@ -13,8 +13,8 @@ from suite.machine.clock_domains import (
     policy_folders,
 )
 from suite.machine.power_settings import limit_files
-from suite.machine.procfs import text
-from suite.meters.channels import Channel, ChannelMeter, reader
+from suite.machine.procfs import read_text
+from suite.meters.channels import Channel, ChannelMeter, file_reader
 from suite.meters.meter import MeterAvailability, MeteredProcess, Reading
 
 CHANGED, GOVERNOR = "changed", "governor"
@@ -88,20 +88,20 @@ class PowerModeMeter(ChannelMeter):
         yield Channel("nvpmodel", "id", self._mode_id)
         for folder in policy_folders(self._root):
             for limit in ("min", "max"):
-                frequency_hz = reader(folder / f"scaling_{limit}_freq", 1000)
+                frequency_hz = file_reader(folder / f"scaling_{limit}_freq", 1000)
                 yield Channel(f"{folder.name}.{limit}", "Hz", frequency_hz)
             yield Channel(f"{folder.name}.{GOVERNOR}", GOVERNOR, _governor_reader(folder))
         for _, folder in devfreq_folders(self._root):
             for limit in ("min", "max"):
-                yield Channel(f"{folder.name}.{limit}", "Hz", reader(folder / f"{limit}_freq"))
+                yield Channel(f"{folder.name}.{limit}", "Hz", file_reader(folder / f"{limit}_freq"))
         for path in limit_files(self._root):
             zone = f"{path.parent.name}.{path.name.split('_')[1]}"
-            yield Channel(zone, "W", reader(path, 1e-6))
+            yield Channel(zone, "W", file_reader(path, 1e-6))
         cpus = self._root / CPUS
-        yield Channel("turbo.off", "active", reader(cpus / "intel_pstate/no_turbo"))
-        yield Channel("turbo", "active", reader(cpus / "cpufreq/boost"))
+        yield Channel("turbo.off", "active", file_reader(cpus / "intel_pstate/no_turbo"))
+        yield Channel("turbo", "active", file_reader(cpus / "cpufreq/boost"))
         for path in boost_files(self._root):
-            yield Channel(f"{path.parent.name}.turbo", "active", reader(path))
+            yield Channel(f"{path.parent.name}.turbo", "active", file_reader(path))
         yield Channel("cores", "cores", self._cores)
 
     def _mode_id(self) -> float | None:
@@ -114,14 +114,14 @@ class PowerModeMeter(ChannelMeter):
 
 
 def _governors(policy: Path) -> list[str]:
-    return (text(policy / "scaling_available_governors") or "").split()
+    return (read_text(policy / "scaling_available_governors") or "").split()
 
 
 def _governor_reader(policy: Path) -> Callable[[], float | None]:
     known = _governors(policy)
 
     def read() -> float | None:
-        now = text(policy / "scaling_governor")
+        now = read_text(policy / "scaling_governor")
         return float(known.index(now)) if now in known else None
 
     return read

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from suite.meters.http_meter import HttpMeter, host, number
+from suite.meters.http_meter import HttpMeter, finite_number, host_of_address
 from suite.meters.settings import MeterSettings
 
 
@@ -28,7 +28,7 @@ class ShellyMeter(HttpMeter):
         """The status of the switch that feeds the board."""
         plug = settings.shelly
         return (
-            f"{host(plug.address)}/rpc/{plug.component}.GetStatus?id={plug.switch}"
+            f"{host_of_address(plug.address)}/rpc/{plug.component}.GetStatus?id={plug.switch}"
             if plug
             else None
         )
@@ -36,12 +36,12 @@ class ShellyMeter(HttpMeter):
     def parse(self, answer: Any) -> Mapping[str, tuple[float, str]]:
         """A switch without a meter has no ``apower``; what the plug cannot read at the moment is
         null."""
-        found = {"power": (number(answer["apower"]), "W")}
+        found = {"power": (finite_number(answer["apower"]), "W")}
         for key, unit in (("voltage", "V"), ("current", "A")):
             if answer.get(key) is not None:
-                found[key] = (number(answer[key]), unit)
+                found[key] = (finite_number(answer[key]), unit)
         if answer.get("aenergy") is not None:
-            found["energy"] = (number(answer["aenergy"]["total"]) * 3600, "J")  # watt-hours
+            found["energy"] = (finite_number(answer["aenergy"]["total"]) * 3600, "J")  # watt-hours
         return found
 
 

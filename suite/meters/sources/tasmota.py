@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from suite.meters.http_meter import HttpMeter, host, number
+from suite.meters.http_meter import HttpMeter, finite_number, host_of_address
 from suite.meters.settings import MeterSettings
 
 
@@ -22,7 +22,11 @@ class TasmotaMeter(HttpMeter):
 
     def address(self, settings: MeterSettings) -> str | None:
         """The sensors' status."""
-        return f"{host(settings.tasmota.address)}/cm?cmnd=Status%2010" if settings.tasmota else None
+        return (
+            f"{host_of_address(settings.tasmota.address)}/cm?cmnd=Status%2010"
+            if settings.tasmota
+            else None
+        )
 
     def parse(self, answer: Any) -> Mapping[str, tuple[float, str]]:
         """A plug without a meter has no ``ENERGY``, one with a password answers with a warning."""
@@ -39,7 +43,7 @@ class TasmotaMeter(HttpMeter):
 
 def _outlets(value: Any) -> list[float]:
     """One number per outlet; a plug with one outlet reports a plain number."""
-    return [number(each) for each in (value if isinstance(value, list) else [value])]
+    return [finite_number(each) for each in (value if isinstance(value, list) else [value])]
 
 
 METER = TasmotaMeter

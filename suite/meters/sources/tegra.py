@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from suite.machine.procfs import integer
-from suite.meters.channels import Channel, ChannelMeter, reader
+from suite.machine.procfs import read_integer
+from suite.meters.channels import Channel, ChannelMeter, file_reader
 from suite.meters.meter import MeterAvailability
 
 LOADS = (
@@ -45,9 +45,9 @@ class TegraMeter(ChannelMeter):
         """The first file of each channel that can be read."""
         for channel, patterns, scale, unit in CHANNELS:
             paths = (path for pattern in patterns for path in sorted(self._root.glob(pattern)))
-            path = next((path for path in paths if integer(path) is not None), None)
+            path = next((path for path in paths if read_integer(path) is not None), None)
             if path is not None:
-                yield Channel(channel, unit, reader(path, scale))
+                yield Channel(channel, unit, file_reader(path, scale))
 
 
 METER = TegraMeter

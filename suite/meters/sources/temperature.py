@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from suite.machine.procfs import in_order, integer, text
+from suite.machine.procfs import natural_order, read_integer, read_text
 from suite.meters.channels import Channel, ChannelMeter
 from suite.meters.meter import MeterAvailability
 
@@ -44,23 +44,23 @@ class TemperatureMeter(ChannelMeter):
 
     def _named_files(self) -> list[tuple[str, Path]]:
         found = [
-            (text(zone / "type") or zone.name, zone / "temp")
-            for zone in in_order((self._root / "sys/class/thermal").glob("thermal_zone*"))
+            (read_text(zone / "type") or zone.name, zone / "temp")
+            for zone in natural_order((self._root / "sys/class/thermal").glob("thermal_zone*"))
         ]
-        for chip in in_order((self._root / "sys/class/hwmon").glob("hwmon*")):
+        for chip in natural_order((self._root / "sys/class/hwmon").glob("hwmon*")):
             if (chip / "device/temp").exists():
                 continue  # the kernel lists a thermal zone here again
-            for path in in_order(chip.glob("temp*_input")):
-                label = text(
+            for path in natural_order(chip.glob("temp*_input")):
+                label = read_text(
                     path.with_name(path.name.replace("_input", "_label"))
                 ) or path.name.removesuffix("_input")
-                found.append((f"{text(chip / 'name') or chip.name} {label}", path))
+                found.append((f"{read_text(chip / 'name') or chip.name} {label}", path))
         return found
 
 
 def _celsius_reader(path: Path) -> Callable[[], float | None]:
     def read() -> float | None:
-        millidegrees = integer(path)
+        millidegrees = read_integer(path)
         if millidegrees is None or millidegrees not in POSSIBLE_MILLIDEGREES:
             return None
         return float(millidegrees) if 0 < millidegrees < MAX_DEGREES else millidegrees / 1000

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from suite.catalog.throttling import slows_processor
-from suite.machine.procfs import in_order, integer, text
-from suite.meters.channels import Channel, ChannelMeter, reader
+from suite.machine.procfs import natural_order, read_integer, read_text
+from suite.meters.channels import Channel, ChannelMeter, file_reader
 from suite.meters.meter import MeterAvailability
 from suite.meters.tool import find_tool, run_tool
 
@@ -65,20 +65,24 @@ class ThrottlingMeter(ChannelMeter):
         for path in firmware:
             yield from _firmware(_Flags(path, self._root))
         for path in (
-            () if firmware else in_order(self._root.glob("sys/class/hwmon/hwmon*/in0_lcrit_alarm"))
+            ()
+            if firmware
+            else natural_order(self._root.glob("sys/class/hwmon/hwmon*/in0_lcrit_alarm"))
         ):
-            if text(path.with_name("name")) == RASPBERRY_PI_HWMON:
+            if read_text(path.with_name("name")) == RASPBERRY_PI_HWMON:
                 yield Channel(FIRMWARE_BITS[0], ACTIVE, _is_active(path))
-        for path in in_order(self._root.glob("sys/class/hwmon/hwmon*/oc*_event_cnt")):
+        for path in natural_order(self._root.glob("sys/class/hwmon/hwmon*/oc*_event_cnt")):
             name = path.name.removesuffix("_event_cnt")
             # an event that only raises an interrupt slows nothing
-            if integer(path.with_name(f"{name}_throt_en")) != 0:
-                yield Channel(f"over_current.{name}", EVENTS, reader(path))
+            if read_integer(path.with_name(f"{name}_throt_en")) != 0:
+                yield Channel(f"over_current.{name}", EVENTS, file_reader(path))
         for level in ("core", "package"):
             for path in _once_per(level, self._root):
-                yield Channel(f"thermal.{level}.{path.parent.parent.name}", EVENTS, reader(path))
-        for folder in in_order(self._root.glob(f"{THERMAL}/cooling_device*")):
-            kind = text(folder / "type") or ""
+                yield Channel(
+                    f"thermal.{level}.{path.parent.parent.name}", EVENTS, file_reader(path)
+                )
+        for folder in natural_order(self._root.glob(f"{THERMAL}/cooling_device*")):
+            kind = read_text(folder / "type") or ""
             if slows_processor(kind):
                 yield Channel(
                     f"cooling.{folder.name.removeprefix('cooling_device')}.{kind}",
@@ -91,7 +95,7 @@ def _once_per(level: str, root: Path) -> Iterator[Path]:
     """One counter for each core or package: every thread of a core, and every core of a package,
     shows the same counter."""
     seen = set()
-    for cpu in in_order(root.glob(f"{CPUS}/cpu[0-9]*")):
+    for cpu in natural_order(root.glob(f"{CPUS}/cpu[0-9]*")):
         path, package, core = (
             cpu / part
             for part in (
@@ -100,7 +104,7 @@ def _once_per(level: str, root: Path) -> Iterator[Path]:
                 "topology/core_id",
             )
         )
-        key = (text(package) or cpu.name, text(core) if level == "core" else None)
+        key = (read_text(package) or cpu.name, read_text(core) if level == "core" else None)
         if path.exists() and key not in seen:
             seen.add(key)
             yield path
@@ -109,18 +113,21 @@ def _once_per(level: str, root: Path) -> Iterator[Path]:
 def _trip_points(root: Path) -> Iterator[tuple[str, str]]:
     """(zone and cooling device, type and temperature) of every trip point that is bound to a device
     that slows a processor."""
-    for zone in in_order(root.glob(f"{THERMAL}/thermal_zone*")):
-        for link in in_order(
+    for zone in natural_order(root.glob(f"{THERMAL}/thermal_zone*")):
+        for link in natural_order(
             path for path in zone.glob("cdev*") if path.name.removeprefix("cdev").isdigit()
         ):
-            device, trip = text(link / "type") or "", integer(zone / f"{link.name}_trip_point")
-            millidegrees = None if trip is None else integer(zone / f"trip_point_{trip}_temp")
+            device, trip = (
+                read_text(link / "type") or "",
+                read_integer(zone / f"{link.name}_trip_point"),
+            )
+            millidegrees = None if trip is None else read_integer(zone / f"trip_point_{trip}_temp")
             if slows_processor(device) and millidegrees is not None:
-                named = f"{text(zone / 'type') or zone.name} {device}"
+                named = f"{read_text(zone / 'type') or zone.name} {device}"
                 yield (
                     f"{named} {trip}",
                     (
-                        f"{text(zone / f'trip_point_{trip}_type') or 'trip'} at"
+                        f"{read_text(zone / f'trip_point_{trip}_type') or 'trip'} at"
                         f" {millidegrees / 1000:g} degC"
                     ),
                 )
@@ -138,7 +145,7 @@ class _Flags:
 
     def bit(self, bit: int) -> float | None:
         """1 while the flag is set, else 0; None where it cannot be read."""
-        flags = _hexadecimal(text(self._path))
+        flags = _hexadecimal(read_text(self._path))
         if not flags and self._tool is not None:
             now_s = time.monotonic()
             if now_s - self._asked_s > self._asks_s:
@@ -172,7 +179,7 @@ def _firmware(flags: _Flags) -> Iterator[Channel]:
 
 def _is_active(path: Path) -> Callable[[], float | None]:
     def read() -> float | None:
-        state = integer(path)
+        state = read_integer(path)
         return None if state is None else float(state > 0)
 
     return read

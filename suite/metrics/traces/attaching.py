@@ -3,7 +3,8 @@ run.json, figures and manifest.
 
 The record in run.json (``attached``) says by which command and when, what was understood of the
 file (``format``, that of the kept file), where the sensor is (``covers``, ``tier``) and how the
-clocks were fitted (``fit``). :func:`readings_of` follows from the kept trace and the record alone.
+clocks were fitted (``fit``). :func:`trace_readings` follows from the kept trace and the record
+alone.
 """
 
 import gzip
@@ -30,14 +31,14 @@ from suite.errors import SuiteError
 from suite.files.durable import publish
 from suite.files.json_file import write_json
 from suite.metrics.power_totals import power_rules
-from suite.metrics.summary import derive
+from suite.metrics.summary import derive_summary
 from suite.metrics.traces.clock_fit import ClockFit, fit_clock, given_clock
 from suite.metrics.traces.columns import TraceOptions
 from suite.metrics.traces.course import Course, course_of
 from suite.metrics.traces.reading import ReadTrace, read_trace, stepped_text
 from suite.metrics.traces.series import refuse_counter, turns_of
-from suite.metrics.traces.sniffing import sentence, understand
-from suite.metrics.traces.trace_format import Rail, Trace, TraceFormat, opened
+from suite.metrics.traces.sniffing import format_sentence, recognise_format
+from suite.metrics.traces.trace_format import Rail, Trace, TraceFormat, open_unpacked
 
 COMMAND = "suite power attach"
 COVERAGES = (Coverage.BOARD, Coverage.MODULE, Coverage.WALL, Coverage.CHIP)
@@ -69,7 +70,7 @@ class Attachment:
         return self.read.trace.averaged == 1 and self.read.size_bytes <= MAX_KEPT_BYTES
 
 
-def prepare(
+def prepare_attachment(
     bundle: Bundle,
     trace_path: Path,
     covers: Coverage,
@@ -97,7 +98,7 @@ def prepare(
         fit = fit_clock(trace.t_s, trace.power_w, course, is_absolute=trace.is_absolute)
     else:
         fit = given_clock(trace.t_s, trace.power_w, course, offset_s)
-    return Attachment(trace_path, read, how, sentence(how), course, fit, covers, tier)
+    return Attachment(trace_path, read, how, format_sentence(how), course, fit, covers, tier)
 
 
 def expect_finished(bundle: Bundle) -> None:
@@ -118,7 +119,7 @@ def expect_finished(bundle: Bundle) -> None:
 def read_logger(path: Path, options: TraceOptions) -> tuple[TraceFormat, ReadTrace]:
     """The format and the readings; rows in turn that name no series are asked for, or added up.
     Raises SuiteError for a clock that was set back within the file."""
-    how = understand(path, options)
+    how = recognise_format(path, options)
     read = read_trace(path, how)
     if read.trace.stepped_s:
         raise SuiteError(f"{path} cannot be attached: {stepped_text(read.trace)}.")
@@ -136,7 +137,7 @@ def read_logger(path: Path, options: TraceOptions) -> tuple[TraceFormat, ReadTra
     )
 
 
-def attach(path: Path, found: Attachment, command: Sequence[str]) -> None:
+def write_trace(path: Path, found: Attachment, command: Sequence[str]) -> None:
     """Write a trace into the bundle at ``path`` and seal it again; an earlier trace is replaced.
     The files are changed in place."""
     bundle = Bundle(path)
@@ -144,7 +145,7 @@ def attach(path: Path, found: Attachment, command: Sequence[str]) -> None:
     if not keep_files(path):
         _restore_files(path)
     _keep(path, found)
-    t_ns, power_w = readings_of(found.read.trace, found.fit, found.course)
+    t_ns, power_w = trace_readings(found.read.trace, found.fit, found.course)
     _write_readings(path, t_ns, power_w, found)
     run = _with_record(bundle.run(), found, t_ns, command, earlier.attached)
     # why an earlier trace was left out says nothing of this one
@@ -156,12 +157,12 @@ def attach(path: Path, found: Attachment, command: Sequence[str]) -> None:
 
 def seal_again(path: Path) -> None:
     """Compute the figures of a changed bundle, and seal it."""
-    write_json(path / layout.SUMMARY, derive(CachedBundle(path)).to_dict())
+    write_json(path / layout.SUMMARY, derive_summary(CachedBundle(path)).to_dict())
     (path / layout.MANIFEST).unlink()
     manifest.seal(path)
 
 
-def readings_of(trace: Trace, fit: ClockFit, course: Course) -> tuple[Times, Values]:
+def trace_readings(trace: Trace, fit: ClockFit, course: Course) -> tuple[Times, Values]:
     """The trace's readings around the run on the run's clock, ns, and their power, W; one more
     reading at each end."""
     run_s = fit.to_run_s(trace.t_s)
@@ -210,7 +211,7 @@ def _keep(path: Path, found: Attachment) -> None:
         gzip.GzipFile("", "wb", mtime=0, fileobj=raw) as packed,
     ):
         if found.is_kept_whole:
-            with opened(found.trace_path) as stream:
+            with open_unpacked(found.trace_path) as stream:
                 packed.write(stream.read(MAX_KEPT_BYTES + 1))
             return
         packed.write(b"time_s,power_w\n")

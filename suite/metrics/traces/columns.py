@@ -10,7 +10,7 @@ import pandas
 from suite.bundle.arrays import Values
 from suite.errors import SuiteError
 from suite.metrics.traces.head import Head
-from suite.metrics.traces.trace_format import MICRO, UNITS, quantity_of
+from suite.metrics.traces.trace_format import MICRO, UNITS, quantity_of_unit
 
 POWER = re.compile(
     r"\b(a?power|leistung|puissance|potencia|watts?|pow|p|pkgwatt)\b|^(?:u|m|k)?w$", re.IGNORECASE
@@ -84,7 +84,7 @@ class TraceOptions:
     mean: bool | None = None
 
 
-def decimal_of(head: Head) -> str:
+def decimal_sign(head: Head) -> str:
     """The decimal sign: not one that stands twice in a number, else the more frequent one."""
     for grouping, decimal in ((".", ","), (",", ".")):
         if any(
@@ -109,7 +109,7 @@ def column_of(head: Head, name: str) -> int:
     )
 
 
-def plain(name: str) -> str:
+def words_of_name(name: str) -> str:
     """A name's words, without signs and brackets."""
     return re.sub(r"[\s_./:-]+", " ", IN_BRACKETS.sub(" ", name)).strip()
 
@@ -118,7 +118,7 @@ def unit_of_name(name: str) -> str | None:
     """The unit that a header names, as in UNITS; None without one."""
     bracketed: list[str] = [found.strip() for found in IN_BRACKETS.findall(name)]
     at_end: list[str] = AT_END.findall(name)
-    for text in (*bracketed, *at_end, *plain(name).split()[-1:], name.strip().lower()):
+    for text in (*bracketed, *at_end, *words_of_name(name).split()[-1:], name.strip().lower()):
         unit = WORDS.get(text.lower(), text.translate(MICRO))
         if unit in UNITS:
             return unit
@@ -143,12 +143,12 @@ def is_quantity(name: str, words: re.Pattern[str], unit: str) -> bool:
     if NOT_POWER.search(name):
         return False
     return (
-        quantity_of(found) == unit
-        if found is not None and quantity_of(found) != "s"
-        else bool(words.search(plain(name)))
+        quantity_of_unit(found) == unit
+        if found is not None and quantity_of_unit(found) != "s"
+        else bool(words.search(words_of_name(name)))
     )
 
 
-def listed(head: Head, columns: Sequence[int]) -> str:
+def column_names(head: Head, columns: Sequence[int]) -> str:
     """The names of columns."""
     return ", ".join(repr(head.names[column]) for column in columns[:30])

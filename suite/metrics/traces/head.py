@@ -8,7 +8,7 @@ from pathlib import Path
 
 from suite.errors import SuiteError
 from suite.metrics.traces import logs
-from suite.metrics.traces.trace_format import MAX_COLUMNS, opened
+from suite.metrics.traces.trace_format import MAX_COLUMNS, open_unpacked
 
 HEAD_BYTES, HEAD_LINES = 2**16, 400
 DELIMITERS = ",;\t|"
@@ -37,7 +37,7 @@ class Head:
 def read_head(path: Path) -> Head:
     """The head of a file; raises SuiteError for one that is no text in columns."""
     try:
-        with opened(path) as stream:
+        with open_unpacked(path) as stream:
             data = stream.read(HEAD_BYTES)
             is_cut = bool(stream.read(1))
     except (OSError, EOFError) as error:
@@ -56,8 +56,8 @@ def read_head(path: Path) -> Head:
         encoding, text = "latin-1", data.decode("latin-1")
     lines = text.splitlines()[: HEAD_LINES if not is_cut else -1][:HEAD_LINES]
     if log := logs.kind_of(lines):
-        names = logs.names_of(log, lines)
-        lines = logs.table(log, text, names).splitlines()
+        names = logs.log_names(log, lines)
+        lines = logs.log_table(log, text, names).splitlines()
         found = tuple(tuple(line.split(logs.DELIMITER)) for line in lines)
         if not found:
             raise SuiteError(f"{path} has no line of {log} with its readings; export it again.")
@@ -174,7 +174,7 @@ def looks_like_time(cell: str) -> bool:
 def last_rows(path: Path, head: Head) -> list[tuple[str, ...]]:
     """The rows at the file's end."""
     tail = b""
-    with opened(path) as stream:
+    with open_unpacked(path) as stream:
         if path.suffix != ".gz":
             stream.seek(max(0, path.stat().st_size - HEAD_BYTES))
         while data := stream.read(HEAD_BYTES):

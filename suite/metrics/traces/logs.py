@@ -20,7 +20,7 @@ def kind_of(lines: Sequence[str]) -> str:
     return TASMOTA if any(ENERGY in line.partition("{")[2] for line in lines) else ""
 
 
-def names_of(kind: str, lines: Iterable[str]) -> tuple[str, ...]:
+def log_names(kind: str, lines: Iterable[str]) -> tuple[str, ...]:
     """The table's columns."""
     if kind == TASMOTA:
         return ("time", "topic", "power [W]")
@@ -29,7 +29,7 @@ def names_of(kind: str, lines: Iterable[str]) -> tuple[str, ...]:
     return ("time", *rails) if STAMP.match(first) else tuple(rails)
 
 
-def table(kind: str, text: str, names: Sequence[str]) -> str:
+def log_table(kind: str, text: str, names: Sequence[str]) -> str:
     """A log's lines as rows of the columns ``names``; other lines are left out."""
     row = _tasmota if kind == TASMOTA else _tegrastats
     return "".join(

@@ -17,9 +17,9 @@ import pandas
 from suite.bundle.arrays import Values, median
 from suite.errors import SuiteError
 from suite.metrics.liveness import spikes
-from suite.metrics.traces.logs import table
+from suite.metrics.traces.logs import log_table
 from suite.metrics.traces.moments import DAY_S, MONTH_FIRST, TIME_OF_DAY, form_of, seconds_of
-from suite.metrics.traces.series import added, as_steps, chosen_series
+from suite.metrics.traces.series import as_steps, chosen_series, sum_of_series
 from suite.metrics.traces.trace_format import (
     MAX_COLUMNS,
     MICRO,
@@ -27,8 +27,8 @@ from suite.metrics.traces.trace_format import (
     Rail,
     Trace,
     TraceFormat,
-    opened,
-    quantity_of,
+    open_unpacked,
+    quantity_of_unit,
 )
 
 BLOCK_BYTES = 8 * 2**20
@@ -72,7 +72,7 @@ def read_trace(path: Path, how: TraceFormat, max_bytes: int = MAX_FILE_BYTES) ->
     rows, points = _Rows(how), dict[str, _Points]()
     digest, size = hashlib.sha256(), 0
     try:
-        with opened(path) as stream:
+        with open_unpacked(path) as stream:
             for block in _blocks(stream, path):
                 digest.update(block)
                 size += len(block)
@@ -108,7 +108,7 @@ def _trace(rows: "_Rows", points: "dict[str, _Points]") -> tuple[Trace, int]:
         if rows.how.is_mean:
             t_s = t_s - _spacings_s(t_s) / 2
         series.append(as_steps(t_s, values) if rows.how.is_on_change else (t_s, values))
-    t_s, power_w = added(series) if len(series) > 1 else series[0]
+    t_s, power_w = sum_of_series(series) if len(series) > 1 else series[0]
     unreadable = sum(rows.unreadable[name] for name in chosen)
     is_date = rows.how.time_kind in ("number", "date") and bool(len(t_s))
     trace = Trace(
@@ -195,7 +195,9 @@ class _Rows:
         out."""
         skipped, self._is_first = self.how.skip_lines if self._is_first else 0, False
         if self.how.log:
-            block = table(self.how.log, block.decode("utf-8", "replace"), self.how.names).encode()
+            block = log_table(
+                self.how.log, block.decode("utf-8", "replace"), self.how.names
+            ).encode()
         try:
             frame = pandas.read_csv(
                 io.BytesIO(block),
@@ -302,7 +304,7 @@ def _size(text: str, unit: str) -> float:
     """The size of a cell's own unit; that of the column's ``unit`` where the text is not a unit of
     the same quantity."""
     own = text.translate(MICRO)
-    return UNITS[own if own in UNITS and quantity_of(own) == quantity_of(unit) else unit]
+    return UNITS[own if own in UNITS and quantity_of_unit(own) == quantity_of_unit(unit) else unit]
 
 
 def without_grouping(cells: Any, decimal: str) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from suite.bundle.arrays import Values, median
 from suite.errors import SuiteError
-from suite.metrics.traces.columns import CURRENT, NOT_POWER, POWER, VOLTAGE, plain
+from suite.metrics.traces.columns import CURRENT, NOT_POWER, POWER, VOLTAGE, words_of_name
 from suite.metrics.traces.head import Head, is_number, looks_like_time
 from suite.metrics.traces.trace_format import UNITS
 
@@ -40,7 +40,7 @@ def key_columns(head: Head, used: Collection[int]) -> tuple[int, ...]:
         cells = [row[place] for row in head.rows]
         if len(cells) > 3 and len(set(cells)) > len(cells) / 2:
             continue  # the row's number
-        name = plain(head.names[place])
+        name = words_of_name(head.names[place])
         is_text = not any(
             is_number(cell) or looks_like_time(cell) or cell in UNITS for cell in cells
         )
@@ -79,7 +79,7 @@ def refuse_counter(values: Values) -> None:
 def refuse_other_quantities(names: Sequence[str], unit: str | None) -> None:
     """Raise SuiteError for a series whose name says that it is no power, unless a unit is given."""
     for name in names:
-        words = plain(name)
+        words = words_of_name(name)
         is_other = any(each.search(words) for each in (NOT_POWER, VOLTAGE, CURRENT))
         if unit is None and is_other and not POWER.search(words):
             raise SuiteError(
@@ -115,7 +115,7 @@ def chosen_series(counts: Mapping[str, int], series: Sequence[str], *, adds: boo
     )
 
 
-def added(parts: Sequence[tuple[Values, Values]]) -> tuple[Values, Values]:
+def sum_of_series(parts: Sequence[tuple[Values, Values]]) -> tuple[Values, Values]:
     """Times and sums of several series: at the times of the first, where all have readings."""
     (t_s, total), *others = parts
     first_s, last_s = max(part[0][0] for part in parts), min(part[0][-1] for part in parts)

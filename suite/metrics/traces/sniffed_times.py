@@ -15,12 +15,12 @@ from suite.metrics.traces.columns import (
     TraceOptions,
     column_of,
     floats_of,
-    plain,
     unit_of_name,
+    words_of_name,
 )
 from suite.metrics.traces.head import Head, last_rows, looks_like_time
 from suite.metrics.traces.moments import form_of
-from suite.metrics.traces.trace_format import quantity_of
+from suite.metrics.traces.trace_format import quantity_of_unit
 
 SPREADSHEET_DAYS = 20_000, 80_000
 """Dates of spreadsheets: days since 1899-12-30, here of 1954 to 2119."""
@@ -39,7 +39,7 @@ def time_columns(head: Head, options: TraceOptions, decimal: str) -> tuple[int, 
     named = [
         place
         for place, name in enumerate(head.names)
-        if head.has_header and TIME.search(plain(name)) and not _unit_is_electric(name)
+        if head.has_header and TIME.search(words_of_name(name)) and not _unit_is_electric(name)
     ]
     texts = [
         place
@@ -87,7 +87,7 @@ def _is_date(cell: str) -> bool:
 
 def _unit_is_electric(name: str) -> bool:
     unit = unit_of_name(name)
-    return unit is not None and quantity_of(unit) != "s"
+    return unit is not None and quantity_of_unit(unit) != "s"
 
 
 def _rises(cells: Sequence[str], decimal: str) -> bool:
@@ -136,7 +136,7 @@ def time_form(path: Path, head: Head, times: tuple[int, ...], options: TraceOpti
 
 def _unit_of_numbers(name: str, numbers: Values) -> str:
     unit = unit_of_name(name)
-    if unit is not None and quantity_of(unit) == "s":
+    if unit is not None and quantity_of_unit(unit) == "s":
         return unit
     for least, found in EPOCHS:
         if numbers.size and numbers[0] > least:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from suite.catalog.power import load_power_rules, totals
+from suite.catalog.power import load_power_rules, totals_of_channels
 from suite.errors import SuiteError
 from suite.metrics.traces.columns import (
     CURRENT,
@@ -17,19 +17,19 @@ from suite.metrics.traces.columns import (
     WHOLE_VOLTAGE,
     WORDS,
     TraceOptions,
+    column_names,
     column_of,
-    decimal_of,
+    decimal_sign,
     floats_of,
     is_quantity,
-    listed,
-    plain,
     unit_of_name,
+    words_of_name,
 )
 from suite.metrics.traces.head import Head, is_number, read_head
 from suite.metrics.traces.moments import TIME_OF_DAY
 from suite.metrics.traces.series import key_columns, refuse_other_quantities, rows_of_series
 from suite.metrics.traces.sniffed_times import time_columns, time_form, time_kind
-from suite.metrics.traces.trace_format import MICRO, UNITS, Rail, TraceFormat, quantity_of
+from suite.metrics.traces.trace_format import MICRO, UNITS, Rail, TraceFormat, quantity_of_unit
 
 ON_CHANGE = ("last changed",)
 """Home Assistant writes a row when the state has changed."""
@@ -48,14 +48,14 @@ MAX_UNSTATED = 300.0
 """A larger number without a unit is asked for: milliwatts of a board are more likely than watts."""
 
 
-def understand(path: Path, options: TraceOptions) -> TraceFormat:
+def recognise_format(path: Path, options: TraceOptions) -> TraceFormat:
     """The format of a file; raises SuiteError, which names the option to give, for what the file
     does not tell."""
     _refuse_unknown_units(options)
     head = read_head(path)
     chosen = rows_of_series(head, options.series)
     _refuse_changing_units(chosen)
-    decimal = decimal_of(head)
+    decimal = decimal_sign(head)
     times = time_columns(head, options, decimal)
     rails = _rails(chosen, options, set(times))
     kind, unit = time_kind(head, times, options, decimal)
@@ -90,7 +90,7 @@ def understand(path: Path, options: TraceOptions) -> TraceFormat:
     )
 
 
-def sentence(how: TraceFormat) -> str:
+def format_sentence(how: TraceFormat) -> str:
     """What was understood, in one sentence."""
     rails = " + ".join(_rail_text(rail, how.names) for rail in how.rails)
     if how.time_kind == "index":
@@ -116,14 +116,16 @@ def _series_text(how: TraceFormat) -> str:
 
 
 def _is_on_change(head: Head, times: Sequence[int], rails: Sequence[Rail]) -> bool:
-    is_power = all(quantity_of(rail.power_unit) == "W" for rail in rails)
-    return is_power and any(plain(head.names[place]).lower() in ON_CHANGE for place in times)
+    is_power = all(quantity_of_unit(rail.power_unit) == "W" for rail in rails)
+    return is_power and any(
+        words_of_name(head.names[place]).lower() in ON_CHANGE for place in times
+    )
 
 
 def _is_mean(head: Head, rails: Sequence[Rail]) -> bool:
     """Whether the instrument is one whose rows are means since the row before."""
     names = {name.lower() for name in head.names}
-    is_power = all(quantity_of(rail.power_unit) == "W" for rail in rails)
+    is_power = all(quantity_of_unit(rail.power_unit) == "W" for rail in rails)
     return is_power and any(known <= names for known in OF_MEANS)
 
 
@@ -191,8 +193,9 @@ def _rails(head: Head, options: TraceOptions, times: set[int]) -> tuple[Rail, ..
     if rails:
         return rails
     raise SuiteError(
-        f"No column is clearly the power among {listed(head, free) or 'no column but the time'}: "
-        "add --power COLUMN --unit W (or mW), or --current and --voltage."
+        "No column is clearly the power among "
+        f"{column_names(head, free) or 'no column but the time'}: add --power COLUMN --unit W (or "
+        "mW), or --current and --voltage."
     )
 
 
@@ -208,8 +211,8 @@ def _of_powers(head: Head, powers: Sequence[int], options: TraceOptions) -> tupl
     rails = _rails_of_a_board(head, powers)
     if powers and not rails:
         raise SuiteError(
-            f"Several columns are powers or energies ({listed(head, powers)}): name those that add"
-            " up, with --power for each."
+            f"Several columns are powers or energies ({column_names(head, powers)}): name those "
+            "that add up, with --power for each."
         )
     return rails
 
@@ -223,13 +226,13 @@ def _of_currents(head: Head, free: Sequence[int], options: TraceOptions) -> tupl
         return _pairs(head, currents, voltages if options.volts is None else [], options)
     if len(currents) == 1 and not voltages:
         raise SuiteError(
-            f"The file has a current ({listed(head, currents)}) and no voltage: add --volts with"
-            " the supply's voltage."
+            f"The file has a current ({column_names(head, currents)}) and no voltage: add --volts "
+            "with the supply's voltage."
         )
     if len(currents) > 1:
         raise SuiteError(
-            f"Several columns are currents ({listed(head, currents)}): name those that add up with"
-            " --current, each with its --voltage."
+            f"Several columns are currents ({column_names(head, currents)}): name those that add "
+            "up with --current, each with its --voltage."
         )
     return ()
 
@@ -249,9 +252,14 @@ def _rails_of_a_board(head: Head, powers: Sequence[int]) -> tuple[Rail, ...]:
         "jtop" if all(head.names[each].startswith(JTOP) for each in powers) else ""
     )
     columns = {
-        plain(head.names[each].removeprefix(JTOP)).replace(" ", "_"): each for each in powers
+        words_of_name(head.names[each].removeprefix(JTOP)).replace(" ", "_"): each
+        for each in powers
     }
-    found = totals(load_power_rules(), ((source, name) for name in columns)) if source else ()
+    found = (
+        totals_of_channels(load_power_rules(), ((source, name) for name in columns))
+        if source
+        else ()
+    )
     names = (
         found[0].channels if found else [name for name in columns if (source, name) == JTOP_TOTAL]
     )
@@ -261,7 +269,9 @@ def _rails_of_a_board(head: Head, powers: Sequence[int]) -> tuple[Rail, ...]:
 def _is_energy(head: Head, column: int) -> bool:
     name = head.names[column]
     unit = unit_of_name(name)
-    is_named = quantity_of(unit) == "J" if unit is not None else ENERGY.search(plain(name))
+    is_named = (
+        quantity_of_unit(unit) == "J" if unit is not None else ENERGY.search(words_of_name(name))
+    )
     return head.has_header and bool(is_named)
 
 
@@ -270,7 +280,7 @@ def _unit_beside(head: Head, column: int) -> str | None:
     cells = {row[column + 1] for row in head.rows} if column + 1 < len(head.names) else set()
     text = cells.pop() if len(cells) == 1 else ""
     unit = WORDS.get(text.lower(), text.translate(MICRO))
-    return unit if unit in UNITS and quantity_of(unit) in "WJ" else None
+    return unit if unit in UNITS and quantity_of_unit(unit) in "WJ" else None
 
 
 def _distinct(head: Head, names: Sequence[str], times: set[int]) -> list[int]:
@@ -314,7 +324,7 @@ def _pairs(
         voltage = voltages[place] if len(voltages) > 1 else voltages[0]
         voltage_unit = _unit_of(head, voltage, "V", None)
         _refuse_mains(
-            float(np.nanmedian(floats_of([row[voltage] for row in head.rows], decimal_of(head))))
+            float(np.nanmedian(floats_of([row[voltage] for row in head.rows], decimal_sign(head))))
             * UNITS[voltage_unit]
         )
         rails.append(
@@ -338,24 +348,28 @@ def _unit_of(head: Head, column: int, base: str, given: str | None) -> str:
     found = unit_of_name(head.names[column]) if head.has_header else None
     found = found or _unit_beside(head, column)
     if given is not None:
-        if quantity_of(given) not in wanted:
-            known = ", ".join(unit for unit in UNITS if quantity_of(unit) in wanted)
+        if quantity_of_unit(given) not in wanted:
+            known = ", ".join(unit for unit in UNITS if quantity_of_unit(unit) in wanted)
             raise SuiteError(
                 f"--unit {given} is not a unit of {head.names[column]!r}; it must be one of "
                 f"{known}."
             )
-        if found is not None and {quantity_of(found), quantity_of(given)} == {"W", "J"}:
+        if found is not None and {quantity_of_unit(found), quantity_of_unit(given)} == {"W", "J"}:
             raise SuiteError(
                 f"{head.names[column]!r} is in {found}, not in {given}: leave --unit out."
             )
         return given
-    if found is not None and quantity_of(found) in wanted:
+    if found is not None and quantity_of_unit(found) in wanted:
         return found
     after_number = re.sub(r"^[-+\d.,eE\s]+", "", head.rows[0][column]).translate(MICRO)
-    if after_number in UNITS and quantity_of(after_number) in wanted:
+    if after_number in UNITS and quantity_of_unit(after_number) in wanted:
         return after_number
     words = {"W": POWER, "V": VOLTAGE, "A": CURRENT}[base]
-    if head.has_header and words.search(plain(head.names[column])) and not _is_large(head, column):
+    if (
+        head.has_header
+        and words.search(words_of_name(head.names[column]))
+        and not _is_large(head, column)
+    ):
         return base
     raise SuiteError(
         f"The unit of {head.names[column]!r} is not stated: add --unit {base} or --unit m{base}."
@@ -364,5 +378,5 @@ def _unit_of(head: Head, column: int, base: str, given: str | None) -> str:
 
 def _is_large(head: Head, column: int) -> bool:
     """Whether the column's numbers are too large to be taken for W, V or A without a word of it."""
-    numbers = floats_of([row[column] for row in head.rows], decimal_of(head))
+    numbers = floats_of([row[column] for row in head.rows], decimal_sign(head))
     return bool(np.isfinite(numbers).any()) and float(np.nanmedian(numbers)) > MAX_UNSTATED

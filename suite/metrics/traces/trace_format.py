@@ -48,12 +48,12 @@ ENERGIES = ("J", "Wh", "Ws")
 Unit = Annotated[str, Meta(pattern=rf"^({'|'.join(UNITS)})\Z")]
 
 
-def opened(path: Path) -> IO[bytes]:
+def open_unpacked(path: Path) -> IO[bytes]:
     """The file's bytes, unpacked if its name ends in .gz."""
     return cast(IO[bytes], gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
 
 
-def quantity_of(unit: str) -> str:
+def quantity_of_unit(unit: str) -> str:
     """W, V, A, J or s."""
     if unit.endswith(ENERGIES):
         return "J"
@@ -87,7 +87,7 @@ class Rail:
         if self.current is not None and (self.voltage is None) == (self.volts is None):
             return "each current has one voltage"
         units = ((self.power_unit, "WJ"), (self.current_unit, "A"), (self.voltage_unit, "V"))
-        if any(quantity_of(unit) not in wanted for unit, wanted in units):
+        if any(quantity_of_unit(unit) not in wanted for unit, wanted in units):
             return "a rail's unit does not fit its quantity"
         return None
 
@@ -148,7 +148,7 @@ class TraceFormat:
     @property
     def is_energy(self) -> bool:
         """The rails are energies, since the last row or since the logger's start."""
-        return quantity_of(self.rails[0].power_unit) == "J"
+        return quantity_of_unit(self.rails[0].power_unit) == "J"
 
     def problem(self) -> str | None:
         """Why its parts do not belong together; None where they do."""
@@ -160,7 +160,7 @@ class TraceFormat:
         measured = [rail.current if rail.power is None else rail.power for rail in self.rails]
         if len(set(measured)) < len(measured):
             return "it adds a column twice"
-        if len({quantity_of(rail.power_unit) for rail in self.rails}) > 1:
+        if len({quantity_of_unit(rail.power_unit) for rail in self.rails}) > 1:
             return "it adds powers to energies"
         if self.time_kind != "index" and not self.time_columns:
             return "it names no column of the times"

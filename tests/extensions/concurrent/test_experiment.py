@@ -17,7 +17,7 @@ import pytest
 from reference_impls import contract
 from suite.catalog.frameworks import load_frameworks
 from suite.errors import SuiteError
-from suite.experiments.before_runs import held
+from suite.experiments.before_runs import held_folder
 from suite.extensions.concurrent.measuring import experiment
 from suite.extensions.concurrent.measuring.experiment import (
     Plan,
@@ -42,7 +42,7 @@ from suite.extensions.concurrent.record.layout import (
 from suite.extensions.concurrent.record.records import read_recording
 from suite.extensions.concurrent.record.results import as_dict, read_results
 from suite.files.paths import repository_root
-from suite.launch.turns import Child, Side, set_priority, usable
+from suite.launch.turns import Child, Side, set_priority, usable_cpus
 from tests.builders import Scenario, make_request
 from tests.conftest import Run, environment_of
 from tests.every_case import some
@@ -226,7 +226,7 @@ def test_a_training_that_ends_ends_the_measurement_with_its_reason(
 
 def test_cpus_and_priorities_that_cannot_be_had_are_refused() -> None:
     with pytest.raises(SuiteError, match="CPU 9999 cannot be used here; usable are 0"):
-        usable((0, 9999))
+        usable_cpus((0, 9999))
     with pytest.raises(SuiteError, match="99 is not a priority"):
         set_priority(os.getpid(), 99)
 
@@ -289,7 +289,7 @@ def test_a_folder_is_one_commands_and_nothing_is_left_of_a_refused_one(
 ) -> None:
     folder = tmp_path / "runs" / "x"
     command = f"concurrent {LENETS} --infer-batch 4000 --output {folder}"
-    with held(folder):
+    with held_folder(folder):
         assert "Another command writes into" in suite.refused(command).stderr
     folder.rmdir()
     folder.parent.rmdir()

@@ -8,7 +8,7 @@ import pytest
 from reporter.figures.model import Plane
 from reporter.papers.items import DrawnItem, draw_item, source_of
 from reporter.papers.measures import Found
-from reporter.papers.render import render
+from reporter.papers.render import render_figure
 from reporter.papers.style import Look
 from suite.catalog.papers import Measure, load_papers
 from suite.errors import SuiteError
@@ -74,7 +74,7 @@ def test_every_figure_is_drawn_and_the_same_records_give_the_same_bytes(
 ) -> None:
     pytest.importorskip("matplotlib")
     title, draw = FIGURES[number]
-    one, again = (render(draw(experiment), title, Look(), "svg") for _ in range(2))
+    one, again = (render_figure(draw(experiment), title, Look(), "svg") for _ in range(2))
     assert one == again and one.startswith(b"<?xml")
 
 

@@ -7,7 +7,7 @@ import pytest
 import reporter
 from reporter.board.boards import Board
 from reporter.board.making import make_boards
-from reporter.site import build
+from reporter.site import build_site
 from suite.extensions.prediction.page import MIN_MODES, PredictedModes, predicted_modes
 from tests.builders import Scenario, make_bundle
 from tests.reporter.papers.conftest import MODES, edit_system, in_mode
@@ -39,7 +39,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def board(runs: Path) -> Board:
-    (board,) = make_boards(reporter.load([runs]))
+    (board,) = make_boards(reporter.load_frames([runs]))
     return board
 
 
@@ -70,14 +70,18 @@ def test_a_predicted_mode_is_faster_than_the_measured_one_and_has_intervals(
 
 
 def test_nothing_is_predicted_from_a_few_modes(tmp_path: Path) -> None:
-    (board,) = make_boards(reporter.load([make_modes(tmp_path, list(MODES)[: MIN_MODES - 1])]))
+    (board,) = make_boards(
+        reporter.load_frames([make_modes(tmp_path, list(MODES)[: MIN_MODES - 1])])
+    )
     assert predicted_modes(board) == ()
 
 
 def test_the_page_marks_predicted_modes_and_gives_them_no_row_among_entries(
     runs: Path, board: Board, tmp_path: Path
 ) -> None:
-    page = (build([runs], tmp_path / "site").parent / "boards" / f"{board.slug}.html").read_text()
+    page = (
+        build_site([runs], tmp_path / "site").parent / "boards" / f"{board.slug}.html"
+    ).read_text()
     entries, _, limits = page.partition('id="limits-of-power"')
     assert (
         '<span class="badge">predicted</span>' in limits

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reporter.data.load import load
+from reporter.data.load import load_frames
 from reporter.data.studies import find_studies
 from reporter.figures import study_charts
 from reporter.figures.chart import Context, Drawing
@@ -61,4 +61,4 @@ def test_an_edited_record_is_not_shown(tmp_path: Path) -> None:
 
 
 def test_it_may_be_given_beside_runs(folder: Path, good_bundle: Path) -> None:
-    assert len(load([good_bundle, folder]).runs) == 1
+    assert len(load_frames([good_bundle, folder]).runs) == 1

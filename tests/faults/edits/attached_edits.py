@@ -26,17 +26,17 @@ def attached(run: Path, change: Change = lambda run: None, by_hand: bool = False
     """Attach a trace that follows the run, then apply a change."""
     from suite.bundle.reader import Bundle  # start-up: as below
     from suite.catalog.power import Coverage, Tier  # start-up: as below
-    from suite.metrics.traces.attaching import attach, prepare  # start-up: pandas
+    from suite.metrics.traces.attaching import prepare_attachment, write_trace  # start-up: pandas
     from suite.metrics.traces.columns import TraceOptions  # start-up: pandas
     from suite.metrics.traces.course import course_of  # start-up: NumPy
 
     bundle = Bundle(run)
     file = run.with_name(f"{run.name}-trace.csv")
     file.write_text(made_trace(course_of(bundle)), encoding="utf-8")
-    found = prepare(
+    found = prepare_attachment(
         bundle, file, Coverage.WALL, Tier.WALL_METER, TraceOptions(), -START_S if by_hand else None
     )
-    attach(run, found, ("suite", "power", "attach"))
+    write_trace(run, found, ("suite", "power", "attach"))
     file.unlink()
     change(run)
 

@@ -128,7 +128,7 @@ def honest_state(run: Path, epoch: int, value: str | None) -> dict[str, Any]:
     """The part of a record that replayed the run's own losses after an epoch, and its own
     evaluation."""
     # start-up: loads numpy
-    from suite.metrics.epoch_replays import MIN_REPLAYS, EpochReplays, figures, samples_of
+    from suite.metrics.epoch_replays import MIN_REPLAYS, EpochReplays, replay_figures, samples_of
     from suite.metrics.replayed_losses import ReplayedLosses, compare_losses, recorded_losses
 
     bundle, request = Bundle(run), Bundle(run).run().request
@@ -153,7 +153,7 @@ def honest_state(run: Path, epoch: int, value: str | None) -> dict[str, Any]:
     epoch_after = None
     if count:
         whole = (recorded_losses(steps, count, done), bundle.log().correct().get(epoch + 1))
-        own, replayed = figures(whole, [whole] * MIN_REPLAYS)
+        own, replayed = replay_figures(whole, [whole] * MIN_REPLAYS)
         seen = samples_of(steps, count, done)
         epoch_after = EpochReplays(count, seen, seen, samples, own, replayed)
     return _plain(

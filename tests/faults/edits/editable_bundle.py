@@ -74,11 +74,11 @@ class EditableBundle:
         import numpy as np  # start-up
 
         from suite.metrics.event_counts import derive_counters  # start-up: loads numpy
-        from suite.metrics.summary import derive  # start-up: loads numpy
+        from suite.metrics.summary import derive_summary  # start-up: loads numpy
 
         bundle = Bundle(self.path)
         with np.errstate(all="ignore"):  # the edited values may be impossible
-            derived = {SUMMARY: derive(bundle).to_dict(), COUNTERS: derive_counters(bundle)}
+            derived = {SUMMARY: derive_summary(bundle).to_dict(), COUNTERS: derive_counters(bundle)}
         for name, value in derived.items():
             (self.path / name).write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
 

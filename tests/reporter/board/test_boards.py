@@ -11,7 +11,7 @@ from reporter.board.making import make_boards
 from suite.compliance import submission_rule
 from suite.files.signature import make_key, public_key
 from suite.submission.declaration import SystemAvailability
-from suite.submission.package import PackageRequest, package
+from suite.submission.package import PackageRequest, package_runs
 from tests.faults.edits.audit_edits import add_audit
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.nonce_edits import set_nonce
@@ -36,25 +36,25 @@ def test_an_energy_has_its_sensor_as_a_facet(
         "summary.json",
         lambda summary: summary["figures"]["energy_per_epoch_j"].update(sensor=sensor),
     )
-    (board,) = make_boards(reporter.load([tmp_path]))
+    (board,) = make_boards(reporter.load_frames([tmp_path]))
     assert ("energy", facet) in board.same
 
 
 def test_an_energy_without_a_sensor_was_not_measured(runs: Path) -> None:
-    (board,) = make_boards(reporter.load([runs / "lenet-fake-digits"]))
+    (board,) = make_boards(reporter.load_frames([runs / "lenet-fake-digits"]))
     assert ("energy", "not measured") in board.same
 
 
 def badges(*paths: Path) -> tuple[str, ...]:
     """Of the only row."""
-    (board,) = make_boards(reporter.load(paths))
+    (board,) = make_boards(reporter.load_frames(paths))
     (row,) = (*board.accepted, *board.refused)
     return row.badges
 
 
 def seeds(*paths: Path) -> str:
     """Of the only row, in words."""
-    (board,) = make_boards(reporter.load(paths))
+    (board,) = make_boards(reporter.load_frames(paths))
     return dict(board.same)["seeds"]
 
 
@@ -85,7 +85,7 @@ def test_a_badge_names_a_known_signer(
     offer = PackageRequest(
         "acme", None, SystemAvailability.RESEARCH, "", (), sign_with=tmp_path / "key"
     )
-    submission = package([runs / "lenet-pytorch-1"], offer, tmp_path / "submissions")
+    submission = package_runs([runs / "lenet-pytorch-1"], offer, tmp_path / "submissions")
     assert badges(submission) == ()
     monkeypatch.setattr(submission_rule, "allowed_signers", lambda: tmp_path / "allowed")
     assert badges(submission) == ("signed by acme",)
@@ -103,7 +103,7 @@ def test_a_badge_says_that_an_audit_agrees(
     runs: Path, tmp_path: Path, changes: dict[str, object], badge: tuple[str, ...]
 ) -> None:
     offer = PackageRequest("acme", None, SystemAvailability.RESEARCH, "", ())
-    submission = package([runs / "lenet-pytorch-1"], offer, tmp_path / "submissions")
+    submission = package_runs([runs / "lenet-pytorch-1"], offer, tmp_path / "submissions")
     add_audit(changes)(submission)
     assert badges(submission) == badge
 

@@ -3,10 +3,10 @@ first, estimates last."""
 
 from dataclasses import replace
 
-from reporter.board.energies import EnergyTable, energy_tables, place_of
+from reporter.board.energies import EnergyTable, energy_tables, instrument_order
 from reporter.data.entry_scores import EntryScores, Score, Status
 from suite.catalog.scoring import load_scoring
-from suite.metrics.comparisons import interval, measured
+from suite.metrics.comparisons import run_statistics, score_interval
 
 SCORING = load_scoring()
 
@@ -14,11 +14,11 @@ SCORING = load_scoring()
 def entry(
     joules: float, tier: str, covers: str, status: Status = Status.CONFIRMED, runs: int = 3
 ) -> EntryScores:
-    statistics = measured(
+    statistics = run_statistics(
         [joules * (1 + 0.01 * number) for number in range(runs)], SCORING.noise_floor**2
     )
     score = Score(
-        interval(statistics, SCORING.level),
+        score_interval(statistics, SCORING.level),
         {f"r{number}": joules for number in range(runs)},
         statistics,
     )
@@ -93,7 +93,7 @@ def test_provisional_entries_stand_behind_ranked_ones() -> None:
 
 def test_an_unknown_instrument_is_placed_after_all() -> None:
     assert (
-        place_of(("wall meter", "wall"), SCORING)
-        < place_of(("estimate", "chip"), SCORING)
-        < place_of((), SCORING)
+        instrument_order(("wall meter", "wall"), SCORING)
+        < instrument_order(("estimate", "chip"), SCORING)
+        < instrument_order((), SCORING)
     )

@@ -2,11 +2,13 @@
 
 from reporter.board.ranking import Rank, rank_entries, unranked
 from suite.catalog.scoring import load_scoring
-from suite.metrics.comparisons import measured
+from suite.metrics.comparisons import run_statistics
 
 
 def ranks(**runs: list[float]) -> dict[str, Rank]:
-    return rank_entries({name: measured(values) for name, values in runs.items()}, load_scoring())
+    return rank_entries(
+        {name: run_statistics(values) for name, values in runs.items()}, load_scoring()
+    )
 
 
 def test_a_rank_is_a_place_and_says_from_how_many_it_is_not_distinguishable() -> None:
@@ -22,7 +24,7 @@ def test_a_rank_is_a_place_and_says_from_how_many_it_is_not_distinguishable() ->
 
 def test_a_short_entry_stands_behind_the_whole_one_that_it_equals_and_before_a_slower_one() -> None:
     runs = {"slow": [100, 101, 102], "whole": [10.5, 14, 12], "short": [10, 14, 12]}
-    scores = {name: measured(values) for name, values in runs.items()}
+    scores = {name: run_statistics(values) for name, values in runs.items()}
     found = rank_entries(scores, load_scoring(), ["short"])
     assert [found[name].place for name in ("whole", "short", "slow")] == [1, 2, 3]
 

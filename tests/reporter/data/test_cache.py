@@ -12,7 +12,7 @@ import pytest
 import reporter
 from reporter.data import bundle_rows, cache
 from reporter.data.cache import digest_of_bundle
-from reporter.site import build
+from reporter.site import build_site
 from suite.files.paths import HOME_VARIABLE
 from suite.files.tree import SITE_MARK
 from tests.builders import run_id
@@ -52,9 +52,9 @@ def given(runs: Path, tmp_path: Path) -> Path:
 def test_a_second_load_reads_nothing_and_gives_the_same_frames(
     home: Path, read: list[Path], given: Path
 ) -> None:
-    first, second = reporter.load([given]), reporter.load([given])
+    first, second = reporter.load_frames([given]), reporter.load_frames([given])
     assert len(read) == 2
-    assert reporter.load(str(given)).runs.equals(first.runs), (
+    assert reporter.load_frames(str(given)).runs.equals(first.runs), (
         "one path, as a person types it in a notebook"
     )
     for name in ("runs", "figures", "epochs", "entries", "entry_figures", "broken"):
@@ -75,10 +75,10 @@ def test_a_second_load_reads_nothing_and_gives_the_same_frames(
 def test_a_changed_bundle_is_read_and_judged_again(
     change: Callable[[Path], object], home: Path, read: list[Path], given: Path
 ) -> None:
-    reporter.load([given])
+    reporter.load_frames([given])
     read.clear()
     change(given / "one")
-    loaded = reporter.load([given])
+    loaded = reporter.load_frames([given])
     assert read == [given / "one"]
     assert (
         not (loaded.runs["place"] == "one").any()
@@ -90,7 +90,7 @@ def test_a_change_that_keeps_size_and_time_is_detected(
     home: Path, read: list[Path], given: Path
 ) -> None:
     """File times are not trusted: archives and copies can set any."""
-    reporter.load([given])
+    reporter.load_frames([given])
     read.clear()
     log = given / "one" / "log.txt"
     before = log.stat()
@@ -99,17 +99,17 @@ def test_a_change_that_keeps_size_and_time_is_detected(
     )
     os.utime(log, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert log.stat().st_size == before.st_size
-    assert not reporter.load([given]).verdicts[run_id("lenet-pytorch-1")].complies and read == [
-        given / "one"
-    ]
+    assert not reporter.load_frames([given]).verdicts[
+        run_id("lenet-pytorch-1")
+    ].complies and read == [given / "one"]
 
 
 def test_other_code_does_not_use_the_cache(
     home: Path, read: list[Path], given: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reporter.load([given])
+    reporter.load_frames([given])
     monkeypatch.setattr(cache, "digest_of_code", lambda: "another version")
-    reporter.load([given])
+    reporter.load_frames([given])
     assert len(read) == 4
 
 
@@ -118,14 +118,14 @@ def test_a_damaged_cache_file_is_ignored(home: Path, read: list[Path], given: Pa
     (home / "report-cache.sqlite").write_bytes(
         b"not a database, but long enough to be taken for one" * 100
     )
-    assert len(reporter.load([given]).runs) == 2
-    assert len(reporter.load([given]).runs) == 2
+    assert len(reporter.load_frames([given]).runs) == 2
+    assert len(reporter.load_frames([given]).runs) == 2
 
 
 def test_a_broken_bundle_is_not_cached(home: Path, read: list[Path], given: Path) -> None:
     (given / "one" / "run.json").write_text("{")
-    reporter.load([given])
-    reporter.load([given])
+    reporter.load_frames([given])
+    reporter.load_frames([given])
     assert read.count(given / "one") == 2 and read.count(given / "two") == 1
 
 
@@ -138,8 +138,10 @@ def test_a_bundle_that_changes_while_it_is_read_is_not_cached(
         return rows
 
     monkeypatch.setattr(loading, "read_rows", meddle)
-    reporter.load([given])
-    assert cache.get([digest_of_bundle(given / "one"), digest_of_bundle(given / "two")]) == {}
+    reporter.load_frames([given])
+    assert (
+        cache.cached_rows([digest_of_bundle(given / "one"), digest_of_bundle(given / "two")]) == {}
+    )
 
 
 def test_the_page_of_a_bundle_that_changed_while_read_is_rendered_again(
@@ -154,9 +156,9 @@ def test_the_page_of_a_bundle_that_changed_while_read_is_rendered_again(
 
     with monkeypatch.context() as patch:
         patch.setattr(loading, "read_rows", meddle)
-        site = build([given], tmp_path / "site").parent
+        site = build_site([given], tmp_path / "site").parent
     assert set(json.loads((site / SITE_MARK).read_text())["runs"].values()) == {None}
-    build([given], site, force=True)
+    build_site([given], site, force=True)
     assert None not in json.loads((site / SITE_MARK).read_text())["runs"].values()
     assert (
         "does not comply" in (site / "runs" / run_id("lenet-pytorch-1") / "index.html").read_text()
@@ -174,5 +176,5 @@ def test_worker_processes_give_the_same_site(
         monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / f"home-{name}"))
         monkeypatch.setattr(workers, "MIN_TASKS_PER_WORKER", tasks)
         monkeypatch.setattr(workers.os, "sched_getaffinity", lambda _: {0, 1})
-        sites.append(files(build([runs], tmp_path / name).parent))
+        sites.append(files(build_site([runs], tmp_path / name).parent))
     assert sites[0] == sites[1]

@@ -10,7 +10,7 @@ import reporter
 from reporter.board.columns import FACETS
 from reporter.data.frames import Row
 from reporter.data.machine_names import machine_title
-from reporter.site import build
+from reporter.site import build_site
 from suite.bundle import manifest
 from suite.bundle.layout import SYSTEM
 from suite.bundle.node_records import NODES
@@ -50,7 +50,7 @@ def edited(good_bundle_of: Callable[[int], Path]) -> Callable[[Edit], Path]:
 
 
 def row(path: Path) -> Row:
-    (found,) = reporter.load([path]).runs.to_dict("records")
+    (found,) = reporter.load_frames([path]).runs.to_dict("records")
     return {str(name): value for name, value in found.items()}
 
 
@@ -97,7 +97,7 @@ def test_the_page_of_a_resumed_run_says_what_it_continues(
     edited: Callable[[Edit], Path], tmp_path: Path
 ) -> None:
     path = edited(set_run("resumed", RESUMED))
-    (page,) = (build([path], tmp_path / "site").parent / "runs").glob("*/index.html")
+    (page,) = (build_site([path], tmp_path / "site").parent / "runs").glob("*/index.html")
     said = page.read_text(encoding="utf-8")
     assert (
         "Resumed after epoch 2 of run lenet-pytorch-20270115T070000Z-000000, which trained on 3"
@@ -121,7 +121,7 @@ def test_the_page_has_the_command_with_agent_and_silence(
         "60",
     ]
     path = edited(set_run("command", command))
-    (page,) = (build([path], tmp_path / "site").parent / "runs").glob("*/index.html")
+    (page,) = (build_site([path], tmp_path / "site").parent / "runs").glob("*/index.html")
     assert "--launch-agent srun --silence 60" in page.read_text(encoding="utf-8")
 
 
@@ -137,7 +137,7 @@ def test_a_node_that_is_another_machine_makes_another_entry_and_is_named(tmp_pat
         nodes["nodes"][1]["system"] |= changes
         write_json(run / NODES, nodes)
         manifest.seal(run)
-    alike, mixed = reporter.load([tmp_path]).runs.sort_values("run_id").to_dict("records")
+    alike, mixed = reporter.load_frames([tmp_path]).runs.sort_values("run_id").to_dict("records")
     assert alike["node_machines"] == "alike" and alike["entry_id"] != mixed["entry_id"]
     assert mixed["node_machines"].startswith("1 x Raspberry Pi 4 Model B Cortex-A72")
     assert machine_title(mixed) == f"{machine_title(alike)} with {mixed['node_machines']}"

@@ -8,7 +8,7 @@ import pytest
 
 from reporter.board.columns import name_of_figure
 from reporter.data.quantities import SCALES, quantity, quantity_with_spread
-from reporter.data.text import in_full
+from reporter.data.text import number_in_full
 from reporter.site import STATIC
 
 
@@ -90,4 +90,4 @@ def test_every_figure_has_a_heading_in_words(figure: str, heading: str) -> None:
     ],
 )
 def test_a_figure_of_a_run_is_written_in_full(value: float, text: str) -> None:
-    assert in_full(value) == text
+    assert number_in_full(value) == text

@@ -17,7 +17,7 @@ from reporter.data.studies import StudyKind, StudyRecord, find_studies, study_ki
 from reporter.figures import stall_analysis as drawn
 from reporter.figures import study_charts
 from reporter.figures.chart import Context, Drawing
-from reporter.site import build
+from reporter.site import build_site
 from suite.bundle import stall_folder
 from suite.metrics import stall_analysis
 from tests.builders import Scenario, make_bundle, run_id
@@ -42,7 +42,7 @@ def analysed(tmp_path_factory: pytest.TempPathFactory) -> Path:
             seed=1,
         )
         make_bundle(folder / source, scenario)
-    stall_analysis.STALLS.write(folder, stall_analysis.analyse(folder))
+    stall_analysis.STALLS.write(folder, stall_analysis.analyse_stalls(folder))
     return folder
 
 
@@ -69,14 +69,14 @@ def test_a_study_is_found_at_any_depth_and_named_after_its_runs(analysed: Path) 
 
 
 def test_runs_of_a_stall_analysis_are_on_no_leaderboard(analysed: Path, tmp_path: Path) -> None:
-    frames = reporter.load([analysed.parent])
+    frames = reporter.load_frames([analysed.parent])
     assert set(frames.runs["state"]) == {STUDIED} and frames.accepted().entries.empty
-    build([analysed.parent], tmp_path / "site")
+    build_site([analysed.parent], tmp_path / "site")
     assert not list((tmp_path / "site").glob("boards/*"))
 
 
 def test_a_study_has_a_page_that_links_to_its_runs(analysed: Path, tmp_path: Path) -> None:
-    site = build([analysed.parent], tmp_path / "site").parent
+    site = build_site([analysed.parent], tmp_path / "site").parent
     page = (site / "studies" / f"{NAME}.html").read_text()
     assert f'href="{NAME}.html"' in (site / "studies" / "index.html").read_text()
     for part in ("cold", "warm", "synthetic"):
@@ -99,7 +99,7 @@ def test_a_study_has_a_page_that_links_to_its_runs(analysed: Path, tmp_path: Pat
 def test_the_charts_of_a_stall_analysis_have_tables(analysed: Path) -> None:
     study = the_study(analysed)
     three, two = (
-        chart.draw(reporter.load([analysed]), CONTEXT)
+        chart.draw(reporter.load_frames([analysed]), CONTEXT)
         for chart in drawn.charts(study.figures, dict(study.runs))
     )
     assert isinstance(three, Drawing) and isinstance(two, Drawing)
@@ -121,7 +121,7 @@ def test_a_difference_without_significance_is_noted(analysed: Path) -> None:
     figures["significant"] = figures["significant"].astype(object)
     figures.loc[figures["figure"] == "read_stall_s", "significant"] = False
     _, chart = drawn.charts(figures, {})
-    drawing = chart.draw(reporter.load([analysed]), CONTEXT)
+    drawing = chart.draw(reporter.load_frames([analysed]), CONTEXT)
     assert (
         isinstance(drawing, Drawing)
         and drawing.figure.note == "Not significantly different from 0: reading."
@@ -139,7 +139,7 @@ def test_significance_is_read_from_its_field(
     figures["method"] = "not significant (within twice its standard error)"
     figures["significant"] = pandas.Series([recorded] * len(figures), dtype=object)
     _, chart = drawn.charts(figures, {})
-    drawing = chart.draw(reporter.load([analysed]), CONTEXT)
+    drawing = chart.draw(reporter.load_frames([analysed]), CONTEXT)
     assert isinstance(drawing, Drawing) and [row[3] for row in drawing.figure.rows] == [
         shown,
         shown,
@@ -200,7 +200,7 @@ def test_a_study_that_disagrees_with_its_runs_is_listed_as_broken(
 
 def test_a_site_with_a_broken_study_is_still_built(own_copy: Path, tmp_path: Path) -> None:
     _edit_record(own_copy)
-    site = build([own_copy.parent], tmp_path / "site").parent
+    site = build_site([own_copy.parent], tmp_path / "site").parent
     assert "disagrees with its runs" in (site / "index.html").read_text()
 
 

@@ -8,10 +8,10 @@ import pytest
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 
-from reporter.figures.labels import SIZE, Box, broken, covers, width_of
+from reporter.figures.labels import SIZE, Box, overlaps_any, text_width, wrap_text
 from reporter.figures.layout import lay_out
 from reporter.figures.look import NARROW, WIDE, Look
-from reporter.figures.model import Dot, Estimate, Plane, Point, through
+from reporter.figures.model import Dot, Estimate, Plane, Point, line_through
 from reporter.figures.scales import Scale
 from reporter.figures.svg import Canvas, Shape, Words
 from reporter.figures.time_energy import staircase
@@ -39,14 +39,14 @@ def named(seed: int, look: Look) -> Canvas:
         Dot(Estimate(x), Estimate(y), "c0", label)
         for (x, y), label in zip((*front, *others), labels, strict=True)
     )
-    return lay_out([Plane("x", "y", *axes, (through(staircase(front), "front"),), dots)], look)
+    return lay_out([Plane("x", "y", *axes, (line_through(staircase(front), "front"),), dots)], look)
 
 
 def names(canvas: Canvas) -> list[tuple[str, Box]]:
     """The labels with their boxes."""
     found = [part for part in canvas.parts if isinstance(part, Words) and part.style == "name"]
     return [
-        (each.text, (each.x, each.y - 11, each.x + width_of(each.text), each.y + 4))
+        (each.text, (each.x, each.y - 11, each.x + text_width(each.text), each.y + 4))
         for each in found
     ]
 
@@ -67,7 +67,7 @@ def test_no_line_to_a_label_crosses_another_label(seed: int, look: Look) -> None
     for (x1, y1), (x2, y2) in joins(canvas):
         # its end is at the edge of its own label
         line = min(x1, x2) - 1, min(y1, y2) + 1, max(x1, x2) + 1, max(y1, y2) - 1
-        assert not covers(line, [box for _, box in names(canvas)])
+        assert not overlaps_any(line, [box for _, box in names(canvas)])
 
 
 def test_some_of_these_labels_have_a_line() -> None:
@@ -96,14 +96,14 @@ def test_texts_are_as_wide_as_in_the_widest_of_usual_fonts(text: str) -> None:
     """Of DejaVu Sans, at most a tenth wider."""
     widest = FontProperties(family="DejaVu Sans")
     measured = TextPath((0, 0), text, size=SIZE, prop=widest).get_extents().width
-    assert measured - 2 <= width_of(text) <= 1.1 * measured + 2
+    assert measured - 2 <= text_width(text) <= 1.1 * measured + 2
 
 
 def test_ideographs_are_as_wide_as_high() -> None:
-    assert width_of("日本") == 2 * SIZE and width_of("") == 0
+    assert text_width("日本") == 2 * SIZE and text_width("") == 0
 
 
 def test_a_label_is_broken_between_its_parts_and_shortened_in_the_middle() -> None:
-    assert broken("PyTorch · a board · batch 16", len, 20) == ("PyTorch · a board", "batch 16")
-    assert broken("a long title", len, 7) == ("a long", "title")
-    assert broken("x" * 30, len, 9) == ("xxxx…xxxx",)
+    assert wrap_text("PyTorch · a board · batch 16", len, 20) == ("PyTorch · a board", "batch 16")
+    assert wrap_text("a long title", len, 7) == ("a long", "title")
+    assert wrap_text("x" * 30, len, 9) == ("xxxx…xxxx",)

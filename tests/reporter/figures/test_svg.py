@@ -4,8 +4,14 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from reporter.figures.scales import close, doubling, linear, logarithmic, tick_text
-from reporter.figures.svg import Canvas, number
+from reporter.figures.scales import (
+    doubling_scale,
+    linear_scale,
+    linear_scale_without_zero,
+    logarithmic_scale,
+    tick_text,
+)
+from reporter.figures.svg import Canvas, coordinate_text
 
 
 @pytest.mark.parametrize(
@@ -19,22 +25,24 @@ from reporter.figures.svg import Canvas, number
     ],
 )
 def test_a_linear_scale_begins_at_zero(values: list[float], expected: tuple[float, ...]) -> None:
-    assert linear(values).ticks == pytest.approx(expected)
+    assert linear_scale(values).ticks == pytest.approx(expected)
 
 
 def test_a_close_scale_need_not_begin_at_zero() -> None:
-    assert close([98.1, 99.3]).ticks == pytest.approx((98, 98.2, 98.4, 98.6, 98.8, 99, 99.2, 99.4))
+    assert linear_scale_without_zero([98.1, 99.3]).ticks == pytest.approx(
+        (98, 98.2, 98.4, 98.6, 98.8, 99, 99.2, 99.4)
+    )
 
 
 def test_a_logarithmic_scale_covers_its_values() -> None:
-    scale = logarithmic([3, 450])
+    scale = logarithmic_scale([3, 450])
     assert scale.ticks[0] <= 3 and scale.ticks[-1] >= 450
     assert scale.share(scale.ticks[0]) == 0 and scale.share(scale.ticks[-1]) == pytest.approx(1)
-    assert logarithmic([5]).share(5) == pytest.approx(0) and scale.share(0) < 0
+    assert logarithmic_scale([5]).share(5) == pytest.approx(0) and scale.share(0) < 0
 
 
 def test_coordinates_have_one_format() -> None:
-    assert [number(value) for value in (1.0, 0.04, -0.01, 12.345, 100.0)] == [
+    assert [coordinate_text(value) for value in (1.0, 0.04, -0.01, 12.345, 100.0)] == [
         "1",
         "0",
         "0",
@@ -64,7 +72,7 @@ def test_no_text_becomes_markup() -> None:
     ],
 )
 def test_doubled_sizes_are_equidistant(values: list[float], ticks: tuple[float, ...]) -> None:
-    scale = doubling(values)
+    scale = doubling_scale(values)
     assert scale.ticks == ticks and scale.share(ticks[1]) == pytest.approx(1 / (len(ticks) - 1))
 
 

@@ -10,12 +10,12 @@ import pytest
 
 from reporter.data.frames import Frames
 from reporter.figures.model import Missing, PaperFigure, Table
-from reporter.papers.comparing import Agreement, compare, judge
+from reporter.papers.comparing import Agreement, compare_with_paper, judge_value
 from reporter.papers.exports import to_latex
 from reporter.papers.items import DrawnItem, draw_item, source_of, write_item
-from reporter.papers.measures import NAMED, Found, Source, Unknown, measure
+from reporter.papers.measures import NAMED, Found, Source, Unknown, measure_value
 from reporter.papers.presets import PRESETS
-from reporter.papers.render import render
+from reporter.papers.render import render_figure
 from reporter.papers.style import Look
 from suite.catalog.papers import (
     RUN,
@@ -128,7 +128,7 @@ def test_what_needs_runs_is_drawn_by_the_preset_and_its_caption_says_how(
 
 def test_without_runs_the_reason_is_said() -> None:
     assert draw_item(REGISTRY, REGISTRY.item("pi-1a"), None) == Missing("it has no runs")
-    assert {one.verdict for one in compare(REGISTRY.item("pi-1a"), None)} == {
+    assert {one.verdict for one in compare_with_paper(REGISTRY.item("pi-1a"), None)} == {
         Agreement.NOT_COMPARABLE
     }
 
@@ -185,7 +185,7 @@ def test_a_table_of_devices_has_the_machine_of_the_runs(item: Item) -> None:
 def test_numbers_of_a_table_are_compared_as_numbers() -> None:
     """4 and 4.0, and 32 among the variants 8.0, 16.0, 32.0, 64.0."""
     item = REGISTRY.item("jetson-table-1")
-    verdicts = {one.quantity: one.verdict for one in compare(item, Source())}
+    verdicts = {one.quantity: one.verdict for one in compare_with_paper(item, Source())}
     assert {verdict for name, verdict in verdicts.items() if name.startswith("RAM GB")} == {
         Agreement.AGREES
     }
@@ -214,7 +214,7 @@ def value(published: float, relation: Relation, tolerance: float = 0.1) -> Publi
 def test_a_verdict_follows_relation_tolerance_and_interval(
     wanted: PublishedValue, found: Found, verdict: Agreement
 ) -> None:
-    assert judge(wanted, found)[0] is verdict
+    assert judge_value(wanted, found)[0] is verdict
 
 
 def test_a_ratio_is_of_entries_that_are_alike_in_all_else(paper_frames: Frames) -> None:
@@ -223,21 +223,23 @@ def test_a_ratio_is_of_entries_that_are_alike_in_all_else(paper_frames: Frames) 
         Selection(framework="chainer", batch_size=2048),
         Selection(framework="pytorch", batch_size=2048),
     )
-    found = measure(wanted, Source(frames=paper_frames))
+    found = measure_value(wanted, Source(frames=paper_frames))
     assert (
         isinstance(found, Found)
         and found.low is not None
         and found.high is not None
         and found.low < found.value < found.high
     )
-    nobody = measure(
+    nobody = measure_value(
         Measure("time_to_epoch_s", Selection(batch_size=7)), Source(frames=paper_frames)
     )
     assert isinstance(nobody, Unknown) and "batch_size 7" in nobody.reason
 
 
 def test_a_device_that_differs_from_the_paper_is_said() -> None:
-    found = {one.quantity: one for one in compare(REGISTRY.item("jetson-table-1"), Source())}
+    found = {
+        one.quantity: one for one in compare_with_paper(REGISTRY.item("jetson-table-1"), Source())
+    }
     assert (
         found["power W, Xavier NX"].verdict is Agreement.DIFFERS
         and found["CUDA cores, AGX Orin"].verdict is Agreement.AGREES
@@ -246,7 +248,7 @@ def test_a_device_that_differs_from_the_paper_is_said() -> None:
 
 def test_a_table_is_drawn_within_its_edges_and_latex_escapes_special_letters() -> None:
     figure = PaperFigure((Table(("a_b", "50 %"), (("x & y", "±1"),)),), (), "about", "")
-    assert render(figure, "table", Look(), "svg").startswith(b"<?xml")
+    assert render_figure(figure, "table", Look(), "svg").startswith(b"<?xml")
     latex = to_latex("t", figure, "100 % of #1", ())
     assert (
         r"a\_b & 50 \%" in latex

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from reporter.data.frames import Frames
 from reporter.figures.for_papers import lines_panel, rows_panel
-from reporter.figures.labels import covers, placed, shortened, spread
+from reporter.figures.labels import overlaps_any, place_labels, shorten_text, spread_boxes
 from reporter.figures.model import (
     Dot,
     Estimate,
@@ -31,11 +31,11 @@ from reporter.figures.model import (
     Row,
     Rows,
 )
-from reporter.figures.scales import doubling, fitting_closely
+from reporter.figures.scales import doubling_scale, fitting_closely
 from reporter.papers.captions import caption_of
-from reporter.papers.make import draw, make, preset_of
+from reporter.papers.make import draw_preset, make_figure, preset_of
 from reporter.papers.presets import PLAIN, PRESETS, Preset
-from reporter.papers.render import paint, render
+from reporter.papers.render import paint_figure, render_figure
 from reporter.papers.short_labels import with_short_labels
 from reporter.papers.style import COLOURS, FORMATS, Look, font_of, length_in
 from suite.errors import SuiteError
@@ -47,7 +47,7 @@ every_preset = pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: pre
 
 
 def drawn(preset: Preset, frames: Frames) -> PaperFigure:
-    figure = draw(preset, frames)
+    figure = draw_preset(preset, frames)
     assert isinstance(figure, PaperFigure), figure
     return figure
 
@@ -57,7 +57,7 @@ def test_a_preset_is_drawn_without_overlap_and_within_its_edges(
     preset: Preset, paper_frames: Frames
 ) -> None:
     figure = drawn(preset, paper_frames)
-    drawing = paint(figure, Look())
+    drawing = paint_figure(figure, Look())
     texts = texts_of(drawing)
     assert collisions(texts) == [] and outside(drawing, texts) == []
     assert min(size for _, _, size in texts) >= 7.0 - 1e-9
@@ -82,7 +82,7 @@ def test_a_caption_states_runs_seeds_device_and_error_bars(
 
 @every_preset
 def test_without_data_the_reason_is_one_sentence(preset: Preset, paper_frames: Frames) -> None:
-    nothing = draw(preset, paper_frames.of_entries(paper_frames.entries.iloc[:0]))
+    nothing = draw_preset(preset, paper_frames.of_entries(paper_frames.entries.iloc[:0]))
     assert isinstance(nothing, Missing) and nothing.reason and not nothing.reason.endswith(".")
     assert preset.needs and preset.make.startswith(("suite ", "sudo "))
 
@@ -134,7 +134,7 @@ def test_the_same_runs_give_the_same_bytes(paper_frames: Frames, file_format: st
         },
     )
     one, other = (
-        render(drawn(preset, frames), preset.title, Look(), file_format)
+        render_figure(drawn(preset, frames), preset.title, Look(), file_format)
         for frames in (paper_frames, shuffled)
     )
     assert one == other and b"CreationDate" not in one and b"<dc:date>" not in one
@@ -142,7 +142,7 @@ def test_the_same_runs_give_the_same_bytes(paper_frames: Frames, file_format: st
 
 def test_an_svg_has_plain_colours_and_no_fonts(paper_frames: Frames) -> None:
     preset = preset_of("jetson-2a")
-    svg = render(drawn(preset, paper_frames), preset.title, Look(), "svg").decode()
+    svg = render_figure(drawn(preset, paper_frames), preset.title, Look(), "svg").decode()
     assert (
         "var(" not in svg
         and "@media" not in svg
@@ -157,7 +157,7 @@ def test_an_svg_has_plain_colours_and_no_fonts(paper_frames: Frames) -> None:
 def test_the_fonts_of_a_pdf_are_embedded(paper_frames: Frames, tmp_path: Path) -> None:
     preset = preset_of("pi-1a")
     (tmp_path / "figure.pdf").write_bytes(
-        render(drawn(preset, paper_frames), preset.title, Look(), "pdf")
+        render_figure(drawn(preset, paper_frames), preset.title, Look(), "pdf")
     )
     lines = subprocess.run(
         ["pdffonts", tmp_path / "figure.pdf"], capture_output=True, text=True, check=True
@@ -176,7 +176,7 @@ def test_other_programs_draw_the_same_colours(paper_frames: Frames, tmp_path: Pa
     preset = preset_of("jetson-9a")
     for file_format in ("svg", "pdf"):
         (tmp_path / f"figure.{file_format}").write_bytes(
-            render(drawn(preset, paper_frames), preset.title, Look(), file_format)
+            render_figure(drawn(preset, paper_frames), preset.title, Look(), file_format)
         )
     subprocess.run(
         [
@@ -237,7 +237,7 @@ def test_any_bars_are_within_their_edges(
         )
         for index, (label, value, error) in enumerate(rows)
     ]
-    drawing = paint(figure_of(rows_panel("quantity, unit", bars)), Look())
+    drawing = paint_figure(figure_of(rows_panel("quantity, unit", bars)), Look())
     texts = texts_of(drawing)
     assert collisions(texts) == [] and outside(drawing, texts) == []
 
@@ -257,8 +257,8 @@ def test_labels_at_lines_never_overlap(lines: list[tuple[str, list[float]]]) -> 
         )
         for index, (label, ys) in enumerate(lines)
     ]
-    panel = lines_panel(("batch size, samples", "rate, samples/s"), made, doubling)
-    drawing = paint(figure_of(panel), Look())
+    panel = lines_panel(("batch size, samples", "rate, samples/s"), made, doubling_scale)
+    drawing = paint_figure(figure_of(panel), Look())
     texts = texts_of(drawing)
     assert collisions(texts) == [] and outside(drawing, texts) == []
 
@@ -272,7 +272,7 @@ def test_keys_of_points_never_overlap(places: list[tuple[float, float]]) -> None
     )
     keys = tuple((dot.label, "MODE: 8 cores") for dot in dots)
     scales = (fitting_closely(values) for values in zip(*places, strict=True))
-    drawing = paint(
+    drawing = paint_figure(
         figure_of(Plane("time, s", "energy, J", *scales, dots=dots), Keys(keys)), Look()
     )
     texts = texts_of(drawing)
@@ -285,10 +285,12 @@ def test_a_given_height_is_kept_by_bars_and_lines(height_in: float) -> None:
     for panel in (
         rows_panel("s", bars),
         lines_panel(
-            ("n", "s"), [Line(((1.0, Estimate(1.0)), (2.0, Estimate(3.0))), "l0 curve")], doubling
+            ("n", "s"),
+            [Line(((1.0, Estimate(1.0)), (2.0, Estimate(3.0))), "l0 curve")],
+            doubling_scale,
         ),
     ):
-        drawing = paint(figure_of(panel), Look(height_in=height_in))
+        drawing = paint_figure(figure_of(panel), Look(height_in=height_in))
         assert drawing.get_size_inches()[1] == pytest.approx(height_in)
         lowest = min(box[1] for _, box, _ in texts_of(drawing)) / drawing.dpi
         assert 0 <= lowest < 0.12, "the axis is at the bottom"
@@ -301,7 +303,7 @@ def test_a_distribution_that_spans_decades_is_logarithmic() -> None:
     )
     every = [value for row in rows for value in row.singles]
     panel = Rows("time, s", fitting_closely(every), rows, marks=Marks.BANDS)
-    drawing = paint(figure_of(panel), Look())
+    drawing = paint_figure(figure_of(panel), Look())
     texts = texts_of(drawing)
     assert panel.scale.logarithmic and outside(drawing, texts) == []
     assert {"1", "100"} <= {text for text, _, _ in texts}
@@ -315,7 +317,7 @@ def figure_of(*panels: Panel) -> PaperFigure:
 def test_spread_labels_do_not_overlap_and_keep_their_order(
     wanted: list[float], height: float
 ) -> None:
-    centres = spread(wanted, [height] * len(wanted), 0, 1000)
+    centres = spread_boxes(wanted, [height] * len(wanted), 0, 1000)
     ordered = sorted(range(len(wanted)), key=lambda index: (wanted[index], index))
     assert all(
         centres[after] - centres[before] >= height - 1e-6 for before, after in pairwise(ordered)
@@ -327,15 +329,15 @@ def test_spread_labels_do_not_overlap_and_keep_their_order(
 
 @given(points=st.lists(st.tuples(st.floats(0, 400), st.floats(0, 400)), max_size=30))
 def test_labels_beside_points_do_not_overlap(points: list[tuple[float, float]]) -> None:
-    found = placed([(point, 20.0) for point in points], points, [], (0, 0, 400, 400))
+    found = place_labels([(point, 20.0) for point in points], points, [], (0, 0, 400, 400))
     boxes = [place.box for place in found if place is not None]
-    assert not any(covers(one, boxes[:index]) for index, one in enumerate(boxes))
+    assert not any(overlaps_any(one, boxes[:index]) for index, one in enumerate(boxes))
 
 
 def test_a_shortened_text_keeps_beginning_and_end() -> None:
     assert (
-        shortened("pytorch · pi-4 · batch 128", len, 15) == "pytorch…tch 128"
-        and shortened("short", len, 15) == "short"
+        shorten_text("pytorch · pi-4 · batch 128", len, 15) == "pytorch…tch 128"
+        and shorten_text("short", len, 15) == "short"
     )
 
 
@@ -375,13 +377,13 @@ def test_an_unknown_figure_or_font_is_one_sentence(paper_runs: Path) -> None:
     with pytest.raises(SuiteError, match="did you mean 'stalls'"):
         preset_of("stall")
     with pytest.raises(SuiteError, match="did you mean 'jetson-2a'"):
-        make("jetson2a", [paper_runs], Look(), "pdf")
+        make_figure("jetson2a", [paper_runs], Look(), "pdf")
     with pytest.raises(SuiteError, match="There is no font 'No Such Font'"):
-        make("pi-1a", [paper_runs], Look(font="No Such Font"), "pdf")
+        make_figure("pi-1a", [paper_runs], Look(font="No Such Font"), "pdf")
     with pytest.raises(
         SuiteError, match=r"jetson-6c is not drawn: .* It needs .* for example: suite run"
     ):
-        make("jetson-6c", [paper_runs / "000-1"], Look(), "pdf")
+        make_figure("jetson-6c", [paper_runs / "000-1"], Look(), "pdf")
 
 
 def test_without_matplotlib_one_sentence_says_what_to_install(
@@ -389,7 +391,7 @@ def test_without_matplotlib_one_sentence_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(SuiteError, match=r"-m pip install --editable \S+\[figures\]"):
-        render(drawn(preset_of("pi-1a"), paper_frames), "", Look(), "pdf")
+        render_figure(drawn(preset_of("pi-1a"), paper_frames), "", Look(), "pdf")
 
 
 def test_listing_figures_loads_neither_pandas_nor_matplotlib() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
-from reporter.figures.labels import Box, covers
+from reporter.figures.labels import Box, overlaps_any
 
 Text = tuple[str, Box, float]
 """A text with its box in pixels and its size in pt."""
@@ -45,7 +45,7 @@ def collisions(texts: Sequence[Text]) -> list[tuple[str, str]]:
     return [
         (one, other)
         for (one, box), (other, of_other) in combinations(shrunk, 2)
-        if covers(box, [of_other])
+        if overlaps_any(box, [of_other])
     ]
 
 

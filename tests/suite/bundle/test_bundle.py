@@ -11,13 +11,13 @@ import pytest
 from suite.bundle import frames, layout
 from suite.bundle.limits import RowLimit
 from suite.bundle.reader import Bundle
-from suite.bundle.tables import joined, raw_step_batches, step_batches
+from suite.bundle.tables import join_steps, raw_step_batches, step_batches
 from suite.catalog.power import Coverage, Tier
 from suite.errors import FileError
 from suite.files.json_file import write_json
 from suite.metrics.figure import Sensor
 from suite.metrics.power_totals import write_power_rules
-from suite.metrics.summary import derive
+from suite.metrics.summary import derive_summary
 from tests.builders import Scenario, make_bundle
 
 STEPS_HEADER = (
@@ -44,11 +44,11 @@ def test_steps_cut_off_in_the_middle_of_a_line_read_back_to_the_last_finished_ep
         STEPS_HEADER
         + "1,1,0,16,100,0.1,0.0,0.2,0.0,2.3\n1,2,0,16,200,0.1,0.0,0.2,0.0,2.2\n2,3,0,16,300,0.1,0.0,0."  # noqa: E501
     )
-    assert list(joined(raw_step_batches([path], [1])).step) == [1, 2]
+    assert list(join_steps(raw_step_batches([path], [1])).step) == [1, 2]
     path.write_text(
         STEPS_HEADER + "1,1,0,16,100,0.1,0.0,0.2,0.0,2.3\n2,2,0,16,200,0.1,0.0,0.2,0.0,2"
     )
-    assert list(joined(raw_step_batches([path], [1, 2])).step) == [1]
+    assert list(join_steps(raw_step_batches([path], [1, 2])).step) == [1]
 
 
 @pytest.mark.parametrize("value", [0.1 + 0.2, 5e-324, 1.7976931348623157e308, 123456.789012345678])
@@ -56,7 +56,7 @@ def test_floats_survive_both_tables_to_the_last_bit(value: float, tmp_path: Path
     (tmp_path / "steps.csv").write_text(
         STEPS_HEADER + f"1,1,0,16,{2**62},{value!r},0.0,0.2,0.0,2.3\n"
     )
-    frame = pandas.DataFrame(asdict(joined(raw_step_batches([tmp_path / "steps.csv"], [1]))))
+    frame = pandas.DataFrame(asdict(join_steps(raw_step_batches([tmp_path / "steps.csv"], [1]))))
     frames.write_table(frame, tmp_path / "steps.parquet")
     (again,) = step_batches(tmp_path / "steps.parquet", RowLimit(1, "one step"))
     assert float(again.fetch_stall_s[0]) == value and int(again.start_ns[0]) == 2**62
@@ -70,7 +70,7 @@ def test_floats_survive_both_tables_to_the_last_bit(value: float, tmp_path: Path
 def test_a_table_that_is_none_is_named(content: str, tmp_path: Path) -> None:
     (tmp_path / "steps.csv").write_text(content)
     with pytest.raises(FileError, match=r"steps\.csv"):
-        joined(raw_step_batches([tmp_path / "steps.csv"], [1]))
+        join_steps(raw_step_batches([tmp_path / "steps.csv"], [1]))
 
 
 def test_json_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_run_json_of_another_schema_is_refused(good_bundle: Path) -> None:
 
 
 def test_the_mean_is_over_epochs_two_to_last_with_its_spread(good_bundle: Path) -> None:
-    figures = derive(Bundle(good_bundle)).figures
+    figures = derive_summary(Bundle(good_bundle)).figures
     assert figures["time_to_epoch_s"].count == 2 and figures["first_epoch_s"].count == 1
     assert figures["time_to_epoch_s"].spread is not None
     assert figures["epochs_to_target"].value == 3
@@ -99,7 +99,7 @@ def test_what_is_unknown_is_none_with_its_reason(tmp_path: Path) -> None:
     """One epoch, no target reached, no sensor, and no readings at all."""
     path = make_bundle(tmp_path / "bundle", Scenario(accuracies=(0.5,)))
     (path / "readings.parquet").unlink()
-    figures = derive(Bundle(path)).figures
+    figures = derive_summary(Bundle(path)).figures
     for name in (
         "time_to_epoch_s",
         "fetch_stall_s",
@@ -135,7 +135,7 @@ def test_energy_is_summed_by_the_board_s_rule_and_says_how(tmp_path: Path) -> No
     more = pandas.DataFrame(rails, columns=list(frames.READING_TYPES)).astype(frames.READING_TYPES)
     frames.write_table(pandas.concat([readings, more]), path / "readings.parquet")
     write_power_rules(path, ["ina3221"])
-    summary = derive(Bundle(path))
+    summary = derive_summary(Bundle(path))
     energy = summary.figures["energy_j"]
     counted_s = (stop.mono_ns - start.mono_ns) * 1e-9 - (
         summary.figures["uncounted_s"].value or 0.0

@@ -16,7 +16,7 @@ from suite.bundle.readings_table import ReadingsMemory, channels_of_batches, cha
 from suite.bundle.readings_table import read_channels as read_table
 from suite.bundle.schemas import READING_TYPES
 from suite.errors import FileError
-from suite.metrics.window import Counter, increase, integral
+from suite.metrics.window import Counter, counter_increase, integrate_rates
 
 ROWS = [
     (30, "disk", "read_bytes", 3.0, "B"),
@@ -172,14 +172,16 @@ def test_a_window_is_measured_by_its_readings_and_the_ones_beside_it(
 ) -> None:
     """A reading further away, however odd, changes nothing."""
     times_ns, counts = np.arange(10, 100, 7), np.arange(13) ** 2.0
-    measured = increase(times_ns, counts, *window, period_s=7e-9)
+    measured = counter_increase(times_ns, counts, *window, period_s=7e-9)
     near = (times_ns >= window[0] - 14) & (times_ns <= window[1] + 14)
     beside = (
-        [] if near.sum() < 2 else [increase(times_ns[near], counts[near], *window, period_s=7e-9)]
+        []
+        if near.sum() < 2
+        else [counter_increase(times_ns[near], counts[near], *window, period_s=7e-9)]
     )
     assert [measured] * len(beside) == beside
     assert (
-        integral(times_ns, counts, *window, period_s=7e-9, plausible=(0, 1e9)).count
+        integrate_rates(times_ns, counts, *window, period_s=7e-9, plausible=(0, 1e9)).count
         == ((times_ns >= window[0]) & (times_ns <= window[1])).sum()
     )
 

@@ -9,7 +9,7 @@ from reference_impls.schedules import SCHEDULES
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.devices import GENERIC, Device, load_device, load_devices
 from suite.catalog.workloads import Workload, load_workload, load_workloads
-from suite.datasets.prepare import generate
+from suite.datasets.prepare import generate_data_set
 from suite.errors import SuiteError
 from suite.files.toml_file import read_toml
 
@@ -92,7 +92,7 @@ def test_a_board_may_enter_every_workload(tmp_path: Path, monkeypatch: pytest.Mo
     from suite.machine import identify
 
     monkeypatch.setenv("SUITE_HOME", str(tmp_path))
-    monkeypatch.setattr(identify, "compatible", lambda root: ("nvidia,p3701-0000",))
+    monkeypatch.setattr(identify, "device_tree_compatible", lambda root: ("nvidia,p3701-0000",))
     others = {each.name for each in load_workloads()} - {*load_device("orin").closed_workloads}
     assert others == {"vgg11", "lenet-adapt"}
     for name in others:
@@ -166,8 +166,8 @@ def test_on_an_orin_every_closed_workload_of_its_profile_is_run(
 
     monkeypatch.setenv("SUITE_HOME", str(tmp_path))
     for name in {load_workload(workload).data for workload in load_device("orin").closed_workloads}:
-        generate(name, 203, 1)
-    monkeypatch.setattr(identify, "compatible", lambda root: ("nvidia,p3701-0000",))
+        generate_data_set(name, 203, 1)
+    monkeypatch.setattr(identify, "device_tree_compatible", lambda root: ("nvidia,p3701-0000",))
     run(division=Division.OPEN, device="orin", data="synthetic", dry_run=True)
     requests = json.loads(capsys.readouterr().out)["rows"]
     assert (

@@ -12,8 +12,8 @@ from suite.catalog.frameworks import Capability, load_implementation, refuse_wit
 from suite.catalog.seeds import implementation_files, implementation_sha256
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
-from suite.launch.building import build
-from suite.launch.environments import find
+from suite.launch.building import build_implementation
+from suite.launch.environments import find_environment
 
 MANIFEST = (
     'name = "theirs"\ntitle = "Theirs"\ntrain = ["{python}", "train.py"]\nprobe ='
@@ -102,7 +102,7 @@ def test_a_missing_program_is_one_sentence(tmp_path: Path) -> None:
     )
     framework = load_implementation(written(tmp_path, f"{MANIFEST}{needs}"))
     with pytest.raises(SuiteError) as caught:
-        build(framework, find(framework))
+        build_implementation(framework, find_environment(framework))
     sentence = (
         "Theirs needs the program 'no-such-cc', which this machine does not have; install it: `sudo"
         " apt-get install gcc`."
@@ -116,7 +116,7 @@ def test_a_package_that_the_interpreter_lacks_is_named(tmp_path: Path) -> None:
         "# theirs\nNumPy>=1\nno-such; python_version < '3'\nNo_Such.Package==1.0\n"
     )
     with pytest.raises(SuiteError, match=r"lacks the package 'no-such-package', which .* names"):
-        build(framework, find(framework))
+        build_implementation(framework, find_environment(framework))
 
 
 def test_a_build_that_fails_says_why(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_build_that_fails_says_why(tmp_path: Path) -> None:
         written(tmp_path, f'{MANIFEST}build = ["sh", "-c", "echo model.c:3: error >&2; exit 1"]\n')
     )
     with pytest.raises(SuiteError, match=r"Building Theirs ended with 1: model.c:3: error"):
-        build(framework, find(framework))
+        build_implementation(framework, find_environment(framework))
 
 
 def test_the_pages_manifests_are_accepted_and_its_table_has_their_keys(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from suite.bundle.layout import MANIFEST, RUN
 from suite.catalog import rounds
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.divisions import Division
-from suite.catalog.rounds import current_round, load_round, load_rounds, pin
+from suite.catalog.rounds import current_round, load_round, load_rounds, pin_workload
 from suite.catalog.workloads import folder as workloads_folder
 from suite.catalog.workloads import load_workload, load_workloads
 from suite.compliance.finding import Severity
@@ -34,7 +34,7 @@ FIRST = load_round("v0.1")
 def test_the_current_round_is_open_and_admits_this_version_with_every_workload() -> None:
     assert current_round().closed is None
     assert __version__ in current_round().suite_versions
-    assert current_round().workloads == tuple(map(pin, load_workloads())), (
+    assert current_round().workloads == tuple(map(pin_workload, load_workloads())), (
         "run `python -m tools.pin_round` if the open round shall have the change"
     )
 
@@ -47,7 +47,7 @@ def test_every_earlier_round_is_closed_with_rules_that_exist(each: rounds.Round)
 
 
 def test_rounds_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
-    folder = rounds.folder(tmp_path)
+    folder = rounds.rounds_folder(tmp_path)
     folder.mkdir(parents=True)
     for name in ("v0.9", "v0.10", "v0.1"):
         (folder / f"{name}.toml").write_text(to_toml(replace(FIRST, name=name)))
@@ -138,7 +138,9 @@ def test_a_workload_that_differs_from_its_pin_is_refused(
 
 @pytest.mark.parametrize("each", load_rounds()[:-1], ids=lambda each: each.name)
 def test_a_closed_round_keeps_every_workload_that_it_pins(each: rounds.Round) -> None:
-    assert [pin(each.workload(pinned.name)) for pinned in each.workloads] == [*each.workloads]
+    assert [pin_workload(each.workload(pinned.name)) for pinned in each.workloads] == [
+        *each.workloads
+    ]
     kept = rounds.kept_workloads(each.name)
     assert {file.stem for file in kept.iterdir()} == {pinned.name for pinned in each.workloads}
     with pytest.raises(SuiteError, match="There is no workload 'lenet5'"):
@@ -163,7 +165,7 @@ def test_a_closed_round_is_not_pinned_again(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_fields_that_do_not_change_what_is_trained_are_not_pinned() -> None:
     lenet = load_workload("lenet")
-    assert pin(replace(lenet, title="another", threads=3)) == pin(lenet)
+    assert pin_workload(replace(lenet, title="another", threads=3)) == pin_workload(lenet)
 
 
 def test_an_unknown_round_is_named_with_the_nearest() -> None:

@@ -13,10 +13,10 @@ from reference_impls.contract import Request, Start, request_to_dict
 from suite.catalog.frameworks import load_framework
 from suite.catalog.seeds import (
     NOT_CONFIGURATION,
-    configuration,
     configuration_sha256,
     implementation_sha256,
     read_nonce_use,
+    request_identity,
     use_nonce,
 )
 from suite.errors import SuiteError
@@ -115,7 +115,7 @@ def test_every_field_that_is_left_out_exists() -> None:
 
 def test_the_request_is_not_changed(request_values: dict[str, Any]) -> None:
     before = json.dumps(request_values)
-    configuration(request_values)
+    request_identity(request_values)
     assert json.dumps(request_values) == before
 
 

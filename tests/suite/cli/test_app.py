@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 from suite.cli.app import (
     _again,
     app,
-    commands,
-    examples,
+    command_examples,
+    command_help,
     listed_commands,
     load_command,
     main,
@@ -33,13 +33,13 @@ from tests.every_case import some
 HEAVY = ("pandas", "pyarrow", "scipy", "jinja2", "sklearn")
 
 
-@pytest.mark.parametrize("name", commands())
+@pytest.mark.parametrize("name", command_help())
 def test_the_tables_help_is_the_first_paragraph_of_the_commands(name: str) -> None:
     paragraph = load_command(name).help.partition("\n\n")[0]
-    assert commands()[name] == " ".join(paragraph.split())
+    assert command_help()[name] == " ".join(paragraph.split())
 
 
-@pytest.mark.parametrize("name", commands())
+@pytest.mark.parametrize("name", command_help())
 def test_help_of_a_command_is_that_of_the_real_one(name: str) -> None:
     shown = CliRunner().invoke(app, [name, "--help"]).output
     assert f"suite {name}" in shown or f"root {name}" in shown
@@ -57,23 +57,23 @@ def leaves(path: str, command: Any) -> Iterator[tuple[str, Any]]:
         yield from leaves(f"{path} {name}", child)
 
 
-LEAVES = dict(leaf for name in commands() for leaf in leaves(name, load_command(name)))
+LEAVES = dict(leaf for name in command_help() for leaf in leaves(name, load_command(name)))
 
 
 def test_the_examples_are_of_the_commands_that_there_are() -> None:
-    assert set(examples()) == set(LEAVES)
+    assert set(command_examples()) == set(LEAVES)
 
 
-@pytest.mark.parametrize("path", examples())
+@pytest.mark.parametrize("path", command_examples())
 def test_the_help_of_a_command_ends_with_an_example_that_can_be_typed_and_its_exit_codes(
     path: str,
 ) -> None:
-    command, (program, *words) = LEAVES[path], examples()[path].split()
+    command, (program, *words) = LEAVES[path], command_examples()[path].split()
     said = " ".join(f"{command.help} {command.epilog}".split())
-    assert examples()[path] in said and said.count("Exit code: 0 ") == 1
+    assert command_examples()[path] in said and said.count("Exit code: 0 ") == 1
     # `suite audit RUN` is `suite audit bundle RUN`
     names = [name for name, word in zip(path.split(), words, strict=False) if name == word]
-    assert program == "suite" and names and names[0] in commands()
+    assert program == "suite" and names and names[0] in command_help()
     # an unknown option, a missing one and a word too many raise
     command.make_context(path, words[len(names) :])
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from suite.bundle.reader import Bundle
-from suite.cli.durations import duration
+from suite.cli.durations import duration_text
 from suite.cli.results import ending_of, show_result
 from suite.metrics import summary as summaries
 from tests.builders import Scenario, make_bundle
@@ -148,7 +148,7 @@ def test_a_resumed_run_counts_all_epochs_and_its_time_is_of_those_that_it_traine
     ],
 )
 def test_a_duration_is_said_as_people_say_it(time_s: float, said: str) -> None:
-    assert duration(time_s) == said
+    assert duration_text(time_s) == said
 
 
 def test_an_energy_read_on_a_fixed_clock_says_why_it_has_no_interval(

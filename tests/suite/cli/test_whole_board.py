@@ -16,7 +16,13 @@ from suite.bundle.reader import Bundle
 from suite.cli import whole_board
 from suite.cli.options import TrainingOptions
 from suite.cli.run_settings import RunSettings
-from suite.cli.whole_board import make_runs, planned_runs, possible, say_what_next, tell_hours
+from suite.cli.whole_board import (
+    make_runs,
+    planned_runs,
+    possible_requests,
+    say_what_next,
+    tell_hours,
+)
 from suite.errors import SuiteError
 from suite.experiments.quick import QuickLook
 
@@ -58,11 +64,13 @@ def test_a_workload_that_cannot_be_trained_is_named_once_and_the_others_are_made
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs = planned_runs(TrainingOptions(), CLOSED, (UNPREPARED, "lenet"), tmp_path)
-    assert list(possible(runs, resolve)) == [tmp_path / f"lenet/seed-{seed}" for seed in (1, 2, 3)]
+    assert list(possible_requests(runs, resolve)) == [
+        tmp_path / f"lenet/seed-{seed}" for seed in (1, 2, 3)
+    ]
     said = capsys.readouterr().err
     assert said == "left out: vgg11: The data set 'cifar10' is not prepared.\n"
     with pytest.raises(SuiteError, match="None of the board's workloads can be trained"):
-        possible(planned_runs(TrainingOptions(), CLOSED, (UNPREPARED,), tmp_path), resolve)
+        possible_requests(planned_runs(TrainingOptions(), CLOSED, (UNPREPARED,), tmp_path), resolve)
 
 
 def test_the_hours_are_told_from_a_first_look(
@@ -81,7 +89,7 @@ def test_the_hours_are_told_from_a_first_look(
 
     def told(training: TrainingOptions, settings: RunSettings) -> str:
         runs = planned_runs(training, settings, ("lenet",), tmp_path)
-        left = possible(runs, resolve)
+        left = possible_requests(runs, resolve)
         del left[runs[0].path]
         tell_hours(runs, left, resolve)
         return capsys.readouterr().err
@@ -107,7 +115,7 @@ def test_what_fails_is_said_and_the_other_runs_are_made(
 
     monkeypatch.setattr("suite.api.run", made)
     runs = planned_runs(TrainingOptions(), CLOSED, ("lenet",), Path("out"))
-    problems = make_runs(possible(runs, resolve).values(), False, False)
+    problems = make_runs(possible_requests(runs, resolve).values(), False, False)
     assert problems == ["out/lenet/seed-1: Out of memory."]
     assert capsys.readouterr().out.count("Check it:") == 2
 
@@ -126,13 +134,13 @@ def test_a_run_that_is_made_is_kept_and_one_of_other_settings_refused(
         return [SimpleNamespace(training=wanted, directory=settings.output)]
 
     runs = planned_runs(TrainingOptions(seed=1), CLOSED, ("lenet",), tmp_path)
-    assert not possible(runs, recorded)
+    assert not possible_requests(runs, recorded)
     others = planned_runs(TrainingOptions(seed=1, batch_size=7), CLOSED, ("lenet",), tmp_path)
     with pytest.raises(SuiteError, match="it differs in global_batch_size"):
-        possible(others, recorded)
+        possible_requests(others, recorded)
     record = json.loads((place / RUN).read_text())
     (place / RUN).write_text(json.dumps({**record, "status": "interrupted"}))
-    assert list(possible(runs, recorded)) == [place]
+    assert list(possible_requests(runs, recorded)) == [place]
 
 
 def test_the_end_names_the_command_that_packages_the_set(

@@ -6,7 +6,13 @@ import pytest
 
 from suite.cluster.links import LinkMeasure, LinkMeasures
 from suite.cluster.node_answers import Answer, Link, NodeFacts
-from suite.cluster.problems import WITHOUT_TRAINING, ClusterProblem, Expected, about_hosts, judge
+from suite.cluster.problems import (
+    WITHOUT_TRAINING,
+    ClusterProblem,
+    Expected,
+    about_hosts,
+    judge_cluster,
+)
 
 EXPECTED = Expected("0.1.0", "a" * 64, "c" * 40, {"numpy": "2.1.0", "torch": "2.13.0"})
 WIRED = Link("eth0", "10.0.0.1", "wired", 1000, None)
@@ -39,12 +45,12 @@ def links(*measures: LinkMeasure, problem: str | None = None) -> LinkMeasures:
 
 def problem(asked: tuple[Answer, ...], measured: LinkMeasures | None) -> ClusterProblem:
     """The only problem there is."""
-    (only,) = judge(asked, measured, EXPECTED)
+    (only,) = judge_cluster(asked, measured, EXPECTED)
     return only
 
 
 def test_equal_nodes_on_good_links_are_fit() -> None:
-    assert judge(answers(FACTS, FACTS, FACTS), links(MEASURE, MEASURE), EXPECTED) == ()
+    assert judge_cluster(answers(FACTS, FACTS, FACTS), links(MEASURE, MEASURE), EXPECTED) == ()
 
 
 def test_a_host_that_does_not_answer_is_named_with_what_to_do() -> None:
@@ -106,7 +112,9 @@ def test_names_of_one_address_are_found_before_any_host_is_asked() -> None:
 
 
 def test_packages_that_an_old_python_cannot_list_are_no_problem() -> None:
-    assert judge(answers(FACTS, replace(FACTS, packages=None)), links(MEASURE), EXPECTED) == ()
+    assert (
+        judge_cluster(answers(FACTS, replace(FACTS, packages=None)), links(MEASURE), EXPECTED) == ()
+    )
 
 
 @pytest.mark.parametrize(("offset_s", "course"), [(60, "60 s ahead of"), (-3600, "3600 s behind")])
@@ -121,7 +129,9 @@ def test_a_wrong_clock_is_one_problem_that_refuses_no_run(offset_s: int, course:
 
 def test_a_monotonic_clock_counts_from_boot_and_may_differ() -> None:
     assert (
-        judge(answers(FACTS, FACTS), links(replace(MEASURE, monotonic_offset_ns=10**15)), EXPECTED)
+        judge_cluster(
+            answers(FACTS, FACTS), links(replace(MEASURE, monotonic_offset_ns=10**15)), EXPECTED
+        )
         == ()
     )
 
@@ -134,13 +144,16 @@ def test_a_link_below_half_of_its_interfaces_speed_is_a_problem() -> None:
 def test_a_slower_interface_at_one_end_explains_its_link() -> None:
     slow = replace(FACTS, link=replace(WIRED, speed_mbit_s=300))
     assert (
-        judge(answers(FACTS, slow), links(replace(MEASURE, bandwidth_mbit_s=280.0)), EXPECTED) == ()
+        judge_cluster(
+            answers(FACTS, slow), links(replace(MEASURE, bandwidth_mbit_s=280.0)), EXPECTED
+        )
+        == ()
     )
 
 
 def test_the_speed_that_a_virtual_interface_reports_is_ignored() -> None:
     virtual = replace(FACTS, link=Link("eth0", "10.0.0.1", "virtual", 10000, None))
-    assert judge(answers(virtual, virtual), links(MEASURE), EXPECTED) == ()
+    assert judge_cluster(answers(virtual, virtual), links(MEASURE), EXPECTED) == ()
 
 
 def test_a_link_much_slower_than_the_others_is_a_problem() -> None:

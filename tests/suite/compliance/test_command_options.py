@@ -1,6 +1,6 @@
 """The rule about the recorded command knows the options of the command line."""
 
-from suite.cli.app import commands, load_command
+from suite.cli.app import command_help, load_command
 from suite.compliance.rules.run_record import COMMANDS, KNOWN
 
 
@@ -14,4 +14,4 @@ def test_the_rule_knows_every_option_of_a_run() -> None:
 
 
 def test_the_rule_names_commands_that_there_are() -> None:
-    assert set(COMMANDS) <= set(commands())
+    assert set(COMMANDS) <= set(command_help())

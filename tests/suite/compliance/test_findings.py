@@ -10,7 +10,7 @@ import pytest
 
 from suite.compliance.checker import check_bundle
 from suite.compliance.finding import Severity
-from suite.compliance.wording import listed, numbers, seconds, shown
+from suite.compliance.wording import joined_names, numbers_text, seconds_text, value_text
 from tests.builders import RICH, make_bundle
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import Edit
@@ -115,16 +115,16 @@ def test_epoch_filled_speaks_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("write", "value", "text"),
     [
-        (numbers, [3, 1, 2, 5], "1 to 3, 5"),
-        (numbers, [], "none"),
-        (numbers, range(0, 40, 2), "0, 2, 4, 6, 8, 10, 12, 14 and 12 more"),
-        (listed, ["a", "b"], "a, b"),
-        (shown, None, "nothing"),
-        (shown, {"value": 1}, "an object with value"),
-        (shown, [1, 2], "a list of 2"),
-        (shown, "x" * 999, repr("x" * 999)[:200]),
-        (seconds, 0.05, "0.050 s"),
-        (seconds, 123.456, "123.5 s"),
+        (numbers_text, [3, 1, 2, 5], "1 to 3, 5"),
+        (numbers_text, [], "none"),
+        (numbers_text, range(0, 40, 2), "0, 2, 4, 6, 8, 10, 12, 14 and 12 more"),
+        (joined_names, ["a", "b"], "a, b"),
+        (value_text, None, "nothing"),
+        (value_text, {"value": 1}, "an object with value"),
+        (value_text, [1, 2], "a list of 2"),
+        (value_text, "x" * 999, repr("x" * 999)[:200]),
+        (seconds_text, 0.05, "0.050 s"),
+        (seconds_text, 123.456, "123.5 s"),
     ],
 )
 def test_values_in_words(write: Callable[[Any], str], value: Any, text: str) -> None:

@@ -14,9 +14,9 @@ from suite.bundle.layout import MANIFEST, MAX_MANIFEST_BYTES, WITNESS
 from suite.bundle.manifest import seal
 from suite.compliance.applying import MAX_VIOLATIONS
 from suite.compliance.checker import check_bundle
-from suite.compliance.finding import MAX_TEXT_LENGTH, Finding, escaped
+from suite.compliance.finding import MAX_TEXT_LENGTH, Finding, printable
 from suite.errors import SuiteError
-from suite.files.archive import pack, unpack
+from suite.files.archive import pack_archive, unpack_archive
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.witness_edits import witnessed
 from tests.open_round import OPEN
@@ -46,7 +46,7 @@ def edited(bundle: Path, change: Callable[[EditableBundle], object]) -> Path:
     ],
 )
 def test_control_characters_are_escaped(text: str, expected: str) -> None:
-    assert escaped(text) == expected
+    assert printable(text) == expected
 
 
 def test_a_value_cannot_send_control_characters_to_the_terminal(
@@ -104,13 +104,13 @@ def test_a_compressed_archive_is_refused_before_it_is_decompressed(
     archive = tmp_path / "bomb.tar"
     archive.write_bytes(
         gzip.compress(
-            pack(
+            pack_archive(
                 submission_folder, tmp_path / "plain.tar", base=submission_folder.parent.parent
             ).read_bytes()
         )
     )
     with pytest.raises(SuiteError, match="compressed by gzip"):
-        unpack(archive, tmp_path / "target")
+        unpack_archive(archive, tmp_path / "target")
     assert not (tmp_path / "target").exists()
 
 

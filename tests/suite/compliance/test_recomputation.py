@@ -9,10 +9,10 @@ import pytest
 from reference_impls.contract import Recomputation
 from suite.bundle.reader import Bundle
 from suite.compliance.checker import check_bundle
-from suite.compliance.rules.recomputation import problem_of
+from suite.compliance.rules.recomputation import schedule_problem
 from suite.memory import schedulers
 from suite.memory.schedule import Schedule
-from suite.memory.spilling import spilled
+from suite.memory.spilling import spilled_schedule
 from suite.metrics.summary import read_summary
 from tests.faults.edits.fault import save_after
 from tests.faults.edits.recomputation_edits import claim_budget
@@ -70,13 +70,15 @@ def test_every_schedule_of_the_planner_is_possible(count: int) -> None:
     kinds += [
         found.schedule
         for budget in range(3, 2 * count + 3)
-        if (found := spilled(blocks, budget)) is not None
+        if (found := spilled_schedule(blocks, budget)) is not None
     ]
-    assert [problem_of(as_planned(schedule, count)) for schedule in kinds] == [None] * len(kinds)
+    assert [schedule_problem(as_planned(schedule, count)) for schedule in kinds] == [None] * len(
+        kinds
+    )
 
 
 def test_schedules_that_cannot_run_are_found() -> None:
     good = as_planned(schedulers.revolve(6, 2), 6)
     for place in range(len(good.actions)):
         shortened = good._replace(actions=good.actions[:place] + good.actions[place + 1 :])
-        assert problem_of(shortened) is not None, good.actions[place]
+        assert schedule_problem(shortened) is not None, good.actions[place]

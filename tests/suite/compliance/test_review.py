@@ -17,7 +17,13 @@ from suite.catalog.seeds import use_nonce
 from suite.compliance import review as review_module
 from suite.compliance.finding import Severity
 from suite.compliance.paths import check_paths
-from suite.compliance.review import ReviewKind, ReviewPoint, SubmissionStatus, Withdrawal, review
+from suite.compliance.review import (
+    ReviewKind,
+    ReviewPoint,
+    SubmissionStatus,
+    Withdrawal,
+    review_states,
+)
 from suite.files.paths import repository_root
 from suite.submission.objections import objections_folder
 from tests.open_round import OPEN
@@ -28,7 +34,7 @@ RUNS = tuple(f"lenet/pytorch/run_{number}" for number in (1, 2, 3))
 
 
 def status_of(folder: Path) -> SubmissionStatus:
-    (status,) = review(check_paths((folder,)))
+    (status,) = review_states(check_paths((folder,)))
     return status
 
 

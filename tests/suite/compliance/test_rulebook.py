@@ -12,11 +12,11 @@ from suite.catalog.scoring import load_scoring
 from suite.catalog.workloads import load_workload
 from suite.compliance import rulebook
 from suite.compliance.registry import CORE, all_rules
-from suite.files.generated import places
-from suite.metrics.comparisons import interval, measured, ratio
+from suite.files.generated import generated_places
+from suite.metrics.comparisons import run_statistics, score_interval, score_ratio
 from suite.metrics.costs import TrainingCost
 from suite.metrics.expected_epochs import ExpectedEpochs, RunEpochs, expected_epochs, scored_epochs
-from suite.metrics.targets import target_of
+from suite.metrics.targets import target_from_runs
 
 TEXT = rulebook.path().read_text(encoding="utf-8")
 CHECKS = rulebook.checks_path().read_text(encoding="utf-8")
@@ -30,7 +30,7 @@ def test_the_generated_places_are_up_to_date() -> None:
 
 
 def test_every_table_has_its_place() -> None:
-    assert set(places(TEXT + CHECKS)) == {*rulebook.TABLES, *rulebook.OF_TEXT}
+    assert set(generated_places(TEXT + CHECKS)) == {*rulebook.TABLES, *rulebook.OF_TEXT}
 
 
 def test_people_read_the_rulebook_in_half_an_hour() -> None:
@@ -127,11 +127,15 @@ def test_the_worked_epochs_are_right() -> None:
 
 def test_the_worked_scores_and_ratios_are_right() -> None:
     for runs, *stated in worked(SCORE):
-        found = interval(measured(numbers(runs), SCORING.session_floor**2), SCORING.level)
+        found = score_interval(
+            run_statistics(numbers(runs), SCORING.session_floor**2), SCORING.level
+        )
         assert [f"{value:.2f}" for value in (found.value, found.low, found.high)] == stated
     for runs, others, *stated, verdict in worked(RATIO):
-        one, other = (measured(numbers(each), SCORING.session_floor**2) for each in (runs, others))
-        ends = ratio(one, other, SCORING.pair_level, SCORING.epochs_level)
+        one, other = (
+            run_statistics(numbers(each), SCORING.session_floor**2) for each in (runs, others)
+        )
+        ends = score_ratio(one, other, SCORING.pair_level, SCORING.epochs_level)
         assert [f"{value:.2f}" for value in (ends.ratio, ends.low, ends.high)] == stated
         assert ends.is_different == (verdict == "significant")
 
@@ -141,7 +145,7 @@ def test_the_worked_target_is_right() -> None:
         runs = tuple(
             RunAccuracies("", "", 0, "", "", "", (accuracy, 1.0)) for accuracy in numbers(best)
         )
-        found = target_of(ReferenceAccuracies(16, 0.005, 2, runs))
+        found = target_from_runs(ReferenceAccuracies(16, 0.005, 2, runs))
         assert found.bound is not None and found.highest_target is not None
         assert (f"{found.bound:.4f}", f"{100 * found.highest_target:.1f}") == (bound, target)
 

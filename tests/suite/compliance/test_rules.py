@@ -21,7 +21,7 @@ from suite.compliance.registry import (
     all_checks,
     all_rules,
     checks_of,
-    discover,
+    discover_rule_modules,
 )
 from suite.compliance.rule import BundleContext, Check, OfBundle
 from suite.compliance.submission_rule import OfSubmission
@@ -273,7 +273,7 @@ def test_a_rule_in_a_new_module_is_discovered_and_checked(
 ) -> None:
     (tmp_path / "example_module.py").write_text(EXAMPLE)
     monkeypatch.setattr("suite.compliance.rules.__path__", [*rules.__path__, str(tmp_path)])
-    (module,) = (module for module in discover() if module.name == "example_module")
+    (module,) = (module for module in discover_rule_modules() if module.name == "example_module")
     assert (module.title, module.order) == ("Examples: discovered in a module of their own", LAST)
     (rule,) = module.rules
     monkeypatch.setattr(

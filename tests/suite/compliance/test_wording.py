@@ -2,7 +2,7 @@
 
 import pytest
 
-from suite.compliance.wording import ordinal, seconds
+from suite.compliance.wording import ordinal, seconds_text
 
 
 @pytest.mark.parametrize(
@@ -33,4 +33,4 @@ def test_places_have_the_usual_suffix(number: int, text: str) -> None:
     ],
 )
 def test_a_duration_never_shows_as_nothing(value_s: float, text: str) -> None:
-    assert seconds(value_s) == text
+    assert seconds_text(value_s) == text

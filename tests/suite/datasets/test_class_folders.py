@@ -18,7 +18,7 @@ from suite.catalog.data_sets import (
 )
 from suite.catalog.data_sets import folder as definitions_folder
 from suite.datasets import class_folders, layouts
-from suite.datasets.class_folders import arrange, has_class_folders
+from suite.datasets.class_folders import arrange_class_folders, has_class_folders
 from suite.datasets.digest_lists import digest_of_list, lines_of_folder, read_list
 from suite.datasets.prepare import from_directory
 from suite.errors import SuiteError
@@ -59,7 +59,7 @@ def definition(
         load_data_set("clothing"), classes=3, train_samples=12, eval_samples=5, pictures=pictures
     )
     (tmp_path / "arranged").mkdir()
-    arrange(plain, published, tmp_path / "arranged")
+    arrange_class_folders(plain, published, tmp_path / "arranged")
     return replace(
         plain,
         tables=tuple(
@@ -107,7 +107,7 @@ def test_a_missing_picture_is_counted_and_named(
         SuiteError,
         match=rf"lacks 1 of the pictures of .*, the first is {gone.name}; get the folder again",
     ):
-        arrange(definition, published, tmp_path / "again")
+        arrange_class_folders(definition, published, tmp_path / "again")
 
 
 def test_a_missing_class_is_said(
@@ -116,7 +116,7 @@ def test_a_missing_class_is_said(
     shutil.rmtree(published / "train" / "cap")
     (tmp_path / "again").mkdir()
     with pytest.raises(SuiteError, match=r"has 2 folders; .* has 3 classes, one folder each"):
-        arrange(definition, published, tmp_path / "again")
+        arrange_class_folders(definition, published, tmp_path / "again")
 
 
 def test_a_link_out_of_the_folder_is_refused(
@@ -127,7 +127,7 @@ def test_a_link_out_of_the_folder_is_refused(
     picture.symlink_to(tmp_path / "elsewhere.jpg")
     (tmp_path / "again").mkdir()
     with pytest.raises(SuiteError, match="is a symbolic link"):
-        arrange(definition, published, tmp_path / "again")
+        arrange_class_folders(definition, published, tmp_path / "again")
 
 
 def test_a_folder_with_tables_is_taken_as_it_is(

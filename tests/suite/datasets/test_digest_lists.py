@@ -11,13 +11,13 @@ from suite.catalog.data_sets import DataSetDefinition, Pictures, Table, load_dat
 from suite.datasets import layouts
 from suite.datasets.digest_lists import (
     ListDifference,
-    differences,
+    compare_list,
     digest_of_list,
     lines_of_folder,
     read_list,
 )
-from suite.datasets.layouts import inspect
-from suite.datasets.prepare import generate
+from suite.datasets.layouts import inspect_data_set
+from suite.datasets.prepare import generate_data_set
 from suite.errors import SuiteError
 from suite.execution.preparation import digest_data
 from suite.files.digest import file_digest
@@ -26,7 +26,7 @@ from tools.pin_pictures import pin
 
 @pytest.fixture(scope="module")
 def _landmarks(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return generate("gld23k", 203, 1, tmp_path_factory.mktemp("home")).directory
+    return generate_data_set("gld23k", 203, 1, tmp_path_factory.mktemp("home")).directory
 
 
 @pytest.fixture
@@ -52,8 +52,8 @@ def pinned(landmarks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_pictures_as_pinned_are_verified(landmarks: Path, pinned: DataSetDefinition) -> None:
-    assert inspect(pinned, landmarks, True).verified
-    assert not inspect(replace(pinned, pictures=None), landmarks, True).verified, (
+    assert inspect_data_set(pinned, landmarks, True).verified
+    assert not inspect_data_set(replace(pinned, pictures=None), landmarks, True).verified, (
         "tables alone prove no picture"
     )
 
@@ -61,7 +61,7 @@ def test_pictures_as_pinned_are_verified(landmarks: Path, pinned: DataSetDefinit
 def test_a_picture_that_was_coded_anew_is_named(landmarks: Path, pinned: DataSetDefinition) -> None:
     image = sorted((landmarks / "images").glob("*.jpg"))[3]
     image.write_bytes(image.read_bytes() + b"\0")
-    contents = inspect(pinned, landmarks, True)
+    contents = inspect_data_set(pinned, landmarks, True)
     assert not contents.verified
     assert re.search(
         r"0 are missing and 1 differ from the published ones .* the first is"
@@ -76,7 +76,7 @@ def test_another_list_is_refused(
     lines = (tmp_path / "gld23k.sha256").read_text().splitlines(keepends=True)
     (tmp_path / "gld23k.sha256").write_text("".join(lines[1:]))
     with pytest.raises(SuiteError, match=r"is not the list that gld23k\.toml pins"):
-        inspect(pinned, landmarks, True)
+        inspect_data_set(pinned, landmarks, True)
 
 
 def test_a_set_with_holes_is_not_pinned(
@@ -101,7 +101,7 @@ def test_missing_and_changed_pictures_are_told_apart() -> None:
     ]
     found = [lines[0], lines[1].replace("b", "d")]
     wanted = [line[66:] for line in lines]
-    assert differences(lines, found, wanted) == ListDifference(
+    assert compare_list(lines, found, wanted) == ListDifference(
         ("images/three.jpg",), ("images/two.jpg",)
     )
 

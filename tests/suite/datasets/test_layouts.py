@@ -14,8 +14,8 @@ from suite.catalog.data_sets import DataFile, load_data_set
 from suite.catalog.divisions import Division
 from suite.compliance.checker import check_request
 from suite.datasets import prepare
-from suite.datasets.layouts import decode_all, inspect
-from suite.datasets.locate import find
+from suite.datasets.layouts import decode_all, inspect_data_set
+from suite.datasets.locate import find_data_set
 from suite.datasets.synthetic import WRITERS
 from suite.errors import SuiteError
 from suite.execution.request import RunOptions
@@ -30,7 +30,7 @@ SAMPLES = {"cifar10": 50, "gld23k": 203, "imagefolder": 20}
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """A generated data set by name; all are made once."""
     made = {
-        name: prepare.generate(name, samples, 1, tmp_path_factory.mktemp(name)).directory
+        name: prepare.generate_data_set(name, samples, 1, tmp_path_factory.mktemp(name)).directory
         for name, samples in SAMPLES.items()
     }
     return made.__getitem__
@@ -46,7 +46,7 @@ def copy(generated: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Pa
 def test_a_generated_data_set_is_whole_and_known_as_generated(
     name: str, generated: Callable[[str], Path]
 ) -> None:
-    found = find(name, generated(name))
+    found = find_data_set(name, generated(name))
     assert found.is_synthetic
     assert not found.contents.verified
     assert found.contents.train_samples == SAMPLES[name]
@@ -59,7 +59,7 @@ def test_a_generated_data_set_is_whole_and_known_as_generated(
 def test_generating_again_gives_the_same_bytes(
     generated: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    again = prepare.generate("imagefolder", SAMPLES["imagefolder"], 1, tmp_path).directory
+    again = prepare.generate_data_set("imagefolder", SAMPLES["imagefolder"], 1, tmp_path).directory
     for path in sorted(generated("imagefolder").rglob("*.jpg")):
         assert (
             again / path.relative_to(generated("imagefolder"))
@@ -180,7 +180,7 @@ def test_what_is_wrong_is_named(
         for file, size in zip(definition.files, [*sizes, 0, 0, 0, 0, 0, 0], strict=False)
     )
     with pytest.raises(SuiteError, match=words):
-        inspect(replace(definition, files=files), folder, True)
+        inspect_data_set(replace(definition, files=files), folder, True)
 
 
 def test_a_truncated_batch_file_is_named_with_both_sizes(copy: Callable[[str], Path]) -> None:
@@ -188,7 +188,7 @@ def test_a_truncated_batch_file_is_named_with_both_sizes(copy: Callable[[str], P
     cut(f"{BATCHES}/data_batch_3.bin", 1)(folder)
     (folder / "prepared.json").unlink()
     with pytest.raises(SuiteError, match=r"data_batch_1.bin has \d+ bytes, expected 30730000"):
-        find("cifar10", folder)
+        find_data_set("cifar10", folder)
 
 
 def test_damage_in_the_middle_of_an_image_is_found_by_decoding(copy: Callable[[str], Path]) -> None:
@@ -196,7 +196,7 @@ def test_damage_in_the_middle_of_an_image_is_found_by_decoding(copy: Callable[[s
     path = next((folder / "train/class1").iterdir())
     content = path.read_bytes()
     path.write_bytes(content[:200] + b"\xff\xd9" * 100 + content[400:])
-    find("imagefolder", folder, verify=False)
+    find_data_set("imagefolder", folder, verify=False)
     with pytest.raises(SuiteError, match=path.name):
         decode_all(folder, lambda done, of: None)
 
@@ -293,7 +293,7 @@ def test_what_came_out_of_the_published_archive_is_verified_until_it_changes(
     content = bytearray(path.read_bytes())
     content[5] ^= 1
     path.write_bytes(content)
-    assert not find("cifar10", home=tmp_path / "home").contents.verified
+    assert not find_data_set("cifar10", home=tmp_path / "home").contents.verified
 
 
 def test_another_archive_is_refused(definition: Path, tmp_path: Path) -> None:

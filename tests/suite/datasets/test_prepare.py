@@ -14,7 +14,7 @@ import pytest
 from suite.catalog.data_sets import DataFile, DataSetDefinition, load_data_set, load_data_sets
 from suite.catalog.divisions import Division
 from suite.datasets import prepare
-from suite.datasets.locate import find, place, synthetic_place
+from suite.datasets.locate import data_set_folder, find_data_set, synthetic_place
 from suite.errors import SuiteError
 from suite.execution.preparation import digest_data
 from suite.execution.request import RunOptions
@@ -25,7 +25,7 @@ from suite.files.digest import sha256
 @pytest.fixture
 def digits_files(tmp_path: Path) -> Path:
     """The digits' files, plain, in a folder of a person's own."""
-    return prepare.make("digits", tmp_path / "elsewhere").directory
+    return prepare.make_data_set("digits", tmp_path / "elsewhere").directory
 
 
 @pytest.mark.parametrize("definition", load_data_sets(), ids=lambda definition: definition.name)
@@ -38,12 +38,12 @@ def test_what_was_published_is_pinned_by_a_checksum(definition: DataSetDefinitio
 
 
 def test_the_digits_are_the_same_bytes_everywhere(tmp_path: Path) -> None:
-    prepared = prepare.make("digits", tmp_path)
-    assert find("digits", home=tmp_path, verify=True) == prepared
+    prepared = prepare.make_data_set("digits", tmp_path)
+    assert find_data_set("digits", home=tmp_path, verify=True) == prepared
 
 
 def test_both_digests_of_a_file_are_of_the_same_bytes(tmp_path: Path) -> None:
-    prepared = prepare.make("digits", tmp_path)
+    prepared = prepare.make_data_set("digits", tmp_path)
     taken = {file.name: file for file in digest_data("digits", prepared.directory).files}
     assert {file.name: (file.sha256, file.md5) for file in prepared.definition.files} == {
         name: (file.sha256, file.md5) for name, file in taken.items()
@@ -52,7 +52,7 @@ def test_both_digests_of_a_file_are_of_the_same_bytes(tmp_path: Path) -> None:
 
 def test_data_that_were_not_generated_are_said_how_to_generate(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="suite data prepare mnist --synthetic"):
-        find("mnist", synthetic_place("mnist", tmp_path), tmp_path)
+        find_data_set("mnist", synthetic_place("mnist", tmp_path), tmp_path)
 
 
 def test_plain_and_gzip_files_are_taken_also_one_folder_down(
@@ -67,7 +67,7 @@ def test_plain_and_gzip_files_are_taken_also_one_folder_down(
         else:
             with gzip.open(f"{target}.gz", "wb") as stream:
                 stream.write(file.read_bytes())
-    assert prepare.from_directory("digits", source, tmp_path / "home").directory == place(
+    assert prepare.from_directory("digits", source, tmp_path / "home").directory == data_set_folder(
         "digits", tmp_path / "home"
     )
 
@@ -169,7 +169,7 @@ def test_files_are_found_as_programs_keep_them(digits_files: Path, tmp_path: Pat
 @pytest.fixture
 def records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a small CIFAR-10 of known content, as the archive holds it."""
-    made = prepare.generate("cifar10", 100, 1, tmp_path / "made").directory
+    made = prepare.generate_data_set("cifar10", 100, 1, tmp_path / "made").directory
     (made / "prepared.json").unlink()
     files = tuple(
         DataFile(each.name, path.stat().st_size, sha256(path))
@@ -220,12 +220,12 @@ def test_records_of_another_content_are_named(
     change(records)
     with pytest.raises(SuiteError, match=said):
         prepare.from_directory("cifar10", records.parent, tmp_path / "home")
-    assert not place("cifar10", tmp_path / "home").exists()
+    assert not data_set_folder("cifar10", tmp_path / "home").exists()
 
 
 def test_other_records_train_in_the_open_division_alone(records: Path) -> None:
     brighten(records)
-    found = find("cifar10", records.parent).contents
+    found = find_data_set("cifar10", records.parent).contents
     assert not found.verified and "data_batch_1.bin has SHA-256" in str(found.different)
     options = RunOptions(Division.OPEN, "auto", "vgg11", "pytorch", data=str(records.parent))
     assert resolve_options(options).training.data.verified is False

@@ -23,7 +23,7 @@ from suite.datasets.digest_lists import (
     lines_of_folder,
     read_list,
 )
-from suite.datasets.layouts import inspect
+from suite.datasets.layouts import inspect_data_set
 from suite.datasets.locate import PreparedDataSet
 from suite.datasets.prepare import from_directory
 from suite.datasets.recipes import crop_of, make_pictures
@@ -172,7 +172,7 @@ def test_other_pixels_are_named_and_refused(
 ) -> None:
     path = sorted((prepared.directory / "images").iterdir())[3]
     Image.new("RGB", (80, 60)).save(path)
-    contents = inspect(definition, prepared.directory, True)
+    contents = inspect_data_set(definition, prepared.directory, True)
     assert not contents.verified
     assert f"the first is images/{path.name}" in str(contents.different)
     record = digest_data(NAME, prepared.directory)
@@ -180,7 +180,9 @@ def test_other_pixels_are_named_and_refused(
     with pytest.raises(SuiteError, match=f"1 differ .*{path.name}. Get or make them again"):
         from_directory(NAME, prepared.directory, tmp_path / "elsewhere")
     (prepared.directory / MADE_LIST).unlink()
-    assert "another JPEG library" in str(inspect(definition, prepared.directory, True).different)
+    assert "another JPEG library" in str(
+        inspect_data_set(definition, prepared.directory, True).different
+    )
 
 
 def test_a_set_that_was_made_is_taken_over_as_it_is(

@@ -97,9 +97,9 @@ def test_raw_records_are_removed_after_the_manifest_is_on_the_medium(
     unclosed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, order = shutil.copytree(unclosed, tmp_path / "run"), []
-    sync, unlink, replaced = closing.sync, Path.unlink, Path.replace
+    sync, unlink, replaced = closing.sync_to_storage, Path.unlink, Path.replace
     monkeypatch.setattr(
-        closing, "sync", lambda file: (order.append(f"sync {file.name}"), sync(file))
+        closing, "sync_to_storage", lambda file: (order.append(f"sync {file.name}"), sync(file))
     )
     monkeypatch.setattr(
         Path,

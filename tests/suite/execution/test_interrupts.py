@@ -9,7 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from suite.execution.interrupts import ENDING_S, INTERRUPTS, Interrupting, deferred, hold_back
+from suite.execution.interrupts import (
+    ENDING_S,
+    INTERRUPTS,
+    Interrupting,
+    hold_back,
+    interrupts_deferred,
+)
 from tests.conftest import interruptible
 from tests.launchers import with_ctrl_c
 
@@ -31,7 +37,7 @@ def _ctrl_c_during_a_fork(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_ctrl_c_during_a_fork")
 def test_ctrl_c_during_a_fork_interrupts_when_the_process_has_started() -> None:
-    with with_ctrl_c(), deferred() as deliver:
+    with with_ctrl_c(), interrupts_deferred() as deliver:
         # with it, Python forks and calls what is registered
         process = subprocess.Popen([sys.executable, "-c", ""], preexec_fn=os.setsid)
         with pytest.raises(KeyboardInterrupt):
@@ -41,14 +47,14 @@ def test_ctrl_c_during_a_fork_interrupts_when_the_process_has_started() -> None:
 
 @pytest.mark.usefixtures("_ctrl_c_during_a_fork")
 def test_ctrl_c_interrupts_at_the_latest_at_the_end() -> None:
-    with with_ctrl_c(), pytest.raises(KeyboardInterrupt), deferred():
+    with with_ctrl_c(), pytest.raises(KeyboardInterrupt), interrupts_deferred():
         subprocess.run([sys.executable, "-c", ""], preexec_fn=os.setsid, check=True)
 
 
 def test_afterwards_signals_are_handled_as_before() -> None:
     with with_ctrl_c():
         before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
-        with deferred() as deliver:
+        with interrupts_deferred() as deliver:
             assert signal.getsignal(signal.SIGINT) is not before[0]
             deliver()
             assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before

@@ -11,7 +11,7 @@ from reference_impls.contract import log_name
 from suite.bundle.log import Log
 from suite.bundle.reader import Bundle
 from suite.catalog.frameworks import load_framework
-from suite.launch.environments import adopt
+from suite.launch.environments import adopt_interpreter
 from tests.conftest import Run, environment_of
 
 pytestmark = [pytest.mark.proof]
@@ -27,7 +27,7 @@ def runs(
     digits: Path, suite: Run, suite_home: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[int, Path]:
     """The fake framework on two and on eight ranks, in an interpreter with mpi4py."""
-    adopt(load_framework("fake"), environment_of("pytorch").interpreter, suite_home)
+    adopt_interpreter(load_framework("fake"), environment_of("pytorch").interpreter, suite_home)
     made = {}
     for ranks in (FEW, MANY):
         made[ranks] = tmp_path_factory.mktemp("ranks") / str(ranks)
@@ -142,7 +142,7 @@ def test_all_ranks_have_the_mean_of_their_statistics(
 ) -> None:
     """Without the averaging they differ after the first step: each rank normalises its own
     samples."""
-    adopt(load_framework(framework), environment_of(framework).interpreter, suite_home)
+    adopt_interpreter(load_framework(framework), environment_of(framework).interpreter, suite_home)
     suite.done("data prepare cifar10 --synthetic")
     words = f"--division open --workload resnet18 --framework {framework} --data synthetic"
     limits = "--threads 1 --steps 2 --batch-size 8 --ranks-per-node 2 --baseload 0"

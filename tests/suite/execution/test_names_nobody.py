@@ -22,7 +22,7 @@ from suite.execution.closing import close_bundle
 from suite.execution.finish import finish
 from suite.files.paths import repository_root
 from suite.files.redaction import Redactor
-from suite.launch.environments import adopt
+from suite.launch.environments import adopt_interpreter
 from tests.builders import RICH
 from tests.conftest import environment_of
 from tests.dead_disk import DeadDisk, Killed
@@ -181,7 +181,7 @@ def test_output_is_redacted_once_wherever_the_closing_is_cut_off(tmp_path: Path)
 @pytest.mark.proof
 @pytest.mark.pytorch
 def test_a_run_on_several_ranks(typed: Typed, person: Path, data: Path) -> None:
-    adopt(
+    adopt_interpreter(
         load_framework("fake"),
         environment_of("pytorch").interpreter,
         person / ".cache/edge-training-suite",

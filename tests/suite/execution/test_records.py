@@ -79,7 +79,7 @@ def test_a_witnesss_address_is_a_label_and_its_statements_stay_as_they_were_sign
 def test_a_description_is_redacted_before_the_run_and_amended_as_it_is(
     records: RunRecords, tmp_path: Path
 ) -> None:
-    described = system.describe("generic", system.Software(), tmp_path)
+    described = system.describe_system("generic", system.Software(), tmp_path)
     records.write_system(replace(described, notes={**described.notes, "boot": LOST}))
     amend_system(records.path, system.POWER_CHANGES, ["mode: 1 to 2"])
     values = written(records, "system.json")

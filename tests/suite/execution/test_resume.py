@@ -24,7 +24,7 @@ from suite.compliance.finding import Severity
 from suite.errors import SuiteError
 from suite.execution.kept_states import states_folder
 from suite.execution.request import RunRequest
-from suite.execution.resume import resume
+from suite.execution.resume import resume_request
 from suite.files.paths import repository_root
 from tests.conftest import Run, environment_of, interruptible
 from tests.every_case import some
@@ -232,7 +232,7 @@ def test_values_are_said_as_they_are_typed_defaults_too(
     record["request"] = contract.request_to_dict(trained._replace(**{name: before}))
     (run / "run.json").write_text(json.dumps(record))
     with pytest.raises(SuiteError, match=f"trained with {said}; type the command of that run"):
-        resume(request, run)
+        resume_request(request, run)
 
 
 def with_edited_states(interrupted: Path, copy: Path) -> Path:

@@ -17,13 +17,13 @@ from suite.errors import SuiteError
 from suite.execution.request import RunOptions
 from suite.experiments.before_runs import (
     MAX_PROBLEMS,
-    held,
+    held_folder,
     left_over,
     refuse_at_once,
     refuse_folder,
 )
 from suite.experiments.planned_runs import run_sweep
-from suite.experiments.study_plan import plan
+from suite.experiments.study_plan import plan_study
 
 
 def refusing(sentence: str) -> Callable[[], None]:
@@ -72,12 +72,12 @@ def test_a_new_folder_and_one_that_a_killed_sweep_left_are_taken(tmp_path: Path)
 
 def test_one_command_at_a_time_works_in_a_folder(tmp_path: Path) -> None:
     with (
-        held(tmp_path / "out"),
+        held_folder(tmp_path / "out"),
         pytest.raises(SuiteError, match=r"Another command writes into .*out; wait for its end"),
-        held(tmp_path / "out"),
+        held_folder(tmp_path / "out"),
     ):
         pass
-    with held(tmp_path / "out"):
+    with held_folder(tmp_path / "out"):
         assert (tmp_path / "out").is_dir()
 
 
@@ -103,7 +103,7 @@ def test_a_study_needs_disk_for_all_its_runs(
         data="digits",
         steps=10,
     )
-    sweep = plan(replace(load_study("threads"), repetitions=30), options, (), None)
+    sweep = plan_study(replace(load_study("threads"), repetitions=30), options, (), None)
     with pytest.raises(SuiteError, match="has 100 MiB free and 90 runs need about 360 MiB"):
         run_sweep(sweep, tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -15,13 +15,20 @@ from suite.bundle.readings_table import channels_of_frame
 from suite.bundle.schemas import READING_TYPES
 from suite.errors import SuiteError
 from suite.experiments import linpack_run as linpack
-from suite.experiments.hpl import grids, hpl_input, plan, read_solutions, read_triad, variants
+from suite.experiments.hpl import (
+    hpl_input,
+    plan_problem,
+    problem_variants,
+    process_grids,
+    read_solutions,
+    read_triad,
+)
 from suite.experiments.linpack_power import power_of, power_of_nodes
 from suite.experiments.linpack_run import (
     LinpackRequest,
     choose_blas,
-    measure,
-    planned,
+    measure_linpack,
+    planned_problems,
     read_lu,
     refuse_slow,
 )
@@ -52,19 +59,19 @@ WRAPPER, OPENBLAS = (
     ("ranks", "grid"), [(1, (1, 1)), (2, (1, 2)), (4, (2, 2)), (6, (2, 3)), (7, (1, 7))]
 )
 def test_the_grid_is_as_square_as_the_ranks_allow(ranks: int, grid: tuple[int, int]) -> None:
-    problem = plan(ranks, 2**30)
+    problem = plan_problem(ranks, 2**30)
     assert (problem.rows, problem.columns) == grid
 
 
 def test_the_matrix_is_a_multiple_of_the_block_and_fits() -> None:
-    assert plan(4, 2**30).size == 8960  # 0.9 sqrt(0.75 * 2^30 / 8) = 9029
+    assert plan_problem(4, 2**30).size == 8960  # 0.9 sqrt(0.75 * 2^30 / 8) = 9029
 
 
 def test_too_little_memory_names_what_fits() -> None:
     with pytest.raises(SuiteError, match="enough for --size 8960"):
-        plan(1, 2**30, 20000)
+        plan_problem(1, 2**30, 20000)
     with pytest.raises(SuiteError, match="free memory"):
-        plan(1, 2**20)
+        plan_problem(1, 2**20)
 
 
 def test_an_answer_is_read() -> None:
@@ -105,7 +112,7 @@ HPCC = pytest.mark.skipif(
 @HPCC
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_the_real_hpcc_passes_its_residual_test(tmp_path: Path, ranks: int) -> None:
-    record = measure(
+    record = measure_linpack(
         tmp_path / "record", LinpackRequest(Placement((), ranks), size=512, allow_busy=True)
     )
     assert record.solution.problem == Problem(512, 128, 1, ranks)
@@ -133,7 +140,7 @@ def test_a_hpl_of_ones_own_reads_hpl_dat_and_says_its_answer_on_standard_output(
         " hpccinf.txt\nhpcc\ncat hpccoutf.txt\n"
     )
     xhpl.chmod(0o755)
-    record = measure(
+    record = measure_linpack(
         tmp_path / "record", LinpackRequest(Placement((), 1), xhpl=xhpl, size=512, allow_busy=True)
     )
     assert (record.kind, record.program, record.output) == ("HPL", str(xhpl), "output.txt")
@@ -142,7 +149,7 @@ def test_a_hpl_of_ones_own_reads_hpl_dat_and_says_its_answer_on_standard_output(
 
 
 def test_scipys_lu_is_labelled_and_judged_as_hpl_is(tmp_path: Path) -> None:
-    record = measure(
+    record = measure_linpack(
         tmp_path / "record",
         LinpackRequest(Placement(), size=1024, with_scipy=True, allow_busy=True),
     )
@@ -161,7 +168,7 @@ def test_where_hpcc_is_missing_one_node_falls_back_to_scipy(
     # this machine may have an HPL that tools/build_hpl.py built
     monkeypatch.setenv("SUITE_HOME", str(tmp_path / "home"))
     assert (
-        measure(
+        measure_linpack(
             tmp_path / "record", LinpackRequest(Placement((), 2), size=512, allow_busy=True)
         ).kind
         == "LU"
@@ -169,7 +176,7 @@ def test_where_hpcc_is_missing_one_node_falls_back_to_scipy(
     with pytest.raises(
         SuiteError, match=r"needs mpirun, which is not installed here: sudo apt-get install hpcc"
     ):
-        measure(
+        measure_linpack(
             tmp_path / "two", LinpackRequest(Placement(("a", "b"), 1), size=512, allow_busy=True)
         )
 
@@ -185,7 +192,9 @@ def test_what_mpirun_said_is_the_cause_and_not_the_blas_that_never_was(
     with pytest.raises(
         SuiteError, match="mpirun ended with exit code 255: unable to open the hostfile: x; its"
     ):
-        measure(tmp_path / "record", LinpackRequest(Placement((), 2), size=512, allow_busy=True))
+        measure_linpack(
+            tmp_path / "record", LinpackRequest(Placement((), 2), size=512, allow_busy=True)
+        )
 
 
 def test_ctrl_c_ends_the_processes_that_mpirun_started_in_a_new_session(
@@ -194,7 +203,9 @@ def test_ctrl_c_ends_the_processes_that_mpirun_started_in_a_new_session(
     launcher = interrupted_launcher(tmp_path / "bin")
     monkeypatch.setenv("PATH", f"{launcher.interpreter.parent}:{os.environ['PATH']}")
     with with_ctrl_c(), pytest.raises(KeyboardInterrupt):
-        measure(tmp_path / "record", LinpackRequest(Placement((), 2), size=512, allow_busy=True))
+        measure_linpack(
+            tmp_path / "record", LinpackRequest(Placement((), 2), size=512, allow_busy=True)
+        )
     launcher.assert_nothing_runs()
 
 
@@ -215,7 +226,7 @@ def test_an_xhpl_that_is_no_program_is_named(tmp_path: Path) -> None:
     if shutil.which("mpirun") is None:
         pytest.skip("needs an mpirun: apt-get install openmpi-bin")
     with pytest.raises(SuiteError, match="is not an executable file"):
-        measure(
+        measure_linpack(
             tmp_path / "record",
             LinpackRequest(Placement(), xhpl=tmp_path / "nothing", allow_busy=True),
         )
@@ -233,8 +244,8 @@ def test_the_rate_per_watt_is_over_the_mean_power_while_it_solved() -> None:
 
 
 def test_every_block_size_and_grid_is_one_run_of_hpl() -> None:
-    assert grids(8) == ((2, 4), (1, 8)) and grids(7) == ((1, 7),)
-    every = variants(Problem(2000, 128, 2, 4), (64, 128, 192), 8)
+    assert process_grids(8) == ((2, 4), (1, 8)) and process_grids(7) == ((1, 7),)
+    every = problem_variants(Problem(2000, 128, 2, 4), (64, 128, 192), 8)
     assert {(each.block, each.rows) for each in every} == {
         (block, rows) for block in (64, 128, 192) for rows in (1, 2)
     }
@@ -264,8 +275,8 @@ def test_bandwidth_is_the_memorys_not_the_caches() -> None:
 
 def test_a_grid_must_have_as_many_places_as_ranks() -> None:
     with pytest.raises(SuiteError, match="3 x 2 does not have 4 ranks"):
-        planned(LinpackRequest(Placement((), 4), grid=(3, 2)), 2**30)
-    (problem,) = planned(LinpackRequest(Placement((), 4), grid=(1, 4)), 2**30)
+        planned_problems(LinpackRequest(Placement((), 4), grid=(3, 2)), 2**30)
+    (problem,) = planned_problems(LinpackRequest(Placement((), 4), grid=(1, 4)), 2**30)
     assert (problem.rows, problem.columns) == (1, 4)
 
 
@@ -281,7 +292,7 @@ def test_a_busy_machine_is_refused_with_the_program_that_uses_it(
             r" cores\)\).*--allow-busy"
         ),
     ):
-        measure(tmp_path / "record", LinpackRequest(Placement(), with_scipy=True, size=512))
+        measure_linpack(tmp_path / "record", LinpackRequest(Placement(), with_scipy=True, size=512))
     assert not (tmp_path / "record").exists()
 
 

@@ -21,7 +21,7 @@ from suite.execution.events import CostEstimated
 from suite.execution.request import PageCache, RunOptions
 from suite.experiments import planned_runs as matrix_runs
 from suite.experiments.cooling import cool_down, hottest_c, refuse_without_sensor
-from suite.experiments.matrix_cost import estimate
+from suite.experiments.matrix_cost import estimate_matrix_cost
 from suite.experiments.matrix_plan import (
     MatrixDefinition,
     Order,
@@ -34,7 +34,7 @@ from suite.experiments.matrix_plan import (
     read_matrix_file,
     with_varied,
 )
-from suite.experiments.planned_runs import resolve_planned, run_matrix, validate
+from suite.experiments.planned_runs import resolve_planned, run_matrix, validate_requests
 from suite.files.paths import repository_root
 from suite.launch.isolation import Isolation
 from suite.machine.limits import read_limit
@@ -274,7 +274,7 @@ def test_everything_that_is_wrong_is_said_before_the_first_run(
     )
     monkeypatch.setattr(matrix_runs, "baseload_meters", lambda meters: ())
     with pytest.raises(SuiteError) as refused:
-        validate(matrix, requests, tmp_path / "out", board)
+        validate_requests(matrix, requests, tmp_path / "out", board)
     said = str(refused.value)
     sentences = (
         "did you mean 'MAXN'",
@@ -375,7 +375,7 @@ def test_a_run_with_a_neighbour_shares_the_machine_and_leaves_no_process(
 ) -> None:
     more = f"--epochs 2 --seeds 1 --output {tmp_path}/matrix"
     suite.done(f"sweep {LENET} --vary neighbours=0,1 {more}")
-    frames = reporter.load([tmp_path / "matrix"])
+    frames = reporter.load_frames([tmp_path / "matrix"])
     assert sorted(frames.points["neighbours"]) == [0, 1]
     assert not [
         one
@@ -434,7 +434,7 @@ def test_a_matrix_from_one_command_to_a_notebook(suite: Run, digits: Path, tmp_p
         name: value for name, value in record.items() if name not in ("format", "path")
     }
     assert len(read_matrix(out).points) == 4
-    frames = reporter.load([out])
+    frames = reporter.load_frames([out])
     assert (
         set(frames.runs["state"]) == {STUDIED}
         and len(frames.entries) == 4
@@ -452,7 +452,7 @@ def test_a_matrix_from_one_command_to_a_notebook(suite: Run, digits: Path, tmp_p
         .mean()
     )
     assert len(means) == 4 and means.notna().all()
-    pairs = reporter.compare(frames, by="batch_size", figure="step_s")
+    pairs = reporter.compare_settings(frames, by="batch_size", figure="step_s")
     assert [(pair.where, pair.value, pair.base, pair.reason) for pair in pairs] == [
         (f"threads {each}", "8", "16", None) for each in (1, 2)
     ]
@@ -476,7 +476,7 @@ def test_what_is_left_is_estimated_from_finished_runs(
     requests = resolve_planned(
         planned(MatrixDefinition(seeds=3, vary=Vary(batch_size=(8, 16)))), tmp_path / "second"
     )
-    found = estimate(requests, tmp_path / "second")
+    found = estimate_matrix_cost(requests, tmp_path / "second")
     assert (
         isinstance(found, CostEstimated)
         and found.runs == 6
@@ -487,7 +487,7 @@ def test_what_is_left_is_estimated_from_finished_runs(
         replace(request, framework=replace(request.framework, name="pytorch"))
         for request in requests
     ]
-    assert estimate(other, tmp_path / "second").time_s is None
+    assert estimate_matrix_cost(other, tmp_path / "second").time_s is None
 
 
 def test_nothing_to_vary_is_refused_with_what_to_type(suite: Run) -> None:

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from suite import api
 from suite.cli.app import app
 from suite.errors import SuiteError
-from suite.experiments.night import Night, Planned, plan, with_more_time
+from suite.experiments.night import Night, Planned, plan_night, with_more_time
 from suite.experiments.quick import QuickLook
 from tests.builders import Scenario, make_bundle
 
@@ -24,14 +24,14 @@ def look(workload: str, reached_s: float | None, epoch_s: float | None = None) -
 
 def test_the_cheapest_workloads_are_planned_and_the_others_say_what_they_need() -> None:
     looks = [look("vgg11", None, 3600.0), look("lenet", 60.0), look("resnet18", None)]
-    lenet, vgg11, resnet18 = plan(looks, 7200.0)
+    lenet, vgg11, resnet18 = plan_night(looks, 7200.0)
     assert lenet == Planned("lenet", 60.0, True)
     assert (vgg11.run_s, vgg11.reason) == (36000.0, "3 runs take 30.0 h, and 1.9 h are left")
     assert (resnet18.is_made, resnet18.run_s) == (False, None)
 
 
 def test_more_time_makes_what_was_left_out_and_keeps_the_rest() -> None:
-    planned = (*plan([look("lenet", 60.0), look("vgg11", 600.0)], 1000.0), FAILED)
+    planned = (*plan_night([look("lenet", 60.0), look("vgg11", 600.0)], 1000.0), FAILED)
     begun = Night("closed", "pytorch", "auto", (), planned, within_s=1100.0, left_s=1000.0)
     assert with_more_time(begun, 1100.0) == begun  # the same command after a power cut
     lenet, vgg11, failed = with_more_time(begun, 3600.0).planned
@@ -50,7 +50,7 @@ def still_made(run: Path) -> None:
 
 
 def test_times_below_an_hour_are_said_in_minutes() -> None:
-    (left_out,) = plan([look("lenet", 90.0)], 82.0)
+    (left_out,) = plan_night([look("lenet", 90.0)], 82.0)
     assert left_out.reason == "3 runs take 4.5 min, and 1.4 min are left"
 
 
@@ -82,7 +82,7 @@ def test_a_night_goes_on_after_a_power_cut_and_ends_with_its_page(
     monkeypatch.setattr(api, "run", board.run)
     monkeypatch.setattr(api, "resolve", board.resolve)
     requests = [SimpleNamespace(workload=SimpleNamespace(name=name)) for name in ("vgg11", "lenet")]
-    monkeypatch.setattr("suite.cli.night.resolved", lambda *_: (requests, []))
+    monkeypatch.setattr("suite.cli.night.resolve_workloads", lambda *_: (requests, []))
     monkeypatch.setattr("suite.cli.night.look_within", looked)
     short = CliRunner().invoke(app, ["night", "lenet", "--within", "1m", "--output", night])
     assert "give more time with --within" in str(short.exception)

@@ -9,11 +9,11 @@ from suite import api
 from suite.api import Division, RunOptions
 from suite.catalog.workloads import load_workload
 from suite.cli.quick import quick as quick_command
-from suite.cli.quick import sentence
+from suite.cli.quick import quick_sentence
 from suite.errors import Reported, SuiteError
 from suite.execution.request import RunRequest
 from suite.experiments import quick
-from suite.experiments.quick import EVALUATION_OF_STEP, look, look_within, shortened
+from suite.experiments.quick import EVALUATION_OF_STEP, look_within, quick_look, shorten_request
 from suite.metrics.epoch_from_steps import MIN_STEPS
 from tests.builders import Scenario, make_request
 from tests.conftest import Run
@@ -31,16 +31,16 @@ def request(folder: Path) -> RunRequest:
 
 def test_the_run_ends_after_its_epochs_and_keeps_the_schedule(tmp_path: Path) -> None:
     whole = request(tmp_path)
-    short = shortened(whole, EPOCHS)
+    short = shorten_request(whole, EPOCHS)
     assert short.training.steps == EPOCHS * -(-60000 // whole.training.global_batch_size)
     assert short.training._replace(steps=None) == whole.training
 
 
 def test_a_run_is_projected_and_said_in_words(tmp_path: Path) -> None:
     run = learning_as_the_reference(tmp_path / "run")
-    found = look(request(tmp_path), EPOCHS, lambda short: run)
+    found = quick_look(request(tmp_path), EPOCHS, lambda short: run)
     assert found.projection is not None and found.reason is None
-    said = sentence(found)
+    said = quick_sentence(found)
     assert "projected: " in said and "of 13 reference runs" in said and str(run) in said
 
 
@@ -125,7 +125,7 @@ def test_steps_where_there_is_no_time_for_three_epochs(
     assert (
         found.projection is None and found.reason is not None and f"{steps} steps" in found.reason
     )
-    said = sentence(replace(found, most_epochs=30))
+    said = quick_sentence(replace(found, most_epochs=30))
     assert (
         f"lenet: {steps} steps; an epoch like them takes " in said
         and "for all 30 epochs, evaluations left out" in said
@@ -165,7 +165,7 @@ def test_one_projected_workload_is_enough_and_missing_data_are_a_note(
 
     found = quick.QuickLook("lenet", tmp_path, 3, 1.0, 3.0, None, "it was reached", 10)
     monkeypatch.setattr(api, "resolve", resolve)
-    monkeypatch.setattr("suite.cli.quick.look", lambda *_: found)
+    monkeypatch.setattr("suite.cli.quick.quick_look", lambda *_: found)
     quick_command(["lenet", "vgg11"])
     shown = capsys.readouterr()
     assert "3 s to the target" in shown.out and "left out: vgg11: There are no" in shown.err

@@ -17,7 +17,7 @@ from suite.catalog.divisions import Division
 from suite.catalog.study_definitions import Variable, load_studies, load_study
 from suite.errors import SuiteError
 from suite.execution.request import RunOptions
-from suite.experiments.study_plan import plan
+from suite.experiments.study_plan import plan_study
 from suite.files.json_file import read_json, write_json
 from suite.files.paths import repository_root
 from suite.metrics.scaling_model import Scaling
@@ -30,7 +30,7 @@ SWEEP = "sweep --study batch-size --workload lenet --framework fake --data digit
 def test_every_study_plans_its_runs() -> None:
     for study in load_studies():
         scaling = Scaling.STRONG if study.variable is Variable.NODES else None
-        runs = plan(study, OPTIONS, (), scaling).runs
+        runs = plan_study(study, OPTIONS, (), scaling).runs
         assert len({run.folder for run in runs}) == len(study.values) * study.repetitions
         assert {run.options.seed for run in runs} == set(range(1, study.repetitions + 1))
         assert study.fixed.steps is not None and study.fixed.steps > study.warm_up_steps
@@ -39,7 +39,7 @@ def test_every_study_plans_its_runs() -> None:
 def test_repetitions_of_a_value_lie_apart_in_time() -> None:
     order = [
         (run.point, run.repetition)
-        for run in plan(replace(load_study("threads"), repetitions=2), OPTIONS, (), None).runs
+        for run in plan_study(replace(load_study("threads"), repetitions=2), OPTIONS, (), None).runs
     ]
     assert order == [("1", 1), ("2", 1), ("4", 1), ("1", 2), ("2", 2), ("4", 2)]
 
@@ -50,7 +50,7 @@ def test_repetitions_of_a_value_lie_apart_in_time() -> None:
 def test_strong_scaling_keeps_the_global_mini_batch_and_weak_that_of_a_rank(
     scaling: Scaling, sizes: list[int]
 ) -> None:
-    runs = plan(
+    runs = plan_study(
         replace(load_study("scaling"), repetitions=1), replace(OPTIONS, batch_size=32), (), scaling
     ).runs
     assert [run.options.batch_size for run in runs] == sizes
@@ -59,7 +59,7 @@ def test_strong_scaling_keeps_the_global_mini_batch_and_weak_that_of_a_rank(
 
 
 def test_nodes_are_the_first_hosts_of_the_hostfile() -> None:
-    runs = plan(
+    runs = plan_study(
         replace(load_study("scaling"), repetitions=1), OPTIONS, ("a", "b", "c", "d"), Scaling.STRONG
     ).runs
     assert [run.options.placement.hosts for run in runs] == [
@@ -68,11 +68,11 @@ def test_nodes_are_the_first_hosts_of_the_hostfile() -> None:
         ("a", "b", "c", "d"),
     ]
     with pytest.raises(SuiteError, match="names 2 hosts, fewer than the 4 nodes"):
-        plan(load_study("scaling"), OPTIONS, ("a", "b"), Scaling.STRONG)
+        plan_study(load_study("scaling"), OPTIONS, ("a", "b"), Scaling.STRONG)
 
 
 def test_options_take_precedence_over_the_studys_fixed_settings() -> None:
-    runs = plan(load_study("prefetch"), replace(OPTIONS, steps=99), (), None).runs
+    runs = plan_study(load_study("prefetch"), replace(OPTIONS, steps=99), (), None).runs
     assert {(run.options.steps, run.options.workers, run.options.prefetch) for run in runs} == {
         (99, 1, 1),
         (99, 1, 2),

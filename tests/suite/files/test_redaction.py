@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from suite.files import name_forms
-from suite.files.name_forms import by_form, find_names, is_telling
+from suite.files.name_forms import find_names, is_telling, redact_by_form
 from suite.files.redaction import Redactor, read_redactor
 from tests.every_case import EVERY_CASE
 
@@ -88,13 +88,13 @@ INNOCENT = (
 @pytest.mark.parametrize(("text", "kind"), LEAKS.items())
 def test_what_names_somebody_is_found_and_replaced(text: str, kind: str) -> None:
     assert kind in {found.kind for found in find_names(text)}
-    assert list(find_names(by_form(text))) == []
+    assert list(find_names(redact_by_form(text))) == []
 
 
 @pytest.mark.parametrize("text", INNOCENT)
 def test_what_names_nobody_stays(text: str) -> None:
     assert list(find_names(text)) == []
-    assert by_form(text) == text
+    assert redact_by_form(text) == text
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_what_names_nobody_stays(text: str) -> None:
     ],
 )
 def test_hostile_texts_take_little_time(text: str) -> None:
-    by_form(text)
+    redact_by_form(text)
 
 
 def test_names_of_images_and_words_of_bundles_tell_nothing() -> None:

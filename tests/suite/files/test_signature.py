@@ -11,8 +11,8 @@ from suite.files.signature import (
     SignatureState,
     make_key,
     public_key,
-    sign,
-    verify,
+    sign_message,
+    verify_signature,
 )
 
 NAMESPACE = "tests"
@@ -33,15 +33,17 @@ def allowed(key: Path, tmp_path: Path) -> Path:
 
 def test_without_a_list_every_key_is_unknown(key: Path, tmp_path: Path) -> None:
     assert (
-        verify(b"text", sign(b"text", key, NAMESPACE), NAMESPACE, tmp_path / "missing").state
+        verify_signature(
+            b"text", sign_message(b"text", key, NAMESPACE), NAMESPACE, tmp_path / "missing"
+        ).state
         is SignatureState.UNKNOWN
     )
 
 
 def test_another_text_or_namespace_is_bad(key: Path, allowed: Path) -> None:
-    signature = sign(b"text", key, NAMESPACE)
-    assert verify(b"texT", signature, NAMESPACE, allowed).state is SignatureState.BAD
-    assert verify(b"text", signature, "another", allowed).state is SignatureState.BAD
+    signature = sign_message(b"text", key, NAMESPACE)
+    assert verify_signature(b"texT", signature, NAMESPACE, allowed).state is SignatureState.BAD
+    assert verify_signature(b"text", signature, "another", allowed).state is SignatureState.BAD
 
 
 HOSTILE = (
@@ -58,14 +60,16 @@ HOSTILE = (
 
 @pytest.mark.parametrize("signature", HOSTILE)
 def test_a_malformed_signature_is_bad(signature: str, allowed: Path) -> None:
-    assert verify(b"text", signature, NAMESPACE, allowed).state is SignatureState.BAD
+    assert verify_signature(b"text", signature, NAMESPACE, allowed).state is SignatureState.BAD
 
 
 def test_a_truncated_signature_is_bad(key: Path, allowed: Path) -> None:
-    lines = sign(b"text", key, NAMESPACE).splitlines()
+    lines = sign_message(b"text", key, NAMESPACE).splitlines()
     for kept in range(len(lines) - 1):
         assert (
-            verify(b"text", "\n".join([*lines[:kept], lines[-1]]), NAMESPACE, allowed).state
+            verify_signature(
+                b"text", "\n".join([*lines[:kept], lines[-1]]), NAMESPACE, allowed
+            ).state
             is SignatureState.BAD
         )
 
@@ -73,26 +77,28 @@ def test_a_truncated_signature_is_bad(key: Path, allowed: Path) -> None:
 def test_without_ssh_keygen_nothing_is_verified(
     key: Path, allowed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    signature = sign(b"text", key, NAMESPACE)
+    signature = sign_message(b"text", key, NAMESPACE)
     monkeypatch.setenv("PATH", str(tmp_path))
-    verdict = verify(b"text", signature, NAMESPACE, allowed)
+    verdict = verify_signature(b"text", signature, NAMESPACE, allowed)
     assert (verdict.state, verdict.reason) == (SignatureState.UNVERIFIED, "ssh-keygen is missing")
     with pytest.raises(SuiteError, match="OpenSSH"):
-        sign(b"text", key, NAMESPACE)
+        sign_message(b"text", key, NAMESPACE)
 
 
 def test_an_old_ssh_keygen_verifies_nothing(
     key: Path, allowed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    signature, old = sign(b"text", key, NAMESPACE), tmp_path / "bin" / "ssh-keygen"
+    signature, old = sign_message(b"text", key, NAMESPACE), tmp_path / "bin" / "ssh-keygen"
     old.parent.mkdir()
     old.write_text("#!/bin/sh\necho 'unknown option -- Y' >&2\nexit 1\n")  # OpenSSH 7.6 says so
     old.chmod(0o755)
     monkeypatch.setenv("PATH", f"{old.parent}:{os.environ['PATH']}")
-    assert verify(b"text", signature, NAMESPACE, allowed).state is SignatureState.UNVERIFIED
+    assert (
+        verify_signature(b"text", signature, NAMESPACE, allowed).state is SignatureState.UNVERIFIED
+    )
 
 
 def test_a_file_that_is_no_key_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "key").write_text("x")
     with pytest.raises(SuiteError, match="could not sign"):
-        sign(b"text", tmp_path / "key", NAMESPACE)
+        sign_message(b"text", tmp_path / "key", NAMESPACE)

@@ -5,10 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from suite.bundle.disclosures import disclosures
+from suite.bundle.disclosures import find_disclosures
 from suite.compliance.paths import check_paths
 from suite.errors import SuiteError
-from suite.files.tree import MAX_BYTES, MAX_DEPTH, below, files_below, folders_below, refuse_large
+from suite.files.tree import (
+    MAX_BYTES,
+    MAX_DEPTH,
+    files_below,
+    folders_below,
+    paths_below,
+    refuse_large,
+)
 
 
 def test_links_are_listed_and_not_followed(tmp_path: Path) -> None:
@@ -18,7 +25,7 @@ def test_links_are_listed_and_not_followed(tmp_path: Path) -> None:
     (outside / "file").write_text("")
     (folder / "link").symlink_to(outside)
     (folder / "circle").symlink_to(folder)
-    assert below(folder) == [folder / "circle", folder / "link"]
+    assert paths_below(folder) == [folder / "circle", folder / "link"]
 
 
 def test_folders_deeper_than_python_can_call_itself_are_not_entered(tmp_path: Path) -> None:
@@ -29,7 +36,7 @@ def test_folders_deeper_than_python_can_call_itself_are_not_entered(tmp_path: Pa
         os.close(place)
         place = inner
     try:
-        assert len(below(tmp_path)) == MAX_DEPTH
+        assert len(paths_below(tmp_path)) == MAX_DEPTH
     finally:
         # from the innermost outwards: shutil.rmtree calls itself for every folder
         for _ in range(1500):
@@ -76,7 +83,7 @@ def test_links_to_where_this_user_must_not_look_are_links(tmp_path: Path) -> Non
                     [
                         *files_below(Path(), "run.json"),
                         *folders_below(Path()),
-                        *disclosures(Path(), below(Path())),
+                        *find_disclosures(Path(), paths_below(Path())),
                     ]
                 )
             )

@@ -28,21 +28,21 @@ def test_a_framework_is_whole(framework: Framework) -> None:
 
 def test_an_environment_that_is_missing_names_the_command(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="suite env create chainer"):
-        environments.find(load_framework("chainer"), tmp_path)
+        environments.find_environment(load_framework("chainer"), tmp_path)
 
 
 def test_an_interpreter_that_is_there_can_be_used(tmp_path: Path) -> None:
-    adopted = environments.adopt(LITTLE, Path(sys.executable), tmp_path)
-    assert environments.find(LITTLE, tmp_path) == adopted
+    adopted = environments.adopt_interpreter(LITTLE, Path(sys.executable), tmp_path)
+    assert environments.find_environment(LITTLE, tmp_path) == adopted
     assert "pandas" in adopted.packages
 
 
 def test_an_interpreter_without_the_framework_is_refused(tmp_path: Path) -> None:
     lacking = dataclasses.replace(LITTLE, import_name="a_framework_that_is_not_there")
     with pytest.raises(SuiteError, match="cannot `import a_framework_that_is_not_there`"):
-        environments.adopt(lacking, Path(sys.executable), tmp_path)
+        environments.adopt_interpreter(lacking, Path(sys.executable), tmp_path)
     with pytest.raises(SuiteError, match="not an interpreter"):
-        environments.adopt(LITTLE, tmp_path / "python", tmp_path)
+        environments.adopt_interpreter(LITTLE, tmp_path / "python", tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_other_versions_than_the_requirements_are_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        environments, "here", lambda: recipe.Platform("x86_64", (3, 11), has_gpu=True)
+        environments, "current_platform", lambda: recipe.Platform("x86_64", (3, 11), has_gpu=True)
     )
     found = environments.other_versions(
         load_framework("pytorch"),
@@ -79,7 +79,7 @@ def test_a_failed_installation_leaves_its_log_and_nothing_else(
     requirements.write_text("--no-index\na-package-that-is-not-there==1\n")
     monkeypatch.setattr(recipe, "requirements_file", lambda framework: requirements)
     with pytest.raises(SuiteError, match="could not be created") as caught:
-        environments.create(LITTLE, silent, home=tmp_path)
+        environments.create_environment(LITTLE, silent, home=tmp_path)
     (log,) = (tmp_path / "envs").iterdir()
     assert log.suffix == ".log" and str(log) in str(caught.value)
 
@@ -87,15 +87,15 @@ def test_a_failed_installation_leaves_its_log_and_nothing_else(
 def test_a_python_that_is_too_new_is_refused_before_anything_is_made(tmp_path: Path) -> None:
     old = dataclasses.replace(LITTLE, highest_python="3.6")
     with pytest.raises(SuiteError, match=r"--python PATH.*uv python install 3\.6"):
-        environments.create(old, silent, home=tmp_path)
+        environments.create_environment(old, silent, home=tmp_path)
     assert not (tmp_path / "envs").exists() or not list((tmp_path / "envs").iterdir())
 
 
 def test_other_requirements_make_another_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = environments.location(LITTLE, tmp_path)
+    before = environments.environment_folder(LITTLE, tmp_path)
     requirements = tmp_path / "requirements.txt"
     requirements.write_text("something-else\n")
     monkeypatch.setattr(recipe, "requirements_file", lambda framework: requirements)
-    assert environments.location(LITTLE, tmp_path) != before
+    assert environments.environment_folder(LITTLE, tmp_path) != before

@@ -12,7 +12,13 @@ import psutil
 import pytest
 
 from suite.files.paths import repository_root
-from suite.launch.process import close_gate, release, start, terminate, wait
+from suite.launch.process import (
+    close_gate,
+    release_process,
+    start_process,
+    terminate_session,
+    wait_for_exit,
+)
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.event_counts import CountersMeter
 from tests.launchers import waits_at_its_gate
@@ -38,11 +44,11 @@ os.wait(), os.wait()
 def test_the_command_starts_at_its_release_in_the_same_process(
     tmp_path: Path, eventually: Eventually
 ) -> None:
-    process = start([*PROGRAM, str(tmp_path / "attached")], {}, tmp_path / "output")
+    process = start_process([*PROGRAM, str(tmp_path / "attached")], {}, tmp_path / "output")
     eventually(lambda: waits_at_its_gate(process.pid))
     (tmp_path / "attached").touch()
-    release(process)
-    assert wait(process, tmp_path / "output").exit_code == 0
+    release_process(process)
+    assert wait_for_exit(process, tmp_path / "output").exit_code == 0
     assert (tmp_path / "output").read_text().split() == [
         str(process.pid),
         "/dev/null",
@@ -53,7 +59,7 @@ def test_the_command_starts_at_its_release_in_the_same_process(
 
 
 def test_without_a_release_the_command_never_starts(tmp_path: Path, eventually: Eventually) -> None:
-    process = start(["/bin/echo", "started"], {}, tmp_path / "output")
+    process = start_process(["/bin/echo", "started"], {}, tmp_path / "output")
     eventually(lambda: waits_at_its_gate(process.pid))
     close_gate(process)
     assert process.wait(120) == 1
@@ -61,16 +67,16 @@ def test_without_a_release_the_command_never_starts(tmp_path: Path, eventually: 
 
 
 def test_a_process_that_ended_at_its_gate_can_be_released(tmp_path: Path) -> None:
-    process = start(["/bin/true"], {}, tmp_path / "output")
-    terminate(process)
-    release(process)
+    process = start_process(["/bin/true"], {}, tmp_path / "output")
+    terminate_session(process)
+    release_process(process)
     assert process.returncode != 0
 
 
 def test_a_command_that_does_not_exist_is_named_in_the_output(tmp_path: Path) -> None:
-    process = start(["/no/such/program"], {}, tmp_path / "output")
-    release(process)
-    report = wait(process, tmp_path / "output")
+    process = start_process(["/no/such/program"], {}, tmp_path / "output")
+    release_process(process)
+    report = wait_for_exit(process, tmp_path / "output")
     assert report.exit_code == 127 and "/no/such/program" in report.last_line
 
 
@@ -114,11 +120,11 @@ def test_counters_that_are_attached_at_the_gate_count_the_processes_of_all_ranks
     if not meter.availability().available:
         pytest.skip(f"no such meter here: {meter.availability().reason}")
     before_s = resource.getrusage(resource.RUSAGE_CHILDREN)
-    process = start([sys.executable, "-c", TWO_BUSY_RANKS], {}, tmp_path / "output")
+    process = start_process([sys.executable, "-c", TWO_BUSY_RANKS], {}, tmp_path / "output")
     eventually(lambda: waits_at_its_gate(process.pid))
     gate_s = int(Path(f"/proc/{process.pid}/schedstat").read_text().split()[0]) * 1e-9
     meter.open(MeteredProcess(process.pid, tmp_path))
-    release(process)
+    release_process(process)
     assert process.wait(60) == 0
     counted_s = (
         next(reading.value for reading in meter.read() if reading.channel.startswith("task_clock"))
@@ -133,10 +139,10 @@ def test_counters_that_are_attached_at_the_gate_count_the_processes_of_all_ranks
 
 def test_nothing_of_the_gate_is_left(tmp_path: Path) -> None:
     """The command has no parent but the harness, and no child."""
-    process = start(["/bin/sleep", "60"], {}, tmp_path / "output")
-    release(process)
+    process = start_process(["/bin/sleep", "60"], {}, tmp_path / "output")
+    release_process(process)
     try:
         assert psutil.Process(process.pid).ppid() == os.getpid()
         assert psutil.Process(process.pid).children() == []
     finally:
-        terminate(process)
+        terminate_session(process)

@@ -11,12 +11,12 @@ import pytest
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.launch import isolation
-from suite.launch.containers import IMAGE, contained, shared
+from suite.launch.containers import IMAGE, container_command, paths_to_mount
 from suite.launch.isolation import (
     NAMESPACES,
     Isolation,
     describe_isolation,
-    isolated,
+    isolated_command,
     refuse_isolation,
 )
 
@@ -37,7 +37,7 @@ needs_namespaces = pytest.mark.skipif(
 @pytest.mark.parametrize("kind", [None, Isolation.NONE])
 def test_without_isolation_the_command_is_what_it_was(kind: Isolation | None) -> None:
     refuse_isolation(kind, ranks=4)
-    assert isolated(kind, ["train", "--request"]) == ["train", "--request"]
+    assert isolated_command(kind, ["train", "--request"]) == ["train", "--request"]
 
 
 @needs_namespaces
@@ -49,7 +49,7 @@ def test_every_namespace_is_another_than_the_machines() -> None:
         " ".join(["echo", *(f"$(readlink /proc/self/ns/{link})" for link in links.values())]),
     ]
     inside = subprocess.run(
-        isolated(Isolation.NAMESPACE, words), capture_output=True, text=True, check=True
+        isolated_command(Isolation.NAMESPACE, words), capture_output=True, text=True, check=True
     ).stdout.split()
     outside = [str(Path(f"/proc/self/ns/{link}").readlink()) for link in links.values()]
     assert len(inside) == len(outside) == 5 and not set(inside) & set(outside)
@@ -74,16 +74,21 @@ def test_it_sees_its_own_processes_and_the_same_clock() -> None:
         ).stdout
     )
     pid, seen, clock_ns = subprocess.run(
-        isolated(Isolation.NAMESPACE, words), capture_output=True, text=True, check=True
+        isolated_command(Isolation.NAMESPACE, words), capture_output=True, text=True, check=True
     ).stdout.split()
     assert (pid, seen) == ("1", "1") and 0 < int(clock_ns) - before < 60e9
 
 
 @needs_namespaces
 def test_an_exit_code_and_a_signal_come_through() -> None:
-    assert subprocess.run(isolated(Isolation.NAMESPACE, ["sh", "-c", "exit 7"])).returncode == 7
+    assert (
+        subprocess.run(isolated_command(Isolation.NAMESPACE, ["sh", "-c", "exit 7"])).returncode
+        == 7
+    )
     killed = subprocess.run(
-        isolated(Isolation.NAMESPACE, ["python3", "-c", "import ctypes; ctypes.string_at(0)"])
+        isolated_command(
+            Isolation.NAMESPACE, ["python3", "-c", "import ctypes; ctypes.string_at(0)"]
+        )
     ).returncode
     assert killed not in (0, 7)
 
@@ -136,8 +141,8 @@ def test_without_the_image_the_command_that_builds_it_is_named(
 
 
 def test_a_container_reads_what_it_needs_and_writes_its_output_alone(tmp_path: Path) -> None:
-    mounts = shared(Path(sys.executable), tmp_path / "data", [tmp_path / "run"])
-    words = contained(["train"], repository_root(), mounts)
+    mounts = paths_to_mount(Path(sys.executable), tmp_path / "data", [tmp_path / "run"])
+    words = container_command(["train"], repository_root(), mounts)
     volumes = [word.removeprefix("--volume=") for word in words if word.startswith("--volume=")]
     assert (
         f"{repository_root()}:{repository_root()}:ro" in volumes

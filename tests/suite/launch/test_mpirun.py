@@ -21,7 +21,7 @@ from suite.launch.mpirun import (
     refused_host,
     with_meeting_point,
 )
-from suite.launch.placement import Placement, expanded, is_this_machine, place, read_hosts
+from suite.launch.placement import Placement, expand_hosts, is_this_machine, place_ranks, read_hosts
 
 MPICH, OPEN_MPI = (
     Mpirun(Path("/env/bin/mpirun"), Flavour.MPICH),
@@ -59,7 +59,7 @@ def test_hosts_are_the_first_words_of_lines_with_the_slots_that_they_state(hostf
     ],
 )
 def test_a_list_of_hosts_is_written_as_slurm_does(word: str, names: list[str]) -> None:
-    assert expanded(word) == names
+    assert expand_hosts(word) == names
 
 
 @pytest.mark.parametrize(
@@ -80,9 +80,9 @@ def test_slots_are_the_ranks_of_a_node_unless_they_were_typed(
     (tmp_path / "hosts").write_text(text)
     if isinstance(ranks, str):
         with pytest.raises(SuiteError, match=f"states {re.escape(ranks)}"):
-            place(None, tmp_path / "hosts", typed, None)
+            place_ranks(None, tmp_path / "hosts", typed, None)
     else:
-        assert place(None, tmp_path / "hosts", typed, None).ranks_per_node == ranks
+        assert place_ranks(None, tmp_path / "hosts", typed, None).ranks_per_node == ranks
 
 
 @pytest.mark.parametrize(
@@ -109,12 +109,12 @@ def test_a_file_without_hosts_or_with_what_is_none_is_refused(
 def test_fewer_nodes_than_the_file_has_are_its_first_ones_and_more_are_refused(
     hostfile: Path,
 ) -> None:
-    assert place(1, hostfile, 1, None).hosts == ("pi1",)
-    assert place(None, hostfile, 2, None).ranks == 4
+    assert place_ranks(1, hostfile, 1, None).hosts == ("pi1",)
+    assert place_ranks(None, hostfile, 2, None).ranks == 4
     with pytest.raises(SuiteError, match="needs 1 more"):
-        place(3, hostfile, 1, None)
+        place_ranks(3, hostfile, 1, None)
     with pytest.raises(SuiteError, match="--hostfile"):
-        place(2, None, 1, None)
+        place_ranks(2, None, 1, None)
 
 
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "localhost.localdomain"])
@@ -123,7 +123,7 @@ def test_a_name_that_every_machine_has_for_itself_is_no_host_among_several(
 ) -> None:
     hostfile.write_text(f"{name}\npi2\n")
     with pytest.raises(SuiteError, match=f"names {name}, which is another machine on every host"):
-        place(None, hostfile, 1, None)
+        place_ranks(None, hostfile, 1, None)
 
 
 def test_this_machines_addresses_are_recognised() -> None:
@@ -160,10 +160,10 @@ def test_paths_typed_in_one_folder_hold_in_every_folder(
     monkeypatch.chdir(tmp_path)
     Path("hosts").write_text("pi1\npi2\n")
     Path("record").mkdir()
-    placement = place(None, Path("hosts"), 1, "./agent")
+    placement = place_ranks(None, Path("hosts"), 1, "./agent")
     words = mpirun_command(launcher, placement, ["python"], {}, Path("record"))
     assert {str(tmp_path / "record" / HOSTS_NAME), str(tmp_path / "agent")} <= set(words)
-    assert place(None, Path("hosts"), 1, "srun").agent == "srun"
+    assert place_ranks(None, Path("hosts"), 1, "srun").agent == "srun"
 
 
 def test_open_mpi_gets_the_same_by_its_options(tmp_path: Path) -> None:

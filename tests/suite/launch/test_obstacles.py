@@ -9,7 +9,7 @@ import pytest
 
 from suite.catalog.frameworks import load_framework
 from suite.errors import SuiteError
-from suite.launch.environments import adoptable, of_vendor
+from suite.launch.environments import adoptable_environment, vendor_environment
 from suite.launch.obstacles import refuse_crash, refuse_obstacles
 
 PYTORCH, PYTHON = load_framework("pytorch"), Path(sys.executable)
@@ -46,14 +46,14 @@ def test_a_jetsons_own_interpreter_is_used_where_its_build_is_one_for_gpus(
     condition: str, tmp_path: Path
 ) -> None:
     framework = replace(PYTORCH, import_name="json", gpu_build=condition)
-    assert of_vendor(framework, tmp_path) is None  # not a Jetson
+    assert vendor_environment(framework, tmp_path) is None  # not a Jetson
     jetson(tmp_path, 36)
-    assert of_vendor(framework, tmp_path) is None  # no interpreter there
+    assert vendor_environment(framework, tmp_path) is None  # no interpreter there
     (tmp_path / "usr/bin").mkdir(parents=True)
     (tmp_path / "usr/bin/python3").symlink_to(PYTHON)
-    found = of_vendor(framework, tmp_path)
+    found = vendor_environment(framework, tmp_path)
     assert (found is not None) is (condition == "True")
-    assert of_vendor(replace(framework, version="2.9.1"), tmp_path) is None
+    assert vendor_environment(replace(framework, version="2.9.1"), tmp_path) is None
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_an_interpreter_that_the_processor_cannot_run_is_named(tmp_path: Path) -
     python.write_text("#!/bin/sh\nkill -ILL $$\n")
     python.chmod(0o755)
     with pytest.raises(SuiteError, match="illegal instruction while importing torch"):
-        adoptable(PYTORCH, python)
+        adoptable_environment(PYTORCH, python)
 
 
 def test_a_small_folder_for_temporary_files_is_named(

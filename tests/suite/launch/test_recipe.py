@@ -13,8 +13,8 @@ from packaging.version import Version
 from suite.catalog.frameworks import Framework, load_framework, load_frameworks, locks_folder
 from suite.errors import SuiteError
 from suite.launch import recipe
-from suite.launch.environments import location
-from suite.launch.recipe import Platform, name_of
+from suite.launch.environments import environment_folder
+from suite.launch.recipe import Platform, package_name
 
 FRAMEWORKS = [
     framework
@@ -28,7 +28,7 @@ CUDA = re.compile(r"nvidia|cuda|triton|cudnn|nccl")
 
 def names(chosen: recipe.Recipe) -> set[str]:
     assert chosen.lock is not None
-    return {name_of(pin) for pin in chosen.lock.pins}
+    return {package_name(pin) for pin in chosen.lock.pins}
 
 
 def has_packages(framework: Framework, place: Platform) -> bool:
@@ -71,7 +71,7 @@ def test_another_version_has_an_environment_beside_the_requirements(
     chosen = recipe.recipe(framework, PLAIN)
     assert chosen.lock is None and {package, others} <= set(chosen.requirements.splitlines())
     assert (
-        location(framework) != location(load_framework(framework.name))
+        environment_folder(framework) != environment_folder(load_framework(framework.name))
         and framework.argument == name
     )
 
@@ -147,14 +147,14 @@ def test_a_lock_satisfies_the_requirements(path: Path) -> None:
     )
     assert chosen.lock is not None and chosen.lock.path == path
     versions = {
-        name_of(pin): Version(pin.split()[0].partition("==")[2]) for pin in chosen.lock.pins
+        package_name(pin): Version(pin.split()[0].partition("==")[2]) for pin in chosen.lock.pins
     }
     for line in (*chosen.requirements.splitlines(), *framework.install.first):
         requirement = Requirement(line)
         if requirement.marker is None or requirement.marker.evaluate(
             {"platform_machine": machine, "python_version": python}
         ):
-            assert versions[name_of(requirement.name)] in requirement.specifier, line
+            assert versions[package_name(requirement.name)] in requirement.specifier, line
 
 
 @pytest.mark.parametrize("path", LOCKS, ids=lambda path: f"{path.parent.name}-{path.stem}")
@@ -185,7 +185,7 @@ def test_what_a_build_needs_is_installed_before_it(tmp_path: Path) -> None:
     first, rest = recipe.recipe(
         load_framework("chainer"), Platform("aarch64", (3, 11), has_gpu=False)
     ).steps(tmp_path)
-    assert {name_of(line) for line in (tmp_path / "first.txt").read_text().splitlines()} == {
+    assert {package_name(line) for line in (tmp_path / "first.txt").read_text().splitlines()} == {
         "setuptools",
         "wheel",
         "packaging",

@@ -15,7 +15,7 @@ from suite.launch.mpirun import (
     last_output_line,
     mpirun_command,
 )
-from suite.launch.placement import Placement, place
+from suite.launch.placement import Placement, place_ranks
 from suite.launch.remote_shell import remote_command
 from suite.launch.slurm import SRUN, allocated_hosts
 
@@ -46,18 +46,18 @@ def scontrol(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_hosts_are_those_of_the_allocation(
     scontrol: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert place(None, None, 1, SRUN).hosts == ("pi1", "pi2", "pi3")
-    assert place(2, None, 4, SRUN) == Placement(("pi1", "pi2"), 4, SRUN)
+    assert place_ranks(None, None, 1, SRUN).hosts == ("pi1", "pi2", "pi3")
+    assert place_ranks(2, None, 4, SRUN) == Placement(("pi1", "pi2"), 4, SRUN)
     with pytest.raises(SuiteError, match="the allocation names 3 hosts; --nodes 4 needs 1 more"):
-        place(4, None, 1, SRUN)
+        place_ranks(4, None, 1, SRUN)
     monkeypatch.setenv("SLURM_JOB_NODELIST", "pi[1-")
     with pytest.raises(SuiteError, match=r"Invalid hostlist: pi\[1-.*--hostfile"):
-        place(None, None, 1, SRUN)
+        place_ranks(None, None, 1, SRUN)
 
 
 def test_a_hostfile_may_name_some_of_them(tmp_path: Path) -> None:
     (tmp_path / "hosts.txt").write_text("pi2\npi3\n")
-    assert place(None, tmp_path / "hosts.txt", 1, SRUN).hosts == ("pi2", "pi3")
+    assert place_ranks(None, tmp_path / "hosts.txt", 1, SRUN).hosts == ("pi2", "pi3")
 
 
 def test_without_an_allocation_the_next_step_is_said(

@@ -14,11 +14,11 @@ from suite.catalog.devices import Device, load_device, load_devices
 from suite.catalog.power import load_power_rules
 from suite.catalog.workloads import load_workload
 from suite.compliance.checker import check_bundle
-from suite.datasets.prepare import generate
+from suite.datasets.prepare import generate_data_set
 from suite.files.json_file import write_json
 from suite.machine.identify import identify, resolve_device
 from suite.machine.power_settings import read_power_settings
-from suite.machine.system import Software, describe
+from suite.machine.system import Software, describe_system
 from suite.metrics.power_totals import power_totals
 from tests.boards import SERIAL_NUMBER, planted, readings_of
 from tests.every_case import one_of_each
@@ -107,7 +107,9 @@ def test_boards_of_one_kind_are_told_apart_and_no_serial_number_is_written(
         planted(tmp_path / "first", device),
         planted(tmp_path / "second", device, "4207120008816"),
     ]
-    described = [describe(device.name, Software(), tmp_path, root) for root in (*trees, trees[0])]
+    described = [
+        describe_system(device.name, Software(), tmp_path, root) for root in (*trees, trees[0])
+    ]
     digests = [each.board_digest for each in described]
     assert digests[0] is not None and digests[0] != digests[1] and digests[0] == digests[2]
     write_json(tmp_path / "system.json", described[0])
@@ -115,7 +117,7 @@ def test_boards_of_one_kind_are_told_apart_and_no_serial_number_is_written(
         SERIAL_NUMBER not in (tmp_path / "system.json").read_text()
         and "board_digest" not in described[0].notes
     )
-    nameless = describe(device.name, Software(), tmp_path, trees[0], with_identity=False)
+    nameless = describe_system(device.name, Software(), tmp_path, trees[0], with_identity=False)
     assert (
         nameless.board_digest is None
         and nameless.notes["board_digest"] == "left out by --no-identity"
@@ -133,7 +135,9 @@ def test_an_honest_run_complies(device: Device, good_bundle: Path, tmp_path: Pat
 
     root = planted(tmp_path, device)
     described = json.loads(
-        json.dumps(asdict(describe(device.name, Software(), tmp_path, root, with_identity=False)))
+        json.dumps(
+            asdict(describe_system(device.name, Software(), tmp_path, root, with_identity=False))
+        )
     )
     bundle = EditableBundle(good_bundle)
     set_device(device.name)(bundle)
@@ -175,7 +179,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SUITE_HOME", str(path))
-        generate(load_workload("lenet").data, 10, 1)
+        generate_data_set(load_workload("lenet").data, 10, 1)
     return path
 
 

@@ -16,8 +16,8 @@ from suite.errors import SuiteError
 from suite.machine.limits import (
     cpu_quota,
     least_weight,
-    limited,
     memory_limit,
+    process_limits,
     read_limit,
     refuse_limit,
     when_idle,
@@ -31,7 +31,7 @@ OWN = f"{OWN_CGROUP}{os.getpid()}"
 def test_version_1_has_a_quota_and_a_period(tmp_path: Path) -> None:
     (tmp_path / V1).mkdir(parents=True)
     (tmp_path / V1 / "cgroup.procs").touch()
-    with limited([cpu_quota(0.5)], tmp_path) as limit:
+    with process_limits([cpu_quota(0.5)], tmp_path) as limit:
         limit(42)
         files = {path.name: path.read_text() for path in (tmp_path / V1 / OWN).iterdir()}
     assert files == {
@@ -45,7 +45,7 @@ def test_version_2_has_one_file_and_needs_the_controller(tmp_path: Path) -> None
     (tmp_path / V2).mkdir(parents=True)
     (tmp_path / V2 / "cgroup.controllers").write_text("cpuset cpu io memory\n")
     (tmp_path / V2 / "cgroup.subtree_control").write_text("memory\n")
-    with limited([cpu_quota(1.5)], tmp_path) as limit:
+    with process_limits([cpu_quota(1.5)], tmp_path) as limit:
         limit(42)
         assert (tmp_path / V2 / OWN / "cpu.max").read_text() == "150000 100000"
     assert (tmp_path / V2 / "cgroup.subtree_control").read_text() == "+cpu"
@@ -65,12 +65,12 @@ def test_a_group_that_a_killed_command_left_is_removed(tmp_path: Path) -> None:
     left = tmp_path / V1 / f"{OWN_CGROUP}1"
     left.mkdir(parents=True)
     (tmp_path / V1 / "cgroup.procs").touch()
-    with limited([cpu_quota(0.5)], tmp_path):
+    with process_limits([cpu_quota(0.5)], tmp_path):
         assert not left.exists()
 
 
 def test_without_a_limit_nothing_is_made(tmp_path: Path) -> None:
-    with limited([], tmp_path) as limit:
+    with process_limits([], tmp_path) as limit:
         limit(42)
     assert list(tmp_path.iterdir()) == []
 
@@ -86,7 +86,7 @@ def test_what_cannot_be_limited_is_said(tmp_path: Path, cores: float, words: str
 def test_a_real_process_is_throttled() -> None:
     try:
         refuse_limit(cpu_quota(0.2))
-        with limited([cpu_quota(0.2)]) as limit:
+        with process_limits([cpu_quota(0.2)]) as limit:
             _assert_throttled(
                 limit, Path("/") / (V1 if (Path("/") / V1 / "cgroup.procs").exists() else V2) / OWN
             )
@@ -120,7 +120,7 @@ def test_reads_are_limited_on_the_whole_disk(tmp_path: Path) -> None:
         (groups / ("cgroup.procs" if folder else "cgroup.controllers")).write_text(
             "" if folder else "io\n"
         )
-        with limited([limit], tmp_path):
+        with process_limits([limit], tmp_path):
             assert (groups / OWN / name).read_text() == expected
         if folder:
             shutil.rmtree(groups)
@@ -142,7 +142,7 @@ def test_a_real_disk_is_read_slowly() -> None:
         path.write_bytes(os.urandom(4_000_000))
         limit = read_limit(4, path.parent)
         refuse_limit(limit)
-        with limited([limit]) as limit_process:
+        with process_limits([limit]) as limit_process:
             os.sync()
             read = subprocess.Popen(
                 ["sh", "-c", f"read go; exec dd if={path} of=/dev/null bs=64k iflag=direct"],

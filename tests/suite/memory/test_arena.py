@@ -12,12 +12,12 @@ import pytest
 from suite.files.json_file import read_json
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
-from suite.memory.chain import Chain, chain, updated_at_once
-from suite.memory.network import folder, load_network
-from suite.memory.optimal import Planned, fastest
-from suite.memory.schedule import Schedule, simulate
+from suite.memory.chain import Chain, network_chain, updated_at_once
+from suite.memory.network import load_network, networks_folder
+from suite.memory.optimal import Planned, fastest_schedule
+from suite.memory.schedule import Schedule, simulate_schedule
 from suite.memory.schedulers import none
-from suite.memory.spilling import spilled
+from suite.memory.spilling import spilled_schedule
 from tests.conftest import environment_of
 
 pytestmark = pytest.mark.pytorch
@@ -37,7 +37,7 @@ print(json.dumps([torch.equal(own(images), torchvisions(images)), json.loads(jso
 
 @pytest.mark.proof
 def test_a_network_built_from_its_table_is_torchvisions(tmp_path: Path) -> None:
-    table = read_json(folder() / "resnet50.json")["rows"]
+    table = read_json(networks_folder() / "resnet50.json")["rows"]
     command = [str(environment_of("pytorch").interpreter), "-c", SAME]
     done = subprocess.run(
         command,
@@ -53,12 +53,12 @@ def test_a_network_built_from_its_table_is_torchvisions(tmp_path: Path) -> None:
 
 @pytest.mark.proof
 # so little that the first and largest block is spilled
-@pytest.mark.parametrize(("solve", "part"), ((fastest, 0.6), (spilled, 0.55)))
+@pytest.mark.parametrize(("solve", "part"), ((fastest_schedule, 0.6), (spilled_schedule, 0.55)))
 def test_arrays_of_a_step_have_places_in_the_planned_memory_and_losses_are_the_same(
     solve: Callable[[Chain, int], Planned | None], part: float, tmp_path: Path
 ) -> None:
-    blocks = updated_at_once(chain(load_network("resnet18"), 160, 160, 8))
-    found = solve(blocks, round(simulate(none(len(blocks)), blocks).peak_bytes * part))
+    blocks = updated_at_once(network_chain(load_network("resnet18"), 160, 160, 8))
+    found = solve(blocks, round(simulate_schedule(none(len(blocks)), blocks).peak_bytes * part))
     assert found is not None
     compiler = shutil.which("cc")
     if compiler is None:
@@ -86,7 +86,7 @@ def steps(
     tmp_path: Path, blocks: Chain, schedule: Schedule, extra: dict[str, str]
 ) -> list[dict[str, Any]]:
     """Five steps of ResNet-18."""
-    rows = read_json(folder() / "resnet18.json")["rows"]
+    rows = read_json(networks_folder() / "resnet18.json")["rows"]
     request = {
         "rows": rows,
         "image": [3, 160, 160],

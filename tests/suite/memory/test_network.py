@@ -6,9 +6,9 @@ import pytest
 
 from suite.catalog.workloads import load_workloads
 from suite.errors import SuiteError
-from suite.memory.chain import WORD_BYTES, chain, kept_words, scaled
+from suite.memory.chain import WORD_BYTES, kept_words, network_chain, scale_chain
 from suite.memory.network import Network, Operation, load_network, stored_names
-from suite.memory.shapes import shapes
+from suite.memory.shapes import operation_shapes
 
 PARAMETERS = {
     "resnet18": 11_689_512,
@@ -39,7 +39,7 @@ def test_resnets_have_torchvisions_parameters(name: str, count: int) -> None:
 def test_workloads_have_their_parameters_and_multiply_adds(workload) -> None:  # type: ignore[no-untyped-def]
     network = load_network(f"workload-{workload.name}")
     assert network.parameters == workload.parameters
-    found = sum(entry.macs for entry in shapes(network, *network.image[1:]))
+    found = sum(entry.macs for entry in operation_shapes(network, *network.image[1:]))
     assert found == pytest.approx(workload.forward_macs, rel=0.01)
 
 
@@ -51,7 +51,7 @@ def test_what_is_kept_is_what_autograd_keeps(name: str, expected: float) -> None
 
 
 def test_a_resnet_has_a_block_per_residual_block() -> None:
-    blocks = chain(load_network("resnet152"), 224, 224, 1)
+    blocks = network_chain(load_network("resnet152"), 224, 224, 1)
     assert len(blocks) == 52
     assert [block.name for block in blocks[:3]] == ["conv1", "layer1.0", "layer1.1"]
 
@@ -59,7 +59,7 @@ def test_a_resnet_has_a_block_per_residual_block() -> None:
 @pytest.mark.parametrize("name", stored_names())
 def test_blocks_join_and_cover_the_network(name: str) -> None:
     network = load_network(name)
-    blocks = chain(network, *network.image[1:], 2)
+    blocks = network_chain(network, *network.image[1:], 2)
     assert [block.first for block in blocks[1:]] == [block.last + 1 for block in blocks[:-1]]
     assert blocks[-1].last == len(network.operations) - 1
     assert all(earlier.output_bytes == later.input_bytes for earlier, later in pairwise(blocks))
@@ -72,17 +72,19 @@ def test_blocks_join_and_cover_the_network(name: str) -> None:
 
 def test_sizes_grow_with_the_batch_alone() -> None:
     network = load_network("resnet50")
-    assert scaled(chain(network, 224, 224, 1), 8) == chain(network, 224, 224, 8)
+    assert scale_chain(network_chain(network, 224, 224, 1), 8) == network_chain(
+        network, 224, 224, 8
+    )
 
 
 def test_a_picture_that_is_too_small_is_refused_by_name() -> None:
     with pytest.raises(SuiteError, match="2x2 is too small for LeNet"):
-        shapes(load_network("workload-lenet"), 2, 2)
+        operation_shapes(load_network("workload-lenet"), 2, 2)
 
 
 def test_a_fixed_head_takes_one_size() -> None:
     with pytest.raises(SuiteError, match="fc1 takes 400 features"):
-        shapes(load_network("workload-lenet"), 32, 32)
+        operation_shapes(load_network("workload-lenet"), 32, 32)
 
 
 def test_in_place_operations_share_a_tensor() -> None:
@@ -98,8 +100,11 @@ def test_in_place_operations_share_a_tensor() -> None:
     network = Network("four", "four", "", (3, 10, 10), rows)
     # the picture, a's output, the ReLU's output
     assert kept_words(network, 10, 10) == 300 + 400 + 400
-    assert [(block.first, block.last) for block in chain(network, 10, 10, 1)] == [(1, 3), (4, 4)]
+    assert [(block.first, block.last) for block in network_chain(network, 10, 10, 1)] == [
+        (1, 3),
+        (4, 4),
+    ]
 
 
 def test_a_stored_network_is_planned_within_the_budget_of_a_test() -> None:
-    assert len(chain(load_network("resnet152"), 224, 224, 8)) > 50
+    assert len(network_chain(load_network("resnet152"), 224, 224, 8)) > 50

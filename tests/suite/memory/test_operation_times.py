@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from suite.errors import SuiteError
-from suite.memory.chain import Times, chain, updated_at_once
+from suite.memory.chain import Times, network_chain, updated_at_once
 from suite.memory.network import load_network
 from suite.memory.operation_times import known_times, measure_times
-from suite.memory.optimal import fastest
-from suite.memory.schedule import simulate
+from suite.memory.optimal import fastest_schedule
+from suite.memory.schedule import simulate_schedule
 from suite.memory.schedulers import none
 from tests.conftest import environment_of
 
@@ -32,16 +32,18 @@ def test_a_schedule_runs_again_what_took_least_time() -> None:
     """With times that make one block dear, its forward run is not repeated and nothing dear of it
     is left out."""
     network = load_network("resnet18")
-    plain = chain(network, 224, 224, 8)
+    plain = network_chain(network, 224, 224, 8)
     dear = plain[3]
     forward = [
         1000.0 if dear.first <= index <= dear.last else 1.0
         for index in range(len(network.operations))
     ]
     blocks = updated_at_once(
-        chain(network, 224, 224, 8, Times(tuple(forward), tuple(2 * each for each in forward)))
+        network_chain(
+            network, 224, 224, 8, Times(tuple(forward), tuple(2 * each for each in forward))
+        )
     )
-    ordinary = simulate(none(len(blocks)), blocks)
-    found = fastest(blocks, ordinary.peak_bytes * 8 // 10)
+    ordinary = simulate_schedule(none(len(blocks)), blocks)
+    found = fastest_schedule(blocks, ordinary.peak_bytes * 8 // 10)
     assert found is not None
     assert 0 < found.cost.time - ordinary.time < 8 * 1000

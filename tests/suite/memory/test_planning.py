@@ -4,7 +4,7 @@ import pytest
 
 from suite.errors import SuiteError
 from suite.memory.network import load_network
-from suite.memory.planning import Workplace, plan
+from suite.memory.planning import Workplace, plan_memory
 from suite.memory.resident import Resident
 from suite.memory.sizes import parse_size, write_size
 
@@ -47,7 +47,7 @@ def test_sizes_are_written_with_three_digits() -> None:
 
 
 def test_a_plan_that_fits_needs_no_recomputation() -> None:
-    made = plan(workplace(), 8, 4_000_000_000)
+    made = plan_memory(workplace(), 8, 4_000_000_000)
     assert made.fits
     assert made.schedule is not None
     assert made.schedule.cost.recompute_factor == 1
@@ -57,21 +57,22 @@ def test_a_plan_that_fits_needs_no_recomputation() -> None:
 
 @pytest.mark.proof
 def test_a_plan_that_does_not_fit_says_what_does() -> None:
-    made = plan(workplace("resnet152"), 8, 1_500_000_000)
+    made = plan_memory(workplace("resnet152"), 8, 1_500_000_000)
     assert not made.fits
     assert made.schedule is not None and made.planned_bytes is not None
     assert made.planned_bytes <= 1_500_000_000
     assert 1 < made.schedule.cost.recompute_factor < 1.3
     assert made.largest_batch is not None and made.largest_image is not None
-    assert plan(workplace("resnet152"), made.largest_batch, 1_500_000_000).fits
-    assert not plan(workplace("resnet152"), made.largest_batch + 1, 1_500_000_000).fits
-    assert plan(workplace("resnet152", made.largest_image), 8, 1_500_000_000).fits
+    assert plan_memory(workplace("resnet152"), made.largest_batch, 1_500_000_000).fits
+    assert not plan_memory(workplace("resnet152"), made.largest_batch + 1, 1_500_000_000).fits
+    assert plan_memory(workplace("resnet152", made.largest_image), 8, 1_500_000_000).fits
 
 
 @pytest.mark.parametrize(("optimizer", "words"), [("sgd", 0), ("sgd-momentum", 1), ("adam", 2)])
 def test_the_optimizers_state_is_counted(optimizer: str, words: int) -> None:
     assert (
-        plan(workplace(optimizer=optimizer), 1, 3_000_000_000).state_bytes == words * 4 * 25_557_032
+        plan_memory(workplace(optimizer=optimizer), 1, 3_000_000_000).state_bytes
+        == words * 4 * 25_557_032
     )
 
 
@@ -79,14 +80,14 @@ def test_a_budget_below_the_weights_is_refused_with_one_that_works() -> None:
     with pytest.raises(
         SuiteError, match=r"does not train in 400 MB .*give at least --budget (\d+)MB"
     ) as refused:
-        plan(workplace(), 8, 400_000_000)
+        plan_memory(workplace(), 8, 400_000_000)
     least = int(str(refused.value).split("give at least --budget ")[1].split("MB")[0]) * 1_000_000
-    assert plan(workplace(), 1, least).schedule is not None
+    assert plan_memory(workplace(), 1, least).schedule is not None
 
 
 @pytest.mark.proof
 def test_a_mini_batch_that_no_schedule_fits_is_refused_with_one_that_does() -> None:
     with pytest.raises(SuiteError, match=r"use --batch (\d+), or --budget") as refused:
-        plan(workplace(), 64, 800_000_000)
+        plan_memory(workplace(), 64, 800_000_000)
     batch = int(str(refused.value).split("--batch ")[1].split(",")[0])
-    assert plan(workplace(), batch, 800_000_000).schedule is not None
+    assert plan_memory(workplace(), batch, 800_000_000).schedule is not None

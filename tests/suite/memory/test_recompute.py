@@ -9,11 +9,11 @@ import pytest
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
 from suite.memory import schedulers
-from suite.memory.chain import Chain, chain, updated_at_once
-from suite.memory.network import Network, load_network, operations
+from suite.memory.chain import Chain, network_chain, updated_at_once
+from suite.memory.network import Network, load_network, parse_operations
 from suite.memory.optimal import dynamic_programme
-from suite.memory.schedule import Action, Schedule, Step, simulate
-from suite.memory.spilling import spilled
+from suite.memory.schedule import Action, Schedule, Step, simulate_schedule
+from suite.memory.spilling import spilled_schedule
 from tests.conftest import environment_of
 
 pytestmark = pytest.mark.pytorch
@@ -88,7 +88,7 @@ def as_steps(schedule: Schedule) -> list[list[object]]:
 def every_kind(blocks: Chain) -> dict[str, list[list[object]]]:
     count = len(blocks)
     none = schedulers.none(count)
-    tight = simulate(none, blocks).peak_bytes
+    tight = simulate_schedule(none, blocks).peak_bytes
     found = next(
         each
         for part in (70, 80, 90, 95, 99)
@@ -104,8 +104,8 @@ def every_kind(blocks: Chain) -> dict[str, list[list[object]]]:
     steps = {schedule.name: as_steps(schedule) for schedule in kinds}
     steps["optimal, updated at once"] = as_steps(found)
     at_once = updated_at_once(blocks)
-    top = simulate(none, at_once).peak_bytes
-    stored = [spilled(at_once, top * part // 100) for part in (50, 60, 70, 80, 90)]
+    top = simulate_schedule(none, at_once).peak_bytes
+    stored = [spilled_schedule(at_once, top * part // 100) for part in (50, 60, 70, 80, 90)]
     assert stored[-1] is not None
     steps |= {
         f"{each.schedule.name}, updated at once": as_steps(each.schedule)
@@ -144,7 +144,7 @@ def leaving_out(blocks: Chain, number: int) -> Schedule:
 def test_training_under_every_schedule_is_ordinary_training(
     name: str, model: str, side: int, tmp_path: Path
 ) -> None:
-    blocks = chain(load_network(name), side, side, 4)
+    blocks = network_chain(load_network(name), side, side, 4)
     schedules = {"ordinary": None, **every_kind(blocks)}
     ranges = [[block.first, block.last] for block in blocks]
     answers = ask(
@@ -159,9 +159,9 @@ def test_training_under_every_schedule_is_ordinary_training(
 @pytest.mark.proof
 def test_dropout_draws_the_same_masks_again(tmp_path: Path) -> None:
     network = Network(
-        "dropout", "dropout", "", (3, 16, 16), operations(ask({"trace": True}, tmp_path))
+        "dropout", "dropout", "", (3, 16, 16), parse_operations(ask({"trace": True}, tmp_path))
     )  # type: ignore[arg-type]
-    blocks = chain(network, 16, 16, 4)
+    blocks = network_chain(network, 16, 16, 4)
     ranges = [[block.first, block.last] for block in blocks]
     schedules = {"ordinary": None, **every_kind(blocks)}
     answers = ask(

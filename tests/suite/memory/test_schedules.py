@@ -6,10 +6,15 @@ import pytest
 
 from suite.errors import SuiteError
 from suite.memory import schedulers
-from suite.memory.chain import Block, Chain, chain, updated_at_once
+from suite.memory.chain import Block, Chain, network_chain, updated_at_once
 from suite.memory.network import load_network
-from suite.memory.optimal import dynamic_programme, fastest, least_bytes, uninformed
-from suite.memory.schedule import Action, Schedule, Step, simulate
+from suite.memory.optimal import (
+    dynamic_programme,
+    fastest_schedule,
+    least_bytes,
+    schedules_without_sizes,
+)
+from suite.memory.schedule import Action, Schedule, Step, simulate_schedule
 from tests.every_case import one_of_each, some
 
 RESNETS = ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152")
@@ -60,7 +65,7 @@ def test_revolve_runs_as_often_as_the_closed_form(count: int) -> None:
     for slots in sorted({1, 2, 3, 5, 8, count // 3, count - 1}):
         schedule = schedulers.revolve(count, slots)
         assert schedule.forwards == schedulers.revolve_forwards(count, slots)
-        simulate(schedule, equal(count))
+        simulate_schedule(schedule, equal(count))
 
 
 @pytest.mark.parametrize("count", [10, 37, 152])
@@ -77,15 +82,15 @@ def test_revolve_holds_no_more_checkpoints_than_slots(count: int, slots: int) ->
 
 @pytest.mark.parametrize("count", [10, 52])
 def test_every_schedule_runs_every_block_backward_once(count: int) -> None:
-    for schedule in uninformed(count):
-        simulate(schedule, equal(count))
+    for schedule in schedules_without_sizes(count):
+        simulate_schedule(schedule, equal(count))
         assert [step.block for step in schedule.steps if step.action is Action.BACKWARD] == list(
             reversed(range(count))
         )
 
 
 def test_ordinary_training_recomputes_nothing() -> None:
-    assert simulate(schedulers.none(20), equal(20)).recompute_factor == 1
+    assert simulate_schedule(schedulers.none(20), equal(20)).recompute_factor == 1
     assert schedulers.revolve(20, 20) == schedulers.none(20)
 
 
@@ -115,7 +120,7 @@ def test_segments_run_all_but_the_last_twice() -> None:
 )
 def test_an_impossible_schedule_is_refused(steps: list[Step]) -> None:
     with pytest.raises(SuiteError):
-        simulate(Schedule("broken", tuple(steps)), equal(2))
+        simulate_schedule(Schedule("broken", tuple(steps)), equal(2))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -123,18 +128,18 @@ def test_the_programme_keeps_the_budget_and_beats_all_others(seed: int) -> None:
     """One slot per byte: nothing is rounded, so the programme alone is never slower than any other
     schedule that fits."""
     blocks = unequal(8, seed)
-    top = simulate(schedulers.none(8), blocks).peak_bytes
+    top = simulate_schedule(schedulers.none(8), blocks).peak_bytes
     for budget in range(top // 3, top + 1, 13):
         found = dynamic_programme(blocks, budget, slots=budget)
         others = [
             cost.time
-            for cost in (simulate(other, blocks) for other in uninformed(8))
+            for cost in (simulate_schedule(other, blocks) for other in schedules_without_sizes(8))
             if cost.peak_bytes <= budget
         ]
         if found is None:
             assert not others
             continue
-        cost = simulate(found, blocks)
+        cost = simulate_schedule(found, blocks)
         assert cost.peak_bytes <= budget
         assert cost.time <= min(others, default=cost.time) + 1e-9
 
@@ -143,12 +148,13 @@ def test_the_programme_keeps_the_budget_and_beats_all_others(seed: int) -> None:
 def test_the_programme_finds_the_best_of_all_schedules_of_its_kind(seed: int) -> None:
     blocks = unequal(5, seed)
     every = [
-        (simulate(each, blocks)) for each in (Schedule("", tuple(steps)) for steps in _every(0, 4))
+        (simulate_schedule(each, blocks))
+        for each in (Schedule("", tuple(steps)) for steps in _every(0, 4))
     ]
     for budget in sorted({cost.peak_bytes for cost in every}):
         found = dynamic_programme(blocks, budget, slots=budget)
         assert found is not None
-        assert simulate(found, blocks).time == pytest.approx(
+        assert simulate_schedule(found, blocks).time == pytest.approx(
             min(cost.time for cost in every if cost.peak_bytes <= budget)
         )
 
@@ -177,12 +183,15 @@ def _every(first: int, last: int) -> list[list[Step]]:
 
 @pytest.mark.parametrize("name", some(RESNETS))
 def test_the_planner_is_never_worse_on_the_resnets(name: str) -> None:
-    blocks = chain(load_network(name), 224, 224, 8)
-    others = [simulate(each, blocks) for each in uninformed(len(blocks))]
-    top, least = simulate(schedulers.none(len(blocks)), blocks).peak_bytes, least_bytes(blocks)
+    blocks = network_chain(load_network(name), 224, 224, 8)
+    others = [simulate_schedule(each, blocks) for each in schedules_without_sizes(len(blocks))]
+    top, least = (
+        simulate_schedule(schedulers.none(len(blocks)), blocks).peak_bytes,
+        least_bytes(blocks),
+    )
     for part in range(20):
         budget = least + (top - least) * part // 19
-        found = fastest(blocks, budget)
+        found = fastest_schedule(blocks, budget)
         assert found is not None
         assert found.cost.peak_bytes <= budget
         assert found.cost.time <= min(
@@ -192,7 +201,7 @@ def test_the_planner_is_never_worse_on_the_resnets(name: str) -> None:
 
 @pytest.mark.parametrize("name", RESNETS)
 def test_each_way_to_keep_a_block_leaves_out_more_than_the_one_before(name: str) -> None:
-    for block in chain(load_network(name), 224, 224, 8):
+    for block in network_chain(load_network(name), 224, 224, 8):
         kept = [block.kept_bytes, *(option.kept_bytes for option in block.options)]
         assert kept == sorted(kept, reverse=True)
         assert [option.time for option in block.options] == sorted(
@@ -202,7 +211,9 @@ def test_each_way_to_keep_a_block_leaves_out_more_than_the_one_before(name: str)
 
 def test_a_bottleneck_without_its_normalised_outputs_keeps_what_its_convolutions_wrote() -> None:
     block = next(
-        each for each in chain(load_network("resnet50"), 224, 224, 1) if each.name == "layer1.1"
+        each
+        for each in network_chain(load_network("resnet50"), 224, 224, 1)
+        if each.name == "layer1.1"
     )
     narrow, wide = 64 * 56 * 56 * 4, 256 * 56 * 56 * 4
     assert block.kept_bytes == 4 * narrow + 2 * wide, (
@@ -220,13 +231,13 @@ def test_a_schedule_that_leaves_out_what_cannot_be_computed_again_is_refused() -
         Step(Action.BACKWARD, 0),
     )
     with pytest.raises(SuiteError, match="leaves outputs out of 0"):
-        simulate(Schedule("made up", steps), blocks)
+        simulate_schedule(Schedule("made up", steps), blocks)
 
 
 def test_weights_that_are_updated_at_once_leave_no_gradients() -> None:
-    blocks = chain(load_network("resnet50"), 224, 224, 1)
+    blocks = network_chain(load_network("resnet50"), 224, 224, 1)
     gathered, at_once = (
-        simulate(schedulers.none(len(each)), each).peak_bytes
+        simulate_schedule(schedulers.none(len(each)), each).peak_bytes
         for each in (blocks, updated_at_once(blocks))
     )
     assert at_once < gathered

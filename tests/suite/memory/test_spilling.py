@@ -14,12 +14,12 @@ from suite.execution.preflight import refuse_spill_folder
 from suite.extensions.memory_study.measuring.halved import peak_in_bfloat16
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
-from suite.memory.chain import chain, updated_at_once
+from suite.memory.chain import network_chain, updated_at_once
 from suite.memory.network import load_network
 from suite.memory.optimal import least_bytes
-from suite.memory.schedule import Action, Cost, Schedule, Step, simulate, spill_bytes
+from suite.memory.schedule import Action, Cost, Schedule, Step, simulate_schedule, spill_bytes
 from suite.memory.schedulers import none
-from suite.memory.spilling import spilled, storage_s
+from suite.memory.spilling import spilled_schedule, storage_s
 from tests.conftest import environment_of
 from tests.suite.memory.test_recompute import as_steps
 from tests.suite.memory.test_run_budget import planned, training
@@ -49,25 +49,28 @@ def every_choice() -> Iterator[tuple[int, ...]]:
 @pytest.mark.parametrize("seed", range(5))
 def test_no_other_choice_of_blocks_writes_fewer_bytes(seed: int) -> None:
     blocks = unequal(COUNT, seed)
-    every: list[Cost] = [simulate(moving(choice), blocks) for choice in every_choice()]
+    every: list[Cost] = [simulate_schedule(moving(choice), blocks) for choice in every_choice()]
     for budget in sorted({cost.peak_bytes for cost in every}):
-        found = spilled(blocks, budget)
+        found = spilled_schedule(blocks, budget)
         assert found is not None
         assert found.cost.peak_bytes <= budget
         assert found.cost.spilled_bytes == min(
             cost.spilled_bytes for cost in every if cost.peak_bytes <= budget
         )
-    assert spilled(blocks, min(cost.peak_bytes for cost in every) - 1) is None
+    assert spilled_schedule(blocks, min(cost.peak_bytes for cost in every) - 1) is None
 
 
 @pytest.mark.parametrize("name", RESNETS)
 def test_the_resnets_fit_at_twenty_budgets_and_recompute_nothing(name: str) -> None:
-    blocks = updated_at_once(chain(load_network(name), 224, 224, 8))
-    top, least = simulate(none(len(blocks)), blocks).peak_bytes, least_bytes(blocks, spilled)
+    blocks = updated_at_once(network_chain(load_network(name), 224, 224, 8))
+    top, least = (
+        simulate_schedule(none(len(blocks)), blocks).peak_bytes,
+        least_bytes(blocks, spilled_schedule),
+    )
     written = []
     for part in range(20):
         budget = least + (top - least) * part // 19
-        found = spilled(blocks, budget)
+        found = spilled_schedule(blocks, budget)
         assert (
             found is not None
             and found.cost.peak_bytes <= budget
@@ -84,8 +87,8 @@ def test_the_resnets_fit_at_twenty_budgets_and_recompute_nothing(name: str) -> N
 
 
 def test_bfloat16_saves_less_than_half() -> None:
-    blocks = updated_at_once(chain(load_network("resnet50"), 224, 224, 8))
-    ordinary = simulate(none(len(blocks)), blocks).peak_bytes
+    blocks = updated_at_once(network_chain(load_network("resnet50"), 224, 224, 8))
+    ordinary = simulate_schedule(none(len(blocks)), blocks).peak_bytes
     assert ordinary / 2 < peak_in_bfloat16(blocks) < ordinary
     assert storage_s(10_000_000, 10_000_000) == 2, "written and read"
 
@@ -117,7 +120,7 @@ def test_bfloat16_saves_less_than_half() -> None:
 )
 def test_impossible_steps_are_refused(broken: list[Step]) -> None:
     with pytest.raises(SuiteError, match="without what that step reads"):
-        simulate(Schedule("broken", tuple(broken)), unequal(2, 1))
+        simulate_schedule(Schedule("broken", tuple(broken)), unequal(2, 1))
 
 
 def test_a_run_names_the_folder_the_bytes_and_what_recomputing_would_cost(tmp_path: Path) -> None:
@@ -183,8 +186,10 @@ step(torch.randn(4, 3, 64, 64), lambda output: output.sum())
 @pytest.mark.pytorch
 def test_a_disk_that_fills_says_what_else_works_and_leaves_no_file(tmp_path: Path) -> None:
     """The kernel refuses to write further than a limit, as it does on a full disk."""
-    blocks = updated_at_once(chain(load_network("resnet18"), 64, 64, 4))
-    stored = spilled(blocks, simulate(none(len(blocks)), blocks).peak_bytes * 7 // 10)
+    blocks = updated_at_once(network_chain(load_network("resnet18"), 64, 64, 4))
+    stored = spilled_schedule(
+        blocks, simulate_schedule(none(len(blocks)), blocks).peak_bytes * 7 // 10
+    )
     assert stored is not None and stored.cost.spilled_bytes > 1_000_000
     asked = json.dumps(
         [str(tmp_path), [[block.first, block.last] for block in blocks], as_steps(stored.schedule)]

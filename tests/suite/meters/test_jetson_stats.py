@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from suite.catalog.power import load_power_rules, totals
+from suite.catalog.power import load_power_rules, totals_of_channels
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.jtop import JtopMeter
 
@@ -131,6 +131,6 @@ def test_what_jetson_stats_answers_makes_the_boards_power(
     meter = JtopMeter(tree({}), SimpleNamespace(jtop=lambda interval: service))
     meter.open(MeteredProcess(1, Path("/data")))
     values = {reading.channel: reading.value for reading in meter.read()}
-    total = totals(load_power_rules(), (("jtop", channel) for channel in values))[0]
+    total = totals_of_channels(load_power_rules(), (("jtop", channel) for channel in values))[0]
     assert total.rule.name == rule
     assert sum(values[channel] for channel in total.channels) == pytest.approx(power_w)

@@ -24,7 +24,7 @@ import pytest
 
 from suite.bundle.attached import SOURCE as ATTACHED
 from suite.bundle.readings_table import channels_of_frame
-from suite.catalog.power import Tier, load_power_rules, totals
+from suite.catalog.power import Tier, load_power_rules, totals_of_channels
 from suite.meters.meter import Meter, MeteredProcess, Reading
 from suite.meters.registry import meter_classes
 from suite.meters.sources.ina238 import Ina238Meter
@@ -437,7 +437,9 @@ def measure(instrument: Instrument, powers_w: Sequence[float | None]) -> Energy:
                 replace(reading, t_ns=second * SECOND) for reading in instrument.meter.read()
             ]
     frame = pandas.DataFrame([asdict(reading) for reading in readings])
-    total, *_ = totals(load_power_rules(), zip(frame["source"], frame["channel"], strict=True))
+    total, *_ = totals_of_channels(
+        load_power_rules(), zip(frame["source"], frame["channel"], strict=True)
+    )
     assert total.rule.tier is instrument.tier
     return energy_of(channels_of_frame(frame), total, 0, (len(powers_w) - 1) * SECOND)
 
@@ -531,4 +533,4 @@ def test_a_board_that_misses_a_rail_of_its_total_has_no_energy_rather_than_a_sma
     instrument.meter.open(MeteredProcess(1, Path("/data")))
     channels = [(reading.source, reading.channel) for reading in instrument.meter.read()]
     assert len(channels) == 3
-    assert totals(load_power_rules(), channels) == ()
+    assert totals_of_channels(load_power_rules(), channels) == ()

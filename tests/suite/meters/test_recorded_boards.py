@@ -10,7 +10,7 @@ import pandas
 import pytest
 
 from suite.bundle.readings_table import channels_of_frame
-from suite.catalog.power import load_power_rules, totals
+from suite.catalog.power import load_power_rules, totals_of_channels
 from suite.meters.sources.rpi5_pmic import parse_pmic
 from suite.meters.sources.tegrastats import parse_line
 from suite.metrics.power_totals import MeasuredTotal, measure_totals
@@ -96,7 +96,9 @@ def test_a_recording_is_read_to_the_total_in_the_table(one: Recording) -> None:
 def of_line(one: Recording) -> tuple[str, float]:
     """Rule and total of a line of tegrastats, W."""
     found = parse_line(tegrastats_lines()[one.name])
-    (total,) = totals(load_power_rules(), (("tegrastats", channel) for channel in found))
+    (total,) = totals_of_channels(
+        load_power_rules(), (("tegrastats", channel) for channel in found)
+    )
     return total.rule.name, sum(found[channel][0] for channel in total.channels)
 
 

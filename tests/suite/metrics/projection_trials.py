@@ -16,7 +16,7 @@ from suite.bundle.layout import SUMMARY
 from suite.bundle.reader import Bundle
 from suite.catalog.scoring import load_scoring
 from suite.metrics.costs import TrainingCost
-from suite.metrics.projection import EpochTimes, epoch_times, expected_at, projection
+from suite.metrics.projection import EpochTimes, epoch_times, expected_at, project_times
 
 FIRST = (3, 4)
 WITHIN = 0.05
@@ -45,7 +45,7 @@ def trials(entry: Path) -> Iterator[Trial]:
         for place, own in enumerate(times):
             if len(own.epochs_s) < trained:
                 continue
-            found = projection(
+            found = project_times(
                 "", EpochTimes(own.epochs_s[:trained], own.evaluation_s), expected, load_scoring()
             ).time_s
             others_s = [

@@ -7,14 +7,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from suite.metrics.comparisons import Measured, alike, interval, measured, ratio
+from suite.metrics.comparisons import (
+    Measured,
+    indistinguishable_counts,
+    run_statistics,
+    score_interval,
+    score_ratio,
+)
 
 LEVEL, EPOCHS_LEVEL = 0.05, 0.025
 runs = st.lists(st.floats(0.1, 1000.0), min_size=3, max_size=6)
 
 
 def ratio_of(one: list[float], other: list[float]) -> tuple[float, float, float]:
-    found = ratio(measured(one), measured(other), LEVEL, EPOCHS_LEVEL)
+    found = score_ratio(run_statistics(one), run_statistics(other), LEVEL, EPOCHS_LEVEL)
     return found.ratio, found.low, found.high
 
 
@@ -56,13 +62,15 @@ def test_exchanged_entries_have_the_inverse_ratio(one: list[float], other: list[
 def test_more_runs_of_the_other_entry_do_not_hide_a_scatter() -> None:
     """Ten quiet runs against three noisy ones: a pooled variance would be the quiet one's."""
     noisy, quiet = [10.0, 13.0, 16.0], [9.0 + 0.01 * number for number in range(10)]
-    assert not ratio(measured(noisy), measured(quiet), LEVEL, EPOCHS_LEVEL).is_different
+    assert not score_ratio(
+        run_statistics(noisy), run_statistics(quiet), LEVEL, EPOCHS_LEVEL
+    ).is_different
 
 
 def test_runs_without_scatter_are_told_apart_only_beyond_the_noise_floor() -> None:
-    same, near, far = (measured([value] * 3, 0.0025**2) for value in (100.0, 100.5, 103.0))
-    assert not ratio(same, near, LEVEL, EPOCHS_LEVEL).is_different
-    assert ratio(same, far, LEVEL, EPOCHS_LEVEL).is_different
+    same, near, far = (run_statistics([value] * 3, 0.0025**2) for value in (100.0, 100.5, 103.0))
+    assert not score_ratio(same, near, LEVEL, EPOCHS_LEVEL).is_different
+    assert score_ratio(same, far, LEVEL, EPOCHS_LEVEL).is_different
 
 
 def test_own_epochs_widen_the_interval_towards_the_slower_side_only() -> None:
@@ -70,8 +78,8 @@ def test_own_epochs_widen_the_interval_towards_the_slower_side_only() -> None:
     own = Measured(math.log(15.0), 1e-4, 3, 0.0, 0.04, 12, excess)
     at_reference, other = Measured(math.log(10.0), 1e-4, 3), Measured(math.log(8.0), 1e-4, 3)
     plain, found = (
-        ratio(at_reference, other, LEVEL, EPOCHS_LEVEL),
-        ratio(own, other, LEVEL, EPOCHS_LEVEL),
+        score_ratio(at_reference, other, LEVEL, EPOCHS_LEVEL),
+        score_ratio(own, other, LEVEL, EPOCHS_LEVEL),
     )
     assert (
         found.ratio == pytest.approx(15 / 8)
@@ -79,21 +87,25 @@ def test_own_epochs_widen_the_interval_towards_the_slower_side_only() -> None:
         and found.high > 2 * found.ratio
     )
     assert found.is_different, "it is slower even at the reference's epochs"
-    assert not ratio(own, Measured(math.log(11.0), 1e-4, 3), LEVEL, EPOCHS_LEVEL).is_different
-    alone = interval(own, LEVEL)
-    assert alone.low is not None and alone.low >= interval(at_reference, LEVEL).low  # type: ignore[operator]
+    assert not score_ratio(own, Measured(math.log(11.0), 1e-4, 3), LEVEL, EPOCHS_LEVEL).is_different
+    alone = score_interval(own, LEVEL)
+    assert alone.low is not None and alone.low >= score_interval(at_reference, LEVEL).low  # type: ignore[operator]
 
 
 def test_one_run_and_an_unknown_instrument_have_no_interval() -> None:
-    assert interval(measured([3.0]), LEVEL).low is None
-    assert interval(measured([3.0, 3.1, 3.2], math.inf), LEVEL).high is None
+    assert score_interval(run_statistics([3.0]), LEVEL).low is None
+    assert score_interval(run_statistics([3.0, 3.1, 3.2], math.inf), LEVEL).high is None
 
 
 def test_a_further_entry_changes_no_verdict() -> None:
     """Of four entries each is one step of 4 % from the next; a fifth one is far away. Not to be
     distinguishable is not transitive: the first and the last differ."""
-    near = [measured([value * step for value in (99.0, 100.0, 101.0)]) for step in (1, 1.04, 1.08)]
-    found = alike(near, LEVEL, EPOCHS_LEVEL)
-    assert alike([*near, measured([500.0, 505.0, 510.0])], LEVEL, EPOCHS_LEVEL) == (*found, 0)
-    assert alike(near, 0.001, EPOCHS_LEVEL) == (1, 2, 1)
-    assert alike([], LEVEL, EPOCHS_LEVEL) == ()
+    near = [
+        run_statistics([value * step for value in (99.0, 100.0, 101.0)]) for step in (1, 1.04, 1.08)
+    ]
+    found = indistinguishable_counts(near, LEVEL, EPOCHS_LEVEL)
+    assert indistinguishable_counts(
+        [*near, run_statistics([500.0, 505.0, 510.0])], LEVEL, EPOCHS_LEVEL
+    ) == (*found, 0)
+    assert indistinguishable_counts(near, 0.001, EPOCHS_LEVEL) == (1, 2, 1)
+    assert indistinguishable_counts([], LEVEL, EPOCHS_LEVEL) == ()

@@ -12,10 +12,10 @@ from suite.metrics.convergence import (
     INTERVAL_LEVEL,
     LEVEL,
     Comparison,
-    compare,
-    detectable,
+    compare_epochs,
+    detectable_speedup,
     expected_interval,
-    power,
+    power_of_comparison,
 )
 
 epochs = st.lists(st.integers(1, 20), min_size=3, max_size=8)
@@ -23,20 +23,20 @@ REFERENCE = [4, 4, 5, 5, 6, 6, 6, 7, 7]
 
 
 def test_equal_epochs_do_not_differ() -> None:
-    found = compare([5] * 9, [5] * 3)
+    found = compare_epochs([5] * 9, [5] * 3)
     assert found.p_faster == found.p_different == 1.0
 
 
 def test_without_spread_p_is_one_over_the_number_of_partitions() -> None:
-    assert compare([5] * 9, [4] * 3).p_faster == pytest.approx(1 / math.comb(12, 3))
-    assert compare([5] * 9, [6] * 3).p_faster == 1.0
-    assert compare([5] * 9, [6] * 3).p_different == pytest.approx(2 / math.comb(12, 3))
+    assert compare_epochs([5] * 9, [4] * 3).p_faster == pytest.approx(1 / math.comb(12, 3))
+    assert compare_epochs([5] * 9, [6] * 3).p_faster == 1.0
+    assert compare_epochs([5] * 9, [6] * 3).p_different == pytest.approx(2 / math.comb(12, 3))
 
 
 def test_p_counts_fishers_partitions() -> None:
     """By hand: {1, 2} against {3, 4}: one of six partitions has a sum this small."""
-    assert compare([3, 4], [1, 2]).p_faster == pytest.approx(1 / 6)
-    assert compare([3, 4], [1, 2]).p_different == pytest.approx(2 / 6)
+    assert compare_epochs([3, 4], [1, 2]).p_faster == pytest.approx(1 / 6)
+    assert compare_epochs([3, 4], [1, 2]).p_different == pytest.approx(2 / 6)
 
 
 @settings(max_examples=25, deadline=None)
@@ -44,11 +44,11 @@ def test_p_counts_fishers_partitions() -> None:
 def test_p_is_at_most_one_and_at_least_the_smallest_possible(
     reference: list[int], runs: list[int]
 ) -> None:
-    found = compare(reference, runs)
+    found = compare_epochs(reference, runs)
     assert found.smallest_p <= found.p_faster + 1e-12
     assert 0 < found.p_faster <= 1
     assert 0 < found.p_different <= 1
-    assert compare(
+    assert compare_epochs(
         [value + 3 for value in reference], [value + 3 for value in runs]
     ).p_faster == pytest.approx(found.p_faster)
 
@@ -57,44 +57,45 @@ def test_the_false_positive_rate_is_at_most_the_level() -> None:
     """400 entries of three runs drawn from the reference: at most 1 %, plus sampling error."""
     stream = np.random.default_rng(7)
     refused = sum(
-        compare(stream.choice(REFERENCE, 9), list(stream.choice(REFERENCE, 3))).p_faster <= LEVEL
+        compare_epochs(stream.choice(REFERENCE, 9), list(stream.choice(REFERENCE, 3))).p_faster
+        <= LEVEL
         for _ in range(400)
     )
     assert refused <= 400 * LEVEL + 3 * math.sqrt(400 * LEVEL)
 
 
 def test_power_grows_with_the_effect_and_with_the_runs() -> None:
-    mild, strong = (power(REFERENCE, 3, factor) for factor in (0.8, 0.4))
+    mild, strong = (power_of_comparison(REFERENCE, 3, factor) for factor in (0.8, 0.4))
     assert mild < strong
-    assert power(REFERENCE, 6, 0.7) > power(REFERENCE, 3, 0.7)
-    assert power(REFERENCE, 3, 1.0) <= 0.05
+    assert power_of_comparison(REFERENCE, 6, 0.7) > power_of_comparison(REFERENCE, 3, 0.7)
+    assert power_of_comparison(REFERENCE, 3, 1.0) <= 0.05
 
 
 def test_too_few_runs_detect_nothing() -> None:
-    assert detectable([5, 6], 1) is None
-    assert compare([5, 6], [1]).smallest_p > LEVEL
-    assert detectable(REFERENCE, 5) is not None
+    assert detectable_speedup([5, 6], 1) is None
+    assert compare_epochs([5, 6], [1]).smallest_p > LEVEL
+    assert detectable_speedup(REFERENCE, 5) is not None
 
 
 def test_coarse_evaluations_lose_power() -> None:
-    assert power([10, 11, 12, 13, 14, 15, 16, 17, 20], 3, 0.6, interval=10) < power(
-        [10, 11, 12, 13, 14, 15, 16, 17, 20], 3, 0.6, interval=1
-    )
+    assert power_of_comparison(
+        [10, 11, 12, 13, 14, 15, 16, 17, 20], 3, 0.6, interval=10
+    ) < power_of_comparison([10, 11, 12, 13, 14, 15, 16, 17, 20], 3, 0.6, interval=1)
 
 
 def test_missed_targets_are_later_than_all_others() -> None:
     """Of the 70 partitions of eight runs only the observed one has the rank sum 1 + 2 + 3 + 4."""
-    assert compare((5, 6, 7, math.inf), (1, 2, 3, 4)).p_faster == pytest.approx(1 / 70)
-    assert compare((1, 2, 3, 4), (5, 6, 7, math.inf)).p_faster == 1.0
+    assert compare_epochs((5, 6, 7, math.inf), (1, 2, 3, 4)).p_faster == pytest.approx(1 / 70)
+    assert compare_epochs((1, 2, 3, 4), (5, 6, 7, math.inf)).p_faster == 1.0
 
 
 def test_a_missed_target_makes_no_entry_faster() -> None:
-    assert compare((4, 4, 5, 8, 8, 4, 6, 7, 4), (1, 1, math.inf)).p_faster > LEVEL
-    assert compare((4, 4, 5, 8, 8, 4, 6, 7, 4), (1, 1, 1)).p_faster <= LEVEL
+    assert compare_epochs((4, 4, 5, 8, 8, 4, 6, 7, 4), (1, 1, math.inf)).p_faster > LEVEL
+    assert compare_epochs((4, 4, 5, 8, 8, 4, 6, 7, 4), (1, 1, 1)).p_faster <= LEVEL
 
 
 def test_entries_that_all_missed_are_alike() -> None:
-    assert compare((math.inf, math.inf), (math.inf, math.inf)) == Comparison(
+    assert compare_epochs((math.inf, math.inf), (math.inf, math.inf)) == Comparison(
         1.0, 1.0, 1.0, pytest.approx(1 / 6)
     )
 

@@ -13,8 +13,8 @@ from suite.bundle.layout import COUNTERS, MANIFEST, READINGS
 from suite.bundle.reader import Bundle
 from suite.bundle.readings_table import channels_of_frame
 from suite.files.json_file import read_json
-from suite.metrics.event_counts import count_phases, counter_figures, derive_counters, phases
-from suite.metrics.summary import derive
+from suite.metrics.event_counts import count_phases, counter_figures, derive_counters, phase_windows
+from suite.metrics.summary import derive_summary
 from tests.builders import START_NS, Scenario, make_bundle
 
 SECOND = 10**9
@@ -192,7 +192,7 @@ def test_an_unfinished_run_has_no_training_region() -> None:
 
 def test_a_bundle_has_init_run_and_every_epoch(good_bundle: Path) -> None:
     bundle = Bundle(good_bundle)
-    found = phases(bundle.log(), bundle.steps())
+    found = phase_windows(bundle.log(), bundle.steps())
     assert list(found) == [
         "init",
         "run",
@@ -218,7 +218,7 @@ def test_a_bundles_counters_and_summary_agree_and_follow_from_its_readings(tmp_p
     path = make_bundle(tmp_path / "bundle", Scenario(step_s=0.0125))
     (path / READINGS).unlink()
     frames.write_table(counted(START_NS - SECOND, 90, running=0.5), path / READINGS)
-    written, figures = derive_counters(Bundle(path)), derive(Bundle(path)).figures
+    written, figures = derive_counters(Bundle(path)), derive_summary(Bundle(path)).figures
     for phase in ("run", "epoch 1", "epoch 2", "epoch 3"):
         assert written["phases"][phase]["ratios"]["instructions_per_cycle"] == pytest.approx(1.5)
         assert written["phases"][phase]["events"]["cycles"]["running_ratio"] == pytest.approx(0.5)

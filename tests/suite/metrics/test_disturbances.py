@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reporter.data.text import digits
-from reporter.pages.run_page import disturbances
-from reporter.site import build
+from reporter.data.text import significant
+from reporter.pages.run_page import disturbance_sentences
+from reporter.site import build_site
 from suite.bundle.channels import Channel, Channels
 from suite.bundle.layout import SUMMARY
 from suite.bundle.reader import Bundle
 from suite.cli.results import show_result
 from suite.compliance.checker import check_bundle
 from suite.execution.run import RunResult
-from suite.metrics.machine_figures import disturbances as disturbances_of
+from suite.metrics.machine_figures import recorded_disturbances as disturbances_of
 from tests.builders import Scenario, make_bundle
 
 BADGE = re.compile('<span class="?badge"?>throttled</span>')
@@ -34,18 +34,18 @@ def test_a_throttled_run_carries_a_badge(
     path = make_bundle(tmp_path / "run", Scenario(throttled_s=throttled_s))
     assert Bundle(path).json(SUMMARY)["figures"]["throttled_events"]["value"] == events
     assert check_bundle(path).complies
-    site = build([path], tmp_path / "site").parent
+    site = build_site([path], tmp_path / "site").parent
     assert any(BADGE.search(page.read_text()) for page in site.rglob("*.html")) is bool(events)
 
 
 def test_its_page_says_what_held_it_back_and_when(tmp_path: Path) -> None:
     path = make_bundle(tmp_path / "run", Scenario(throttled_s=0.5))
     (event,) = Bundle(path).json(SUMMARY)["disturbances"]["throttling"]
-    build([path], tmp_path / "site")
+    build_site([path], tmp_path / "site")
     (page,) = (tmp_path / "site" / "runs").glob("*/index.html")
     assert (
-        f"throttled: {digits(event['start_s'], 4)} s after run_start, for"
-        f" {digits(event['held_s'], 3)} s" in page.read_text()
+        f"throttled: {significant(event['start_s'], 4)} s after run_start, for"
+        f" {significant(event['held_s'], 3)} s" in page.read_text()
     )
 
 
@@ -61,12 +61,12 @@ def test_its_page_says_what_held_it_back_and_when(tmp_path: Path) -> None:
     ],
 )
 def test_what_a_bundle_says_in_another_shape_is_passed_over(said: object) -> None:
-    assert list(disturbances({"disturbances": said})) == []
+    assert list(disturbance_sentences({"disturbances": said})) == []
 
 
 def test_a_wall_clock_that_was_set_is_a_sentence_too() -> None:
     throttling = [{"channel": "oc1", "start_s": 2.0, "held_s": None, "count": 3}]
-    throttled, clock = disturbances(
+    throttled, clock = disturbance_sentences(
         {
             "disturbances": {
                 "throttling": throttling,
@@ -74,9 +74,10 @@ def test_a_wall_clock_that_was_set_is_a_sentence_too() -> None:
             }
         }
     )
-    assert throttled == f"oc1: {digits(2.0, 4)} s after run_start, 3 times"
+    assert throttled == f"oc1: {significant(2.0, 4)} s after run_start, 3 times"
     assert clock.startswith(
-        f"the wall clock was set by {digits(-3600.0, 4)} s, {digits(5.0, 4)} s after run_start"
+        f"the wall clock was set by {significant(-3600.0, 4)} s, "
+        f"{significant(5.0, 4)} s after run_start"
     )
 
 
@@ -124,10 +125,10 @@ def test_the_page_says_which_node_lost_what() -> None:
     nodes = [
         {"node": f"node{number}", "disturbances": {"links": [lost][:number]}} for number in (0, 1)
     ]
-    (said,) = disturbances({"disturbances": {"links": []}, "nodes": nodes})
+    (said,) = disturbance_sentences({"disturbances": {"links": []}, "nodes": nodes})
     assert said == (
-        f"node1: 7 TCP segments were sent again (20 % of all), from {digits(3.0, 4)} s after"
-        f" run_start on, for {digits(5.0, 3)} s"
+        f"node1: 7 TCP segments were sent again (20 % of all), from {significant(3.0, 4)} s after"
+        f" run_start on, for {significant(5.0, 3)} s"
     )
 
 

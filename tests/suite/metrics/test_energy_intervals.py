@@ -17,8 +17,8 @@ from suite.metrics.figure import Figure
 from suite.metrics.uncertainty import (
     Uncertainty,
     at_random_moments,
-    of_sum,
     quantisation_half_width,
+    uncertainty_of_sum,
 )
 from tests.every_case import some
 
@@ -97,12 +97,14 @@ def test_steps_of_a_sensor_cost_less_where_the_power_scatters() -> None:
 
 def test_parts_of_one_sensors_sum_are_added_where_they_err_alike() -> None:
     one = Uncertainty(3.0, 1.0, 2.0, 0.0, 4.0, possibly_aliased=False)
-    assert of_sum([one, one], of_one_sensor=True) == Uncertainty(
+    assert uncertainty_of_sum([one, one], of_one_sensor=True) == Uncertainty(
         pytest.approx(4.2426, abs=1e-4), 2.0, 4.0, 0.0, pytest.approx(5.6569, abs=1e-4), False
     )
-    assert of_sum([one, one], of_one_sensor=False).gain == pytest.approx(2.8284, abs=1e-4)
+    assert uncertainty_of_sum([one, one], of_one_sensor=False).gain == pytest.approx(
+        2.8284, abs=1e-4
+    )
     unknown = Uncertainty(None, 1.0, 2.0, 0.0, 4.0, possibly_aliased=True)
-    assert of_sum([one, unknown], of_one_sensor=True).half_width is None
+    assert uncertainty_of_sum([one, unknown], of_one_sensor=True).half_width is None
 
 
 def test_a_figure_without_totals_has_neither_energy_nor_interval() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from suite.catalog.audit_tolerances import OUTSIDE, load_audit_tolerances
-from suite.metrics.epoch_replays import EpochReplays, figures
+from suite.metrics.epoch_replays import EpochReplays, replay_figures
 from suite.metrics.replayed_losses import AuditVerdict
 
 STEPS, REPLAYS = 400, 8
@@ -24,7 +24,7 @@ def honest(count: int = REPLAYS) -> list[tuple[tuple[float, ...], int]]:
 
 
 def judged(losses: tuple[float, ...], correct: int, samples: int = 100) -> EpochReplays:
-    own, replayed = figures((losses, correct), honest())
+    own, replayed = replay_figures((losses, correct), honest())
     return EpochReplays(STEPS, samples, 100, 10_000, own, replayed)
 
 

@@ -15,7 +15,7 @@ from suite.files.json_file import write_json
 from suite.metrics.linpack_record import SCHEMA, Linpack, Load, Power, Problem, Solution
 from suite.metrics.linpack_study_record import (
     LINPACK_STUDY,
-    analyse,
+    analyse_linpack_study,
     folder_name,
     read_linpack_study,
 )
@@ -71,7 +71,7 @@ def published(tmp_path: Path) -> Path:
 
 
 def test_the_published_sentence_follows_from_its_rates(published: Path) -> None:
-    study = analyse(published, "LINPACK", (1, 4), 2)
+    study = analyse_linpack_study(published, "LINPACK", (1, 4), 2)
     assert study.sentence == "15.5 GFLOPS on one node, 47 on 4, 76 %"
     one, four = study.points
     peak = load_device(PI).cpu.peak_fp64_gflops  # type: ignore[union-attr]
@@ -88,7 +88,7 @@ def test_the_published_sentence_follows_from_its_rates(published: Path) -> None:
 
 
 def test_a_study_that_was_edited_or_whose_records_were_is_refused(published: Path) -> None:
-    LINPACK_STUDY.write(published, asdict(analyse(published, "LINPACK", (1, 4), 2)))
+    LINPACK_STUDY.write(published, asdict(analyse_linpack_study(published, "LINPACK", (1, 4), 2)))
     assert read_linpack_study(published).points[1].nodes == 4
     values = json.loads((published / LINPACK_STUDY_RECORD).read_text())
     values["points"][1]["gflops"]["value"] = 60.0
@@ -99,7 +99,7 @@ def test_a_study_that_was_edited_or_whose_records_were_is_refused(published: Pat
 
 def test_unknown_figures_have_their_reasons_and_load_is_noted(tmp_path: Path) -> None:
     make_record(tmp_path / folder_name(2, 1), 2, 30.0, foreign=0.9, device="generic")
-    study = analyse(tmp_path, "LINPACK", (2,), 1)
+    study = analyse_linpack_study(tmp_path, "LINPACK", (2,), 1)
     assert study.sentence == "30 GFLOPS on 2 nodes"
     assert study.points[0].efficiency.reason == "the study has no run on one node"
     assert "0.90 cores" in study.notes[0]
@@ -110,4 +110,4 @@ def test_records_of_several_machines_are_no_study(tmp_path: Path) -> None:
     make_record(tmp_path / folder_name(1, 1), 1, 15.0)
     make_record(tmp_path / folder_name(2, 1), 2, 30.0, device="raspberry-pi-5")
     with pytest.raises(SuiteError, match="several machines"):
-        analyse(tmp_path, "LINPACK", (1, 2), 1)
+        analyse_linpack_study(tmp_path, "LINPACK", (1, 2), 1)

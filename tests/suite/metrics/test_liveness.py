@@ -7,9 +7,9 @@ import pytest
 
 from suite.bundle.arrays import Values
 from suite.bundle.channels import Channel, Channels
-from suite.catalog.power import load_power_rules, totals
+from suite.catalog.power import load_power_rules, totals_of_channels
 from suite.metrics.energy import Energy, energy_of
-from suite.metrics.liveness import alive, spikes
+from suite.metrics.liveness import plausible_readings, spikes
 from tests.every_case import some
 from tests.suite.meters.recorded import needs_recordings, traces
 
@@ -21,7 +21,7 @@ def energy(source: str, name: str, t_s: Values, values: Values) -> Energy:
     """The energy of a run by the first total of one channel."""
     t_ns = START_NS + np.round(t_s * 1e9).astype(np.int64)
     channel = Channel(source, name, "", 1, 0, len(t_s), lambda: (t_ns, values))
-    (total, *_) = totals(load_power_rules(), [(source, name)])
+    (total, *_) = totals_of_channels(load_power_rules(), [(source, name)])
     return energy_of(Channels((channel,), t_ns), total, START_NS, START_NS + round(RUN_S * 1e9))
 
 
@@ -105,7 +105,7 @@ def test_bursts_of_a_load_in_a_long_idle_trace_are_no_absurd_values() -> None:
 def test_absurd_levels_are_no_change_of_the_unit() -> None:
     levels = np.repeat([1e-20, 1e300], 50) * np.tile([1.0, 1.5, 1.2, 1.7], 25)
     with np.errstate(over="ignore"):
-        assert alive(levels, GAUGE, is_counter=False).sum() == 50
+        assert plausible_readings(levels, GAUGE, is_counter=False).sum() == 50
 
 
 @needs_recordings
@@ -113,7 +113,7 @@ def test_the_rails_of_real_boards_live() -> None:
     for _, rails in traces().values():
         for watts in rails.values():
             for every in (1, 4, 20):
-                assert alive(watts[::every], GAUGE, is_counter=False).all()
+                assert plausible_readings(watts[::every], GAUGE, is_counter=False).all()
 
 
 def test_false_alarms_are_below_one_in_a_hundred() -> None:
@@ -131,7 +131,7 @@ def test_false_alarms_are_below_one_in_a_hundred() -> None:
         counted = np.round(np.cumsum(np.abs(power_w) / 10) / step_j)
         shown_w = np.round(power_w / step_w) * step_w
         alarms += [
-            not alive(shown_w, GAUGE, is_counter=False, step=step_w).all(),
-            not alive(counted, COUNTER, is_counter=True).all(),
+            not plausible_readings(shown_w, GAUGE, is_counter=False, step=step_w).all(),
+            not plausible_readings(counted, COUNTER, is_counter=True).all(),
         ]
     assert np.mean(alarms) < 0.01

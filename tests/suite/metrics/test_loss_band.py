@@ -8,10 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from suite.catalog.reference_losses import ReferenceLosses, RunLosses, folder, load_reference_losses
+from suite.catalog.reference_losses import (
+    ReferenceLosses,
+    RunLosses,
+    load_reference_losses,
+    reference_losses_folder,
+)
 from suite.errors import FileError
 from suite.files.paths import repository_root
-from suite.metrics.loss_band import LEVEL, MIN_RUNS, bands, why_other
+from suite.metrics.loss_band import LEVEL, MIN_RUNS, loss_bands, why_other
 from tools.reference_losses import reference_losses
 
 LENET = load_reference_losses("lenet")
@@ -23,7 +28,7 @@ def test_the_losses_are_those_of_the_published_reference_runs() -> None:
         repository_root() / "submissions" / name / "reference" for name in ROUNDS
     )
     assert published == {"lenet": LENET}
-    assert [path.stem for path in folder().iterdir()] == ["lenet"]
+    assert [path.stem for path in reference_losses_folder().iterdir()] == ["lenet"]
 
 
 @pytest.mark.parametrize(
@@ -34,7 +39,7 @@ def test_every_reference_run_is_inside_the_bands_of_the_others(reference: Refere
         others = replace(
             reference, runs=tuple(other for other in reference.runs if other is not run)
         )
-        for band in bands(others, len(run.losses)):
+        for band in loss_bands(others, len(run.losses)):
             assert band.low <= run.losses[band.epoch - 1] <= band.high
 
 
@@ -54,7 +59,8 @@ def test_all_epochs_of_an_honest_run_are_inside_ninety_nine_times_in_a_hundred()
             tuple(RunLosses(str(number), losses) for number, losses in enumerate(drawn[1:])),
         )
         outside += any(
-            not band.low <= drawn[0][band.epoch - 1] <= band.high for band in bands(reference, 10)
+            not band.low <= drawn[0][band.epoch - 1] <= band.high
+            for band in loss_bands(reference, 10)
         )
     assert outside / trials == pytest.approx(LEVEL, abs=0.006)
 
@@ -66,7 +72,7 @@ def test_an_epoch_that_few_runs_trained_has_no_band() -> None:
             RunLosses(str(number), (1.0, 0.5)[: 1 + (number < MIN_RUNS - 1)]) for number in range(6)
         ),
     )
-    assert [band.epoch for band in bands(reference, 2)] == [1]
+    assert [band.epoch for band in loss_bands(reference, 2)] == [1]
 
 
 def test_a_setting_is_found_within_the_tolerance_of_the_rate() -> None:

@@ -8,8 +8,8 @@ from suite.bundle.channels import Channels, no_channels
 from suite.bundle.readings_table import channels_of_frame
 from suite.metrics.machine_figures import (
     channel_statistics,
-    disturbances,
     machine_figures,
+    recorded_disturbances,
     resident_ratio,
 )
 
@@ -127,7 +127,7 @@ def test_a_throttled_run_has_events_with_times() -> None:
         ("throttling", "over_current.oc1", "events", counter),
     )
     assert machine_figures(readings, RUN)["throttled_events"].value == 3
-    assert disturbances(readings, RUN, False)["throttling"] == [
+    assert recorded_disturbances(readings, RUN, False)["throttling"] == [
         {"channel": "throttled", "start_s": 4.0, "held_s": 3.0, "count": 1},
         {"channel": "over_current.oc1", "start_s": 10.0, "held_s": None, "count": 2},
     ]
@@ -151,7 +151,9 @@ def test_a_wall_clock_that_was_set_is_counted_with_its_moment_and_size() -> None
         ("wall-clock", "drift", "s", every_second(lambda second: 3600 if second >= 25 else 0))
     )
     assert machine_figures(readings, RUN)["clock_steps"].value == 1
-    assert disturbances(readings, RUN, False)["clock_steps"] == [{"at_s": 15.0, "step_s": 3600.0}]
+    assert recorded_disturbances(readings, RUN, False)["clock_steps"] == [
+        {"at_s": 15.0, "step_s": 3600.0}
+    ]
 
 
 def test_counters_have_no_mean() -> None:

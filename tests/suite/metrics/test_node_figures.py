@@ -23,7 +23,7 @@ from suite.files.json_file import write_json
 from suite.metrics.figure import Sensor
 from suite.metrics.node_readings import node_readings
 from suite.metrics.power_totals import write_power_rules
-from suite.metrics.summary import Summary, derive
+from suite.metrics.summary import Summary, derive_summary
 from tests.builders import AHEAD_NS, Scenario, make_bundle, wire_bytes_per_s
 
 POWER_W, IDLE_W = 5.0, 2.0
@@ -66,11 +66,11 @@ def edit(path: Path, change: Callable[[pandas.DataFrame], pandas.DataFrame]) -> 
     changed = change(frames.read_readings(path / OTHER)).astype(frames.READING_TYPES)
     frames.write_table(changed, path / OTHER)
     write_power_rules(path, ["shelly", *changed["source"].unique()])
-    return derive(Bundle(path))
+    return derive_summary(Bundle(path))
 
 
 def test_energy_is_the_sum_over_the_nodes(path: Path) -> None:
-    summary = derive(Bundle(path))
+    summary = derive_summary(Bundle(path))
     energy, epoch = summary.figures["energy_j"], summary.figures["energy_per_epoch_j"]
     assert energy.value == pytest.approx(2 * POWER_W * seconds(path), rel=1e-6)
     assert (energy.method, energy.sensor) == ("sum over 2 nodes", SHELLY)
@@ -84,7 +84,7 @@ def test_energy_is_the_sum_over_the_nodes(path: Path) -> None:
 def test_baseload_is_that_of_every_node_and_its_share_is_of_the_whole_energy(path: Path) -> None:
     idle = frames.read_readings(path / OTHER_IDLE)
     frames.write_table(idle.assign(value=3.0), path / OTHER_IDLE)
-    summary = derive(Bundle(path))
+    summary = derive_summary(Bundle(path))
     power, share = summary.figures["baseload_power_w"], summary.figures["baseload_share"]
     assert power.value == pytest.approx(IDLE_W + 3.0)
     assert (power.method, power.sensor) == ("sum over 2 nodes", SHELLY)
@@ -98,7 +98,7 @@ def test_baseload_is_that_of_every_node_and_its_share_is_of_the_whole_energy(pat
 
 def test_a_node_that_was_not_measured_idle_leaves_no_baseload_and_is_named(path: Path) -> None:
     (path / OTHER_IDLE).unlink()
-    figures = derive(Bundle(path)).figures
+    figures = derive_summary(Bundle(path)).figures
     for name in ("baseload_power_w", "baseload_per_epoch_j", "baseload_share"):
         assert figures[name].value is None
         assert (
@@ -123,7 +123,7 @@ def test_a_sensor_that_died_on_one_node_leaves_the_idle_power_and_no_energy(path
 
 def test_a_run_without_a_record_of_its_nodes_has_neither_energy_nor_baseload(path: Path) -> None:
     (path / NODES).unlink()
-    figures = derive(Bundle(path)).figures
+    figures = derive_summary(Bundle(path)).figures
     for name in ("energy_j", "baseload_power_w", "baseload_share"):
         assert "no nodes.json, the record of their readings" in str(figures[name].reason)
 
@@ -164,11 +164,13 @@ def test_a_node_whose_clock_is_not_known_has_no_readings(path: Path) -> None:
     assert "no clock offset" in str(
         node_readings(bundle, bundle.log(), load_power_rules())[1].reason
     )
-    assert "node1: the log has no clock offset" in str(derive(bundle).figures["energy_j"].reason)
+    assert "node1: the log has no clock offset" in str(
+        derive_summary(bundle).figures["energy_j"].reason
+    )
 
 
 def test_bytes_on_the_wire_are_those_of_all_nodes_per_step(path: Path) -> None:
-    summary = derive(Bundle(path))
+    summary = derive_summary(Bundle(path))
     steps = sum(epoch.steps for epoch in summary.epochs)
     figure = summary.figures["wire_bytes_per_step"]
     assert figure.value == pytest.approx(
@@ -214,9 +216,9 @@ def test_the_interval_of_bytes_on_the_wire_holds_those_that_were_sent(
 
 
 def test_a_run_of_a_few_readings_has_no_bytes_per_step(tmp_path: Path) -> None:
-    figure = derive(Bundle(make_bundle(tmp_path / "short", Scenario(ranks=2, nodes=2)))).figures[
-        "wire_bytes_per_step"
-    ]
+    figure = derive_summary(
+        Bundle(make_bundle(tmp_path / "short", Scenario(ranks=2, nodes=2)))
+    ).figures["wire_bytes_per_step"]
     assert (figure.value, figure.reason) == (
         None,
         "eth0 of node0: the window is shorter than 10 periods of 0.5 s",
@@ -235,14 +237,14 @@ def test_a_node_without_readings_carries_its_recorders_problem(path: Path) -> No
     nodes = json.loads((path / NODES).read_text())
     nodes["nodes"][1]["problem"] = "Connection refused"
     (path / NODES).write_text(json.dumps(nodes))
-    summary = derive(Bundle(path))
+    summary = derive_summary(Bundle(path))
     assert "node1: Connection refused" in str(summary.figures["energy_j"].reason)
     assert summary.nodes[1]["reason"] == "Connection refused"
     assert summary.nodes[0]["reason"] is None
 
 
 def test_samples_and_loss_of_an_epoch_are_those_of_all_ranks(path: Path) -> None:
-    epoch = derive(Bundle(path)).epochs[1]
+    epoch = derive_summary(Bundle(path)).epochs[1]
     assert epoch.samples == 60000
     steps = Bundle(path).steps_frame()
     of_epoch = steps[steps["epoch"] == 2]
@@ -253,7 +255,7 @@ def test_the_loss_of_an_epoch_with_a_nan_is_unknown(path: Path) -> None:
     steps = Bundle(path).steps_frame()
     steps.loc[(steps["epoch"] == 2) & (steps["rank"] == 1), "loss"] = float("nan")
     frames.write_table(steps, path / "steps.parquet")
-    first, second, *_ = derive(Bundle(path)).epochs
+    first, second, *_ = derive_summary(Bundle(path)).epochs
     assert first.mean_loss is not None and second.mean_loss is None
 
 
@@ -263,7 +265,7 @@ def test_a_rank_that_is_slower_is_seen_as_the_straggler(path: Path) -> None:
     steps.loc[steps["rank"] == 1, "compute_s"] *= 2
     steps.loc[steps["rank"] == 0, "communication_s"] += 0.0016
     frames.write_table(steps, path / "steps.parquet")
-    summary = derive(Bundle(path))
+    summary = derive_summary(Bundle(path))
     first, second = summary.ranks
     assert (first["slowest_share"], second["slowest_share"]) == (0.0, 1.0)
     assert first["busy_ratio"] == pytest.approx(0.95 / (0.95 + 0.4)) and second[
@@ -275,7 +277,7 @@ def test_a_rank_that_is_slower_is_seen_as_the_straggler(path: Path) -> None:
 
 
 def test_a_run_of_one_rank_has_neither_table(tmp_path: Path) -> None:
-    values = derive(Bundle(make_bundle(tmp_path / "one"))).to_dict()
+    values = derive_summary(Bundle(make_bundle(tmp_path / "one"))).to_dict()
     assert not {"ranks", "nodes"} & set(values)
 
 
@@ -285,7 +287,7 @@ def test_the_peak_of_every_rank_is_what_rank_0_logged(path: Path) -> None:
     (told,) = (event for event in events if event["key"] == "peak_rss_of_ranks")
     told["value"] = [2**28, None]
     log.write_text("".join(f"{contract.TOKEN}{json.dumps(event)}\n" for event in events))
-    assert [rank["peak_rss_bytes"] for rank in derive(Bundle(path)).ranks] == [2**28, None]
+    assert [rank["peak_rss_bytes"] for rank in derive_summary(Bundle(path)).ranks] == [2**28, None]
 
 
 @pytest.mark.parametrize(
@@ -313,7 +315,7 @@ def test_the_command_names_the_slowest_rank_and_the_nodes_that_were_not_measured
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (path / OTHER).unlink()
-    write_json(path / SUMMARY, derive(Bundle(path)).to_dict())
+    write_json(path / SUMMARY, derive_summary(Bundle(path)).to_dict())
     show_result(RunResult(path, "finished", None), False)
     said = capsys.readouterr().out
     assert (
@@ -326,7 +328,7 @@ def test_the_command_names_the_slowest_rank_and_the_nodes_that_were_not_measured
 def test_the_command_shows_the_wires_limit_beside_the_exchange(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    summary = derive(Bundle(path)).to_dict()
+    summary = derive_summary(Bundle(path)).to_dict()
     for name, value in (
         ("exchange_span_s", 0.025),
         ("wire_limit_s", 0.02),

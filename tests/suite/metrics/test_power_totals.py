@@ -19,7 +19,7 @@ from suite.metrics.energy_figures import (
     window_energy,
 )
 from suite.metrics.power_totals import (
-    covers,
+    combined_coverage,
     measure_totals,
     power_rules,
     power_totals,
@@ -83,7 +83,10 @@ def test_a_cpu_and_a_gpu_that_lie_apart_are_added_and_the_sum_says_what_it_cover
 
 def test_a_gpu_without_a_counter_for_the_cpu_counts_alone() -> None:
     chosen = power_totals(machine(PC[2]), RULES, RUN)
-    assert ([total.source for total in chosen], covers(chosen)) == (["nvml"], Coverage.CHIP)
+    assert ([total.source for total in chosen], combined_coverage(chosen)) == (
+        ["nvml"],
+        Coverage.CHIP,
+    )
 
 
 def test_a_platform_counter_that_does_not_contain_the_gpu_does_not_count() -> None:

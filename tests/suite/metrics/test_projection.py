@@ -15,7 +15,7 @@ from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.metrics.costs import TrainingCost
 from suite.metrics.expected_epochs import ExpectedEpochs
-from suite.metrics.projection import EpochTimes, project, projection
+from suite.metrics.projection import EpochTimes, project_run, project_times
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.log_edits import set_everywhere
 from tests.open_round import OPEN
@@ -26,18 +26,20 @@ REFERENCE = ExpectedEpochs(20.0, (18.0, 20.0, 22.0), (16,), math.log(1.1))
 
 
 def test_epochs_that_take_the_same_time_are_projected_exactly() -> None:
-    found = projection("a workload", EpochTimes((12.0, 10.0, 10.0, 10.0), 0.5), REFERENCE, SCORING)
+    found = project_times(
+        "a workload", EpochTimes((12.0, 10.0, 10.0, 10.0), 0.5), REFERENCE, SCORING
+    )
     assert found.time_s.value == 12 + 19 * 10 + 20 * 0.5
     assert (found.trained, found.epochs, found.runs, found.is_steady) == (4, 20.0, 3, True)
 
 
 def test_the_error_of_the_references_epochs_is_in_the_interval() -> None:
     """Three runs that scatter by a tenth tell their mean to 11 %."""
-    found = projection("a workload", EpochTimes((10.0,) * 4, 0.0), REFERENCE, SCORING)
+    found = project_times("a workload", EpochTimes((10.0,) * 4, 0.0), REFERENCE, SCORING)
     assert found.time_s.high == pytest.approx(
         200 * math.exp(1.96 * math.log(1.1) / math.sqrt(3)), rel=0.01
     )
-    exact = projection(
+    exact = project_times(
         "a workload", EpochTimes((10.0,) * 4, 0.0), replace(REFERENCE, log_sd=0.0), SCORING
     )
     assert exact.time_s.high == pytest.approx(200 * math.exp(1.96 * SCORING.noise_floor), rel=1e-4)
@@ -51,7 +53,7 @@ def test_the_interval_holds_another_training_nineteen_times_in_twenty(trained: i
         seen_s, other_s = (
             [10 * chance.gauss(1, 0.04) for _ in range(count)] for count in (trained, 20)
         )
-        found = projection("a workload", EpochTimes(tuple(seen_s), 0.0), exact, SCORING).time_s
+        found = project_times("a workload", EpochTimes(tuple(seen_s), 0.0), exact, SCORING).time_s
         whole_s = TrainingCost(other_s[0], statistics.fmean(other_s[1:]), 0.0).at(20)
         assert found.low is not None and found.high is not None
         held += found.low <= whole_s <= found.high
@@ -59,7 +61,7 @@ def test_the_interval_holds_another_training_nineteen_times_in_twenty(trained: i
 
 
 def test_a_board_that_throttles_is_not_steady() -> None:
-    assert not projection(
+    assert not project_times(
         "a workload", EpochTimes((10.0, 10.0, 10.4, 11.0), 0.5), REFERENCE, SCORING
     ).is_steady
 
@@ -67,14 +69,14 @@ def test_a_board_that_throttles_is_not_steady() -> None:
 def test_a_finished_run_is_projected_to_the_epochs_of_its_rounds_reference_point(
     tmp_path: Path,
 ) -> None:
-    found = project(Bundle(learning_as_the_reference(tmp_path / "run")), SCORING)
+    found = project_run(Bundle(learning_as_the_reference(tmp_path / "run")), SCORING)
     assert found.workload == "lenet" and found.runs == 13
     assert found.time_s.low is not None and found.time_s.low < found.time_s.value
 
 
 def test_a_run_of_a_closed_round_is_projected_to_the_point_of_its_own_round() -> None:
     run = repository_root() / "submissions/v0.1/reference/lenet/pytorch/run_1"
-    assert project(Bundle(run), SCORING).runs == 13
+    assert project_run(Bundle(run), SCORING).runs == 13
 
 
 def test_a_run_that_learns_otherwise_than_the_reference_is_not_projected(tmp_path: Path) -> None:
@@ -88,7 +90,7 @@ def test_a_run_that_learns_otherwise_than_the_reference_is_not_projected(tmp_pat
             r" \S+ to \S+ of 9"
         ),
     ):
-        project(Bundle(learning_as_the_reference(tmp_path / "run", factor=1.5)), SCORING)
+        project_run(Bundle(learning_as_the_reference(tmp_path / "run", factor=1.5)), SCORING)
 
 
 def test_a_setting_without_a_reference_point_is_named_with_those_that_there_are(
@@ -104,4 +106,4 @@ def test_a_setting_without_a_reference_point_is_named_with_those_that_there_are(
             rf" {OPEN} has: batch size 16 at rate"
         ),
     ):
-        project(Bundle(good_bundle), SCORING)
+        project_run(Bundle(good_bundle), SCORING)

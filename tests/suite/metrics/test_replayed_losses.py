@@ -15,7 +15,7 @@ from suite.catalog.audit_tolerances import (
     load_audit_tolerances,
 )
 from suite.errors import FileError, SuiteError
-from suite.metrics.audit_record import badge, contradictions, read_audit
+from suite.metrics.audit_record import audit_badge, contradictions, read_audit
 from suite.metrics.replayed_losses import (
     AuditVerdict,
     ReplayedLosses,
@@ -171,11 +171,11 @@ def test_an_honest_record_contradicts_nothing_and_reads_back(
     path.write_text(json.dumps(honest_audit(good_bundle)))
     record = read_audit(path)
     assert contradictions(record, load_audit_tolerances("lenet")) == []
-    found = badge(record)
+    found = audit_badge(record)
     assert found is not None and (found.framework, found.steps) == ("pytorch", 10)
-    assert badge(None) is None
+    assert audit_badge(None) is None
     assert (
-        badge(
+        audit_badge(
             replace(record, comparison=replace(record.comparison, verdict=AuditVerdict.CANNOT_TELL))
         )
         is None

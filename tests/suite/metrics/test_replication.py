@@ -16,7 +16,7 @@ from suite.metrics.replication_record import (
     MeasuredRun,
     ReplayedOriginal,
     ReplicationVerdict,
-    measure,
+    measure_run,
     read_replication,
 )
 from tests.builders import ORIGINAL, make_bundle, make_replication
@@ -32,7 +32,7 @@ DRAWS = 2000
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> MeasuredRun:
     """A measured run on a board of a name and a digest."""
-    run = measure(Bundle(make_bundle(tmp_path_factory.mktemp("runs") / "run", ORIGINAL)))
+    run = measure_run(Bundle(make_bundle(tmp_path_factory.mktemp("runs") / "run", ORIGINAL)))
     return replace(
         run,
         machine=replace(

@@ -12,7 +12,7 @@ from suite.compliance.checker import check_bundle
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.setting_changes import PowerModeMeter
 from suite.metrics.disturbances import find_setting_changes
-from suite.metrics.machine_figures import channel_statistics, disturbances
+from suite.metrics.machine_figures import channel_statistics, recorded_disturbances
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.power_mode_edits import claim_jetson, lower_limits_in_mid_run
 
@@ -48,11 +48,11 @@ def test_the_count_of_changes_is_no_setting_and_settings_have_no_mean() -> None:
 
 
 def test_a_summary_has_the_changes_only_where_the_meter_read() -> None:
-    read = disturbances(readings((1, "cores", 4.0), (60, "cores", 2.0)), RUN, False)
+    read = recorded_disturbances(readings((1, "cores", 4.0), (60, "cores", 2.0)), RUN, False)
     assert read["settings"] == [
         {"channel": "cores", "at_s": 50e-9, "before": 4.0, "after": 2.0, "unit": "Hz"}
     ]
-    assert "settings" not in disturbances(
+    assert "settings" not in recorded_disturbances(
         channels_of_frame(pandas.DataFrame([], columns=COLUMNS)), RUN, False
     )
 

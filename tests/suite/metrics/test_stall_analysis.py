@@ -21,7 +21,7 @@ from suite.files.json_file import read_json
 from suite.files.paths import repository_root
 from suite.machine.storage import disk_of, mount_of
 from suite.metrics.figure import Figure
-from suite.metrics.stall_analysis import SourceRun, _notes, differences
+from suite.metrics.stall_analysis import SourceRun, _notes, stall_differences
 from tests.conftest import Run
 from tests.disks import own_disk
 
@@ -42,7 +42,7 @@ def run_of(
 
 
 def test_reading_is_cold_less_warm_and_preprocessing_warm_less_synthetic() -> None:
-    figures = differences(
+    figures = stall_differences(
         {
             Source.COLD: run_of(5.0, 10.5),
             Source.WARM: run_of(2.0, 7.0),
@@ -63,7 +63,7 @@ def test_reading_is_cold_less_warm_and_preprocessing_warm_less_synthetic() -> No
 
 
 def test_a_difference_within_twice_its_standard_error_is_not_significant() -> None:
-    figures = differences(
+    figures = stall_differences(
         {
             Source.COLD: run_of(2.05, 7.0, 0.1),
             Source.WARM: run_of(2.0, 7.0, 0.1),
@@ -79,7 +79,7 @@ def test_a_run_without_a_mean_leaves_the_difference_unknown() -> None:
         run_of(1.0, 1.0),
         fetch_stall_s=Figure(None, "s", "steps.parquet", 0, reason="too few epochs"),
     )
-    figures = differences(
+    figures = stall_differences(
         {Source.COLD: run_of(5.0, 10.0), Source.WARM: short, Source.SYNTHETIC: run_of(0.5, 5.0)}
     )
     assert (figures["read_stall_s"].value, figures["read_stall_s"].reason) == (

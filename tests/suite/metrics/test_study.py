@@ -10,7 +10,7 @@ from suite.bundle import layout, reader
 from suite.bundle.layout import STUDY
 from suite.errors import FileError, SuiteError
 from suite.metrics.scaling_model import Algorithm, Scaling
-from suite.metrics.study import SWEEP, analyse, folder_name, read_study, run_times
+from suite.metrics.study import SWEEP, analyse_study, folder_name, read_study, run_times
 from tests.builders import Scenario, make_bundle
 from tests.sweeps import BYTES, WARM_UP, bundle_of, plan
 
@@ -46,7 +46,7 @@ def test_efficiency_follows_its_definition(
         bundle_of(
             template, tmp_path / folder_name("2", repetition), 2, 0.010 * factor, 0.0025 * factor
         )
-    study = analyse(tmp_path, plan(("1", "2"), scaling))
+    study = analyse_study(tmp_path, plan(("1", "2"), scaling))
     one, two = (point.figures for point in study.points)
     assert one.efficiency.value == pytest.approx(1.0)
     assert two.efficiency.value == pytest.approx(efficiency)
@@ -67,7 +67,7 @@ def test_the_model_is_fitted_to_the_runs(template: Path, tmp_path: Path) -> None
                 0.001 + 0.0005 * 64 / n,
                 exchange_s if n > 1 else 0.0,
             )
-    study = analyse(tmp_path, plan(("1", "2", "4", "8")))
+    study = analyse_study(tmp_path, plan(("1", "2", "4", "8")))
     assert study.model is not None and study.model.better is Algorithm.RING
     found = {parameter.name: parameter.value for parameter in study.model.fits[0].parameters}
     assert found == pytest.approx(
@@ -80,19 +80,19 @@ def test_without_enough_points_there_is_no_model_and_a_reason(
 ) -> None:
     for value in ("1", "2"):
         bundle_of(template, tmp_path / folder_name(value, 1), int(value), 0.02, 0.001)
-    study = analyse(tmp_path, plan(("1", "2"), repetitions=1))
+    study = analyse_study(tmp_path, plan(("1", "2"), repetitions=1))
     assert study.model is None and "two numbers of ranks above 1" in str(study.model_reason)
 
 
 def test_other_variables_have_no_efficiency(template: Path, tmp_path: Path) -> None:
     bundle_of(template, tmp_path / folder_name("1", 1), 1, 0.02, 0.0)
-    study = analyse(tmp_path, plan(("1",), None, repetitions=1))
+    study = analyse_study(tmp_path, plan(("1",), None, repetitions=1))
     assert (study.points[0].figures.efficiency.value, study.model, study.notes) == (None, None, ())
 
 
 def test_ranks_that_shared_a_machine_are_noted(template: Path, tmp_path: Path) -> None:
     bundle_of(template, tmp_path / folder_name("2", 1), 2, 0.02, 0.0)
-    study = analyse(tmp_path, plan(("2",), repetitions=1, hosts=0))
+    study = analyse_study(tmp_path, plan(("2",), repetitions=1, hosts=0))
     assert "shared one machine" in study.notes[0]
     assert study.points[0].figures.efficiency.reason == "the study has no run on one rank"
 
@@ -100,7 +100,7 @@ def test_ranks_that_shared_a_machine_are_noted(template: Path, tmp_path: Path) -
 def test_an_unfinished_run_is_named(template: Path, tmp_path: Path) -> None:
     (bundle_of(template, tmp_path / folder_name("1", 1), 1, 0.02, 0.0) / layout.MANIFEST).unlink()
     with pytest.raises(SuiteError, match="1-r1 is not a finished run; run the sweep again"):
-        analyse(tmp_path, plan(("1",), repetitions=1))
+        analyse_study(tmp_path, plan(("1",), repetitions=1))
 
 
 def test_a_study_reads_back_and_is_sealed_with_its_runs(template: Path, tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_study_reads_back_and_is_sealed_with_its_runs(template: Path, tmp_path
                 0.02 / n,
                 0.001 * n * repetition if n > 1 else 0.0,
             )
-    study = analyse(tmp_path, plan(("1", "2", "4")))
+    study = analyse_study(tmp_path, plan(("1", "2", "4")))
     SWEEP.write(tmp_path, study)
     assert study.model is not None
     assert read_study(tmp_path) == study

@@ -18,7 +18,7 @@ from suite.catalog.scoring import load_scoring
 from suite.catalog.workloads import load_workload, load_workloads
 from suite.cli.app import app
 from suite.errors import SuiteError
-from suite.metrics.targets import accuracies_of, target_of, tolerance_factor
+from suite.metrics.targets import accuracies_of, target_from_runs, tolerance_factor
 from tests.builders import Scenario, make_bundle
 from tests.faults.edits.editable_bundle import EditableBundle
 
@@ -50,14 +50,14 @@ def test_the_factor_is_that_of_the_published_table(count: int, factor: float) ->
 
 
 def test_a_target_is_the_bound_of_the_accuracies_before_the_schedule_ends_rounded_down() -> None:
-    found = target_of(ReferenceAccuracies(16, 0.005, 3, runs(*[0.99, 0.994] * 3)))
+    found = target_from_runs(ReferenceAccuracies(16, 0.005, 3, runs(*[0.99, 0.994] * 3)))
     assert found.until_epoch == 2 and found.best == (0.99, 0.994) * 3 and not found.missing
     assert found.bound == pytest.approx(0.992 - 3.7077 * 0.00219089, abs=1e-6)
     assert found.highest_target == pytest.approx(0.98)
 
 
 def test_runs_that_all_agree_keep_the_whole_of_a_round_number() -> None:
-    found = target_of(ReferenceAccuracies(16, 0.005, 3, runs(*[0.99] * 6)))
+    found = target_from_runs(ReferenceAccuracies(16, 0.005, 3, runs(*[0.99] * 6)))
     assert found.highest_target == pytest.approx(0.99)
 
 
@@ -71,7 +71,7 @@ def test_runs_that_all_agree_keep_the_whole_of_a_round_number() -> None:
     ids=["one run", "five runs", "one framework"],
 )
 def test_what_the_procedure_lacks_is_said(few: tuple[RunAccuracies, ...], missing: str) -> None:
-    found = target_of(ReferenceAccuracies(16, 0.005, 3, few))
+    found = target_from_runs(ReferenceAccuracies(16, 0.005, 3, few))
     assert found.missing == missing
     assert (found.bound is None) is (len(few) < 2)
 
@@ -80,7 +80,9 @@ def test_every_target_that_is_not_provisional_follows_from_reference_runs() -> N
     for workload in load_workloads():
         if workload.target_accuracy is None or workload.target_is_provisional:
             continue
-        found = {each.batch_size: each for each in map(target_of, load_accuracies(workload.name))}
+        found = {
+            each.batch_size: each for each in map(target_from_runs, load_accuracies(workload.name))
+        }
         for batch_size in (workload.batch_size, *workload.tunable.batch_size):
             allowed = found[batch_size].highest_target
             assert allowed is not None and not found[batch_size].missing

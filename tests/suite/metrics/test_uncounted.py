@@ -18,7 +18,7 @@ from suite.metrics.counted_time import (
     uncounted_intervals,
 )
 from suite.metrics.energy import integrate_power
-from suite.metrics.summary import derive
+from suite.metrics.summary import derive_summary
 from suite.metrics.uncertainty import Uncertainty
 from tests.builders import Scenario, make_bundle
 
@@ -151,7 +151,7 @@ def test_a_moment_after_the_last_reading_is_taken_at_the_mean_power_and_widens_t
 
 def test_a_summary_shows_the_gross_time_beside_the_counted_one(tmp_path: Path) -> None:
     path = make_bundle(tmp_path / "run", Scenario(power_w=5.0))
-    figures, log = derive(Bundle(path)).figures, Bundle(path).log()
+    figures, log = derive_summary(Bundle(path)).figures, Bundle(path).log()
     intervals = uncounted_intervals(log)
     start, reached, stop = (
         log.first("run_start"),

@@ -13,7 +13,7 @@ from suite.catalog.frameworks import load_framework
 from suite.catalog.seeds import implementation_sha256
 from suite.catalog.workloads import load_workload
 from suite.submission.declaration import SystemAvailability
-from suite.submission.package import PackageRequest, package
+from suite.submission.package import PackageRequest, package_runs
 from tests.builders import Scenario, make_bundle, reference_differences
 
 EPOCHS_TO_TARGET = (3, 4, 6)
@@ -100,4 +100,4 @@ def offer(tmp_path: Path) -> PackageRequest:
 @pytest.fixture
 def submission(offer: PackageRequest, tmp_path: Path) -> Path:
     """A good submission that a test may edit."""
-    return package(make_runs(tmp_path / "runs"), offer, tmp_path / "submissions")
+    return package_runs(make_runs(tmp_path / "runs"), offer, tmp_path / "submissions")

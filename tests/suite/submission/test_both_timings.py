@@ -15,7 +15,7 @@ from reference_impls.contract import ASYNCHRONOUS
 from suite.compliance.rules import submission_entries
 from suite.compliance.submissions import check_submission
 from suite.submission.declaration import SystemAvailability
-from suite.submission.package import PackageRequest, package
+from suite.submission.package import PackageRequest, package_runs
 from tests.builders import Scenario, make_bundle
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import Edit, in_turn, save_after
@@ -65,7 +65,7 @@ def submitted(tmp_path: Path) -> Callable[..., Path]:
 
     def submit(*others: Path) -> Path:
         runs = [fake_run(tmp_path / "scored", seed, asynchronously) for seed in SCORED]
-        return package(
+        return package_runs(
             [*runs, *others],
             PackageRequest("acme", None, SystemAvailability.RESEARCH, "", ()),
             tmp_path / "tree",

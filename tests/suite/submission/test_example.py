@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from suite.compliance.paths import CheckResult, check_paths
-from suite.files.archive import pack
+from suite.files.archive import pack_archive
 from suite.files.paths import repository_root
 from suite.submission.folder_names import find_submissions
 
@@ -31,5 +31,5 @@ def test_every_submission_of_the_checkout_complies(verdict: CheckResult) -> None
     "submission", find_submissions(TREE), ids=lambda path: f"{path.parent.name}-{path.name}"
 )
 def test_its_archive_complies_too(submission: Path, tmp_path: Path) -> None:
-    pack(submission, tmp_path / "submission.tar", base=submission.parent.parent)
+    pack_archive(submission, tmp_path / "submission.tar", base=submission.parent.parent)
     assert check_paths([tmp_path / "submission.tar"]).complies

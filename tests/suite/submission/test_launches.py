@@ -11,7 +11,7 @@ from suite.compliance.paths import check_paths
 from suite.compliance.submissions import check_submission
 from suite.errors import SuiteError
 from suite.submission.declaration import NAME, read_declaration
-from suite.submission.package import PackageRequest, package
+from suite.submission.package import PackageRequest, package_runs
 from tests.suite.submission.conftest import make_runs
 
 
@@ -41,7 +41,9 @@ def test_launches_of_the_entry_are_declared_whether_they_finished_or_not(
         failed_run(tmp_path / "runs", runs[0], status)
     # of another entry
     failed_run(tmp_path / "runs", runs[0], "failed", seed=10, global_batch_size=64)
-    submission = package(runs, replace(offer, launches=(tmp_path / "runs",)), tmp_path / "tree")
+    submission = package_runs(
+        runs, replace(offer, launches=(tmp_path / "runs",)), tmp_path / "tree"
+    )
     (entry,) = read_declaration(submission).entries
     assert sorted(launch.status for launch in entry.launches) == [
         "failed",
@@ -59,7 +61,9 @@ def test_a_finished_run_that_is_not_submitted_is_a_finding(
     offer: PackageRequest, tmp_path: Path
 ) -> None:
     runs = make_runs(tmp_path / "runs", 4)
-    submission = package(runs[:3], replace(offer, launches=(tmp_path / "runs",)), tmp_path / "tree")
+    submission = package_runs(
+        runs[:3], replace(offer, launches=(tmp_path / "runs",)), tmp_path / "tree"
+    )
     (finding,) = (
         finding
         for finding in check_submission(submission).findings
@@ -71,7 +75,7 @@ def test_a_finished_run_that_is_not_submitted_is_a_finding(
 def test_more_or_fewer_runs_than_planned_are_a_finding(
     offer: PackageRequest, tmp_path: Path
 ) -> None:
-    submission = package(
+    submission = package_runs(
         make_runs(tmp_path / "runs"), replace(offer, planned_runs=5), tmp_path / "tree"
     )
     assert findings(submission) == {"submission-launches"}
@@ -81,7 +85,7 @@ def test_a_folder_for_launches_that_does_not_exist_is_an_error(
     offer: PackageRequest, tmp_path: Path
 ) -> None:
     with pytest.raises(SuiteError, match="--launches"):
-        package(
+        package_runs(
             make_runs(tmp_path / "runs", 1),
             replace(offer, launches=(tmp_path / "none",)),
             tmp_path / "tree",

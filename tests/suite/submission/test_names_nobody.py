@@ -8,7 +8,7 @@ import pytest
 
 from suite.bundle.manifest import seal
 from suite.errors import SuiteError
-from suite.submission.package import PackageRequest, package
+from suite.submission.package import PackageRequest, package_runs
 from tests.suite.submission.conftest import make_runs
 
 PERSON = "zebedeeq"
@@ -59,7 +59,7 @@ def test_packaging_refuses_and_names_what_slipped_through(
     (runs[0] / "MANIFEST.sha256").unlink()
     seal(runs[0])
     with pytest.raises(SuiteError) as refused:
-        package(runs, offer, tmp_path / "tree")
+        package_runs(runs, offer, tmp_path / "tree")
     assert f"lenet/pytorch/run_1/{named}" in str(refused.value)
     assert not list((tmp_path / "tree").glob("*/*"))
 
@@ -74,7 +74,7 @@ def test_packaging_refuses_this_users_name_but_not_the_organizations(
     for user in ("acme", PERSON):
         monkeypatch.setenv("LOGNAME", user)
         if user == "acme":
-            package(runs, offer, tmp_path / "tree")
+            package_runs(runs, offer, tmp_path / "tree")
             continue
         with pytest.raises(SuiteError, match=r"line 1: the name of this user or host"):
-            package(runs, offer, tmp_path / "other")
+            package_runs(runs, offer, tmp_path / "other")

@@ -9,7 +9,7 @@ import pytest
 from suite.bundle.study_mark import StudyMark
 from suite.errors import SuiteError
 from suite.submission.declaration import read_declaration
-from suite.submission.package import PackagedImplementation, PackageRequest, package
+from suite.submission.package import PackagedImplementation, PackageRequest, package_runs
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.suite.submission.conftest import make_runs
 
@@ -28,7 +28,7 @@ def runs_by(folder: Path, *digests: str) -> list[Path]:
 
 def test_the_declaration_has_the_implementation(offer: PackageRequest, tmp_path: Path) -> None:
     given = PackagedImplementation("pytorch", tmp_path, FILES)
-    folder = package(
+    folder = package_runs(
         runs_by(tmp_path / "runs", FILES, FILES),
         replace(offer, implementations=(given,)),
         tmp_path / "submissions",
@@ -56,7 +56,7 @@ def test_other_files_are_refused(
         () if given is None else (PackagedImplementation(given[0], tmp_path, given[1]),)
     )
     with pytest.raises(SuiteError, match=words):
-        package(
+        package_runs(
             runs_by(tmp_path / "runs", *digests),
             replace(offer, implementations=implementations),
             tmp_path / "submissions",
@@ -70,5 +70,5 @@ def test_a_run_of_a_study_is_not_packaged(offer: PackageRequest, tmp_path: Path)
     bundle.run["study"] = StudyMark("Batches", (("batch_size", "16"),), 5).to_dict()
     bundle.save()
     with pytest.raises(SuiteError, match="run2 was made for a study"):
-        package(paths, offer, tmp_path / "submissions")
+        package_runs(paths, offer, tmp_path / "submissions")
     assert not (tmp_path / "submissions").exists()

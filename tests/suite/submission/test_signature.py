@@ -13,7 +13,7 @@ from suite.compliance.submissions import check_submission
 from suite.errors import SuiteError
 from suite.files.signature import make_key, public_key
 from suite.submission.folder_names import LISTING, SIGNATURE, WITHDRAWN
-from suite.submission.package import PackageRequest, package
+from suite.submission.package import PackageRequest, package_runs
 from suite.submission.signature import NAMESPACE
 from tests.open_round import OPEN
 from tests.suite.submission.conftest import make_runs
@@ -36,7 +36,9 @@ def allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def signed(offer: PackageRequest, key: Path, tmp_path: Path) -> Path:
-    return package(make_runs(tmp_path / "runs"), replace(offer, sign_with=key), tmp_path / "signed")
+    return package_runs(
+        make_runs(tmp_path / "runs"), replace(offer, sign_with=key), tmp_path / "signed"
+    )
 
 
 def test_a_known_signer_is_named(signed: Path, key: Path, allowed: Path) -> None:
@@ -106,7 +108,7 @@ def test_openssh_and_sha256sum_verify_it(signed: Path, key: Path, tmp_path: Path
 
 def test_a_key_that_cannot_sign_leaves_nothing(offer: PackageRequest, tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="There is no SSH key"):
-        package(
+        package_runs(
             make_runs(tmp_path / "runs"),
             replace(offer, sign_with=tmp_path / "none"),
             tmp_path / "signed",

@@ -13,8 +13,8 @@ from suite.bundle.manifest import seal
 from suite.compliance.paths import check_paths
 from suite.compliance.submissions import check_submission, check_submissions
 from suite.errors import SuiteError
-from suite.files.archive import pack, unpack
-from suite.submission.package import PackageRequest, package
+from suite.files.archive import pack_archive, unpack_archive
+from suite.submission.package import PackageRequest, package_runs
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.log_edits import shift_wall_clock
 from tests.open_round import OPEN
@@ -59,7 +59,7 @@ def test_a_submission_is_never_overwritten(
     submission: Path, offer: PackageRequest, tmp_path: Path
 ) -> None:
     with pytest.raises(SuiteError, match="exists"):
-        package(make_runs(tmp_path / "more"), offer, tmp_path / "submissions")
+        package_runs(make_runs(tmp_path / "more"), offer, tmp_path / "submissions")
 
 
 def test_runs_of_different_machines_are_refused(offer: PackageRequest, tmp_path: Path) -> None:
@@ -69,28 +69,35 @@ def test_runs_of_different_machines_are_refused(offer: PackageRequest, tmp_path:
     (runs[1] / MANIFEST).unlink()
     seal(runs[1])
     with pytest.raises(SuiteError, match=r"not run on the same system .* \(kernel: 'another'"):
-        package(runs, offer, tmp_path / "submissions2")
+        package_runs(runs, offer, tmp_path / "submissions2")
     assert not (tmp_path / "submissions2").exists()
 
 
 def test_the_same_submission_gives_the_same_bytes(submission: Path, tmp_path: Path) -> None:
-    first, second = pack(submission, tmp_path / "one.tar", base=submission.parent.parent), None
+    first, second = (
+        pack_archive(submission, tmp_path / "one.tar", base=submission.parent.parent),
+        None,
+    )
     copy = tmp_path / f"elsewhere/{OPEN}/acme"
     shutil.copytree(submission, copy)
     for path in copy.rglob("*"):
         path.touch()
-    second = pack(copy, tmp_path / "two.tar", base=copy.parent.parent)
+    second = pack_archive(copy, tmp_path / "two.tar", base=copy.parent.parent)
     assert first.read_bytes() == second.read_bytes()
 
 
 def test_an_archive_unpacks_to_the_same_submission(submission: Path, tmp_path: Path) -> None:
     target = tmp_path / "unpacked"
-    unpack(pack(submission, tmp_path / "one.tar", base=submission.parent.parent), target)
+    unpack_archive(
+        pack_archive(submission, tmp_path / "one.tar", base=submission.parent.parent), target
+    )
     assert check_submission(target / f"{OPEN}/acme").complies
 
 
 def test_a_truncated_archive_is_refused(submission: Path, tmp_path: Path) -> None:
-    whole = pack(submission, tmp_path / "whole.tar", base=submission.parent.parent).read_bytes()
+    whole = pack_archive(
+        submission, tmp_path / "whole.tar", base=submission.parent.parent
+    ).read_bytes()
     with tarfile.open(tmp_path / "whole.tar") as archive:
         ends = [member.offset for member in archive]
     for number, size in enumerate(
@@ -98,7 +105,7 @@ def test_a_truncated_archive_is_refused(submission: Path, tmp_path: Path) -> Non
     ):
         (tmp_path / "cut.tar").write_bytes(whole[:size])
         with pytest.raises(SuiteError, match="not a whole tar archive"):
-            unpack(tmp_path / "cut.tar", tmp_path / f"target{number}")
+            unpack_archive(tmp_path / "cut.tar", tmp_path / f"target{number}")
 
 
 def hostile(path: Path, *members: tarfile.TarInfo) -> Path:
@@ -141,7 +148,7 @@ def test_a_hostile_archive_is_refused_and_nothing_is_outside(
     archive, target = hostile(tmp_path / "bad.tar", *members), tmp_path / "in/target"
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(SuiteError, match=message):
-        unpack(archive, target)
+        unpack_archive(archive, target)
     assert [
         path
         for path in sorted(tmp_path.rglob("*"))
@@ -152,13 +159,13 @@ def test_a_hostile_archive_is_refused_and_nothing_is_outside(
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("suite.files.archive.MAX_BYTES", 10_000)
     with pytest.raises(SuiteError, match="more than"):
-        unpack(
+        unpack_archive(
             hostile(tmp_path / "bomb.tar", *(member(f"f{index}", size=3000) for index in range(5))),
             tmp_path / "target",
         )
     monkeypatch.setattr("suite.files.archive.MAX_FILES", 3)
     with pytest.raises(SuiteError, match="more than"):
-        unpack(
+        unpack_archive(
             hostile(tmp_path / "many.tar", *(member(f"f{index}") for index in range(5))),
             tmp_path / "target2",
         )
@@ -173,7 +180,7 @@ def test_a_file_that_is_not_an_archive_is_one_sentence(
 ) -> None:
     (tmp_path / "x.tar").write_bytes(head + bytes(1000))
     with pytest.raises(SuiteError, match=sentence):
-        unpack(tmp_path / "x.tar", tmp_path / "target")
+        unpack_archive(tmp_path / "x.tar", tmp_path / "target")
 
 
 def test_a_run_in_two_submissions_is_reported_for_both_because_neither_is_earlier(
@@ -216,7 +223,7 @@ def edit_declaration(path: Path, **values: object) -> None:
 
 
 def test_folders_and_archives_are_checked_together(submission: Path, tmp_path: Path) -> None:
-    archive = pack(submission, tmp_path / "sent.tar", base=submission.parent.parent)
+    archive = pack_archive(submission, tmp_path / "sent.tar", base=submission.parent.parent)
     alone = make_runs(tmp_path / "alone", 1)
     result = check_paths((tmp_path / "submissions", tmp_path / "alone", archive))
     assert [bundle.path for bundle in result.bundles] == alone

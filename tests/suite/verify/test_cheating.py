@@ -13,7 +13,7 @@ from reference_impls.communication import World
 from reference_impls.contract import Batch
 from reference_impls.fake.implementation import FEATURES, SoftmaxRegression
 from reference_impls.state_file import Progress, StateFile, state_name, write_state
-from suite.metrics.epoch_replays import MIN_REPLAYS, EpochReplays, figures
+from suite.metrics.epoch_replays import MIN_REPLAYS, EpochReplays, replay_figures
 from suite.metrics.replayed_losses import AuditVerdict
 from suite.verify.rounding import round_anew
 
@@ -146,7 +146,7 @@ class Trainer:
         ), None
 
     def judged(self, step: Step) -> AuditVerdict:
-        own, replayed = figures(self.epoch(step), self.replays)
+        own, replayed = replay_figures(self.epoch(step), self.replays)
         return EpochReplays(STEPS, 1, 1, 100, own, replayed).verdict
 
 

@@ -26,7 +26,7 @@ from suite.metrics.epoch_draw import drawn_epoch
 from suite.submission.folder_names import RunFolder
 from suite.verify import kept_state, replay_audit, reviewing
 from suite.verify.replaying import train_as_in_a_run
-from suite.verify.reviewing import ReviewOptions, review
+from suite.verify.reviewing import ReviewOptions, review_submission
 from tests.conftest import Run, environment_of
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.keys import signing_key
@@ -249,7 +249,7 @@ def test_a_review_trains_with_the_program_that_made_the_run(
     monkeypatch.setattr(replay_audit, "replaying_framework", lambda *of: load_framework("fake"))
     options = ReviewOptions("lab", signing_key(), states_folder(their_run))
     options = replace(options, implementations=(their_run.with_name("program"),))
-    _, record = review(tmp_path, options, lambda sentence: None)
+    _, record = review_submission(tmp_path, options, lambda sentence: None)
     (run,), (model,) = record.runs.values(), record.models.values()
     assert run.reason is None and run.audit is not None and run.audit.state is not None
     assert run.audit.state.program == run.audit.state.epoch_after

@@ -11,9 +11,9 @@ from reference_impls.probe import random_value
 from suite.catalog.frameworks import load_implementation
 from suite.catalog.workloads import NARROW, WIDE, load_workload
 from suite.errors import SuiteError
-from suite.launch.environments import find
-from suite.verify.probing import ProbedImplementation, probe, probed
-from suite.verify.verdict import judge
+from suite.launch.environments import find_environment
+from suite.verify.probing import ProbedImplementation, build_probe, probe_in_precision
+from suite.verify.verdict import judge_implementation
 
 START = "import json, sys\nimport numpy as np\nrequest = json.load(open(sys.argv[2]))\n"
 
@@ -27,7 +27,7 @@ def run(body: str, folder: Path, precision: str = "float64") -> dict[str, np.nda
     )
     program.chmod(0o755)
     return dict(
-        probe(
+        probe_in_precision(
             ProbedImplementation("theirs", program, "their.probe"),
             load_workload("lenet"),
             precision,
@@ -74,7 +74,7 @@ def test_a_probe_that_does_something_else_is_named(body: str, words: str, tmp_pa
 
 def test_an_interpreter_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="cannot be started"):
-        probe(
+        probe_in_precision(
             ProbedImplementation("theirs", tmp_path / "python", "their.probe"),
             load_workload("lenet"),
             "float64",
@@ -93,9 +93,9 @@ def of_files(body: str, folder: Path) -> dict[str, np.ndarray]:
         + body
     )
     framework = load_implementation(folder)
-    implementation = probed(framework, find(framework))
+    implementation = build_probe(framework, find_environment(framework))
     return dict(
-        probe(
+        probe_in_precision(
             implementation,
             load_workload("lenet"),
             "float64",
@@ -127,9 +127,9 @@ def test_a_verdict_names_the_command_and_no_interpreter(tmp_path: Path) -> None:
         ' "{dtype}"]\n'
     )
     framework, arrays = load_implementation(tmp_path), {"loss": np.ones(())}
-    implementation = probed(framework, find(framework))
+    implementation = build_probe(framework, find_environment(framework))
     found = dict.fromkeys((WIDE, NARROW), arrays)
-    verdict = judge(implementation, load_workload("lenet"), found, found)
+    verdict = judge_implementation(implementation, load_workload("lenet"), found, found)
     assert verdict.module == "{python} probe.py {dtype}"
     assert implementation.interpreter.is_absolute()
 

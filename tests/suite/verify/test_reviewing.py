@@ -10,17 +10,17 @@ from suite.bundle.manifest import seal
 from suite.compliance import submission_rule
 from suite.compliance.paths import check_paths
 from suite.compliance.review import ReviewKind
-from suite.compliance.review import review as points_of
+from suite.compliance.review import review_states as points_of
 from suite.compliance.submissions import check_submission
 from suite.errors import SuiteError
-from suite.files.signature import make_key, public_key, sign
+from suite.files.signature import make_key, public_key, sign_message
 from suite.metrics.replayed_losses import AuditVerdict
 from suite.submission import evidence
 from suite.submission.evidence import signature_of
 from suite.submission.folder_names import review_path
 from suite.verify import reviewing
 from suite.verify.replay_audit import AuditOptions, Report
-from suite.verify.reviewing import ReviewOptions, review
+from suite.verify.reviewing import ReviewOptions, review_submission
 from tests.faults.edits.keys import signing_key
 from tests.faults.edits.review_edits import add_review, edit_signed_review
 from tests.good_submissions import good_submission
@@ -60,11 +60,11 @@ def with_notes(run: Path) -> None:
 def test_a_review_that_could_not_be_signed_is_repeated_and_keeps_its_draw(
     submission: Path, options: ReviewOptions, tmp_path: Path
 ) -> None:
-    first = review(submission, options, str)[1]
+    first = review_submission(submission, options, str)[1]
     (tmp_path / "no_key").write_text("not a key")
     with pytest.raises(SuiteError, match="could not sign"):
-        review(submission, replace(options, key=tmp_path / "no_key"), str)
-    assert review(submission, options, str)[1].draws == first.draws
+        review_submission(submission, replace(options, key=tmp_path / "no_key"), str)
+    assert review_submission(submission, options, str)[1].draws == first.draws
 
 
 def test_a_call_that_draws_nothing_and_is_interrupted_leaves_the_record(
@@ -73,11 +73,11 @@ def test_a_call_that_draws_nothing_and_is_interrupted_leaves_the_record(
     def interrupted(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    file, _ = review(submission, options, str)
+    file, _ = review_submission(submission, options, str)
     before = file.read_bytes()
     monkeypatch.setattr(reviewing, "audit", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        review(submission, options, str)
+        review_submission(submission, options, str)
     assert file.read_bytes() == before
 
 
@@ -95,7 +95,7 @@ def test_a_state_that_was_handed_in_as_a_link_is_not_opened(
     (tmp_path / "states/epoch_1.npz").write_bytes(b"")
     for epoch in range(2, 31):
         (tmp_path / f"states/epoch_{epoch}.npz").symlink_to("/dev/zero")
-    review(submission, replace(options, states=tmp_path / "states"), str)
+    review_submission(submission, replace(options, states=tmp_path / "states"), str)
     assert len(asked) >= 3
     files = {each.state.file.name for each in asked if each.state is not None}
     assert files <= {"epoch_1.npz"}
@@ -103,7 +103,7 @@ def test_a_state_that_was_handed_in_as_a_link_is_not_opened(
 
 def test_a_review_that_contradicts_is_repeated(submission: Path, options: ReviewOptions) -> None:
     add_review({"run.audit.state.replayed_correct": 1})(submission)
-    review(submission, options, str)
+    review_submission(submission, options, str)
     assert check_submission(submission).complies
 
 
@@ -112,7 +112,7 @@ def test_a_review_that_somebody_edited_is_not_repeated(
 ) -> None:
     edit_signed_review()(submission)
     with pytest.raises(SuiteError, match="is not as it was signed"):
-        review(submission, options, str)
+        review_submission(submission, options, str)
 
 
 def marks(submission: Path) -> set[tuple[str, ...]]:
@@ -122,11 +122,11 @@ def marks(submission: Path) -> set[tuple[str, ...]]:
 def test_a_run_is_drawn_once_and_again_when_it_is_another(
     submission: Path, options: ReviewOptions
 ) -> None:
-    first = review(submission, options, str)[1]
+    first = review_submission(submission, options, str)[1]
     assert first.verdict is AuditVerdict.CANNOT_TELL
     (submission / "lenet/pytorch/run_3.WITHDRAWN").write_text("too hot\n")
     with_notes(submission / "lenet/pytorch/run_2")
-    second = review(submission, options, str)[1]
+    second = review_submission(submission, options, str)[1]
     assert second.draws[:-1] == first.draws
     assert list(second.draws[-1].manifests) == ["lenet/pytorch/run_2"]
     (status,) = points_of(check_paths([submission]))
@@ -138,7 +138,7 @@ def test_a_run_is_drawn_once_and_again_when_it_is_another(
 def test_nothing_is_drawn_of_what_does_not_comply(submission: Path, options: ReviewOptions) -> None:
     (submission / "system.json").write_text("{}")
     with pytest.raises(SuiteError, match="does not comply, so nothing was drawn"):
-        review(submission, options, str)
+        review_submission(submission, options, str)
     assert not (submission / "reviews").exists()
 
 
@@ -172,7 +172,7 @@ def by_own_key(name: str, namespace: str = evidence.NAMESPACE) -> Callable[[Path
         own = submission.parent / "own"
         make_key(own, name)
         in_record('"lab"', f'"{name}"')(submission, record)
-        signature_of(record).write_text(sign(record.read_bytes(), own, namespace))
+        signature_of(record).write_text(sign_message(record.read_bytes(), own, namespace))
         moved(name)(submission, record)
 
     return change
@@ -201,7 +201,7 @@ FABRICATED: dict[str, Callable[[Path], object]] = {
     "an empty signature": forged(lambda place, record: signature_of(record).write_text("")),
     "a signature for something else": forged(
         lambda place, record: signature_of(record).write_text(
-            sign(record.read_bytes(), signing_key(), "edge-training-submission")
+            sign_message(record.read_bytes(), signing_key(), "edge-training-submission")
         )
     ),
     "a review of other bundles": forged(

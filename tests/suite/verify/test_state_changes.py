@@ -6,7 +6,12 @@ import math
 import numpy as np
 import pytest
 
-from suite.verify.state_changes import along, biases, rate_and_decay, since
+from suite.verify.state_changes import (
+    biases_only,
+    changes_between,
+    rate_and_decay,
+    relative_progress,
+)
 
 RATE, DECAY = 0.1, 0.01
 rng = np.random.default_rng(7)
@@ -65,7 +70,7 @@ def test_an_error_of_single_layers_without_direction_hardly_shows() -> None:
 def test_other_parameters_have_no_multiples(made: dict[str, np.ndarray]) -> None:
     assert all(
         math.isnan(value)
-        for value in (*rate_and_decay(made, update(), DECAYED), along(made, update()))
+        for value in (*rate_and_decay(made, update(), DECAYED), relative_progress(made, update()))
     )
 
 
@@ -77,9 +82,9 @@ def test_two_parts_of_one_direction_have_no_multiples() -> None:
 def test_the_way_along_the_referees() -> None:
     """Of eight equal steps seven: an eighth less; a step across the way does not count."""
     way = {"w": np.array([8.0, 0.0])}
-    assert along({"w": np.array([7.0, 3.0])}, way) == 7 / 8
-    assert along(way, way) == 1
-    assert math.isnan(along({"w": np.zeros(2)}, {"w": np.zeros(2)}))
+    assert relative_progress({"w": np.array([7.0, 3.0])}, way) == 7 / 8
+    assert relative_progress(way, way) == 1
+    assert math.isnan(relative_progress({"w": np.zeros(2)}, {"w": np.zeros(2)}))
 
 
 def test_biases_that_do_not_decay_went_farther() -> None:
@@ -93,15 +98,15 @@ def test_biases_that_do_not_decay_went_farther() -> None:
         return {"conv.weight": np.full(10**4, 10.0), "conv.bias": np.array([bias])}
 
     decayed, other = way(DECAY), way(0.0)
-    assert along(other, decayed) == pytest.approx(1.0, abs=1e-4)
-    assert along(biases(other), biases(decayed)) > 1.02
+    assert relative_progress(other, decayed) == pytest.approx(1.0, abs=1e-4)
+    assert relative_progress(biases_only(other), biases_only(decayed)) > 1.02
 
 
 def test_what_later_steps_did_to_statistics() -> None:
     """Statistics that stay where the first step left them went no part of the way."""
     first, last = {"mean": np.array([0.1, 0.2])}, {"mean": np.array([0.4, 0.1])}
-    way = since(last, first)
+    way = changes_between(last, first)
     assert way["mean"] == pytest.approx([0.3, -0.1])
-    assert along(since(first, first), way) == 0.0
-    assert along(since(last, first), way) == pytest.approx(1.0)
-    assert math.isnan(along(since({"other": first["mean"]}, first), way))
+    assert relative_progress(changes_between(first, first), way) == 0.0
+    assert relative_progress(changes_between(last, first), way) == pytest.approx(1.0)
+    assert math.isnan(relative_progress(changes_between({"other": first["mean"]}, first), way))

@@ -14,10 +14,10 @@ from suite.bundle.log import read_log
 from suite.catalog.frameworks import load_implementation
 from suite.catalog.workloads import OF_STATES, Workload, load_workload, load_workloads
 from suite.errors import SuiteError
-from suite.launch.environments import find
+from suite.launch.environments import find_environment
 from suite.verify import timed_steps
 from suite.verify.array_differences import Arrays
-from suite.verify.probing import ProbedImplementation, probed
+from suite.verify.probing import ProbedImplementation, build_probe
 from suite.verify.state_changes import BIAS_PATH, INITIAL, PATH, UPDATE, WAY
 from suite.verify.timed_steps import (
     CORRECT,
@@ -103,7 +103,7 @@ def trained(
         'name = "theirs"\ntitle = "Theirs"\ntrain = ["{python}", "train.py"]\nprobe = ["true"]\n'
     )
     framework = load_implementation(folder)
-    return probed(framework, find(framework))
+    return build_probe(framework, find_environment(framework))
 
 
 def missed(
@@ -165,7 +165,7 @@ def test_the_timing_is_that_of_a_run_on_this_accelerator(
     with (tmp_path / "framework.toml").open("a", encoding="utf-8") as manifest:
         manifest.write(declared)
     framework = load_implementation(tmp_path)
-    timed_differences(probed(framework, find(framework)), reference)
+    timed_differences(build_probe(framework, find_environment(framework)), reference)
     assert (
         contract.request_from_dict(json.loads((tmp_path / "seen.json").read_text())).timing
         == timing
@@ -230,7 +230,7 @@ def test_states_of_an_implementation_outside_the_checkout_are_compared(
     with (tmp_path / "framework.toml").open("a", encoding="utf-8") as manifest:
         manifest.write('capabilities = ["training-states"]\n')
     framework = load_implementation(tmp_path)
-    found = timed_differences(probed(framework, find(framework)), reference)
+    found = timed_differences(build_probe(framework, find_environment(framework)), reference)
     assert {one.quantity for one in found if not one.passed} == quantities
     assert {one.quantity for one in found} == set(reference.tolerances)
 

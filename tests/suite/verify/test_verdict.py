@@ -53,7 +53,7 @@ def missed(
         patched.setattr(
             verdict, "probe_both", lambda implementation, *others: computed[implementation.name]
         )
-        made = verdict.verify(workload, REFERENCE, subjects, lambda line: None)
+        made = verdict.verify_implementations(workload, REFERENCE, subjects, lambda line: None)
     return {
         subject.name: {one.quantity for _, one in subject.differences if not one.passed}
         for subject in made.subjects
@@ -102,7 +102,7 @@ def test_what_the_probe_showed_is_said_before_the_timed_steps(
     monkeypatch.setattr(verdict, "timed_reference", interrupted)
     timed = load_workload("lenet").verification.timed
     with pytest.raises(KeyboardInterrupt):
-        verdict.verify(
+        verdict.verify_implementations(
             replace(workload, verification=replace(workload.verification, timed=timed)),
             REFERENCE,
             [replace(OTHER, train=("true",))],

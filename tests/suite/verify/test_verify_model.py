@@ -12,12 +12,12 @@ from typer.testing import CliRunner
 from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import GoldenValues, load_workload
 from suite.cli.app import app
-from suite.experiments.conformance.examples import Language, example
-from suite.files.paths import home
+from suite.experiments.conformance.examples import Language, example_folder
+from suite.files.paths import suite_home
 from suite.verify import probing, replaying
 from suite.verify.array_differences import Arrays
 from suite.verify.probing import ProbedImplementation
-from suite.verify.verdict import judge, probe_both, verify
+from suite.verify.verdict import judge_implementation, probe_both, verify_implementations
 from tests.conftest import FRAMEWORKS, Run, environment_of
 from tests.suite.verify.warm_frameworks import WarmFrameworks
 
@@ -111,7 +111,7 @@ def test_steps_in_another_precision_bear_its_name_and_differ(suite: Run) -> None
     environment_of("pytorch")
     answer = suite.refused(
         "verify-model lenet --framework pytorch --precision bf16-mixed --json",
-        SUITE_HOME=str(home()),
+        SUITE_HOME=str(suite_home()),
         code=1,
     )
     (subject,), steps = (
@@ -132,7 +132,7 @@ def test_steps_in_another_precision_bear_its_name_and_differ(suite: Run) -> None
 def test_an_accelerator_that_is_not_there_is_one_sentence(suite: Run) -> None:
     environment_of("pytorch")
     answer = suite.typed(
-        "verify-model lenet --framework pytorch --accelerator cuda", SUITE_HOME=str(home())
+        "verify-model lenet --framework pytorch --accelerator cuda", SUITE_HOME=str(suite_home())
     )
     if answer.returncode == 2:
         assert "a CUDA device was requested" in answer.stderr
@@ -156,7 +156,9 @@ def test_resnet50_for_large_images_is_the_same_too() -> None:
         )
         for name in FRAMEWORKS
     }
-    verdict = verify(changed, probes["pytorch"], list(probes.values()), lambda words: None)
+    verdict = verify_implementations(
+        changed, probes["pytorch"], list(probes.values()), lambda words: None
+    )
     assert [
         (each.name, one)
         for each in verdict.subjects
@@ -186,7 +188,7 @@ def test_a_mistake_is_noticed_where_it_is_made(
         ProbedImplementation(MISTAKEN, environment_of("pytorch").interpreter, MISTAKEN),
         load_workload("resnet18"),
     )
-    verdict = judge(mistaken, workload, resnet18, probe_both(mistaken, workload))
+    verdict = judge_implementation(mistaken, workload, resnet18, probe_both(mistaken, workload))
     missed = {one.quantity for _, one in verdict.differences if not one.passed}
     assert MISTAKES[mistake] in missed
     if MISTAKES[mistake] != "logits":
@@ -198,7 +200,9 @@ def test_a_mistake_is_noticed_where_it_is_made(
 def test_a_vendors_program_with_a_mistake_gives_exit_code_1(suite: Run, tmp_path: Path) -> None:
     """The example in NumPy with Keras's momentum: a mistake that any model shows."""
     shutil.copytree(
-        example(Language.PYTHON), tmp_path / "theirs", ignore=shutil.ignore_patterns("__pycache__")
+        example_folder(Language.PYTHON),
+        tmp_path / "theirs",
+        ignore=shutil.ignore_patterns("__pycache__"),
     )
     model = tmp_path / "theirs/model.py"
     text = model.read_text()
@@ -211,7 +215,7 @@ def test_a_vendors_program_with_a_mistake_gives_exit_code_1(suite: Run, tmp_path
     environment_of("pytorch")
     answer = suite.refused(
         f"verify-model lenet --implementation {tmp_path}/theirs --json",
-        SUITE_HOME=str(home()),
+        SUITE_HOME=str(suite_home()),
         code=1,
     )
     (subject,) = json.loads(answer.stdout)["subjects"]

@@ -7,7 +7,7 @@ import pytest
 
 from reference_impls.contract import LOCAL, Parallel
 from suite.catalog.workloads import load_workload
-from suite.files.paths import home
+from suite.files.paths import suite_home
 from suite.verify.probing import ProbedImplementation
 from suite.verify.ranks import (
     BUCKET_BYTES,
@@ -37,7 +37,7 @@ def test_ranks_train_as_one(suite: Run) -> None:
     """In every framework, for other workloads and more ranks: `make prove verify-full`."""
     environment_of("chainer")
     answer = suite.done(
-        "verify-ranks lenet --framework chainer --ranks 2 --json", SUITE_HOME=str(home())
+        "verify-ranks lenet --framework chainer --ranks 2 --json", SUITE_HOME=str(suite_home())
     )
     (verdict,) = json.loads(answer.stdout)["rows"]
     assert (verdict["ranks"], verdict["steps"], verdict["reference"]) == (2, STEPS, ONE_RANK)
@@ -52,7 +52,7 @@ def test_ranks_train_as_one(suite: Run) -> None:
 @pytest.mark.proof
 def test_the_frameworks_own_collective_does_the_same(framework: str, suite: Run) -> None:
     command = f"verify-ranks lenet --framework {framework} --ranks 2 --collective native --json"
-    answer = suite.done(command, SUITE_HOME=str(home()))
+    answer = suite.done(command, SUITE_HOME=str(suite_home()))
     assert json.loads(answer.stdout)["rows"][0]["collective"] == "native"
 
 

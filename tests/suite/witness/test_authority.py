@@ -19,7 +19,7 @@ from suite.compliance.checker import check_bundle
 from suite.compliance.rules import witness as rule
 from suite.execution.witnessing import ask_files_stamp
 from suite.files.signature import SignatureState
-from suite.witness.client import AUTHORITY, ask
+from suite.witness.client import AUTHORITY, request_signature
 from suite.witness.tokens import judge_tokens, verify_token
 from tests.faults.edits.fault import save_after
 from tests.faults.edits.table_edits import scale_column
@@ -120,7 +120,7 @@ def address(folder: Path) -> Iterator[str]:
 
 @pytest.fixture
 def token(address: str) -> dict[str, Any]:
-    answer = ask(address, DIGEST)
+    answer = request_signature(address, DIGEST)
     assert answer.token is not None, answer.reason
     return dict(answer.token)
 

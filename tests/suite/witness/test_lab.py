@@ -13,7 +13,7 @@ import pytest
 
 from suite.errors import SuiteError
 from suite.files.signature import SignatureState
-from suite.witness.client import ask, check_address
+from suite.witness.client import check_address, request_signature
 from suite.witness.server import MAX_BODY_BYTES, Journal, Witness, WitnessServer
 from suite.witness.tokens import verify_token
 from tests.suite.witness.conftest import Lab
@@ -22,7 +22,7 @@ DIGEST, OTHER = "a" * 64, "b" * 64
 
 
 def token_of(lab: Lab, digest: str = DIGEST) -> dict[str, Any]:
-    answer = ask(lab.address, digest)
+    answer = request_signature(lab.address, digest)
     assert answer.token is not None, answer.reason
     return dict(answer.token)
 
@@ -156,14 +156,14 @@ def test_the_witness_names_itself(lab: Lab) -> None:
 
 def test_a_stopped_witness_is_a_reason(lab: Lab) -> None:
     lab.stop()
-    answer = ask(lab.address, DIGEST, pause_s=0)
+    answer = request_signature(lab.address, DIGEST, pause_s=0)
     assert (answer.token, answer.attempts) == (None, 3)
     assert answer.reason is not None and "ConnectionRefusedError" in answer.reason
 
 
 def test_a_witness_that_says_nothing_costs_bounded_time() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        answer = ask(
+        answer = request_signature(
             f"http://127.0.0.1:{silent.getsockname()[1]}",
             DIGEST,
             attempts=2,
@@ -201,7 +201,7 @@ def test_a_bad_answer_is_a_reason(content: bytes) -> None:
     with HTTPServer(("127.0.0.1", 0), Liar) as server:
         thread = threading.Thread(target=server.handle_request)
         thread.start()
-        answer = ask(f"http://127.0.0.1:{server.server_port}", DIGEST, attempts=1)
+        answer = request_signature(f"http://127.0.0.1:{server.server_port}", DIGEST, attempts=1)
         thread.join()
     assert answer.token is None and answer.reason
 

@@ -24,7 +24,7 @@ from suite.compliance.rules import witness as rule
 from suite.execution.finish import finish
 from suite.execution.witnessing import keep_witness_address
 from suite.files.paths import repository_root
-from suite.witness.client import ask
+from suite.witness.client import request_signature
 from suite.witness.record import WitnessRecord, files_digest, read_witness_record, stamp_digest
 from suite.witness.server import WitnessServer
 from suite.witness.tokens import judge_tokens
@@ -299,10 +299,10 @@ def stamp_again(run: Path, true: WitnessRecord, lab: Lab) -> None:
     assert true.stamp is not None
     run_id, heads = Bundle(run).run().run_id, (chain_head(run / log_name(0)) or "",)
     lab.time_s = 1.8e9
-    receipt = ask(lab.address, true.receipt.digest).token
+    receipt = request_signature(lab.address, true.receipt.digest).token
     lab.time_s += (true.stamp.asked_ns - true.receipt.answered_ns) * 1e-9
     digest = stamp_digest(run_id, heads, receipt)
-    stamp = replace(true.stamp, digest=digest, token=ask(lab.address, digest).token)
+    stamp = replace(true.stamp, digest=digest, token=request_signature(lab.address, digest).token)
     replace(true, receipt=replace(true.receipt, token=receipt), heads=heads, stamp=stamp).write(run)
     (run / "MANIFEST.sha256").unlink()
     seal(run)

@@ -19,13 +19,13 @@ from suite.catalog.frameworks import (
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 from suite.experiments.conformance import points
-from suite.experiments.conformance.examples import Language, begin, example
-from suite.experiments.conformance.points import Point, Trained, conformance
+from suite.experiments.conformance.examples import Language, copy_example, example_folder
+from suite.experiments.conformance.points import Point, Trained, check_conformance
 from suite.files.paths import repository_root
-from suite.launch.building import build
-from suite.launch.environments import Environment, find
-from suite.verify.probing import probed
-from suite.verify.verdict import verify
+from suite.launch.building import build_implementation
+from suite.launch.environments import Environment, find_environment
+from suite.verify.probing import build_probe
+from suite.verify.verdict import verify_implementations
 from tests.conftest import Run, environment_of
 
 LANGUAGES = (
@@ -47,15 +47,17 @@ def silent(what: object) -> None:
 
 def failed(folder: Path) -> dict[str, Point]:
     return {
-        point.name: point for point in conformance(folder, "lenet", silent) if point.passed is False
+        point.name: point
+        for point in check_conformance(folder, "lenet", silent)
+        if point.passed is False
     }
 
 
 @pytest.mark.proof
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_an_example_conforms(language: Language, tmp_path: Path) -> None:
-    begin("theirs", language, tmp_path)
-    found = conformance(tmp_path / "theirs", "lenet", silent)
+    copy_example("theirs", language, tmp_path)
+    found = check_conformance(tmp_path / "theirs", "lenet", silent)
     assert {point.name for point in found if not point.passed} <= OF_THE_REFERENCE
     assert not [point for point in found if point.passed is False]
 
@@ -67,9 +69,11 @@ def test_the_example_in_jax_is_refused_without_jax(tmp_path: Path) -> None:
     assert (framework.title, framework.keeps_states) == ("LeNet-5 and ResNet-18 in JAX", True)
     assert requirements_file(framework).read_text().startswith("jax==")
     with pytest.raises(SuiteError, match="no environment for LeNet-5 and ResNet-18 in JAX"):
-        find(framework, tmp_path)
+        find_environment(framework, tmp_path)
     with pytest.raises(SuiteError, match=r"lacks the package 'jax', which .*requirements"):
-        build(framework, Environment(framework.name, Path("python3"), {"numpy": "2.4.6"}))
+        build_implementation(
+            framework, Environment(framework.name, Path("python3"), {"numpy": "2.4.6"})
+        )
 
 
 @pytest.mark.proof
@@ -77,10 +81,16 @@ def test_the_example_in_jax_is_refused_without_jax(tmp_path: Path) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_an_example_computes_lenet(language: Language) -> None:
     environment_of("pytorch")
-    reference, implementation = load_framework("pytorch"), load_implementation(example(language))
-    subjects = [probed(implementation, find(implementation))]
-    assert verify(
-        load_workload("lenet"), probed(reference, find(reference)), subjects, silent
+    reference, implementation = (
+        load_framework("pytorch"),
+        load_implementation(example_folder(language)),
+    )
+    subjects = [build_probe(implementation, find_environment(implementation))]
+    assert verify_implementations(
+        load_workload("lenet"),
+        build_probe(reference, find_environment(reference)),
+        subjects,
+        silent,
     ).passed
 
 
@@ -100,7 +110,7 @@ state within an epoch, accuracies are improved, and the chain is no chain."""
 
 @pytest.mark.proof
 def test_mistakes_fail_their_points(tmp_path: Path) -> None:
-    begin("theirs", Language.PYTHON, tmp_path)
+    copy_example("theirs", Language.PYTHON, tmp_path)
     for name, changes in MISTAKES.items():
         path = tmp_path / "theirs" / name
         text = path.read_text()
@@ -114,7 +124,7 @@ def test_mistakes_fail_their_points(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_manifest_ends_the_test(tmp_path: Path) -> None:
-    (point,) = conformance(tmp_path, "lenet", silent)
+    (point,) = check_conformance(tmp_path, "lenet", silent)
     assert point.name == "manifest"
     assert point.passed is False
     assert "docs/implementing.md" in point.observed
@@ -124,7 +134,7 @@ def test_a_program_that_ends_at_once_ends_the_test(tmp_path: Path) -> None:
     (tmp_path / "framework.toml").write_text(
         'name = "theirs"\ntitle = "Theirs"\ntrain = ["sh", "-c", "echo no GPU; exit 3"]\n'
     )
-    *_, point = conformance(tmp_path, "lenet", silent)
+    *_, point = check_conformance(tmp_path, "lenet", silent)
     assert (point.name, point.passed) == ("training", False)
     assert "exit code 3: no GPU" in point.observed
 
@@ -156,7 +166,7 @@ def test_a_point_says_why_the_program_failed(
 ) -> None:
     """As a run's sentence does; its log was begun by the harness, as a run's is."""
     framework, training = failing
-    trained = points._train(framework, find(framework), training, tmp_path / "limit")
+    trained = points._train(framework, find_environment(framework), training, tmp_path / "limit")
     point = points._limit(trained)
     assert point.passed is False
     assert "it ended with exit code 1: error: out of memory" in point.observed
@@ -187,7 +197,9 @@ def test_only_an_error_is_a_refusal(
     """None of these programs trains a step."""
     framework, training = failing
     (tmp_path / "train.py").write_text(f"import os, sys\n{body}\n")
-    point = points._refusal(points._train(framework, find(framework), training, tmp_path / "model"))
+    point = points._refusal(
+        points._train(framework, find_environment(framework), training, tmp_path / "model")
+    )
     assert point.passed is is_refusal, point.observed
 
 
@@ -214,5 +226,5 @@ def test_a_new_implementation_is_written_once(suite: Run, tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", ["pytorch", "Ours", "a b", "", "../ours"])
 def test_a_name_that_is_taken_or_not_allowed(name: str, tmp_path: Path) -> None:
     with pytest.raises(SuiteError):
-        begin(name, Language.PYTHON, tmp_path)
+        copy_example(name, Language.PYTHON, tmp_path)
     assert not list(tmp_path.iterdir())

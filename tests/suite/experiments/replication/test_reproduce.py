@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reporter.data import replications
-from reporter.data.shown_replications import badges_of, provenance_of
+from reporter.data.shown_replications import provenance_of, replication_badges
 from suite import api
 from suite.bundle.layout import RUN
 from suite.bundle.replication_folder import RECORD
@@ -120,7 +120,7 @@ def test_an_entry_shows_its_signed_replication(
     original: Path, replication: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ((unsigned,),) = api.load([original, replication]).replications.values()
-    assert not unsigned.is_signed and badges_of((unsigned,), False) == ()
+    assert not unsigned.is_signed and replication_badges((unsigned,), False) == ()
     sign_evidence(replication / RECORD, signing_key())
     (tmp_path / "allowed").write_text(f"lab {public_key(signing_key())}\n")
     monkeypatch.setattr(replications, "allowed_signers", lambda: tmp_path / "allowed")

@@ -17,10 +17,10 @@ from suite.machine.modes.journal import SCHEMA, Entry, Journal, Kind, Owner, ope
 from suite.machine.modes.keeper import (
     held_modes,
     left_settings,
-    recover,
+    recover_modes,
     refuse_mode,
     refuse_without_access,
-    restore,
+    restore_modes,
     set_mode,
 )
 from suite.machine.modes.offer import read_offer
@@ -90,7 +90,7 @@ def test_a_mode_of_nvpmodel_is_set_and_put_back(board: Path) -> None:
     set_mode(WantedMode("MODE_15W"), board)
     label = read_power_settings(board).label
     assert label is not None and label.startswith("MODE_15W: 4 cores up to 1")
-    assert [done.wanted for done in restore(board)] == ["MODE_15W"]
+    assert [done.wanted for done in restore_modes(board)] == ["MODE_15W"]
     assert settings_of(board) == before and not has_records(board)
 
 
@@ -115,7 +115,7 @@ def test_cores_clocks_governor_and_fan_are_set_and_put_back(board: Path) -> None
         and now[EMC_CAP] == "1600000000"
         and now[FAN] == "120"
     )
-    restore(board)
+    restore_modes(board)
     assert settings_of(board) == before
 
 
@@ -138,7 +138,7 @@ def test_settings_are_put_back_in_an_order_that_the_kernel_accepts(
         set_mode(WantedMode(cores="2", cpu_mhz=115), board)
         set_mode(WantedMode(cores="8", cpu_mhz=2266), board)
         set_mode(WantedMode(cores="1"), board)
-        restore(board)
+        restore_modes(board)
     assert settings_of(board) == before
 
 
@@ -154,7 +154,7 @@ def test_clocks_of_cores_that_were_off_line_are_put_back_too(
         assert (
             board / "sys/devices/system/cpu/cpufreq/policy6/scaling_max_freq"
         ).read_text() == "115200"
-        restore(board)
+        restore_modes(board)
     assert settings_of(board) == before
 
 
@@ -163,7 +163,7 @@ def test_locked_clocks_are_unlocked_by_jetson_clocks_itself(board: Path) -> None
     set_mode(WantedMode(jetson_clocks=True), board)
     assert read_power_settings(board).clocks_locked and settings_of(board)[FAN] == "255"
     set_mode(WantedMode("MODE_15W", jetson_clocks=True), board)
-    restore(board)
+    restore_modes(board)
     assert settings_of(board) == before
     assert sorted(path.name for path in (board / FOLDER).iterdir()) == ["lock"]
 
@@ -172,7 +172,7 @@ def test_several_modes_one_after_the_other_restore_what_was_before_the_first(boa
     before = settings_of(board)
     for wanted in (WantedMode("MODE_15W"), WantedMode(cpu_mhz=1190), WantedMode("MAXN")):
         set_mode(wanted, board)
-    restore(board)
+    restore_modes(board)
     assert settings_of(board) == before
 
 
@@ -253,7 +253,7 @@ def test_a_program_that_fails_keeps_nothing_else_from_being_put_back(board: Path
             r" machine"
         ),
     ):
-        restore(board)
+        restore_modes(board)
     assert settings_of(board) == before
 
 
@@ -289,7 +289,7 @@ def test_held_modes_each_start_from_what_was_before(board: Path) -> None:
         apply(WantedMode())
         assert settings_of(board) == before
         apply(WantedMode("MODE_15W"))
-        assert recover(board) == ()  # the process that holds them still runs
+        assert recover_modes(board) == ()  # the process that holds them still runs
     assert settings_of(board) == before and not has_records(board)
 
 
@@ -298,7 +298,7 @@ def test_modes_that_a_running_command_holds_are_not_changed_by_another(board: Pa
     open_journal(board).write(
         Kind.HELD, Entry(SCHEMA, running, "MAXN", read_settings(board, read_offer(board)))
     )
-    for change in (lambda: set_mode(WantedMode("MODE_15W"), board), lambda: restore(board)):
+    for change in (lambda: set_mode(WantedMode("MODE_15W"), board), lambda: restore_modes(board)):
         with pytest.raises(
             SuiteError, match=f"Process {running.pid} changes power modes while it runs"
         ):
@@ -312,7 +312,7 @@ def test_a_sweep_on_top_of_a_kept_mode_puts_that_mode_back(board: Path) -> None:
     with held_modes(board) as apply:
         apply(WantedMode("MAXN"))
     assert settings_of(board) == kept
-    restore(board)
+    restore_modes(board)
     assert settings_of(board) == before
 
 
@@ -333,8 +333,10 @@ def test_what_a_killed_command_left_is_put_back(board: Path, kind: Kind) -> None
     assert not left.is_alive and left.changed == (
         f"{POLICY}/scaling_max_freq is 1190400 instead of 2265600",
     )
-    (done,) = recover(board)
-    assert done.changed == left.changed and settings_of(board) == before and recover(board) == ()
+    (done,) = recover_modes(board)
+    assert (
+        done.changed == left.changed and settings_of(board) == before and recover_modes(board) == ()
+    )
 
 
 def test_a_kept_mode_stays_after_its_command(board: Path) -> None:
@@ -343,7 +345,9 @@ def test_a_kept_mode_stays_after_its_command(board: Path) -> None:
     entry = journal.read(Kind.KEPT)
     assert entry is not None and entry.is_complete
     journal.write(Kind.KEPT, Entry(SCHEMA, NOBODY, entry.wanted, entry.before, is_complete=True))
-    assert recover(board) == () and (read_power_settings(board).label or "").startswith("MODE_15W")
+    assert recover_modes(board) == () and (read_power_settings(board).label or "").startswith(
+        "MODE_15W"
+    )
 
 
 def test_without_root_the_next_command_says_how(
@@ -354,7 +358,7 @@ def test_without_root_the_next_command_says_how(
     with pytest.raises(
         SuiteError, match=r"did not put back what was before .* type: sudo /.* power restore"
     ):
-        recover(board)
+        recover_modes(board)
 
 
 def test_any_command_puts_back_what_was_left(
@@ -363,7 +367,7 @@ def test_any_command_puts_back_what_was_left(
     before = settings_of(board)
     abandon(board)
     monkeypatch.setattr("suite.cli.app.has_records", lambda: has_records(board))
-    monkeypatch.setattr("suite.machine.modes.keeper.recover", lambda: recover(board))
+    monkeypatch.setattr("suite.machine.modes.keeper.recover_modes", lambda: recover_modes(board))
     monkeypatch.setattr("sys.argv", ["suite", "explain", "seeds"])
     with pytest.raises(SystemExit):
         app.main()
@@ -375,7 +379,7 @@ def test_a_journal_of_somebody_else_is_not_trusted(board: Path) -> None:
     abandon(board)
     (board / FOLDER / "held.json").chmod(0o666)
     with pytest.raises(SuiteError, match="not trusted"):
-        recover(board)
+        recover_modes(board)
 
 
 @pytest.mark.parametrize("file", ["etc/passwd", "sys/devices/../../etc/passwd", "/sys/devices/x"])
@@ -386,11 +390,11 @@ def test_a_journal_names_only_settings_of_the_kernel(board: Path, file: str) -> 
     record["before"]["files"][0]["file"] = file
     path.write_text(json.dumps(record))
     with pytest.raises(SuiteError, match="is not a setting of the kernel"):
-        recover(board)
+        recover_modes(board)
 
 
 def test_the_journal_of_the_real_machine_is_the_machines_or_the_users() -> None:
-    assert [folder.name for folder in places.folders(Path("/"))] == ["power", "power"]
+    assert [folder.name for folder in places.journal_folders(Path("/"))] == ["power", "power"]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from suite.meters.counter_events import ARM_EVENTS, HARDWARE, SOFTWARE, Count, EventCode, events
+from suite.meters.counter_events import (
+    ARM_EVENTS,
+    HARDWARE,
+    SOFTWARE,
+    Count,
+    EventCode,
+    counter_events,
+)
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.event_counts import CountersMeter
 
@@ -140,7 +147,7 @@ def test_units_with_codes_of_their_own_are_asked_for_them(tree) -> None:
     root = tree(listed("apple_firestorm_pmu", "cycles=0x02", "instructions=0x8c", kind=10))
     codes = {
         event.name: event.code
-        for event in events(root)
+        for event in counter_events(root)
         if event.is_hardware and event.unsupported is None
     }
     assert codes == {"cycles": EventCode(10, 0x02), "instructions": EventCode(10, 0x8C)}
@@ -153,7 +160,7 @@ def test_x86_with_two_kinds_of_cores_counts_generic_events_on_each(tree) -> None
             "sys/bus/event_source/devices/cpu_atom/type": "10\n",
         }
     )
-    codes = {event.channel: event.code for event in events(root)}
+    codes = {event.channel: event.code for event in counter_events(root)}
     assert codes["cycles@cpu_core"] == EventCode(0, 4 << 32)
     assert codes["l1d_loads@cpu_atom"] == EventCode(3, 10 << 32)
 
@@ -217,6 +224,6 @@ def test_an_event_that_fails_in_one_thread_leaves_no_handle_open(tree) -> None:
 @pytest.mark.parametrize("name", ["gracemont", "Tremont", "goldmont_plus", "skylake"])
 def test_atoms_count_their_own_l1_misses_for_the_kernel_has_no_generic_one(name: str, tree) -> None:
     root = tree({"sys/bus/event_source/devices/cpu/caps/pmu_name": f"{name}\n"})
-    (event,) = (event for event in events(root) if event.name == "l1d_load_misses")
+    (event,) = (event for event in counter_events(root) if event.name == "l1d_load_misses")
     own = EventCode(3, 0x10000) if name == "skylake" else EventCode(4, 0x08D1)
     assert event.code == own

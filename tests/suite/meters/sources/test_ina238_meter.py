@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.catalog.power import load_power_rules, totals
+from suite.catalog.power import load_power_rules, totals_of_channels
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.ina238 import Ina238Meter
 
@@ -32,7 +32,9 @@ def test_a_chip_of_which_nobody_knows_what_it_measures_makes_no_total(
     readings = meter.read()
     assert readings[0].channel == "ina238.0"
     assert (
-        totals(load_power_rules(), [(reading.source, reading.channel) for reading in readings])
+        totals_of_channels(
+            load_power_rules(), [(reading.source, reading.channel) for reading in readings]
+        )
         == ()
     )
 

@@ -7,7 +7,7 @@ import pandas
 import pytest
 
 from suite.bundle.readings_table import channels_of_frame
-from suite.catalog.power import Coverage, Tier, load_power_rules, totals
+from suite.catalog.power import Coverage, Tier, load_power_rules, totals_of_channels
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.ina3221 import Ina3221Meter
 from suite.metrics.energy import energy_of
@@ -126,7 +126,9 @@ def write(
 def test_each_board_gives_the_energy_of_its_own_rails(board: str, tree, replay: Replay) -> None:
     files, rule, coverage, rails = BOARDS[board]
     readings = replay(Ina3221Meter(tree(files)), [write(tree, files)] * (SECONDS + 1))
-    total = totals(load_power_rules(), zip(readings["source"], readings["channel"], strict=True))[0]
+    total = totals_of_channels(
+        load_power_rules(), zip(readings["source"], readings["channel"], strict=True)
+    )[0]
     assert (total.rule.name, total.rule.coverage, total.rule.tier) == (
         rule,
         coverage,
@@ -155,7 +157,10 @@ def test_a_board_of_unknown_rails_has_readings_but_no_total(tree, replay: Replay
     readings = replay(Ina3221Meter(tree(files)), [write(tree, files)])
     assert len(readings) == 3
     assert (
-        totals(load_power_rules(), zip(readings["source"], readings["channel"], strict=True)) == ()
+        totals_of_channels(
+            load_power_rules(), zip(readings["source"], readings["channel"], strict=True)
+        )
+        == ()
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from suite.catalog.power import load_power_rules, totals
+from suite.catalog.power import load_power_rules, totals_of_channels
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.jtop import JtopMeter
 
@@ -55,7 +55,7 @@ def test_rails_and_engines_are_read_and_its_own_total_is_not_taken(board: Path) 
     assert values["gpu.frequency"] == (pytest.approx(1.3005e9), "Hz")
     assert values["memory_controller.frequency"] == (pytest.approx(3.199e9), "Hz")
     assert values["memory_controller.utilisation"] == (12, "%")
-    (total,) = totals(load_power_rules(), (("jtop", channel) for channel in values))
+    (total,) = totals_of_channels(load_power_rules(), (("jtop", channel) for channel in values))
     # its own total says 9.468
     assert sum(values[channel][0] for channel in total.channels) == pytest.approx(8.868)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from suite.bundle.readings_table import channels_of_frame
-from suite.catalog.power import load_power_rules, totals
+from suite.catalog.power import load_power_rules, totals_of_channels
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.nvml import NvmlMeter
 from suite.metrics.energy import energy_of
@@ -87,7 +87,7 @@ def test_the_counter_is_preferred_where_there_is_one(machine: Path, replay) -> N
         NvmlMeter(machine, nvml),
         [lambda second=second: setattr(nvml, "second", second) for second in range(6)],
     )
-    best, power = totals(
+    best, power = totals_of_channels(
         load_power_rules(), zip(readings["source"], readings["channel"], strict=True)
     )
     assert energy_of(channels_of_frame(readings), best, 0, 5 * 10**9).energy_j == pytest.approx(

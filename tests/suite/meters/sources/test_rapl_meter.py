@@ -3,11 +3,11 @@ from pathlib import Path
 import pytest
 
 from suite.bundle.readings_table import channels_of_frame
-from suite.catalog.power import Coverage, load_power_rules, totals
+from suite.catalog.power import Coverage, load_power_rules, totals_of_channels
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.rapl import RaplMeter
 from suite.metrics.energy import energy_of
-from suite.metrics.power_totals import counting, measure_totals
+from suite.metrics.power_totals import measure_totals, totals_that_count
 
 RANGE_UJ = 262_143_328_850
 
@@ -43,7 +43,9 @@ def test_a_counter_that_wraps_twice_gives_the_energy_all_the_same(tree, replay) 
         for second in range(8)
     ]
     readings = replay(RaplMeter(tree(machine(start_uj, 0, range_uj))), states)
-    total = totals(load_power_rules(), zip(readings["source"], readings["channel"], strict=True))[0]
+    total = totals_of_channels(
+        load_power_rules(), zip(readings["source"], readings["channel"], strict=True)
+    )[0]
     assert energy_of(channels_of_frame(readings), total, 0, 7 * 10**9).energy_j == pytest.approx(
         7 * (watts + 1.0), rel=1e-9
     )
@@ -62,9 +64,9 @@ def test_a_counter_that_jumps_leaves_no_energy_rather_than_a_wrong_one(
     readings = replay(
         RaplMeter(tree(machine(0))), [lambda count=count: tree(machine(count)) for count in counts]
     )
-    total = totals(load_power_rules(), zip(readings["source"], readings["channel"], strict=True))[
-        -1
-    ]
+    total = totals_of_channels(
+        load_power_rules(), zip(readings["source"], readings["channel"], strict=True)
+    )[-1]
     energy = energy_of(channels_of_frame(readings), total, 0, 9 * 10**9)
     assert (energy.energy_j, energy.rejected) == (None, rejected)
 
@@ -79,9 +81,9 @@ def test_a_counter_that_is_set_back_in_a_long_run_leaves_no_energy(tree, replay)
     readings = replay(
         RaplMeter(tree(machine(0))), [lambda count=count: tree(machine(count)) for count in counts]
     )
-    total = totals(load_power_rules(), zip(readings["source"], readings["channel"], strict=True))[
-        -1
-    ]
+    total = totals_of_channels(
+        load_power_rules(), zip(readings["source"], readings["channel"], strict=True)
+    )[-1]
     assert energy_of(channels_of_frame(readings), total, 0, 659 * 10**9).energy_j is None
 
 
@@ -102,7 +104,7 @@ def test_packages_and_memory_are_added_and_shown_twice_counts_once(tree, replay)
     ]
     readings = replay(RaplMeter(tree(machine(0))), states)
     assert set(readings["channel"]) == {"package-0", "core-0", "dram-0"}
-    best, packages = totals(
+    best, packages = totals_of_channels(
         load_power_rules(), zip(readings["source"], readings["channel"], strict=True)
     )
     assert (best.rule.name, best.rule.coverage) == ("RAPL packages and memory", Coverage.CHIP)
@@ -126,9 +128,9 @@ def test_two_packages_and_a_platform_counter_keep_their_names_apart(tree, replay
     readings = replay(RaplMeter(tree(files)), [lambda: tree(files)])
     assert sorted(readings["channel"]) == ["dram-0", "dram-1", "package-0", "package-1", "psys"]
     assert (
-        totals(load_power_rules(), zip(readings["source"], readings["channel"], strict=True))[
-            0
-        ].rule.coverage
+        totals_of_channels(
+            load_power_rules(), zip(readings["source"], readings["channel"], strict=True)
+        )[0].rule.coverage
         is Coverage.BOARD
     )
 
@@ -152,7 +154,9 @@ def test_two_dies_of_two_packages_keep_their_memory_apart_and_all_are_added(tree
         *names,
         *(name.replace("package", "dram") for name in names),
     }
-    total = totals(load_power_rules(), zip(readings["source"], readings["channel"], strict=True))[0]
+    total = totals_of_channels(
+        load_power_rules(), zip(readings["source"], readings["channel"], strict=True)
+    )[0]
     assert energy_of(channels_of_frame(readings), total, 0, 5 * 10**9).energy_j == pytest.approx(
         5 * 4 * 23.0
     )
@@ -183,7 +187,9 @@ def test_the_dies_of_an_amd_package_show_one_counter_and_intels_have_one_each(
         RaplMeter(tree(state(0))),
         [lambda second=second: tree(state(second)) for second in range(6)],
     )
-    total = totals(load_power_rules(), zip(readings["source"], readings["channel"], strict=True))[0]
+    total = totals_of_channels(
+        load_power_rules(), zip(readings["source"], readings["channel"], strict=True)
+    )[0]
     assert (total.rule.name, len(total.channels)) == ("RAPL packages", channels)
     assert len(set(readings["channel"])) == 2 * channels
     assert energy_of(channels_of_frame(readings), total, 0, 5 * 10**9).energy_j == pytest.approx(
@@ -218,7 +224,7 @@ def test_a_platform_counter_that_stands_still_gives_no_energy_and_the_packages_c
     )
     assert (platform.total.rule.name, platform.energy.energy_j) == ("RAPL platform", None)
     assert "psys: the counter stood still at 0 J" in str(platform.energy.reason)
-    assert counting((platform, packages)) == (packages.total,)
+    assert totals_that_count((platform, packages)) == (packages.total,)
     assert packages.energy.energy_j == pytest.approx(150.0)
 
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.catalog.power import load_power_rules, totals
+from suite.catalog.power import load_power_rules, totals_of_channels
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.tegrastats import TegrastatsMeter, parse_line
 
@@ -262,7 +262,7 @@ PUBLISHED = {
 def test_a_published_line_is_read_to_its_total(board: str) -> None:
     line, expected, engines = PUBLISHED[board]
     found = parse_line(line)
-    fitting = totals(load_power_rules(), (("tegrastats", name) for name in found))
+    fitting = totals_of_channels(load_power_rules(), (("tegrastats", name) for name in found))
     read = [(total.rule.name, sum(found[name][0] for name in total.channels)) for total in fitting]
     assert read == (
         [] if expected is None else [(expected[0], pytest.approx(expected[1], abs=5e-4))]

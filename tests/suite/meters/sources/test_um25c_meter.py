@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.catalog.power import Coverage, load_power_rules, totals
+from suite.catalog.power import Coverage, load_power_rules, totals_of_channels
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.um25c import Um25cMeter, parse_um
 
@@ -69,9 +69,9 @@ def test_power_voltage_and_current_into_the_board(tree, line: FakeMeter, eventua
         "current": (pytest.approx(1.2345), "A"),
     }
     assert (
-        totals(load_power_rules(), ((reading.source, reading.channel) for reading in readings))[
-            0
-        ].rule.coverage
+        totals_of_channels(
+            load_power_rules(), ((reading.source, reading.channel) for reading in readings)
+        )[0].rule.coverage
         is Coverage.BOARD
     )
 

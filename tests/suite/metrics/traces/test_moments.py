@@ -13,7 +13,7 @@ from suite.errors import SuiteError
 from suite.metrics.traces.columns import TraceOptions
 from suite.metrics.traces.moments import form_of, seconds_of
 from suite.metrics.traces.reading import read_trace
-from suite.metrics.traces.sniffing import understand
+from suite.metrics.traces.sniffing import recognise_format
 from tests.suite.metrics.traces.test_reading import trace_of
 
 NOON = 1_795_780_800  # 2026-11-27 12:00:00 UTC
@@ -122,7 +122,7 @@ def test_dates_of_earlier_records_are_read_as_they_were(
     """Their form is not named; of 12/11 the month was taken to come first."""
     path = tmp_path / "trace.csv"
     path.write_text(rows([date] * 50), encoding="utf-8")
-    how = replace(understand(path, TraceOptions(day_first=True)), time_form="")
+    how = replace(recognise_format(path, TraceOptions(day_first=True)), time_form="")
     start_s = (pandas.Timestamp(f"{read} 10:00") - pandas.Timestamp(0)).total_seconds()
     assert read_trace(path, how).trace.t_s[0] == start_s
 

@@ -14,7 +14,7 @@ from suite.metrics.traces.attaching import read_logger
 from suite.metrics.traces.columns import TraceOptions
 from suite.metrics.traces.reading import power_of_energies, read_trace
 from suite.metrics.traces.series import turns_of
-from suite.metrics.traces.sniffing import sentence, understand
+from suite.metrics.traces.sniffing import format_sentence, recognise_format
 from suite.metrics.traces.trace_format import Trace, format_of
 
 NOTHING = TraceOptions()
@@ -278,7 +278,7 @@ def test_a_row_that_is_the_mean_since_the_last_is_of_the_middle_between_them(
 
 def trace_of(path: Path, text: str, options: TraceOptions = NOTHING) -> Trace:
     path.write_text(text, encoding="utf-8")
-    return read_trace(path, understand(path, options)).trace
+    return read_trace(path, recognise_format(path, options)).trace
 
 
 @pytest.mark.parametrize("name", EXPORTS)
@@ -448,7 +448,7 @@ def test_a_counter_of_energy_is_no_power(tmp_path: Path) -> None:
 def test_what_was_understood_is_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "trace.csv"
     path.write_text(EXPORTS["Otii, decimal commas"][0], encoding="utf-8")
-    said = sentence(understand(path, NOTHING))
+    said = format_sentence(recognise_format(path, NOTHING))
     assert (
         said
         == "Columns between semicolons, decimal comma; time from 'Timestamp' (s); power = 'Main"
@@ -493,8 +493,8 @@ def test_a_record_whose_parts_do_not_belong_together_is_refused(
 ) -> None:
     path = tmp_path / "trace.csv"
     path.write_text(two_devices("gpu,", "1,", 0.01), encoding="utf-8")
-    recorded = asdict(understand(path, NOTHING))
-    assert format_of(recorded, path) == understand(path, NOTHING)
+    recorded = asdict(recognise_format(path, NOTHING))
+    assert format_of(recorded, path) == recognise_format(path, NOTHING)
     with pytest.raises(FileError, match="format of a trace"):
         format_of({**recorded, **changed}, path)
 
@@ -508,9 +508,9 @@ def test_a_log_whose_last_line_is_cut_off_loses_that_line(tmp_path: Path) -> Non
 
 
 def test_odd_messages_of_a_plug_are_read_at_once_or_left_out() -> None:
-    names = logs.names_of(logs.TASMOTA, [])
+    names = logs.log_names(logs.TASMOTA, [])
     text = 'tele/plug/SENSOR = {"Time": 5, "ENERGY": {"Power": 4}}\n{"ENERGY":' + "[" * 100_000
-    assert logs.table(logs.TASMOTA, text + "}\n", names) == "5\ttele/plug\t4.0\n"
+    assert logs.log_table(logs.TASMOTA, text + "}\n", names) == "5\ttele/plug\t4.0\n"
 
 
 def test_a_log_without_a_whole_line_is_refused(tmp_path: Path) -> None:
@@ -572,7 +572,7 @@ def test_a_packed_file_is_the_same(tmp_path: Path) -> None:
     plain, packed = tmp_path / "trace.csv", tmp_path / "trace.csv.gz"
     plain.write_text(text, encoding="utf-8")
     packed.write_bytes(gzip.compress(text.encode()))
-    one, other = (read_trace(path, understand(path, NOTHING)) for path in (plain, packed))
+    one, other = (read_trace(path, recognise_format(path, NOTHING)) for path in (plain, packed))
     assert (one.sha256, one.trace.power_w.tolist()) == (other.sha256, other.trace.power_w.tolist())
 
 
@@ -621,7 +621,7 @@ def test_a_line_without_an_end_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     path.write_text(EXPORTS["UM25C"][0] + "1" * 100_000, encoding="utf-8")
     monkeypatch.setattr(reading, "BLOCK_BYTES", 1000)
     with pytest.raises(SuiteError, match="a line of more than"):
-        read_trace(path, understand(path, NOTHING))
+        read_trace(path, recognise_format(path, NOTHING))
 
 
 def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
@@ -632,7 +632,7 @@ def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
         )
     )
     with pytest.raises(SuiteError, match="holds more than 100000 bytes"):
-        read_trace(path, understand(path, NOTHING), max_bytes=100_000)
+        read_trace(path, recognise_format(path, NOTHING), max_bytes=100_000)
 
 
 def test_units_of_cells_and_signs_of_thousands_keep_every_reading(tmp_path: Path) -> None:
@@ -669,8 +669,8 @@ def test_two_rows_in_one_second_do_not_lose_one_of_them_in_silence(tmp_path: Pat
         encoding="utf-8",
     )
     with pytest.raises(SuiteError, match="--rate HZ"):
-        read_trace(path, understand(path, NOTHING))
-    assert len(read_trace(path, understand(path, TraceOptions(rate_hz=2.0))).trace.t_s) == 100
+        read_trace(path, recognise_format(path, NOTHING))
+    assert len(read_trace(path, recognise_format(path, TraceOptions(rate_hz=2.0))).trace.t_s) == 100
 
 
 def test_numbers_of_two_forms_in_one_file_are_refused(tmp_path: Path) -> None:
@@ -679,6 +679,6 @@ def test_numbers_of_two_forms_in_one_file_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     rows = [f"{n // 2},{n % 2 * 5};{'1.000' if n % 2 else '1.234,5'}\n" for n in range(100)]
     path.write_text("t [s];P [mW]\n" + "".join(rows), encoding="utf-8")
-    how = replace(understand(path, NOTHING), decimal=".")
+    how = replace(recognise_format(path, NOTHING), decimal=".")
     with pytest.raises(SuiteError, match=r"numbers that differ in form: .* rows are like '"):
         read_trace(path, how)

@@ -3,7 +3,7 @@
 import shlex
 
 
-def typed(command: str, *words: object) -> str:
+def shell_command(command: str, *words: object) -> str:
     """The command with these words after it, quoted where a shell would read another word: a path
     may have spaces."""
     return f"{command} {shlex.join(map(str, words))}"
