@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from reporter.figures.chart import Caption, Drawing
-from reporter.figures.model import Figure, Named, Plane, line_through
+from reporter.figures.model import LegendEntry, Plane, Plot, line_through
 from reporter.figures.scales import linear_scale
 from suite.bundle.reader import Bundle
 
@@ -68,7 +68,7 @@ def draw(curves: dict[str, dict[str, np.ndarray]], window: int) -> str:
     panels = tuple(panel(workload, of, names, window) for workload, of in curves.items())
     about = f"Means over {window} mini-batches, one line per framework"
     drawing = Drawing(
-        Caption("losses", "Loss by mini-batch", about), Figure(panels, (), (), columns=2)
+        Caption("losses", "Loss by mini-batch", about), Plot(panels, (), (), columns=2)
     )
     return drawing.svg.replace("<title>", f"<style>{STYLE}</style><title>", 1) + "\n"
 
@@ -85,7 +85,7 @@ def panel(workload: str, curves: dict[str, np.ndarray], names: list[str], window
         linear_scale([max(map(len, curves.values())) * window], 5),
         linear_scale([float(curve.max()) for curve in curves.values()], 5),
         tuple(line_through(of, f"l{names.index(name)}") for name, of in points.items()),
-        legend=tuple(Named(f"c{index}", name) for index, name in enumerate(names)),
+        legend=tuple(LegendEntry(f"c{index}", name) for index, name in enumerate(names)),
     )
 
 

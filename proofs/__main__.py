@@ -26,7 +26,7 @@ from proofs.figures import PLACE, SKIPPED_BECAUSE
 from proofs.parts import changed_folders, folder_digests, what_changed
 from proofs.proof import NEEDS, OBTAINED, PROMISED, Proof, all_proofs, find_proof, unmet_needs
 from proofs.result import (
-    Result,
+    ProofResult,
     Verdict,
     current_commit,
     machine_kind,
@@ -53,7 +53,7 @@ class State:
     empty: none, None: unknown."""
 
     proof: Proof
-    last: Result | None
+    last: ProofResult | None
     stale: tuple[str, ...] | None
 
     @property
@@ -191,7 +191,7 @@ def run(proof: Proof, arguments: Sequence[str], granted: frozenset[str] = PROMIS
     if not arguments:
         write_result(
             proof,
-            Result(
+            ProofResult(
                 today_utc(), before[1], machine_kind(), round(took_s, 1), verdict, found, before[0]
             ),
             text,

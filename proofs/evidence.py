@@ -8,7 +8,7 @@ from pathlib import Path
 
 from proofs.parts import changed_folders
 from proofs.proof import NEEDS, Proof, all_proofs
-from proofs.result import REPORT, Result, read_result
+from proofs.result import REPORT, ProofResult, read_result
 from suite.files.paths import repository_root
 
 OVERVIEW = "README.md"
@@ -27,7 +27,7 @@ page that did not state it; such a result is stale until its proof runs again.
 """  # noqa: E501
 
 
-def verdict(proof: Proof, result: Result) -> str:
+def verdict(proof: Proof, result: ProofResult) -> str:
     """What was shown, and whether a file that it depends on has changed since."""
     if result.parts is None:
         return f"{result.verdict.value}, carried over: {STALE}"
@@ -45,7 +45,7 @@ def pages(proofs: tuple[Proof, ...]) -> dict[str, str]:
     return made
 
 
-def _table(proofs: tuple[Proof, ...], results: Mapping[str, Result | None]) -> list[str]:
+def _table(proofs: tuple[Proof, ...], results: Mapping[str, ProofResult | None]) -> list[str]:
     lines = ["| proof | shows | last result | date | commit |", "|---|---|---|---|---|"]
     for proof in proofs:
         result = results[proof.name]
@@ -63,7 +63,7 @@ def _table(proofs: tuple[Proof, ...], results: Mapping[str, Result | None]) -> l
     return lines
 
 
-def _page(proof: Proof, result: Result) -> str:
+def _page(proof: Proof, result: ProofResult) -> str:
     needs = ", ".join(NEEDS[need] for need in proof.declared.needs) or "nothing special"
     time_text = "not recorded" if result.time_s is None else f"{result.time_s / 60:.1f} min"
     lines = [

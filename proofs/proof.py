@@ -40,7 +40,7 @@ PROMISED = frozenset({"network", "quiet"})
 
 
 @dataclass(frozen=True)
-class Declaration:
+class ProofDeclaration:
     """The keys of ``proof.toml``.
 
     ``run``: a command, started in the checkout's root with the Python of `make test`; ``tests``:
@@ -70,7 +70,7 @@ class Proof:
     """A folder with a declaration, programs and its last result."""
 
     folder: Path
-    declared: Declaration
+    declared: ProofDeclaration
 
     @property
     def name(self) -> str:
@@ -82,7 +82,7 @@ def load_proof(folder: Path) -> Proof:
     """The proof that a folder declares. Raises SuiteError for a declaration that lacks something or
     says something unknown."""
     path = folder / DECLARATION
-    declared = read_toml(path, Declaration)
+    declared = read_toml(path, ProofDeclaration)
     if bool(declared.run) == bool(declared.tests):
         raise SuiteError(
             f"{path}: give either 'run', a command, or 'tests', the test files that it runs with"

@@ -25,7 +25,7 @@ class Verdict(str, Enum):
 
 
 @dataclass(frozen=True)
-class Result:
+class ProofResult:
     """``date``: day in UTC. ``commit``: what was proved, with ``+changes`` where files differed
     from it. ``parts``: digest of each folder that the proof depends on; None where nobody recorded
     them, so that the result is stale. ``time_s``: with the tries of the same files that were broken
@@ -41,16 +41,16 @@ class Result:
     parts: Mapping[str, str] | None
 
 
-def read_result(proof: Proof) -> Result | None:
+def read_result(proof: Proof) -> ProofResult | None:
     """The last result; None: there is none."""
     path = proof.folder / RECORD
     if not path.is_file():
         return None
     record = json.loads(path.read_text(encoding="utf-8"))
-    return Result(**{**record, "verdict": Verdict(record["verdict"])})
+    return ProofResult(**{**record, "verdict": Verdict(record["verdict"])})
 
 
-def write_result(proof: Proof, result: Result, report: str) -> None:
+def write_result(proof: Proof, result: ProofResult, report: str) -> None:
     """Replace the last result."""
     (proof.folder / RECORD).write_text(
         json.dumps(asdict(result), indent=1) + "\n", encoding="utf-8"

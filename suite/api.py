@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from suite.bundle.manifest import refuse_inside_run
 from suite.catalog.divisions import Division
-from suite.catalog.extensions import Part, extensions
+from suite.catalog.extensions import ExtensionPart, extensions
 from suite.catalog.precisions import Precision
 from suite.catalog.timings import Timing
 from suite.errors import Interrupted, SuiteError
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from suite.experiments.stall_runs import run_stall_analysis
     from suite.experiments.study_plan import Sweep
     from suite.metrics.audit_record import AuditRecord
-    from suite.metrics.convergence import Comparison
+    from suite.metrics.convergence import EpochsComparison
     from suite.metrics.matrix_record import Matrix
     from suite.metrics.replication_record import Replication
     from suite.metrics.review_record import Review
@@ -164,7 +164,7 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module(_LAZY[name]), name)
     for extension in extensions():
         if name in extension.functions:
-            return getattr(extension.part(Part.API), name)
+            return getattr(extension.part(ExtensionPart.API), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -623,15 +623,15 @@ def figure(
     Roman 8". Needs Matplotlib.
     """
     from reporter.papers.make import make_figure  # start-up: pandas
-    from reporter.papers.style import FORMATS, Look, font_of, length_in  # start-up: pandas
+    from reporter.papers.style import FORMATS, PaperLook, font_of, length_in  # start-up: pandas
 
     if file_format not in FORMATS:
         raise SuiteError(
             f"{file_format!r} is not a format of figures; choose {', '.join(FORMATS[:-1])} or "
             f"{FORMATS[-1]}."
         )
-    family, size_pt = font_of(font) if font else (Look.font, Look.size_pt)
-    look = Look(
+    family, size_pt = font_of(font) if font else (PaperLook.font, PaperLook.size_pt)
+    look = PaperLook(
         length_in(width, "--width"),
         length_in(height, "--height") if height else None,
         family,
@@ -647,7 +647,7 @@ class ReferenceComparison:
 
     epochs: tuple[float, ...]
     point: "ReferencePoint"
-    test: "Comparison"
+    test: "EpochsComparison"
 
 
 def make_reference_points(paths: Paths) -> "tuple[ReferencePoint, ...]":

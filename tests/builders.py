@@ -19,7 +19,7 @@ from suite.bundle import frames, layout, manifest, replication_folder, schemas
 from suite.bundle.data_record import DataRecord, write_data_record
 from suite.bundle.node_records import NodeRecord, write_nodes
 from suite.bundle.reader import Bundle, RunRecord
-from suite.bundle.stall_folder import Source
+from suite.bundle.stall_folder import BatchSource
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.devices import load_device
 from suite.catalog.frameworks import load_framework
@@ -148,16 +148,16 @@ def _write_bundle(path: Path, scenario: Scenario) -> Path:
 def make_analysis(path: Path) -> Path:
     """Write a stall analysis that complies: three runs, cold, warm and synthetic, of a length
     apart, and the record about them."""
-    for number, source in enumerate(Source):
+    for number, source in enumerate(BatchSource):
         batches, stamp = (
-            "synthetic" if source is Source.SYNTHETIC else "read",
+            "synthetic" if source is BatchSource.SYNTHETIC else "read",
             f"20270115T080000Z-00000{number}",
         )
         scenario = replace(
             RICH,
             division="open",
             batches=batches,
-            drop_cache=source is Source.COLD,
+            drop_cache=source is BatchSource.COLD,
             name=f"lenet-pytorch-{stamp}",
             seed=1,
         )

@@ -17,7 +17,7 @@ from suite.metrics.matrix_record import (
     Matrix,
     MatrixPlan,
     MatrixPointPlan,
-    Setting,
+    VariedSetting,
     analyse_matrix,
 )
 from suite.metrics.scaling_model import Scaling
@@ -136,7 +136,8 @@ def make_matrix(
     template = make_bundle(folder.parent / f"{folder.name}-template", Scenario(division="open"))
     points = tuple(
         MatrixPointPlan(
-            f"{one}_{two}".replace(".", "-"), (Setting(names[0], one), Setting(names[1], two))
+            f"{one}_{two}".replace(".", "-"),
+            (VariedSetting(names[0], one), VariedSetting(names[1], two)),
         )
         for one, two in times_s
     )

@@ -60,7 +60,7 @@ def shown(home: Path) -> tuple[object, ...]:
     bundles that were read before."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SUITE_HOME", str(home))
-        frames = reporter.load_frames(SHOWN)
+        frames = reporter.load(SHOWN)
     boards, entries = make_boards(frames), frames.entries.to_dict("records")
     runs = [Bundle(path).run() for folder in SHOWN for path in find_bundles(folder)]
     return (

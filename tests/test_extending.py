@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.cli.skeletons import FILLED, MARKER, Kind, contract_command
+from suite.cli.skeletons import FILLED, MARKER, SkeletonKind, contract_command
 from suite.files.paths import repository_root, suite_home
 
 ROOT = repository_root()
@@ -23,7 +23,7 @@ PAGE = (ROOT / "docs/extending.md").read_text()
 class Example:
     """A section of the page."""
 
-    kind: Kind
+    kind: SkeletonKind
     name: str
     diff: str
     command: str
@@ -31,7 +31,7 @@ class Example:
     lines: int
 
 
-def example(kind: Kind) -> Example:
+def example(kind: SkeletonKind) -> Example:
     section = PAGE.split(f"\n## {kind.one.capitalize()}\n")[1].split("\n## ")[0]
     new, command = re.findall(r"```sh\n(.*?)\n```", section, re.DOTALL)
     (diff,) = re.findall(r"```diff\n(.*?)```", section, re.DOTALL)
@@ -93,8 +93,8 @@ def scratch(tmp_path: Path) -> Scratch:
 
 
 @pytest.mark.proof
-@pytest.mark.parametrize("kind", Kind, ids=lambda kind: kind.value)
-def test_the_pages_example_fulfils_its_contract(kind: Kind, scratch: Scratch) -> None:
+@pytest.mark.parametrize("kind", SkeletonKind, ids=lambda kind: kind.value)
+def test_the_pages_example_fulfils_its_contract(kind: SkeletonKind, scratch: Scratch) -> None:
     shown = example(kind)
     assert shown.command == contract_command(kind, shown.name)
     written = scratch.suite("new", kind.value, shown.name)
@@ -130,5 +130,5 @@ def added(diff: str, files: set[str]) -> int:
 
 
 def test_every_kind_has_its_section() -> None:
-    for kind in Kind:
+    for kind in SkeletonKind:
         assert example(kind).command == contract_command(kind, example(kind).name)

@@ -90,13 +90,13 @@ def _text(stream: object) -> str:
 
 def main(descriptor: int) -> None:
     """Import everything, then fork a supervisor for each request until the other end closes."""
-    from suite.catalog.extensions import Part, extension_modules
+    from suite.catalog.extensions import ExtensionPart, extension_modules
     from suite.cli.app import own_commands
 
     own = (f"suite.cli.{command.module}" for command in own_commands().commands)
     for module in (*HEAVY, *own):
         importlib.import_module(module)
-    list(extension_modules(Part.COMMAND))
+    list(extension_modules(ExtensionPart.COMMAND))
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # supervisors are nobody's business
     requests = socket.socket(fileno=descriptor)
     while True:

@@ -16,7 +16,7 @@ from reporter.data import frames
 from reporter.papers.presets import PRESETS
 from suite.catalog.audit_tolerances import AuditTolerances, load_all_audit_tolerances
 from suite.catalog.devices import Device, Identity, Sample, load_devices
-from suite.catalog.extensions import Part, extension_modules
+from suite.catalog.extensions import ExtensionPart, extension_modules
 from suite.catalog.frameworks import Framework, load_frameworks, locks_folder
 from suite.catalog.power import load_power_rules
 from suite.cli.json_output import JsonFormat, json_formats
@@ -323,7 +323,7 @@ def _plain_comment(comment: str) -> str:
 
 
 def _columns() -> str:
-    """Every frame of `reporter.load_frames`: a row per meaning, and once what an entry shares with
+    """Every frame of `reporter.load`: a row per meaning, and once what an entry shares with
     its runs."""
     parts = []
     for name in (
@@ -398,7 +398,7 @@ def _json_formats() -> str:
     rows = []
     of_extensions = {
         each.name: each
-        for _, module in extension_modules(Part.COMMAND)
+        for _, module in extension_modules(ExtensionPart.COMMAND)
         for each in vars(module).values()
         if isinstance(each, JsonFormat)
     }

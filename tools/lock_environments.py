@@ -28,7 +28,7 @@ from packaging.tags import Tag, compatible_tags, cpython_tags
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from suite.catalog.frameworks import Framework, load_frameworks
-from suite.launch.recipe import Platform, Recipe, lock_path, package_name, recipe
+from suite.launch.recipe import EnvironmentRecipe, Platform, lock_path, package_name, recipe
 
 PYTHONS = ((3, 10), (3, 11), (3, 12), (3, 13), (3, 14))
 MACHINES = ("x86_64", "aarch64")
@@ -71,7 +71,7 @@ def platforms(framework: Framework) -> Iterator[Platform]:
             )
 
 
-def resolve(chosen: Recipe) -> list[str]:
+def resolve(chosen: EnvironmentRecipe) -> list[str]:
     """``name==version`` of every package, sorted by name. Raises Unresolved."""
     framework, place = chosen.framework, chosen.platform
     with tempfile.TemporaryDirectory(prefix="lock-") as folder:
@@ -110,7 +110,7 @@ def resolve(chosen: Recipe) -> list[str]:
     return [line.split(";")[0].strip() for line in done.stdout.splitlines() if "==" in line]
 
 
-def lock(chosen: Recipe, pins: list[str]) -> str:
+def lock(chosen: EnvironmentRecipe, pins: list[str]) -> str:
     """The text of the lock."""
     files = [find_file(pin, chosen) for pin in pins]
     gpu = "with" if chosen.platform.has_gpu else "without"
@@ -133,7 +133,7 @@ def lock(chosen: Recipe, pins: list[str]) -> str:
     )
 
 
-def find_file(pin: str, chosen: Recipe) -> PackageFile:
+def find_file(pin: str, chosen: EnvironmentRecipe) -> PackageFile:
     """The file of a pinned package that pip would choose on the platform: the best wheel, else the
     source. Raises Unresolved."""
     name, version = package_name(pin), pin.partition("==")[2]

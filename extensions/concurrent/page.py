@@ -17,7 +17,7 @@ from suite.extensions.concurrent.record.results import (
     Results,
     read_results,
 )
-from suite.metrics.linear_fit import Interval
+from suite.metrics.linear_fit import FittedValue
 
 
 def read(record: Path, place: str) -> StudyRecord:
@@ -52,7 +52,7 @@ def _rows(result: BatchResult) -> Iterator[Row]:
     """A batch size's figures; an interval is in the method."""
     beside, lost = result.beside, result.interference
     missing = "; ".join(beside.notes) or "too few batches or steps"
-    intervals: tuple[tuple[str, str, Interval | None], ...] = (
+    intervals: tuple[tuple[str, str, FittedValue | None], ...] = (
         ("latency_s", "s", beside.latency_s),
         ("latency_p99_s", "s", beside.p99_s),
         ("queueing_s", "s", beside.queueing_s),

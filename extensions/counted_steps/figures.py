@@ -7,8 +7,8 @@ from functools import partial
 from reporter.figures.counters import COUNTERS
 from reporter.figures.entries import mean_of
 from reporter.figures.for_papers import rows_panel
-from reporter.figures.model import Estimate, Missing, PaperFigure, Row
-from reporter.papers.measures import Found, Unknown, ratio_of_means, selection_in_words
+from reporter.figures.model import Estimate, Missing, PaperFigure, PlotRow
+from reporter.papers.measures import FoundValue, Unknown, ratio_of_means, selection_in_words
 from reporter.papers.records import RecordKind, first_sealed
 from suite.catalog.frameworks import load_framework
 from suite.catalog.papers import Item, Measure
@@ -53,7 +53,7 @@ def draw(item: Item, record: CountedSteps) -> PaperFigure | Missing:
                 " again with `suite cachegrind`"
             )
         rows = [
-            Row(load_framework(framework).title, (value.times(counter.factor),), f"c{style}")
+            PlotRow(load_framework(framework).title, (value.times(counter.factor),), f"c{style}")
             for style, (framework, value) in enumerate(of.items())
         ]
         mark = " (simulated caches)" if name.startswith("l1d") else " (simulated)"
@@ -124,7 +124,7 @@ def _about(record: CountedSteps, names: tuple[str, ...]) -> str:
     )
 
 
-def measure(wanted: Measure, record: CountedSteps) -> Found | Unknown:
+def measure(wanted: Measure, record: CountedSteps) -> FoundValue | Unknown:
     """A figure of one framework, or over that of another. Counts have no interval; rates have that
     of the timed windows."""
     counts, timed = figures(record), rates(record)
@@ -142,7 +142,9 @@ def measure(wanted: Measure, record: CountedSteps) -> Found | Unknown:
             f"{name} was not counted for {selection_in_words(wanted.of)}"
             + (f" and {selection_in_words(wanted.over)}" if wanted.over else "")
         )
-    return Found(values[0] / values[1] if len(values) > 1 else values[0], of="counted by valgrind")
+    return FoundValue(
+        values[0] / values[1] if len(values) > 1 else values[0], of="counted by valgrind"
+    )
 
 
 def _with_caption(item: Item, record: CountedSteps) -> tuple[PaperFigure, str] | Missing:

@@ -22,8 +22,8 @@ from suite.files.shell_command import shell_command
 from suite.machine.system import cpu_model
 from suite.memory.chain import updated_at_once
 from suite.memory.operation_times import known_times, measure_times
-from suite.memory.optimal import Planned
-from suite.memory.planning import STATE_WORDS, Plan, Workplace, plan_memory
+from suite.memory.optimal import PlannedSchedule
+from suite.memory.planning import STATE_WORDS, MemoryPlan, Workplace, plan_memory
 from suite.memory.resident import measure_resident, resident_size
 from suite.memory.sizes import parse_size, write_size
 from suite.memory.spilling import CARD_BYTES_PER_S, DISK_BYTES_PER_S, storage_s
@@ -303,7 +303,7 @@ def _budget(text: str) -> int:
     return round(min(memory.sizes_gb if memory else ()) * 1e9)
 
 
-def _plan_lines(made: Plan) -> Iterator[str]:
+def _plan_lines(made: MemoryPlan) -> Iterator[str]:
     where = made.workplace
     yield (
         f"{where.network.title}, {made.batch} pictures of {where.image}x{where.image},"
@@ -327,7 +327,7 @@ def _plan_lines(made: Plan) -> Iterator[str]:
     yield from _elsewhere_lines(made)
 
 
-def _elsewhere_lines(made: Plan) -> Iterator[str]:
+def _elsewhere_lines(made: MemoryPlan) -> Iterator[str]:
     """Activations in bfloat16 or on storage, without recomputation."""
     fixed, stored = made.workplace.fixed_bytes, made.stored
     halved = write_size(fixed + peak_in_bfloat16(updated_at_once(made.blocks)))
@@ -356,7 +356,7 @@ def _elsewhere_lines(made: Plan) -> Iterator[str]:
     )
 
 
-def _verdict(made: Plan) -> Iterator[str]:
+def _verdict(made: MemoryPlan) -> Iterator[str]:
     budget = write_size(made.budget_bytes)
     if made.fits:
         yield f"It fits {budget} without recomputation."
@@ -388,7 +388,7 @@ def _verdict(made: Plan) -> Iterator[str]:
         )
 
 
-def _as_dict(made: Plan) -> dict[str, object]:
+def _as_dict(made: MemoryPlan) -> dict[str, object]:
     where = made.workplace
     values: dict[str, object] = {
         "network": where.network.name,
@@ -427,7 +427,7 @@ def _as_dict(made: Plan) -> dict[str, object]:
     return values
 
 
-def _schedule_dict(found: Planned) -> dict[str, object]:
+def _schedule_dict(found: PlannedSchedule) -> dict[str, object]:
     return {
         "name": found.schedule.name,
         **asdict(found.cost),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from reporter.data.studies import StudyRecord
 from reporter.figures.chart import Chart, StudyCharts
-from reporter.figures.model import Estimate, Figure, Row, Rows
+from reporter.figures.model import Estimate, Plot, PlotRow, Rows
 from reporter.figures.scales import linear_scale
 from suite.extensions.viewpoint.record.results import read_results
 
@@ -25,9 +25,9 @@ def charts(study: StudyRecord) -> tuple[Chart, ...]:
     )
 
 
-def _describe(folder: Path) -> Figure:
+def _describe(folder: Path) -> Plot:
     """A bar per view and model, percent."""
-    rows, table = list[Row](), list[tuple[str, ...]]()
+    rows, table = list[PlotRow](), list[tuple[str, ...]]()
     for view in read_results(folder).views:
         models = {
             "teacher": view.teacher,
@@ -38,11 +38,11 @@ def _describe(folder: Path) -> Figure:
             bar, name = Estimate(share.value, share.low, share.high), f"{view.view_deg}°, {model}"
             texts = [f"{PERCENT * end:.1f}" for end in (share.value, share.low, share.high)]
             bar, tip = bar.times(PERCENT), f"{name}: {texts[0]} %"
-            rows.append(Row(name, (bar,), f"p{style}", texts=(texts[0],), tips=(tip,)))
+            rows.append(PlotRow(name, (bar,), f"p{style}", texts=(texts[0],), tips=(tip,)))
             table.append((f"{view.view_deg}", model, *texts))
     panel = Rows("percent", linear_scale([PERCENT]), tuple(rows))
     headings = ("degrees", "model", "percent right", "low", "high")
-    return Figure((panel,), headings, tuple(table))
+    return Plot((panel,), headings, tuple(table))
 
 
 STUDY_CHART = StudyCharts("viewpoint", charts, with_entries=False)

@@ -19,7 +19,7 @@ from proofs.figures import hand_over
 from suite.catalog.reference_points import frozen_points
 from suite.catalog.rounds import load_round
 from suite.catalog.scoring import load_scoring
-from suite.metrics.comparisons import Measured, pair_bounds, statistics_arrays
+from suite.metrics.comparisons import RunStatistics, pair_bounds, statistics_arrays
 from suite.metrics.costs import TrainingCost, measured_score
 from suite.metrics.expected_epochs import (
     ExpectedEpochs,
@@ -67,7 +67,7 @@ def draw_entry(
     noise: float,
     runs: int,
     epochs: Sequence[float] = REFERENCE.runs,
-) -> Measured:
+) -> RunStatistics:
     """An entry of ``runs`` runs, measured and scored; ``log_time`` is the logarithm of the time of
     an epoch, ``epochs`` what runs may need."""
     costs, trained = [], [int(epochs[index]) for index in rng.integers(len(epochs), size=runs)]

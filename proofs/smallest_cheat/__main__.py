@@ -25,7 +25,12 @@ from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import load_workload
 from suite.files.paths import repository_root
 from suite.launch.environments import find_environment
-from suite.metrics.epoch_replays import EpochFigures, least_margin, replay_figures, scatter_margin
+from suite.metrics.epoch_replays import (
+    ReplayedFigures,
+    least_margin,
+    replay_figures,
+    scatter_margin,
+)
 from suite.verify.replaying import train_program
 from suite.verify.rounding import round_anew
 from tools.audit_tolerances import requested
@@ -87,7 +92,7 @@ def smallest(trained: list[dict[str, Any]]) -> dict[str, float]:
     own = replay_figures(honest[0], honest)[1]
     replays = load_audit_tolerances("lenet").replays
     found: dict[str, float] = {}
-    for name in EpochFigures.__annotations__:
+    for name in ReplayedFigures.__annotations__:
         values = np.array([getattr(each, name) for each in own], float)
         scatter = float(values.std(ddof=1))
         beyond = scatter_margin(replays, scatter, least_margin(name, EVALUATED)) + POWER_Z * scatter

@@ -25,7 +25,7 @@ NICE_S = tuple(
 
 
 @dataclass(frozen=True)
-class Dot:
+class AxisDot:
     """A value's place on an axis, and that of its interval's ends; both None without an interval:
     the dot is hollow."""
 
@@ -48,13 +48,13 @@ class Axis:
         share = math.log(max(value, self.low * 1e-9) / self.low) / math.log(self.high / self.low)
         return f"{100 * min(max(share, 0.0), 1.0):.1f}".removesuffix(".0")
 
-    def dot(self, cell: Cell) -> Dot | None:
+    def dot(self, cell: Cell) -> AxisDot | None:
         """Where the cell's value lies; None without a positive one."""
         if cell.value is None or not cell.value > 0:
             return None
         low, high = cell.interval or (None, None)
         is_known = low is not None and high is not None and math.isfinite(high)
-        return Dot(
+        return AxisDot(
             self.at(cell.value),
             self.at(low) if is_known and low is not None else None,
             self.at(high) if is_known and high is not None else None,

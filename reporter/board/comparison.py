@@ -15,8 +15,8 @@ from suite.metrics.comparisons import (
     NEEDS_POSITIVE,
     OTHER_ACCELERATORS,
     OTHER_INSTRUMENTS,
-    Measured,
     Ratio,
+    RunStatistics,
     run_statistics,
     score_ratio,
 )
@@ -54,7 +54,7 @@ class Comparable:
     accelerator."""
 
     label: str
-    value: Measured | None
+    value: RunStatistics | None
     reason: str | None
     instrument: tuple[str, str] | None = None
     trained_on: tuple[object, object, object] | None = None
@@ -146,7 +146,7 @@ def comparables(
     return found
 
 
-def _measured(runs: Sequence[float], noise_floor: float) -> Measured | None:
+def _measured(runs: Sequence[float], noise_floor: float) -> RunStatistics | None:
     return run_statistics(runs, noise_floor**2) if runs and min(runs) > 0 else None
 
 

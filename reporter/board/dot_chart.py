@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from reporter.board.axis import Axis, Dot, axis_of
+from reporter.board.axis import Axis, AxisDot, axis_of
 from reporter.board.boards import Board, BoardRow, with_values
 from reporter.board.columns import Cell, Column
 from reporter.board.comparison import Comparable, comparables, compare_pair
-from reporter.board.instruments import Measured, rows_by_instrument
+from reporter.board.instruments import InstrumentRows, rows_by_instrument
 from reporter.data.entry_scores import OF_ENTRIES
 from reporter.data.frames import grouped
 from reporter.data.text import significant
@@ -47,7 +47,7 @@ class DotRow:
     name: str
     best: BoardRow
     cell: Cell
-    dot: Dot | None
+    dot: AxisDot | None
     rings: tuple[str, ...]
     of: int
     times: str
@@ -128,7 +128,7 @@ def energy_charts(
     )
 
 
-def _energy_chart(board: Board, group: Measured, by: str, only_vouched: bool) -> DotChart:
+def _energy_chart(board: Board, group: InstrumentRows, by: str, only_vouched: bool) -> DotChart:
     rows = _kept([(each.row, each.cell) for each in group.rows], only_vouched)
     return dot_chart(
         board, group.column, rows, GROUPS[by], by, f"energy-{group.place}", group.short

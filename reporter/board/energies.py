@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from reporter.board.ranking import Rank, rank_entries, unranked
 from reporter.data.entry_scores import RANKED, EntryScores, Score, Status
-from suite.catalog.scoring import Instrument, Scoring, Standing
+from suite.catalog.scoring import EnergyStanding, Instrument, Scoring
 
 WHY_UNRANKED = {
-    Standing.INDICATIVE: (
+    EnergyStanding.INDICATIVE: (
         "indicative: only a calibrated meter at the wall or at the board's input ranks entries"
     ),
-    Standing.ESTIMATE: "an estimate, not a measurement",
+    EnergyStanding.ESTIMATE: "an estimate, not a measurement",
 }
 
 
@@ -85,7 +85,7 @@ def _rows(
 
 
 def _why_unranked(instrument: Instrument, entry: EntryScores) -> str | None:
-    if instrument.standing is not Standing.RANKED:
+    if instrument.standing is not EnergyStanding.RANKED:
         return WHY_UNRANKED[instrument.standing]
     if entry.status not in RANKED:
         return entry.reason

@@ -10,9 +10,13 @@ from reporter.board.columns import Cell, Column
 from reporter.board.ranking import Rank, unranked
 from reporter.data.entry_scores import MEASURED_J, SCORE_J
 from reporter.data.instrument_names import instrument_words
-from suite.catalog.scoring import Instrument, Standing, load_scoring
+from suite.catalog.scoring import EnergyStanding, Instrument, load_scoring
 
-ADDED = {Standing.RANKED: "", Standing.INDICATIVE: "indicative", Standing.ESTIMATE: ""}
+ADDED = {
+    EnergyStanding.RANKED: "",
+    EnergyStanding.INDICATIVE: "indicative",
+    EnergyStanding.ESTIMATE: "",
+}
 MAX_ROWS = 60
 """Of a table of energies: the board's own table has all rows."""
 NOT_SCORED = unranked("no rank: it has no score")
@@ -28,7 +32,7 @@ class MeasuredRow:
 
 
 @dataclass(frozen=True)
-class Measured:
+class InstrumentRows:
     """The rows whose energy one kind of instrument measured, by their energy."""
 
     instrument: Instrument
@@ -37,7 +41,7 @@ class Measured:
     max_rows: int = MAX_ROWS
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> EnergyStanding:
         """What these energies count for."""
         return self.instrument.standing
 
@@ -81,12 +85,12 @@ class Measured:
         )
 
 
-def rows_by_instrument(board: Board) -> tuple[Measured, ...]:
+def rows_by_instrument(board: Board) -> tuple[InstrumentRows, ...]:
     """The accepted rows with an energy, in groups that compare."""
     return tuple(_groups(board, board.energy)) if board.energy is not None else ()
 
 
-def _groups(board: Board, column: Column) -> Iterator[Measured]:
+def _groups(board: Board, column: Column) -> Iterator[InstrumentRows]:
     ranks = (
         {each.entry_id: each.rank for table in board.energies for each in table.rows}
         if column.figure == SCORE_J
@@ -100,4 +104,4 @@ def _groups(board: Board, column: Column) -> Iterator[Measured]:
             key=lambda each: (each.rank.place or math.inf, each.cell.value, each.row.entry_id)
         )
         if rows:
-            yield Measured(instrument, column, tuple(rows))
+            yield InstrumentRows(instrument, column, tuple(rows))

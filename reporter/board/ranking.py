@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from suite.catalog.scoring import Scoring
-from suite.metrics.comparisons import Measured, indistinguishable_counts, score_ratio
+from suite.metrics.comparisons import RunStatistics, indistinguishable_counts, score_ratio
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def unranked(reason: str) -> Rank:
 
 
 def rank_entries(
-    scores: Mapping[str, Measured], scoring: Scoring, short: Collection[str] = ()
+    scores: Mapping[str, RunStatistics], scoring: Scoring, short: Collection[str] = ()
 ) -> dict[str, Rank]:
     """The ranks of entries, each of which has the number of runs that a rank needs; smaller scores
     are better.
@@ -67,7 +67,7 @@ def rank_entries(
     }
 
 
-def _is_alike(one: Measured, other: Measured, scoring: Scoring) -> bool:
+def _is_alike(one: RunStatistics, other: RunStatistics, scoring: Scoring) -> bool:
     return not score_ratio(one, other, scoring.pair_level, scoring.epochs_level).is_different
 
 

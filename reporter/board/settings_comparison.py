@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from reporter.data.frames import POINTS, Frames, Row, is_known, records
 from suite.catalog.scoring import load_scoring
 from suite.errors import SuiteError
-from suite.metrics.comparisons import NEEDS_POSITIVE, Measured, run_statistics, score_ratio
+from suite.metrics.comparisons import NEEDS_POSITIVE, RunStatistics, run_statistics, score_ratio
 
 MIN_RUNS = 2
 
@@ -117,7 +117,7 @@ def _pairs(
             )
 
 
-def _measured(rows: Sequence[Row | None]) -> Measured | str:
+def _measured(rows: Sequence[Row | None]) -> RunStatistics | str:
     """The statistics of the runs' values, or why there are none."""
     values = [float(row["value"]) for row in rows if row is not None and row["value"] is not None]
     if len(values) < len(rows):
@@ -132,7 +132,7 @@ def _measured(rows: Sequence[Row | None]) -> Measured | str:
     return run_statistics(values) if min(values) > 0 else NEEDS_POSITIVE
 
 
-def _p(one: Measured, other: Measured) -> float:
+def _p(one: RunStatistics, other: RunStatistics) -> float:
     """Two-sided p of Student's test on logarithms, with the degrees of freedom of the interval
     (suite.metrics.comparisons)."""
     from scipy.special import stdtr  # type: ignore[import-untyped]  # start-up: scipy

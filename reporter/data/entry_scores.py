@@ -4,7 +4,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from suite.metrics.comparisons import Interval, Measured
+from suite.metrics.comparisons import Interval, RunStatistics
 from suite.metrics.expected_epochs import ExpectedEpochs, ScoredEpochs
 
 SCORE_S, SCORE_J = "score_s", "score_energy_j"
@@ -35,7 +35,7 @@ class Score:
 
     interval: Interval
     by_run: Mapping[str, float]
-    measured: Measured
+    measured: RunStatistics
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ def more_of(count: int, framework: str) -> str:
 
 
 @dataclass(frozen=True)
-class Selection:
+class RowSelection:
     """The ids with a row of their own, ascending by value, the groups of the others, and a sentence
     on the order if there are any."""
 
@@ -48,7 +48,7 @@ def ascending(order: Mapping[str, float]) -> list[str]:
 
 def choose_rows(
     order: Mapping[str, float], group_of: Callable[[str], str], capacity: int
-) -> Selection:
+) -> RowSelection:
     """At most ``capacity`` rows that represent every id: the lowest values of each group in turn,
     and one row for the rest of each group.
 
@@ -57,7 +57,7 @@ def choose_rows(
     """
     every = ascending(order)
     if len(every) <= capacity:
-        return Selection(tuple(every), (), "")
+        return RowSelection(tuple(every), (), "")
     members: dict[str, list[str]] = {}
     for name in every:
         members.setdefault(group_of(name), []).append(name)
@@ -72,7 +72,7 @@ def choose_rows(
         "framework in turn. The others share a row per framework: lowest to highest value, with "
         "a mark at the median."
     )
-    return Selection(tuple(name for name in every if name in own), groups, note)
+    return RowSelection(tuple(name for name in every if name in own), groups, note)
 
 
 def _in_turn(members: Mapping[str, list[str]], count: int) -> set[str]:

@@ -25,7 +25,7 @@ from reporter.data.frames import (
 )
 from reporter.data.text import one_line, plain_or_none, reason_of
 from reporter.data.values import add_labels
-from suite.catalog.extensions import Part
+from suite.catalog.extensions import ExtensionPart
 from suite.errors import SuiteError
 from suite.files.json_file import plain_values, read_json
 from suite.files.tree import files_below
@@ -101,7 +101,9 @@ def study_kinds() -> dict[str, StudyKind]:
     name."""
     return {
         kind.name: kind
-        for kind in declarations("reporter.data.study_kinds", Part.PAGE, "STUDY_KIND", StudyKind)
+        for kind in declarations(
+            "reporter.data.study_kinds", ExtensionPart.PAGE, "STUDY_KIND", StudyKind
+        )
     }
 
 

@@ -35,7 +35,7 @@ class TimeSeries:
 
 
 @dataclass(frozen=True)
-class Span:
+class TimelineSpan:
     """An epoch or an evaluation, from ``start_s`` to ``stop_s``, s since run_start."""
 
     name: str
@@ -51,7 +51,7 @@ class Timeline:
 
     power: tuple[TimeSeries, ...] = ()
     load: tuple[TimeSeries, ...] = ()
-    spans: tuple[Span, ...] = ()
+    spans: tuple[TimelineSpan, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -157,13 +157,13 @@ def _time_series(name: str, unit: str, readings: Series, start_ns: int) -> Itera
         yield TimeSeries(name, unit, tuple(t_s.tolist()), unchanged, unchanged, unchanged)
 
 
-def _spans(log: Log, start_ns: int) -> Iterator[Span]:
+def _spans(log: Log, start_ns: int) -> Iterator[TimelineSpan]:
     for event, kind in (("epoch", "epoch"), ("eval", "evaluation")):
         stops = {stop.epoch: stop.mono_ns for stop in log.all(f"{event}_stop")}
         for begin in log.all(f"{event}_start"):
             stop_ns = stops.get(begin.epoch)
             if begin.mono_ns is not None and stop_ns is not None and begin.epoch is not None:
-                yield Span(
+                yield TimelineSpan(
                     f"{kind} {begin.epoch}",
                     kind == "epoch",
                     (begin.mono_ns - start_ns) * SECONDS_PER_NS,
@@ -171,5 +171,5 @@ def _spans(log: Log, start_ns: int) -> Iterator[Span]:
                 )
 
 
-def _order(span: Span) -> tuple[float, str]:
+def _order(span: TimelineSpan) -> tuple[float, str]:
     return span.start_s, span.name

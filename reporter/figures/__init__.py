@@ -5,7 +5,7 @@ from functools import cache
 
 from reporter.data.discovery import declarations
 from reporter.figures.chart import Chart, StudyCharts
-from suite.catalog.extensions import Part
+from suite.catalog.extensions import ExtensionPart
 
 
 @cache
@@ -13,7 +13,7 @@ def all_charts() -> tuple[Chart, ...]:
     """Every chart that a module of this package or an extension declares, by position."""
     return tuple(
         sorted(
-            declarations(__name__, Part.FIGURES, "CHART", Chart),
+            declarations(__name__, ExtensionPart.FIGURES, "CHART", Chart),
             key=lambda chart: (chart.position, chart.name),
         )
     )
@@ -29,5 +29,5 @@ def study_charts() -> dict[str, StudyCharts]:
     """The charts of each kind of study, by the kind's name."""
     return {
         charts.kind: charts
-        for charts in declarations(__name__, Part.FIGURES, "STUDY_CHART", StudyCharts)
+        for charts in declarations(__name__, ExtensionPart.FIGURES, "STUDY_CHART", StudyCharts)
     }

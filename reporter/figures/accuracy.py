@@ -12,11 +12,11 @@ from reporter.figures.entries import mean_of
 from reporter.figures.for_papers import Curve, Points, entry_labels, lines_of, lines_panel
 from reporter.figures.model import (
     Dot,
-    Figure,
     Line,
     Missing,
     PaperFigure,
     Plane,
+    Plot,
     Point,
     dot,
     line_through,
@@ -47,7 +47,7 @@ class _Run:
         return self.points[-1]
 
 
-def describe(frames: Frames, context: Context) -> Figure | Missing:
+def describe(frames: Frames, context: Context) -> Plot | Missing:
     """One line per run: accuracy (%) after each epoch against the cumulated epoch time (s),
     evaluations excluded."""
     runs = {name: run for name, run in _runs(frames) if run.points}
@@ -77,7 +77,7 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
         tuple((style, tuple(points)) for style, points in sorted(crowds.items())),
     )
     rows = tuple(_cells(runs[name]) for name in ascending(order))
-    return Figure((panel,), HEADINGS, rows, _note(len(frames.runs), len(runs), len(lines)))
+    return Plot((panel,), HEADINGS, rows, _note(len(frames.runs), len(runs), len(lines)))
 
 
 def _runs(frames: Frames) -> Iterator[tuple[str, _Run]]:

@@ -5,7 +5,7 @@ from reporter.data.frames import Row as Entry
 from reporter.data.text import significant
 from reporter.data.values import entries_of, values_of, why_missing
 from reporter.figures.chart import Chart, Context
-from reporter.figures.model import Dot, Estimate, Figure, Missing, Plane
+from reporter.figures.model import Dot, Estimate, Missing, Plane, Plot
 from reporter.figures.scales import UNITS, linear_scale_without_zero, scale_in_units
 
 TIME, ACCURACY, LOST = "gross_time_s", "best_accuracy", "old_task_accuracy_lost"
@@ -13,7 +13,7 @@ PERCENT = 100.0
 AXES = {ACCURACY: "accuracy on the new task, %", LOST: "lost on the old task, points"}
 
 
-def describe(frames: Frames, context: Context) -> Figure | Missing:
+def describe(frames: Frames, context: Context) -> Plot | Missing:
     """Two planes of a dot per entry, with the same times."""
     entries, times = entries_of(frames), values_of(frames, TIME)
     values = {
@@ -45,7 +45,7 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
         )
         for name in drawn
     )
-    return Figure(panels, ("entry", "start to stop, s", *AXES.values()), rows)
+    return Plot(panels, ("entry", "start to stop, s", *AXES.values()), rows)
 
 
 def _dot(entry: Entry, time_s: float, value: float, axis: str, context: Context) -> Dot:

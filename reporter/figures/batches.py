@@ -21,7 +21,7 @@ from reporter.figures.for_papers import (
     settings_notes,
     varied_groups,
 )
-from reporter.figures.model import Estimate, Figure, Missing, PaperFigure, Plane, dot, line_through
+from reporter.figures.model import Estimate, Missing, PaperFigure, Plane, Plot, dot, line_through
 from reporter.figures.scales import doubling_scale, linear_scale
 
 PARTS = {
@@ -32,7 +32,7 @@ PARTS = {
 VARIED = ("batch_size", "learning_rate")
 PER_EPOCH, PER_STEP = "s per epoch", "ms per mini-batch"
 MS_PER_S, MIB = 1e3, 2.0**-20
-Drawn = Figure | Missing
+Drawn = Plot | Missing
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def _one(figure: str, axis: str, factor: float, frames: Frames, context: Context
         return Missing("no setting was run at two batch sizes with all else equal")
     quantity = _Quantity(axis, values, tips, figure, 6)
     panel = _plane(frames, context, lines, quantity, "global batch size, samples")
-    return Figure((panel,), ("entry", "batch size", axis), _table(frames, lines, [values]))
+    return Plot((panel,), ("entry", "batch size", axis), _table(frames, lines, [values]))
 
 
 def times(frames: Frames, context: Context) -> Drawn:
@@ -95,7 +95,7 @@ def times(frames: Frames, context: Context) -> Drawn:
     panels = (_plane(frames, context, lines, one, "global batch size") for one in quantities)
     headings = ("entry", "batch size", *(one.axis for one in quantities))
     rows = _table(frames, lines, [one.values for one in quantities])
-    return Figure(tuple(panels), headings, rows, columns=len(PARTS))
+    return Plot(tuple(panels), headings, rows, columns=len(PARTS))
 
 
 def _plane(

@@ -12,7 +12,7 @@ from reporter.data.selection import Group, choose_rows
 from reporter.data.studies import StudyRecord
 from reporter.figures.layout import lay_out
 from reporter.figures.look import NARROW, WIDE
-from reporter.figures.model import Estimate, Figure, Missing, Named, Radar, Row
+from reporter.figures.model import Estimate, LegendEntry, Missing, Plot, PlotRow, Radar
 
 MAX_ROWS, COLOURS = 40, 8
 
@@ -37,11 +37,12 @@ class Context:
         """The relative address of an entry's page, and of a figure on it."""
         return f"{self.root}entries/{entry_id}.html{figure and f'#{figure}'}"
 
-    def frameworks(self, entries: Sequence[Entry]) -> tuple[Named, ...]:
+    def frameworks(self, entries: Sequence[Entry]) -> tuple[LegendEntry, ...]:
         """A legend of the entries' frameworks."""
         names = {str(one["framework"]): str(one["implementation_name"]) for one in entries}
         return tuple(
-            Named(f"c{self.colour(name)}", names[name], is_mark=True) for name in sorted(names)
+            LegendEntry(f"c{self.colour(name)}", names[name], is_mark=True)
+            for name in sorted(names)
         )
 
 
@@ -55,7 +56,7 @@ class Caption:
     about: str
 
 
-Described = tuple[Caption, Callable[[Context], Figure | Missing]]
+Described = tuple[Caption, Callable[[Context], Plot | Missing]]
 """A figure's caption, and what describes it for a page."""
 
 
@@ -64,7 +65,7 @@ class Drawing:
     """A figure with its caption, drawn as SVG."""
 
     caption: Caption
-    figure: Figure
+    figure: Plot
 
     @cached_property
     def svg(self) -> str:
@@ -91,7 +92,7 @@ class Chart(Caption):
     chart whose table has fewer than ``min_rows`` rows: one bar compares with nothing.
     """
 
-    describe: Callable[[Frames, Context], Figure | Missing]
+    describe: Callable[[Frames, Context], Plot | Missing]
     pages: frozenset[str] = frozenset()
     position: int = 0
     min_rows: int = 2
@@ -124,11 +125,11 @@ def without_parts(entries: Mapping[str, Entry]) -> Missing:
 def rows_of_entries(
     order: Mapping[str, float],
     entries: Mapping[str, Entry],
-    row: Callable[[str], Row],
+    row: Callable[[str], PlotRow],
     unit: str,
     context: Context,
     ids: Sequence[str] = (),
-) -> tuple[tuple[Row, ...], str]:
+) -> tuple[tuple[PlotRow, ...], str]:
     """A row for each of the chosen entries, in the order of ``ids`` or ascending by value, then the
     rows that others of a framework share, and a sentence on the choice."""
     chosen = choose_rows(order, lambda name: str(entries[name]["framework"]), context.max_rows)
@@ -144,9 +145,9 @@ def row_of(
     figure: str,
     text: str = "",
     tip: str = "",
-) -> Row:
+) -> PlotRow:
     """An entry's row in the colour of its framework, with a link to a figure on its page."""
-    return Row(
+    return PlotRow(
         entry["label"],
         values,
         f"c{context.colour(entry['framework'])}",
@@ -156,11 +157,11 @@ def row_of(
     )
 
 
-def shared_row(group: Group, order: Mapping[str, float], unit: str, context: Context) -> Row:
+def shared_row(group: Group, order: Mapping[str, float], unit: str, context: Context) -> PlotRow:
     """A row from the lowest to the highest value of a group, with a mark at the median."""
     values = [order[name] for name in group.ids]
     text = range_text(values, unit)
-    return Row(
+    return PlotRow(
         group.label,
         (Estimate.of_all(values),),
         f"c{context.colour(group.name)}",

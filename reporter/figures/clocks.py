@@ -22,7 +22,7 @@ from reporter.figures.for_papers import (
     rows_panel,
     varied_groups,
 )
-from reporter.figures.model import Estimate, Missing, PaperFigure, Row, Rows
+from reporter.figures.model import Estimate, Missing, PaperFigure, PlotRow, Rows
 
 FREE_AND_LOCKED = (
     "no training was run with its clocks free and locked (jetson_clocks) and all else equal"
@@ -93,9 +93,9 @@ def cpu_residency(frames: Frames) -> PaperFigure | Missing:
         for name, of_clock in shares.items()
     }
     chosen = choose_rows(mean_mhz, lambda name: str(entries[name]["framework"]), MAX_ROWS)
-    rows = [Row(labels[name], _binned([shares[name]], bins)) for name in chosen.ids]
+    rows = [PlotRow(labels[name], _binned([shares[name]], bins)) for name in chosen.ids]
     rows += [
-        Row(group.label, _binned([shares[name] for name in group.ids], bins))
+        PlotRow(group.label, _binned([shares[name] for name in group.ids], bins))
         for group in chosen.groups
     ]
     clocks = [f"{low} MHz" if low == high else f"{low}–{high} MHz" for low, high in bins]
@@ -144,9 +144,9 @@ def _pairs(frames: Frames) -> list[Varied]:
     return pairs
 
 
-def _relabelled(rows: Sequence[Row]) -> list[Row]:
+def _relabelled(rows: Sequence[PlotRow]) -> list[PlotRow]:
     """The rows of a pair are called by what tells them apart."""
-    found: list[Row] = []
+    found: list[PlotRow] = []
     for _, group in itertools.groupby(rows, lambda row: row.heading):
         pair, names = list(group), ("free", "locked")
         if len(pair) == len(names) and not any(row.is_group for row in pair):

@@ -13,14 +13,14 @@ from reporter.data.values import entries_of
 from reporter.figures.chart import Chart, Context
 from reporter.figures.entries import mean_of
 from reporter.figures.for_papers import flat_rows, rows_panel
-from reporter.figures.model import Estimate, Figure, Missing, PaperFigure, Row, Rows
+from reporter.figures.model import Estimate, Missing, PaperFigure, Plot, PlotRow, Rows
 from reporter.figures.scales import Scale
 
 MAX_ENTRIES = 12
 
 
 @dataclass(frozen=True)
-class Counter:
+class CounterPanel:
     """A figure as a panel: value * ``factor`` in ``unit``; counts are divided by the finished
     epochs, ratios are not."""
 
@@ -37,25 +37,25 @@ class Counter:
 
 
 COUNTERS = (
-    Counter("instructions", "instructions", "10⁹ per epoch", 1e-9),
-    Counter("instructions_per_cpu_s", "instruction rate", "10⁹ per CPU second", 1e-9, False),
-    Counter("ipc", "instructions per cycle", "", 1.0, False),
-    Counter("l1d_access", "L1 data accesses", "10⁹ per epoch", 1e-9),
-    Counter("l1d_refill", "L1 data misses", "10⁹ per epoch", 1e-9),
-    Counter("l1d_miss_ratio", "L1 data miss ratio", "%", 100.0, False),
-    Counter("l1d_loads", "L1 data loads", "10⁹ per epoch", 1e-9),
-    Counter("l1d_load_misses", "L1 data load misses", "10⁹ per epoch", 1e-9),
-    Counter("l1d_load_miss_ratio", "L1 data load miss ratio", "%", 100.0, False),
-    Counter("branches", "branches", "10⁹ per epoch", 1e-9),
-    Counter("branch_mispredicts", "mispredictions", "10⁶ per epoch", 1e-6),
-    Counter("branch_mispredict_ratio", "branch mispredict ratio", "%", 100.0, False),
-    Counter("cpu_time_s", "CPU time", "s per epoch"),
-    Counter("page_faults", "page faults", "10³ per epoch", 1e-3),
-    Counter("context_switches", "context switches", "10³ per epoch", 1e-3),
+    CounterPanel("instructions", "instructions", "10⁹ per epoch", 1e-9),
+    CounterPanel("instructions_per_cpu_s", "instruction rate", "10⁹ per CPU second", 1e-9, False),
+    CounterPanel("ipc", "instructions per cycle", "", 1.0, False),
+    CounterPanel("l1d_access", "L1 data accesses", "10⁹ per epoch", 1e-9),
+    CounterPanel("l1d_refill", "L1 data misses", "10⁹ per epoch", 1e-9),
+    CounterPanel("l1d_miss_ratio", "L1 data miss ratio", "%", 100.0, False),
+    CounterPanel("l1d_loads", "L1 data loads", "10⁹ per epoch", 1e-9),
+    CounterPanel("l1d_load_misses", "L1 data load misses", "10⁹ per epoch", 1e-9),
+    CounterPanel("l1d_load_miss_ratio", "L1 data load miss ratio", "%", 100.0, False),
+    CounterPanel("branches", "branches", "10⁹ per epoch", 1e-9),
+    CounterPanel("branch_mispredicts", "mispredictions", "10⁶ per epoch", 1e-6),
+    CounterPanel("branch_mispredict_ratio", "branch mispredict ratio", "%", 100.0, False),
+    CounterPanel("cpu_time_s", "CPU time", "s per epoch"),
+    CounterPanel("page_faults", "page faults", "10³ per epoch", 1e-3),
+    CounterPanel("context_switches", "context switches", "10³ per epoch", 1e-3),
 )
 
 
-def describe(frames: Frames, context: Context) -> Figure | Missing:
+def describe(frames: Frames, context: Context) -> Plot | Missing:
     """A panel per counter with a bar per entry: run_start to run_stop, all threads and processes,
     evaluations included, per finished epoch."""
     entries = entries_of(frames)
@@ -87,29 +87,29 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
     )
     headings = ("entry", *(counter.title for counter in values))
     note = _note(frames, list(values), chosen.note)
-    return Figure(tuple(panels), headings, table, note, columns=3)
+    return Plot(tuple(panels), headings, table, note, columns=3)
 
 
 def _bar(
-    counter: Counter,
+    counter: CounterPanel,
     label: str,
     names: Sequence[str],
     found: Mapping[str, float],
     entries: Mapping[str, Entry],
     context: Context,
-) -> Row:
+) -> PlotRow:
     """An entry's bar, or the median of those that share a row."""
     values = [found[name] for name in names if name in found]
     link, style = context.entry(names[0], "runs"), context.colour(entries[names[0]]["framework"])
     if not values:
-        return Row(label, (), f"c{style}", link, ("unknown",))
+        return PlotRow(label, (), f"c{style}", link, ("unknown",))
     middle, is_one = statistics.median(values), len(values) == 1
     text = significant(middle) if is_one else f"median {significant(middle)}"
     bar, tip = (Estimate(max(middle, 0.0)),), f"{label}, {counter.title}: {text}"
-    return Row(label, bar, f"c{style}" + " faint" * (not is_one), link, (text,), (tip,))
+    return PlotRow(label, bar, f"c{style}" + " faint" * (not is_one), link, (text,), (tip,))
 
 
-def values_of_runs(frames: Frames, counter: Counter) -> dict[str, list[float]]:
+def values_of_runs(frames: Frames, counter: CounterPanel) -> dict[str, list[float]]:
     """The values of the runs of each entry, in the shown unit; entries with a run without a value
     are left out."""
     runs = {row["run_id"]: row for row in rows_of(frames.runs)}
@@ -126,7 +126,7 @@ def values_of_runs(frames: Frames, counter: Counter) -> dict[str, list[float]]:
     return {name: values for name, values in complete.items() if len(values) == len(found[name])}
 
 
-def _note(frames: Frames, drawn: list[Counter], shared: str) -> str:
+def _note(frames: Frames, drawn: list[CounterPanel], shared: str) -> str:
     missing = [counter for counter in COUNTERS if counter not in drawn]
     names = ", ".join(dict.fromkeys(counter.name for counter in missing))
     notes = [f"Not drawn (unknown): {names} ({why(frames, missing)})."] if missing else []
@@ -137,7 +137,7 @@ def _note(frames: Frames, drawn: list[Counter], shared: str) -> str:
     return " ".join(notes)
 
 
-def why(frames: Frames, counters: Sequence[Counter]) -> str:
+def why(frames: Frames, counters: Sequence[CounterPanel]) -> str:
     """The shortest reason for which counters are unknown."""
     chosen = frames.select("figures", "figure", (counter.figure for counter in counters))
     reasons = [str(reason) for reason in chosen["reason"] if is_known(reason)]

@@ -16,7 +16,7 @@ from reporter.figures.chart import Chart, Context, row_of, rows_of_entries
 from reporter.figures.energy import ENERGY, Drawn, panels_by_instrument
 from reporter.figures.entries import entry_estimates
 from reporter.figures.for_papers import MAX_ROWS, Notes, context_of, entry_labels
-from reporter.figures.model import Estimate, Figure, Marks, Missing, PaperFigure, Row, Rows
+from reporter.figures.model import Estimate, Marks, Missing, PaperFigure, Plot, PlotRow, Rows
 from reporter.figures.scales import UNITS, fitting_closely, scale_in_units
 
 AXES = {"end_to_end_s": "time per epoch, s", "energy_j": "energy per epoch, J"}
@@ -55,7 +55,7 @@ class _Epochs:
         """The coefficient of variation."""
         return statistics.stdev(self.times_s) / statistics.fmean(self.times_s)
 
-    def row(self, context: Context) -> Row:
+    def row(self, context: Context) -> PlotRow:
         """A box with a mark per epoch."""
         tip = (
             f"{self.entry['label']}: median {significant(self.quartiles.value)} s, coefficient of"
@@ -73,7 +73,7 @@ class _Epochs:
         return self.entry["label"], str(len(self.times_s)), *map(significant, numbers), variation
 
 
-def describe(frames: Frames, context: Context) -> Figure | Missing:
+def describe(frames: Frames, context: Context) -> Plot | Missing:
     """One row per entry, in seconds: a mark per epoch after the first, a box between the quartiles,
     a line at the median."""
     entries, epochs = entries_of(frames), _epochs(frames)
@@ -89,7 +89,7 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
     legend = context.frameworks([entries[name] for name in epochs])
     panel = Rows(axis, scale, rows, marks=Marks.BANDS, names=legend)
     table = tuple(epochs[name].cells for name in ascending(medians))
-    return Figure((panel,), HEADINGS, table, note)
+    return Plot((panel,), HEADINGS, table, note)
 
 
 def _epochs(frames: Frames) -> dict[str, _Epochs]:
@@ -139,7 +139,7 @@ def for_paper(frames: Frames, column: str) -> PaperFigure | Missing:
     return PaperFigure(panels, drawn, about, "", every, sensor_of)
 
 
-def _panel(axis: str, rows: Sequence[Row]) -> Rows:
+def _panel(axis: str, rows: Sequence[PlotRow]) -> Rows:
     singles = [value for row in rows for value in row.singles]
     return Rows(axis, fitting_closely(singles), tuple(rows), marks=Marks.BANDS)
 
@@ -180,7 +180,7 @@ def _boxes(
     frames: Frames,
     values: dict[tuple[str, str], list[float]],
     labels: Mapping[tuple[str, str], str],
-) -> tuple[list[Row], Notes]:
+) -> tuple[list[PlotRow], Notes]:
     """A row per entry and board, below its machine where there are several."""
     entries, context = entries_of(frames), context_of(frames)
     keys = {f"{entry} {board}": (entry, board) for entry, board in values}
@@ -204,9 +204,9 @@ def _boxes(
     return rows, chosen.notes
 
 
-def _box(label: str, style: str, values: Sequence[float], heading: str) -> Row:
+def _box(label: str, style: str, values: Sequence[float], heading: str) -> PlotRow:
     quartiles = (Estimate.between_quartiles(values),)
-    return Row(label, quartiles, style, singles=tuple(values), is_group=True, heading=heading)
+    return PlotRow(label, quartiles, style, singles=tuple(values), is_group=True, heading=heading)
 
 
 CHART = Chart(

@@ -24,7 +24,7 @@ from reporter.figures.for_papers import (
     rows_panel,
     varied_groups,
 )
-from reporter.figures.model import Estimate, Figure, Missing, PaperFigure, Row, Rows
+from reporter.figures.model import Estimate, Missing, PaperFigure, Plot, PlotRow, Rows
 from reporter.figures.scales import fitting_scale
 from suite.catalog.power import Tier
 from suite.catalog.scoring import load_scoring
@@ -62,11 +62,11 @@ WITH_ENERGY = {
     "storage_medium": (2, "two storage media"),
 }
 """By the property that a figure varies: how many values it needs, and what they are."""
-Drawn = tuple[Sequence[Row], Notes, Sequence[str]]
+Drawn = tuple[Sequence[PlotRow], Notes, Sequence[str]]
 """Rows, notes on them, and the entries that they are of."""
 
 
-def describe(frames: Frames, context: Context) -> Figure | Missing:
+def describe(frames: Frames, context: Context) -> Plot | Missing:
     """A row per entry, mean of epochs 2 to last. Each kind of sensor has rows and a scale of its
     own: energies of different ones do not compare.
 
@@ -81,7 +81,7 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
     order = sorted(set(kinds.values()), key=lambda kind: (_place(kind), kind))
     capacity = replace(context, max_rows=max(context.max_rows // len(order), 2))
 
-    def row(name: str) -> Row:
+    def row(name: str) -> PlotRow:
         text, value = quantity(values[name], "J")[0], (Estimate(values[name]),)
         bar = row_of(entries[name], value, context, ENERGY, text, text)
         return replace(bar, shaded=idle_j.get(name))
@@ -101,7 +101,7 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
         for name in names
     )
     headings = ("entry", "energy per epoch, J", "baseload, J", "baseload, %", "sensor")
-    return Figure(tuple(panels), headings, table, (*notes, "")[0])
+    return Plot(tuple(panels), headings, table, (*notes, "")[0])
 
 
 def _parts(value: float, idle_j: float | None) -> tuple[str, str, str]:
@@ -211,7 +211,7 @@ def panels_by_instrument(
     axis: str,
     ids: Iterable[str],
     rows_of: Callable[[Sequence[str]], Drawn],
-    panel: Callable[[str, Sequence[Row]], Rows] = rows_panel,
+    panel: Callable[[str, Sequence[PlotRow]], Rows] = rows_panel,
 ) -> tuple[tuple[Rows, ...], Notes, tuple[str, ...]]:
     """A panel per kind of instrument that has rows, with notes and entries; one panel where
     ``figure`` needs no instrument (None)."""

@@ -26,7 +26,16 @@ from reporter.figures.for_papers import (
     rows_panel,
     varied_groups,
 )
-from reporter.figures.model import Estimate, Figure, Marks, Missing, Named, PaperFigure, Row, Rows
+from reporter.figures.model import (
+    Estimate,
+    LegendEntry,
+    Marks,
+    Missing,
+    PaperFigure,
+    Plot,
+    PlotRow,
+    Rows,
+)
 from reporter.figures.scales import UNITS, linear_scale, scale_in_units, spans_a_decade
 
 PARTS = {
@@ -40,7 +49,7 @@ WORKER_START = {"worker_start_s": "start of workers"}
 """Drawn where a run had data-loading processes."""
 VARIED = ("storage_medium", "workers")
 TIME, MEAN = "time_to_epoch_s", "mean of epochs 2 to last"
-FIRST_AND_LATER = (Named("p0", "epoch 1"), Named("p2", "epochs 2 to last, mean"))
+FIRST_AND_LATER = (LegendEntry("p0", "epoch 1"), LegendEntry("p2", "epochs 2 to last, mean"))
 PAPER_PARTS = ("fetch stall", "compute", "overhead")
 WAITS = ("fetch_stall_s", "copy_s")
 COLUMNS = (WAITS, ("compute_s",))
@@ -56,7 +65,7 @@ NEEDED = {
 """What runs differ in, by the property that a figure varies."""
 
 
-def by_part(frames: Frames, context: Context) -> Figure | Missing:
+def by_part(frames: Frames, context: Context) -> Plot | Missing:
     """Mean over epochs 2 to last of each part, stacked, ascending by total: times, or shares of the
     epoch where the totals span a decade."""
     entries = entries_of(frames)
@@ -68,7 +77,7 @@ def by_part(frames: Frames, context: Context) -> Figure | Missing:
     every = list(totals.values())
     is_shares = spans_a_decade(every)
 
-    def row(name: str) -> Row:
+    def row(name: str) -> PlotRow:
         label, total, link = entries[name]["label"], totals[name], context.entry(name, TIME)
         drawn = (max(100 * value / total if is_shares else value, 0.0) for value in values[name])
         tips = tuple(
@@ -76,7 +85,7 @@ def by_part(frames: Frames, context: Context) -> Figure | Missing:
             for part, value in zip(parts.values(), values[name], strict=True)
         )
         text = (quantity(total, "s")[0],)
-        return Row(label, tuple(map(Estimate, drawn)), link=link, texts=text, tips=tips)
+        return PlotRow(label, tuple(map(Estimate, drawn)), link=link, texts=text, tips=tips)
 
     rows, note = rows_of_entries(totals, entries, row, "s", context)
     if is_shares:  # the axis does not show the times of the others
@@ -90,10 +99,10 @@ def by_part(frames: Frames, context: Context) -> Figure | Missing:
         for name in ascending(totals)
     )
     headings = ("entry", *_headings(parts))
-    return Figure((panel,), headings, tuple(table), note)
+    return Plot((panel,), headings, tuple(table), note)
 
 
-def by_workers(frames: Frames, context: Context) -> Figure | Missing:
+def by_workers(frames: Frames, context: Context) -> Plot | Missing:
     """One stacked bar per entry, mean of epochs 2 to last; entries that differ only in workers or
     storage are grouped."""
     entries, values = entries_of(frames), _values(frames, PARTS)
@@ -107,7 +116,7 @@ def by_workers(frames: Frames, context: Context) -> Figure | Missing:
             "no setting was run with two numbers of workers or storage media with all else equal"
         )
     bars = {
-        name: Row(
+        name: PlotRow(
             entries[name]["label"],
             tuple(Estimate(max(value, 0.0)) for value in values[name]),
             link=context.entry(name, TIME),
@@ -129,7 +138,7 @@ def by_workers(frames: Frames, context: Context) -> Figure | Missing:
         for name, bar in bars.items()
     )
     headings = ("entry", "workers and storage", *_headings(PARTS))
-    return Figure((panel,), headings, table, note)
+    return Plot((panel,), headings, table, note)
 
 
 def _values(frames: Frames, parts: Mapping[str, str]) -> dict[str, list[float]]:
@@ -142,8 +151,8 @@ def _values(frames: Frames, parts: Mapping[str, str]) -> dict[str, list[float]]:
     }
 
 
-def _series(parts: Mapping[str, str]) -> tuple[Named, ...]:
-    return tuple(Named(f"p{index}", label) for index, label in enumerate(parts.values()))
+def _series(parts: Mapping[str, str]) -> tuple[LegendEntry, ...]:
+    return tuple(LegendEntry(f"p{index}", label) for index, label in enumerate(parts.values()))
 
 
 def _headings(parts: Mapping[str, str]) -> tuple[str, ...]:
@@ -170,7 +179,7 @@ class _Compared:
     has_ratio: bool
 
 
-def first_epoch(frames: Frames, context: Context) -> Figure | Missing:
+def first_epoch(frames: Frames, context: Context) -> Plot | Missing:
     """Two connected dots per entry: epoch 1 and the mean of epochs 2 to last, in seconds."""
     of = _Compared(Marks.DOTS, "per epoch", "", "first_epoch_s", True)
     first_s, later_s = values_of(frames, of.figure), values_of(frames, TIME)
@@ -179,7 +188,7 @@ def first_epoch(frames: Frames, context: Context) -> Figure | Missing:
     return _first_and_later(frames, context, first_s, later_s, of)
 
 
-def first_stall(frames: Frames, context: Context) -> Figure | Missing:
+def first_stall(frames: Frames, context: Context) -> Plot | Missing:
     """Two bars per entry, or marks where values span a decade: fetch stall and copy in epoch 1 and
     per later epoch; means over runs."""
     of = _Compared(Marks.BARS, "of stall per epoch", "stall of ", "fetch_stall_s", False)
@@ -198,7 +207,7 @@ def _first_and_later(
     first_s: Mapping[str, float],
     later_s: Mapping[str, float],
     of: _Compared,
-) -> Figure:
+) -> Plot:
     entries = entries_of(frames)
     rests = {name: rest for name, rest in later_s.items() if name in first_s}
     ratios = {
@@ -206,14 +215,14 @@ def _first_and_later(
         for name, rest in rests.items()
     }
 
-    def row(name: str) -> Row:
+    def row(name: str) -> PlotRow:
         label, pair = entries[name]["label"], (first_s[name], rests[name])
         tips = (
             f"{label}, epoch 1: {significant(pair[0])} s",
             f"{label}, later epochs: {significant(pair[1])} s",
         )
         link, values = context.entry(name, of.figure), tuple(map(Estimate, pair))
-        return Row(label, values, link=link, texts=ratios[name], tips=tips)
+        return PlotRow(label, values, link=link, texts=ratios[name], tips=tips)
 
     rows, note = rows_of_entries(rests, entries, row, "s", context)
     scale = scale_in_units([*rests.values(), *(first_s[name] for name in rests)], "s")
@@ -228,7 +237,7 @@ def _first_and_later(
         for name in ascending(rests)
     )
     headings = ("entry", f"{of.what}epoch 1, s", f"{of.what}epochs 2 to last, s")
-    return Figure((panel,), (*headings, *(("ratio",) * of.has_ratio)), tuple(table), note)
+    return Plot((panel,), (*headings, *(("ratio",) * of.has_ratio)), tuple(table), note)
 
 
 def by(frames: Frames, varies: str) -> PaperFigure | Missing:

@@ -14,7 +14,7 @@ from reporter.data.values import entries_of
 from reporter.data.words import model_title
 from reporter.figures.chart import COLOURS, Context
 from reporter.figures.entries import entry_groups
-from reporter.figures.model import Estimate, Line, Marks, Named, Plane, Row, Rows
+from reporter.figures.model import Estimate, LegendEntry, Line, Marks, Plane, PlotRow, Rows
 from reporter.figures.scales import (
     Scale,
     fitting_scale,
@@ -134,7 +134,7 @@ def varied_groups(
 
 
 def rows_panel(
-    axis: str, rows: Iterable[Row], series: Sequence[str] = (), is_stacked: bool = False
+    axis: str, rows: Iterable[PlotRow], series: Sequence[str] = (), is_stacked: bool = False
 ) -> Rows:
     """Rows with a scale that suits them: values that are not stacked and that span a decade become
     marks on a logarithmic axis, since a bar's length means nothing there."""
@@ -142,14 +142,16 @@ def rows_panel(
     ends = [end for row in drawn for one in row.values for end in one.ends]
     ends += [row.total for row in drawn] if is_stacked else []
     scale = linear_scale(ends) if is_stacked else fitting_scale(ends)
-    named = tuple(Named(f"p{index}", name, scale.logarithmic) for index, name in enumerate(series))
+    named = tuple(
+        LegendEntry(f"p{index}", name, scale.logarithmic) for index, name in enumerate(series)
+    )
     marks = Marks.STACKED if is_stacked else Marks.BARS
     return Rows(axis, scale, drawn, named, marks)
 
 
 def rows_of_groups(
     frames: Frames, groups: Sequence[Varied], values: Values, varies: str, is_stacked: bool = False
-) -> tuple[tuple[Row, ...], Notes]:
+) -> tuple[tuple[PlotRow, ...], Notes]:
     """Rows below a heading per group, one per entry, named by what a property ``varies``, and a
     note where entries share a row.
 
@@ -171,7 +173,7 @@ def flat_rows(
     values: Values,
     labels: Mapping[str, str] | None = None,
     is_stacked: bool = False,
-) -> tuple[tuple[Row, ...], Notes]:
+) -> tuple[tuple[PlotRow, ...], Notes]:
     """A row per entry id, ascending by the sum of its values, and a note where entries share a
     row."""
     entries = entries_of(frames)
@@ -188,7 +190,7 @@ def _rows(
     labels: Mapping[str, str],
     capacity: int,
     is_stacked: bool,
-) -> tuple[tuple[Row, ...], Notes]:
+) -> tuple[tuple[PlotRow, ...], Notes]:
     context, by_index = context_of(frames), {f"{index:05}": one for index, one in enumerate(groups)}
     ids = {index: [one["entry_id"] for one in group.entries] for index, group in by_index.items()}
     totals = {
@@ -197,7 +199,7 @@ def _rows(
     }
     chosen = choose_rows(totals, lambda index: by_index[index].entries[0]["framework"], capacity)
     rows = [
-        Row(
+        PlotRow(
             labels[entry["entry_id"]],
             values[entry["entry_id"]],
             f"c{context.colour(entry['framework'])}",
@@ -212,7 +214,7 @@ def _rows(
         shared = [values[name] for index in one.ids for name in ids[index]]
         label, style = more_of(len(shared), one.name), f"c{context.colour(one.name)}"
         together = _together(shared, is_stacked)
-        rows.append(Row(label, together, style, is_group=True, heading=heading))
+        rows.append(PlotRow(label, together, style, is_group=True, heading=heading))
     return tuple(rows), chosen.notes
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from reporter.figures.labels import LINE, shorten_text
-from reporter.figures.look import Cell, Look
-from reporter.figures.model import Keys, Named, Panel, Plane, Radar, Rows, Table
+from reporter.figures.look import DrawingLook, PanelCell
+from reporter.figures.model import Keys, LegendEntry, Panel, Plane, Radar, Rows, Table
 from reporter.figures.plane_layout import lay_plane, lay_radar
 from reporter.figures.row_layout import lay_rows
 from reporter.figures.svg import Canvas
@@ -18,9 +18,9 @@ LABELS_OF_MANY, PLANES_OF_MANY = 200.0, 0.4
 """Of panels beside one another: the label column, and the height of their plots."""
 
 
-def lay_out(panels: Sequence[Panel], look: Look, columns: int = 1) -> Canvas:
+def lay_out(panels: Sequence[Panel], look: DrawingLook, columns: int = 1) -> Canvas:
     """The panels as shapes, ``columns`` beside one another; a legend stands once."""
-    canvas, shown = Canvas(look.width, has_tips=not look.is_folded), tuple[Named, ...]()
+    canvas, shown = Canvas(look.width, has_tips=not look.is_folded), tuple[LegendEntry, ...]()
     for index in range(0, len(panels), columns):
         line = panels[index : index + columns]
         legend = line[0].legend if line[0].legend != shown else ()
@@ -34,24 +34,28 @@ def lay_out(panels: Sequence[Panel], look: Look, columns: int = 1) -> Canvas:
     return canvas
 
 
-def _cells(is_rows: bool, look: Look, columns: int, top: float) -> list[Cell]:
+def _cells(is_rows: bool, look: DrawingLook, columns: int, top: float) -> list[PanelCell]:
     """Where panels beside one another go: rows have one label column, planes have an axis each."""
     plane = look.plane * (PLANES_OF_MANY if columns > 1 else 1.0)
     if columns == 1:
         label = look.label if is_rows else look.axis
-        return [Cell(INDENT * look.is_folded, look.width, top, label, plane)]
+        return [PanelCell(INDENT * look.is_folded, look.width, top, label, plane)]
     begin = LABELS_OF_MANY + 10.0 if is_rows else 0.0
     width = (look.width - begin) / columns
     lefts = [begin + width * index for index in range(columns)]
     if not is_rows:
-        return [Cell(left, left + width, top, 0.8 * look.axis, plane) for left in lefts]
+        return [PanelCell(left, left + width, top, 0.8 * look.axis, plane) for left in lefts]
     return [
-        Cell(left if index else 0.0, left + width, top, 0.0 if index else LABELS_OF_MANY, plane)
+        PanelCell(
+            left if index else 0.0, left + width, top, 0.0 if index else LABELS_OF_MANY, plane
+        )
         for index, left in enumerate(lefts)
     ]
 
 
-def _head(canvas: Canvas, panel: Panel, legend: Sequence[Named], look: Look, columns: int) -> float:
+def _head(
+    canvas: Canvas, panel: Panel, legend: Sequence[LegendEntry], look: DrawingLook, columns: int
+) -> float:
     """Draws a line's legend; returns the height above its plots."""
     is_plane, top = isinstance(panel, Plane), canvas.height
     begin = INDENT
@@ -69,7 +73,7 @@ def _head(canvas: Canvas, panel: Panel, legend: Sequence[Named], look: Look, col
     return 16.0 + LEGEND_LINE * max(lines, 1)
 
 
-def _legend(canvas: Canvas, names: Sequence[Named], look: Look, begin: float) -> int:
+def _legend(canvas: Canvas, names: Sequence[LegendEntry], look: DrawingLook, begin: float) -> int:
     """Draws a legend on as many lines as it needs; returns their number."""
     x, line, top = begin, 0, canvas.height + (2.0 if look.is_paper else 10.0)
     for each in names:
@@ -87,7 +91,7 @@ def _legend(canvas: Canvas, names: Sequence[Named], look: Look, begin: float) ->
     return line + 1 if names else 0
 
 
-def _lay_keys(canvas: Canvas, panel: Keys, look: Look, cell: Cell) -> float:
+def _lay_keys(canvas: Canvas, panel: Keys, look: DrawingLook, cell: PanelCell) -> float:
     """Writes what keys stand for, a line each."""
     for index, (key, meaning) in enumerate(panel.meanings):
         text = shorten_text(f"{key}  {meaning}", look.measure, look.width - 2 * INDENT)
@@ -95,7 +99,7 @@ def _lay_keys(canvas: Canvas, panel: Keys, look: Look, cell: Cell) -> float:
     return cell.top + LINE * len(panel.meanings)
 
 
-def _lay_table(canvas: Canvas, panel: Table, look: Look, cell: Cell) -> float:
+def _lay_table(canvas: Canvas, panel: Table, look: DrawingLook, cell: PanelCell) -> float:
     """Writes a table as text in columns; the drawing becomes as wide as it needs."""
     lines = (panel.columns, *panel.rows)
     widths = [max(map(look.measure, column)) + LINE for column in zip(*lines, strict=True)]

@@ -9,12 +9,12 @@ from reporter.data.frames import Frames, grouped, is_known, rows_of
 from reporter.data.frames import Row as Entry
 from reporter.data.instrument_names import sensor_named
 from reporter.data.machine_names import short_title
-from reporter.data.selection import Selection, choose_rows
+from reporter.data.selection import RowSelection, choose_rows
 from reporter.data.text import significant
 from reporter.data.values import entries_of, values_of
 from reporter.figures.chart import Chart, Context, shared_row
 from reporter.figures.for_papers import MAX_ROWS, context_of, entry_labels, rows_panel
-from reporter.figures.model import Estimate, Figure, Missing, PaperFigure, Row, Rows
+from reporter.figures.model import Estimate, Missing, PaperFigure, Plot, PlotRow, Rows
 from reporter.figures.scales import linear_scale
 from suite.catalog.rounds import judging_round
 from suite.errors import SuiteError
@@ -60,7 +60,7 @@ class Line:
         return self.name, *numbers, self.measured, self.processes
 
 
-def describe(frames: Frames, context: Context) -> Figure | Missing:
+def describe(frames: Frames, context: Context) -> Plot | Missing:
     """Per machine a bar for its LINPACK rate and a bar per entry for its training rate, the fastest
     first."""
     lines = lines_of(frames, context)
@@ -73,13 +73,13 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
         if not line.entry or line.entry in chosen.ids:
             text = significant(line.gflops) + (f" = {line.percent} %" if line.entry else "")
             tip, bar = f"{line.name}: {text}", Estimate(line.gflops)
-            rows.append(Row(line.name, (bar,), line.style, line.link, (text,), (tip,)))
+            rows.append(PlotRow(line.name, (bar,), line.style, line.link, (text,), (tip,)))
     rates = {name: line.gflops for name, line in trained.items()}
     rows += [shared_row(group, rates, "", context) for group in chosen.groups]
     scale = linear_scale([line.gflops for line in lines])
     panel = Rows("10⁹ floating-point operations per second", scale, tuple(rows))
     note = chosen.note.replace("lowest values", "highest values")
-    return Figure((panel,), HEADINGS, tuple(line.row for line in lines), note)
+    return Plot((panel,), HEADINGS, tuple(line.row for line in lines), note)
 
 
 def for_paper(frames: Frames) -> PaperFigure | Missing:
@@ -90,15 +90,17 @@ def for_paper(frames: Frames) -> PaperFigure | Missing:
         return NO_RECORD
     trained = {line.entry: line for line in lines if line.entry}
     chosen = _fastest(trained, MAX_ROWS)
-    rows = [Row(line.name, (Estimate(line.gflops),), "c7") for line in lines if not line.entry]
+    rows = [PlotRow(line.name, (Estimate(line.gflops),), "c7") for line in lines if not line.entry]
     labels = entry_labels([entries[name] for name in trained])
     for line in (trained[name] for name in chosen.ids):
         text, bar = f"{significant(line.gflops)} ({line.percent} %)", (Estimate(line.gflops),)
-        rows.append(Row(labels[line.entry], bar, line.style, texts=(text,)))
+        rows.append(PlotRow(labels[line.entry], bar, line.style, texts=(text,)))
     for group in chosen.groups:
         values = sorted(trained[name].gflops for name in group.ids)
         middle = Estimate(values[len(values) // 2], values[0], values[-1])
-        rows.append(Row(group.label, (middle,), f"c{context.colour(group.name)}", is_group=True))
+        rows.append(
+            PlotRow(group.label, (middle,), f"c{context.colour(group.name)}", is_group=True)
+        )
     about = (
         "A training sample counts as 3 × 2 × forward multiply-adds. Percentage: share of the"
         " LINPACK rate of the same machine."
@@ -107,7 +109,7 @@ def for_paper(frames: Frames) -> PaperFigure | Missing:
     return PaperFigure((panel,), tuple(trained), about, "", chosen.notes)
 
 
-def _fastest(trained: Mapping[str, Line], capacity: int) -> Selection:
+def _fastest(trained: Mapping[str, Line], capacity: int) -> RowSelection:
     """The entries with a row of their own."""
     rates = {name: -line.gflops for name, line in trained.items()}
     return choose_rows(rates, lambda name: trained[name].framework, capacity)

@@ -15,7 +15,7 @@ the end of the axis."""
 
 
 @dataclass(frozen=True)
-class Look:
+class DrawingLook:
     """What a drawing is made for. Lengths are units, in which text is 13 high.
 
     ``label`` is the most that a row's label takes, ``margin`` what is kept free to the right of
@@ -36,13 +36,13 @@ class Look:
     is_paper: bool = False
 
 
-WIDE = Look(900.0)
-NARROW = Look(380.0, label=350.0, margin=12.0, axis=46.0, row=30.0, is_folded=True)
+WIDE = DrawingLook(900.0)
+NARROW = DrawingLook(380.0, label=350.0, margin=12.0, axis=46.0, row=30.0, is_folded=True)
 """For a phone: text keeps its size and nobody scrolls sideways."""
 
 
 @dataclass(frozen=True)
-class Cell:
+class PanelCell:
     """Where a panel goes: its ``label`` column (rows) or the numbers of its vertical axis begin at
     ``left``; ``height`` is that of a plane's plot."""
 
@@ -55,7 +55,7 @@ class Cell:
 
 def write_axis(
     canvas: Canvas,
-    look: Look,
+    look: DrawingLook,
     ticks: Iterable[tuple[float, str]],
     title: str,
     ends: tuple[float, float, float],
@@ -77,7 +77,7 @@ def write_axis(
     return bottom + AXIS_HEIGHT + LINE * (len(lines) - 1)
 
 
-def spaced(ticks: Iterable[tuple[float, str]], look: Look) -> list[tuple[float, str]]:
+def spaced(ticks: Iterable[tuple[float, str]], look: DrawingLook) -> list[tuple[float, str]]:
     """Numbers of a horizontal axis, (x, text), within the drawing's edges, as many as have room."""
     inside = [(_within(x, look.measure(text), look.width), text) for x, text in ticks]
     return thin_ticks(inside, lambda text: look.measure(text) + TICK_GAP)

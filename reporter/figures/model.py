@@ -54,7 +54,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Named:
+class LegendEntry:
     """An entry of a legend: a square, or a mark, of a style."""
 
     style: str
@@ -73,7 +73,7 @@ class Marks(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Row:
+class PlotRow:
     """A row: its label and an estimate for each series of the panel. ``style`` is that of a panel
     with one series; rows that follow one another may share a ``heading``.
 
@@ -109,15 +109,15 @@ class Rows:
 
     axis: str
     scale: Scale
-    rows: tuple[Row, ...]
-    series: tuple[Named, ...] = ()
+    rows: tuple[PlotRow, ...]
+    series: tuple[LegendEntry, ...] = ()
     marks: Marks = Marks.BARS
     unit: str = ""
-    names: tuple[Named, ...] = ()
+    names: tuple[LegendEntry, ...] = ()
     has_axis: bool = True
 
     @property
-    def legend(self) -> tuple[Named, ...]:
+    def legend(self) -> tuple[LegendEntry, ...]:
         """What the legend explains: the names, else the series."""
         return self.names or self.series
 
@@ -181,7 +181,7 @@ class Plane:
     y: Scale
     lines: tuple[Line, ...] = ()
     dots: tuple[Dot, ...] = ()
-    legend: tuple[Named, ...] = ()
+    legend: tuple[LegendEntry, ...] = ()
     crowds: tuple[tuple[str, tuple[Point, ...]], ...] = ()
     spans: tuple[Span, ...] = ()
 
@@ -210,7 +210,7 @@ class Radar:
 
     axes: tuple[str, ...]
     polygons: tuple[Polygon, ...]
-    legend: tuple[Named, ...]
+    legend: tuple[LegendEntry, ...]
     estimates: tuple[Estimate, ...] = ()
 
 
@@ -219,7 +219,7 @@ class Keys:
     """What short keys in the panels above stand for: (key, meaning), a line each."""
 
     meanings: tuple[tuple[str, str], ...]
-    legend: tuple[Named, ...] = ()
+    legend: tuple[LegendEntry, ...] = ()
     estimates: tuple[Estimate, ...] = ()
 
 
@@ -229,7 +229,7 @@ class Table:
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    legend: tuple[Named, ...] = ()
+    legend: tuple[LegendEntry, ...] = ()
     estimates: tuple[Estimate, ...] = ()
 
 
@@ -237,7 +237,7 @@ Panel: TypeAlias = Rows | Plane | Radar | Keys | Table
 
 
 @dataclass(frozen=True)
-class Figure:
+class Plot:
     """A figure of a page: its panels, ``columns`` beside one another, its data as a table (its text
     alternative), and an optional note."""
 

@@ -7,10 +7,19 @@ from itertools import pairwise
 
 from reporter.data.frames import Row
 from reporter.data.text import significant
-from reporter.data.timeline import Span as TimeSpan
 from reporter.data.timeline import Timeline, TimeSeries
+from reporter.data.timeline import TimelineSpan as TimeSpan
 from reporter.figures.chart import Caption, Described
-from reporter.figures.model import Estimate, Figure, Line, Missing, Named, Plane, Span, line_through
+from reporter.figures.model import (
+    Estimate,
+    LegendEntry,
+    Line,
+    Missing,
+    Plane,
+    Plot,
+    Span,
+    line_through,
+)
 from reporter.figures.scales import Scale, linear_scale, linear_scale_without_zero
 
 GAP = 4.0
@@ -41,7 +50,7 @@ def described(timeline: Timeline, baseload_w: float | None) -> tuple[Described, 
     )
 
 
-def _power(timeline: Timeline, baseload_w: float | None) -> Figure | Missing:
+def _power(timeline: Timeline, baseload_w: float | None) -> Plot | Missing:
     """Watts against seconds since run_start: mean and range of the readings per interval; the
     dashed line is the baseload."""
     if not timeline.power:
@@ -50,17 +59,17 @@ def _power(timeline: Timeline, baseload_w: float | None) -> Figure | Missing:
     y = linear_scale(
         [*(value for line in timeline.power for value in line.high), baseload_w or 0.0]
     )
-    lines, names = list[Line](), list[Named]()
+    lines, names = list[Line](), list[LegendEntry]()
     if baseload_w is not None:
         ends, text = (x.ticks[0], x.ticks[-1]), f"{significant(baseload_w)} W"
         lines.append(
             line_through([(end, baseload_w) for end in ends], "front", f"baseload: {text}")
         )
-        names.append(Named("idle", f"baseload {text}"))
+        names.append(LegendEntry("idle", f"baseload {text}"))
     return _figure("watts", timeline.power, timeline.spans, (x, y), lines, names)
 
 
-def _load(timeline: Timeline) -> Figure | Missing:
+def _load(timeline: Timeline) -> Plot | Missing:
     """CPU and GPU utilisation, percent, against seconds since run_start."""
     if not timeline.load:
         return Missing("neither CPU nor GPU utilisation was read")
@@ -81,7 +90,7 @@ def epochs_accuracy(epochs: Sequence[Row]) -> Described:
     return caption, lambda _: _accuracy(found)
 
 
-def _accuracy(found: Sequence[tuple[float, float]]) -> Figure | Missing:
+def _accuracy(found: Sequence[tuple[float, float]]) -> Plot | Missing:
     if len(found) < 2:
         return Missing("the run has fewer than two evaluations")
     numbers, values = zip(*found, strict=True)
@@ -94,7 +103,7 @@ def _accuracy(found: Sequence[tuple[float, float]]) -> Figure | Missing:
         (line,),
     )
     rows = tuple((f"{number:g}", f"{value:.2f}") for number, value in found)
-    return Figure((panel,), ("epoch", "accuracy, %"), rows)
+    return Plot((panel,), ("epoch", "accuracy, %"), rows)
 
 
 def _axis(series: Sequence[TimeSeries], spans: Sequence[TimeSpan]) -> Scale:
@@ -112,11 +121,11 @@ def _figure(
     spans: Sequence[TimeSpan],
     scales: tuple[Scale, Scale],
     lines: Sequence[Line] = (),
-    names: Sequence[Named] = (),
-) -> Figure:
+    names: Sequence[LegendEntry] = (),
+) -> Plot:
     """Time series with epochs and more lines; ``axis`` is the title of the vertical axis."""
     drawn = [line for index, one in enumerate(series) for line in _lines(one, index)]
-    of_series = [Named(f"c{index}", one.name) for index, one in enumerate(series)]
+    of_series = [LegendEntry(f"c{index}", one.name) for index, one in enumerate(series)]
     panel = Plane(
         "seconds since run_start",
         axis,
@@ -132,7 +141,7 @@ def _figure(
             rows.append(_row(span.name, line, *ends, len(series)))
     unit = series[0].unit
     headings = ("when", "points", f"lowest, {unit}", f"mean, {unit}", f"highest, {unit}")
-    return Figure((panel,), headings, tuple(rows))
+    return Plot((panel,), headings, tuple(rows))
 
 
 def _epoch(span: TimeSpan) -> Span:

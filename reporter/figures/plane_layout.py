@@ -13,7 +13,7 @@ from reporter.figures.labels import (
     spread_boxes,
     wrap_text,
 )
-from reporter.figures.look import BASE, MARGIN, Cell, Look, thin_ticks, write_axis
+from reporter.figures.look import BASE, MARGIN, DrawingLook, PanelCell, thin_ticks, write_axis
 from reporter.figures.model import Dot, Line, Plane, Point, Radar, Span
 from reporter.figures.svg import Canvas, coordinate_text
 
@@ -34,7 +34,7 @@ RINGS, RADIUS, RADIUS_SHARE, RIM = (0.25, 0.5, 0.75, 1.0), 165.0, 0.23, 21.5
 Path = list[Point]
 
 
-def lay_plane(canvas: Canvas, panel: Plane, look: Look, cell: Cell) -> float:
+def lay_plane(canvas: Canvas, panel: Plane, look: DrawingLook, cell: PanelCell) -> float:
     """Draws the plane; returns where it ends."""
     labels = [
         wrap_text(line.label, look.measure, LABEL_SHARE * look.width, LABEL_LINES)
@@ -68,7 +68,7 @@ class _Plot:
 
     canvas: Canvas
     panel: Plane
-    look: Look
+    look: DrawingLook
     left: float
     right: float
     top: float
@@ -221,7 +221,7 @@ class _Plot:
                 self.canvas.text(begin, middle + BASE, text, "name")
 
 
-def lay_radar(canvas: Canvas, panel: Radar, look: Look, cell: Cell) -> float:
+def lay_radar(canvas: Canvas, panel: Radar, look: DrawingLook, cell: PanelCell) -> float:
     """Draws the polygons; returns where they end."""
     radius, count = min(RADIUS, RADIUS_SHARE * look.width), len(panel.axes)
     room = look.width / 2 - radius - RIM

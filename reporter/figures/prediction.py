@@ -18,7 +18,7 @@ from reporter.data.values import why_missing
 from reporter.figures.energy import ENERGY, Drawn, group_rows, panels_by_instrument
 from reporter.figures.entries import entry_estimates
 from reporter.figures.for_papers import OVER_RUNS, Varied, rows_panel, varied_groups
-from reporter.figures.model import Estimate, Missing, PaperFigure, Row
+from reporter.figures.model import Estimate, Missing, PaperFigure, PlotRow
 
 TIME = "time_to_epoch_s"
 AXES = {TIME: "time per epoch, s", ENERGY: "energy per epoch, J"}
@@ -57,7 +57,7 @@ def by_mode(frames: Frames, figure: str) -> PaperFigure | Missing:
     return PaperFigure(panels, ids, about, f"of the measured values, {OVER_RUNS}", notes, sensor_of)
 
 
-def _with_error(row: Row) -> Row:
+def _with_error(row: PlotRow) -> PlotRow:
     measured, predicted = (one.value for one in row.values)
     error = f"{PERCENT * (predicted - measured) / measured:+.0f} %"
     return replace(row, texts=(significant(measured), f"{significant(predicted)} ({error})"))

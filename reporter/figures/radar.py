@@ -9,13 +9,13 @@ from reporter.data.text import significant
 from reporter.data.values import entries_of, figures_of, values_of
 from reporter.figures.chart import Chart, Context
 from reporter.figures.for_papers import Notes, context_of
-from reporter.figures.model import Figure, Missing, Named, PaperFigure, Polygon, Radar
+from reporter.figures.model import LegendEntry, Missing, PaperFigure, Plot, Polygon, Radar
 
 MAX_SERIES, MIN_AXES = 4, 3
 
 
 @dataclass(frozen=True)
-class Axis:
+class RadarAxis:
     """A figure as an axis; the rim is the best drawn value. ``better``: 1 if more is better, -1 if
     less is."""
 
@@ -27,20 +27,20 @@ class Axis:
 
 
 AXES = (
-    Axis("samples_per_s", "samples per second", 1),
-    Axis("time_to_target_s", "time to target, s", -1),
-    Axis("best_accuracy", "accuracy, %", 1, 100.0),
-    Axis("peak_memory_bytes", "peak memory, MiB", -1, 2.0**-20),
-    Axis("energy_per_epoch_j", "energy per epoch, J", -1, is_energy=True),
-    Axis("compute_share", "share of an epoch spent computing, %", 1, 100.0),
-    Axis("first_epoch_s", "epoch 1, s", -1),
-    Axis("ipc", "instructions per cycle", 1),
-    Axis("l1d_miss_ratio", "L1 data miss ratio, %", -1, 100.0),
-    Axis("branch_mispredict_ratio", "branch mispredict ratio, %", -1, 100.0),
+    RadarAxis("samples_per_s", "samples per second", 1),
+    RadarAxis("time_to_target_s", "time to target, s", -1),
+    RadarAxis("best_accuracy", "accuracy, %", 1, 100.0),
+    RadarAxis("peak_memory_bytes", "peak memory, MiB", -1, 2.0**-20),
+    RadarAxis("energy_per_epoch_j", "energy per epoch, J", -1, is_energy=True),
+    RadarAxis("compute_share", "share of an epoch spent computing, %", 1, 100.0),
+    RadarAxis("first_epoch_s", "epoch 1, s", -1),
+    RadarAxis("ipc", "instructions per cycle", 1),
+    RadarAxis("l1d_miss_ratio", "L1 data miss ratio, %", -1, 100.0),
+    RadarAxis("branch_mispredict_ratio", "branch mispredict ratio, %", -1, 100.0),
 )
 
 
-def describe(frames: Frames, context: Context) -> Figure | Missing:
+def describe(frames: Frames, context: Context) -> Plot | Missing:
     """One polygon per framework (its fastest entry), at most MAX_SERIES; along each axis
     value/best, or best/value where less is better."""
     found, entries = shares_of(frames), entries_of(frames)
@@ -59,7 +59,7 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
         rows.append((label, *texts))
     better = {1: "more", -1: "less"}
     titles = tuple(f"{axis.title}\n({better[axis.better]} is better)" for axis in axes)
-    legend = tuple(Named(f"c{one.style}", one.label) for one in polygons)
+    legend = tuple(LegendEntry(f"c{one.style}", one.label) for one in polygons)
     panel = Radar(titles, tuple(polygons), legend)
     headings, omitted = ("entry", *(axis.title for axis in axes)), len(entries) - len(shares)
     notes = [*_left_out(axes)]
@@ -67,7 +67,7 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
         notes.append(
             f"{omitted} entries that are not the fastest of their framework are not drawn."
         )
-    return Figure((panel,), headings, tuple(rows), " ".join(notes))
+    return Plot((panel,), headings, tuple(rows), " ".join(notes))
 
 
 def for_paper(frames: Frames) -> PaperFigure | Missing:
@@ -86,7 +86,7 @@ def for_paper(frames: Frames) -> PaperFigure | Missing:
         )
         for name in shares
     )
-    legend = tuple(Named(f"c{one.style}", one.label, is_mark=True) for one in polygons)
+    legend = tuple(LegendEntry(f"c{one.style}", one.label, is_mark=True) for one in polygons)
     about = (
         "The fastest entry of each framework. On each axis, value over the best drawn one, or the"
         " best over the value where less is better. ↑: more is better, ↓: less is better. Areas"
@@ -96,7 +96,7 @@ def for_paper(frames: Frames) -> PaperFigure | Missing:
     return PaperFigure((panel,), tuple(shares), about, "", _left_out(axes))
 
 
-def shares_of(frames: Frames) -> tuple[list[Axis], dict[str, list[float]]] | Missing:
+def shares_of(frames: Frames) -> tuple[list[RadarAxis], dict[str, list[float]]] | Missing:
     """The axes whose figures are known and comparable for the fastest entries of the frameworks,
     and each entry's distances from the centre along them."""
     entries = series(frames)
@@ -121,7 +121,9 @@ def shares_of(frames: Frames) -> tuple[list[Axis], dict[str, list[float]]] | Mis
     }
 
 
-def _values(frames: Frames, axes: Sequence[Axis], entries: Iterable[str]) -> dict[str, list[float]]:
+def _values(
+    frames: Frames, axes: Sequence[RadarAxis], entries: Iterable[str]
+) -> dict[str, list[float]]:
     found = {axis: figures_of(frames, axis.figure) for axis in axes}
     return {name: [float(found[axis][name]["value"]) for axis in axes] for name in entries}
 
@@ -130,7 +132,7 @@ def _share_a_sensor(energies: Mapping[str, Row], entries: list[str]) -> bool:
     return len({(energies[name]["covers"], energies[name]["tier"]) for name in entries}) == 1
 
 
-def share_of_axis(axis: Axis, values: list[float], value: float) -> float:
+def share_of_axis(axis: RadarAxis, values: list[float], value: float) -> float:
     """Distance from the centre, 0 to 1: value over the best of ``values``, or best over value where
     less is better."""
     best = max(values) if axis.better > 0 else min(values)
@@ -148,7 +150,7 @@ def series(frames: Frames) -> list[str]:
     return list(best.values())[:MAX_SERIES]
 
 
-def _left_out(axes: Sequence[Axis]) -> Notes:
+def _left_out(axes: Sequence[RadarAxis]) -> Notes:
     missing = ", ".join(axis.title for axis in AXES if axis not in axes)
     return (f"No axis, because unknown or not comparable for some: {missing}.",) if missing else ()
 

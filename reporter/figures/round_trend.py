@@ -10,7 +10,7 @@ from reporter.data.quantities import quantity
 from reporter.data.values import entries_of, figures_of
 from reporter.data.words import day_of, workload_title
 from reporter.figures.chart import Chart, Context
-from reporter.figures.model import Estimate, Figure, Line, Missing, Plane
+from reporter.figures.model import Estimate, Line, Missing, Plane, Plot
 from reporter.figures.scales import (
     UNITS,
     fitting_closely,
@@ -33,7 +33,7 @@ class _Best:
     label: str
 
 
-def describe(frames: Frames, context: Context) -> Figure | Missing:
+def describe(frames: Frames, context: Context) -> Plot | Missing:
     """A line through the best entry of each round, by the day of its last run."""
     found = grouped(_best(frames), lambda one: one.title)
     several = {title: sorted(group, key=_when) for title, group in found.items() if len(group) > 1}
@@ -59,7 +59,7 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
         y,
         tuple(lines),
     )
-    return Figure((plane,), HEADINGS, tuple(map(_cells, every)))
+    return Plot((plane,), HEADINGS, tuple(map(_cells, every)))
 
 
 def _best(frames: Frames) -> Iterator[_Best]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from reporter.data.quantities import quantity
 from reporter.data.text import significant
 from reporter.figures.labels import wrap_text
-from reporter.figures.look import BASE, MARGIN, Cell, Look, write_axis
-from reporter.figures.model import Estimate, Marks, Row, Rows
+from reporter.figures.look import BASE, MARGIN, DrawingLook, PanelCell, write_axis
+from reporter.figures.model import Estimate, Marks, PlotRow, Rows
 from reporter.figures.svg import Canvas
 
 TEXT_GAP, LABEL_GAP, LABEL_LINE = 8.0, 10.0, 14.0
@@ -22,7 +22,7 @@ LEAST_PLOT = 0.3
 """Of the width that labels leave: it is not given to texts."""
 
 
-def lay_rows(canvas: Canvas, panel: Rows, look: Look, cell: Cell) -> float:
+def lay_rows(canvas: Canvas, panel: Rows, look: DrawingLook, cell: PanelCell) -> float:
     """Draws the rows; returns where they end. Without a label column, labels are left out."""
     texts, width, left = [_texts(panel, row) for row in panel.rows], cell.label, cell.left
     if look.is_folded:
@@ -54,7 +54,7 @@ def lay_rows(canvas: Canvas, panel: Rows, look: Look, cell: Cell) -> float:
     return write_axis(canvas, look, ticks, panel.axis, (left, right, bottom))
 
 
-def _texts(panel: Rows, row: Row) -> tuple[str, ...]:
+def _texts(panel: Rows, row: PlotRow) -> tuple[str, ...]:
     """What is written behind a row's marks: its values in the panel's unit, of a stacked bar the
     total."""
     if row.texts or panel.marks is Marks.BANDS:
@@ -65,7 +65,7 @@ def _texts(panel: Rows, row: Row) -> tuple[str, ...]:
 
 
 def _right(
-    panel: Rows, texts: Sequence[Sequence[str]], look: Look, left: float, limit: float
+    panel: Rows, texts: Sequence[Sequence[str]], look: DrawingLook, left: float, limit: float
 ) -> float:
     """The right edge of the plot: behind each mark there is room for its text."""
     edges = [limit - look.margin]
@@ -75,14 +75,14 @@ def _right(
     return max(min(edges), left + LEAST_PLOT * (limit - left))
 
 
-def _reach(panel: Rows, row: Row) -> float:
+def _reach(panel: Rows, row: PlotRow) -> float:
     """The highest value that a row draws, at least the axis' lowest tick."""
     total = row.total if panel.marks is Marks.STACKED else 0.0
     return max(panel.scale.ticks[0], total, *row.singles, *(one.ends[1] for one in row.values))
 
 
 def _centres(
-    panel: Rows, labels: Sequence[Sequence[str]], look: Look, pitch: float, y: float
+    panel: Rows, labels: Sequence[Sequence[str]], look: DrawingLook, pitch: float, y: float
 ) -> tuple[list[float], float]:
     """The centres of the rows' marks, below headings and, folded, below labels; where rows end."""
     centres, heading = list[float](), ""
@@ -104,7 +104,7 @@ class _Plot:
 
     canvas: Canvas
     panel: Rows
-    look: Look
+    look: DrawingLook
     left: float
     right: float
     half: float
@@ -125,7 +125,7 @@ class _Plot:
         if self.look.is_paper or not self.panel.has_axis:
             self.canvas.line(self.at(0.0), top, self.at(0.0), bottom, "edge")
 
-    def write_label(self, row: Row, label: Sequence[str], y: float) -> None:
+    def write_label(self, row: PlotRow, label: Sequence[str], y: float) -> None:
         """A row's label, linked to its evidence: beside its bar or, folded, above it."""
         count = len(label)
         with self.canvas.link(row.link if count else ""):
@@ -142,7 +142,7 @@ class _Plot:
         """The base of a line of text above a folded bar."""
         return y - FOLDED_BAR / 2 - FOLDED_LINE * lines + FOLDED_BASE
 
-    def write_texts(self, row: Row, texts: Sequence[str], y: float, lines: int) -> None:
+    def write_texts(self, row: PlotRow, texts: Sequence[str], y: float, lines: int) -> None:
         """Texts behind a row's marks or, folded, at the end of its label."""
         if self.look.is_folded and texts:
             text, right = " / ".join(texts), self.look.width - MARGIN
@@ -158,7 +158,7 @@ class _Plot:
         """The centres of a row's bars or texts, which share its height."""
         return [y + self.half * (2 * (index + 0.5) / count - 1) for index in range(count)]
 
-    def draw(self, row: Row, y: float) -> None:
+    def draw(self, row: PlotRow, y: float) -> None:
         """A row's marks."""
         styles, names = [row.style] * len(row.values), [""] * len(row.values)
         if len(row.values) == len(self.panel.series):
@@ -178,7 +178,7 @@ class _Plot:
         else:
             self._bands(row, marks, y)
 
-    def _stack(self, row: Row, marks: Sequence[Mark], y: float) -> None:
+    def _stack(self, row: PlotRow, marks: Sequence[Mark], y: float) -> None:
         zero = x = self.at(0.0)
         for one, style, tip in marks:
             end = x + self.at(max(one.value, 0.0)) - zero
@@ -187,7 +187,9 @@ class _Plot:
             x = end
             self._error(one, y)
 
-    def _bar(self, row: Row, one: Estimate, style: str, tip: str, y: float, half: float) -> None:
+    def _bar(
+        self, row: PlotRow, one: Estimate, style: str, tip: str, y: float, half: float
+    ) -> None:
         zero, end, is_log = self.at(0.0), self.at(one.value), self.panel.scale.logarithmic
         if is_log:
             self.canvas.line(zero, y, end, y, "grid")
@@ -204,7 +206,7 @@ class _Plot:
         if one.low is not None and one.high is not None:
             self.canvas.line(self.at(one.low), y, self.at(one.high), y, "error")
 
-    def _bands(self, row: Row, marks: Sequence[Mark], y: float) -> None:
+    def _bands(self, row: PlotRow, marks: Sequence[Mark], y: float) -> None:
         """From the low to the high end of each value, with a line or a dot at the value; dots of
         one row are connected."""
         is_dots = self.panel.marks is Marks.DOTS and not row.is_group

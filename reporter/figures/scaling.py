@@ -19,11 +19,11 @@ from reporter.figures.for_papers import (
 from reporter.figures.model import (
     Dot,
     Estimate,
-    Figure,
     Line,
     Missing,
     PaperFigure,
     Plane,
+    Plot,
     dot,
     line_through,
 )
@@ -33,7 +33,7 @@ RATE = "samples_per_s"
 ALIKE = "on several with the same ranks per node, threads, collective and batch"
 
 
-def describe(frames: Frames, context: Context) -> Figure | Missing:
+def describe(frames: Frames, context: Context) -> Plot | Missing:
     """Throughput of n nodes over that of one node, against n; the thin line is linear speed-up. The
     table also has the efficiency.
 
@@ -70,7 +70,7 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
         context.frameworks([line.by_nodes[1] for line, _ in found]),
     )
     headings = ("entry", "nodes", "samples per second", "speed-up", "efficiency")
-    return Figure((panel,), headings, tuple(rows))
+    return Plot((panel,), headings, tuple(rows))
 
 
 def for_paper(frames: Frames) -> PaperFigure | Missing:

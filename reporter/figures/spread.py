@@ -11,15 +11,15 @@ from reporter.data.selection import ascending
 from reporter.data.text import significant
 from reporter.data.values import entries_of, figures_of, values_of, values_of_runs, why_missing
 from reporter.figures.chart import Chart, Context, row_of, rows_of_entries
-from reporter.figures.model import Estimate, Figure, Marks, Missing, Row, Rows
+from reporter.figures.model import Estimate, Marks, Missing, Plot, PlotRow, Rows
 from reporter.figures.scales import UNITS, scale_in_units
 
 
-def spread_of(figure: str, axis: str) -> Callable[[Frames, Context], Figure | Missing]:
+def spread_of(figure: str, axis: str) -> Callable[[Frames, Context], Plot | Missing]:
     """What describes a figure in seconds with one row per entry, ascending; ``axis`` is the axis'
     title without the unit before it."""
 
-    def describe(frames: Frames, context: Context) -> Figure | Missing:
+    def describe(frames: Frames, context: Context) -> Plot | Missing:
         return _describe(frames, context, figure, axis)
 
     return describe
@@ -35,7 +35,7 @@ class _Time:
     spread: float | None
     runs: Sequence[float]
 
-    def row(self, context: Context, figure: str) -> Row:
+    def row(self, context: Context, figure: str) -> PlotRow:
         """A dot with a band, and a mark per run of several."""
         of_runs = tuple(self.runs) if len(self.runs) > 1 else ()
         tip = f"{self.entry['label']}: {significant(self.mean)} s"
@@ -54,7 +54,7 @@ class _Time:
         return self.entry["label"], significant(self.mean), spread, str(len(self.runs)), *ends
 
 
-def _describe(frames: Frames, context: Context, figure: str, axis: str) -> Figure | Missing:
+def _describe(frames: Frames, context: Context, figure: str, axis: str) -> Plot | Missing:
     found, entries, means = (
         figures_of(frames, figure),
         entries_of(frames),
@@ -82,7 +82,7 @@ def _describe(frames: Frames, context: Context, figure: str, axis: str) -> Figur
     axis = f"{UNITS[scale.unit]} {axis}"
     panel = Rows(axis, scale, rows, marks=Marks.DOTS, unit="s", names=legend)
     headings = ("entry", "mean, s", "standard deviation, s", "runs", "lowest, s", "highest, s")
-    return Figure((panel,), headings, tuple(times[name].cells for name in ascending(means)), note)
+    return Plot((panel,), headings, tuple(times[name].cells for name in ascending(means)), note)
 
 
 CHARTS = (

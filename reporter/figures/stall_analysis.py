@@ -8,15 +8,15 @@ import pandas
 from reporter.data.frames import is_known
 from reporter.data.text import significant
 from reporter.figures.chart import Chart, Context, StudyCharts
-from reporter.figures.model import Estimate, Figure, Marks, Missing, Named, Row, Rows
+from reporter.figures.model import Estimate, LegendEntry, Marks, Missing, Plot, PlotRow, Rows
 from reporter.figures.scales import linear_scale
 
 PARTS = ("fetch_stall_s", "copy_s", "compute_s", "overhead_s")
 SERIES = (
-    Named("p0", "fetch stall"),
-    Named("p1", "copy"),
-    Named("p2", "compute"),
-    Named("p4", "overhead"),
+    LegendEntry("p0", "fetch stall"),
+    LegendEntry("p1", "copy"),
+    LegendEntry("p2", "compute"),
+    LegendEntry("p4", "overhead"),
 )
 RUNS = {
     "cold": "cold page cache",
@@ -50,9 +50,9 @@ def charts(figures: pandas.DataFrame, runs: Mapping[str, str]) -> tuple[Chart, .
 
 def _of_runs(
     figures: pandas.DataFrame, runs: Mapping[str, str], context: Context
-) -> Figure | Missing:
+) -> Plot | Missing:
     """One stacked bar per run, seconds per epoch, mean of epochs 2 to last."""
-    rows, table = list[Row](), list[tuple[str, ...]]()
+    rows, table = list[PlotRow](), list[tuple[str, ...]]()
     for part, label in RUNS.items():
         found = [_value(figures, part, name) for name in PARTS]
         values = [value for value in found if value is not None]
@@ -64,7 +64,7 @@ def _of_runs(
             )
             link = f"{context.root}runs/{runs[part]}/index.html#time_to_epoch_s"
             total = significant(sum(values))
-            rows.append(Row(label, bars, link=link, texts=(f"{total} s",), tips=tuple(tips)))
+            rows.append(PlotRow(label, bars, link=link, texts=(f"{total} s",), tips=tuple(tips)))
             table.append((label, *map(significant, values), total))
     if not rows:
         return Missing("no run has finished two epochs")
@@ -73,20 +73,20 @@ def _of_runs(
         linear_scale([row.total for row in rows]),
     )
     headings = ("data", *(f"{series.name}, s" for series in SERIES), "total, s")
-    return Figure((Rows(axis, scale, tuple(rows), SERIES, Marks.STACKED),), headings, tuple(table))
+    return Plot((Rows(axis, scale, tuple(rows), SERIES, Marks.STACKED),), headings, tuple(table))
 
 
-def _differences(figures: pandas.DataFrame) -> Figure | Missing:
+def _differences(figures: pandas.DataFrame) -> Plot | Missing:
     """A bar per difference of stalls, seconds per epoch, with an error bar of ± one standard
     deviation."""
-    rows, table = list[Row](), list[tuple[str, ...]]()
+    rows, table = list[PlotRow](), list[tuple[str, ...]]()
     for name, label in DIFFERENCES.items():
         value, spread = _value(figures, "study", name), _value(figures, "study", name, "spread")
         if value is not None:
             written = significant(spread, 2) if spread else "unknown"
             text = f"{significant(value)} s" + (f" ± {written}" if spread else "")
             bar, style = Estimate.around(value, spread), f"p{3 * len(rows)}"
-            rows.append(Row(label, (bar,), style, texts=(text,), tips=(f"{label}: {text}",)))
+            rows.append(PlotRow(label, (bar,), style, texts=(text,), tips=(f"{label}: {text}",)))
             table.append((label, significant(value), written, _significance(figures, name)))
     if not rows:
         return Missing("no two of the runs have a known stall")
@@ -95,7 +95,7 @@ def _differences(figures: pandas.DataFrame) -> Figure | Missing:
     not_significant = ", ".join(row[0] for row in table if row[3] == "no")
     headings = ("part of the stall", "s per epoch", "standard deviation, s", "significant")
     note = f"Not significantly different from 0: {not_significant}." if not_significant else ""
-    return Figure((Rows(axis, scale, tuple(rows)),), headings, tuple(table), note)
+    return Plot((Rows(axis, scale, tuple(rows)),), headings, tuple(table), note)
 
 
 def _cell(figures: pandas.DataFrame, part: str, figure: str, column: str) -> Any:

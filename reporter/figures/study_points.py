@@ -8,7 +8,7 @@ from reporter.data.text import one_line, significant
 from reporter.figures import sweep_scaling
 from reporter.figures.adaptation import trained_parts_chart
 from reporter.figures.chart import Chart, Context, StudyCharts
-from reporter.figures.model import Estimate, Figure, Marks, Missing, Named, Row, Rows
+from reporter.figures.model import Estimate, LegendEntry, Marks, Missing, Plot, PlotRow, Rows
 from reporter.figures.scales import UNITS, linear_scale, scale_in_units
 from suite.metrics.figure import Figure as Measured
 from suite.metrics.matrix_record import Matrix, MatrixFigures, read_matrix, setting_words
@@ -16,7 +16,11 @@ from suite.metrics.study import Study, read_study
 
 MAX_POINTS = 40
 SPREAD = "line: ± one standard deviation. Warm-up steps are excluded."
-PARTS = (Named("p0", "fetch stall"), Named("p2", "compute"), Named("p3", "the rest"))
+PARTS = (
+    LegendEntry("p0", "fetch stall"),
+    LegendEntry("p2", "compute"),
+    LegendEntry("p3", "the rest"),
+)
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ def of_sweep(study: Study) -> tuple[Chart, ...]:
         return sweep_scaling.charts(study)
     varied = study.plan.varied
 
-    def describe(_: object, context: Context) -> Figure | Missing:
+    def describe(_: object, context: Context) -> Plot | Missing:
         points = (
             _Point(
                 point.value,
@@ -78,32 +82,32 @@ def of_sweep(study: Study) -> tuple[Chart, ...]:
     return (Chart("sweep-throughput", f"Throughput over {varied}", about, describe),)
 
 
-def _throughput(heading: str, points: Iterable[_Point]) -> Figure | Missing:
+def _throughput(heading: str, points: Iterable[_Point]) -> Plot | Missing:
     """A bar per point, samples per second, in the plan's order."""
-    rows, table = list[Row](), list[tuple[str, ...]]()
+    rows, table = list[PlotRow](), list[tuple[str, ...]]()
     for point in points:
         if point.rate.value is not None:
             spread, value = point.rate.spread or None, significant(point.value)
             written = significant(spread, 2) if spread else "unknown"
             text = f"{value} ± {written}" if spread else value
             bar, tip = Estimate.around(point.value, spread), f"{point.name}: {text} samples/s"
-            rows.append(Row(point.label, (bar,), link=point.link, texts=(text,), tips=(tip,)))
+            rows.append(PlotRow(point.label, (bar,), link=point.link, texts=(text,), tips=(tip,)))
             table.append((point.name, value, written, str(point.rate.count)))
     if not rows:
         return Missing("no run has a known throughput")
     scale = linear_scale([row.values[0].ends[1] for row in rows])
     headings = (heading, "samples per second", "standard deviation", "runs")
-    return Figure((Rows("samples per second", scale, tuple(rows)),), headings, tuple(table))
+    return Plot((Rows("samples per second", scale, tuple(rows)),), headings, tuple(table))
 
 
-def _steps(heading: str, matrix: Matrix, context: Context) -> Figure | Missing:
+def _steps(heading: str, matrix: Matrix, context: Context) -> Plot | Missing:
     """A stacked bar per point, in the plan's order; of many points, the fastest."""
     points = _fastest(matrix, context)
     if not points:
         return Missing("no run has a known throughput")
     parts = {point.name: _parts(point.figures) for point in matrix.points if point.name in points}
     rows = tuple(
-        Row(point.label, tuple(map(Estimate, parts[name])), link=point.link)
+        PlotRow(point.label, tuple(map(Estimate, parts[name])), link=point.link)
         for name, point in points.items()
     )
     scale = scale_in_units([row.total for row in rows], "s", linear_scale)
@@ -113,7 +117,7 @@ def _steps(heading: str, matrix: Matrix, context: Context) -> Figure | Missing:
         for name, point in points.items()
     )
     headings = (heading, *(f"{part.name}, s" for part in PARTS), "step, s")
-    return Figure((Rows(axis, scale, rows, PARTS, Marks.STACKED, "s"),), headings, table)
+    return Plot((Rows(axis, scale, rows, PARTS, Marks.STACKED, "s"),), headings, table)
 
 
 def _fastest(matrix: Matrix, context: Context) -> dict[str, _Point]:

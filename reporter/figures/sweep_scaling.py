@@ -11,18 +11,18 @@ from reporter.figures.chart import Chart, Context
 from reporter.figures.model import (
     Dot,
     Estimate,
-    Figure,
+    LegendEntry,
     Line,
     Missing,
-    Named,
     Plane,
+    Plot,
     Span,
     line_through,
 )
 from reporter.figures.scales import Scale, linear_scale, logarithmic_scale
 from suite.metrics.figure import Figure as Measured
-from suite.metrics.linear_fit import Interval
-from suite.metrics.scaling_model import Algorithm, AllreduceModel, Projection, Scaling
+from suite.metrics.linear_fit import FittedValue
+from suite.metrics.scaling_model import Algorithm, AllreduceModel, Scaling, ScalingProjection
 from suite.metrics.study import PointFigures, Study, StudyPoint
 
 STYLES = {Algorithm.RING: 0, Algorithm.TREE: 1}
@@ -50,16 +50,16 @@ class Quantity:
     axis: str
     factor: float
     of_point: Callable[[PointFigures], Measured]
-    of_model: Callable[[Projection], Interval | float]
+    of_model: Callable[[ScalingProjection], FittedValue | float]
     perfect: Callable[[Scaling, int, float], float] | None
     max_modelled: float | None
 
-    def modelled(self, projection: Projection) -> Estimate:
+    def modelled(self, projection: ScalingProjection) -> Estimate:
         """The model's value in the axis's unit; without ends if the model has no bounds."""
         modelled = self.of_model(projection)
         found = (
             Estimate(modelled.value, modelled.low, modelled.high)
-            if isinstance(modelled, Interval)
+            if isinstance(modelled, FittedValue)
             else Estimate(modelled)
         )
         return found.times(self.factor)
@@ -139,7 +139,7 @@ def charts(study: Study) -> tuple[Chart, ...]:
     )
 
 
-def _describe(study: Study, quantity: Quantity, _: Frames, context: Context) -> Figure | Missing:
+def _describe(study: Study, quantity: Quantity, _: Frames, context: Context) -> Plot | Missing:
     """A quantity, measured and modelled, against the number of ranks (logarithmic)."""
     seen = _measured(study, quantity)
     if not seen:
@@ -153,7 +153,7 @@ def _describe(study: Study, quantity: Quantity, _: Frames, context: Context) -> 
     heights += [one.value for one in seen]
     heights += [min(value.value, limit) for _, value in modelled]
     fitted = (
-        Named(f"c{STYLES[fit.algorithm]}", f"{fit.algorithm.value} all-reduce, fitted")
+        LegendEntry(f"c{STYLES[fit.algorithm]}", f"{fit.algorithm.value} all-reduce, fitted")
         for fit in fits
     )
     panel = Plane(
@@ -166,14 +166,14 @@ def _describe(study: Study, quantity: Quantity, _: Frames, context: Context) -> 
             *(each for fit in fits for each in _fit(fit, quantity)),
         ),
         tuple(_dot(one, context) for one in seen),
-        (Named("c7", "measured"), *fitted),
+        (LegendEntry("c7", "measured"), *fitted),
     )
     if study.model:
         beyond = Span(study.model.most_measured, x.ticks[-1], "projection (not measured)")
         panel = replace(panel, spans=(beyond,))
     rows = (*map(_row, seen), *(row for fit in fits for row in _rows(fit, quantity)))
     note = "" if study.model else f"No model: {study.model_reason}"
-    return Figure((panel,), HEADINGS, rows, note)
+    return Plot((panel,), HEADINGS, rows, note)
 
 
 def _measured(study: Study, quantity: Quantity) -> list[_Seen]:

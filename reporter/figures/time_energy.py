@@ -19,14 +19,14 @@ from reporter.figures.for_papers import OVER_RUNS, entry_labels, entry_model
 from reporter.figures.model import (
     Dot,
     Estimate,
-    Figure,
     Keys,
+    LegendEntry,
     Line,
     Missing,
-    Named,
     Panel,
     PaperFigure,
     Plane,
+    Plot,
     Point,
     line_through,
 )
@@ -40,7 +40,7 @@ of the front that have a label."""
 MAX_KEYS, MAX_FILLS, KEYS = 14, 4, string.ascii_lowercase
 
 
-def describe(frames: Frames, context: Context) -> Figure | Missing:
+def describe(frames: Frames, context: Context) -> Plot | Missing:
     """One dot per entry: seconds and joules per epoch, both logarithmic; only energies of the most
     frequent kind of sensor."""
     found, entries = figures_of(frames, ENERGY), entries_of(frames)
@@ -89,7 +89,7 @@ def describe(frames: Frames, context: Context) -> Figure | Missing:
     )
     energy = f"joules per epoch ({measured})"
     headings = ("entry", "seconds per epoch", energy, "on the Pareto front")
-    return Figure((panel,), headings, rows, _note(len(kinds), len(points), len(dots)))
+    return Plot((panel,), headings, rows, _note(len(kinds), len(points), len(dots)))
 
 
 def _dot(entry: Entry, place: Point, style: str, is_best: bool, context: Context) -> Dot:
@@ -173,7 +173,7 @@ def against_time(frames: Frames, figure: str, highlighted: str = "") -> PaperFig
     ids = sorted(known_ones, key=lambda name: (times[name].value, name))
     if not ids:
         return Missing(f"no entry has a known time and {quantity}: {why_missing(frames, figure)}")
-    fills, legend = dict[str, int](), list[Named]()
+    fills, legend = dict[str, int](), list[LegendEntry]()
     if highlighted:
         highlight = HIGHLIGHTS[highlighted]
         levels = _levels(frames, ids, highlight.field)
@@ -211,7 +211,7 @@ def _plane(
     axes: tuple[str, str],
     fronts: tuple[Line, ...],
     dots: tuple[Dot, ...],
-    legend: tuple[Named, ...],
+    legend: tuple[LegendEntry, ...],
 ) -> Plane:
     """Dots and fronts with scales that suit them."""
     x, y = (
@@ -246,7 +246,9 @@ def _fronts(dots: Sequence[Dot]) -> Iterator[Line]:
             yield line_through(staircase(front), f"l{style} front")
 
 
-def _fills(levels: Mapping[str, float], highlight: Highlight) -> tuple[dict[str, int], list[Named]]:
+def _fills(
+    levels: Mapping[str, float], highlight: Highlight
+) -> tuple[dict[str, int], list[LegendEntry]]:
     """The number of each entry's fill and their names, the highest level first; the last one stands
     for all lower levels, too."""
     order, unit = sorted(set(levels.values()), reverse=True), highlight.unit or f" {highlight.name}"
@@ -254,7 +256,9 @@ def _fills(levels: Mapping[str, float], highlight: Highlight) -> tuple[dict[str,
     names = [f"{value:.0f}{unit}" for value in order[:MAX_FILLS]]
     if len(order) > MAX_FILLS:
         names[-1] += " and less"
-    return numbers, [Named(f"c6 f{place} round", name, True) for place, name in enumerate(names)]
+    return numbers, [
+        LegendEntry(f"c6 f{place} round", name, True) for place, name in enumerate(names)
+    ]
 
 
 def _keys(entries: Sequence[Entry]) -> dict[str, str]:
@@ -263,7 +267,7 @@ def _keys(entries: Sequence[Entry]) -> dict[str, str]:
     return dict(zip(modes, KEYS, strict=False)) if 1 < len(modes) <= MAX_KEYS else {}
 
 
-def _styles(entries: Sequence[Entry]) -> tuple[dict[str, int], list[Named]]:
+def _styles(entries: Sequence[Entry]) -> tuple[dict[str, int], list[LegendEntry]]:
     """The number of each entry's mark, and what marks stand for where they differ: the model where
     there are several, else device and framework. The last number is that of all beyond it."""
     names = entry_labels(entries, ("power_mode", *_LESS))
@@ -274,7 +278,7 @@ def _styles(entries: Sequence[Entry]) -> tuple[dict[str, int], list[Named]]:
     shown = order
     if len(order) > COLOURS:
         shown = [*order[: COLOURS - 1], f"{len(order) - COLOURS + 1} others"]
-    legend = [Named(f"c{style}", name, True) for style, name in enumerate(shown)]
+    legend = [LegendEntry(f"c{style}", name, True) for style, name in enumerate(shown)]
     return numbers, legend if len(order) > 1 else []
 
 

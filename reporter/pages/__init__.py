@@ -14,7 +14,7 @@ from reporter.data.text import one_line, significant
 from reporter.data.words import any_of, property_in_words, property_name
 from reporter.pages.shared import PageKind
 from suite import __version__
-from suite.catalog.extensions import Part
+from suite.catalog.extensions import ExtensionPart
 
 CODE_DIGITS = 12
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
@@ -25,7 +25,8 @@ def page_kinds() -> tuple[PageKind, ...]:
     """Every kind of page that a module of this package declares, by position."""
     return tuple(
         sorted(
-            declarations(__name__, Part.PAGE, "PAGE_KIND", PageKind), key=lambda kind: kind.position
+            declarations(__name__, ExtensionPart.PAGE, "PAGE_KIND", PageKind),
+            key=lambda kind: kind.position,
         )
     )
 

@@ -12,8 +12,8 @@ from reporter.pages.addresses import machine_slug
 from reporter.pages.board_view import BoardView, board_view
 from reporter.pages.entry_lines import (
     BoardLines,
+    BoardMode,
     EntryLine,
-    Mode,
     entry_lines,
     lines_by_board,
     power_modes_of_board,
@@ -31,7 +31,7 @@ from reporter.pages.shared import (
     render_page,
 )
 from suite.catalog.devices import Device, load_devices
-from suite.catalog.literature import Published, load_literature
+from suite.catalog.literature import PublishedResult, load_literature
 from suite.catalog.prices import load_prices, system_prices
 
 OF_BOARD = "machine"
@@ -44,7 +44,7 @@ class BoardOfMachine:
 
     lines: BoardLines
     view: BoardView
-    modes: tuple[Mode, ...]
+    modes: tuple[BoardMode, ...]
     charts: Charts
 
 
@@ -196,7 +196,7 @@ def _prices(page: MachinePage) -> Row:
     }
 
 
-def _published(page: MachinePage) -> tuple[Published, ...]:
+def _published(page: MachinePage) -> tuple[PublishedResult, ...]:
     """What others measured on the device."""
     return next(
         (

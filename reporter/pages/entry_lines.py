@@ -214,7 +214,7 @@ Best = tuple[EntryLine, Cell]
 
 
 @dataclass(frozen=True)
-class Mode:
+class BoardMode:
     """A power mode of a machine: its number of entries, the fastest, and the one with the least
     energy of each kind of instrument."""
 
@@ -224,12 +224,12 @@ class Mode:
     thriftiest: tuple[Best, ...]
 
 
-def power_modes_of_board(lines: Sequence[EntryLine]) -> tuple[Mode, ...]:
+def power_modes_of_board(lines: Sequence[EntryLine]) -> tuple[BoardMode, ...]:
     """The power modes of accepted entries of one board, by the time and the energy that it shows
     first; the fastest mode first."""
     groups = grouped((line for line in lines if line.section == "accepted"), _mode)
     found = [
-        Mode(name, len(group), _best(group, group[0].board.time.figure), _thriftiest(group))
+        BoardMode(name, len(group), _best(group, group[0].board.time.figure), _thriftiest(group))
         for name, group in groups.items()
     ]
     return tuple(

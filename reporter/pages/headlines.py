@@ -16,7 +16,7 @@ from reporter.data.text import significant
 from reporter.data.words import day_of
 from reporter.pages.shared import trained_title
 from suite.catalog.rounds import judging_round
-from suite.catalog.scoring import Standing, load_scoring
+from suite.catalog.scoring import EnergyStanding, load_scoring
 from suite.errors import SuiteError
 from suite.metrics.comparisons import OTHER_ACCELERATORS, Ratio
 
@@ -259,7 +259,7 @@ def _least_energy(board: Board) -> Iterator[str]:
     backed = any(row.is_vouched for row in board.in_order)
     pairs = zip(energy_charts(board, only_vouched=True), energy_charts(board), strict=True)
     charts = [(chart, rows[0]) for vouched, chart in pairs if (rows := _named(vouched, chart))]
-    ranked = [pair for pair in charts if Standing.INDICATIVE.value not in pair[0].note]
+    ranked = [pair for pair in charts if EnergyStanding.INDICATIVE.value not in pair[0].note]
     for chart, row in (ranked or charts)[:1]:
         around = f" ({row.cell.around})" if row.cell.interval else ""
         mode = f", {row.best.power_mode}" if row.best.power_mode else ""

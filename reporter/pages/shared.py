@@ -18,8 +18,8 @@ from reporter.data.studies import StudyRecord
 from reporter.data.words import workload_title
 from reporter.figures import charts_for
 from reporter.figures.chart import MAX_ROWS, Caption, Chart, Context, Described, Drawing
-from reporter.figures.model import Figure, Missing
-from suite.catalog.extensions import Part
+from reporter.figures.model import Missing, Plot
+from suite.catalog.extensions import ExtensionPart
 from suite.files.evidence_files import EvidenceFiles
 
 CHART_STYLE = Path(__file__).resolve().parent.parent / "static" / "chart.css"
@@ -105,7 +105,7 @@ class BoardSection:
 @cache
 def board_sections() -> tuple[BoardSection, ...]:
     """The sections that extensions declare as BOARD_SECTION."""
-    return declarations(None, Part.PAGE, "BOARD_SECTION", BoardSection)
+    return declarations(None, ExtensionPart.PAGE, "BOARD_SECTION", BoardSection)
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class PlacedChart:
     """A chart on a page, with the path of its file; empty where it has none."""
 
     chart: Caption
-    figure: Figure
+    figure: Plot
     svg: markupsafe.Markup
     narrow: markupsafe.Markup
     file: str
@@ -176,11 +176,11 @@ def place_charts(
     )
 
 
-def _with_enough_rows(chart: Chart, frames: Frames, context: Context) -> Figure | Missing:
+def _with_enough_rows(chart: Chart, frames: Frames, context: Context) -> Plot | Missing:
     found = chart.describe(frames, context)
     return (
         Missing("a single one compares with nothing")
-        if isinstance(found, Figure) and len(found.rows) < chart.min_rows
+        if isinstance(found, Plot) and len(found.rows) < chart.min_rows
         else found
     )
 
@@ -205,7 +205,7 @@ def place_drawings(
         up = "../" * file.count("/")
         if up != context.root:
             elsewhere = describe(replace(context, root=up))
-            assert isinstance(elsewhere, Figure)
+            assert isinstance(elsewhere, Plot)
             alone = Drawing(caption, elsewhere)
         files.append(Page(file, _with_style(alone.svg)))
     return Charts(tuple(placed), tuple(not_drawn), tuple(files))

@@ -3,7 +3,7 @@ layers."""
 
 from collections.abc import Callable, Mapping
 
-from reporter.figures.model import Dot, Estimate, Keys, Named, PaperFigure, Plane, Table
+from reporter.figures.model import Dot, Estimate, Keys, LegendEntry, PaperFigure, Plane, Table
 from reporter.figures.scales import fitting_closely
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.devices import Device, load_device, load_devices
@@ -118,7 +118,7 @@ def _trends() -> PaperFigure:
         fitting_closely(powers),
         fitting_closely(rates),
         dots=dots,
-        legend=(Named("c0", "with GPU", True), Named("c1", "without", True)),
+        legend=(LegendEntry("c0", "with GPU", True), LegendEntry("c1", "without", True)),
     )
     about = (
         "The suite's device profiles: the board's power limit, and a calculated upper bound of "

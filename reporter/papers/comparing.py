@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from reporter.papers.calculated import own_cells
-from reporter.papers.measures import Found, Source, Unknown, measure_value
+from reporter.papers.measures import FoundValue, MeasureSource, Unknown, measure_value
 from reporter.papers.records import record_kinds
 from suite.catalog.papers import Item, PublishedValue, Relation
 
 
-class Agreement(str, enum.Enum):
+class PaperAgreement(str, enum.Enum):
     """What came of one comparison."""
 
     AGREES = "agrees"
@@ -20,20 +20,20 @@ class Agreement(str, enum.Enum):
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedValue:
     """A published value beside ours. ``published`` and ``ours`` are texts; ``why`` is the reason
     where there is nothing to compare."""
 
     quantity: str
     published: str
     ours: str | None
-    verdict: Agreement
+    verdict: PaperAgreement
     place: str
     quote: str
     why: str | None = None
 
 
-def compare_with_paper(item: Item, source: Source | None) -> tuple[Compared, ...]:
+def compare_with_paper(item: Item, source: MeasureSource | None) -> tuple[ComparedValue, ...]:
     """Every published value of an item beside ours. ``source`` None: it has no runs."""
     return (
         *_cells(item),
@@ -42,7 +42,7 @@ def compare_with_paper(item: Item, source: Source | None) -> tuple[Compared, ...
     )
 
 
-def _value(value: PublishedValue, source: Source | None) -> Compared:
+def _value(value: PublishedValue, source: MeasureSource | None) -> ComparedValue:
     found = (
         Unknown(value.not_comparable or "")
         if value.ours is None
@@ -50,7 +50,7 @@ def _value(value: PublishedValue, source: Source | None) -> Compared:
         if source is None
         else measure_value(value.ours, source)
     )
-    verdict, why, ours = Agreement.NOT_COMPARABLE, None, None
+    verdict, why, ours = PaperAgreement.NOT_COMPARABLE, None, None
     if isinstance(found, Unknown):
         why = found.reason
     else:
@@ -59,10 +59,10 @@ def _value(value: PublishedValue, source: Source | None) -> Compared:
     is_near = value.relation is Relation.ABOUT and value.tolerance and value.published
     near = f" ± {value.tolerance:.0%}" if is_near else ""
     published = f"{stated[value.relation]}{value.published:g}{near}"
-    return Compared(value.quantity, published, ours, verdict, value.place, value.quote, why)
+    return ComparedValue(value.quantity, published, ours, verdict, value.place, value.quote, why)
 
 
-def judge_value(value: PublishedValue, found: Found) -> tuple[Agreement, str | None]:
+def judge_value(value: PublishedValue, found: FoundValue) -> tuple[PaperAgreement, str | None]:
     """The verdict on our value, and why there is none.
 
     ``about`` agrees where our interval and the tolerance overlap; a limit (``below``, ``above``)
@@ -77,19 +77,21 @@ def judge_value(value: PublishedValue, found: Found) -> tuple[Agreement, str | N
         least, most = sorted(
             (value.published * (1 - value.tolerance), value.published * (1 + value.tolerance))
         )
-        return (Agreement.AGREES if low <= most and high >= least else Agreement.DIFFERS), None
+        return (
+            PaperAgreement.AGREES if low <= most and high >= least else PaperAgreement.DIFFERS
+        ), None
     if low < value.published < high:
         return (
-            Agreement.NOT_COMPARABLE,
+            PaperAgreement.NOT_COMPARABLE,
             f"the 95 % interval contains {value.published:g}: more runs are needed to decide",
         )
     is_beyond = (
         low < value.published if value.relation is Relation.BELOW else high > value.published
     )
-    return (Agreement.AGREES if is_beyond else Agreement.DIFFERS), None
+    return (PaperAgreement.AGREES if is_beyond else PaperAgreement.DIFFERS), None
 
 
-def _written(found: Found) -> str:
+def _written(found: FoundValue) -> str:
     between = (
         ""
         if found.low is None or found.high is None or found.low == found.high
@@ -99,19 +101,19 @@ def _written(found: Found) -> str:
     return f"{value}{between}" + (f", {found.of}" if found.of else "")
 
 
-def _cells(item: Item) -> Iterator[Compared]:
+def _cells(item: Item) -> Iterator[ComparedValue]:
     """The cells of a table of text; those that the text at hand has lost are not compared."""
     if item.table is None:
         return
     for row, own in zip(item.table.rows, own_cells(item, item.table), strict=True):
         for column, published, ours in zip(item.table.columns[1:], row[1:], own[1:], strict=True):
-            verdict, why = Agreement.NOT_COMPARABLE, "the available text lacks the number"
+            verdict, why = PaperAgreement.NOT_COMPARABLE, "the available text lacks the number"
             if published and ours:
                 is_equal = any(_same(published, each) for each in ours.split(", "))
-                verdict, why = Agreement.AGREES if is_equal else Agreement.DIFFERS, ""
+                verdict, why = PaperAgreement.AGREES if is_equal else PaperAgreement.DIFFERS, ""
             elif published:
                 why = "the suite does not say"
-            yield Compared(
+            yield ComparedValue(
                 f"{row[0]}, {column}",
                 published,
                 ours or None,
@@ -135,8 +137,8 @@ def _plain(text: str) -> str:
     return "".join(filter(str.isalnum, text.lower()))
 
 
-def _cells_of_extensions(item: Item) -> Iterator[Compared]:
+def _cells_of_extensions(item: Item) -> Iterator[ComparedValue]:
     for kind in record_kinds().values():
         for cell in kind.cells(item):
-            verdict = Agreement.AGREES if cell.agrees else Agreement.DIFFERS
-            yield Compared(cell.quantity, cell.published, cell.ours, verdict, item.number, "")
+            verdict = PaperAgreement.AGREES if cell.agrees else PaperAgreement.DIFFERS
+            yield ComparedValue(cell.quantity, cell.published, cell.ours, verdict, item.number, "")

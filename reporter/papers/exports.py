@@ -17,7 +17,7 @@ from reporter.figures.model import (
     Rows,
     Table,
 )
-from reporter.papers.comparing import Compared
+from reporter.papers.comparing import ComparedValue
 from suite.files.spreadsheet import safe_cell
 
 COLUMNS = ("panel", "row", "part", "x", "value", "low", "high")
@@ -66,7 +66,9 @@ def to_csv(figure: PaperFigure) -> str:
     return output.getvalue()
 
 
-def to_latex(name: str, figure: PaperFigure, caption: str, compared: Sequence[Compared]) -> str:
+def to_latex(
+    name: str, figure: PaperFigure, caption: str, compared: Sequence[ComparedValue]
+) -> str:
     """A table, or a figure that includes ``name``.pdf, with its caption; below it what the paper
     states beside ours. Needs graphicx alone."""
     tables = [panel for panel in figure.panels if isinstance(panel, Table)]
@@ -109,7 +111,7 @@ def to_page(
     svg: bytes,
     figure: PaperFigure,
     caption: str,
-    compared: Sequence[Compared],
+    compared: Sequence[ComparedValue],
 ) -> str:
     """The figure, what the paper states beside ours, and the drawn numbers, on one page without
     scripts and without a network."""
@@ -141,7 +143,7 @@ def to_page(
     return "\n".join(parts)
 
 
-def _compared_row(one: Compared) -> str:
+def _compared_row(one: ComparedValue) -> str:
     verdict = one.verdict.value + (f": {one.why}" if one.why else "")
     quote = f"<blockquote>{escape(one.quote)}</blockquote>" if one.quote else ""
     return (

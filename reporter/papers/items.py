@@ -9,28 +9,28 @@ from reporter.data.load import load_frames
 from reporter.figures.model import Missing, PaperFigure, Table
 from reporter.papers import calculated, machine_column
 from reporter.papers.captions import caption_of
-from reporter.papers.comparing import Compared, compare_with_paper
+from reporter.papers.comparing import ComparedValue, compare_with_paper
 from reporter.papers.exports import to_csv, to_latex, to_page
 from reporter.papers.make import draw_preset, preset_of
-from reporter.papers.measures import Source
+from reporter.papers.measures import MeasureSource
 from reporter.papers.records import record_kinds
 from reporter.papers.render import render_figure
-from reporter.papers.style import Look
-from suite.catalog.papers import Item, Registry, RunSet, State
+from reporter.papers.style import PaperLook
+from suite.catalog.papers import Item, ItemState, Registry, RunSet
 from suite.files.durable import output_errors
 
 TABLE_WIDTH_IN = 6.6
 REAL_STATES = {
-    State.REAL: "Drawn from real runs.",
-    State.SIMULATED: (
+    ItemState.REAL: "Drawn from real runs.",
+    ItemState.SIMULATED: (
         "Real training, counted by valgrind: simulated caches and branch predictor. Nothing here is"
         " a measurement of a processor."
     ),
-    State.EMULATED: (
+    ItemState.EMULATED: (
         "Emulated: network namespaces on one machine. Nothing here is a measurement of boards."
     ),
-    State.CALCULATED: "Calculated; no run.",
-    State.NEEDS: "Drawn from real runs.",
+    ItemState.CALCULATED: "Calculated; no run.",
+    ItemState.NEEDS: "Drawn from real runs.",
 }
 WITH_RUNS = "Calculated or from the suite's catalogue, and beside it what real runs show."
 
@@ -43,32 +43,32 @@ class DrawnItem:
     item: Item
     figure: PaperFigure
     caption: str
-    compared: tuple[Compared, ...]
+    compared: tuple[ComparedValue, ...]
     paper: str
     mark: str
 
 
-def source_of(item: Item, runs: RunSet | None, folders: Sequence[Path]) -> Source | None:
+def source_of(item: Item, runs: RunSet | None, folders: Sequence[Path]) -> MeasureSource | None:
     """What the folders hold of an item's runs; None where they hold nothing of the kind, or where
     the extension that makes it is not there. Raises SuiteError for what cannot be read."""
     if runs is None:
-        return Source() if item.runs is None else None
+        return MeasureSource() if item.runs is None else None
     there = [folder for folder in folders if folder.exists()]
     kind = record_kinds().get(runs.kind)
     record = kind.read(there) if kind is not None else None
     if kind is not None and record is not None:
-        return Source(record=record, of_record=kind.measure)
+        return MeasureSource(record=record, of_record=kind.measure)
     if not there:
         return None
     frames = load_frames(there)
-    return None if frames.measured().runs.empty else Source(frames=frames.measured())
+    return None if frames.measured().runs.empty else MeasureSource(frames=frames.measured())
 
 
-def draw_item(registry: Registry, item: Item, source: Source | None) -> DrawnItem | Missing:
+def draw_item(registry: Registry, item: Item, source: MeasureSource | None) -> DrawnItem | Missing:
     """The item drawn, or what its runs lack."""
-    if item.state is State.CALCULATED:
+    if item.state is ItemState.CALCULATED:
         figure = calculated.draw(item)
-        return _drawn(registry, item, figure, f"{item.title}.\n{figure.about}\n", Source())
+        return _drawn(registry, item, figure, f"{item.title}.\n{figure.about}\n", MeasureSource())
     runs = registry.runs_of(item)
     if source is None or runs is None:
         return Missing("it has no runs")
@@ -93,7 +93,7 @@ def draw_item(registry: Registry, item: Item, source: Source | None) -> DrawnIte
 
 
 def _drawn(
-    registry: Registry, item: Item, figure: PaperFigure, caption: str, source: Source
+    registry: Registry, item: Item, figure: PaperFigure, caption: str, source: MeasureSource
 ) -> DrawnItem:
     paper, mark = registry.paper(item), _state_of(item, figure, source)
     told = [caption.rstrip(), mark] + (
@@ -109,19 +109,19 @@ def _drawn(
     )
 
 
-def _state_of(item: Item, figure: PaperFigure, source: Source) -> str:
+def _state_of(item: Item, figure: PaperFigure, source: MeasureSource) -> str:
     """How the item came to be. A processor's own counters simulate nothing."""
     is_table = any(isinstance(panel, Table) for panel in figure.panels)
-    if item.state is State.SIMULATED and source.record is None:
-        return REAL_STATES[State.REAL]
-    return WITH_RUNS if is_table and item.state is State.REAL else REAL_STATES[item.state]
+    if item.state is ItemState.SIMULATED and source.record is None:
+        return REAL_STATES[ItemState.REAL]
+    return WITH_RUNS if is_table and item.state is ItemState.REAL else REAL_STATES[item.state]
 
 
 def write_item(drawn: DrawnItem, folder: Path) -> tuple[Path, ...]:
     """Write the item as PDF, CSV, LaTeX, page and caption; returns the files."""
     item = drawn.item
     is_table = any(isinstance(panel, Table) for panel in drawn.figure.panels)
-    look = Look(width_in=TABLE_WIDTH_IN) if is_table else Look()
+    look = PaperLook(width_in=TABLE_WIDTH_IN) if is_table else PaperLook()
     title = f"{item.title} ({drawn.paper})"
     files = {
         "pdf": render_figure(drawn.figure, item.title, look, "pdf"),

@@ -13,7 +13,7 @@ from reporter.papers.captions import caption_of
 from reporter.papers.presets import PLAIN, PRESETS, Preset
 from reporter.papers.render import render_figure
 from reporter.papers.short_labels import with_short_labels
-from reporter.papers.style import Look
+from reporter.papers.style import PaperLook
 from suite.errors import SuiteError
 
 
@@ -25,7 +25,7 @@ class PaperFile:
     caption: str
 
 
-def make_figure(name: str, paths: Iterable[Path], look: Look, file_format: str) -> PaperFile:
+def make_figure(name: str, paths: Iterable[Path], look: PaperLook, file_format: str) -> PaperFile:
     """The figure ``name`` of the accepted runs, and those of sweeps, at or below the paths.
 
     Raises SuiteError if there is no such figure, or if the runs lack what it needs: the sentence

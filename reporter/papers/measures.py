@@ -10,7 +10,7 @@ from reporter.data.frames import IDENTITY, Frames, Row
 from reporter.data.values import entries_of, values_of_runs
 from reporter.figures.entries import is_first_epoch, is_later_epoch, means_of_runs
 from suite.catalog.devices import load_device
-from suite.catalog.papers import Measure, Selection
+from suite.catalog.papers import EntrySelection, Measure
 from suite.metrics.comparisons import student_t_quantile
 
 CONFIDENCE = 0.95
@@ -30,7 +30,7 @@ FOLLOWS = (
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundValue:
     """Our value with the ends of its 95 % interval, where repetitions give one, and what it is
     of."""
 
@@ -48,7 +48,7 @@ class Unknown:
 
 
 @dataclass(frozen=True)
-class Cell:
+class ComparedCell:
     """A cell of a published table beside ours, both as text."""
 
     quantity: str
@@ -58,16 +58,16 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Source:
+class MeasureSource:
     """What a measure reads: frames of bundles, or the record of an extension and how it measures
     it."""
 
     frames: Frames | None = None
     record: Any = None
-    of_record: "Callable[[Measure, Any], Found | Unknown] | None" = None
+    of_record: "Callable[[Measure, Any], FoundValue | Unknown] | None" = None
 
 
-def measure_value(wanted: Measure, source: Source) -> Found | Unknown:
+def measure_value(wanted: Measure, source: MeasureSource) -> FoundValue | Unknown:
     """Our value of a measure."""
     if source.of_record is not None:
         return source.of_record(wanted, source.record)
@@ -122,19 +122,19 @@ def _rest(entry: Row, varied: set[str]) -> tuple[str, ...]:
     return tuple(str(entry[name]) for name in IDENTITY if name not in varied)
 
 
-def _set(selection: Selection) -> dict[str, object]:
+def _set(selection: EntrySelection) -> dict[str, object]:
     return {name: value for name, value in asdict(selection).items() if value is not None}
 
 
-def _matches(entry: Row, selection: Selection) -> bool:
+def _matches(entry: Row, selection: EntrySelection) -> bool:
     return all(entry[name] == value for name, value in _set(selection).items())
 
 
-def selection_in_words(selection: Selection) -> str:
+def selection_in_words(selection: EntrySelection) -> str:
     return ", ".join(f"{name} {value}" for name, value in _set(selection).items()) or "any setting"
 
 
-def ratio_of_means(pairs: "Sequence[tuple[Sequence[float], Sequence[float]]]") -> Found:
+def ratio_of_means(pairs: "Sequence[tuple[Sequence[float], Sequence[float]]]") -> FoundValue:
     """The geometric mean over pairs of the ratio of their geometric means; interval by Welch's t on
     logarithms, where every side has two runs."""
     sides = [[math.log(value) for value in side] for pair in pairs for side in pair if side]
@@ -145,21 +145,21 @@ def ratio_of_means(pairs: "Sequence[tuple[Sequence[float], Sequence[float]]]") -
     centre, runs = fmean(logs), sum(map(len, sides))
     of = f"{len(pairs)} setting{'' if len(pairs) == 1 else 's'}, {runs} runs"
     if min(map(len, sides)) < 2:
-        return Found(math.exp(centre), of=of)
+        return FoundValue(math.exp(centre), of=of)
     variances = [variance(side) / len(side) for side in sides]
     total = sum(variances)
     if total == 0:
-        return Found(math.exp(centre), math.exp(centre), math.exp(centre), of)
+        return FoundValue(math.exp(centre), math.exp(centre), math.exp(centre), of)
     freedom = total**2 / sum(
         each**2 / (len(side) - 1) for each, side in zip(variances, sides, strict=True)
     )
     half = (
         student_t_quantile(max(1, math.floor(freedom)), CONFIDENCE) * math.sqrt(total) / len(pairs)
     )
-    return Found(math.exp(centre), math.exp(centre - half), math.exp(centre + half), of)
+    return FoundValue(math.exp(centre), math.exp(centre - half), math.exp(centre + half), of)
 
 
-def _later_stall_over_first(wanted: Measure, source: Source) -> Found | Unknown:
+def _later_stall_over_first(wanted: Measure, source: MeasureSource) -> FoundValue | Unknown:
     at_first, at_last = (
         _stalls(source.frames, is_first_epoch),
         _stalls(source.frames, is_later_epoch),
@@ -175,7 +175,7 @@ def _stalls(frames: Frames | None, is_wanted: Callable[[int], bool]) -> dict[str
     return {name: found for name, found in values.items() if min(found) > 0}
 
 
-def _largest_over_smallest(wanted: Measure, source: Source) -> Found | Unknown:
+def _largest_over_smallest(wanted: Measure, source: MeasureSource) -> FoundValue | Unknown:
     assert source.frames is not None and wanted.figure is not None
     found = [values for values in of_entries(source.frames, wanted.figure).values() if values]
     if len(found) < 2:
@@ -183,7 +183,7 @@ def _largest_over_smallest(wanted: Measure, source: Source) -> Found | Unknown:
     return _extremes(found)
 
 
-def _slowest_over_fastest(wanted: Measure, source: Source) -> Found | Unknown:
+def _slowest_over_fastest(wanted: Measure, source: MeasureSource) -> FoundValue | Unknown:
     assert source.frames is not None
     media = {entry["storage_medium"] for entry in entries_of(source.frames).values()}
     if len(media) < 2:
@@ -193,13 +193,13 @@ def _slowest_over_fastest(wanted: Measure, source: Source) -> Found | Unknown:
     )
 
 
-def _extremes(found: Sequence[Sequence[float]]) -> Found:
+def _extremes(found: Sequence[Sequence[float]]) -> FoundValue:
     """The highest mean over the lowest."""
     ordered = sorted(found, key=fmean)
     return ratio_of_means([(ordered[-1], ordered[0])])
 
 
-def _device(wanted: Measure, source: Source) -> Found | Unknown:
+def _device(wanted: Measure, source: MeasureSource) -> FoundValue | Unknown:
     device = load_device(wanted.device or "")
     of_gpu = (
         {}
@@ -211,11 +211,11 @@ def _device(wanted: Measure, source: Source) -> Found | Unknown:
     return (
         Unknown("the profile does not say")
         if value is None
-        else Found(float(value), of="device profile")
+        else FoundValue(float(value), of="device profile")
     )
 
 
-NAMED: Mapping[str, Callable[[Measure, Source], Found | Unknown]] = {
+NAMED: Mapping[str, Callable[[Measure, MeasureSource], FoundValue | Unknown]] = {
     "later-stall-over-first": _later_stall_over_first,
     "largest-over-smallest": _largest_over_smallest,
     "slowest-over-fastest": _slowest_over_fastest,

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from reporter.data.discovery import declarations
 from reporter.figures.model import Missing, PaperFigure
-from reporter.papers.measures import Cell, Found, Unknown
-from suite.catalog.extensions import Part
+from reporter.papers.measures import ComparedCell, FoundValue, Unknown
+from suite.catalog.extensions import ExtensionPart
 from suite.catalog.papers import Item, Measure
 from suite.metrics.sealed_record import SealedRecord
 
@@ -28,14 +28,14 @@ class RecordKind:
     name: str
     read: Callable[[Sequence[Path]], Any]
     draw: Callable[[Item, Any], tuple[PaperFigure, str] | Missing]
-    measure: Callable[[Measure, Any], Found | Unknown]
-    cells: Callable[[Item], Iterable[Cell]] = lambda item: ()
+    measure: Callable[[Measure, Any], FoundValue | Unknown]
+    cells: Callable[[Item], Iterable[ComparedCell]] = lambda item: ()
 
 
 @cache
 def record_kinds() -> dict[str, RecordKind]:
     """Every kind, by name."""
-    found = declarations(None, Part.FIGURES, "PAPER_RECORD", RecordKind)
+    found = declarations(None, ExtensionPart.FIGURES, "PAPER_RECORD", RecordKind)
     return {kind.name: kind for kind in found}
 
 

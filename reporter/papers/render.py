@@ -13,11 +13,11 @@ from typing import Any
 from reporter.figures.labels import SIZE
 from reporter.figures.layout import lay_out
 from reporter.figures.look import AXIS_HEIGHT
-from reporter.figures.look import Look as Widths
+from reporter.figures.look import DrawingLook as Widths
 from reporter.figures.model import PaperFigure
 from reporter.figures.svg import Canvas, Shape, Words
 from reporter.papers.style import (
-    Look,
+    PaperLook,
     fill_style,
     line_style,
     mark_style,
@@ -60,7 +60,7 @@ def refuse_without_matplotlib() -> None:
         )
 
 
-def render_figure(figure: PaperFigure, title: str, look: Look, file_format: str) -> bytes:
+def render_figure(figure: PaperFigure, title: str, look: PaperLook, file_format: str) -> bytes:
     """The figure as a file of ``file_format``. Raises SuiteError if Matplotlib or the font is
     missing."""
     drawn = paint_figure(figure, look)
@@ -73,7 +73,7 @@ def render_figure(figure: PaperFigure, title: str, look: Look, file_format: str)
     return output.getvalue()
 
 
-def paint_figure(figure: PaperFigure, look: Look) -> Any:
+def paint_figure(figure: PaperFigure, look: PaperLook) -> Any:
     """The figure as one of Matplotlib."""
     refuse_without_matplotlib()
     import matplotlib  # optional: [figures]
@@ -98,7 +98,7 @@ def paint_figure(figure: PaperFigure, look: Look) -> Any:
     return drawn
 
 
-def _laid_out(figure: PaperFigure, look: Look, drawn: Any) -> Canvas:
+def _laid_out(figure: PaperFigure, look: PaperLook, drawn: Any) -> Canvas:
     """The panels as shapes, as high as they need or, with a given height, stretched to it."""
     from matplotlib.font_manager import FontProperties  # optional: [figures]
 
@@ -124,7 +124,7 @@ def _laid_out(figure: PaperFigure, look: Look, drawn: Any) -> Canvas:
     return canvas
 
 
-def _artist(part: object, look: Look, unit_pt: float, place: Mapping[str, Any]) -> Any:
+def _artist(part: object, look: PaperLook, unit_pt: float, place: Mapping[str, Any]) -> Any:
     """A shape or a text as an artist of Matplotlib; None for links and groups."""
     from matplotlib.lines import Line2D  # optional: [figures]
     from matplotlib.patches import Polygon  # optional: [figures]

@@ -36,7 +36,7 @@ MIN_SIZE_IN, MAX_SIZE_IN = 1.5, 40.0
 
 
 @dataclass(frozen=True)
-class Look:
+class PaperLook:
     """Width of a figure, in; height, in, or None for as high as its rows need; font family and size
     of its text, pt."""
 
@@ -78,7 +78,7 @@ def font_of(text: str) -> tuple[str, float]:
     return family, size_pt
 
 
-def matplotlib_settings(look: Look) -> Mapping[str, Any]:
+def matplotlib_settings(look: PaperLook) -> Mapping[str, Any]:
     """Matplotlib's rcParams. Fonts are embedded: as TrueType in PDF, as outlines in SVG. Ids in SVG
     follow from a fixed salt."""
     return {

@@ -9,7 +9,7 @@ from suite.bundle.layout import MANIFEST
 RECORD = "stalls.json"
 
 
-class Source(str, enum.Enum):
+class BatchSource(str, enum.Enum):
     """Source of a run's mini-batches, in the order of the runs."""
 
     COLD = "cold"
@@ -20,4 +20,4 @@ class Source(str, enum.Enum):
 def sealed_files(directory: Path) -> tuple[Path, ...]:
     """What the manifest of an analysis lists: ``stalls.json`` and the manifests of the three
     runs."""
-    return (directory / RECORD, *(directory / source.value / MANIFEST for source in Source))
+    return (directory / RECORD, *(directory / source.value / MANIFEST for source in BatchSource))

@@ -33,7 +33,7 @@ class Archive:
 
 
 @dataclass(frozen=True)
-class Table:
+class ImageTable:
     """A table of images and their classes."""
 
     name: str
@@ -56,7 +56,7 @@ class Pictures:
 
 
 @dataclass(frozen=True)
-class Shape:
+class PictureShape:
     """A size of pictures, and the share of them that have it."""
 
     width: int
@@ -65,7 +65,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class DataSetRecipe:
     """How the pictures of a data set are made from ``photographs`` (suite.datasets.recipes).
 
     A picture is a crop that has at least ``smallest_crop_percent`` of the largest one's sides; it
@@ -74,7 +74,7 @@ class Recipe:
 
     source: str
     photographs: Pictures
-    shapes: tuple[Shape, ...]
+    shapes: tuple[PictureShape, ...]
     smallest_crop_percent: int
     quality: int
     size_bytes: int
@@ -102,9 +102,9 @@ class DataSetDefinition:
     files: tuple[DataFile, ...] = ()
     mirrors: tuple[str, ...] = ()
     archive: Archive | None = None
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ImageTable, ...] = ()
     pictures: Pictures | None = None
-    recipe: Recipe | None = None
+    recipe: DataSetRecipe | None = None
     mistaken_for: tuple[str, ...] = ()
 
 

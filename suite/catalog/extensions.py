@@ -22,7 +22,7 @@ FILE = "extension.toml"
 OWN = "suite.extensions"
 
 
-class Part:
+class ExtensionPart:
     """Names of parts. ``programs`` run in the environment of a framework."""
 
     API, COMMAND, MEASURING, RECORD, RULES, FIGURES, PAGE, PROGRAMS = (
@@ -45,7 +45,7 @@ class ListedCommand:
 
     name: str
     help: str
-    module: str = Part.COMMAND
+    module: str = ExtensionPart.COMMAND
     panel: str = "Studies"
 
 

@@ -9,7 +9,7 @@ from suite.files.schema import AboveZero, Positive
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedResult:
     """One published result: ``time_s`` of ``mini_batches`` of ``batch_size`` samples.
 
     ``differs``: in what the measurement differs from the suite's workload. ``place`` is where in
@@ -37,7 +37,7 @@ class Literature:
     """The published results of a device profile, which has the same name."""
 
     name: str
-    results: tuple[Published, ...]
+    results: tuple[PublishedResult, ...]
 
 
 def load_literature() -> tuple[Literature, ...]:

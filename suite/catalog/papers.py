@@ -16,7 +16,7 @@ FILE = "papers.toml"
 RUN = "run"
 
 
-class State(str, enum.Enum):
+class ItemState(str, enum.Enum):
     """How an item can be drawn without boards: from real runs, simulated processors or emulated
     hosts, calculated, or not without other hardware."""
 
@@ -63,7 +63,7 @@ class RunSet:
 
 
 @dataclass(frozen=True)
-class Selection:
+class EntrySelection:
     """Entries by their settings; None: any."""
 
     framework: str | None = None
@@ -80,8 +80,8 @@ class Measure:
     """
 
     figure: str | None = None
-    of: Selection = Selection()
-    over: Selection | None = None
+    of: EntrySelection = EntrySelection()
+    over: EntrySelection | None = None
     measure: str | None = None
     batch: int | None = None
     other: int | None = None
@@ -125,7 +125,7 @@ class Item:
     paper: str
     number: str
     title: str
-    state: State
+    state: ItemState
     runs: str | None = None
     needs: str | None = None
     differs: str | None = None

@@ -35,7 +35,7 @@ class Tier(str, enum.Enum):
     ESTIMATE = "estimate"
 
 
-class Part(str, enum.Enum):
+class MachinePart(str, enum.Enum):
     """The part of the machine that a total measures. Totals of different parts do not overlap and
     may be added."""
 
@@ -74,7 +74,7 @@ class PowerRule:
     unit: str
     plausible_w: tuple[float, ...]  # minimum, maximum
     reference: str
-    part: Part = Part.MACHINE
+    part: MachinePart = MachinePart.MACHINE
     gain_error: float = 1.0  # nothing is claimed for a rule that does not state it
     step: tuple[float, ...] = ()
     delay_s: tuple[float, ...] = ()

@@ -21,7 +21,7 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 
 
-class Part(str, enum.Enum):
+class SystemPart(str, enum.Enum):
     """What a system consists of; a part that the board includes or does not need has a quote of 0
     that says so."""
 
@@ -40,7 +40,7 @@ class Quote:
     configuration.
     """
 
-    part: Part
+    part: SystemPart
     item: str
     price: float
     currency: str
@@ -61,7 +61,9 @@ class PriceList:
     def configurations(self) -> tuple[str, ...]:
         """Those of the boards, in the file's order."""
         return tuple(
-            dict.fromkeys(quote.configuration for quote in self.quotes if quote.part is Part.BOARD)
+            dict.fromkeys(
+                quote.configuration for quote in self.quotes if quote.part is SystemPart.BOARD
+            )
         )
 
 
@@ -101,12 +103,12 @@ def system_prices(prices: PriceList) -> tuple[SystemPrice, ...]:
 
 
 def _system(quotes: Sequence[Quote], configuration: str) -> SystemPrice:
-    newest: dict[Part, Quote] = {}
+    newest: dict[SystemPart, Quote] = {}
     for quote in (quote for quote in quotes if quote.configuration in ("", configuration)):
         if quote.part not in newest or quote.date > newest[quote.part].date:
             newest[quote.part] = quote
-    used = tuple(newest[part] for part in Part if part in newest)
-    missing = [part.value for part in Part if part not in newest]
+    used = tuple(newest[part] for part in SystemPart if part in newest)
+    missing = [part.value for part in SystemPart if part not in newest]
     currencies = sorted({quote.currency for quote in used})
     reason = None
     if missing:

@@ -12,7 +12,7 @@ from suite.files.paths import rules_folder
 from suite.files.toml_file import read_toml
 
 
-class Standing(str, enum.Enum):
+class EnergyStanding(str, enum.Enum):
     """What an energy counts for, by its instrument: only a calibrated meter at the wall or at the
     board's input ranks entries."""
 
@@ -25,7 +25,7 @@ class Standing(str, enum.Enum):
 class EnergyClass:
     """Tiers and coverages of one standing, the best first."""
 
-    standing: Standing
+    standing: EnergyStanding
     tiers: tuple[Tier, ...]
     coverages: tuple[Coverage, ...]
 
@@ -37,7 +37,7 @@ class Instrument:
 
     tier: Tier
     covers: Coverage
-    standing: Standing
+    standing: EnergyStanding
     place: int
 
 
@@ -128,7 +128,7 @@ class Scoring:
             for place, (tier, covers, standing) in enumerate(self._kinds())
         )
 
-    def _kinds(self) -> Iterator[tuple[Tier, Coverage, Standing]]:
+    def _kinds(self) -> Iterator[tuple[Tier, Coverage, EnergyStanding]]:
         for one in self.energies:
             for tier in one.tiers:
                 for covers in one.coverages:

@@ -29,7 +29,7 @@ SAME = ("workload", "data", "model_trained")
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedFigure:
     """A figure of ``group`` over that of ``base``: geometric means of their runs, arithmetic ones
     where they have no ratio. ``low`` and ``high`` bound the ratio's interval at the pair level of
     the rules, ``differs`` where it does not hold 1, as on leaderboards; what is None is so for the
@@ -107,7 +107,7 @@ def _compared(
     base: "tuple[str, Frames]",
     group: "tuple[str, Frames]",
     differences: dict[str, list[str]],
-) -> Compared:
+) -> ComparedFigure:
     from suite.catalog.scoring import load_scoring  # start-up: SciPy
     from suite.metrics.comparisons import (  # likewise
         NEEDS_POSITIVE,
@@ -121,7 +121,7 @@ def _compared(
         _values(frames, figure) for _, frames in (group, base)
     )
     means = [sum(each) / len(each) if each else None for each in (others, ours)]
-    row = Compared(figure, unit, base[0], group[0], means[0], means[1])
+    row = ComparedFigure(figure, unit, base[0], group[0], means[0], means[1])
     reason = why or why_not or _incomparable(differences)
     if reason is None and by != of_other:
         reason = OTHER_INSTRUMENTS
@@ -178,7 +178,7 @@ def _incomparable(differences: dict[str, list[str]]) -> str | None:
 
 
 def _lines(
-    groups: "dict[str, Frames]", differences: dict[str, list[str]], rows: Sequence[Compared]
+    groups: "dict[str, Frames]", differences: dict[str, list[str]], rows: Sequence[ComparedFigure]
 ) -> Iterator[str]:
     """For a person: the groups, what differs, and a table for each comparison; a reason that
     several figures share is said once."""
@@ -204,7 +204,7 @@ def _lines(
             yield f"  no verdict: {', '.join(names)}: {reason}"
 
 
-def _line(row: Compared) -> str:
+def _line(row: ComparedFigure) -> str:
     from suite.catalog.scoring import load_scoring  # start-up: SciPy
 
     unit, size = {"ratio": ("", 1), "B": ("MiB", 2**20)}.get(row.unit, (row.unit, 1))

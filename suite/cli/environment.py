@@ -13,7 +13,7 @@ from suite.cli.options import Json, say
 from suite.errors import SuiteError
 from suite.launch import environments
 from suite.launch.environments import Environment, OtherVersion
-from suite.launch.recipe import Recipe
+from suite.launch.recipe import EnvironmentRecipe
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -135,7 +135,7 @@ def _show_adoption(framework: Framework, environment: Environment, json: bool) -
     _show_versions(others)
 
 
-def _show(recipe: Recipe, place: Path, json: bool) -> None:
+def _show(recipe: EnvironmentRecipe, place: Path, json: bool) -> None:
     """What would be installed, and where. A name and version per line; of ranges, the
     requirements."""
     if json:

@@ -54,9 +54,12 @@ def test(
     """Test every point of the contract on generated data. Exit code: 0 all pass, 1 one fails, 2
     could not test."""
     from suite.execution.run_directory import make_output  # start-up: execution
-    from suite.experiments.conformance.points import Point, check_conformance  # start-up: execution
+    from suite.experiments.conformance.points import (
+        ContractPoint,
+        check_conformance,
+    )  # start-up: execution
 
-    def show(point: Point) -> None:
+    def show(point: ContractPoint) -> None:
         if not json:
             print(
                 f"{MARKS[point.passed]:10} {point.name:24} {point.demands}"

@@ -6,11 +6,11 @@ from typer import Argument
 
 from suite.cli.json_output import print_json
 from suite.cli.options import Json
-from suite.cli.skeletons import Kind, write_skeleton
+from suite.cli.skeletons import SkeletonKind, write_skeleton
 
 
 def new(
-    kind: Annotated[Kind, Argument(help="Kind of part.")],
+    kind: Annotated[SkeletonKind, Argument(help="SkeletonKind of part.")],
     name: Annotated[str, Argument(help="Name of the part, in lower case.")],
     json: Json = False,
 ) -> None:

@@ -92,7 +92,9 @@ def _command(begun: nights.Night, output: Path) -> str:
     return shell_command("suite night", *begun.workloads, *options, "--output", output)
 
 
-def _show(made: list[Path], planned: tuple[nights.Planned, ...], output: Path, json: bool) -> None:
+def _show(
+    made: list[Path], planned: tuple[nights.PlannedWorkload, ...], output: Path, json: bool
+) -> None:
     """Draw the page, and print it with the sentence of every run."""
     index = api.report(made, output / nights.SITE, force=True) if made else None
     if json:
@@ -117,7 +119,9 @@ def _say_what_keeps_it() -> None:
         )
 
 
-def _continued(begun: nights.Night, limit_s: float, output: Path) -> tuple[nights.Planned, ...]:
+def _continued(
+    begun: nights.Night, limit_s: float, output: Path
+) -> tuple[nights.PlannedWorkload, ...]:
     """The plan of a night that was begun, and what a longer one has time for."""
     longer = nights.with_more_time(begun, limit_s)
     if longer != begun:
@@ -128,7 +132,7 @@ def _continued(begun: nights.Night, limit_s: float, output: Path) -> tuple[night
 
 def _planned(
     asked: nights.Night, settings: RunOptions, limit_s: float, output: Path
-) -> tuple[nights.Planned, ...]:
+) -> tuple[nights.PlannedWorkload, ...]:
     """The plan, from a short look at each workload, and kept; that of a night that was begun."""
     if asked.planned:
         return _continued(asked, limit_s, output)
@@ -145,7 +149,7 @@ def _planned(
         try:
             looks.append(look_within(request, EPOCHS, look_s / len(requests), _made))
         except SuiteError as error:
-            failed.append(nights.Planned(request.workload.name, None, False, str(error)))
+            failed.append(nights.PlannedWorkload(request.workload.name, None, False, str(error)))
     if not looks:
         raise Reported("\n".join(f"{each.workload}: {each.reason}" for each in failed))
     left_s = max(0.0, ends_s - time.monotonic())
@@ -158,7 +162,7 @@ def _planned(
     return planned
 
 
-def _tell(planned: tuple[nights.Planned, ...]) -> None:
+def _tell(planned: tuple[nights.PlannedWorkload, ...]) -> None:
     for each in planned:
         said = (
             f"{len(nights.SEEDS)} runs of about {duration_text(each.run_s or 0.0)}"
@@ -174,7 +178,7 @@ def _made(request: RunRequest) -> Path:
 
 def _make_runs(
     settings: RunOptions,
-    planned: tuple[nights.Planned, ...],
+    planned: tuple[nights.PlannedWorkload, ...],
     output: Path,
     restart: str | None,
 ) -> list[str]:

@@ -13,7 +13,7 @@ import typer
 from typer import Argument, Option
 
 from suite.bundle.manifest import refuse_inside_run
-from suite.catalog.papers import Item, Registry, RunSet, State, load_papers
+from suite.catalog.papers import Item, ItemState, Registry, RunSet, load_papers
 from suite.cli.json_output import print_json, print_rows
 from suite.cli.options import Json
 from suite.errors import SuiteError
@@ -21,8 +21,8 @@ from suite.files.durable import output_errors, refuse_no_folder
 from suite.files.paths import repository_root
 
 if TYPE_CHECKING:
-    from reporter.papers.comparing import Compared
-    from reporter.papers.measures import Source
+    from reporter.papers.comparing import ComparedValue
+    from reporter.papers.measures import MeasureSource
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -33,16 +33,16 @@ ASKED = {
 }
 """What only the user knows, by its name in the commands."""
 
-FROM_RUNS = (State.REAL, State.SIMULATED, State.EMULATED)
+FROM_RUNS = (ItemState.REAL, ItemState.SIMULATED, ItemState.EMULATED)
 MEANINGS = {
-    State.REAL: "from runs on this machine",
-    State.SIMULATED: (
+    ItemState.REAL: "from runs on this machine",
+    ItemState.SIMULATED: (
         "from training that valgrind counted on this machine, with simulated caches and branch"
         " predictor"
     ),
-    State.EMULATED: "from runs on several hosts, network namespaces on this machine",
-    State.CALCULATED: "without a run",
-    State.NEEDS: "other hardware, as listed",
+    ItemState.EMULATED: "from runs on several hosts, network namespaces on this machine",
+    ItemState.CALCULATED: "without a run",
+    ItemState.NEEDS: "other hardware, as listed",
 }
 """What the states of items mean."""
 
@@ -140,7 +140,7 @@ def make(
 def check(name: Id, paths: Paths = None, json: Json = False) -> None:
     """Compare our values with those in the paper's text. Exit code: 0 all comparable values agree,
     1 one differs, 2 none is comparable."""
-    from reporter.papers.comparing import Agreement, compare_with_paper  # start-up: pandas
+    from reporter.papers.comparing import PaperAgreement, compare_with_paper  # start-up: pandas
 
     registry = load_papers()
     item = registry.item(name)
@@ -160,11 +160,11 @@ def check(name: Id, paths: Paths = None, json: Json = False) -> None:
     else:
         print("\n".join(_lines(registry, item, compared)))
     raise typer.Exit(
-        1 if Agreement.DIFFERS in verdicts else 0 if Agreement.AGREES in verdicts else 2
+        1 if PaperAgreement.DIFFERS in verdicts else 0 if PaperAgreement.AGREES in verdicts else 2
     )
 
 
-def _lines(registry: Registry, item: Item, compared: "tuple[Compared, ...]") -> Iterator[str]:
+def _lines(registry: Registry, item: Item, compared: "tuple[ComparedValue, ...]") -> Iterator[str]:
     yield f"{item.number} of {registry.paper(item).title}: {item.title}"
     if item.differs:
         yield f"ours: {item.differs}"
@@ -180,7 +180,7 @@ def _lines(registry: Registry, item: Item, compared: "tuple[Compared, ...]") -> 
         )
 
 
-def _source(registry: Registry, item: Item, paths: list[Path] | None) -> "Source | None":
+def _source(registry: Registry, item: Item, paths: list[Path] | None) -> "MeasureSource | None":
     from reporter.papers.items import source_of  # start-up: pandas
 
     runs = registry.runs_of(item)
@@ -266,11 +266,11 @@ def _run(command: list[str]) -> None:
 
 def _totals(registry: Registry) -> Iterator[str]:
     """How many items there are of each state, and of how many the runs are here."""
-    of = {state: [item for item in registry.items if item.state is state] for state in State}
+    of = {state: [item for item in registry.items if item.state is state] for state in ItemState}
     here = [item for state in FROM_RUNS for item in of[state] if _places(registry.runs_of(item))]
     yield (
         f"{len(registry.items)} tables and panels; {len(here)} are drawn from runs that are here,"
-        f" {len(of[State.CALCULATED])} without runs."
+        f" {len(of[ItemState.CALCULATED])} without runs."
     )
     for state, items in of.items():
         yield f"  {len(items):>2} {state.value}: {MEANINGS[state]}"
@@ -278,7 +278,7 @@ def _totals(registry: Registry) -> Iterator[str]:
 
 def _state(registry: Registry, item: Item) -> str:
     runs = registry.runs_of(item)
-    if item.state in (State.CALCULATED, State.NEEDS) or runs is None:
+    if item.state in (ItemState.CALCULATED, ItemState.NEEDS) or runs is None:
         return str(item.state.value)
     return (
         f"{item.state.value}, {'runs are here' if _places(runs) else f'{runs.minutes} min of runs'}"
@@ -286,7 +286,7 @@ def _state(registry: Registry, item: Item) -> str:
 
 
 def _needed(item: Item) -> str:
-    return f"; needs {item.needs}" if item.state is State.NEEDS else ""
+    return f"; needs {item.needs}" if item.state is ItemState.NEEDS else ""
 
 
 def _row(registry: Registry, item: Item) -> dict[str, object]:
@@ -301,6 +301,6 @@ def _row(registry: Registry, item: Item) -> dict[str, object]:
         "runs": runs and runs.name,
         "commands": runs.commands if runs else (),
         "minutes": runs.minutes if runs else 0,
-        "has_runs": item.state is State.CALCULATED or bool(_places(runs)),
+        "has_runs": item.state is ItemState.CALCULATED or bool(_places(runs)),
         "published_values": len(item.values),
     }

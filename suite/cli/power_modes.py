@@ -11,7 +11,7 @@ from typer import Argument, Option
 from suite.cli.json_output import print_json
 from suite.cli.options import Json, with_options
 from suite.machine.clock_domains import CPU, GPU, MEMORY
-from suite.machine.modes.journal import Kind
+from suite.machine.modes.journal import JournalKind
 from suite.machine.modes.keeper import (
     LeftSettings,
     PutBack,
@@ -264,7 +264,7 @@ def _left_lines(left: LeftSettings) -> Sequence[str]:
     who = f"process {left.pid}" + (", which still runs" if left.is_alive else "")
     why = (
         "Set by `suite power set`"
-        if left.kind is Kind.KEPT and left.is_complete
+        if left.kind is JournalKind.KEPT and left.is_complete
         else "Changed by a command that puts it back at its end"
     )
     changes = [f"  {change}" for change in left.changed[:SHOWN_CHANGES]]

@@ -29,7 +29,7 @@ from suite.experiments.quick import (
 )
 from suite.machine.identify import resolve_device
 from suite.metrics.comparisons import Interval
-from suite.metrics.projection import Projection
+from suite.metrics.projection import TimeProjection
 
 if TYPE_CHECKING:
     from suite.execution.run import RunResult
@@ -259,7 +259,7 @@ def _measured(found: QuickLook) -> Iterator[str]:
         )
 
 
-def _projected(found: Projection) -> str:
+def _projected(found: TimeProjection) -> str:
     steady = (
         "" if found.is_steady else "; not steady: the last epoch did not take as long as the second"
     )

@@ -16,7 +16,7 @@ from suite.cli.results import show_result, show_stall_analysis
 from suite.cli.run_settings import RunSettings
 from suite.cli.watching import watcher
 from suite.cli.whole_board import (
-    PlannedRun,
+    BoardRun,
     make_runs,
     planned_runs,
     possible_requests,
@@ -70,7 +70,7 @@ def run(settings: RunSettings, training: TrainingOptions) -> None:
 
 
 def _make_set(
-    planned: list[PlannedRun], left: dict[Path, RunRequest], settings: RunSettings, json: bool
+    planned: list[BoardRun], left: dict[Path, RunRequest], settings: RunSettings, json: bool
 ) -> None:
     """Make what is left of a board's runs; raises SuiteError, after that, for those that failed."""
     tell_hours(planned, left, resolve_requests)
@@ -93,7 +93,7 @@ def _show(requests: list[RunRequest]) -> None:
     print_rows("run-requests", [_plain(request) for request in requests])
 
 
-def _board_runs(training: TrainingOptions, settings: RunSettings) -> list[PlannedRun]:
+def _board_runs(training: TrainingOptions, settings: RunSettings) -> list[BoardRun]:
     """The runs of every workload of the board, where no workload is named; else none."""
     if settings.workload is not None or settings.stall_analysis:
         return []

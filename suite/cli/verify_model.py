@@ -34,7 +34,7 @@ from suite.errors import SuiteError
 from suite.execution.request import Collective, Normalisation
 from suite.launch.environments import find_environment
 from suite.verify import ranks as verifying
-from suite.verify.array_differences import Difference
+from suite.verify.array_differences import QuantityDifference
 from suite.verify.probing import ProbedImplementation, build_probe
 from suite.verify.ranks import BUCKET_BYTES, STEPS, RanksVerdict
 from suite.verify.timed_steps import VerifyOptions
@@ -182,7 +182,7 @@ def _show_end(verdict: EquivalenceVerdict) -> None:
     print(f"\n{verdict.workload}: " + ("equivalent" if verdict.passed else "not equivalent"))
 
 
-def _line(one: Difference, width: int) -> str:
+def _line(one: QuantityDifference, width: int) -> str:
     """A difference beside its tolerance."""
     error = "—" if one.error is None else f"{one.error:.1e}"
     mark = "ok" if one.passed else "MISSED"

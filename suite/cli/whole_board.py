@@ -24,7 +24,7 @@ Resolve = Callable[[TrainingOptions, RunSettings], list[RunRequest]]
 
 
 @dataclass(frozen=True)
-class PlannedRun:
+class BoardRun:
     """A run of the set: its options and its directory."""
 
     training: TrainingOptions
@@ -34,11 +34,11 @@ class PlannedRun:
 
 def planned_runs(
     training: TrainingOptions, settings: RunSettings, workloads: Sequence[str], output: Path
-) -> list[PlannedRun]:
+) -> list[BoardRun]:
     """Each workload once before one has its second run, so that the runs of a workload lie apart;
     one run each where the seed was typed."""
     return [
-        PlannedRun(
+        BoardRun(
             of_run,
             replace(numbered, workload=workload, output=output / workload / name),
             output / workload / name,
@@ -60,7 +60,7 @@ def _numbered(
             yield f"seed-{seed}", replace(training, seed=seed), settings
 
 
-def possible_requests(runs: Sequence[PlannedRun], resolve: Resolve) -> dict[Path, RunRequest]:
+def possible_requests(runs: Sequence[BoardRun], resolve: Resolve) -> dict[Path, RunRequest]:
     """The requests of the runs that are left to make, by their directories. Workloads that this
     machine cannot train are named once; raises SuiteError where it can train none, and for a run
     with other settings in a directory."""
@@ -83,11 +83,9 @@ def possible_requests(runs: Sequence[PlannedRun], resolve: Resolve) -> dict[Path
     }
 
 
-def tell_hours(
-    runs: Sequence[PlannedRun], left: Mapping[Path, RunRequest], resolve: Resolve
-) -> None:
+def tell_hours(runs: Sequence[BoardRun], left: Mapping[Path, RunRequest], resolve: Resolve) -> None:
     """Look at each workload that has runs left, and say what is trained and how long it takes."""
-    of_workload: dict[str, list[PlannedRun]] = {}
+    of_workload: dict[str, list[BoardRun]] = {}
     for run in runs:
         if run.path in left:
             of_workload.setdefault(str(run.settings.workload), []).append(run)
@@ -134,7 +132,7 @@ def make_runs(requests: Iterable[RunRequest], json: bool, verbose: bool) -> list
     return problems
 
 
-def say_what_next(runs: Sequence[PlannedRun]) -> None:
+def say_what_next(runs: Sequence[BoardRun]) -> None:
     """The command that packages the runs of the set."""
     made = [run.path for run in runs if Bundle(run.path).is_sealed]
     settings = runs[0].settings

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from reference_impls import node as this_node
 from suite.cluster.links import LinkMeasures, measure_links
-from suite.cluster.node_answers import Answer, Question, ask_nodes, fit_hosts
+from suite.cluster.node_answers import NodeAnswer, NodeQuestion, ask_nodes, fit_hosts
 from suite.cluster.problems import (
     WITHOUT_TRAINING,
     ClusterProblem,
-    Expected,
+    ExpectedNode,
     about_hosts,
     first_names,
     judge_cluster,
@@ -26,7 +26,7 @@ from suite.launch.placement import Placement
 class Examination:
     """The result of all checks; ``links`` is None when fewer than two nodes are fit."""
 
-    answers: tuple[Answer, ...]
+    answers: tuple[NodeAnswer, ...]
     links: LinkMeasures | None
     problems: tuple[ClusterProblem, ...]
 
@@ -38,7 +38,7 @@ def examine_cluster(
     of_hosts = tuple(about_hosts(placement.hosts))
     answers = ask_nodes(
         placement.hosts,
-        Question(environment.interpreter, data, placement.agent, environment.framework, True),
+        NodeQuestion(environment.interpreter, data, placement.agent, environment.framework, True),
     )
     fit = fit_hosts(answers)
     links = (
@@ -68,7 +68,7 @@ def admit_run(
     answers, expected = (
         ask_nodes(
             placement.hosts,
-            Question(environment.interpreter, (), placement.agent, environment.framework),
+            NodeQuestion(environment.interpreter, (), placement.agent, environment.framework),
         ),
         _expected(environment),
     )
@@ -111,10 +111,10 @@ def _refuse_without_mpi(environment: Environment, argument: str) -> None:
         )
 
 
-def _expected(environment: Environment) -> Expected:
+def _expected(environment: Environment) -> ExpectedNode:
     root = str(repository_root())
     sources = this_node.source_files(root)
-    return Expected(
+    return ExpectedNode(
         this_node.suite_version(root),
         this_node.source_digest(sources),
         this_node.git_state(root),

@@ -70,7 +70,7 @@ class NodeFacts:
 
 
 @dataclass(frozen=True)
-class Answer:
+class NodeAnswer:
     """A host's reply: its facts, or the problem and the remedy."""
 
     host: str
@@ -81,7 +81,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Question:
+class NodeQuestion:
     """A query to every host: ``data`` are the folders to digest, ``agent`` starts commands there
     (None: ssh); ``reads_packages``: digest the packages' code."""
 
@@ -92,13 +92,13 @@ class Question:
     reads_packages: bool = False
 
 
-def ask_nodes(hosts: Sequence[str], question: Question) -> tuple[Answer, ...]:
+def ask_nodes(hosts: Sequence[str], question: NodeQuestion) -> tuple[NodeAnswer, ...]:
     """Every host's answer, in the order of the hosts, which are queried in parallel and connect to
     each other. Each reads its data sets completely, which takes a while."""
     endpoints, unreached = _Allgather[Endpoint](hosts), _Allgather[bool](hosts)
     connecting = threading.Semaphore(MAX_CONNECTING)
 
-    def ask(host: str) -> Answer:
+    def ask(host: str) -> NodeAnswer:
         try:
             with connecting:
                 absent = None if is_this_machine(host) else _unreached(host, question.agent)
@@ -111,7 +111,7 @@ def ask_nodes(hosts: Sequence[str], question: Question) -> tuple[Answer, ...]:
         return tuple(pool.map(ask, hosts))
 
 
-def fit_hosts(answers: Sequence[Answer]) -> tuple[str, ...]:
+def fit_hosts(answers: Sequence[NodeAnswer]) -> tuple[str, ...]:
     """The hosts on which MPI can start a rank, and that all others can connect to; of a pair that
     cannot, the later one is left out."""
     fit: list[str] = []
@@ -168,7 +168,7 @@ def same_suite(host: str) -> str:
     return f"put the same checkout there: rsync -a {root}/ {host}:{root}/"
 
 
-def _ask(host: str, hosts: Sequence[str], question: Question, exchange: Exchange) -> Answer:
+def _ask(host: str, hosts: Sequence[str], question: NodeQuestion, exchange: Exchange) -> NodeAnswer:
     here, peer = is_this_machine(host), next((other for other in hosts if other != host), None)
     settings = {
         "data": [str(folder) for folder in question.data],
@@ -183,7 +183,7 @@ def _ask(host: str, hosts: Sequence[str], question: Question, exchange: Exchange
             lambda line, stream: _exchange_endpoints(host, line, stream, exchange),
         )
     except subprocess.TimeoutExpired:
-        return Answer(
+        return NodeAnswer(
             host,
             True,
             None,
@@ -251,13 +251,15 @@ def _run_listening(
         )
 
 
-def _parse(host: str, ran: "subprocess.CompletedProcess[str]", question: Question) -> Answer:
+def _parse(
+    host: str, ran: "subprocess.CompletedProcess[str]", question: NodeQuestion
+) -> NodeAnswer:
     if ran.returncode == NO_SUITE:
-        return Answer(
+        return NodeAnswer(
             host, True, None, f"{host} has no suite in {repository_root()}", same_suite(host)
         )
     if ran.returncode == NO_INTERPRETER:
-        return Answer(
+        return NodeAnswer(
             host,
             True,
             None,
@@ -267,7 +269,7 @@ def _parse(host: str, ran: "subprocess.CompletedProcess[str]", question: Questio
         )
     try:
         values = json.loads(ran.stdout.strip().splitlines()[-1])
-        return Answer(host, True, NodeFacts(**{**values, "link": Link(**values["link"])}))
+        return NodeAnswer(host, True, NodeFacts(**{**values, "link": Link(**values["link"])}))
     except (ValueError, IndexError, KeyError, TypeError):
         remedy = "put the same suite and environment on every node"
         if ran.returncode == 0:  # no Python was there
@@ -275,12 +277,12 @@ def _parse(host: str, ran: "subprocess.CompletedProcess[str]", question: Questio
                 "the launch agent must run commands there: check that"
                 f" `{typed_command(host, question.agent, 'hostname')}` prints its name"
             )
-        return Answer(
+        return NodeAnswer(
             host, True, None, f"{host} could not report its facts: {_last_words(ran)}", remedy
         )
 
 
-def _unreached(host: str, agent: str | None) -> Answer | None:
+def _unreached(host: str, agent: str | None) -> NodeAnswer | None:
     """The reason why no command can be started on a host, with what to do; None where one can."""
     typed = typed_command(host, agent)
     command, start = remote_command(host, agent, "true"), f"{host} cannot be reached"
@@ -296,9 +298,9 @@ def _unreached(host: str, agent: str | None) -> Answer | None:
         )
     except subprocess.TimeoutExpired:
         problem = f"{start}: no answer within {CONNECT_TIMEOUT_S:g} s"
-        return Answer(host, False, None, problem, f"{remedy} and takes no longer")
+        return NodeAnswer(host, False, None, problem, f"{remedy} and takes no longer")
     except OSError as error:
-        return Answer(
+        return NodeAnswer(
             host,
             False,
             None,
@@ -314,7 +316,7 @@ def _unreached(host: str, agent: str | None) -> Answer | None:
             f"remove one that changed with `ssh-keygen -R {host}`, if the machine was set up "
             "again"
         )
-    return Answer(host, False, None, f"{start}: {_last_words(ran)}", remedy)
+    return NodeAnswer(host, False, None, f"{start}: {_last_words(ran)}", remedy)
 
 
 def _last_words(ran: "subprocess.CompletedProcess[str]") -> str:

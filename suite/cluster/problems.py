@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.cluster.links import LinkMeasure, LinkMeasures
-from suite.cluster.node_answers import Answer, NodeFacts, fit_hosts, same_suite
+from suite.cluster.node_answers import NodeAnswer, NodeFacts, fit_hosts, same_suite
 from suite.launch.placement import address_of, is_this_machine
 
 MAX_CLOCK_OFFSET_S = 1.0
@@ -33,7 +33,7 @@ class ClusterProblem:
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedNode:
     """The versions and packages of this machine, which every node should have."""
 
     version: str | None
@@ -50,7 +50,7 @@ class Expected:
 
 
 def judge_cluster(
-    answers: tuple[Answer, ...], links: LinkMeasures | None, expected: Expected
+    answers: tuple[NodeAnswer, ...], links: LinkMeasures | None, expected: ExpectedNode
 ) -> tuple[ClusterProblem, ...]:
     """All problems: of machines, nodes, data sets and links, in this order."""
     known = {answer.host: answer.facts for answer in answers if answer.facts is not None}
@@ -98,7 +98,9 @@ def _about_machines(known: Known) -> Iterator[ClusterProblem]:
             yield ClusterProblem(host, "machine", f"{host} and {other} are one machine", remedy)
 
 
-def _about_nodes(answers: tuple[Answer, ...], expected: Expected) -> Iterator[ClusterProblem]:
+def _about_nodes(
+    answers: tuple[NodeAnswer, ...], expected: ExpectedNode
+) -> Iterator[ClusterProblem]:
     python = next((answer.facts.python for answer in answers if answer.facts is not None), "")
     for answer in answers:
         if answer.facts is None:
@@ -126,7 +128,7 @@ def _about_nodes(answers: tuple[Answer, ...], expected: Expected) -> Iterator[Cl
                 yield from _about_files(answer, answers[0], expected)
 
 
-def _about_suite(host: str, facts: NodeFacts, expected: Expected) -> Iterator[ClusterProblem]:
+def _about_suite(host: str, facts: NodeFacts, expected: ExpectedNode) -> Iterator[ClusterProblem]:
     remedy = same_suite(host)
     if facts.version != expected.version:
         yield ClusterProblem(
@@ -168,7 +170,9 @@ def _about_connections(known: Known) -> Iterator[ClusterProblem]:
         )
 
 
-def _about_packages(host: str, facts: NodeFacts, expected: Expected) -> Iterator[ClusterProblem]:
+def _about_packages(
+    host: str, facts: NodeFacts, expected: ExpectedNode
+) -> Iterator[ClusterProblem]:
     if facts.packages is None:
         return
     others = [
@@ -185,7 +189,9 @@ def _about_packages(host: str, facts: NodeFacts, expected: Expected) -> Iterator
         )
 
 
-def _about_files(answer: Answer, first: Answer, expected: Expected) -> Iterator[ClusterProblem]:
+def _about_files(
+    answer: NodeAnswer, first: NodeAnswer, expected: ExpectedNode
+) -> Iterator[ClusterProblem]:
     """Packages of one version may have other files, by an edit, a damaged card or another build."""
     if answer.facts is None or first.facts is None:
         return

@@ -9,7 +9,7 @@ from suite.compliance.rule import Violation, Violations
 from suite.compliance.wording import value_text
 
 
-class Row(NamedTuple):
+class ExpectedField(NamedTuple):
     """A field, its expected value, why that one (as it goes on after the value), and what to do
     where the rule's own remedy does not say enough."""
 
@@ -24,7 +24,9 @@ class Row(NamedTuple):
         return f"{self.field} = {value_text(self.expected)}{self.why}"
 
 
-def differing_fields(file: str, read: Callable[[str], object], rows: Iterable[Row]) -> Violations:
+def differing_fields(
+    file: str, read: Callable[[str], object], rows: Iterable[ExpectedField]
+) -> Violations:
     """The fields whose value, which ``read`` gives, is not the expected one."""
     for row in rows:
         value = read(row.field)
@@ -33,7 +35,7 @@ def differing_fields(file: str, read: Callable[[str], object], rows: Iterable[Ro
 
 
 def logged_otherwise(
-    file: str, log: Log, rows: Iterable[Row], may_lack: bool = False
+    file: str, log: Log, rows: Iterable[ExpectedField], may_lack: bool = False
 ) -> Violations:
     """The keys of a log whose first event has another value, or that have none, unless they
     ``may_lack`` one."""

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path, PurePath
 
 from suite.bundle import layout, replication_folder, stall_folder
-from suite.catalog.extensions import Extension, Part, extensions
+from suite.catalog.extensions import Extension, ExtensionPart, extensions
 from suite.compliance.applying import findings_of_check
 from suite.compliance.finding import Finding
 from suite.compliance.folder_rule import RecordFolder
@@ -102,12 +102,12 @@ def folder_kinds() -> Iterator[FolderKind]:
     """Every kind of folder that has rules."""
     yield from OF_SUITE
     for extension in extensions():
-        if extension.record is not None and extension.has(Part.RULES):
+        if extension.record is not None and extension.has(ExtensionPart.RULES):
             described = partial(_of_extension, extension)
             yield FolderKind(extension.title, extension.record, described, extension.holds)
 
 
 def _of_extension(extension: Extension) -> tuple[SealedRecord, tuple[Rule, ...]]:
-    module = extension.part(Part.RULES)
+    module = extension.part(ExtensionPart.RULES)
     assert module is not None
     return module.RECORD, module.RULES

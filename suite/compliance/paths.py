@@ -10,7 +10,7 @@ from pathlib import Path
 from reference_impls.contract import log_name
 from suite.bundle.layout import RUN, STEPS, SUMMARY
 from suite.bundle.reader import Bundle
-from suite.bundle.stall_folder import Source
+from suite.bundle.stall_folder import BatchSource
 from suite.compliance.checker import BundleVerdict, check_bundle, find_bundles
 from suite.compliance.finding import Finding
 from suite.compliance.folders import STALLS, FolderKind, FolderVerdict, folder_kinds
@@ -157,7 +157,9 @@ def _refuse_file_of_run(path: Path) -> None:
 
 def _is_part(bundle: Path, records: Mapping[Path, FolderKind]) -> bool:
     """Whether the bundle is one of the three of a stall analysis."""
-    return records.get(bundle.parent) is STALLS and bundle.name in [each.value for each in Source]
+    return records.get(bundle.parent) is STALLS and bundle.name in [
+        each.value for each in BatchSource
+    ]
 
 
 def _as_part(verdict: BundleVerdict) -> BundleVerdict:

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from suite.catalog.divisions import Division
-from suite.catalog.extensions import Part, extension_modules
+from suite.catalog.extensions import ExtensionPart, extension_modules
 from suite.catalog.rounds import Round
 from suite.compliance import rules
 from suite.compliance.finding import Severity
@@ -56,7 +56,10 @@ CORE = tuple(rule for module in MODULES for rule in module.rules)
 @cache
 def all_modules() -> tuple[RuleModule, ...]:
     """Modules of rules, those of extensions too; raises ValueError where two have one id."""
-    found = (*MODULES, *(_module(each.name, part) for each, part in extension_modules(Part.RULES)))
+    found = (
+        *MODULES,
+        *(_module(each.name, part) for each, part in extension_modules(ExtensionPart.RULES)),
+    )
     counts = Counter(
         each for module in found for rule in module.rules for each in (rule.id, *rule.formerly)
     )

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from suite.catalog.data_sets import DataSetDefinition, Recipe, Shape
+from suite.catalog.data_sets import DataSetDefinition, DataSetRecipe, PictureShape
 from suite.catalog.data_sets import folder as definitions_folder
 from suite.datasets.class_folders import COLUMNS, write_table
 from suite.datasets.digest_lists import (
@@ -36,7 +36,7 @@ SUBSAMPLING = "4:2:0"
 class Crop:
     """A part of a photograph, in whole pixels, and the size it is scaled to."""
 
-    shape: Shape
+    shape: PictureShape
     box: tuple[int, int, int, int]
     is_mirrored: bool
 
@@ -68,7 +68,7 @@ def make_pictures(
     _write_tables(definition, photographs, numbers, target)
 
 
-def crop_of(name: str, width: int, height: int, recipe: Recipe) -> Crop:
+def crop_of(name: str, width: int, height: int, recipe: DataSetRecipe) -> Crop:
     """The crop of a photograph of ``width`` x ``height`` that becomes the picture ``name``."""
     digest = hashlib.sha256(name.encode()).digest()
     kind, size, left, top, mirror = (
@@ -133,7 +133,7 @@ def _make_all(
     return sorted(lines, key=name_in_line)
 
 
-def _make(recipe: Recipe, target: Path, path: Path, count: int) -> Sequence[str]:
+def _make(recipe: DataSetRecipe, target: Path, path: Path, count: int) -> Sequence[str]:
     """Make the pictures of one photograph; their lines of the digest list."""
     from PIL import Image  # start-up: loads Pillow
 

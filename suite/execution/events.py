@@ -10,7 +10,7 @@ from suite.bundle.log import LogEvent
 from suite.execution.request import RunRequest
 
 if TYPE_CHECKING:
-    from suite.bundle.stall_folder import Source
+    from suite.bundle.stall_folder import BatchSource
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class BatchSizeTried:
 class StallRunStarted:
     """The next of a stall analysis's three runs begins."""
 
-    source: "Source"
+    source: "BatchSource"
 
 
 @dataclass(frozen=True)

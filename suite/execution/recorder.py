@@ -26,7 +26,7 @@ from suite.meters.meter import (
     moments_of,
     opens_first,
 )
-from suite.meters.schedule import Schedule
+from suite.meters.schedule import ReadingSchedule
 
 __all__ = ["RECORDER", "MeterRecord", "Recorder"]
 
@@ -203,7 +203,7 @@ class Recorder:
             if moments_of(session.meter) is Moments.RANDOM
             and not isinstance(session.meter, WithHelper)
         ]
-        schedule = Schedule({**periods_s, RECORDER: FLUSH_S}, clock.now_ns(), at_random)
+        schedule = ReadingSchedule({**periods_s, RECORDER: FLUSH_S}, clock.now_ns(), at_random)
         is_woken = False
         while True:
             extra = self._take_extra()

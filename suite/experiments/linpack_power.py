@@ -23,7 +23,7 @@ from suite.launch.placement import Placement
 from suite.meters.meter import MeteredProcess
 from suite.meters.registry import meter_classes, open_meters
 from suite.metrics.energy_figures import NO_SENSOR, window_energy
-from suite.metrics.linpack_record import Power
+from suite.metrics.linpack_record import LinpackPower
 from suite.metrics.power_totals import describe_totals, power_totals
 
 NO_PROCESS = 1
@@ -97,7 +97,7 @@ class PowerRecording:
         for recorder in self._recorders.values():
             recorder.tick(NO_PROCESS)
 
-    def figures(self, gflops: float, window_ns: tuple[int, int]) -> Power:
+    def figures(self, gflops: float, window_ns: tuple[int, int]) -> LinpackPower:
         """Energy of all nodes and GFLOPS per watt in the window (this node's CLOCK_MONOTONIC, ns).
         Converts the raw readings to tables."""
         each = [self._power_from(layout.READINGS_RAW, layout.READINGS, window_ns, gflops)]
@@ -113,7 +113,7 @@ class PowerRecording:
 
     def _power_from(
         self, raw_name: str, name: str, window_ns: tuple[int, int], gflops: float
-    ) -> Power:
+    ) -> LinpackPower:
         raw = self._directory / raw_name
         if not raw.is_file():
             return unknown_power(NO_SENSOR)
@@ -123,12 +123,14 @@ class PowerRecording:
         return power_of(channels_of_frame(readings), window_ns, gflops)
 
 
-def unknown_power(reason: str) -> Power:
+def unknown_power(reason: str) -> LinpackPower:
     """The power of a run of LINPACK that nothing measured."""
-    return Power(None, None, None, None, reason)
+    return LinpackPower(None, None, None, None, reason)
 
 
-def power_of_nodes(each: Sequence[Power], hosts: Sequence[str], gflops: float) -> Power:
+def power_of_nodes(
+    each: Sequence[LinpackPower], hosts: Sequence[str], gflops: float
+) -> LinpackPower:
     """The sum over the nodes; unknown, with the nodes' names and reasons, where a node's energy is
     unknown or the sensors cover different things."""
     if len(each) == 1:
@@ -149,12 +151,12 @@ def power_of_nodes(each: Sequence[Power], hosts: Sequence[str], gflops: float) -
         None if None in ends else sum(end or 0.0 for end in ends) for ends in (lows, highs)
     )
     rate = None if time_s is None else gflops * time_s / energy_j
-    return Power(
+    return LinpackPower(
         energy_j, time_s, rate, f"sum of {len(each)} nodes, each {methods[0]}", None, low_j, high_j
     )
 
 
-def power_of(channels: Channels, window_ns: tuple[int, int], gflops: float) -> Power:
+def power_of(channels: Channels, window_ns: tuple[int, int], gflops: float) -> LinpackPower:
     """Energy in the window, and the rate divided by its mean power."""
     chosen = power_totals(channels, load_power_rules(), window_ns)
     energy, time_s = (
@@ -164,7 +166,7 @@ def power_of(channels: Channels, window_ns: tuple[int, int], gflops: float) -> P
     if energy is None:
         return unknown_power(NO_SENSOR)
     if energy.energy_j is None or energy.energy_j <= 0 or time_s <= 0:
-        return Power(
+        return LinpackPower(
             None,
             None,
             None,
@@ -172,7 +174,7 @@ def power_of(channels: Channels, window_ns: tuple[int, int], gflops: float) -> P
             energy.reason or "no energy was measured while the system was solved",
         )
     interval_j = energy.interval_j or (None, None)
-    return Power(
+    return LinpackPower(
         energy.energy_j,
         time_s,
         gflops * time_s / energy.energy_j,

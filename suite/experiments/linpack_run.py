@@ -33,7 +33,7 @@ from suite.metrics.linpack_record import (
     LINPACK,
     SCHEMA,
     Linpack,
-    Load,
+    OtherLoad,
     Problem,
     refuse_wrong,
 )
@@ -75,7 +75,7 @@ class _Ran:
 
     blas: str | None
     window_ns: tuple[int, int]
-    load: Load
+    load: OtherLoad
 
 
 def measure_linpack(directory: Path, request: LinpackRequest) -> Linpack:
@@ -177,7 +177,7 @@ def _measured_load(allow_busy: bool) -> MachineLoad:
     return load
 
 
-def _refuse_busy(load: Load, allow_busy: bool, directory: Path) -> None:
+def _refuse_busy(load: OtherLoad, allow_busy: bool, directory: Path) -> None:
     if not allow_busy and load.during > MAX_FOREIGN_SHARE * load.cores:
         raise SuiteError(
             f"Other programs used {load.during:.2f} of {load.cores} cores while LINPACK ran, so"
@@ -363,7 +363,7 @@ def _run(
         finally:
             terminate_session(process)
     _refuse_failed(process, command[0], directory)
-    return _Ran(blas, window_ns, Load(before.cores, before.foreign + before.stolen, during))
+    return _Ran(blas, window_ns, OtherLoad(before.cores, before.foreign + before.stolen, during))
 
 
 def _refuse_failed(process: "subprocess.Popen[bytes]", program: str, directory: Path) -> None:

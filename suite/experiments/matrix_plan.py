@@ -22,12 +22,12 @@ from suite.errors import SuiteError
 from suite.execution.request import RunOptions
 from suite.execution.resolve import choose_data
 from suite.execution.run_records import local_redactor
-from suite.experiments.planned import Planned, PlannedRun, Values, given_values
+from suite.experiments.planned import PlannedRun, PlannedRuns, Values, given_values
 from suite.files.redaction import Redactor
 from suite.files.schema import from_plain
 from suite.files.toml_file import read_table
 from suite.launch.isolation import Isolation
-from suite.metrics.matrix_record import MatrixPlan, MatrixPointPlan, Setting, setting_words
+from suite.metrics.matrix_record import MatrixPlan, MatrixPointPlan, VariedSetting, setting_words
 
 MAX_RUNS = 100_000
 WARM_UP_STEPS = 5
@@ -87,7 +87,7 @@ class MatrixDefinition:
     fixed: Values = field(default_factory=Values)
 
 
-PlannedMatrix = Planned[MatrixPlan]
+PlannedMatrix = PlannedRuns[MatrixPlan]
 
 
 def read_matrix_file(path: Path) -> MatrixDefinition:
@@ -333,7 +333,7 @@ def _point_plan(
     digest = sha256(
         json.dumps({name: whole.text(name) for name in sorted(whole.given)}).encode()
     ).hexdigest()[:_DIGEST]
-    settings = tuple(Setting(name, redactor.text(values.text(name))) for name in variables)
+    settings = tuple(VariedSetting(name, redactor.text(values.text(name))) for name in variables)
     too_long = next((setting for setting in settings if len(setting.value) > MAX_LENGTH), None)
     if too_long is not None:
         raise SuiteError(

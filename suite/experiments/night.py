@@ -19,7 +19,7 @@ SCHEMA = 1
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedWorkload:
     """A workload of the night: the time that one run of it takes by its first look, s (None: not
     known), and whether its runs are made; ``reason`` says why not."""
 
@@ -38,7 +38,7 @@ class Night:
     framework: str
     accelerator: str
     workloads: tuple[str, ...]
-    planned: tuple[Planned, ...] = ()
+    planned: tuple[PlannedWorkload, ...] = ()
     within_s: float | None = None
     left_s: float | None = None
 
@@ -48,7 +48,7 @@ class Night:
         return replace(self, planned=(), within_s=None, left_s=None)
 
 
-def plan_night(looks: Sequence[QuickLook], left_s: float) -> tuple[Planned, ...]:
+def plan_night(looks: Sequence[QuickLook], left_s: float) -> tuple[PlannedWorkload, ...]:
     """The cheapest workloads first, as many as have time for a run with every seed."""
     return _fitting({look.workload: run_s_of(look) for look in looks}, left_s)
 
@@ -64,20 +64,22 @@ def with_more_time(night: Night, within_s: float) -> Night:
     return replace(night, planned=planned, within_s=within_s, left_s=left_s)
 
 
-def _fitting(costs: Mapping[str, float | None], left_s: float) -> tuple[Planned, ...]:
+def _fitting(costs: Mapping[str, float | None], left_s: float) -> tuple[PlannedWorkload, ...]:
     planned = []
     for name, run_s in sorted(costs.items(), key=lambda each: (each[1] is None, each[1] or 0.0)):
         if run_s is None:
             planned.append(
-                Planned(name, None, False, "its trial steps did not show how long a run takes")
+                PlannedWorkload(
+                    name, None, False, "its trial steps did not show how long a run takes"
+                )
             )
         elif len(SEEDS) * run_s > left_s:
             need, have = map(_in_hours, (len(SEEDS) * run_s, left_s))
             reason = f"{len(SEEDS)} runs take {need}, and {have} are left"
-            planned.append(Planned(name, run_s, False, reason))
+            planned.append(PlannedWorkload(name, run_s, False, reason))
         else:
             left_s -= len(SEEDS) * run_s
-            planned.append(Planned(name, run_s, True))
+            planned.append(PlannedWorkload(name, run_s, True))
     return tuple(planned)
 
 
@@ -112,7 +114,7 @@ def saved(folder: Path) -> Night | None:
     return read_as(path, Night, SCHEMA) if path.is_file() else None
 
 
-def runs_of(folder: Path, planned: Sequence[Planned]) -> Iterator[tuple[str, int, Path]]:
+def runs_of(folder: Path, planned: Sequence[PlannedWorkload]) -> Iterator[tuple[str, int, Path]]:
     """Workload, seed and directory of every run: each workload once before one has its second, so
     that the runs of a workload lie hours apart."""
     for seed in SEEDS:
@@ -121,7 +123,7 @@ def runs_of(folder: Path, planned: Sequence[Planned]) -> Iterator[tuple[str, int
                 yield each.workload, seed, folder / RUNS / each.workload / f"seed-{seed}"
 
 
-def is_of_this_session(folder: Path, planned: Sequence[Planned], workload: str) -> bool:
+def is_of_this_session(folder: Path, planned: Sequence[PlannedWorkload], workload: str) -> bool:
     """Whether a run of the workload was made since the machine started."""
     runs = (Bundle(run) for name, _, run in runs_of(folder, planned) if name == workload)
     return any(run.is_sealed and run.json(SYSTEM).get("boot") == boot_id() for run in runs)

@@ -119,7 +119,7 @@ class PlannedRun:
 
 
 @dataclass(frozen=True)
-class Planned(Generic[Plan_co]):
+class PlannedRuns(Generic[Plan_co]):
     """A planned study or matrix; repetitions of a point lie far apart in time.
 
     Before each run the hottest sensor cools to ``cool_to_c``. ``needs_power``: without a power
@@ -138,7 +138,7 @@ class Planned(Generic[Plan_co]):
         return (self.plan.varied,) if isinstance(self.plan, StudyPlan) else self.plan.variables
 
 
-AnyPlanned = Planned[StudyPlan | MatrixPlan]
+AnyPlanned = PlannedRuns[StudyPlan | MatrixPlan]
 
 
 def given_values(settings: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from suite.catalog.timings import EVALUATION_OF_STEP, Timing
 from suite.errors import SuiteError
 from suite.execution.request import RunRequest
 from suite.metrics.epoch_from_steps import MIN_STEPS, EpochFromSteps, epoch_from_steps, intervals_s
-from suite.metrics.projection import MIN_LATER_EPOCHS, Projection, project_run
+from suite.metrics.projection import MIN_LATER_EPOCHS, TimeProjection, project_run
 
 MIN_EPOCHS = MIN_LATER_EPOCHS + 1
 TRIAL_SHARE = 0.1
@@ -41,7 +41,7 @@ class QuickLook:
     epochs: int
     epoch_s: float | None
     reached_s: float | None
-    projection: Projection | None
+    projection: TimeProjection | None
     reason: str | None
     most_epochs: int
     estimate: EpochFromSteps | None = None

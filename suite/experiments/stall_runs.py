@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from suite.bundle.stall_folder import Source
+from suite.bundle.stall_folder import BatchSource
 from suite.errors import SuiteError
 from suite.execution.events import Progress, StallRunStarted, silent
 from suite.execution.request import PageCache, RunRequest
@@ -37,7 +37,7 @@ def run_stall_analysis(
     return analysis
 
 
-def variants(request: RunRequest, directory: Path, epochs: int) -> dict[Source, RunRequest]:
+def variants(request: RunRequest, directory: Path, epochs: int) -> dict[BatchSource, RunRequest]:
     """The three requests, each with a folder of its own below ``directory``; no target ends a run
     before its last epoch.
 
@@ -59,18 +59,18 @@ def variants(request: RunRequest, directory: Path, epochs: int) -> dict[Source, 
             f"--stall-analysis keeps the first epoch apart; it needs --epochs {MIN_EPOCHS} at least"
             " (3 to have a spread)."
         )
-    return {source: _variant(request, directory, epochs, source) for source in Source}
+    return {source: _variant(request, directory, epochs, source) for source in BatchSource}
 
 
-def _variant(request: RunRequest, directory: Path, epochs: int, source: Source) -> RunRequest:
+def _variant(request: RunRequest, directory: Path, epochs: int, source: BatchSource) -> RunRequest:
     training = request.training._replace(
         output_directory=str(directory / source.value),
         epochs=epochs,
         target_accuracy=None,
-        batches="synthetic" if source is Source.SYNTHETIC else "read",
-        drop_cache_every_epoch=source is Source.COLD,
+        batches="synthetic" if source is BatchSource.SYNTHETIC else "read",
+        drop_cache_every_epoch=source is BatchSource.COLD,
     )
-    page_cache = PageCache.COLD if source is Source.COLD else PageCache.WARM
+    page_cache = PageCache.COLD if source is BatchSource.COLD else PageCache.WARM
     return replace(
         request,
         run_id=f"{request.run_id}-{source.value}",

@@ -10,13 +10,13 @@ from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 from suite.execution.request import RunOptions
 from suite.execution.resolve import choose_data, chosen_framework
-from suite.experiments.planned import Planned, PlannedRun
+from suite.experiments.planned import PlannedRun, PlannedRuns
 from suite.launch.child_environment import usable_cores
 from suite.launch.placement import Placement
 from suite.metrics.scaling_model import Scaling
 from suite.metrics.study import StudyPlan
 
-Sweep = Planned[StudyPlan]
+Sweep = PlannedRuns[StudyPlan]
 
 
 def choose_study(
@@ -103,7 +103,7 @@ def plan_study(
         hosts=len(hosts),
     )
     varied, repetitions = study_plan.varied, range(1, definition.repetitions + 1)
-    return Planned(
+    return PlannedRuns(
         study_plan,
         tuple(
             PlannedRun(

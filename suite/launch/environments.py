@@ -28,7 +28,7 @@ from suite.launch.obstacles import (
     refuse_obstacles,
     refuse_python,
 )
-from suite.launch.recipe import Recipe, current_platform, package_name, recipe
+from suite.launch.recipe import EnvironmentRecipe, current_platform, package_name, recipe
 
 RECORD = "environment.json"
 Report = Callable[[str], None]
@@ -196,7 +196,7 @@ def other_versions(framework: Framework, environment: Environment) -> list[Other
     ]
 
 
-def plan_environment(framework: Framework, python: Path | None = None) -> Recipe:
+def plan_environment(framework: Framework, python: Path | None = None) -> EnvironmentRecipe:
     """What :func:`create_environment` installs; raises SuiteError for an interpreter that the
     framework has no packages for."""
     base = python or Path(sys.executable)

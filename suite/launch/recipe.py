@@ -54,7 +54,7 @@ class Lock:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class EnvironmentRecipe:
     """How an environment is installed. ``lock`` None: pip chooses versions within ``requirements``;
     ``index`` is read beside pip's own."""
 
@@ -156,7 +156,7 @@ def cuda_toolkit(root: Path = Path("/")) -> int | None:
         return None
 
 
-def recipe(framework: Framework, place: Platform) -> Recipe:
+def recipe(framework: Framework, place: Platform) -> EnvironmentRecipe:
     """How the framework's environment is installed on a platform."""
     own = _owner(framework)
     builds = [each for each in own.without_gpu if each.machine == place.machine]
@@ -170,7 +170,7 @@ def recipe(framework: Framework, place: Platform) -> Recipe:
     requirements += "".join(f"{package}\n" for package in (beside.packages if beside else ()))
     path = lock_path(framework, place)
     has_lock = framework.version is None and path.is_file()  # it is of the requirements' version
-    return Recipe(
+    return EnvironmentRecipe(
         framework,
         place,
         requirements,

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from suite.memory.leaving_out import Choice, choices_to_leave_out
 from suite.memory.network import Network
-from suite.memory.peaks import Span
+from suite.memory.peaks import BlockSpan
 from suite.memory.shapes import Shaped, operation_shapes
 from suite.memory.tensors import VIEWS, Tensors, tensor_owners
 
@@ -100,7 +100,7 @@ def network_chain(
     ends = cuts(table)
     starts = [1, *(end + 1 for end in ends[:-1])]
     known = times or estimated(table)
-    spans = (Span(table, first, last) for first, last in zip(starts, ends, strict=True))
+    spans = (BlockSpan(table, first, last) for first, last in zip(starts, ends, strict=True))
     return scale_chain(tuple(_block(span, known) for span in spans), batch)
 
 
@@ -142,7 +142,7 @@ def cuts(table: Tensors) -> list[int]:
     return [*found, count - 1]
 
 
-def _block(span: Span, times: Times) -> Block:
+def _block(span: BlockSpan, times: Times) -> Block:
     table, here = span.table, slice(span.first, span.last + 1)
     parts = table.shaped[here]
     parameters = [part.operation.parameters for part in parts]
@@ -167,7 +167,7 @@ def _block(span: Span, times: Times) -> Block:
     )
 
 
-def _left_out(span: Span, choice: Choice, times: Times) -> LeftOut:
+def _left_out(span: BlockSpan, choice: Choice, times: Times) -> LeftOut:
     kept_words = sum(({span.result: span.table.words(span.result)} | choice.kept).values())
     return LeftOut(
         positions=choice.positions,
@@ -192,7 +192,7 @@ def _common_name(parts: Sequence[Shaped]) -> str:
 def kept_words(network: Network, height: int, width: int) -> int:
     """Words that one sample leaves for the backward pass, the picture itself included."""
     table = tensor_owners(operation_shapes(network, height, width))
-    return sum(Span(table, 1, len(table.shaped) - 1).all_kept().values())
+    return sum(BlockSpan(table, 1, len(table.shaped) - 1).all_kept().values())
 
 
 def gradients_after(blocks: Chain) -> list[int]:

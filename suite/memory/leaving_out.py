@@ -9,7 +9,7 @@ last; what it is computed from stays as long.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from suite.memory.peaks import Life, Span
+from suite.memory.peaks import BlockSpan, Life
 from suite.memory.tensors import VIEWS
 
 AGAIN = frozenset(
@@ -44,7 +44,7 @@ class Choice:
     there: tuple[Life, ...]
 
 
-def choices_to_leave_out(span: Span, times: Sequence[float]) -> Iterator[Choice]:
+def choices_to_leave_out(span: BlockSpan, times: Sequence[float]) -> Iterator[Choice]:
     """Ways to keep a block: everything, then each leaving out more than the one before; ``times``
     are those of the operations' forward runs."""
     writers = _writers(span)
@@ -59,7 +59,7 @@ def choices_to_leave_out(span: Span, times: Sequence[float]) -> Iterator[Choice]
         yield _choice(span, kept, writers, order[:count])
 
 
-def _writers(span: Span) -> dict[int, list[int]]:
+def _writers(span: BlockSpan) -> dict[int, list[int]]:
     """The operations that write each owner's storage, in order."""
     found: dict[int, list[int]] = {}
     for index in span.operations:
@@ -67,7 +67,7 @@ def _writers(span: Span) -> dict[int, list[int]]:
     return found
 
 
-def _may_leave_out(span: Span, owner: int, writers: dict[int, list[int]]) -> bool:
+def _may_leave_out(span: BlockSpan, owner: int, writers: dict[int, list[int]]) -> bool:
     """Whether it can be recomputed from what its operations read at first."""
     if owner == span.result or owner not in writers:
         return False
@@ -82,7 +82,7 @@ def _may_leave_out(span: Span, owner: int, writers: dict[int, list[int]]) -> boo
 
 
 def _choice(
-    span: Span, kept: dict[int, int], writers: dict[int, list[int]], left_out: Sequence[int]
+    span: BlockSpan, kept: dict[int, int], writers: dict[int, list[int]], left_out: Sequence[int]
 ) -> Choice:
     ends = {owner: span.keepers(owner)[0] for owner in kept}
     begins = {owner: span.keepers(owner)[-1] for owner in left_out}

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from suite.memory import schedulers
 from suite.memory.chain import Block, Chain, LeftOut, gradients_after
-from suite.memory.schedule import Action, Cost, Schedule, Step, simulate_schedule
+from suite.memory.schedule import Action, Cost, Schedule, ScheduleStep, simulate_schedule
 
 SLOTS = 500
 """Discrete sizes of memory; a size is rounded up to a slot, so that a schedule never needs more
@@ -28,14 +28,16 @@ Another value is the next checkpoint."""
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedSchedule:
     """A schedule with its cost."""
 
     schedule: Schedule
     cost: Cost
 
 
-def fastest_schedule(blocks: Chain, budget_bytes: int, slots: int = SLOTS) -> Planned | None:
+def fastest_schedule(
+    blocks: Chain, budget_bytes: int, slots: int = SLOTS
+) -> PlannedSchedule | None:
     """The fastest schedule whose activations and gradients fit the budget; None if none fits.
 
     It is never slower than ordinary training, equal segments or Revolve, where those fit: they are
@@ -49,7 +51,7 @@ def fastest_schedule(blocks: Chain, budget_bytes: int, slots: int = SLOTS) -> Pl
     return min(fitting, key=lambda each: (each.cost.time, each.cost.peak_bytes), default=None)
 
 
-Solver = Callable[[Chain, int], Planned | None]
+Solver = Callable[[Chain, int], PlannedSchedule | None]
 """Finds a schedule for a chain in a budget; None if none fits."""
 
 
@@ -73,8 +75,8 @@ def schedules_without_sizes(count: int) -> list[Schedule]:
     ]
 
 
-def _planned(schedule: Schedule, blocks: Chain) -> Planned:
-    return Planned(schedule, simulate_schedule(schedule, blocks))
+def _planned(schedule: Schedule, blocks: Chain) -> PlannedSchedule:
+    return PlannedSchedule(schedule, simulate_schedule(schedule, blocks))
 
 
 def dynamic_programme(blocks: Chain, budget_bytes: int, slots: int = SLOTS) -> Schedule | None:
@@ -160,7 +162,7 @@ class _Table:
             shifted[used:] = times[: self.slots + 1 - used]
         return shifted
 
-    def steps(self, first: int, last: int, left: int) -> list[Step]:
+    def steps(self, first: int, last: int, left: int) -> list[ScheduleStep]:
         """The steps of the least time."""
         far = int(self.choice[first, last][left])
         if far <= KEPT:
@@ -171,13 +173,18 @@ class _Table:
                 else self.steps(first + 1, last, left - self.rounded(way.kept_bytes))
             )
             return [
-                Step(Action.KEEP, first, way.positions if isinstance(way, LeftOut) else ()),
+                ScheduleStep(Action.KEEP, first, way.positions if isinstance(way, LeftOut) else ()),
                 *inner,
-                Step(Action.BACKWARD, first),
+                ScheduleStep(Action.BACKWARD, first),
             ]
         run = [
-            Step(Action.CHECKPOINT, first),
-            *(Step(Action.SKIP, number) for number in range(first + 1, far)),
+            ScheduleStep(Action.CHECKPOINT, first),
+            *(ScheduleStep(Action.SKIP, number) for number in range(first + 1, far)),
         ]
         later = self.steps(far, last, left - self.rounded(self.blocks[far].input_bytes))
-        return [*run, *later, Step(Action.RESTORE, first), *self.steps(first, far - 1, left)]
+        return [
+            *run,
+            *later,
+            ScheduleStep(Action.RESTORE, first),
+            *self.steps(first, far - 1, left),
+        ]

@@ -25,7 +25,7 @@ class Life:
 
 
 @dataclass(frozen=True)
-class Span:
+class BlockSpan:
     """The operations of a block, from ``first`` to ``last``. ``kept`` are always owners and words
     of what stays for the backward pass."""
 

@@ -8,7 +8,7 @@ from functools import partial
 from suite.errors import SuiteError
 from suite.memory.chain import WORD_BYTES, Chain, Times, network_chain, scale_chain, updated_at_once
 from suite.memory.network import Network
-from suite.memory.optimal import SLOTS, Planned, fastest_schedule, least_bytes
+from suite.memory.optimal import SLOTS, PlannedSchedule, fastest_schedule, least_bytes
 from suite.memory.resident import Resident
 from suite.memory.schedule import simulate_schedule
 from suite.memory.schedulers import none
@@ -47,7 +47,7 @@ class Workplace:
 
 
 @dataclass(frozen=True)
-class Options:
+class PlanOptions:
     """The command's options that remedies name; ``left_free`` is the share of a budget that the
     plan does not use.
 
@@ -65,11 +65,11 @@ class Options:
         return write_size(least_bytes * 1.01 / (1 - self.left_free)).replace(" ", "")
 
 
-OF_PLAN = Options()
+OF_PLAN = PlanOptions()
 
 
 @dataclass(frozen=True)
-class Plan:
+class MemoryPlan:
     """A plan for one mini-batch size. ``peak_bytes`` is the highest memory without recomputation,
     everything included.
 
@@ -91,8 +91,8 @@ class Plan:
     activation_bytes: int
     transient_bytes: int
     peak_bytes: int
-    schedule: Planned | None
-    stored: Planned | None
+    schedule: PlannedSchedule | None
+    stored: PlannedSchedule | None
     largest_batch: int | None
     largest_image: int | None
 
@@ -110,8 +110,8 @@ class Plan:
 
 
 def plan_memory(
-    workplace: Workplace, batch: int, budget_bytes: int, options: Options = OF_PLAN
-) -> Plan:
+    workplace: Workplace, batch: int, budget_bytes: int, options: PlanOptions = OF_PLAN
+) -> MemoryPlan:
     """The plan. Raises SuiteError, with the nearest thing that works, for batch 0, an unknown
     optimizer and a budget that nothing fits."""
     if batch < 1:
@@ -127,7 +127,7 @@ def plan_memory(
         _refuse(workplace, single, batch, budget_bytes, options)
     gradients = sum(block.gradient_bytes for block in blocks)
     kept = sum(block.kept_bytes for block in blocks) + blocks[0].input_bytes
-    return Plan(
+    return MemoryPlan(
         workplace=workplace,
         batch=batch,
         budget_bytes=budget_bytes,
@@ -174,7 +174,7 @@ def _largest(fits: Callable[[int], bool], low: int, high: int, step: int) -> int
 
 
 def _refuse(
-    workplace: Workplace, single: Chain, batch: int, budget_bytes: int, options: Options
+    workplace: Workplace, single: Chain, batch: int, budget_bytes: int, options: PlanOptions
 ) -> None:
     """Raise the sentence for a budget that no schedule fits."""
     solve = spilled_schedule if options.spills else partial(fastest_schedule, slots=SLOTS // 2)

@@ -13,7 +13,7 @@ from suite.memory.chain import WORD_BYTES, Times, updated_at_once
 from suite.memory.network import Network, load_network
 from suite.memory.operation_times import known_times
 from suite.memory.optimal import least_bytes
-from suite.memory.planning import Options, Workplace, plan_memory
+from suite.memory.planning import PlanOptions, Workplace, plan_memory
 from suite.memory.resident import Resident
 from suite.memory.sizes import write_size
 
@@ -27,7 +27,7 @@ one."""
 BATCHES_AT_ONCE = 2
 """The mini-batch that is trained, and the next one while it is made."""
 
-OF_RUN = Options("--batch-size", "--memory-budget", LEFT_FREE)
+OF_RUN = PlanOptions("--batch-size", "--memory-budget", LEFT_FREE)
 WITH_SPILL = replace(OF_RUN, spills=True)
 
 

@@ -29,7 +29,7 @@ class Action(str, Enum):
 
 
 @dataclass(frozen=True)
-class Step:
+class ScheduleStep:
     """An action on block number ``block``. A KEEP may leave outputs out that the backward pass
     computes again: those of these operations."""
 
@@ -48,7 +48,7 @@ class Schedule:
     """A named sequence of steps that ends with the backward pass of block 0."""
 
     name: str
-    steps: tuple[Step, ...]
+    steps: tuple[ScheduleStep, ...]
 
     @property
     def forwards(self) -> int:
@@ -119,7 +119,7 @@ class _State:
         self.weights = [*gradients_after(self.blocks), 0]
         self.inputs[0] = self.blocks[0].input_bytes
 
-    def take(self, step: Step) -> None:
+    def take(self, step: ScheduleStep) -> None:
         """Execute one step."""
         number, block = step.block, self.blocks[step.block]
         is_spilled, is_next = number in self.spilled, number == self.done - 1
@@ -148,7 +148,7 @@ class _State:
             - sum(self.spilled.values())
         )
 
-    def _forward(self, step: Step, block: Block) -> None:
+    def _forward(self, step: ScheduleStep, block: Block) -> None:
         keeps, way = step.action is Action.KEEP, self._way(step, block)
         gradient = self.blocks[self.done - 1].output_bytes if self.done < len(self.blocks) else 0
         needed = way.kept_bytes + way.forward_bytes if keeps else block.forward_alone_bytes
@@ -169,7 +169,7 @@ class _State:
         self.done, self.current, self.loose_bytes = number, -1, 0
         self.time += block.backward_time + (way.time if isinstance(way, LeftOut) else 0)
 
-    def _way(self, step: Step, block: Block) -> Block | LeftOut:
+    def _way(self, step: ScheduleStep, block: Block) -> Block | LeftOut:
         """How the block is kept. Raises SuiteError for one that the chain does not have."""
         if not step.left_out:
             return block
@@ -183,7 +183,7 @@ class _State:
             )
         return found
 
-    def _demand(self, holds: bool, step: Step) -> None:
+    def _demand(self, holds: bool, step: ScheduleStep) -> None:
         if not holds:
             raise SuiteError(
                 f"The schedule {self.schedule.name} takes the step {step.action.value} {step.block}"

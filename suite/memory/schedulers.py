@@ -3,7 +3,7 @@
 from functools import cache
 from math import comb
 
-from suite.memory.schedule import Action, Schedule, Step
+from suite.memory.schedule import Action, Schedule, ScheduleStep
 
 
 def none(count: int) -> Schedule:
@@ -20,7 +20,7 @@ def segments(count: int, parts: int) -> Schedule:
     steps += [*_kept(starts[-1], count), *_backwards(starts[-1], count)]
     for first in reversed(starts[:-1]):
         steps += [
-            Step(Action.RESTORE, first),
+            ScheduleStep(Action.RESTORE, first),
             *_kept(first, first + size),
             *_backwards(first, first + size),
         ]
@@ -55,15 +55,15 @@ def revolve_advances(count: int, slots: int) -> int:
     return repeats * count - comb(slots + repeats, repeats - 1) if repeats else 0
 
 
-def _revolve(first: int, end: int, slots: int) -> list[Step]:
+def _revolve(first: int, end: int, slots: int) -> list[ScheduleStep]:
     count = end - first
     if count == 1:
-        return [Step(Action.KEEP, first), Step(Action.BACKWARD, first)]
+        return [ScheduleStep(Action.KEEP, first), ScheduleStep(Action.BACKWARD, first)]
     far = end - 1 if slots == 1 else first + _first_checkpoint(count, slots)
     return [
         *_run(first, far),
         *_revolve(far, end, max(slots - 1, 1)),
-        Step(Action.RESTORE, first),
+        ScheduleStep(Action.RESTORE, first),
         *_revolve(first, far, slots),
     ]
 
@@ -75,16 +75,16 @@ def _first_checkpoint(count: int, slots: int) -> int:
     )
 
 
-def _run(first: int, end: int) -> list[Step]:
+def _run(first: int, end: int) -> list[ScheduleStep]:
     return [
-        Step(Action.CHECKPOINT, first),
-        *(Step(Action.SKIP, block) for block in range(first + 1, end)),
+        ScheduleStep(Action.CHECKPOINT, first),
+        *(ScheduleStep(Action.SKIP, block) for block in range(first + 1, end)),
     ]
 
 
-def _kept(first: int, end: int) -> list[Step]:
-    return [Step(Action.KEEP, block) for block in range(first, end)]
+def _kept(first: int, end: int) -> list[ScheduleStep]:
+    return [ScheduleStep(Action.KEEP, block) for block in range(first, end)]
 
 
-def _backwards(first: int, end: int) -> list[Step]:
-    return [Step(Action.BACKWARD, block) for block in range(end - 1, first - 1, -1)]
+def _backwards(first: int, end: int) -> list[ScheduleStep]:
+    return [ScheduleStep(Action.BACKWARD, block) for block in range(end - 1, first - 1, -1)]

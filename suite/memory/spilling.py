@@ -2,8 +2,8 @@
 budget of memory asks for."""
 
 from suite.memory.chain import Chain, gradients_after
-from suite.memory.optimal import Planned
-from suite.memory.schedule import Action, Schedule, Step, simulate_schedule, spill_bytes
+from suite.memory.optimal import PlannedSchedule
+from suite.memory.schedule import Action, Schedule, ScheduleStep, simulate_schedule, spill_bytes
 from suite.memory.schedulers import none
 
 CARD_BYTES_PER_S = 10_000_000
@@ -22,7 +22,7 @@ def storage_s(spilled_bytes: int, bytes_per_s: float) -> float:
     return 2 * spilled_bytes / bytes_per_s
 
 
-def spilled_schedule(blocks: Chain, budget_bytes: int) -> Planned | None:
+def spilled_schedule(blocks: Chain, budget_bytes: int) -> PlannedSchedule | None:
     """The schedule with the fewest bytes on storage that fits the budget; None if it does not fit
     with all activations there.
 
@@ -30,7 +30,7 @@ def spilled_schedule(blocks: Chain, budget_bytes: int) -> Planned | None:
     blocks 0 to n that may stay are found block by block: bit ``m`` of a set is a total of ``m``
     slots of memory, rounded up, and a block cuts off the totals that leave too little for itself.
     """
-    ordinary = Planned(none(len(blocks)), simulate_schedule(none(len(blocks)), blocks))
+    ordinary = PlannedSchedule(none(len(blocks)), simulate_schedule(none(len(blocks)), blocks))
     if ordinary.cost.peak_bytes <= budget_bytes:
         return ordinary
     slot = max(1.0, budget_bytes / SLOTS)
@@ -48,7 +48,7 @@ def spilled_schedule(blocks: Chain, budget_bytes: int) -> Planned | None:
             stays.add(number)
             total -= sizes[number]
     schedule = _schedule(len(blocks), frozenset(range(len(blocks) - 1)) - stays)
-    return Planned(schedule, simulate_schedule(schedule, blocks))
+    return PlannedSchedule(schedule, simulate_schedule(schedule, blocks))
 
 
 def _alone(blocks: Chain) -> list[int]:
@@ -65,15 +65,15 @@ def _alone(blocks: Chain) -> list[int]:
 
 
 def _schedule(count: int, moved: frozenset[int]) -> Schedule:
-    steps: list[Step] = []
+    steps: list[ScheduleStep] = []
     for block in range(count):
         steps += [
-            Step(Action.KEEP, block),
-            *([Step(Action.SPILL, block)] if block in moved else []),
+            ScheduleStep(Action.KEEP, block),
+            *([ScheduleStep(Action.SPILL, block)] if block in moved else []),
         ]
     for block in reversed(range(count)):
         steps += [
-            *([Step(Action.FETCH, block)] if block in moved else []),
-            Step(Action.BACKWARD, block),
+            *([ScheduleStep(Action.FETCH, block)] if block in moved else []),
+            ScheduleStep(Action.BACKWARD, block),
         ]
     return Schedule(f"{len(moved)} of {count} blocks on storage", tuple(steps))

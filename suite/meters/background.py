@@ -9,7 +9,7 @@ from pathlib import Path
 
 from reference_impls.contract import NS_PER_S
 from suite.meters.meter import MeteredProcess, Moments, Reading, readings_of
-from suite.meters.schedule import Schedule
+from suite.meters.schedule import ReadingSchedule
 
 SOURCE_TIMEOUT_S = 10.0
 STOP_TIMEOUT_S = 3.0
@@ -20,7 +20,7 @@ class Background:
     readings since its last call.
 
     With ``at_random`` it is called at a random moment of each period
-    (:class:`suite.meters.schedule.Schedule`).
+    (:class:`suite.meters.schedule.ReadingSchedule`).
 
     ``produce`` may raise: a plug that cannot be reached for a moment only leaves a gap. After
     SOURCE_TIMEOUT_S without a reading, :meth:`take` raises the last exception, so that the
@@ -75,7 +75,9 @@ class Background:
             self._thread.join(STOP_TIMEOUT_S)
 
     def _run(self) -> None:
-        schedule = Schedule({self._name: self._period_s}, time.monotonic_ns(), self._at_random)
+        schedule = ReadingSchedule(
+            {self._name: self._period_s}, time.monotonic_ns(), self._at_random
+        )
         while not self._stopping.wait(max(0, schedule.next()[1] - time.monotonic_ns()) / NS_PER_S):
             try:
                 readings = self._produce()

@@ -10,7 +10,7 @@ from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Rea
 
 
 @dataclass(frozen=True)
-class Channel:
+class MeterChannel:
     """A channel, its unit, and the function that reads it; None when it cannot be read now."""
 
     name: str
@@ -31,9 +31,9 @@ class ChannelMeter:
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root
-        self._channels: Sequence[Channel] = ()
+        self._channels: Sequence[MeterChannel] = ()
 
-    def find(self) -> Iterable[Channel]:
+    def find(self) -> Iterable[MeterChannel]:
         """The channels that the machine has."""
         raise NotImplementedError
 

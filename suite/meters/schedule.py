@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from reference_impls.contract import NS_PER_S
 
 
-class Schedule:
+class ReadingSchedule:
     """Each name has one turn per period; period k begins k periods after the start, so that
     lateness does not accumulate.
 

@@ -37,7 +37,7 @@ MAX_FREEDOM = 60
 
 
 @dataclass(frozen=True)
-class Measured:
+class RunStatistics:
     """An entry's score in logarithms: the mean of its runs, their sample variance, and how many
     they are.
 
@@ -91,7 +91,7 @@ class Ratio:
 
 def run_statistics(
     values: Sequence[float], fixed_variance: float = 0.0, sessions: Sequence[str] | None = None
-) -> Measured:
+) -> RunStatistics:
     """The statistics of the runs' positive values; with the ``sessions`` of the runs, those of the
     sessions' means."""
     logs = [math.log(value) for value in values]
@@ -104,10 +104,10 @@ def run_statistics(
     variance = (
         math.fsum((log - mean) ** 2 for log in logs) / (len(logs) - 1) if len(logs) > 1 else 0.0
     )
-    return Measured(mean, variance, len(logs), fixed_variance)
+    return RunStatistics(mean, variance, len(logs), fixed_variance)
 
 
-def score_interval(one: Measured, level: float) -> Interval:
+def score_interval(one: RunStatistics, level: float) -> Interval:
     """The score's interval by Student's t; without ends for a single run, and where the
     instrument's error is not known (infinite variance)."""
     if one.runs < 2 or math.isinf(one.fixed_variance):
@@ -126,7 +126,9 @@ def score_interval(one: Measured, level: float) -> Interval:
     return Interval(one.value, math.exp(low), math.exp(high))
 
 
-def score_ratio(one: Measured, other: Measured, level: float, epochs_level: float) -> Ratio:
+def score_ratio(
+    one: RunStatistics, other: RunStatistics, level: float, epochs_level: float
+) -> Ratio:
     """The ratio of two scores; each entry has two runs or more.
 
     Where an entry is at its own epochs, these are known to look large by a test at
@@ -158,7 +160,7 @@ class Columns:
         return Columns(**{name: values[index : index + 1] for name, values in vars(self).items()})
 
 
-def statistics_arrays(entries: Sequence[Measured]) -> Columns:
+def statistics_arrays(entries: Sequence[RunStatistics]) -> Columns:
     """The entries' statistics as arrays."""
     return Columns(
         **{
@@ -169,7 +171,7 @@ def statistics_arrays(entries: Sequence[Measured]) -> Columns:
 
 
 def indistinguishable_counts(
-    entries: Sequence[Measured], level: float, epochs_level: float
+    entries: Sequence[RunStatistics], level: float, epochs_level: float
 ) -> tuple[int, ...]:
     """Of each entry, the number of others that it does not differ from significantly. No third
     entry changes a pair; the relation is not transitive."""

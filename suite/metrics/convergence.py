@@ -32,7 +32,7 @@ SIMULATIONS = 200
 
 
 @dataclass(frozen=True)
-class Comparison:
+class EpochsComparison:
     """p values of the difference of means: one-sided (the runs need fewer epochs, the runs need
     more) and two-sided."""
 
@@ -47,7 +47,7 @@ def show_epochs(epochs: float) -> str:
     return f"{epochs:g}" if math.isfinite(epochs) else "missed"
 
 
-def compare_epochs(reference: Sequence[float], runs: Sequence[float]) -> Comparison:
+def compare_epochs(reference: Sequence[float], runs: Sequence[float]) -> EpochsComparison:
     """Compare the runs' epochs to target with the reference's; at least one run of each. Infinite:
     the run missed its target.
 
@@ -61,7 +61,9 @@ def compare_epochs(reference: Sequence[float], runs: Sequence[float]) -> Compari
     rounding = 1e-9 * max(1.0, abs(observed))  # sums of the same numbers in another order
     p_faster = float(np.mean(sums <= observed + rounding))
     p_slower = float(np.mean(sums >= observed - rounding))
-    return Comparison(p_faster, p_slower, min(1.0, 2 * min(p_faster, p_slower)), 1 / len(sums))
+    return EpochsComparison(
+        p_faster, p_slower, min(1.0, 2 * min(p_faster, p_slower)), 1 / len(sums)
+    )
 
 
 def _midranks(values: Values) -> Values:

@@ -4,7 +4,7 @@ epochs + evaluations."""
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from suite.metrics.comparisons import Measured, run_statistics
+from suite.metrics.comparisons import RunStatistics, run_statistics
 from suite.metrics.expected_epochs import ScoredEpochs
 
 
@@ -28,7 +28,7 @@ def measured_score(
     epochs: ScoredEpochs,
     fixed_variance: float,
     sessions: Sequence[str] | None = None,
-) -> Measured:
+) -> RunStatistics:
     """The statistics of an entry's score from the costs of its runs, all positive at these
     epochs, or of its ``sessions``."""
     score = run_statistics([cost.at(epochs.epochs) for cost in costs], fixed_variance, sessions)

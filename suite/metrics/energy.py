@@ -28,7 +28,7 @@ from suite.metrics.uncertainty import (
 )
 from suite.metrics.window import (
     GAP_PERIODS,
-    Measured,
+    WindowValue,
     counter_increase,
     integrate_rates,
     plausible_counts,
@@ -38,7 +38,7 @@ from suite.metrics.window import (
 
 
 @dataclass(frozen=True)
-class Energy(Measured):
+class Energy(WindowValue):
     """Energy of a window; ``uncertainty`` is None where there is none."""
 
     uncertainty: Uncertainty | None = None

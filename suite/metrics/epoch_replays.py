@@ -35,7 +35,7 @@ Loss = Annotated[float, Meta(ge=-1e100, le=1e100)]
 
 
 @dataclass(frozen=True)
-class EpochFigures:
+class ReplayedFigures:
     """What an epoch came to. ``mean_loss`` of its steps; ``apart_loss``: root mean square of the
     differences of its losses from the mean of the other replays'; ``correct`` samples in the
     evaluation after it, None where that was not repeated."""
@@ -78,9 +78,9 @@ class EpochReplays:
     samples: Count
     expected_samples: Positive
     eval_samples: Positive
-    recorded: EpochFigures
+    recorded: ReplayedFigures
     replayed: Annotated[
-        tuple[EpochFigures, ...], Meta(min_length=MIN_REPLAYS, max_length=MAX_REPLAYS)
+        tuple[ReplayedFigures, ...], Meta(min_length=MIN_REPLAYS, max_length=MAX_REPLAYS)
     ]
 
     @property
@@ -113,7 +113,7 @@ def interval(values: Sequence[float], least: float) -> tuple[float, float]:
 def scatter_margin(count: int, scatter: float, least: float) -> float:
     """How far one more value may be from the mean of ``count`` values of this standard
     deviation."""
-    level = LEVEL / len(EpochFigures.__annotations__)
+    level = LEVEL / len(ReplayedFigures.__annotations__)
     return max(least, student_t_quantile(count - 1, 1 - level) * math.sqrt(1 + 1 / count) * scatter)
 
 
@@ -129,7 +129,7 @@ def samples_of(steps: StepRecords, count: int, after: int) -> int:
 
 def replay_figures(
     recorded: tuple[Losses, int | None], replayed: Sequence[tuple[Losses, int | None]]
-) -> tuple[EpochFigures, tuple[EpochFigures, ...]]:
+) -> tuple[ReplayedFigures, tuple[ReplayedFigures, ...]]:
     """The figures of the run and of its replays: losses of the same steps, and correct samples."""
     losses = np.array([each for each, _ in replayed])
     others = (losses.sum(axis=0) - losses) / (len(losses) - 1)
@@ -141,6 +141,6 @@ def replay_figures(
     return _figures(np.array(recorded[0]), losses.mean(axis=0), correct), tuple(found)
 
 
-def _figures(losses: Values, others: Values, correct: int | None) -> EpochFigures:
+def _figures(losses: Values, others: Values, correct: int | None) -> ReplayedFigures:
     apart = math.sqrt(float(((losses - others) ** 2).mean()))
-    return EpochFigures(float(losses.mean()), apart, correct)
+    return ReplayedFigures(float(losses.mean()), apart, correct)

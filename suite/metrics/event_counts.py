@@ -18,7 +18,7 @@ from suite.bundle.steps import StepRecords
 from suite.catalog.counter_events import AT, HARDWARE_EVENTS, SOFTWARE_EVENTS
 from suite.metrics.figure import NOT_FINISHED, Figure, mean_figure, unknown_figure
 from suite.metrics.uncertainty import uncertainty_of_ends
-from suite.metrics.window import Counter, edge_distance_s
+from suite.metrics.window import CounterChannel, edge_distance_s
 
 SOURCE = "counters"
 USER_ONLY = ":u"
@@ -241,9 +241,9 @@ class _Scope:
     """An event's counters on one kind of core, or on all; ``enabled`` and ``running`` are times,
     None for what is always counted. ``is_whole``: the kernel's work is counted, too."""
 
-    count: Counter
-    enabled: Counter | None
-    running: Counter | None
+    count: CounterChannel
+    enabled: CounterChannel | None
+    running: CounterChannel | None
     unit: str
     is_whole: bool
 
@@ -254,10 +254,10 @@ def _scope_of(channels: Mapping[str, Channel], event: str, core: str) -> _Scope 
         if f"{name}.count" in channels:
             count = channels[f"{name}.count"]
             enabled, running = (
-                Counter(channels[key]) if (key := f"{name}.{part}") in channels else None
+                CounterChannel(channels[key]) if (key := f"{name}.{part}") in channels else None
                 for part in ("enabled", "running")
             )
-            return _Scope(Counter(count), enabled, running, count.unit, is_whole)
+            return _Scope(CounterChannel(count), enabled, running, count.unit, is_whole)
     return None
 
 
@@ -359,7 +359,7 @@ def _running_ratios(scopes: Mapping[str, _Scope], window: Window) -> _Running | 
     return _Running({unit: own.get(unit, 1.0) for unit in scopes}, whole)
 
 
-def _increase(counter: Counter | None, window: Window) -> float:
+def _increase(counter: CounterChannel | None, window: Window) -> float:
     """The increase; 0 where it is not known."""
     return 0.0 if counter is None else counter.increase_alone(window)[0] or 0.0
 

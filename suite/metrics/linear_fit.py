@@ -13,7 +13,7 @@ Array = Any  # of float64
 
 
 @dataclass(frozen=True)
-class Interval:
+class FittedValue:
     """An estimate and its confidence interval, clipped at 0."""
 
     value: float
@@ -32,7 +32,7 @@ class LinearFit:
     degrees_of_freedom: int
     relative_error: float
 
-    def interval(self, row: Sequence[float], confidence: float) -> Interval:
+    def interval(self, row: Sequence[float], confidence: float) -> FittedValue:
         """Confidence interval of the expected value at ``row`` (not a prediction interval of one
         more measurement)."""
         columns = np.asarray(row, dtype=float)
@@ -40,7 +40,7 @@ class LinearFit:
         half = student_t_quantile(self.degrees_of_freedom, confidence) * float(
             np.sqrt(max(0.0, columns @ self.covariance @ columns))
         )
-        return Interval(value, max(0.0, min(centre - half, value)), max(centre + half, value))
+        return FittedValue(value, max(0.0, min(centre - half, value)), max(centre + half, value))
 
 
 def fit_nonnegative(

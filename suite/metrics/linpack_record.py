@@ -51,7 +51,7 @@ class Triad:
 
 
 @dataclass(frozen=True)
-class Load:
+class OtherLoad:
     """Cores that other programs and the hypervisor took from this machine, means: ``before`` the
     program and ``during`` it; of ``cores``."""
 
@@ -61,7 +61,7 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Power:
+class LinpackPower:
     """Energy of the ``time_s`` seconds of solving; ``gflops_per_watt`` uses their mean power. All
     None, with a ``reason``, if not measured.
 
@@ -99,11 +99,11 @@ class Linpack:
     blas: str | None
     solution: Solution
     gflops_per_node: float
-    power: Power
+    power: LinpackPower
     output: str
     tried: tuple[Solution, ...] = ()
     triad: Triad | None = None
-    load: Load | None = None
+    load: OtherLoad | None = None
 
 
 def operations(size: int) -> float:

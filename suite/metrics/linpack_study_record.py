@@ -25,7 +25,7 @@ NO_SINGLE = "the study has no run on one node"
 
 
 @dataclass(frozen=True)
-class StudyRecord:
+class SealedLinpack:
     """A sealed LINPACK record of the study: its folder's name and the digest of its manifest."""
 
     folder: str
@@ -52,7 +52,7 @@ class LinpackPoint:
     gflops_per_watt: Figure
     triad_gb_s: Figure
     foreign_cores: float | None
-    records: tuple[StudyRecord, ...]
+    records: tuple[SealedLinpack, ...]
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ def _point(
         ),
         triad_gb_s=_bandwidth(records),
         foreign_cores=max(foreign) if len(foreign) == len(records) else None,
-        records=tuple(StudyRecord(folder.name, sha256(folder / MANIFEST)) for folder in folders),
+        records=tuple(SealedLinpack(folder.name, sha256(folder / MANIFEST)) for folder in folders),
     )
 
 

@@ -7,7 +7,7 @@ from suite.bundle.arrays import Window, span_s
 from suite.bundle.channels import Channels
 from suite.bundle.layout import READINGS
 from suite.metrics.figure import NOT_FINISHED, Figure, unknown_figure
-from suite.metrics.window import Counter, Measured
+from suite.metrics.window import CounterChannel, WindowValue
 
 SOURCE = "load"
 MIN_PERIODS = 5  # up to one period is interpolated at each end
@@ -107,7 +107,7 @@ def _over(figure: Figure, divisor: float, unit: str) -> Figure:
     return replace(figure, value=value, unit=unit)
 
 
-def _figure(measured: Measured, channels: Channels, name: str, method: str) -> Figure:
+def _figure(measured: WindowValue, channels: Channels, name: str, method: str) -> Figure:
     if measured.value is None:
         return unknown_figure("s", READINGS, str(measured.reason))
     period_s = channels.get(SOURCE, name).period_s
@@ -116,8 +116,8 @@ def _figure(measured: Measured, channels: Channels, name: str, method: str) -> F
     )
 
 
-def _increase(channels: Channels, name: str, window: Window) -> Measured:
+def _increase(channels: Channels, name: str, window: Window) -> WindowValue:
     channel = channels.get(SOURCE, name)
     if channel.period_s is None:
-        return Measured(None, NOT_READ.format(name), 0.0, 0, None, None, 0, 0)
-    return Counter(channel).increase(window, MIN_PERIODS)
+        return WindowValue(None, NOT_READ.format(name), 0.0, 0, None, None, 0, 0)
+    return CounterChannel(channel).increase(window, MIN_PERIODS)

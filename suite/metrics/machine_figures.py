@@ -24,7 +24,7 @@ from suite.metrics.disturbances import (
 )
 from suite.metrics.figure import NOT_FINISHED, Figure, mean_figure, unknown_figure
 from suite.metrics.load_figures import load_figures
-from suite.metrics.window import Counter
+from suite.metrics.window import CounterChannel
 
 # maximum distance of a page cache reading from its moment; the harness takes one at each end of an
 # epoch
@@ -147,7 +147,7 @@ def disk_increase(
     channel = channels.get("disk", name)
     if channel.period_s is None:
         return None, "the disk that holds the data was not read", None
-    measured = Counter(channel).increase(window, MIN_PERIODS)
+    measured = CounterChannel(channel).increase(window, MIN_PERIODS)
     return measured.value, measured.reason, channel.period_s
 
 

@@ -66,7 +66,7 @@ def _end(setting: str) -> str:
 
 
 @dataclass(frozen=True)
-class Setting:
+class VariedSetting:
     """A varied setting and one of its values, as text."""
 
     name: str
@@ -78,7 +78,7 @@ class MatrixPointPlan:
     """A point: the name of its runs' folders, and its value of every varied setting."""
 
     name: str
-    settings: tuple[Setting, ...]
+    settings: tuple[VariedSetting, ...]
 
     @property
     def label(self) -> str:

@@ -25,14 +25,14 @@ from suite.metrics.machine_figures import machine_figures, recorded_disturbances
 from suite.metrics.node_readings import NodeReadings
 from suite.metrics.power_totals import combined_coverage
 from suite.metrics.uncertainty import uncertainty_of_ends, uncertainty_of_sum
-from suite.metrics.window import Counter
+from suite.metrics.window import CounterChannel
 
 # up to one period is interpolated at each end of the run, where traffic begins and ends
 MIN_PERIODS = 10
 
 
 @dataclass(frozen=True)
-class RunTimes:
+class RunWindows:
     """Windows of a run on rank 0's clock, each None or empty where it was not finished, and what is
     not counted.
 
@@ -47,7 +47,7 @@ class RunTimes:
 
 
 def node_rows(
-    nodes: Sequence[NodeReadings], rules: Sequence[PowerRule], times: RunTimes, steps: int
+    nodes: Sequence[NodeReadings], rules: Sequence[PowerRule], times: RunWindows, steps: int
 ) -> list[dict[str, Any]]:
     """One row per node as plain values: identity, figures, disturbances."""
     return [
@@ -66,7 +66,7 @@ def node_rows(
     ]
 
 
-def joint_figures(nodes: Sequence[NodeReadings], times: RunTimes) -> dict[str, Figure]:
+def joint_figures(nodes: Sequence[NodeReadings], times: RunWindows) -> dict[str, Figure]:
     """Energy and baseload summed over all nodes; unknown unless every node has them."""
     whole = _summed(
         {node.node: _energies(node, times)["energy_j"] for node in nodes}, nodes, "an energy"
@@ -99,7 +99,7 @@ def joint_epoch_energy(nodes: Sequence[NodeReadings], start_ns: int, stop_ns: in
     )
 
 
-def energy_and_baseload(node: NodeReadings, times: RunTimes) -> dict[str, Figure]:
+def energy_and_baseload(node: NodeReadings, times: RunWindows) -> dict[str, Figure]:
     """Energies of a node, and what it draws when it is idle."""
     energies = _energies(node, times)
     return energies | baseload_figures(
@@ -107,7 +107,7 @@ def energy_and_baseload(node: NodeReadings, times: RunTimes) -> dict[str, Figure
     )
 
 
-def _node_figures(node: NodeReadings, times: RunTimes, steps: int) -> dict[str, Figure]:
+def _node_figures(node: NodeReadings, times: RunWindows, steps: int) -> dict[str, Figure]:
     wire = {
         f"{direction}_bytes_per_step": _per_step(node, direction, times.run, steps)
         for direction in ("sent", "received")
@@ -119,7 +119,7 @@ def _node_figures(node: NodeReadings, times: RunTimes, steps: int) -> dict[str, 
     }
 
 
-def _energies(node: NodeReadings, times: RunTimes) -> dict[str, Figure]:
+def _energies(node: NodeReadings, times: RunWindows) -> dict[str, Figure]:
     figures = energy_figures(
         node.channels,
         node.totals,
@@ -228,7 +228,7 @@ def _per_step(node: NodeReadings, direction: str, run: Window | None, steps: int
     channel = node.channels.get("network", f"{node.interface}.{direction}")
     if channel.period_s is None:
         return unknown_figure("B", READINGS, f"{channel.name} was not read")
-    counter = Counter(channel)
+    counter = CounterChannel(channel)
     measured = counter.increase(run, MIN_PERIODS)
     if measured.value is None:
         return unknown_figure("B", READINGS, str(measured.reason))

@@ -12,7 +12,7 @@ from suite.bundle.layout import POWER, SCHEMA
 from suite.bundle.reader import Bundle
 from suite.catalog.power import (
     Coverage,
-    Part,
+    MachinePart,
     PowerRule,
     PowerTotal,
     Tier,
@@ -107,7 +107,7 @@ def totals_that_count(measured: Sequence[MeasuredTotal]) -> tuple[PowerTotal, ..
     usable = [one for one in measured if one.energy.energy_j is not None]
     if not usable:
         return tuple(one.total for one in measured[:1])
-    if usable[0].total.rule.part is Part.MACHINE:
+    if usable[0].total.rule.part is MachinePart.MACHINE:
         return (usable[0].total,)
     return tuple(one.total for one in _best_of_parts(usable))
 
@@ -123,9 +123,9 @@ def power_totals(
 
 def _best_of_parts(measured: Sequence[MeasuredTotal]) -> list[MeasuredTotal]:
     """The first total with an energy of each part but the whole machine."""
-    best: dict[Part, MeasuredTotal] = {}
+    best: dict[MachinePart, MeasuredTotal] = {}
     for one in measured:
-        if one.energy.energy_j is not None and one.total.rule.part is not Part.MACHINE:
+        if one.energy.energy_j is not None and one.total.rule.part is not MachinePart.MACHINE:
             best.setdefault(one.total.rule.part, one)
     return list(best.values())
 
@@ -140,7 +140,7 @@ def _without_contradiction(
     one: MeasuredTotal, least_j: float, chips: Sequence[MeasuredTotal]
 ) -> MeasuredTotal:
     if (
-        one.total.rule.part is not Part.MACHINE
+        one.total.rule.part is not MachinePart.MACHINE
         or one.energy.energy_j is None
         or _bounds(one)[1] >= least_j
     ):

@@ -35,7 +35,7 @@ STEADY_WITHIN = 0.05
 
 
 @dataclass(frozen=True)
-class Projection:
+class TimeProjection:
     """A projected time to the target, s, from ``trained`` epochs; the reference's ``runs`` needed
     ``epochs`` on average.
 
@@ -60,7 +60,7 @@ class EpochTimes:
     evaluation_s: float
 
 
-def project_run(bundle: Bundle, scoring: Scoring) -> Projection:
+def project_run(bundle: Bundle, scoring: Scoring) -> TimeProjection:
     """The projection from a finished run.
 
     Raises SuiteError where its setting has no reference point, where it has too few whole epochs,
@@ -128,7 +128,7 @@ def _whole_epochs(bundle: Bundle) -> list[Mapping[str, Any]]:
 
 def project_times(
     workload: str, times: EpochTimes, expected: ExpectedEpochs, scoring: Scoring
-) -> Projection:
+) -> TimeProjection:
     """The projection from the times of three epochs or more."""
     first_s, later_s = times.epochs_s[0], times.epochs_s[1:]
     mean_s, epochs, evaluation_s = statistics.fmean(later_s), expected.epochs, times.evaluation_s
@@ -140,6 +140,6 @@ def project_times(
     margin = math.hypot(by_scatter, NORMAL * error_s / time_s, NORMAL * scoring.noise_floor)
     is_steady = abs(later_s[-1] / later_s[0] - 1) <= STEADY_WITHIN
     interval = interval_around(time_s, margin)
-    return Projection(
+    return TimeProjection(
         workload, interval, len(times.epochs_s), epochs, len(expected.runs), is_steady
     )

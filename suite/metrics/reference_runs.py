@@ -13,7 +13,7 @@ from suite.catalog.rounds import judging_round
 from suite.catalog.workloads import Workload, load_workload
 from suite.errors import SuiteError
 from suite.files.digest import sha256
-from suite.metrics.convergence import Comparison, compare_epochs
+from suite.metrics.convergence import EpochsComparison, compare_epochs
 from suite.metrics.summary import target_figures
 from suite.metrics.targets import accuracies_of
 
@@ -126,7 +126,7 @@ def _reached(accuracies: Sequence[float], workload: Workload) -> int | None:
 
 def compare_runs(
     bundles: Sequence[Path], root: Path | None = None
-) -> tuple[ReferencePoint, tuple[float, ...], Comparison]:
+) -> tuple[ReferencePoint, tuple[float, ...], EpochsComparison]:
     """The reference point for the runs, the runs' epochs to target (infinite: missed), and the
     test.
 

@@ -52,7 +52,7 @@ class ReplicationVerdict(str, enum.Enum):
 
 
 @dataclass(frozen=True)
-class Machine:
+class MachineFields:
     """The fields of system.json that describe the machine (suite.bundle.machines); None where
     unknown."""
 
@@ -94,7 +94,7 @@ class MeasuredRun:
     framework_version: str | None
     implementation_sha256: str | None
     started_time_ms: int
-    machine: Machine
+    machine: MachineFields
     steps: int
     losses: Annotated[tuple[Number, ...], Meta(min_length=1, max_length=COMPARED_STEPS)]
     losses_sha256: str
@@ -218,8 +218,8 @@ def measure_run(bundle: Bundle) -> MeasuredRun:
         implementation_sha256=_text(code),
         started_time_ms=int(run.started_time_ms),
         machine=from_plain(
-            {field.name: system.get(field.name) for field in fields(Machine)},
-            Machine,
+            {field.name: system.get(field.name) for field in fields(MachineFields)},
+            MachineFields,
             f"{bundle.path / SYSTEM}: ",
         ),
         steps=count,

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from suite.errors import SuiteError
-from suite.metrics.linear_fit import Interval, LinearFit, fit_nonnegative
+from suite.metrics.linear_fit import FittedValue, LinearFit, fit_nonnegative
 
 CONFIDENCE = 0.95
 MAX_RANKS = 512
@@ -65,14 +65,14 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Projection:
+class ScalingProjection:
     """The model at a number of ranks, with intervals of at least 95 % confidence. ``is_measured``:
     within the measured numbers of ranks."""
 
     ranks: int
     is_measured: bool
-    step_s: Interval
-    efficiency: Interval
+    step_s: FittedValue
+    efficiency: FittedValue
     exchange_share: float
 
 
@@ -89,7 +89,7 @@ class AllreduceModel:
     parameters: tuple[Parameter, ...]
     relative_error: float
     close_to: int | None
-    projections: tuple[Projection, ...]
+    projections: tuple[ScalingProjection, ...]
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class _Compute:
     fitted: LinearFit
     is_one_size: bool
 
-    def at(self, samples_per_rank: float, confidence: float) -> Interval:
+    def at(self, samples_per_rank: float, confidence: float) -> FittedValue:
         return self.fitted.interval(_compute_row(samples_per_rank, self.is_one_size), confidence)
 
 
@@ -199,36 +199,36 @@ class _Fitted:
     single_rank_samples: float
     gradient_bytes: int
 
-    def step_s(self, ranks: int, confidence: float) -> Interval:
+    def step_s(self, ranks: int, confidence: float) -> FittedValue:
         """Sum of the compute and the exchange interval; its error probability is at most twice that
         of each (Bonferroni)."""
         samples = self.single_rank_samples / (ranks if self.scaling is Scaling.STRONG else 1)
         compute, exchange = self.compute.at(samples, confidence), self.exchange_s(ranks, confidence)
-        return Interval(
+        return FittedValue(
             compute.value + exchange.value, compute.low + exchange.low, compute.high + exchange.high
         )
 
-    def exchange_s(self, ranks: int, confidence: float) -> Interval:
+    def exchange_s(self, ranks: int, confidence: float) -> FittedValue:
         return self.exchange.interval(
             exchange_row(self.algorithm, ranks, self.gradient_bytes), confidence
         )
 
-    def project(self, ranks: int, is_measured: bool) -> Projection:
+    def project(self, ranks: int, is_measured: bool) -> ScalingProjection:
         """The step time combines two intervals, the efficiency three; each is widened so that
         together they reach 95 % (Bonferroni)."""
         step, third = self.step_s(ranks, 1 - (1 - CONFIDENCE) / 2), 1 - (1 - CONFIDENCE) / 3
         single = self.compute.at(self.single_rank_samples, third)
         several = self.step_s(ranks, third)
         shares = ranks if self.scaling is Scaling.STRONG else 1
-        efficiency = Interval(
+        efficiency = FittedValue(
             _quotient(single.value, shares * several.value),
             _quotient(single.low, shares * several.high),
             _quotient(single.high, shares * several.low),
         )
         if ranks == 1:
-            efficiency = Interval(1.0, 1.0, 1.0)
+            efficiency = FittedValue(1.0, 1.0, 1.0)
         exchange_share = _quotient(self.exchange_s(ranks, CONFIDENCE).value, step.value)
-        return Projection(ranks, is_measured, step, efficiency, exchange_share)
+        return ScalingProjection(ranks, is_measured, step, efficiency, exchange_share)
 
     def model(self, measured: Sequence[int]) -> AllreduceModel:
         """The fit with projections at the measured numbers of ranks and at every power of two up to
@@ -257,7 +257,7 @@ class _Fitted:
         )
 
 
-def _is_precise(projection: Projection) -> bool:
+def _is_precise(projection: ScalingProjection) -> bool:
     step = projection.step_s
     return max(step.high - step.value, step.value - step.low) <= MAX_RELATIVE_WIDTH * step.value
 

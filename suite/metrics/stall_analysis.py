@@ -15,7 +15,7 @@ from pathlib import Path
 
 from suite.bundle.layout import MANIFEST, SCHEMA, SUMMARY
 from suite.bundle.reader import Bundle
-from suite.bundle.stall_folder import RECORD, Source, sealed_files
+from suite.bundle.stall_folder import RECORD, BatchSource, sealed_files
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.files.schema import from_plain
@@ -68,9 +68,9 @@ class StallAnalysis:
 def analyse_stalls(directory: Path) -> StallAnalysis:
     """Compare the three sealed bundles below ``directory``; raises SuiteError if one is missing,
     unsealed, or of a different request."""
-    bundles = {source: Bundle(directory / source.value) for source in Source}
+    bundles = {source: Bundle(directory / source.value) for source in BatchSource}
     requests = {source: bundle.run().request for source, bundle in bundles.items()}
-    reference = requests[Source.COLD]
+    reference = requests[BatchSource.COLD]
     same = (
         "workload",
         "framework",
@@ -101,10 +101,14 @@ def analyse_stalls(directory: Path) -> StallAnalysis:
     )
 
 
-def stall_differences(runs: Mapping[Source, SourceRun]) -> dict[str, Figure]:
+def stall_differences(runs: Mapping[BatchSource, SourceRun]) -> dict[str, Figure]:
     """Reading and preprocessing, in the fetch stall and in the whole epoch, and their shares of the
     cold run's epoch."""
-    cold, warm, synthetic = runs[Source.COLD], runs[Source.WARM], runs[Source.SYNTHETIC]
+    cold, warm, synthetic = (
+        runs[BatchSource.COLD],
+        runs[BatchSource.WARM],
+        runs[BatchSource.SYNTHETIC],
+    )
     parts = {
         "read_stall_s": _difference(
             cold.fetch_stall_s, warm.fetch_stall_s, "fetch stall, cold - warm"
@@ -182,9 +186,12 @@ def _share(part: Figure, epoch: Figure) -> Figure:
     )
 
 
-def _notes(runs: Mapping[Source, SourceRun]) -> tuple[str, ...]:
+def _notes(runs: Mapping[BatchSource, SourceRun]) -> tuple[str, ...]:
     """Reasons why the warm run was not warm or the cold run not cold."""
-    warm, cold = runs[Source.WARM].resident_start_ratio, runs[Source.COLD].resident_start_ratio
+    warm, cold = (
+        runs[BatchSource.WARM].resident_start_ratio,
+        runs[BatchSource.COLD].resident_start_ratio,
+    )
     notes = []
     if warm is not None and warm < WARM_RATIO:
         notes.append(

@@ -120,7 +120,7 @@ class Study:
 
 
 @dataclass(frozen=True)
-class RunTimes:
+class StudyRunTimes:
     """A run's mean step and its parts, in seconds, over ``counted_steps``, and the model's
     inputs."""
 
@@ -177,7 +177,7 @@ def study_runs(bundles: Sequence[Bundle]) -> tuple[StudyRun, ...]:
     )
 
 
-def run_times(bundle: Bundle, warm_up_steps: int) -> RunTimes:
+def run_times(bundle: Bundle, warm_up_steps: int) -> StudyRunTimes:
     """A run's mean step, from the records of all ranks; raises SuiteError for an unsealed run or
     one without steps after warm-up."""
     if not bundle.is_sealed:
@@ -189,7 +189,7 @@ def run_times(bundle: Bundle, warm_up_steps: int) -> RunTimes:
     first = counted[counted["rank"] == 0]
     exchange = counted.groupby("step")["communication_s"].agg(["min", "mean"])
     parameters = bundle.log().value("parameters")
-    return RunTimes(
+    return StudyRunTimes(
         ranks=int(steps["rank"].nunique()),
         counted_steps=len(first),
         samples_per_step=float(counted.groupby("step")["samples"].sum().mean()),
@@ -203,7 +203,7 @@ def run_times(bundle: Bundle, warm_up_steps: int) -> RunTimes:
 
 
 def _figures(
-    runs: Sequence[RunTimes], scaling: Scaling | None, single_rank_s: Sequence[float]
+    runs: Sequence[StudyRunTimes], scaling: Scaling | None, single_rank_s: Sequence[float]
 ) -> PointFigures:
     def mean(values: Sequence[float], unit: str) -> Figure:
         return mean_figure(values, unit, STEPS, TOO_SHORT)
@@ -230,7 +230,7 @@ def _figures(
 
 
 def _model(
-    runs: Sequence[RunTimes], scaling: Scaling | None
+    runs: Sequence[StudyRunTimes], scaling: Scaling | None
 ) -> tuple[ScalingModel | None, str | None]:
     if scaling is None:
         return None, NO_MODEL

@@ -32,7 +32,7 @@ from suite.metrics.machine_figures import (
 )
 from suite.metrics.memory_figures import memory_figures, part_figures
 from suite.metrics.node_figures import (
-    RunTimes,
+    RunWindows,
     bytes_sent_per_step,
     energy_and_baseload,
     joint_epoch_energy,
@@ -147,7 +147,7 @@ def derive_summary(bundle: Bundle) -> Summary:
     later_phases = [phases[f"{event_counts.EPOCH} {epoch.epoch}"] for epoch in later]
     windows = [(phase.start_ns, phase.stop_ns) for phase in later_phases]
     times = time_figures(epochs, log, begun_before)
-    run_times = RunTimes(run, windows, times["time_to_epoch_s"], uncounted)
+    run_times = RunWindows(run, windows, times["time_to_epoch_s"], uncounted)
     trained = sum(epoch.steps for epoch in epochs)
     figures = {
         **times,
@@ -182,7 +182,7 @@ def _energies(
     log: Log,
     nodes: Sequence[NodeReadings],
     machine: NodeReadings,
-    times: RunTimes,
+    times: RunWindows,
     resumed: Resumption | None,
 ) -> dict[str, Figure]:
     """Energies and baseload of the run, of all its nodes."""

@@ -19,7 +19,7 @@ MIN_SPAN_NS = 100_000_000
 
 
 @dataclass(frozen=True)
-class Measured:
+class WindowValue:
     """A measured value of a window, with its quality. ``value`` is None, with a ``reason``, if the
     readings do not determine it.
 
@@ -46,7 +46,7 @@ def integrate_rates(
     stop_ns: int,
     period_s: float,
     plausible: tuple[float, float],
-) -> Measured:
+) -> WindowValue:
     """Integral over [start, stop], in seconds times the rates' unit, by the trapezoidal rule; rates
     outside ``plausible`` are left out.
 
@@ -71,7 +71,7 @@ def counter_increase(
     stop_ns: int,
     period_s: float,
     max_per_s: float = math.inf,
-) -> Measured:
+) -> WindowValue:
     """Increase of a counter without wraps over [start, stop].
 
     A count is left out if it is below the previous one, or if its increase exceeds ``max_per_s``.
@@ -99,7 +99,7 @@ class Edge:
     uncertainty: float | None
 
 
-class Counter:
+class CounterChannel:
     """A counter channel, filtered once for increases in many windows."""
 
     def __init__(self, channel: Channel) -> None:
@@ -108,7 +108,7 @@ class Counter:
         self.t_ns, self.counts = ordered.t_ns[kept], ordered.values[kept]
         self.period_s = channel.period_s
 
-    def increase(self, window: Window, min_periods: int = 0) -> Measured:
+    def increase(self, window: Window, min_periods: int = 0) -> WindowValue:
         """Increase in ``window``; None, with a reason, if it is shorter than ``min_periods``: up to
         one period is interpolated at each end."""
         period_s = self.period_s or 0.0
@@ -216,7 +216,7 @@ def _measure(
     period_s: float,
     *,
     is_counter: bool,
-) -> Measured:
+) -> WindowValue:
     rejected = int(np.count_nonzero(~kept & (t_ns >= start_ns) & (t_ns <= stop_ns)))
     measured = _measure_plausible(
         *_in_time(t_ns[kept], values[kept]), start_ns, stop_ns, period_s, is_counter=is_counter
@@ -226,7 +226,7 @@ def _measure(
 
 def _measure_plausible(
     t_ns: Times, values: Values, start_ns: int, stop_ns: int, period_s: float, *, is_counter: bool
-) -> Measured:
+) -> WindowValue:
     """As :func:`_measure`, for plausible readings sorted by time."""
     t_s, values, window_s = _in_seconds(t_ns, values, start_ns, stop_ns)
     reach_s = GAP_PERIODS * period_s
@@ -235,7 +235,7 @@ def _measure_plausible(
     steps_s = np.diff(t_s[inside])
     reason = _reason(t_s, window_s, reach_s)
     amount = _increase if is_counter else _integral
-    return Measured(
+    return WindowValue(
         value=None if reason else amount(t_s, values, window_s),
         reason=reason,
         coverage=covered_s / window_s if window_s > 0 else 0.0,

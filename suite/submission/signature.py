@@ -33,7 +33,7 @@ MAX_DIFFERENCES = 100
 
 
 @dataclass(frozen=True)
-class Difference:
+class FileDifference:
     """A file that is not as the listing says."""
 
     file: str
@@ -46,7 +46,7 @@ class SubmissionSignature:
     """The verdict on a signature, and how the files differ from the signed listing."""
 
     verdict: SignatureVerdict
-    differences: tuple[Difference, ...]
+    differences: tuple[FileDifference, ...]
 
     @property
     def signed_by(self) -> str | None:
@@ -111,19 +111,19 @@ def _digests(directory: Path) -> dict[str, str]:
     }
 
 
-def _differences(text: str, present: Mapping[str, str]) -> tuple[Difference, ...]:
+def _differences(text: str, present: Mapping[str, str]) -> tuple[FileDifference, ...]:
     listed = {
         name: digest for digest, _, name in (line.partition("  ") for line in text.splitlines())
     }
     found = [
-        Difference(
+        FileDifference(
             name, f"a file with SHA-256 {listed[name][:64]}", present.get(name, "no such file")
         )
         for name in listed
         if present.get(name) != listed[name]
     ]
     found += [
-        Difference(name, f"only files that {LISTING} lists", "a file that it does not list")
+        FileDifference(name, f"only files that {LISTING} lists", "a file that it does not list")
         for name in present
         if name not in listed
     ]

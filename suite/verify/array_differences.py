@@ -14,7 +14,7 @@ meaningful relative error."""
 
 
 @dataclass(frozen=True)
-class Difference:
+class QuantityDifference:
     """A quantity's relative error against the reference: largest deviation over largest value, of
     the array ``worst``.
 
@@ -35,7 +35,7 @@ class Difference:
 
 def compare_arrays(
     reference: Arrays, found: Arrays, tolerances: Mapping[str, float]
-) -> tuple[Difference, ...]:
+) -> tuple[QuantityDifference, ...]:
     """One difference per quantity that has a tolerance; arrays are grouped into quantities by what
     precedes the slash of their names."""
     return tuple(
@@ -50,17 +50,19 @@ def _group(arrays: Arrays, quantity: str) -> dict[str, "np.ndarray[Any, Any]"]:
     return {name: value for name, value in arrays.items() if name.split("/")[0] == quantity}
 
 
-def _compare_group(quantity: str, reference: Arrays, found: Arrays, tolerance: float) -> Difference:
+def _compare_group(
+    quantity: str, reference: Arrays, found: Arrays, tolerance: float
+) -> QuantityDifference:
     missing, unknown = (
         sorted(reference.keys() - found.keys()),
         sorted(found.keys() - reference.keys()),
     )
     if missing or unknown:
         problem = f"{len(missing)} missing, {len(unknown)} unknown"
-        return Difference(quantity, None, tolerance, (missing or unknown)[0], problem)
+        return QuantityDifference(quantity, None, tolerance, (missing or unknown)[0], problem)
     for name, value in reference.items():
         if value.shape != found[name].shape:
-            return Difference(
+            return QuantityDifference(
                 quantity,
                 None,
                 tolerance,
@@ -72,9 +74,9 @@ def _compare_group(quantity: str, reference: Arrays, found: Arrays, tolerance: f
         name: _error(value, found[name], NEGLIGIBLE * largest) for name, value in reference.items()
     }
     if not errors:
-        return Difference(quantity, 0.0, tolerance, "", None)
+        return QuantityDifference(quantity, 0.0, tolerance, "", None)
     worst = max(errors, key=lambda name: errors[name])
-    return Difference(quantity, errors[worst], tolerance, worst)
+    return QuantityDifference(quantity, errors[worst], tolerance, worst)
 
 
 def _error(reference: "np.ndarray[Any, Any]", found: "np.ndarray[Any, Any]", floor: float) -> float:

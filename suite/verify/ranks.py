@@ -8,7 +8,7 @@ from reference_impls.contract import LOCAL, Parallel
 from reference_impls.probe import ProbeRequest
 from suite import __version__
 from suite.catalog.workloads import WIDE, Workload
-from suite.verify.array_differences import Arrays, Difference, compare_arrays
+from suite.verify.array_differences import Arrays, QuantityDifference, compare_arrays
 from suite.verify.probing import ALONE, ProbedImplementation, probe_as, probe_request
 from suite.verify.verdict import shapes_of
 
@@ -39,7 +39,7 @@ class RanksVerdict:
     steps: int
     batch_size: int
     reference: str
-    differences: tuple[Difference, ...]
+    differences: tuple[QuantityDifference, ...]
 
     @property
     def passed(self) -> bool:
@@ -99,13 +99,15 @@ def verify_ranks(
     )
 
 
-def _differences(workload: Workload, expected: Arrays, found: Arrays) -> tuple[Difference, ...]:
+def _differences(
+    workload: Workload, expected: Arrays, found: Arrays
+) -> tuple[QuantityDifference, ...]:
     tolerances = workload.verification.tolerances
     limits = {name: getattr(tolerances, name) for name in ("losses", "parameter", "statistic")}
     # ranks that received the same sums have bit-identical parameters
     distance = found.get("apart")
     missing = None if distance is not None else "the probe wrote no such number (apart.npy)"
-    apart = Difference(
+    apart = QuantityDifference(
         "ranks apart", None if distance is None else float(distance), 0.0, "", missing
     )
     return (*compare_arrays(expected, found, limits), apart)

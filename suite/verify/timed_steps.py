@@ -33,7 +33,7 @@ from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.launch.child_environment import usable_cores
 from suite.launch.environments import find_environment
-from suite.verify.array_differences import Arrays, Difference, compare_arrays
+from suite.verify.array_differences import Arrays, QuantityDifference, compare_arrays
 from suite.verify.probing import ALONE, ProbedImplementation, read_archive
 from suite.verify.replaying import recorded_losses, train_program
 from suite.verify.state_changes import (
@@ -132,7 +132,7 @@ def whole_evaluation(layout: str) -> int:
 
 def timed_differences(
     implementation: ProbedImplementation, reference: TimedReference
-) -> tuple[Difference, ...]:
+) -> tuple[QuantityDifference, ...]:
     """Train with the implementation's own command, and compare; raises SuiteError when it fails."""
     with tempfile.TemporaryDirectory(prefix="timed-") as folder:
         tolerances = dict(reference.tolerances)

@@ -20,7 +20,7 @@ from suite.catalog.workloads import (
     golden_name,
 )
 from suite.errors import SuiteError
-from suite.verify.array_differences import Arrays, Difference, compare_arrays
+from suite.verify.array_differences import Arrays, QuantityDifference, compare_arrays
 from suite.verify.probing import NO_SHAPES, ProbedImplementation, Shape, probe_in_precision
 from suite.verify.timed_steps import (
     DEFAULT,
@@ -31,7 +31,7 @@ from suite.verify.timed_steps import (
 
 SCHEMA = 2
 
-Differences = tuple[tuple[str, Difference], ...]
+Differences = tuple[tuple[str, QuantityDifference], ...]
 """Each with its precision."""
 
 FoundPart = Callable[[str, Differences], None]
@@ -234,7 +234,7 @@ def judge_implementation(
     parameters = sum(
         value.size for name, value in found[WIDE].items() if name.startswith("parameter/")
     )
-    count = Difference(
+    count = QuantityDifference(
         PARAMETER_COUNT,
         abs(parameters - workload.parameters) / workload.parameters,
         0.0,
@@ -263,7 +263,7 @@ def judge_implementation(
 
 def _golden_differences(
     workload: Workload, found: Arrays, tolerances: Mapping[str, float]
-) -> tuple[Difference, ...]:
+) -> tuple[QuantityDifference, ...]:
     """From the numbers that the workload pins; none where it pins none."""
     golden = workload.verification.golden
     if golden is None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from suite.errors import SuiteError
-from suite.witness.record import Answer
+from suite.witness.record import WitnessAnswer
 from suite.witness.statement import read_statement
 
 AUTHORITY = "rfc3161:"
@@ -42,7 +42,7 @@ def request_signature(
     attempts: int = ATTEMPTS,
     timeout_s: float = TIMEOUT_S,
     pause_s: float = PAUSE_S,
-) -> Answer:
+) -> WitnessAnswer:
     """Ask for a signature over a digest (SHA-256, hexadecimal); a failed attempt is repeated after
     a pause. Raises nothing for a bad witness."""
     reason: str | None = None
@@ -60,8 +60,8 @@ def request_signature(
             cause = error.reason if isinstance(error, urllib.error.URLError) else error
             reason = cause if isinstance(cause, str) else f"{type(cause).__name__}: {cause}"
         if token is not None:
-            return Answer(digest, asked_ns, time.monotonic_ns(), attempt, token, None)
-    return Answer(
+            return WitnessAnswer(digest, asked_ns, time.monotonic_ns(), attempt, token, None)
+    return WitnessAnswer(
         digest,
         asked_ns,
         time.monotonic_ns(),

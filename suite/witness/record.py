@@ -23,7 +23,7 @@ Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 @dataclass(frozen=True)
-class Answer:
+class WitnessAnswer:
     """What came of one question to the witness. Times are on CLOCK_MONOTONIC of the harness's
     machine, those of the last attempt.
 
@@ -52,11 +52,11 @@ class WitnessRecord:
 
     schema: int
     address: str
-    receipt: Answer
+    receipt: WitnessAnswer
     heads: Annotated[tuple[str, ...], Meta(max_length=MAX_HEADS)]
-    stamp: Answer | None
+    stamp: WitnessAnswer | None
     files: Annotated[Mapping[str, str], Meta(max_length=MAX_FILES)] = field(default_factory=dict)
-    files_stamp: Answer | None = None
+    files_stamp: WitnessAnswer | None = None
     asked_again: str | None = None
 
     def write(self, directory: Path) -> None:

@@ -17,7 +17,13 @@ from typing import Any
 
 from suite.files.paths import rules_folder
 from suite.files.signature import SignatureState, verify_signature
-from suite.witness.record import Answer, WitnessRecord, files_digest, receipt_digest, stamp_digest
+from suite.witness.record import (
+    WitnessAnswer,
+    WitnessRecord,
+    files_digest,
+    receipt_digest,
+    stamp_digest,
+)
 from suite.witness.statement import NAMESPACE, read_statement
 
 ALLOWED_SIGNERS = "allowed_signers"
@@ -201,5 +207,5 @@ def judge_tokens(
     return WitnessVerdict(receipt, stamp, files)
 
 
-def _judge(answer: Answer, digest: Callable[[], str], trusted: Path) -> TokenVerdict | None:
+def _judge(answer: WitnessAnswer, digest: Callable[[], str], trusted: Path) -> TokenVerdict | None:
     return None if answer.token is None else verify_token(answer.token, digest(), trusted)

@@ -11,7 +11,7 @@ import pytest
 
 from reporter.data.studies import study_kinds
 from suite import api
-from suite.catalog.extensions import Extension, Part, extensions
+from suite.catalog.extensions import Extension, ExtensionPart, extensions
 from suite.cli.app import command_help, load_command
 from suite.compliance.folders import folder_kinds
 from suite.compliance.registry import all_modules
@@ -63,15 +63,17 @@ def test_what_an_extension_declares_is_there(extension: Extension) -> None:
     for name in extension.functions:
         assert getattr(api, name) and name in dir(api)
     names = {path.stem for path in folder.iterdir() if path.suffix == ".py" or path.is_dir()}
-    assert names - {"__init__", "__pycache__", "templates"} <= set(vars(Part).values())
+    assert names - {"__init__", "__pycache__", "templates"} <= set(vars(ExtensionPart).values())
 
 
 @each
 def test_its_record_is_checked_and_shown(extension: Extension) -> None:
     checked = {kind.title for kind in folder_kinds()}
-    assert (extension.title in checked) is extension.has(Part.RULES)
-    assert extension.has(Part.RULES) is (extension.name in {one.name for one in all_modules()})
-    if extension.record is not None and extension.has(Part.PAGE):
+    assert (extension.title in checked) is extension.has(ExtensionPart.RULES)
+    assert extension.has(ExtensionPart.RULES) is (
+        extension.name in {one.name for one in all_modules()}
+    )
+    if extension.record is not None and extension.has(ExtensionPart.PAGE):
         assert extension.record in {kind.record for kind in study_kinds().values()}
 
 
@@ -125,8 +127,8 @@ def test_an_extension_of_another_distribution_uses_the_same_door(
     extensions.cache_clear()
     try:
         found = next(one for one in extensions() if one.name == "acme_figures")
-        figures = found.part(Part.FIGURES)
-        assert figures is not None and figures.SEEN and found.part(Part.RULES) is None
+        figures = found.part(ExtensionPart.FIGURES)
+        assert figures is not None and figures.SEEN and found.part(ExtensionPart.RULES) is None
         entry.value = "acme_gone"
         extensions.cache_clear()
         with pytest.raises(SuiteError, match="acme_gone is registered"):

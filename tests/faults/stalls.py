@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.bundle.layout import MANIFEST
-from suite.bundle.stall_folder import Source
+from suite.bundle.stall_folder import BatchSource
 from tests.faults.edits.fault import Fault
 from tests.faults.edits.stall_edits import (
     change_record,
@@ -30,24 +30,25 @@ def _resealed(name: str, change: Callable[[Path], object]) -> Fault:
 FAULTS: dict[str, tuple[Fault, ...]] = {
     "record-sealed": (
         of_analysis("a stall halved", change_record(_halve_stall)),
-        of_analysis("cold and warm run exchanged", exchange(Source.COLD, Source.WARM)),
-        of_analysis("the synthetic run lost", delete_folder(Source.SYNTHETIC.value)),
+        of_analysis("cold and warm run exchanged", exchange(BatchSource.COLD, BatchSource.WARM)),
+        of_analysis("the synthetic run lost", delete_folder(BatchSource.SYNTHETIC.value)),
         of_analysis("no manifest", lambda folder: (folder / MANIFEST).unlink()),
     ),
     "stalls-sources": (
-        of_analysis("cold and warm run exchanged", exchange(Source.COLD, Source.WARM)),
-        _resealed("the warm run is the cold one", copy_run(Source.COLD, Source.WARM)),
+        of_analysis("cold and warm run exchanged", exchange(BatchSource.COLD, BatchSource.WARM)),
+        _resealed("the warm run is the cold one", copy_run(BatchSource.COLD, BatchSource.WARM)),
         _resealed(
             "the synthetic run said to have read",
-            set_requested(Source.SYNTHETIC, batches="read"),
+            set_requested(BatchSource.SYNTHETIC, batches="read"),
         ),
     ),
     "record-recomputes": (
         _resealed("a stall halved", change_record(_halve_stall)),
         _resealed(
-            "a warm run of another batch size", set_requested(Source.WARM, global_batch_size=32)
+            "a warm run of another batch size",
+            set_requested(BatchSource.WARM, global_batch_size=32),
         ),
-        of_analysis("the warm run lost", delete_folder(Source.WARM.value)),
+        of_analysis("the warm run lost", delete_folder(BatchSource.WARM.value)),
         _resealed(
             "another device in the record",
             change_record(lambda content: content.update(device="orin")),

@@ -16,8 +16,8 @@ import pytest
 from proofs import __main__ as runner
 from proofs.evidence import OVERVIEW, STALE, pages
 from proofs.parts import changed_folders, files_of_proof, folder_digests
-from proofs.proof import DECLARATION, Declaration, Proof, all_proofs, load_proof, unmet_needs
-from proofs.result import RECORD, REPORT, Result, Verdict, read_result, write_result
+from proofs.proof import DECLARATION, Proof, ProofDeclaration, all_proofs, load_proof, unmet_needs
+from proofs.result import RECORD, REPORT, ProofResult, Verdict, read_result, write_result
 from proofs.simulate_pairs.__main__ import within_bounds
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
@@ -70,7 +70,7 @@ def test_the_pages_of_evidence_are_up_to_date(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_page_says_stale_as_the_list_does(scratch: Proof) -> None:
-    result = Result("2026-01-01", "1", "a board", 1.0, Verdict.HOLDS, {}, {"suite/gone": "1"})
+    result = ProofResult("2026-01-01", "1", "a board", 1.0, Verdict.HOLDS, {}, {"suite/gone": "1"})
     write_result(scratch, result, "")
     assert "| verdict | holds, stale |" in pages((scratch,))["small.md"]
     assert runner.state(scratch).verdict == "holds, stale"
@@ -128,7 +128,7 @@ def scratch(tmp_path: Path) -> Proof:
         (tmp_path / name).write_text(text)
     return Proof(
         tmp_path / "proofs" / "small",
-        Declaration("It works.", 1, "Starts anew.", run=("python", "-c", "print('shown')")),
+        ProofDeclaration("It works.", 1, "Starts anew.", run=("python", "-c", "print('shown')")),
     )
 
 

@@ -21,7 +21,7 @@ from suite.files import json_file
 from suite.files.paths import HOME_VARIABLE
 from suite.machine.system import board_name, cpu_model
 from suite.metrics import stall_analysis
-from suite.metrics.linpack_record import SCHEMA, Linpack, Power, Problem, Solution
+from suite.metrics.linpack_record import SCHEMA, Linpack, LinpackPower, Problem, Solution
 from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package_runs
 from tests.browser import Tab, browser
@@ -220,7 +220,7 @@ def make_linpack(runs: Path) -> Callable[..., Path]:
         folder: Path,
         gflops: float = 50.0,
         residual: float = 0.004,
-        power: Power | None = None,
+        power: LinpackPower | None = None,
         **other: Any,
     ) -> Path:
         values = {
@@ -235,7 +235,7 @@ def make_linpack(runs: Path) -> Callable[..., Path]:
             "blas": "/usr/lib/libopenblas.so",
             "solution": Solution(Problem(1920, 128, 1, 2), 0.17, gflops, residual),
             "gflops_per_node": gflops,
-            "power": power or Power(None, None, None, None, "no power sensor was read"),
+            "power": power or LinpackPower(None, None, None, None, "no power sensor was read"),
             "output": "hpccoutf.txt",
         }
         folder.mkdir(parents=True)

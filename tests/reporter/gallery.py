@@ -126,7 +126,7 @@ class Template:
 def make_template(folder: Path) -> Template:
     """From one bundle with a power meter, made below ``folder``."""
     make_bundle(folder, Scenario(name="template-1", power_w=5.0, counted=True, learning_rate=0.01))
-    frames = reporter.load_frames([folder])
+    frames = reporter.load([folder])
     (run,) = records(frames.runs)
     return Template(
         run,

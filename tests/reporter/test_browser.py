@@ -314,7 +314,7 @@ def test_the_labels_of_a_radar_are_not_cut_off(
     axes: int, tab: Tab, runs: Path, tmp_path: Path
 ) -> None:
     """With the text widths of the browser."""
-    svg = radar_of(reporter.load_frames([runs]), axes).svg
+    svg = radar_of(reporter.load([runs]), axes).svg
     width, height = map(float, re.findall(r'viewBox="0 0 (\S+) (\S+)"', svg)[0])
     shutil.copy(CHART_STYLE, tmp_path / "chart.css")
     (tmp_path / "radar.html").write_text(

@@ -21,7 +21,7 @@ from reporter.data.text import significant
 from reporter.pages.compare import STATISTICS
 from reporter.site import build_site
 from suite.catalog.scoring import load_scoring
-from suite.metrics.comparisons import Measured, Ratio, score_ratio
+from suite.metrics.comparisons import Ratio, RunStatistics, score_ratio
 from tests.browser import Tab
 from tests.builders import Scenario, make_bundle
 
@@ -39,12 +39,12 @@ def site(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def frames(runs: Path) -> Frames:
-    return reporter.load_frames([runs])
+    return reporter.load([runs])
 
 
-def random_entry(chance: random.Random) -> Measured:
+def random_entry(chance: random.Random) -> RunStatistics:
     own = chance.random() < 0.5
-    return Measured(
+    return RunStatistics(
         chance.gauss(4, 0.2),
         chance.uniform(0, 0.01),
         chance.choice((3, 4, 5, 10, 30)),
@@ -114,7 +114,7 @@ def test_a_pair_is_named_by_what_tells_the_two_apart_and_every_number_is_within_
             )
             make_bundle(tmp_path / "runs" / f"{number}-{seed}", scenario)
     site = build_site([tmp_path / "runs"], tmp_path / "site").parent
-    (board,) = make_boards(reporter.load_frames([tmp_path / "runs"]))
+    (board,) = make_boards(reporter.load([tmp_path / "runs"]))
     one, other = (row for row in board.accepted if row.entry["batch_size"] == 32)
     tab.look((390, 664))
     tab.open(

@@ -26,7 +26,7 @@ from reporter.site import REFERENCE, SiteOptions, build_site
 from suite import api
 from suite.catalog.devices import load_devices
 from suite.catalog.literature import load_literature
-from suite.catalog.prices import LIFETIME_S, Part, load_prices, system_prices
+from suite.catalog.prices import LIFETIME_S, SystemPart, load_prices, system_prices
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.machine.system import board_name, cpu_model
@@ -154,7 +154,7 @@ def test_a_board_s_front_of_time_and_energy_is_on_the_machine_s_page(whole_site:
 
 
 def test_trends_need_two_rounds_or_versions(runs: Path) -> None:
-    frames = reporter.load_frames([runs])
+    frames = reporter.load([runs])
     assert trends(entry_lines(make_boards(frames), frames)) == ()
     versions = {"pytorch": "0.1.0", "chainer": "0.1.0", "tensorflow": "0.2.0"}
     changed = replace(
@@ -374,7 +374,7 @@ def test_a_quote_that_cannot_be_one_is_refused(
 
 
 def test_every_part_of_a_system_is_priced() -> None:
-    assert [part.value for part in Part] == ["board", "supply", "storage", "cooling"]
+    assert [part.value for part in SystemPart] == ["board", "supply", "storage", "cooling"]
 
 
 @pytest.mark.browser

@@ -24,7 +24,7 @@ from suite.metrics.board_spread import outliers
 from suite.metrics.matrix_record import (
     MATRICES,
     MatrixPointPlan,
-    Setting,
+    VariedSetting,
     analyse_matrix,
     read_matrix,
 )
@@ -50,7 +50,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def frames(made: Path) -> Frames:
-    return reporter.load_frames([made])
+    return reporter.load([made])
 
 
 def test_the_runs_of_a_matrix_are_on_no_leaderboard(frames: Frames) -> None:
@@ -74,7 +74,7 @@ def test_the_documented_line_gives_a_mean_for_every_point(frames: Frames) -> Non
 
 
 def test_a_setting_is_compared_where_the_others_are_the_same(frames: Frames) -> None:
-    slower, equal = reporter.compare_settings(frames, by="framework", figure="step_s")
+    slower, equal = reporter.compare(frames, by="framework", figure="step_s")
     assert (slower.where, slower.value, slower.base, slower.runs) == (
         "batch_size 16",
         "pytorch",
@@ -92,7 +92,7 @@ def test_a_setting_is_compared_where_the_others_are_the_same(frames: Frames) -> 
     assert slower.p_corrected == pytest.approx(2 * (slower.p or 0)) and (
         equal.p_corrected or 0
     ) >= (equal.p or 0)
-    assert {pair.where for pair in reporter.compare_settings(frames, by="batch_size")} == {
+    assert {pair.where for pair in reporter.compare(frames, by="batch_size")} == {
         "framework pytorch",
         "framework tensorflow",
     }
@@ -100,12 +100,12 @@ def test_a_setting_is_compared_where_the_others_are_the_same(frames: Frames) -> 
 
 def test_what_cannot_be_compared_says_why(frames: Frames) -> None:
     with pytest.raises(SuiteError, match="varied are framework, batch_size"):
-        reporter.compare_settings(frames, by="threads")
+        reporter.compare(frames, by="threads")
     with pytest.raises(SuiteError, match="No run has a figure 'steps_s'"):
-        reporter.compare_settings(frames, by="framework", figure="steps_s")
+        reporter.compare(frames, by="framework", figure="steps_s")
     assert all(
         pair.ratio is None and pair.reason
-        for pair in reporter.compare_settings(frames, by="framework", figure="energy_j")
+        for pair in reporter.compare(frames, by="framework", figure="energy_j")
     )
 
 
@@ -139,7 +139,12 @@ def test_a_matrix_has_a_page(made: Path, tmp_path: Path) -> None:
 
 def test_settings_are_shown_in_words_and_with_units() -> None:
     point = MatrixPointPlan(
-        "5", (Setting(READ_MB_S, "5"), Setting("batch_size", "16"), Setting("cpu_quota", "0.5"))
+        "5",
+        (
+            VariedSetting(READ_MB_S, "5"),
+            VariedSetting("batch_size", "16"),
+            VariedSetting("cpu_quota", "0.5"),
+        ),
     )
     assert point.words == "emulated reads 5 MB/s, batch size 16, CPU quota 0.5 cores"
     assert point.label == "read_mb_s 5, batch_size 16, cpu_quota 0.5", "as it is typed"
@@ -275,7 +280,7 @@ def test_a_mark_that_the_suite_does_not_write_is_refused(
     run = next(path.parent for path in make_and_list(tmp_path))
     write_json(run / RUN, {**read_json(run / RUN), "study": mark})
     manifest.seal(run)
-    frames = reporter.load_frames([tmp_path])
+    frames = reporter.load([tmp_path])
     assert any(
         "does not hold what the suite writes" in reason for reason in frames.broken["reason"]
     )
@@ -288,7 +293,7 @@ def test_a_limited_medium_says_that_it_is_emulated(made: Path, tmp_path: Path) -
         run / RUN, {**record, "study": StudyMark("Storage", ((READ_MB_S, "20"),), 0).to_dict()}
     )
     manifest.seal(run)
-    media = reporter.load_frames([tmp_path]).runs.set_index("run_id")["storage_medium"]
+    media = reporter.load([tmp_path]).runs.set_index("run_id")["storage_medium"]
     assert (
         media.pop(record["run_id"]).endswith(", emulated 20 MB/s")
         and not media.str.contains("emulated").any()

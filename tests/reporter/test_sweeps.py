@@ -171,7 +171,7 @@ def test_a_study_shows_only_its_own_runs(swept: Path, tmp_path: Path) -> None:
     bundle_of(template, tmp_path / "later" / "again", 1, 0.02, 0.0)
     shutil.rmtree(template)
     (study,), _ = find_studies([tmp_path])
-    frames = reporter.load_frames([tmp_path])
+    frames = reporter.load([tmp_path])
     (entry,), shown = set(frames.runs["entry_id"]), frames_of_study(frames, study)
     assert len(frames.runs) == 5 and set(frames.entry_figures["runs"]) == {0, 5}
     assert (

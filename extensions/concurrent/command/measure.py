@@ -32,7 +32,7 @@ from suite.files.durable import output_errors
 from suite.files.json_file import write_json
 from suite.launch.environments import find_environment
 from suite.machine.system import Software, describe_system
-from suite.metrics.linear_fit import Interval
+from suite.metrics.linear_fit import FittedValue
 
 FORMAT = JsonFormat(
     "concurrent",
@@ -149,7 +149,7 @@ def figures(
     """Draw latency by image, latency over time and training throughput (figures 1a, 1b and 1c of
     the study) with their captions."""
     from reporter.papers.render import render_figure  # optional: [figures]
-    from reporter.papers.style import FORMATS, Look  # optional: [figures]
+    from reporter.papers.style import FORMATS, PaperLook  # optional: [figures]
     from suite.extensions.concurrent.figures.panels import (
         FIGURES,  # start-up: NumPy, and what draws
     )
@@ -168,7 +168,7 @@ def figures(
         output.mkdir(parents=True, exist_ok=True)
         for number, (title, figure) in drawn.items():
             place = output / f"concurrent-{number}.{format_}"
-            place.write_bytes(render_figure(figure, title, Look(), format_))
+            place.write_bytes(render_figure(figure, title, PaperLook(), format_))
             place.with_suffix(".txt").write_text(
                 f"{title}. {figure.about} Error bars: {figure.error_bars}.\n", encoding="utf-8"
             )
@@ -241,7 +241,7 @@ def _notes(figures: InferenceFigures) -> Iterator[str]:
     yield from figures.notes
 
 
-def _with_interval(found: Interval | None, scale: float, digits: int) -> str:
+def _with_interval(found: FittedValue | None, scale: float, digits: int) -> str:
     if found is None or not math.isfinite(found.value):
         return "-"
     return (
@@ -250,5 +250,5 @@ def _with_interval(found: Interval | None, scale: float, digits: int) -> str:
     )
 
 
-def _value(found: Interval | None, scale: float, digits: int = 1) -> str:
+def _value(found: FittedValue | None, scale: float, digits: int = 1) -> str:
     return "-" if found is None else f"{found.value * scale:.{digits}f}"

@@ -6,7 +6,16 @@ from pathlib import Path
 from reporter.data.studies import StudyRecord
 from reporter.data.text import significant
 from reporter.figures.chart import COLOURS, Chart, StudyCharts
-from reporter.figures.model import Estimate, Figure, Missing, Named, Plane, Row, Rows, line_through
+from reporter.figures.model import (
+    Estimate,
+    LegendEntry,
+    Missing,
+    Plane,
+    Plot,
+    PlotRow,
+    Rows,
+    line_through,
+)
 from reporter.figures.scales import fitting_scale, linear_scale, linear_scale_without_zero
 from suite.extensions.concurrent.record import series
 from suite.extensions.concurrent.record.series import FIRST_S, INTERVALS
@@ -42,7 +51,7 @@ def charts(study: StudyRecord) -> tuple[Chart, ...]:
     )
 
 
-def _sawtooth(folder: Path) -> Figure | Missing:
+def _sawtooth(folder: Path) -> Plot | Missing:
     """Latency, ms, over the number of the image."""
     found = series.sawtooth(folder)
     if not found.points:
@@ -58,10 +67,10 @@ def _sawtooth(folder: Path) -> Figure | Missing:
         (f"{image:g}", significant(value)) for image, value in found.points[: 4 * found.batch]
     )
     note = "The table has the first four batches."
-    return Figure((panel,), ("image", "latency, ms"), rows, note)
+    return Plot((panel,), ("image", "latency, ms"), rows, note)
 
 
-def _over_time(folder: Path) -> Figure | Missing:
+def _over_time(folder: Path) -> Plot | Missing:
     """Mean latency, ms, over the time of arrival, s; a line per batch size."""
     found = [each for each in series.over_time(folder) if each.points]
     if not found:
@@ -77,7 +86,9 @@ def _over_time(folder: Path) -> Figure | Missing:
             line_through(each.points, f"l{number % COLOURS} curve", name)
             for number, (each, name) in enumerate(zip(found, names, strict=True))
         ),
-        legend=tuple(Named(f"c{number % COLOURS}", name) for number, name in enumerate(names)),
+        legend=tuple(
+            LegendEntry(f"c{number % COLOURS}", name) for number, name in enumerate(names)
+        ),
     )
     rows = tuple(
         (
@@ -94,10 +105,10 @@ def _over_time(folder: Path) -> Figure | Missing:
         "last interval with a finished image, ms",
         "it began at, s",
     )
-    return Figure((panel,), headings, rows)
+    return Plot((panel,), headings, rows)
 
 
-def _rates(folder: Path) -> Figure | Missing:
+def _rates(folder: Path) -> Plot | Missing:
     """A bar per batch size, and one of the training alone, steps/s."""
     found = series.rates(folder)
     rates = {f"batch {size}": rate for size, rate in found.beside.items()}
@@ -106,7 +117,9 @@ def _rates(folder: Path) -> Figure | Missing:
     if not rates:
         return Missing("there were too few training steps")
     rows = tuple(
-        Row(name, (Estimate(rate.value, rate.low, rate.high),), texts=(significant(rate.value),))
+        PlotRow(
+            name, (Estimate(rate.value, rate.low, rate.high),), texts=(significant(rate.value),)
+        )
         for name, rate in rates.items()
     )
     scale = linear_scale([rate.high for rate in rates.values()])
@@ -115,7 +128,7 @@ def _rates(folder: Path) -> Figure | Missing:
         (name, significant(rate.value), significant(rate.low), significant(rate.high))
         for name, rate in rates.items()
     )
-    return Figure((panel,), ("inference", "steps per second", "low", "high"), table)
+    return Plot((panel,), ("inference", "steps per second", "low", "high"), table)
 
 
 STUDY_CHART = StudyCharts("beside", charts, with_entries=False)

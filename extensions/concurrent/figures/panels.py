@@ -10,7 +10,7 @@ from reporter.figures.chart import COLOURS
 from reporter.figures.for_papers import lines_panel
 from reporter.figures.model import Estimate, Line, PaperFigure, line_through
 from reporter.figures.scales import doubling_scale, linear_scale_without_zero
-from reporter.papers.measures import Found, Unknown
+from reporter.papers.measures import FoundValue, Unknown
 from reporter.papers.records import RecordKind
 from suite.catalog.papers import Item, Measure
 from suite.errors import SuiteError
@@ -19,7 +19,7 @@ from suite.extensions.concurrent.record.layout import batch_sizes
 from suite.extensions.concurrent.record.results import BatchResult, Results, read_results
 from suite.extensions.concurrent.record.series import FIRST_S, INTERVALS, LatencySeries
 from suite.extensions.concurrent.record.stability import QueueState
-from suite.metrics.linear_fit import Interval
+from suite.metrics.linear_fit import FittedValue
 
 PAPER = "concurrent-"
 """What the ids of its items begin with."""
@@ -87,7 +87,7 @@ def _line(style: int, found: LatencySeries) -> Line:
     )
 
 
-def measure(wanted: Measure, folder: Path) -> Found | Unknown:
+def measure(wanted: Measure, folder: Path) -> FoundValue | Unknown:
     """A named measure of an experiment."""
     return MEASURES[wanted.measure or ""](wanted, folder)
 
@@ -97,7 +97,7 @@ def _of_batch(folder: Path, batch: int | None) -> tuple[Results, BatchResult | N
     return results, next((each for each in results.batches if each.batch == batch), None)
 
 
-def _sawtooth_over_gap(wanted: Measure, folder: Path) -> Found | Unknown:
+def _sawtooth_over_gap(wanted: Measure, folder: Path) -> FoundValue | Unknown:
     results = read_results(folder)
     gaps = {
         each.batch: each.beside.arrival_gap_s
@@ -107,28 +107,28 @@ def _sawtooth_over_gap(wanted: Measure, folder: Path) -> Found | Unknown:
     if not gaps:
         return Unknown("no measurement with batches of 8 or more has a sawtooth")
     batch = min(gaps, key=lambda size: abs(size - 16))
-    return Found((gaps[batch] or 0.0) * results.setting.rate_per_s, of=f"batches of {batch}")
+    return FoundValue((gaps[batch] or 0.0) * results.setting.rate_per_s, of=f"batches of {batch}")
 
 
-def _unstable(wanted: Measure, folder: Path) -> Found | Unknown:
+def _unstable(wanted: Measure, folder: Path) -> FoundValue | Unknown:
     _, found = _of_batch(folder, wanted.batch)
     if found is None:
         return Unknown(f"batches of {wanted.batch} were not measured")
     state = found.beside.stability.state
     if state is QueueState.UNDECIDED:
         return Unknown("the queue is undecided: measure for longer")
-    return Found(float(state is QueueState.UNSTABLE), of="one measurement")
+    return FoundValue(float(state is QueueState.UNSTABLE), of="one measurement")
 
 
 def _ratio(
-    of: Callable[[BatchResult], Interval | None], what: str, wanted: Measure, folder: Path
-) -> Found | Unknown:
+    of: Callable[[BatchResult], FittedValue | None], what: str, wanted: Measure, folder: Path
+) -> FoundValue | Unknown:
     """A figure of one batch size over that of another one."""
     (_, one), (_, two) = _of_batch(folder, wanted.batch), _of_batch(folder, wanted.other)
     mine, other = one and of(one), two and of(two)
     if not mine or not other:
         return Unknown(f"the {what} batches of {wanted.batch} or {wanted.other} is unknown")
-    return Found(
+    return FoundValue(
         mine.value / other.value,
         mine.low / other.high,
         mine.high / other.low,
@@ -136,7 +136,7 @@ def _ratio(
     )
 
 
-MEASURES: Mapping[str, Callable[[Measure, Path], Found | Unknown]] = {
+MEASURES: Mapping[str, Callable[[Measure, Path], FoundValue | Unknown]] = {
     "sawtooth-over-gap": _sawtooth_over_gap,
     "unstable": _unstable,
     "latency-ratio": partial(_ratio, lambda found: found.beside.latency_s, "mean latency with"),

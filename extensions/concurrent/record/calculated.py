@@ -12,7 +12,7 @@ from suite.extensions.concurrent.record.intervals import Values
 from suite.extensions.concurrent.record.queueing import Load, Prediction, gap_variation, predict
 from suite.extensions.concurrent.record.records import Recording
 from suite.extensions.concurrent.record.stability import Stability, stability
-from suite.metrics.linear_fit import Interval
+from suite.metrics.linear_fit import FittedValue
 
 LEVELS = (0.5, 0.9, 0.99)
 
@@ -31,13 +31,13 @@ class InferenceFigures:
     images: int
     unfinished: int
     batches: int
-    latency_s: Interval | None
-    p50_s: Interval | None
-    p90_s: Interval | None
-    p99_s: Interval | None
+    latency_s: FittedValue | None
+    p50_s: FittedValue | None
+    p90_s: FittedValue | None
+    p99_s: FittedValue | None
     max_s: float | None
-    queueing_s: Interval | None
-    execution_s: Interval | None
+    queueing_s: FittedValue | None
+    execution_s: FittedValue | None
     lateness_s: tuple[float, float, float]
     arrival_gap_s: float | None
     stability: Stability
@@ -52,8 +52,8 @@ class TrainingFigures:
     from the first step's end to the last one's."""
 
     steps: int
-    samples_per_s: Interval | None
-    steps_per_s: Interval | None
+    samples_per_s: FittedValue | None
+    steps_per_s: FittedValue | None
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class Interference:
     them.
     """
 
-    training: Interval | None
-    execution: Interval | None
+    training: FittedValue | None
+    execution: FittedValue | None
 
 
 def latencies_s(found: Recording) -> Values:
@@ -181,11 +181,11 @@ def _lateness_s(found: Recording) -> tuple[float, float, float]:
     )
 
 
-def _batch_execution_s(found: Recording) -> Interval | None:
+def _batch_execution_s(found: Recording) -> FittedValue | None:
     return intervals.mean((found.column("end_ns") - found.column("start_ns")) / NS_PER_S)
 
 
-def _ratio(of: Interval | None, to: Interval | None) -> Interval | None:
+def _ratio(of: FittedValue | None, to: FittedValue | None) -> FittedValue | None:
     return None if of is None or to is None else intervals.ratio(of, to)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from suite.metrics.comparisons import student_t_quantile
-from suite.metrics.linear_fit import Interval
+from suite.metrics.linear_fit import FittedValue
 
 CONFIDENCE = 0.95
 BLOCKS, MIN_BLOCKS = 20, 5
@@ -31,7 +31,7 @@ def blocks(count: int, unit: int = 1) -> list[tuple[int, int]]:
     return [(int(begin), int(min(end, count))) for begin, end in itertools.pairwise(edges)]
 
 
-def mean(values: Values, unit: int = 1) -> Interval | None:
+def mean(values: Values, unit: int = 1) -> FittedValue | None:
     """The mean, with Student's interval of the blocks' means; None for fewer than MIN_BLOCKS
     blocks. ``unit``: values that belong together."""
     ranges = blocks(len(values), unit)
@@ -42,7 +42,7 @@ def mean(values: Values, unit: int = 1) -> Interval | None:
     )
 
 
-def rate(amounts: Values, times: Values) -> Interval | None:
+def rate(amounts: Values, times: Values) -> FittedValue | None:
     """The amounts per time from the first of ``times`` to the last one: amount i was done at
     times[i]. None for too few values."""
     ranges = blocks(len(times) - 1)
@@ -55,7 +55,7 @@ def rate(amounts: Values, times: Values) -> Interval | None:
     return _of_blocks(float(amounts[1:].sum() / (times[-1] - times[0])), of_blocks)
 
 
-def quantiles(values: Values, levels: Sequence[float], unit: int = 1) -> list[Interval] | None:
+def quantiles(values: Values, levels: Sequence[float], unit: int = 1) -> list[FittedValue] | None:
     """Quantiles with percentile intervals of a bootstrap over blocks (Künsch, 1989), from a fixed
     seed; None for too few blocks.
 
@@ -79,7 +79,7 @@ def quantiles(values: Values, levels: Sequence[float], unit: int = 1) -> list[In
     found = _weighted_quantiles(ordered, np.ones(len(ordered), np.int64), levels)
     low, high = (np.sort(drawn, axis=0)[place] for place in _ends(RESAMPLES))
     return [
-        Interval(float(value), float(min(value, below)), float(max(value, above)))
+        FittedValue(float(value), float(min(value, below)), float(max(value, above)))
         for value, below, above in zip(found, low, high, strict=True)
     ]
 
@@ -97,20 +97,20 @@ def _ends(count: int) -> tuple[int, int]:
     return outside - 1, count - outside
 
 
-def ratio(of: Interval, to: Interval) -> Interval | None:
+def ratio(of: FittedValue, to: FittedValue) -> FittedValue | None:
     """The ratio of two figures that were measured apart; None where the second one is 0. Errors are
     combined to first order."""
     if to.value <= 0 or of.value <= 0:
         return None
     value = of.value / to.value
     relative = math.hypot((of.high - of.low) / (2 * of.value), (to.high - to.low) / (2 * to.value))
-    return Interval(value, value * max(0.0, 1 - relative), value * (1 + relative))
+    return FittedValue(value, value * max(0.0, 1 - relative), value * (1 + relative))
 
 
-def _of_blocks(value: float, of_blocks: Sequence[float]) -> Interval:
+def _of_blocks(value: float, of_blocks: Sequence[float]) -> FittedValue:
     half = (
         student_t_quantile(len(of_blocks) - 1, CONFIDENCE)
         * float(np.std(of_blocks, ddof=1))
         / math.sqrt(len(of_blocks))
     )
-    return Interval(value, value - half, value + half)
+    return FittedValue(value, value - half, value + half)

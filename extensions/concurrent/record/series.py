@@ -12,7 +12,7 @@ from suite.extensions.concurrent.record.arrivals import NS_PER_S
 from suite.extensions.concurrent.record.calculated import latencies_s, training_figures
 from suite.extensions.concurrent.record.layout import batch_sizes, beside, training_alone
 from suite.extensions.concurrent.record.records import read_recording
-from suite.metrics.linear_fit import Interval
+from suite.metrics.linear_fit import FittedValue
 
 MS_PER_S = 1e3
 FIRST_S = 6.0
@@ -35,8 +35,8 @@ class Rates:
     """Training steps per second beside inference, by batch size, and alone; None where there were
     too few steps."""
 
-    beside: Mapping[int, Interval]
-    alone: Interval | None
+    beside: Mapping[int, FittedValue]
+    alone: FittedValue | None
 
 
 def sawtooth(folder: Path) -> LatencySeries:

@@ -20,7 +20,7 @@ from statistics import NormalDist
 import numpy as np
 
 from suite.extensions.concurrent.record.arrivals import Times
-from suite.metrics.linear_fit import Interval
+from suite.metrics.linear_fit import FittedValue
 
 MARGIN = 0.01
 WINDOWS, MIN_WINDOWS = 20, 8
@@ -46,7 +46,7 @@ class Stability:
     """
 
     state: QueueState
-    growth: Interval | None
+    growth: FittedValue | None
     p_value: float | None
     windows: int
     reason: str | None = None
@@ -94,7 +94,7 @@ def _area(times_ns: Times, edges: Times) -> Times:
     return passed * edges - sums[passed]
 
 
-def _trend(values: Times, step: float) -> tuple[Interval, float]:
+def _trend(values: Times, step: float) -> tuple[FittedValue, float]:
     """Sen's slope per ``step`` with its interval, and the p-value of Mann and Kendall's test for a
     positive trend."""
     pairs = list(itertools.combinations(range(len(values)), 2))
@@ -105,7 +105,7 @@ def _trend(values: Times, step: float) -> tuple[Interval, float]:
     deviation = math.sqrt(count * (count - 1) * (2 * count + 5) / 18)
     reach = Z * deviation
     low, high = math.floor((len(slopes) - reach) / 2), math.ceil((len(slopes) + reach) / 2)
-    interval = Interval(
+    interval = FittedValue(
         float(np.median(slopes)),
         float(slopes[max(0, low)]),
         float(slopes[min(len(slopes) - 1, high)]),

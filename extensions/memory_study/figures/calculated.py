@@ -7,8 +7,7 @@ from functools import cache
 from reporter.figures.for_papers import lines_panel
 from reporter.figures.model import Line, PaperFigure, Plane, Table, line_through
 from reporter.figures.scales import linear_scale_without_zero
-from reporter.papers.measures import Cell as ComparedCell
-from reporter.papers.measures import Found
+from reporter.papers.measures import ComparedCell, FoundValue
 from suite.catalog.papers import Item, Measure
 from suite.extensions.memory_study.record.paper_tables import (
     LIMIT,
@@ -40,17 +39,17 @@ def draw(item: Item) -> PaperFigure:
     return _recomputation(*PANELS[item.id]) if item.id in PANELS else _memory_table(item)
 
 
-def measure(wanted: Measure, study: object) -> Found:
+def measure(wanted: Measure, study: object) -> FoundValue:
     """What is calculated of pictures and mini-batch; no measurement has a part in it."""
     image, batch = wanted.image or 0, wanted.batch or 0
     if wanted.measure == "least-factor":
-        return Found(least_factor(image, batch), of="calculated")
+        return FoundValue(least_factor(image, batch), of="calculated")
     value = (
         highest_gib(image, batch)
         if wanted.measure == "highest-gib"
         else memory_bytes(18, image, batch, 1.0) / GIB
     )
-    return Found(value, of="calculated")
+    return FoundValue(value, of="calculated")
 
 
 def compared_cells(item: Item) -> Iterator[ComparedCell]:

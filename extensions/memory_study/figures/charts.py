@@ -5,7 +5,7 @@ from functools import partial
 
 from reporter.data.text import one_line, significant
 from reporter.figures.chart import COLOURS, Chart, StudyCharts
-from reporter.figures.model import Dot, Figure, Missing, Named, Plane, dot, line_through
+from reporter.figures.model import Dot, LegendEntry, Missing, Plane, Plot, dot, line_through
 from reporter.figures.scales import linear_scale_without_zero, logarithmic_scale
 from suite.extensions.memory_study.record.study_file import (
     MemoryStudy,
@@ -36,7 +36,7 @@ def charts(study: MemoryStudy) -> tuple[Chart, ...]:
     )
 
 
-def _describe(study: MemoryStudy, panel: Panel, *_: object) -> Figure | Missing:
+def _describe(study: MemoryStudy, panel: Panel, *_: object) -> Plot | Missing:
     """Memory in GB, logarithmic, against the recompute factor; a colour per network."""
     every = [*panel.planned, *panel.paper, *panel.published]
     places = [_place(point) for line in every for point in line.points]
@@ -78,9 +78,9 @@ def _describe(study: MemoryStudy, panel: Panel, *_: object) -> Figure | Missing:
         logarithmic_scale([*(size for _, size in places), budget]),
         tuple(lines),
         tuple(dots),
-        tuple(Named(f"c{style}", one_line(name, 30)) for name, style in styles.items()),
+        tuple(LegendEntry(f"c{style}", one_line(name, 30)) for name, style in styles.items()),
     )
-    return Figure((chart,), ("network", "line", "recompute factor", "GB"), tuple(rows))
+    return Plot((chart,), ("network", "line", "recompute factor", "GB"), tuple(rows))
 
 
 def _place(point: Point) -> tuple[float, float]:

@@ -20,7 +20,7 @@ from suite.extensions.memory_study.record.study_file import (
 )
 from suite.memory.chain import WORD_BYTES, Chain, network_chain, scale_chain, updated_at_once
 from suite.memory.network import Network, load_network
-from suite.memory.optimal import Planned, fastest_schedule, least_bytes
+from suite.memory.optimal import PlannedSchedule, fastest_schedule, least_bytes
 from suite.memory.planning import Workplace, plan_memory
 from suite.memory.resident import Resident
 from suite.memory.schedule import Schedule, simulate_schedule
@@ -168,7 +168,7 @@ def _measured(where: Workplace, blocks: Chain, batch: int, asked: Asked) -> Iter
         )
 
 
-def _schedules(blocks: Chain) -> Iterator[tuple[Schedule, Planned]]:
+def _schedules(blocks: Chain) -> Iterator[tuple[Schedule, PlannedSchedule]]:
     ordinary = simulate_schedule(none(len(blocks)), blocks).peak_bytes
     seen = set()
     for part in MEASURED_PARTS:

@@ -20,7 +20,7 @@ from suite.bundle.layout import MATRIX
 from suite.bundle.reader import Bundle
 from suite.catalog.load_limits import MAX_FOREIGN_SHARE
 from suite.catalog.scoring import load_scoring
-from suite.metrics.comparisons import Measured, run_statistics, score_ratio
+from suite.metrics.comparisons import RunStatistics, run_statistics, score_ratio
 from suite.metrics.matrix_record import (
     MATRICES,
     Matrix,
@@ -150,7 +150,7 @@ def _differences(folder: Path, matrix: Matrix) -> Iterator[str]:
         )
 
 
-def _times(folder: Path, point: MatrixPoint) -> Measured | None:
+def _times(folder: Path, point: MatrixPoint) -> RunStatistics | None:
     """The point's times of an epoch; None for fewer than two."""
     figures = [
         read_summary(Bundle(folder / run.folder))["figures"][COMPARED]["value"]

@@ -9,7 +9,7 @@ from reporter.data.studies import ROWS, WHOLE, StudyKind, StudyRecord, figure_ro
 from reporter.data.text import one_line
 from reporter.data.words import model_title
 from suite.bundle.layout import SCHEMA
-from suite.bundle.stall_folder import RECORD, Source
+from suite.bundle.stall_folder import RECORD, BatchSource
 from suite.files.json_file import read_record
 from suite.metrics.stall_analysis import FIGURES, STALLS
 
@@ -18,7 +18,7 @@ def read(record: Path, place: str) -> StudyRecord:
     """The study of a record; raises SuiteError unless its bundles give the same figures."""
     values = read_record(record, SCHEMA)
     recomputed = recompute(STALLS, record.parent)
-    parts = [source.value for source in Source]
+    parts = [source.value for source in BatchSource]
     rows = [
         figure_row(part, name, values["runs"][part][name]) for part in parts for name in FIGURES
     ]

@@ -17,7 +17,7 @@ MARKER = "FILL IN"
 MAX_NAME_LENGTH = 40
 
 
-class Kind(str, enum.Enum):
+class SkeletonKind(str, enum.Enum):
     """The parts that are found by being there."""
 
     DEVICE = "device"
@@ -30,7 +30,7 @@ class Kind(str, enum.Enum):
     @property
     def one(self) -> str:
         """With its article."""
-        return f"{'an' if self is Kind.EXTENSION else 'a'} {self.value}"
+        return f"{'an' if self is SkeletonKind.EXTENSION else 'a'} {self.value}"
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,10 @@ UP_TO_DATE = "up_to_date or fill_in"  # tests of generated tables, and of what i
 GENERATORS = ("make tables",)
 TABLE_TESTS = ("tests/suite/compliance/test_rulebook.py", "tests/test_docs_tables.py")
 CONTRACTS = {
-    Kind.DEVICE: Contract(("tests/suite/catalog", "tests/suite/machine")),
-    Kind.METER: Contract(("tests/suite/meters/test_registry.py",)),
-    Kind.RULE: Contract(("tests/suite/compliance/test_rules.py",)),
-    Kind.WORKLOAD: Contract(
+    SkeletonKind.DEVICE: Contract(("tests/suite/catalog", "tests/suite/machine")),
+    SkeletonKind.METER: Contract(("tests/suite/meters/test_registry.py",)),
+    SkeletonKind.RULE: Contract(("tests/suite/compliance/test_rules.py",)),
+    SkeletonKind.WORKLOAD: Contract(
         (
             "tests/suite/catalog",
             "tests/reference_impls/test_frameworks.py",
@@ -68,10 +68,10 @@ CONTRACTS = {
             ),
         ),
     ),
-    Kind.FRAMEWORK: Contract(
+    SkeletonKind.FRAMEWORK: Contract(
         ("tests/reference_impls/test_framework_folders.py",), has_python_name=True
     ),
-    Kind.EXTENSION: Contract(
+    SkeletonKind.EXTENSION: Contract(
         ("tests/extensions/test_extensions.py", "tests/reporter/figures/test_figures.py"),
         has_python_name=True,
     ),
@@ -86,7 +86,7 @@ class Skeleton:
     steps: tuple[str, ...]
 
 
-def write_skeleton(kind: Kind, name: str, root: Path | None = None) -> Skeleton:
+def write_skeleton(kind: SkeletonKind, name: str, root: Path | None = None) -> Skeleton:
     """Write the skeleton of a new part into the checkout; each place to fill in carries MARKER.
 
     Raises SuiteError for a name that no part of this kind can have, and for one that exists;
@@ -112,7 +112,7 @@ def write_skeleton(kind: Kind, name: str, root: Path | None = None) -> Skeleton:
         raise SuiteError(f"The {kind.value} {name!r} exists. Choose another name.")
     for path in files:
         module = path.parent.with_suffix(".py")  # a package of this name would hide it
-        for existing in (path, *([module] if kind is Kind.FRAMEWORK else [])):
+        for existing in (path, *([module] if kind is SkeletonKind.FRAMEWORK else [])):
             if (root / existing).exists():
                 raise SuiteError(
                     f"The {kind.value} {name!r} exists: {existing}. Choose another name, or edit"
@@ -136,20 +136,20 @@ def write_skeleton(kind: Kind, name: str, root: Path | None = None) -> Skeleton:
     return Skeleton(tuple(files), steps)
 
 
-def _known_names(kind: Kind) -> frozenset[str]:
+def _known_names(kind: SkeletonKind) -> frozenset[str]:
     """Names of parts whose files may have other names."""
-    if kind is Kind.RULE:
+    if kind is SkeletonKind.RULE:
         from suite.compliance.registry import all_rules  # start-up: every rule
 
         return frozenset(rule.id for rule in all_rules())
-    if kind is Kind.METER:
+    if kind is SkeletonKind.METER:
         from suite.meters.registry import meter_classes  # start-up: every meter
 
         return frozenset(meter.name for meter in meter_classes())
     return frozenset()
 
 
-def contract_command(kind: Kind, name: str) -> str:
+def contract_command(kind: SkeletonKind, name: str) -> str:
     """The command that runs the contract tests of one part."""
     chosen = " or ".join(dict.fromkeys((name, name.replace("-", "_"), UP_TO_DATE)))
     return (
@@ -157,7 +157,7 @@ def contract_command(kind: Kind, name: str) -> str:
     )
 
 
-def _refuse_invalid(kind: Kind, name: str) -> None:
+def _refuse_invalid(kind: SkeletonKind, name: str) -> None:
     python = CONTRACTS[kind].has_python_name
     joint = "_" if python else "-"
     if (

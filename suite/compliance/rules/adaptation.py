@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from reference_impls.contract import Start, Trains, log_name
 from suite.bundle.log import Log
-from suite.compliance.agreement import Row, logged_otherwise
+from suite.compliance.agreement import ExpectedField, logged_otherwise
 from suite.compliance.rule import (
     CLOSED,
     BundleContext,
@@ -57,7 +57,7 @@ def _begins(context: BundleContext) -> Violations:
             yield from _none(name, log, STARTED)
         elif start is not None and context.request.start.checkpoint == start.checkpoint:
             why = f", of the checkpoint {start.checkpoint}"
-            yield from logged_otherwise(name, log, (Row(STARTED, start.sha256, why),))
+            yield from logged_otherwise(name, log, (ExpectedField(STARTED, start.sha256, why),))
         elif log.first(STARTED) is None:
             yield Violation(name, f"{STARTED}, of a run that begins with a checkpoint", "no event")
 

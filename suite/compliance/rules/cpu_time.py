@@ -87,7 +87,7 @@ class Rates(NamedTuple):
         return (self.busy or 0.0) + self.stolen
 
 
-class Course(NamedTuple):
+class CoresOverTime(NamedTuple):
     """Cores that were busy or stolen between readings, by the meter of the load, and by the
     utilisation."""
 
@@ -220,7 +220,7 @@ def _follows_closely(context: BundleContext) -> Violations:
             yield from _correlated(node, course, CLOSE_CORRELATION)
 
 
-def _correlated(node: NodeContext, course: Course, least: float) -> Violations:
+def _correlated(node: NodeContext, course: CoresOverTime, least: float) -> Violations:
     """Check that busy CPU time rises and falls with the utilisation, from one reading to the
     next."""
     correlation = float(np.corrcoef(course.busy, course.utilised)[0, 1])
@@ -233,7 +233,7 @@ def _correlated(node: NodeContext, course: Course, least: float) -> Violations:
         )
 
 
-def _courses(context: BundleContext) -> Iterator[tuple[NodeContext, Course]]:
+def _courses(context: BundleContext) -> Iterator[tuple[NodeContext, CoresOverTime]]:
     """Nodes whose load was read often enough, with its course."""
     for node, _ in context.nodes_in_run():
         total = node.utilisation.in_time
@@ -250,7 +250,7 @@ def _courses(context: BundleContext) -> Iterator[tuple[NodeContext, Course]]:
             if len(channel)
         ]
         utilised = total.values[np.isin(total.t_ns, t_ns)][1:] / 100 * node.cores_read
-        yield node, Course(sum(spent) / passed_s, utilised)
+        yield node, CoresOverTime(sum(spent) / passed_s, utilised)
 
 
 def _own(context: BundleContext) -> Violations:

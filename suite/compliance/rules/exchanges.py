@@ -9,7 +9,7 @@ from reference_impls.updates import updates_of
 from suite.bundle.layout import STEPS
 from suite.bundle.log import Log
 from suite.bundle.steps import StepRecords
-from suite.compliance.agreement import Row, logged_otherwise
+from suite.compliance.agreement import ExpectedField, logged_otherwise
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.updates import ends_update
@@ -114,7 +114,7 @@ def _takes(context: BundleContext) -> Violations:
 
 def _accumulated(context: BundleContext) -> Violations:
     for rank, log in context.logs():
-        row = Row(EVENT, context.request.accumulation, ", as requested")
+        row = ExpectedField(EVENT, context.request.accumulation, ", as requested")
         may_lack = context.request.accumulation == 1
         yield from logged_otherwise(log_name(rank), log, (row,), may_lack)
         yield from _exchanged(context, rank, log)

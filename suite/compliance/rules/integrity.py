@@ -10,7 +10,7 @@ from suite.bundle.layout import (
     WITHDRAWN,
     is_withdrawal,
 )
-from suite.compliance.agreement import Row, differing_fields
+from suite.compliance.agreement import ExpectedField, differing_fields
 from suite.compliance.remedies import COPY_AGAIN
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.wording import value_text
@@ -108,7 +108,7 @@ def _system(context: BundleContext) -> Violations:
     # rank 0 of several may be on another machine than the harness
     if context.request.parallel.ranks == 1 and context.log.events:
         expected["boot"] = context.log.events[0].metadata.get("boot")
-    rows = (Row(name, value, ", as in the run") for name, value in expected.items())
+    rows = (ExpectedField(name, value, ", as in the run") for name, value in expected.items())
     return differing_fields(SYSTEM, context.system.get, rows)
 
 

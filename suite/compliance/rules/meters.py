@@ -10,7 +10,7 @@ from suite.bundle.channels import Channel
 from suite.bundle.layout import RUN
 from suite.catalog.divisions import Division
 from suite.catalog.meter_choice import LEFT_OUT, POWER_SCHEDULES, REQUIRED
-from suite.compliance.agreement import Row, differing_fields
+from suite.compliance.agreement import ExpectedField, differing_fields
 from suite.compliance.finding import Finding
 from suite.compliance.node_context import NodeContext
 from suite.compliance.remedies import READINGS_AS_READ
@@ -98,7 +98,7 @@ def _as_its_class(context: BundleContext) -> Violations:
             continue
         of_class = {"moments": moments} | ({} if period_s is None else {"period_s": period_s})
         why = f", as the suite's meter {name} has"
-        rows = (Row(field, value, why) for field, value in of_class.items())
+        rows = (ExpectedField(field, value, why) for field, value in of_class.items())
         yield from differing_fields(node.meters_file, {"moments": moments, **record}.get, rows)
 
 

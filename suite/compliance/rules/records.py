@@ -4,8 +4,8 @@ figures."""
 from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle
 from suite.bundle.replication_folder import AGAIN, RECORD
-from suite.bundle.stall_folder import Source
-from suite.compliance.agreement import Row, differing_fields
+from suite.bundle.stall_folder import BatchSource
+from suite.compliance.agreement import ExpectedField, differing_fields
 from suite.compliance.folder_rule import OfFolder, RecordFolder
 from suite.compliance.rule import Rule, Violation, Violations
 from suite.errors import FileError, SuiteError
@@ -48,21 +48,21 @@ def _sources(folder: RecordFolder) -> Violations:
     """Check that each run has the batches and the page cache of its source, and that the three are
     three."""
     seen: dict[str, str] = {}
-    for source in Source:
+    for source in BatchSource:
         name = f"{source.value}/{RUN}"
         try:
             run = Bundle(folder.path / source.value).run()
         except FileError as error:
             yield Violation(name, f"the {source.value} run", error.what)
             continue
-        batches = "synthetic" if source is Source.SYNTHETIC else "read"
+        batches = "synthetic" if source is BatchSource.SYNTHETIC else "read"
         why = f" in the {source.value} run"
         rows = (
-            Row("batches", batches, why),
-            Row("drop_cache_every_epoch", source is Source.COLD, why),
+            ExpectedField("batches", batches, why),
+            ExpectedField("drop_cache_every_epoch", source is BatchSource.COLD, why),
         )
         yield from differing_fields(name, run.request.get, rows)
-        if source is Source.COLD and run.request.get("cache_cleared") is False:
+        if source is BatchSource.COLD and run.request.get("cache_cleared") is False:
             expected = "an empty page cache at the start of the cold run"
             yield Violation(name, expected, "cache_cleared = False")
         if str(run.run_id) in seen:

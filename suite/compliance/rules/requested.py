@@ -10,7 +10,7 @@ from reference_impls.schedules import SCHEDULES
 from reference_impls.updates import learning_rates, steps_per_epoch
 from suite.bundle.layout import RUN, SYSTEM
 from suite.catalog.frameworks import known_frameworks
-from suite.compliance.agreement import Row, logged_otherwise
+from suite.compliance.agreement import ExpectedField, logged_otherwise
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.values import is_number
@@ -35,16 +35,16 @@ def _first(context: BundleContext) -> Violations:
 def _others(context: BundleContext) -> Violations:
     """Check that every other rank's log repeats the request, and what rank 0 logged of model and
     framework."""
-    same = [Row(key, context.log.value(key), ", as rank 0 logged") for key in SAME_FACTS]
+    same = [ExpectedField(key, context.log.value(key), ", as rank 0 logged") for key in SAME_FACTS]
     for rank, log in context.logs():
         if rank:
             yield from logged_otherwise(log_name(rank), log, (*_facts(context), *same))
 
 
-def _facts(context: BundleContext) -> Iterator[Row]:
+def _facts(context: BundleContext) -> Iterator[ExpectedField]:
     for key, value in request_facts(context.request):
         if key not in OF_PROCESSORS:
-            yield Row(key, value, AS_REQUESTED)
+            yield ExpectedField(key, value, AS_REQUESTED)
 
 
 def _rates(context: BundleContext) -> Violations:
@@ -90,7 +90,7 @@ def _span(context: BundleContext) -> Violations:
     kind = context.request.parallel.normalisation
     for rank, log in context.logs() if context.request.parallel.ranks > 1 else ():
         why = f", the samples over which a rank normalises ({kind})"
-        row = Row("model_bn_span", normalisation_span(context.request, rank), why)
+        row = ExpectedField("model_bn_span", normalisation_span(context.request, rank), why)
         yield from logged_otherwise(log_name(rank), log, (row,), may_lack=kind == LOCAL)
 
 
@@ -99,9 +99,9 @@ def _processor(context: BundleContext) -> Violations:
     request, log, device = context.request, context.log, context.device
     if isinstance(log.value("framework_threads"), int):
         fix = "run again with --threads, and let the implementation use that number"
-        row = Row("framework_threads", request.threads, AS_REQUESTED, fix)
+        row = ExpectedField("framework_threads", request.threads, AS_REQUESTED, fix)
         yield from logged_otherwise("log.txt", log, (row,))
-    row = Row("accelerator", request.accelerator, AS_REQUESTED)
+    row = ExpectedField("accelerator", request.accelerator, AS_REQUESTED)
     yield from logged_otherwise("log.txt", log, (row,))
     if (
         device is not None

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from reference_impls.contract import EXACT, LOCAL
 from suite.catalog.frameworks import known_frameworks
-from suite.compliance.agreement import Row, differing_fields, field_of
+from suite.compliance.agreement import ExpectedField, differing_fields, field_of
 from suite.compliance.rule import CLOSED, OfRequest, RequestContext, Rule, Violation, Violations
 
 ORDER = 20  # before the records: they follow from the request
@@ -19,7 +19,7 @@ MIN_SAMPLES_PER_RANK = 16
 Check = Callable[[RequestContext], Violations]
 
 
-def _table(rows: Callable[[RequestContext], Iterable[Row]]) -> Check:
+def _table(rows: Callable[[RequestContext], Iterable[ExpectedField]]) -> Check:
     """The check that the request's fields have the values of the table."""
     return lambda context: differing_fields(
         context.file, lambda path: _text(field_of(context.request)(path)), rows(context)
@@ -42,7 +42,7 @@ def _data(context: RequestContext) -> Violations:
         yield Violation(context.file, f"{expected!r} with verified checksums", unproved)
 
 
-def _length(context: RequestContext) -> tuple[Row, ...]:
+def _length(context: RequestContext) -> tuple[ExpectedField, ...]:
     """The epochs, which set the schedule's horizon, evaluations and target; in rounds without short
     entries, no step limit."""
     workload = context.workload
@@ -50,20 +50,22 @@ def _length(context: RequestContext) -> tuple[Row, ...]:
     has_target = context.request.target_accuracy is not None
     without = f"leave --no-target out{OPEN_INSTEAD}"
     return (
-        Row("epochs", workload.epochs, fix=f"leave --epochs out{OPEN_INSTEAD}"),
-        *(() if may_be_short else (Row("steps", None),)),
-        Row("eval_every_epochs", workload.eval_every_epochs),
-        Row("target_accuracy", workload.target_accuracy, fix=None if has_target else without),
+        ExpectedField("epochs", workload.epochs, fix=f"leave --epochs out{OPEN_INSTEAD}"),
+        *(() if may_be_short else (ExpectedField("steps", None),)),
+        ExpectedField("eval_every_epochs", workload.eval_every_epochs),
+        ExpectedField(
+            "target_accuracy", workload.target_accuracy, fix=None if has_target else without
+        ),
     )
 
 
-def _hyperparameters(context: RequestContext) -> Iterator[Row]:
+def _hyperparameters(context: RequestContext) -> Iterator[ExpectedField]:
     workload = context.workload
     for name in ("name", "momentum", "weight_decay", "schedule"):
-        yield Row(f"optimizer.{name}", getattr(workload.optimizer, name))
-    yield Row("initial_weights", workload.initial_weights)
+        yield ExpectedField(f"optimizer.{name}", getattr(workload.optimizer, name))
+    yield ExpectedField("initial_weights", workload.initial_weights)
     for name in ("mean", "std", "augmentation"):
-        yield Row(f"preprocessing.{name}", _text(getattr(workload.preprocessing, name)))
+        yield ExpectedField(f"preprocessing.{name}", _text(getattr(workload.preprocessing, name)))
 
 
 def _framework(context: RequestContext) -> Violations:
@@ -93,12 +95,12 @@ def _tuned_in_range(context: RequestContext) -> Violations:
             yield Violation(context.file, expected, f"{value}")
 
 
-def _fixed_batch_size(context: RequestContext) -> tuple[Row, ...]:
+def _fixed_batch_size(context: RequestContext) -> tuple[ExpectedField, ...]:
     workload = context.workload
     why = f", because no target is established for {workload.name}"
     fix = f"leave --batch-size out{OPEN_INSTEAD}"
     return (
-        (Row("global_batch_size", workload.batch_size, why, fix),)
+        (ExpectedField("global_batch_size", workload.batch_size, why, fix),)
         if workload.is_characterisation
         else ()
     )
@@ -160,7 +162,12 @@ RULES = (
         (
             OfRequest(
                 "data-read",
-                _table(lambda _: (Row("batches", "read"), Row("drop_cache_every_epoch", False))),
+                _table(
+                    lambda _: (
+                        ExpectedField("batches", "read"),
+                        ExpectedField("drop_cache_every_epoch", False),
+                    )
+                ),
             ),
         ),
     ),
@@ -182,7 +189,7 @@ RULES = (
         (
             OfRequest(
                 "closed-model",
-                _table(lambda context: (Row("model", context.workload.model),)),
+                _table(lambda context: (ExpectedField("model", context.workload.model),)),
                 CLOSED,
             ),
             OfRequest("closed-length", _table(_length), CLOSED),
@@ -221,8 +228,12 @@ RULES = (
         f"leave --collective, --wire and --accumulate out{OPEN_INSTEAD}",
         (
             OfRequest("closed-collective", _collective, CLOSED),
-            OfRequest("closed-wire", _table(lambda _: (Row("parallel.wire", EXACT),)), CLOSED),
-            OfRequest("closed-accumulation", _table(lambda _: (Row("accumulation", 1),)), CLOSED),
+            OfRequest(
+                "closed-wire", _table(lambda _: (ExpectedField("parallel.wire", EXACT),)), CLOSED
+            ),
+            OfRequest(
+                "closed-accumulation", _table(lambda _: (ExpectedField("accumulation", 1),)), CLOSED
+            ),
         ),
     ),
     Rule(

@@ -18,7 +18,7 @@ from suite.catalog.frameworks import known_frameworks
 from suite.catalog.meter_choice import LEFT_OUT, left_out
 from suite.catalog.request_defaults import CPU_WORKERS, PREFETCH
 from suite.catalog.timings import Timing
-from suite.compliance.agreement import Row, differing_fields, field_of
+from suite.compliance.agreement import ExpectedField, differing_fields, field_of
 from suite.compliance.requested_timings import timings_of
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.wording import joined_names
@@ -342,7 +342,7 @@ def _untyped(context: BundleContext, options: Mapping[str, str]) -> Violations:
             yield Violation(RUN, expected, observed)
 
 
-def _usual(context: BundleContext) -> Iterator[tuple[str, Row]]:
+def _usual(context: BundleContext) -> Iterator[tuple[str, ExpectedField]]:
     """Options with what the request has without them. Earlier versions of the suite chose
     synchronised timing everywhere, and stated no precision."""
     request, own = context.request, known_frameworks().get(context.request.framework)
@@ -354,7 +354,10 @@ def _usual(context: BundleContext) -> Iterator[tuple[str, Row]]:
     if timings_of(request)[0] is not Timing.ASYNCHRONOUS:
         usual["--timing"] = Timing.SYNCHRONISED.value
     for option, value in usual.items():
-        yield option, Row(OPTIONS[option], value, f", because the command has no {option}")
+        yield (
+            option,
+            ExpectedField(OPTIONS[option], value, f", because the command has no {option}"),
+        )
 
 
 RULES = (

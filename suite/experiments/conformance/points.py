@@ -76,7 +76,7 @@ CHECKS = (
 
 
 @dataclass(frozen=True)
-class Point:
+class ContractPoint:
     """A point of the contract: what it demands, and whether it is kept (None: not tested), with
     what was observed."""
 
@@ -86,7 +86,7 @@ class Point:
     observed: str
 
 
-Report = Callable[[Point], None]
+Report = Callable[[ContractPoint], None]
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Trained:
 
 def check_conformance(
     folder: Path, workload: str, report: Report, output: Path | None = None
-) -> tuple[Point, ...]:
+) -> tuple[ContractPoint, ...]:
     """Test every point; ``report`` gets each at once. A point that others need ends the test where
     it fails. ``output`` is a folder that keeps what the trainings write; None: nothing is kept."""
     points = []
@@ -130,15 +130,17 @@ def check_conformance(
     return tuple(points)
 
 
-def _points(folder: Path, workload: str, scratch: Path) -> Iterator[Point]:
+def _points(folder: Path, workload: str, scratch: Path) -> Iterator[ContractPoint]:
     point = partial(
-        Point, "manifest", "framework.toml names the commands, and its environment exists"
+        ContractPoint, "manifest", "framework.toml names the commands, and its environment exists"
     )
     try:
         framework = load_implementation(folder)
         environment = find_environment(framework)
         yield point(True, framework.title)
-        point = partial(Point, "build", "the programs that it needs are there, and it is built")
+        point = partial(
+            ContractPoint, "build", "the programs that it needs are there, and it is built"
+        )
         build_implementation(framework, environment)
         yield point(True, " ".join(framework.build) or "nothing to build")
     except SuiteError as error:
@@ -149,9 +151,9 @@ def _points(folder: Path, workload: str, scratch: Path) -> Iterator[Point]:
     try:
         result = run_one(request, allow_invalid=True)
     except SuiteError as error:
-        yield Point("training", demands, False, str(error))
+        yield ContractPoint("training", demands, False, str(error))
         return
-    yield Point("training", demands, True, result.status)
+    yield ContractPoint("training", demands, True, result.status)
     yield from _judged(result.path)
     yield from _repeated(framework, environment, request, scratch, Bundle(result.path))
     yield _states(framework, partial(_train, framework, environment), request.training, scratch)
@@ -173,7 +175,7 @@ def _request(folder: Path, workload: str, scratch: Path) -> RunRequest:
     return resolve_options(options, scratch / "run")
 
 
-def _judged(path: Path) -> Iterator[Point]:
+def _judged(path: Path) -> Iterator[ContractPoint]:
     """The rules whose checks judge what the implementation wrote."""
     findings = [each for each in check_bundle(path).findings if each.check in CHECKS]
     for rule in dict.fromkeys(map(find_rule, CHECKS)):
@@ -183,7 +185,7 @@ def _judged(path: Path) -> Iterator[Point]:
             if found is None
             else f"{found.file}: expected {found.expected}; observed {found.observed}"
         )
-        yield Point(rule.id, rule.sentence, found is None, observed)
+        yield ContractPoint(rule.id, rule.sentence, found is None, observed)
 
 
 def _repeated(
@@ -192,7 +194,7 @@ def _repeated(
     request: RunRequest,
     scratch: Path,
     bundle: Bundle,
-) -> Iterator[Point]:
+) -> Iterator[ContractPoint]:
     """Short runs beside the first one: of a limit of steps, of the same and of another seed, and of
     a request that nobody can follow."""
     first = float(bundle.steps().loss[0])
@@ -201,14 +203,14 @@ def _repeated(
     limited = train(training, scratch / "limit")
     yield _limit(limited)
     yield _like_reference(training, limited)
-    yield Point(
+    yield ContractPoint(
         "same-seed",
         "the first loss follows from the seed",
         bool(limited.losses) and abs(limited.losses[0] - first) <= SAME_LOSS * abs(first),
         f"{limited.beginning} and {first!r}",
     )
     other = train(training._replace(seed=request.training.seed + 1), scratch / "seed")
-    yield Point(
+    yield ContractPoint(
         "other-seed",
         "another seed has another first loss",
         bool(other.losses) and abs(other.losses[0] - first) > SAME_LOSS * abs(first),
@@ -218,9 +220,9 @@ def _repeated(
     yield _refusal(refused)
 
 
-def _refusal(refused: Trained) -> Point:
+def _refusal(refused: Trained) -> ContractPoint:
     """Of a request for an unknown model."""
-    return Point(
+    return ContractPoint(
         "refusal",
         "an unknown model ends the program with an exit code that is not 0, without a step",
         refused.is_refusal,
@@ -228,11 +230,11 @@ def _refusal(refused: Trained) -> Point:
     )
 
 
-def _limit(limited: Trained) -> Point:
+def _limit(limited: Trained) -> ContractPoint:
     """Of a training whose limit of steps cuts its first epoch short."""
     has_stopped = limited.log is not None and limited.log.first("run_stop") is not None
     evaluations = [] if limited.log is None else limited.log.all("eval_accuracy")
-    return Point(
+    return ContractPoint(
         "step-limit",
         f"a request with steps = {LIMIT} trains that many, does not evaluate the epoch that they"
         " cut short, and ends with run_stop",
@@ -247,9 +249,9 @@ def _states(
     train: Callable[..., Trained],
     training: contract.Request,
     scratch: Path,
-) -> Point:
+) -> ContractPoint:
     point = partial(
-        Point,
+        ContractPoint,
         "training-states",
         "--keep-states keeps the states whose digests are logged; --start-state continues from one,"
         " and refuses one within an epoch",
@@ -286,11 +288,11 @@ def _is_near(one: float, other: float) -> bool:
     return abs(one - other) <= SAME_STEPS * abs(other)
 
 
-def _like_reference(training: contract.Request, trained: Trained) -> Point:
+def _like_reference(training: contract.Request, trained: Trained) -> ContractPoint:
     """The same steps in the reference: weights, order, normalisation and schedule are those of the
     seed and the request."""
     point = partial(
-        Point,
+        ContractPoint,
         "first-steps",
         "the first losses are the reference's: weights, order and pictures follow from the seed",
     )
@@ -344,9 +346,9 @@ def _train(
         return Trained(failure=failure, exit_code=done.returncode)
 
 
-def _probe(framework: Framework, environment: Environment, workload: str) -> Point:
+def _probe(framework: Framework, environment: Environment, workload: str) -> ContractPoint:
     point = partial(
-        Point, "probe", f"`suite verify-model {workload}`: it computes the workload's model"
+        ContractPoint, "probe", f"`suite verify-model {workload}`: it computes the workload's model"
     )
     try:
         reference = build_probe(

@@ -58,7 +58,7 @@ class ReproductionOptions:
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedReplication:
     """The originals, and the requests of the fresh runs in ``directory``, in the order in which
     they are made."""
 
@@ -71,7 +71,7 @@ class Planned:
 
 def plan_reproduction(
     path: Path, options: ReproductionOptions, output: Path | None = None
-) -> Planned:
+) -> PlannedReplication:
     """Resolve what will be run below ``output`` (default: ``replications/<run id of the first
     original>-<time>``).
 
@@ -94,7 +94,7 @@ def plan_reproduction(
         )
         for number, original in enumerate(originals_in_turn(originals, runs), start=1)
     )
-    return Planned(directory, originals, requests, organization, options.data)
+    return PlannedReplication(directory, originals, requests, organization, options.data)
 
 
 def _request(original: Original, request: RunRequest) -> RunRequest:
@@ -121,7 +121,7 @@ def _default_directory(original: Original) -> Path:
 
 
 def reproduce(
-    planned: Planned,
+    planned: PlannedReplication,
     *,
     command: tuple[str, ...] | None = None,
     progress: Progress = silent,
@@ -151,7 +151,7 @@ def _refuse_more_runs(directory: Path, runs: int) -> None:
         )
 
 
-def _record(planned: Planned, report: Report) -> Replication:
+def _record(planned: PlannedReplication, report: Report) -> Replication:
     originals = tuple(measure_run(original.bundle) for original in planned.originals)
     runs = tuple(measure_run(Bundle(path)) for path in fresh_runs(planned.directory))
     replays = _replays(planned, needs_replay(originals, runs), report)
@@ -167,7 +167,7 @@ def _record(planned: Planned, report: Report) -> Replication:
 
 
 def _replays(
-    planned: Planned, different: Sequence[MeasuredRun], report: Report
+    planned: PlannedReplication, different: Sequence[MeasuredRun], report: Report
 ) -> tuple[ReplayedOriginal, ...]:
     """The audit of each original whose losses the fresh runs do not repeat; of an implementation
     outside the checkout none can be made."""

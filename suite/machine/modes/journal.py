@@ -20,7 +20,7 @@ from suite.files.durable import sync_to_storage
 from suite.files.json_file import read_record, write_json
 from suite.files.schema import from_plain
 from suite.machine.modes.places import is_readable_file, journal_folders
-from suite.machine.modes.settings import Settings, refuse_other_files
+from suite.machine.modes.settings import MachineSettings, refuse_other_files
 from suite.machine.process_tree import is_running, start_ticks
 from suite.machine.procfs import read_text
 
@@ -31,7 +31,7 @@ _POLL_S = 0.02
 _OTHERS_MAY_WRITE = 0o022
 
 
-class Kind(str, enum.Enum):
+class JournalKind(str, enum.Enum):
     """The two records: settings that were kept on purpose, and those that a running command
     holds."""
 
@@ -65,7 +65,7 @@ class Entry:
     schema: int
     owner: Owner
     wanted: str
-    before: Settings
+    before: MachineSettings
     is_complete: bool = False
     stored_clocks: bool = False
 
@@ -82,11 +82,11 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def stored_clocks(self, kind: Kind) -> Path:
+    def stored_clocks(self, kind: JournalKind) -> Path:
         """The file of `jetson_clocks --store`, beside the record."""
         return self.folder / f"{kind.value}.{STORED_CLOCKS}"
 
-    def read(self, kind: Kind) -> Entry | None:
+    def read(self, kind: JournalKind) -> Entry | None:
         """The record; None where there is none. Raises SuiteError for one that somebody else wrote,
         or that is damaged."""
         path = self._path(kind)
@@ -114,7 +114,7 @@ class Journal:
             ) from error
         return entry
 
-    def write(self, kind: Kind, entry: Entry) -> None:
+    def write(self, kind: JournalKind, entry: Entry) -> None:
         """Replace the record; it is on the storage medium when this returns. Raises SuiteError
         where it cannot be written."""
         try:
@@ -126,7 +126,7 @@ class Journal:
                 f" {error.strerror}; free some space there."
             ) from error
 
-    def remove(self, kind: Kind) -> None:
+    def remove(self, kind: JournalKind) -> None:
         """Forget the record."""
         self._path(kind).unlink(missing_ok=True)
         self.stored_clocks(kind).unlink(missing_ok=True)
@@ -151,7 +151,7 @@ class Journal:
         finally:
             os.close(handle)
 
-    def _path(self, kind: Kind) -> Path:
+    def _path(self, kind: JournalKind) -> Path:
         return self.folder / f"{kind.value}.json"
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from suite.errors import SuiteError
-from suite.machine.modes.journal import SCHEMA, Entry, Journal, Kind, open_journal, owner_of
+from suite.machine.modes.journal import SCHEMA, Entry, Journal, JournalKind, open_journal, owner_of
 from suite.machine.modes.offer import Offer, read_offer
 from suite.machine.modes.places import SYSTEM, journal_folders
 from suite.machine.modes.settings import (
@@ -44,7 +44,7 @@ class LeftSettings:
     """A record in the journal: what was set, by which process, and whether that still runs;
     ``changed`` differs now from what was before."""
 
-    kind: Kind
+    kind: JournalKind
     wanted: str
     pid: int
     is_alive: bool
@@ -76,7 +76,7 @@ def set_mode(wanted: WantedMode, root: Path = SYSTEM) -> None:
     journal = open_journal(root)
     with journal.locked() as lock:
         _refuse_held(journal)
-        earlier, offer = journal.read(Kind.KEPT), read_offer(root)
+        earlier, offer = journal.read(JournalKind.KEPT), read_offer(root)
         now = read_settings(root, offer)
         owner = owner_of(os.getpid())
         if earlier is None:
@@ -84,27 +84,27 @@ def set_mode(wanted: WantedMode, root: Path = SYSTEM) -> None:
         else:
             entry = replace(earlier, owner=owner, wanted=wanted.label, is_complete=False)
         entry = _with_stored_clocks(
-            entry, wanted, offer, root, journal.stored_clocks(Kind.KEPT), lock
+            entry, wanted, offer, root, journal.stored_clocks(JournalKind.KEPT), lock
         )
 
         def save(found: Sequence[FileValue]) -> None:
             nonlocal entry, now
             entry = replace(entry, before=entry.before.with_files(found))
             now = now.with_files(found)
-            journal.write(Kind.KEPT, entry)
+            journal.write(JournalKind.KEPT, entry)
 
         save(())
         try:
             _set_steps(root, wanted, offer, lock, save)
-            journal.write(Kind.KEPT, replace(entry, is_complete=True))
+            journal.write(JournalKind.KEPT, replace(entry, is_complete=True))
         except (SuiteError, KeyboardInterrupt):
             stored_clocks = entry.stored_clocks and earlier is None
             before = replace(entry, before=now, stored_clocks=stored_clocks)
-            _put_back(root, journal, Kind.KEPT, before, lock)
+            _put_back(root, journal, JournalKind.KEPT, before, lock)
             if earlier is None:
-                journal.remove(Kind.KEPT)
+                journal.remove(JournalKind.KEPT)
             else:
-                journal.write(Kind.KEPT, earlier)
+                journal.write(JournalKind.KEPT, earlier)
             raise
 
 
@@ -122,20 +122,20 @@ def held_modes(root: Path = SYSTEM) -> Iterator[Callable[[WantedMode], None]]:
         _refuse_held(journal)
         offer = read_offer(root)
         entry = Entry(SCHEMA, owner_of(os.getpid()), "", read_settings(root, offer))
-        journal.write(Kind.HELD, entry)
+        journal.write(JournalKind.HELD, entry)
 
     def save(found: Sequence[FileValue]) -> None:
         nonlocal entry
         entry = replace(entry, before=entry.before.with_files(found))
-        journal.write(Kind.HELD, entry)
+        journal.write(JournalKind.HELD, entry)
 
     def apply(wanted: WantedMode) -> None:
         nonlocal entry
         with journal.locked() as lock:
-            _put_back(root, journal, Kind.HELD, entry, lock)
+            _put_back(root, journal, JournalKind.HELD, entry, lock)
             entry = replace(entry, wanted=wanted.label)
             entry = _with_stored_clocks(
-                entry, wanted, offer, root, journal.stored_clocks(Kind.HELD), lock
+                entry, wanted, offer, root, journal.stored_clocks(JournalKind.HELD), lock
             )
             save(())
             if not wanted.is_empty:
@@ -145,8 +145,8 @@ def held_modes(root: Path = SYSTEM) -> Iterator[Callable[[WantedMode], None]]:
         yield apply
     finally:
         with journal.locked() as lock:
-            _put_back(root, journal, Kind.HELD, entry, lock)
-            journal.remove(Kind.HELD)
+            _put_back(root, journal, JournalKind.HELD, entry, lock)
+            journal.remove(JournalKind.HELD)
 
 
 @contextmanager
@@ -168,11 +168,13 @@ def restore_modes(root: Path = SYSTEM) -> tuple[PutBack, ...]:
     found: list[PutBack] = []
     for folder in journal_folders(root):
         journal = Journal(folder)
-        if any(journal.read(kind) is not None for kind in Kind):
+        if any(journal.read(kind) is not None for kind in JournalKind):
             _refuse_without_rights(root, journal)
             with journal.locked() as lock:
                 _refuse_held(journal)
-                found += _put_entries_back(root, journal, (Kind.HELD, Kind.KEPT), lock)
+                found += _put_entries_back(
+                    root, journal, (JournalKind.HELD, JournalKind.KEPT), lock
+                )
     return tuple(found)
 
 
@@ -208,15 +210,15 @@ def left_settings(root: Path = SYSTEM) -> tuple[LeftSettings, ...]:
             _changed(root, entry),
         )
         for folder in journal_folders(root)
-        for kind in Kind
+        for kind in JournalKind
         if (entry := Journal(folder).read(kind)) is not None
     )
 
 
-def _abandoned(journal: Journal) -> list[Kind]:
+def _abandoned(journal: Journal) -> list[JournalKind]:
     """The records whose change was not completed by a process that no longer runs, the innermost
     first."""
-    entries = {kind: journal.read(kind) for kind in (Kind.HELD, Kind.KEPT)}
+    entries = {kind: journal.read(kind) for kind in (JournalKind.HELD, JournalKind.KEPT)}
     return [
         kind
         for kind, entry in entries.items()
@@ -229,7 +231,7 @@ def _changed(root: Path, entry: Entry | None) -> tuple[str, ...]:
 
 
 def _put_entries_back(
-    root: Path, journal: Journal, kinds: Sequence[Kind], lock: int
+    root: Path, journal: Journal, kinds: Sequence[JournalKind], lock: int
 ) -> Iterator[PutBack]:
     for kind in kinds:
         entry = journal.read(kind)
@@ -240,7 +242,7 @@ def _put_entries_back(
             yield PutBack(entry.wanted, entry.owner.pid, changed)
 
 
-def _put_back(root: Path, journal: Journal, kind: Kind, entry: Entry, lock: int) -> None:
+def _put_back(root: Path, journal: Journal, kind: JournalKind, entry: Entry, lock: int) -> None:
     """Set everything as it was before the entry."""
     stored = journal.stored_clocks(kind)
     has_stored = entry.stored_clocks and stored.exists()
@@ -248,7 +250,7 @@ def _put_back(root: Path, journal: Journal, kind: Kind, entry: Entry, lock: int)
 
 
 def _refuse_held(journal: Journal) -> None:
-    held = journal.read(Kind.HELD)
+    held = journal.read(JournalKind.HELD)
     if held is not None and held.owner.is_alive and held.owner.pid != os.getpid():
         raise SuiteError(
             f"Process {held.owner.pid} changes power modes while it runs"
@@ -257,7 +259,7 @@ def _refuse_held(journal: Journal) -> None:
 
 
 def _refuse_without_rights(root: Path, journal: Journal) -> None:
-    entries = [entry for kind in Kind if (entry := journal.read(kind)) is not None]
+    entries = [entry for kind in JournalKind if (entry := journal.read(kind)) is not None]
     files = [one.file for entry in entries for one in differing_files(root, entry.before)]
     closed = [
         file for file in files if (root / file).exists() and not os.access(root / file, os.W_OK)

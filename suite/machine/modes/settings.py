@@ -58,7 +58,7 @@ class FileValue:
 
 
 @dataclass(frozen=True)
-class Settings:
+class MachineSettings:
     """The settings of a machine at one moment: files in the order in which they can be written,
     nvpmodel's mode and its fan mode."""
 
@@ -66,24 +66,24 @@ class Settings:
     mode_id: int | None = None
     fan_mode: str | None = None
 
-    def with_files(self, found: Iterable[FileValue]) -> "Settings":
+    def with_files(self, found: Iterable[FileValue]) -> "MachineSettings":
         """The same with files that it lacks."""
         known = {one.file for one in self.files}
         return replace(self, files=(*self.files, *(one for one in found if one.file not in known)))
 
 
-def read_settings(root: Path, offer: Offer) -> Settings:
+def read_settings(root: Path, offer: Offer) -> MachineSettings:
     """What is set now. A file that cannot be read (the clock of a core that is off line) is left
     out."""
     found = ((file, read_text(root / file)) for file in _files(root, offer))
     status = read_status(root) if offer.nvpmodel is not None else None
     mode_id, fan_mode = status or (None, None)
-    return Settings(
+    return MachineSettings(
         tuple(FileValue(file, value) for file, value in found if value), mode_id, fan_mode
     )
 
 
-def setting_differences(root: Path, wanted: Settings) -> tuple[str, ...]:
+def setting_differences(root: Path, wanted: MachineSettings) -> tuple[str, ...]:
     """The settings that are not as ``wanted``, one text for each: ``sys/…/scaling_max_freq is
     1190400 instead of 2265600``."""
     found = [
@@ -99,7 +99,7 @@ def setting_differences(root: Path, wanted: Settings) -> tuple[str, ...]:
 
 
 def put_back(
-    root: Path, offer: Offer, before: Settings, lock: int, stored_clocks: Path | None
+    root: Path, offer: Offer, before: MachineSettings, lock: int, stored_clocks: Path | None
 ) -> None:
     """Set everything as it was. Raises SuiteError for what cannot be set, after all else was.
 
@@ -129,7 +129,7 @@ def put_back(
 
 
 def _failed_calls(
-    root: Path, offer: Offer, before: Settings, lock: int, stored_clocks: Path | None
+    root: Path, offer: Offer, before: MachineSettings, lock: int, stored_clocks: Path | None
 ) -> Iterator[SuiteError]:
     """Let NVIDIA's programs put back what they set; yields what fails, so that the kernel's files
     are put back all the same."""
@@ -151,7 +151,7 @@ def _failure(
         yield error
 
 
-def refuse_other_files(settings: Settings) -> None:
+def refuse_other_files(settings: MachineSettings) -> None:
     """Raise SuiteError for a file outside the kernel's settings: a journal is read from disk."""
     wrong = next(
         (
@@ -165,7 +165,7 @@ def refuse_other_files(settings: Settings) -> None:
         raise SuiteError(f"the file {wrong!r} is not a setting of the kernel")
 
 
-def differing_files(root: Path, wanted: Settings) -> list[FileValue]:
+def differing_files(root: Path, wanted: MachineSettings) -> list[FileValue]:
     """Files that hold another value. A file that is there and cannot be read is the clock of a core
     that is off line, and not counted."""
     found = [(one, read_text(root / one.file)) for one in wanted.files]

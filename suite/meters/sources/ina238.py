@@ -4,7 +4,7 @@ Thor."""
 from collections.abc import Iterator
 
 from suite.machine.procfs import device_tree, natural_order, read_text
-from suite.meters.channels import Channel, ChannelMeter, file_reader
+from suite.meters.channels import ChannelMeter, MeterChannel, file_reader
 from suite.meters.meter import MeterAvailability, Moments
 
 HWMON = "sys/class/hwmon"
@@ -38,7 +38,7 @@ class Ina238Meter(ChannelMeter):
         forbidden=True,
     )
 
-    def find(self) -> Iterator[Channel]:
+    def find(self) -> Iterator[MeterChannel]:
         """The chips' own products of voltage and current."""
         chips = [
             (folder, chip)
@@ -50,7 +50,7 @@ class Ina238Meter(ChannelMeter):
         )
         for number, (folder, chip) in enumerate(chips):
             name = INPUT_RAIL if is_input else f"{chip}.{number}"
-            yield Channel(name, "W", file_reader(folder / "power1_input", 1e-6))
+            yield MeterChannel(name, "W", file_reader(folder / "power1_input", 1e-6))
 
     def silence(self) -> str:
         """A board's input is always there."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from suite.machine.procfs import natural_order, read_integer, read_text
-from suite.meters.channels import Channel, ChannelMeter, file_reader
+from suite.meters.channels import ChannelMeter, MeterChannel, file_reader
 from suite.meters.meter import MeterAvailability, MeteredProcess, Moments
 
 HWMON = "sys/bus/i2c/drivers/ina3221"  # mainline driver, JetPack 5 and later
@@ -82,7 +82,7 @@ class Ina3221Meter(ChannelMeter):
             if (value := read_text(chip / name)) is not None
         }
 
-    def find(self) -> Iterator[Channel]:
+    def find(self) -> Iterator[MeterChannel]:
         """The connected rails of every monitor, under either driver.
 
         Of rails with one label (a carrier board with a monitor of its own) the one of the lowest
@@ -105,7 +105,7 @@ class Ina3221Meter(ChannelMeter):
                 name = label if label not in named else f"{label}@{device}"
                 if name not in named:
                     named.add(name)
-                    yield Channel(name, "W", power_w)
+                    yield MeterChannel(name, "W", power_w)
 
     def silence(self) -> str:
         """A module's rails are always there."""

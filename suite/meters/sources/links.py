@@ -8,7 +8,7 @@ from pathlib import Path
 from reference_impls.node import public_interface
 from suite.machine.interfaces import interfaces_up
 from suite.machine.procfs import read_integer, read_text
-from suite.meters.channels import Channel, ChannelMeter
+from suite.meters.channels import ChannelMeter, MeterChannel
 from suite.meters.meter import MeterAvailability
 
 OF_INTERFACES = {
@@ -38,16 +38,18 @@ class LinkMeter(ChannelMeter):
         "connect a network (`ip link` lists the interfaces)",
     )
 
-    def find(self) -> Iterator[Channel]:
+    def find(self) -> Iterator[MeterChannel]:
         """The counters of the interfaces that are up now, and of TCP where there is one."""
         interfaces, snmp = interfaces_up(self._root), self._root / "proc/net/snmp"
         for interface in interfaces:
             name = public_interface(interface, str(self._root))
             folder = self._root / "sys/class/net" / interface
             for noun, files in OF_INTERFACES.items():
-                yield Channel(f"{name}.{noun}", "events", _sum([folder / file for file in files]))
+                yield MeterChannel(
+                    f"{name}.{noun}", "events", _sum([folder / file for file in files])
+                )
         for noun, field in OF_TCP.items() if interfaces else ():
-            yield Channel(f"tcp.{noun}", "events", partial(_of_tcp, snmp, field))
+            yield MeterChannel(f"tcp.{noun}", "events", partial(_of_tcp, snmp, field))
 
 
 def _of_tcp(snmp: Path, field: str) -> float | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from reference_impls.node import public_interface
 from suite.machine.interfaces import interfaces_up
-from suite.meters.channels import Channel, ChannelMeter, file_reader
+from suite.meters.channels import ChannelMeter, MeterChannel, file_reader
 from suite.meters.meter import MeterAvailability
 
 DIRECTIONS = (("sent", "tx_bytes"), ("received", "rx_bytes"))
@@ -29,13 +29,13 @@ class NetworkMeter(ChannelMeter):
         "connect a network (`ip link` lists the interfaces)",
     )
 
-    def find(self) -> Iterator[Channel]:
+    def find(self) -> Iterator[MeterChannel]:
         """The counters of the interfaces that are up now; one that is removed later has none."""
         for interface in interfaces_up(self._root):
             name = public_interface(interface, str(self._root))
             folder = self._root / "sys/class/net" / interface / "statistics"
             for direction, file in DIRECTIONS:
-                yield Channel(f"{name}.{direction}", "B", file_reader(folder / file))
+                yield MeterChannel(f"{name}.{direction}", "B", file_reader(folder / file))
 
 
 METER = NetworkMeter

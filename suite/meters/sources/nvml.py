@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from suite.meters.channels import Channel, ChannelMeter
+from suite.meters.channels import ChannelMeter, MeterChannel
 from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Moments
 
 LIBRARY = "pynvml"  # of the package nvidia-ml-py
@@ -107,7 +107,7 @@ class NvmlMeter(ChannelMeter):
         """Shut NVML down."""
         self._nvml().nvmlShutdown()
 
-    def find(self) -> Iterator[Channel]:
+    def find(self) -> Iterator[MeterChannel]:
         """What each GPU supports, and this version of the package."""
         nvml = self._nvml()
         for index in range(nvml.nvmlDeviceGetCount()):
@@ -117,7 +117,7 @@ class NvmlMeter(ChannelMeter):
                     call(nvml, gpu)
                 except (nvml.NVMLError, AttributeError):
                     continue
-                yield Channel(f"gpu{index}.{name}", unit, partial(call, nvml, gpu))
+                yield MeterChannel(f"gpu{index}.{name}", unit, partial(call, nvml, gpu))
 
     def _nvml(self) -> Any:
         if self._library is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.machine.procfs import natural_order, read_integer, read_text
-from suite.meters.channels import Channel, ChannelMeter
+from suite.meters.channels import ChannelMeter, MeterChannel
 from suite.meters.meter import MeterAvailability
 
 POWERCAP = "sys/class/powercap"
@@ -75,10 +75,10 @@ class RaplMeter(ChannelMeter):
         forbidden=True,
     )
 
-    def find(self) -> Sequence[Channel]:
+    def find(self) -> Sequence[MeterChannel]:
         """The domains' counters, from their values now."""
         self._domains = _domains(self._root)
-        return [Channel(domain.channel, "J", domain.energy_j) for domain in self._domains]
+        return [MeterChannel(domain.channel, "J", domain.energy_j) for domain in self._domains]
 
     def silence(self) -> str:
         """A processor's counters are always there; some are set back."""

@@ -14,7 +14,7 @@ from suite.machine.clock_domains import (
 )
 from suite.machine.power_settings import limit_files
 from suite.machine.procfs import read_text
-from suite.meters.channels import Channel, ChannelMeter, file_reader
+from suite.meters.channels import ChannelMeter, MeterChannel, file_reader
 from suite.meters.meter import MeterAvailability, MeteredProcess, Reading
 
 CHANGED, GOVERNOR = "changed", "governor"
@@ -78,31 +78,33 @@ class PowerModeMeter(ChannelMeter):
             if _governors(folder)
         }
 
-    def find(self) -> Iterator[Channel]:
+    def find(self) -> Iterator[MeterChannel]:
         """Every setting that can be read now."""
         for setting in self._candidates():
             if setting.read() is not None:
                 yield setting
 
-    def _candidates(self) -> Iterator[Channel]:
-        yield Channel("nvpmodel", "id", self._mode_id)
+    def _candidates(self) -> Iterator[MeterChannel]:
+        yield MeterChannel("nvpmodel", "id", self._mode_id)
         for folder in policy_folders(self._root):
             for limit in ("min", "max"):
                 frequency_hz = file_reader(folder / f"scaling_{limit}_freq", 1000)
-                yield Channel(f"{folder.name}.{limit}", "Hz", frequency_hz)
-            yield Channel(f"{folder.name}.{GOVERNOR}", GOVERNOR, _governor_reader(folder))
+                yield MeterChannel(f"{folder.name}.{limit}", "Hz", frequency_hz)
+            yield MeterChannel(f"{folder.name}.{GOVERNOR}", GOVERNOR, _governor_reader(folder))
         for _, folder in devfreq_folders(self._root):
             for limit in ("min", "max"):
-                yield Channel(f"{folder.name}.{limit}", "Hz", file_reader(folder / f"{limit}_freq"))
+                yield MeterChannel(
+                    f"{folder.name}.{limit}", "Hz", file_reader(folder / f"{limit}_freq")
+                )
         for path in limit_files(self._root):
             zone = f"{path.parent.name}.{path.name.split('_')[1]}"
-            yield Channel(zone, "W", file_reader(path, 1e-6))
+            yield MeterChannel(zone, "W", file_reader(path, 1e-6))
         cpus = self._root / CPUS
-        yield Channel("turbo.off", "active", file_reader(cpus / "intel_pstate/no_turbo"))
-        yield Channel("turbo", "active", file_reader(cpus / "cpufreq/boost"))
+        yield MeterChannel("turbo.off", "active", file_reader(cpus / "intel_pstate/no_turbo"))
+        yield MeterChannel("turbo", "active", file_reader(cpus / "cpufreq/boost"))
         for path in boost_files(self._root):
-            yield Channel(f"{path.parent.name}.turbo", "active", file_reader(path))
-        yield Channel("cores", "cores", self._cores)
+            yield MeterChannel(f"{path.parent.name}.turbo", "active", file_reader(path))
+        yield MeterChannel("cores", "cores", self._cores)
 
     def _mode_id(self) -> float | None:
         status = nvpmodel.read_status(self._root)

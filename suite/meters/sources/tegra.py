@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from suite.machine.procfs import read_integer
-from suite.meters.channels import Channel, ChannelMeter, file_reader
+from suite.meters.channels import ChannelMeter, MeterChannel, file_reader
 from suite.meters.meter import MeterAvailability
 
 LOADS = (
@@ -41,13 +41,13 @@ class TegraMeter(ChannelMeter):
         False, "the kernel has no GPU of a Jetson", "NVIDIA's other GPUs are read by nvml"
     )
 
-    def find(self) -> Iterator[Channel]:
+    def find(self) -> Iterator[MeterChannel]:
         """The first file of each channel that can be read."""
         for channel, patterns, scale, unit in CHANNELS:
             paths = (path for pattern in patterns for path in sorted(self._root.glob(pattern)))
             path = next((path for path in paths if read_integer(path) is not None), None)
             if path is not None:
-                yield Channel(channel, unit, file_reader(path, scale))
+                yield MeterChannel(channel, unit, file_reader(path, scale))
 
 
 METER = TegraMeter

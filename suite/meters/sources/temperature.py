@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from suite.machine.procfs import natural_order, read_integer, read_text
-from suite.meters.channels import Channel, ChannelMeter
+from suite.meters.channels import ChannelMeter, MeterChannel
 from suite.meters.meter import MeterAvailability
 
 # a Jetson's zone reads -256 degrees while its part is switched off, an unset one 2**31 - 1
@@ -33,13 +33,13 @@ class TemperatureMeter(ChannelMeter):
         " with `sensors-detect` (lm-sensors)",
     )
 
-    def find(self) -> Iterator[Channel]:
+    def find(self) -> Iterator[MeterChannel]:
         """The sensors; those of the same name are numbered."""
         sensors = [(channel, path) for channel, path in self._named_files() if path.is_file()]
         total, seen = Counter(channel for channel, _ in sensors), Counter[str]()
         for channel, path in sensors:
             name = f"{channel}.{seen[channel]}" if total[channel] > 1 else channel
-            yield Channel(name, "degC", _celsius_reader(path))
+            yield MeterChannel(name, "degC", _celsius_reader(path))
             seen[channel] += 1
 
     def _named_files(self) -> list[tuple[str, Path]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from suite.catalog.throttling import slows_processor
 from suite.machine.procfs import natural_order, read_integer, read_text
-from suite.meters.channels import Channel, ChannelMeter, file_reader
+from suite.meters.channels import ChannelMeter, MeterChannel, file_reader
 from suite.meters.meter import MeterAvailability
 from suite.meters.tool import find_tool, run_tool
 
@@ -59,7 +59,7 @@ class ThrottlingMeter(ChannelMeter):
         temperature."""
         return dict(list(_trip_points(self._root))[:MAX_SETTINGS])
 
-    def find(self) -> Iterator[Channel]:
+    def find(self) -> Iterator[MeterChannel]:
         """What the firmware, the boards' chips, the cores and the cooling devices report."""
         firmware = list(self._root.glob(RASPBERRY_PI))
         for path in firmware:
@@ -70,21 +70,21 @@ class ThrottlingMeter(ChannelMeter):
             else natural_order(self._root.glob("sys/class/hwmon/hwmon*/in0_lcrit_alarm"))
         ):
             if read_text(path.with_name("name")) == RASPBERRY_PI_HWMON:
-                yield Channel(FIRMWARE_BITS[0], ACTIVE, _is_active(path))
+                yield MeterChannel(FIRMWARE_BITS[0], ACTIVE, _is_active(path))
         for path in natural_order(self._root.glob("sys/class/hwmon/hwmon*/oc*_event_cnt")):
             name = path.name.removesuffix("_event_cnt")
             # an event that only raises an interrupt slows nothing
             if read_integer(path.with_name(f"{name}_throt_en")) != 0:
-                yield Channel(f"over_current.{name}", EVENTS, file_reader(path))
+                yield MeterChannel(f"over_current.{name}", EVENTS, file_reader(path))
         for level in ("core", "package"):
             for path in _once_per(level, self._root):
-                yield Channel(
+                yield MeterChannel(
                     f"thermal.{level}.{path.parent.parent.name}", EVENTS, file_reader(path)
                 )
         for folder in natural_order(self._root.glob(f"{THERMAL}/cooling_device*")):
             kind = read_text(folder / "type") or ""
             if slows_processor(kind):
-                yield Channel(
+                yield MeterChannel(
                     f"cooling.{folder.name.removeprefix('cooling_device')}.{kind}",
                     ACTIVE,
                     _is_active(folder / "cur_state"),
@@ -168,13 +168,13 @@ def _hexadecimal(written: str | None) -> int | None:
         return None
 
 
-def _firmware(flags: _Flags) -> Iterator[Channel]:
+def _firmware(flags: _Flags) -> Iterator[MeterChannel]:
     def flag(bit: int) -> Callable[[], float | None]:
         return lambda: flags.bit(bit)
 
     for bit, name in FIRMWARE_BITS.items():
-        yield Channel(name, ACTIVE, flag(bit))
-        yield Channel(f"{name}.since_boot", ACTIVE, flag(bit + SINCE_BOOT))
+        yield MeterChannel(name, ACTIVE, flag(bit))
+        yield MeterChannel(f"{name}.since_boot", ACTIVE, flag(bit + SINCE_BOOT))
 
 
 def _is_active(path: Path) -> Callable[[], float | None]:

@@ -7,9 +7,9 @@ import pytest
 
 from reporter.figures.model import Plane
 from reporter.papers.items import DrawnItem, draw_item, source_of
-from reporter.papers.measures import Found
+from reporter.papers.measures import FoundValue
 from reporter.papers.render import render_figure
-from reporter.papers.style import Look
+from reporter.papers.style import PaperLook
 from suite.catalog.papers import Measure, load_papers
 from suite.errors import SuiteError
 from suite.extensions.concurrent.figures.panels import (
@@ -74,7 +74,7 @@ def test_every_figure_is_drawn_and_the_same_records_give_the_same_bytes(
 ) -> None:
     pytest.importorskip("matplotlib")
     title, draw = FIGURES[number]
-    one, again = (render_figure(draw(experiment), title, Look(), "svg") for _ in range(2))
+    one, again = (render_figure(draw(experiment), title, PaperLook(), "svg") for _ in range(2))
     assert one == again and one.startswith(b"<?xml")
 
 
@@ -85,7 +85,7 @@ def test_a_folder_without_an_experiment_is_refused(tmp_path: Path) -> None:
 
 def test_the_interval_of_a_ratio_holds_the_uncertainty_of_both(experiment: Path) -> None:
     found = MEASURES["latency-ratio"](Measure(batch=4, other=4), experiment)
-    assert isinstance(found, Found) and found.value == pytest.approx(1)
+    assert isinstance(found, FoundValue) and found.value == pytest.approx(1)
     assert found.low is not None and found.high is not None and found.low < 1 < found.high
     assert found.low == pytest.approx(1 / found.high)
 

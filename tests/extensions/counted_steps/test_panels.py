@@ -4,7 +4,7 @@ import pytest
 
 from reporter.figures.model import Rows
 from reporter.papers.items import DrawnItem, draw_item, source_of
-from suite.catalog.papers import State, load_papers
+from suite.catalog.papers import ItemState, load_papers
 from suite.extensions.counted_steps.figures import FIGURES
 from suite.files.paths import repository_root
 
@@ -18,7 +18,7 @@ def test_what_valgrind_counted_says_so_and_what_it_simulated_too(name: str) -> N
     assert runs is not None and runs.folder is not None
     drawn = draw_item(REGISTRY, item, source_of(item, runs, [repository_root() / runs.folder]))
     assert isinstance(drawn, DrawnItem) and "counted by valgrind cachegrind" in drawn.caption
-    is_simulated = item.state is State.SIMULATED
+    is_simulated = item.state is ItemState.SIMULATED
     assert ("simulated caches" in drawn.mark) is is_simulated
     axes = [panel.axis for panel in drawn.figure.panels if isinstance(panel, Rows)]
     assert any("simulated" in axis for axis in axes) is is_simulated

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from reporter.figures.model import Missing, Table
-from reporter.papers.comparing import Agreement, compare_with_paper
+from reporter.papers.comparing import PaperAgreement, compare_with_paper
 from reporter.papers.items import DrawnItem, draw_item, source_of
-from reporter.papers.measures import Source
+from reporter.papers.measures import MeasureSource
 from suite.catalog.papers import Item, load_papers
 from suite.extensions.memory_study.figures.calculated import (
     PANELS,
@@ -48,9 +48,11 @@ def test_all_cells_of_the_memory_tables_agree_within_a_hundredth() -> None:
     compared = [
         one
         for number in (1, 2, 3)
-        for one in compare_with_paper(REGISTRY.item(f"memory-table-{number}"), Source())
+        for one in compare_with_paper(REGISTRY.item(f"memory-table-{number}"), MeasureSource())
     ]
-    assert len(compared) == len(cells()) and {one.verdict for one in compared} == {Agreement.AGREES}
+    assert len(compared) == len(cells()) and {one.verdict for one in compared} == {
+        PaperAgreement.AGREES
+    }
 
 
 @pytest.mark.parametrize(("image", "batch"), PANELS.values())

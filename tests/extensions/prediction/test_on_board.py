@@ -39,7 +39,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def board(runs: Path) -> Board:
-    (board,) = make_boards(reporter.load_frames([runs]))
+    (board,) = make_boards(reporter.load([runs]))
     return board
 
 
@@ -70,9 +70,7 @@ def test_a_predicted_mode_is_faster_than_the_measured_one_and_has_intervals(
 
 
 def test_nothing_is_predicted_from_a_few_modes(tmp_path: Path) -> None:
-    (board,) = make_boards(
-        reporter.load_frames([make_modes(tmp_path, list(MODES)[: MIN_MODES - 1])])
-    )
+    (board,) = make_boards(reporter.load([make_modes(tmp_path, list(MODES)[: MIN_MODES - 1])]))
     assert predicted_modes(board) == ()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.bundle.layout import MANIFEST
-from suite.bundle.stall_folder import RECORD, Source
+from suite.bundle.stall_folder import RECORD, BatchSource
 from suite.files.digest import sha256
 from suite.metrics.stall_analysis import STALLS
 from tests.builders import make_analysis
@@ -29,7 +29,7 @@ def change_record(folder: Path, change: Callable[[Any], object]) -> None:
 
 
 @edit
-def set_requested(folder: Path, /, source: Source, **values: Any) -> None:
+def set_requested(folder: Path, /, source: BatchSource, **values: Any) -> None:
     """Set values of one run's request, its figures recomputed and its bundle sealed."""
     bundle = EditableBundle(folder / source.value)
     bundle.request.update(values)
@@ -37,7 +37,7 @@ def set_requested(folder: Path, /, source: Source, **values: Any) -> None:
 
 
 @edit
-def exchange(folder: Path, one: Source, other: Source) -> None:
+def exchange(folder: Path, one: BatchSource, other: BatchSource) -> None:
     """Exchange two runs."""
     aside = folder / "aside"
     (folder / one.value).rename(aside)
@@ -46,7 +46,7 @@ def exchange(folder: Path, one: Source, other: Source) -> None:
 
 
 @edit
-def copy_run(folder: Path, source: Source, target: Source) -> None:
+def copy_run(folder: Path, source: BatchSource, target: BatchSource) -> None:
     """Replace a run by a copy of another."""
     shutil.rmtree(folder / target.value)
     shutil.copytree(folder / source.value, folder / target.value)
@@ -58,7 +58,7 @@ def reseal(folder: Path, change: Callable[[Path], object]) -> None:
     change(folder)
 
     def digests(content: Any) -> None:
-        for source in Source:
+        for source in BatchSource:
             content["runs"][source.value]["manifest_sha256"] = sha256(
                 folder / source.value / MANIFEST
             )

@@ -13,7 +13,7 @@ from suite.bundle.manifest import evidence_digests, seal
 from suite.bundle.reader import Bundle
 from suite.witness.record import (
     SCHEMA,
-    Answer,
+    WitnessAnswer,
     WitnessRecord,
     files_digest,
     receipt_digest,
@@ -88,9 +88,9 @@ def make_record(
     )
 
 
-def _answer(digest: str, asked_ns: int, time_s: float, serial: int) -> Answer:
+def _answer(digest: str, asked_ns: int, time_s: float, serial: int) -> WitnessAnswer:
     token = Statement("lab", serial, time_s, digest, "0" * 64).token(signing_key())
-    return Answer(digest, asked_ns, asked_ns + LATENCY_NS, 1, token, None)
+    return WitnessAnswer(digest, asked_ns, asked_ns + LATENCY_NS, 1, token, None)
 
 
 def without_stamp(record: WitnessRecord) -> WitnessRecord:
@@ -105,7 +105,7 @@ def without_files_stamp(record: WitnessRecord) -> WitnessRecord:
     return replace(record, files_stamp=_unanswered(record.files_stamp))
 
 
-def _unanswered(answer: Answer) -> Answer:
+def _unanswered(answer: WitnessAnswer) -> WitnessAnswer:
     return replace(
         answer, token=None, attempts=3, reason="no answer in 3 attempts: ConnectionRefusedError"
     )

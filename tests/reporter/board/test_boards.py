@@ -36,25 +36,25 @@ def test_an_energy_has_its_sensor_as_a_facet(
         "summary.json",
         lambda summary: summary["figures"]["energy_per_epoch_j"].update(sensor=sensor),
     )
-    (board,) = make_boards(reporter.load_frames([tmp_path]))
+    (board,) = make_boards(reporter.load([tmp_path]))
     assert ("energy", facet) in board.same
 
 
 def test_an_energy_without_a_sensor_was_not_measured(runs: Path) -> None:
-    (board,) = make_boards(reporter.load_frames([runs / "lenet-fake-digits"]))
+    (board,) = make_boards(reporter.load([runs / "lenet-fake-digits"]))
     assert ("energy", "not measured") in board.same
 
 
 def badges(*paths: Path) -> tuple[str, ...]:
     """Of the only row."""
-    (board,) = make_boards(reporter.load_frames(paths))
+    (board,) = make_boards(reporter.load(paths))
     (row,) = (*board.accepted, *board.refused)
     return row.badges
 
 
 def seeds(*paths: Path) -> str:
     """Of the only row, in words."""
-    (board,) = make_boards(reporter.load_frames(paths))
+    (board,) = make_boards(reporter.load(paths))
     return dict(board.same)["seeds"]
 
 

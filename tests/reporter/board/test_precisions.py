@@ -40,7 +40,7 @@ def boards(runs: Path, tmp_path: Path) -> list[Board]:
     """A closed run in every precision."""
     for precision in PRECISIONS:
         in_precision(runs / "lenet-pytorch-1", tmp_path / precision, precision)
-    return make_boards(reporter.load_frames([tmp_path]))
+    return make_boards(reporter.load([tmp_path]))
 
 
 def test_every_precision_has_a_board_with_ranks_of_its_own_the_strict_one_first(
@@ -59,7 +59,7 @@ def test_a_precision_is_part_of_an_entry_and_float32_is_as_before_there_were_oth
     boards: list[Board], runs: Path
 ) -> None:
     entries = [row.entry["entry_id"] for board in boards for row in board.accepted]
-    (as_before,) = make_boards(reporter.load_frames([runs / "lenet-pytorch-1"]))
+    (as_before,) = make_boards(reporter.load([runs / "lenet-pytorch-1"]))
     assert len(set(entries)) == 4
     assert entries[0] == as_before.accepted[0].entry["entry_id"]
 
@@ -68,7 +68,7 @@ def test_a_log_that_says_another_precision_than_the_request_is_refused(
     runs: Path, tmp_path: Path
 ) -> None:
     in_precision(runs / "lenet-pytorch-1", tmp_path / "run", BF16_MIXED, log=False)
-    frames = reporter.load_frames([tmp_path])
+    frames = reporter.load([tmp_path])
     (board,) = make_boards(frames)
     assert not board.accepted and len(board.refused) == 1
     (verdict,) = frames.verdicts.values()

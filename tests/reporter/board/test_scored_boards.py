@@ -34,12 +34,12 @@ from tests.faults.edits.log_edits import set_everywhere
 
 @pytest.fixture(scope="module")
 def reference_runs() -> Frames:
-    return reporter.load_frames([repository_root() / "submissions" / "v0.1"])
+    return reporter.load([repository_root() / "submissions" / "v0.1"])
 
 
 @pytest.fixture(scope="module")
 def newer_runs() -> Frames:
-    return reporter.load_frames([repository_root() / "submissions" / "v0.2"])
+    return reporter.load([repository_root() / "submissions" / "v0.2"])
 
 
 def verdicts(frames: Frames, figure: str = "score_s") -> dict[frozenset[str], bool | None]:
@@ -87,7 +87,7 @@ def test_at_its_own_epochs_a_run_has_its_measured_time(reference_runs: Frames) -
 
 
 def test_another_entry_changes_no_score_and_no_pair(runs: Path, tmp_path: Path) -> None:
-    before = reporter.load_frames([runs])
+    before = reporter.load([runs])
     for seed in (1, 2, 3, 4):
         scenario = Scenario(
             name=f"noisy-{seed}",
@@ -98,7 +98,7 @@ def test_another_entry_changes_no_score_and_no_pair(runs: Path, tmp_path: Path) 
             later_s=90_000 + 900 * seed,
         )
         make_bundle(tmp_path / str(seed), scenario)
-    after = reporter.load_frames([runs, tmp_path])
+    after = reporter.load([runs, tmp_path])
     assert len(after.scores) == len(before.scores) + 1
     assert {name: after.scores[name] for name in before.scores} == before.scores
     first, second = (
@@ -125,7 +125,7 @@ def test_one_or_two_runs_stand_behind_all_confirmed_entries(runs: Path, tmp_path
                 later_s=900 * seed,
             ),
         )
-    board = board_of(reporter.load_frames([runs, tmp_path]))
+    board = board_of(reporter.load([runs, tmp_path]))
     assert [row.entry["organization"] for row in board.accepted] == [*["none"] * 3, "few"], (
         "it is faster than Chainer, and stands behind all confirmed entries"
     )
@@ -201,7 +201,7 @@ def test_the_statistics_in_the_file_give_every_pair_of_it(
             later_s=90_000 + 9000 * seed,
         )
         make_bundle(tmp_path / f"usual-{seed}", scenario)
-    for board in (*make_boards(reference_runs), board_of(reporter.load_frames([tmp_path]))):
+    for board in (*make_boards(reference_runs), board_of(reporter.load([tmp_path]))):
         content = files(board)["comparisons.json"]
         scores = content["scores"]["score_s"]
         entries = {each["entry_id"]: each for each in scores["entries"]}
@@ -216,7 +216,7 @@ def test_the_statistics_in_the_file_give_every_pair_of_it(
 def test_each_device_has_its_best_setting(runs: Path, reference_runs: Frames) -> None:
     (best,) = best_settings(*make_boards(reference_runs))
     assert (best.device, best.of, best.row.entry["framework"]) == ("generic", 3, "tensorflow")
-    board = board_of(reporter.load_frames([runs]))
+    board = board_of(reporter.load([runs]))
     found = {
         (best.score, best.instrument): best.row.entry["framework"] for best in best_settings(board)
     }
@@ -229,7 +229,7 @@ def test_unranked_entries_come_last_with_their_reason(runs: Path, tmp_path: Path
         tmp_path / "one",
         Scenario(name="elsewhere", step_s=0.000025, learning_rate=0.03, organization="fast"),
     )
-    board = board_of(reporter.load_frames([runs, tmp_path]))
+    board = board_of(reporter.load([runs, tmp_path]))
     assert board.accepted[-1].entry["organization"] == "fast" and board.accepted[
         -1
     ].rank.words.startswith("no reference point at batch size 32, rate 0.03")
@@ -244,7 +244,7 @@ def test_a_headline_names_the_quantity_of_its_number(tmp_path: Path) -> None:
             name=f"run-{seed}", seed=seed, accuracies=accuracies, later_s=900 * seed
         )
         make_bundle(tmp_path / str(seed), replace(scenario, data="digits", division="open"))
-    (board,) = make_boards(reporter.load_frames([tmp_path]))
+    (board,) = make_boards(reporter.load([tmp_path]))
     assert board.time.figure == "time_to_epoch_s"
     found = headline(board)
     assert "trains an epoch of LeNet-5 on digits" in found.text
@@ -323,7 +323,7 @@ def test_a_short_entry_is_marked_with_its_epochs(
         bundle.run["command"] = ["suite", "run", "--short", "4"]
         bundle.save(recomputed=True)
     make_bundle(tmp_path / "whole", replace(few, name="whole", accuracies=(0.9, 0.992)))
-    (board,) = make_boards(reporter.load_frames([tmp_path]))
+    (board,) = make_boards(reporter.load([tmp_path]))
     # The made bundles name this machine's processor; labels are looked up without it.
     rows = {
         " · ".join((framework, *settings)): row

@@ -24,7 +24,7 @@ def board_with(folder: Path, bundle: Path, **changes: object) -> Board:
         for key, value in changes.items() if number == 2 else ():
             edited.event(key)["value"] = value
         edited.save(recomputed=True)
-    (board,) = make_boards(reporter.load_frames([folder]))
+    (board,) = make_boards(reporter.load([folder]))
     return board
 
 
@@ -64,7 +64,7 @@ def test_other_code_is_another_entry_of_a_closed_board(runs: Path, tmp_path: Pat
         )
         edited.run["implementation"]["sha256"] = str(number) * 64
         edited.save()
-    (board,) = make_boards(reporter.load_frames([tmp_path]))
+    (board,) = make_boards(reporter.load([tmp_path]))
     assert len(board.accepted) == 2
     assert "code" in headings(board)
     assert "model" not in {heading for heading, _ in board.same}
@@ -83,7 +83,7 @@ def test_an_implementation_outside_the_checkout_has_its_title(
     edited.run["request"]["framework"] = edited.event("framework")["value"] = "theirs"
     edited.run["implementation"]["title"] = title
     edited.save()
-    (board,) = make_boards(reporter.load_frames([tmp_path]))
+    (board,) = make_boards(reporter.load([tmp_path]))
     (row,) = (*board.accepted, *board.refused)
     assert row.framework == shown and row.label.startswith(shown)
     answer = CliRunner().invoke(app, ["compare", str(tmp_path), str(own)])

@@ -52,9 +52,9 @@ def given(runs: Path, tmp_path: Path) -> Path:
 def test_a_second_load_reads_nothing_and_gives_the_same_frames(
     home: Path, read: list[Path], given: Path
 ) -> None:
-    first, second = reporter.load_frames([given]), reporter.load_frames([given])
+    first, second = reporter.load([given]), reporter.load([given])
     assert len(read) == 2
-    assert reporter.load_frames(str(given)).runs.equals(first.runs), (
+    assert reporter.load(str(given)).runs.equals(first.runs), (
         "one path, as a person types it in a notebook"
     )
     for name in ("runs", "figures", "epochs", "entries", "entry_figures", "broken"):
@@ -75,10 +75,10 @@ def test_a_second_load_reads_nothing_and_gives_the_same_frames(
 def test_a_changed_bundle_is_read_and_judged_again(
     change: Callable[[Path], object], home: Path, read: list[Path], given: Path
 ) -> None:
-    reporter.load_frames([given])
+    reporter.load([given])
     read.clear()
     change(given / "one")
-    loaded = reporter.load_frames([given])
+    loaded = reporter.load([given])
     assert read == [given / "one"]
     assert (
         not (loaded.runs["place"] == "one").any()
@@ -90,7 +90,7 @@ def test_a_change_that_keeps_size_and_time_is_detected(
     home: Path, read: list[Path], given: Path
 ) -> None:
     """File times are not trusted: archives and copies can set any."""
-    reporter.load_frames([given])
+    reporter.load([given])
     read.clear()
     log = given / "one" / "log.txt"
     before = log.stat()
@@ -99,17 +99,17 @@ def test_a_change_that_keeps_size_and_time_is_detected(
     )
     os.utime(log, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert log.stat().st_size == before.st_size
-    assert not reporter.load_frames([given]).verdicts[
-        run_id("lenet-pytorch-1")
-    ].complies and read == [given / "one"]
+    assert not reporter.load([given]).verdicts[run_id("lenet-pytorch-1")].complies and read == [
+        given / "one"
+    ]
 
 
 def test_other_code_does_not_use_the_cache(
     home: Path, read: list[Path], given: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reporter.load_frames([given])
+    reporter.load([given])
     monkeypatch.setattr(cache, "digest_of_code", lambda: "another version")
-    reporter.load_frames([given])
+    reporter.load([given])
     assert len(read) == 4
 
 
@@ -118,14 +118,14 @@ def test_a_damaged_cache_file_is_ignored(home: Path, read: list[Path], given: Pa
     (home / "report-cache.sqlite").write_bytes(
         b"not a database, but long enough to be taken for one" * 100
     )
-    assert len(reporter.load_frames([given]).runs) == 2
-    assert len(reporter.load_frames([given]).runs) == 2
+    assert len(reporter.load([given]).runs) == 2
+    assert len(reporter.load([given]).runs) == 2
 
 
 def test_a_broken_bundle_is_not_cached(home: Path, read: list[Path], given: Path) -> None:
     (given / "one" / "run.json").write_text("{")
-    reporter.load_frames([given])
-    reporter.load_frames([given])
+    reporter.load([given])
+    reporter.load([given])
     assert read.count(given / "one") == 2 and read.count(given / "two") == 1
 
 
@@ -138,7 +138,7 @@ def test_a_bundle_that_changes_while_it_is_read_is_not_cached(
         return rows
 
     monkeypatch.setattr(loading, "read_rows", meddle)
-    reporter.load_frames([given])
+    reporter.load([given])
     assert (
         cache.cached_rows([digest_of_bundle(given / "one"), digest_of_bundle(given / "two")]) == {}
     )

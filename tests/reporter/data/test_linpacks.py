@@ -13,16 +13,16 @@ from reporter.figures.model import Missing
 from reporter.site import build_site
 from suite.bundle.layout import LINPACK_RECORD
 from suite.catalog.workloads import load_workload
-from suite.metrics.linpack_record import Power
+from suite.metrics.linpack_record import LinpackPower
 from tests.open_round import SLUG
 
 Make = Callable[..., Path]
 CONTEXT = Context("../", {"chainer": 0, "pytorch": 1, "tensorflow": 2})
-METERED = Power(10.0, 2.0, 8.0, "ina3221: VDD_IN (module, on-board sensor)", None)
+METERED = LinpackPower(10.0, 2.0, 8.0, "ina3221: VDD_IN (module, on-board sensor)", None)
 
 
 def load(*paths: Path) -> Frames:
-    return reporter.load_frames(paths).accepted()
+    return reporter.load(paths).accepted()
 
 
 def rows(frames: Frames) -> dict[str, dict[str, str]]:
@@ -116,7 +116,7 @@ def test_a_changed_record_is_listed_as_broken(
     runs: Path, make_linpack: Make, tmp_path: Path, what: str, reason: str
 ) -> None:
     spoil(make_linpack(tmp_path / "all" / "linpack"), what)
-    frames = reporter.load_frames([runs / "lenet-pytorch-1", tmp_path / "all" / "linpack"])
+    frames = reporter.load([runs / "lenet-pytorch-1", tmp_path / "all" / "linpack"])
     assert (
         frames.linpacks.empty
         and reason in frames.broken["reason"].iloc[0]
@@ -125,7 +125,7 @@ def test_a_changed_record_is_listed_as_broken(
 
 
 def test_a_wrong_answer_is_listed_as_broken(runs: Path, make_linpack: Make, tmp_path: Path) -> None:
-    frames = reporter.load_frames(
+    frames = reporter.load(
         [runs / "lenet-pytorch-1", make_linpack(tmp_path / "linpack", residual=17.0)]
     )
     assert frames.linpacks.empty and "residual is 17" in frames.broken["reason"].iloc[0]
@@ -135,7 +135,7 @@ def test_the_frame_has_the_documented_columns_and_the_site_the_record(
     runs: Path, make_linpack: Make, tmp_path: Path
 ) -> None:
     record = make_linpack(tmp_path / "linpack")
-    frames = reporter.load_frames([runs / "lenet-pytorch-1", record])
+    frames = reporter.load([runs / "lenet-pytorch-1", record])
     assert list(frames.linpacks.columns) == list(LINPACKS)
     site = build_site([runs / "lenet-pytorch-1", record], tmp_path / "site").parent
     name = f"linpack/{frames.linpacks['linpack_id'].iloc[0]}.json"

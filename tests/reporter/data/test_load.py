@@ -17,7 +17,7 @@ from tests.reporter.conftest import SCENARIOS
 
 
 def test_every_frame_has_the_documented_columns(runs: Path) -> None:
-    loaded = reporter.load_frames([runs])
+    loaded = reporter.load([runs])
     for name in ("runs", "figures", "epochs", "entries", "entry_figures", "broken"):
         assert list(getattr(loaded, name).columns) == list(getattr(frames, name.upper())), name
     assert list(loaded.runs["run_id"]) == sorted(
@@ -26,7 +26,7 @@ def test_every_frame_has_the_documented_columns(runs: Path) -> None:
 
 
 def test_values_are_those_of_the_bundles(runs: Path) -> None:
-    figures = reporter.load_frames([runs]).figures.set_index(["run_id", "figure"])
+    figures = reporter.load([runs]).figures.set_index(["run_id", "figure"])
     epoch = figures.loc[(run_id("lenet-pytorch-1"), "time_to_epoch_s")]
     assert (
         epoch["value"] == pytest.approx(1875 * 0.0005, rel=0.06)
@@ -75,7 +75,7 @@ def test_coverage_and_tier_are_fields_of_the_sensor(
         "method": "shelly: shelly (wall, wall meter)",
     }
     edit(bundle, "summary.json", lambda summary: summary["figures"]["energy_j"].update(energy))
-    figures = reporter.load_frames([tmp_path]).figures.set_index("figure")
+    figures = reporter.load([tmp_path]).figures.set_index("figure")
     row = figures.loc["energy_j"]
     assert (row["covers"], row["tier"]) == columns and row["significant"] is True
     assert figures.loc["copy_s"]["significant"] is None
@@ -83,7 +83,7 @@ def test_coverage_and_tier_are_fields_of_the_sensor(
 
 def test_an_unknown_value_is_none_with_a_reason(runs: Path) -> None:
     energy = (
-        reporter.load_frames([runs])
+        reporter.load([runs])
         .figures.set_index(["run_id", "figure"])
         .loc[(run_id("lenet-fake-digits", "fake"), "energy_j")]
     )
@@ -91,7 +91,7 @@ def test_an_unknown_value_is_none_with_a_reason(runs: Path) -> None:
 
 
 def test_runs_that_differ_in_seed_only_are_one_entry(runs: Path) -> None:
-    entries = reporter.load_frames([runs]).entries
+    entries = reporter.load([runs]).entries
     assert sorted(zip(entries["framework"], entries["runs"], strict=True)) == [
         ("chainer", 3),
         ("fake", 1),
@@ -102,8 +102,8 @@ def test_runs_that_differ_in_seed_only_are_one_entry(runs: Path) -> None:
 
 def test_entry_ids_do_not_depend_on_the_path(runs: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(runs, tmp_path / "else where")
-    assert list(reporter.load_frames([runs]).entries["entry_id"]) == list(
-        reporter.load_frames(sorted(copy.iterdir(), reverse=True)).entries["entry_id"]
+    assert list(reporter.load([runs]).entries["entry_id"]) == list(
+        reporter.load(sorted(copy.iterdir(), reverse=True)).entries["entry_id"]
     )
 
 
@@ -115,7 +115,7 @@ def test_a_figure_that_one_run_lacks_is_unknown_for_the_entry(tmp_path: Path) ->
             tmp_path / str(seed),
             Scenario(name=f"run-{seed}", seed=seed, division="open", accuracies=accuracies),
         )
-    figures = reporter.load_frames([tmp_path]).entry_figures.set_index("figure")
+    figures = reporter.load([tmp_path]).entry_figures.set_index("figure")
     assert figures.loc["time_to_target_s"]["value"] != figures.loc["time_to_target_s"]["value"]
     assert figures.loc["time_to_target_s"]["reason"] == "1 of 3 runs: the target was not reached"
     assert figures.loc["best_accuracy"]["runs"] == 3
@@ -199,7 +199,7 @@ def test_a_broken_bundle_is_listed_and_others_are_loaded(
     shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "given" / "good")
     bad = shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "given" / "later")
     spoil(bad, edit)
-    loaded = reporter.load_frames([tmp_path / "given"])
+    loaded = reporter.load([tmp_path / "given"])
     assert list(loaded.runs["place"]) == ["good"]
     assert list(loaded.broken["place"]) == ["later"]
     assert reason in loaded.broken["reason"][0]
@@ -212,7 +212,7 @@ def test_a_run_and_its_copy_at_the_same_place_of_two_paths_are_told_apart(
     given = [tmp_path / "one", tmp_path / "two"]
     for folder in given:
         shutil.copytree(runs / "lenet-pytorch-1", folder / "runs" / "1")
-    (broken,) = reporter.load_frames(given).broken.to_dict("records")
+    (broken,) = reporter.load(given).broken.to_dict("records")
     assert broken["place"] == "runs/1"
     assert broken["reason"].endswith("is already used by runs/1 of a path given before")
 
@@ -223,7 +223,7 @@ def test_links_are_not_followed(runs: Path, tmp_path: Path) -> None:
     half = shutil.copytree(runs / "lenet-pytorch-3", tmp_path / "given" / "half")
     (half / "summary.json").unlink()
     (half / "summary.json").symlink_to(runs / "lenet-pytorch-3" / "summary.json")
-    loaded = reporter.load_frames([tmp_path / "given"])
+    loaded = reporter.load([tmp_path / "given"])
     assert list(loaded.runs["place"]) == [good.name]
     assert "summary.json is a link" in loaded.broken["reason"][0]
 
@@ -231,15 +231,15 @@ def test_links_are_not_followed(runs: Path, tmp_path: Path) -> None:
 def test_a_withdrawn_run_is_kept_with_its_reason(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / "lenet-pytorch-1", tmp_path / "vendor" / "run")
     (tmp_path / "vendor" / WITHDRAWAL).write_text("The board was cooled with ice.\n")
-    run = reporter.load_frames([tmp_path]).runs.iloc[0]
+    run = reporter.load([tmp_path]).runs.iloc[0]
     assert (run["state"], run["withdrawn"]) == ("withdrawn", "The board was cooled with ice.")
 
 
 def test_a_path_without_bundles_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="holds no run directory"):
-        reporter.load_frames([tmp_path])
+        reporter.load([tmp_path])
 
 
 def test_the_record_of_a_study_needs_no_bundle_beside_it(tmp_path: Path) -> None:
     (tmp_path / MEMORY_STUDY).write_text("{}")
-    assert reporter.load_frames([tmp_path]).runs.empty
+    assert reporter.load([tmp_path]).runs.empty

@@ -40,7 +40,7 @@ def submit(folder: Path, reached: int, missed: int, planned: int | None = None) 
         "pies-ltd", None, SystemAvailability.PREVIEW, "", (), planned_runs=planned
     )
     package_runs(made, offer, folder / "tree")
-    return reporter.load_frames([folder / "tree"])
+    return reporter.load([folder / "tree"])
 
 
 def board_of(frames: Frames) -> Board:
@@ -141,7 +141,7 @@ def test_a_withdrawn_run_stays_on_the_page_and_leaves_its_entry_unranked(tmp_pat
     submit(tmp_path, 4, 0)
     (run,) = (tmp_path / "tree").glob("*/*/*/*/run_2")
     (run / "WITHDRAWN").write_text("The fan failed.\n")
-    frames = reporter.load_frames([tmp_path / "tree"])
+    frames = reporter.load([tmp_path / "tree"])
     assert sorted(map(str, frames.runs["withdrawn"])) == ["None", "None", "None", "The fan failed."]
     assert (
         why_unranked(frames.entries[frames.entries["state"] != "withdrawn"].to_dict("records")[0])
@@ -185,7 +185,7 @@ def test_a_target_that_was_reached_at_an_unknown_moment_is_not_called_missed(
     assert figure.value is None
     assert figure.reason == "the target was reached, but the log does not say after which time"
     EditableBundle(bundle).save(recomputed=True)
-    (run,) = reporter.load_frames([bundle]).runs.to_dict("records")
+    (run,) = reporter.load([bundle]).runs.to_dict("records")
     assert run["reached"], "counted as a run that reached it"
     runs = [
         {**run, "run_id": name, "trained_s": 6.0, "reached": reached}

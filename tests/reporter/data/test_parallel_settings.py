@@ -50,7 +50,7 @@ def edited(good_bundle_of: Callable[[int], Path]) -> Callable[[Edit], Path]:
 
 
 def row(path: Path) -> Row:
-    (found,) = reporter.load_frames([path]).runs.to_dict("records")
+    (found,) = reporter.load([path]).runs.to_dict("records")
     return {str(name): value for name, value in found.items()}
 
 
@@ -137,7 +137,7 @@ def test_a_node_that_is_another_machine_makes_another_entry_and_is_named(tmp_pat
         nodes["nodes"][1]["system"] |= changes
         write_json(run / NODES, nodes)
         manifest.seal(run)
-    alike, mixed = reporter.load_frames([tmp_path]).runs.sort_values("run_id").to_dict("records")
+    alike, mixed = reporter.load([tmp_path]).runs.sort_values("run_id").to_dict("records")
     assert alike["node_machines"] == "alike" and alike["entry_id"] != mixed["entry_id"]
     assert mixed["node_machines"].startswith("1 x Raspberry Pi 4 Model B Cortex-A72")
     assert machine_title(mixed) == f"{machine_title(alike)} with {mixed['node_machines']}"

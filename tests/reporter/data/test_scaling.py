@@ -11,7 +11,7 @@ from tests.sweeps import plan
 def test_two_lines_of_one_setting_have_different_names(runs: Path) -> None:
     """With two all-reduce backends: both start at the run of one rank, and they differ in the
     backend only."""
-    frames = reporter.load_frames([runs])
+    frames = reporter.load([runs])
     entries = frames.entries[frames.entries["division"] == "closed"]
     alike = {
         "framework": "pytorch",
@@ -38,7 +38,7 @@ def test_two_lines_of_one_setting_have_different_names(runs: Path) -> None:
 def test_ranks_that_synchronise_have_a_line_of_their_own_from_the_same_run_of_one_rank(
     runs: Path,
 ) -> None:
-    frames = reporter.load_frames([runs])
+    frames = reporter.load([runs])
     entries = frames.entries[frames.entries["division"] == "closed"]
     alike = {
         "framework": "pytorch",

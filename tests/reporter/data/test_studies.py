@@ -69,7 +69,7 @@ def test_a_study_is_found_at_any_depth_and_named_after_its_runs(analysed: Path) 
 
 
 def test_runs_of_a_stall_analysis_are_on_no_leaderboard(analysed: Path, tmp_path: Path) -> None:
-    frames = reporter.load_frames([analysed.parent])
+    frames = reporter.load([analysed.parent])
     assert set(frames.runs["state"]) == {STUDIED} and frames.accepted().entries.empty
     build_site([analysed.parent], tmp_path / "site")
     assert not list((tmp_path / "site").glob("boards/*"))
@@ -99,7 +99,7 @@ def test_a_study_has_a_page_that_links_to_its_runs(analysed: Path, tmp_path: Pat
 def test_the_charts_of_a_stall_analysis_have_tables(analysed: Path) -> None:
     study = the_study(analysed)
     three, two = (
-        chart.draw(reporter.load_frames([analysed]), CONTEXT)
+        chart.draw(reporter.load([analysed]), CONTEXT)
         for chart in drawn.charts(study.figures, dict(study.runs))
     )
     assert isinstance(three, Drawing) and isinstance(two, Drawing)
@@ -121,7 +121,7 @@ def test_a_difference_without_significance_is_noted(analysed: Path) -> None:
     figures["significant"] = figures["significant"].astype(object)
     figures.loc[figures["figure"] == "read_stall_s", "significant"] = False
     _, chart = drawn.charts(figures, {})
-    drawing = chart.draw(reporter.load_frames([analysed]), CONTEXT)
+    drawing = chart.draw(reporter.load([analysed]), CONTEXT)
     assert (
         isinstance(drawing, Drawing)
         and drawing.figure.note == "Not significantly different from 0: reading."
@@ -139,7 +139,7 @@ def test_significance_is_read_from_its_field(
     figures["method"] = "not significant (within twice its standard error)"
     figures["significant"] = pandas.Series([recorded] * len(figures), dtype=object)
     _, chart = drawn.charts(figures, {})
-    drawing = chart.draw(reporter.load_frames([analysed]), CONTEXT)
+    drawing = chart.draw(reporter.load([analysed]), CONTEXT)
     assert isinstance(drawing, Drawing) and [row[3] for row in drawing.figure.rows] == [
         shown,
         shown,

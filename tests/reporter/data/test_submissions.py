@@ -39,7 +39,7 @@ def submission(runs: Path, tmp_path: Path) -> Path:
 
 
 def test_the_declaration_gives_organization_and_availability(submission: Path) -> None:
-    runs = reporter.load_frames([submission.parents[1]]).runs
+    runs = reporter.load([submission.parents[1]]).runs
     assert set(runs["organization"]) == {"pies-ltd"} and set(runs["availability"]) == {"preview"}
     assert set(runs["round"]) == {OPEN} and set(runs["notes"]) == {"cooled by a fan"}
 
@@ -67,7 +67,7 @@ def test_a_finding_on_the_submission_refuses_all_its_runs(submission: Path, tmp_
     """The same run twice: each bundle complies, the submission does not."""
     system = json.loads((submission / "system.json").read_text())
     (submission / "system.json").write_text(json.dumps({**system, "board": "another one"}))
-    loaded = reporter.load_frames([submission])
+    loaded = reporter.load([submission])
     assert set(loaded.runs["state"]) == {"refused"}
     page = (
         build_site([submission], tmp_path / "site").parent
@@ -81,7 +81,7 @@ def test_a_submission_that_cannot_be_read_is_listed_as_broken(
     submission: Path, tmp_path: Path
 ) -> None:
     (submission / "declaration.json").write_text("{")
-    loaded = reporter.load_frames([submission.parents[1]])
+    loaded = reporter.load([submission.parents[1]])
     assert (
         loaded.broken["place"].tolist() == [f"{OPEN}/pies-ltd"]
         and "declaration.json" in loaded.broken["reason"][0]
@@ -91,7 +91,7 @@ def test_a_submission_that_cannot_be_read_is_listed_as_broken(
 
 def test_a_withdrawn_submission_is_kept_with_its_reason(submission: Path) -> None:
     (submission / "WITHDRAWN").write_text("The meter was wrong.")
-    runs = reporter.load_frames([submission]).runs
+    runs = reporter.load([submission]).runs
     assert set(runs["state"]) == {"withdrawn"} and set(runs["withdrawn"]) == {
         "The meter was wrong."
     }
@@ -101,7 +101,7 @@ def test_other_bundles_of_a_submission_with_a_broken_one_are_loaded(submission: 
     shutil.rmtree(submission / "lenet" / "pytorch" / "run_2")
     (submission / "lenet" / "pytorch" / "run_2").mkdir()
     (submission / "lenet" / "pytorch" / "run_2" / "run.json").write_text("{")
-    loaded = reporter.load_frames([submission])
+    loaded = reporter.load([submission])
     assert len(loaded.runs) == 2 and loaded.broken["place"].tolist() == ["lenet/pytorch/run_2"]
 
 
@@ -118,7 +118,7 @@ def test_other_bundles_of_a_submission_with_a_broken_one_are_loaded(submission: 
 def test_an_entry_is_audited_by_those_who_audited_each_of_its_runs(
     runs: Path, of_runs: tuple[str | None, ...], of_entry: str | None
 ) -> None:
-    rows = reporter.load_frames([runs / "lenet-pytorch-1"]).runs.to_dict("records") * 3
+    rows = reporter.load([runs / "lenet-pytorch-1"]).runs.to_dict("records") * 3
     audited = [{**row, "audited_by": by} for row, by in zip(rows, of_runs, strict=True)]
     assert make_entries(audited)[0]["audited_by"] == of_entry
 
@@ -141,5 +141,5 @@ def test_a_dismissed_objection_accepts_the_unfinished_launches_of_an_entry(
     lines = [f'{key} = "{value}"\n' for key, value in objection.items() if value is not None]
     objections_folder(submission).mkdir(parents=True)
     (objections_folder(submission) / "1.toml").write_text(f"schema = 1\n{''.join(lines)}")
-    entry = reporter.load_frames([submission]).entries.iloc[0]
+    entry = reporter.load([submission]).entries.iloc[0]
     assert (why_unranked({**entry, "launches": 9, "planned_runs": 3}) is None) == is_accepted

@@ -23,8 +23,8 @@ from reporter.data.frames import ENTRY_FIGURES, Frames, make_frame, records
 from reporter.data.timeline import (
     INTERVALS,
     Series,
-    Span,
     Timeline,
+    TimelineSpan,
     TimeSeries,
     _time_series,
     _watts,
@@ -33,11 +33,11 @@ from reporter.data.timeline import (
 from reporter.figures import adaptation, all_charts, charts_for, over_time
 from reporter.figures.chart import Chart, Context, Drawing
 from reporter.figures.labels import text_width
-from reporter.figures.model import Figure, Missing
-from reporter.figures.radar import AXES, MIN_AXES, Axis, share_of_axis
+from reporter.figures.model import Missing, Plot
+from reporter.figures.radar import AXES, MIN_AXES, RadarAxis, share_of_axis
 from suite.bundle.reader import Bundle
 from suite.catalog import extensions
-from suite.catalog.extensions import Part
+from suite.catalog.extensions import ExtensionPart
 from suite.catalog.power import Coverage, PowerRule, Tier
 from tests.builders import Scenario, make_bundle, run_id
 from tests.reporter.conftest import MACHINE
@@ -84,7 +84,7 @@ def more(tmp_path_factory: pytest.TempPathFactory, make_linpack: Callable[..., P
 @pytest.fixture(scope="module")
 def frames(runs: Path, more: Path) -> Frames:
     """All runs and the LINPACK record."""
-    return reporter.load_frames([runs, more]).accepted()
+    return reporter.load([runs, more]).accepted()
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def over(timeline: Timeline, baseload_w: float | None = None) -> list[Drawing | 
         for caption, describe in over_time.described(timeline, baseload_w)
     ]
     return [
-        Drawing(caption, figure) if isinstance(figure, Figure) else figure
+        Drawing(caption, figure) if isinstance(figure, Plot) else figure
         for caption, figure in found
     ]
 
@@ -206,7 +206,7 @@ def test_every_chart_of_a_module_is_found_and_shown_in_the_order_of_positions() 
             importlib.import_module(f"reporter.figures.{one.name}")
             for one in pkgutil.iter_modules(reporter.figures.__path__)
         ),
-        *(module for _, module in extensions.extension_modules(Part.FIGURES)),
+        *(module for _, module in extensions.extension_modules(ExtensionPart.FIGURES)),
     ]
     written = {
         chart.name
@@ -225,7 +225,7 @@ def test_energies_of_different_sensors_are_not_compared(runs: Path, tmp_path: Pa
     make_bundle(
         tmp_path / "usb", Scenario(name="usb", batch_size=16, power_w=1.0, power_meter="um25c")
     )
-    frames = reporter.load_frames([runs, tmp_path]).accepted()
+    frames = reporter.load([runs, tmp_path]).accepted()
     drawing = drawn(by_name("time-energy"), frames)
     assert "1 entry with another kind of sensor" in drawing.figure.note and not any(
         "batch 16" in row[0] for row in drawing.figure.rows
@@ -429,7 +429,7 @@ def test_labels_of_the_front_cover_no_point_and_no_other_label(frames: Frames) -
 def test_golden_figure(runs: Path, golden: Callable[[str, str], None]) -> None:
     """The stacked bars of two entries; the diff of the golden file shows any change of the
     drawing."""
-    frames = reporter.load_frames([runs / "lenet-pytorch-1", runs / "lenet-chainer-1"]).accepted()
+    frames = reporter.load([runs / "lenet-pytorch-1", runs / "lenet-chainer-1"]).accepted()
     golden(
         "stacked-epoch.svg",
         drawn(by_name("stacked-epoch"), frames).svg.replace("><", ">\n<") + "\n",
@@ -534,10 +534,11 @@ def test_a_radar_has_at_most_four_series_and_the_best_value_at_its_rim(frames: F
         "Fake",
     }
     assert "energy per epoch" in drawing.figure.note and "L1 data miss ratio" in drawing.figure.note
-    peak = Axis("peak_memory_bytes", "", -1)
+    peak = RadarAxis("peak_memory_bytes", "", -1)
     assert [share_of_axis(peak, [100.0, 400.0], value) for value in (100.0, 400.0)] == [1.0, 0.25]
     assert [
-        share_of_axis(Axis("samples_per_s", "", 1), [10.0, 40.0], value) for value in (10.0, 40.0)
+        share_of_axis(RadarAxis("samples_per_s", "", 1), [10.0, 40.0], value)
+        for value in (10.0, 40.0)
     ] == [
         0.25,
         1.0,
@@ -594,7 +595,7 @@ def test_missing_counters_are_unknown_with_a_reason_not_zero(frames: Frames, run
     assert dict(zip(drawing.figure.headings, row, strict=True))["L1 data miss ratio, %"] == "5.000"
     other = next(row for row in drawing.figure.rows if row[0].startswith("Chainer"))
     assert set(other[1:]) <= {"unknown"}
-    nothing = by_name("counters").draw(reporter.load_frames([runs]).accepted(), CONTEXT)
+    nothing = by_name("counters").draw(reporter.load([runs]).accepted(), CONTEXT)
     assert isinstance(nothing, Missing) and nothing.reason == "it was not counted on this machine"
 
 
@@ -722,7 +723,7 @@ def test_any_meter_name_gives_a_well_formed_figure(
         for several in (timeline.power, timeline.load)
     )
     spans = [replace(span, name=name) for span in timeline.spans]
-    edited = Timeline(tuple(power), tuple(load), (*spans, Span(name, True, 1e9, 1e9)))
+    edited = Timeline(tuple(power), tuple(load), (*spans, TimelineSpan(name, True, 1e9, 1e9)))
     for answer in over(edited, baseload_w):
         assert isinstance(answer, Drawing)
         expect_well_formed(answer)
@@ -801,6 +802,6 @@ def test_what_adapting_costs_is_drawn_of_entries_that_know_it(frames: Frames) ->
     found = adaptation.describe(
         replace(frames, entry_figures=make_frame([*figures, *lost], ENTRY_FIGURES)), CONTEXT
     )
-    assert isinstance(found, Figure)
+    assert isinstance(found, Plot)
     assert [panel.y_axis for panel in found.panels] == list(adaptation.AXES.values())
     assert [row[-1] for row in found.rows] == ["2.00", "2.00"]

@@ -10,7 +10,7 @@ from matplotlib.textpath import TextPath
 
 from reporter.figures.labels import SIZE, Box, overlaps_any, text_width, wrap_text
 from reporter.figures.layout import lay_out
-from reporter.figures.look import NARROW, WIDE, Look
+from reporter.figures.look import NARROW, WIDE, DrawingLook
 from reporter.figures.model import Dot, Estimate, Plane, Point, line_through
 from reporter.figures.scales import Scale
 from reporter.figures.svg import Canvas, Shape, Words
@@ -23,7 +23,7 @@ LABELS = [
 ]
 
 
-def named(seed: int, look: Look) -> Canvas:
+def named(seed: int, look: DrawingLook) -> Canvas:
     """A chart with three points of a front close to one another and eight others above it, at
     places drawn by chance."""
     chance = random.Random(seed)
@@ -62,7 +62,7 @@ def joins(canvas: Canvas) -> list[tuple[Point, Point]]:
 
 @pytest.mark.parametrize("look", [WIDE, NARROW], ids=["wide", "narrow"])
 @pytest.mark.parametrize("seed", range(40))
-def test_no_line_to_a_label_crosses_another_label(seed: int, look: Look) -> None:
+def test_no_line_to_a_label_crosses_another_label(seed: int, look: DrawingLook) -> None:
     canvas = named(seed, look)
     for (x1, y1), (x2, y2) in joins(canvas):
         # its end is at the edge of its own label
@@ -76,7 +76,7 @@ def test_some_of_these_labels_have_a_line() -> None:
 
 @pytest.mark.parametrize("look", [WIDE, NARROW], ids=["wide", "narrow"])
 @pytest.mark.parametrize("seed", range(40))
-def test_a_label_without_a_line_stands_beside_its_own_point(seed: int, look: Look) -> None:
+def test_a_label_without_a_line_stands_beside_its_own_point(seed: int, look: DrawingLook) -> None:
     canvas = named(seed, look)
     dots = [
         part.points[0] for part in canvas.parts if isinstance(part, Shape) and part.kind == "dot"

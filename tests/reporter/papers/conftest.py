@@ -163,7 +163,7 @@ def paper_frames(paper_runs: Path) -> Frames:
 
     def make(folder: Path) -> None:
         folder.mkdir(parents=True)
-        (folder / "frames").write_bytes(pickle.dumps(reporter.load_frames([paper_runs]).accepted()))
+        (folder / "frames").write_bytes(pickle.dumps(reporter.load([paper_runs]).accepted()))
 
     made = shared("frames of the runs for every preset", make)
     frames: Frames = pickle.loads((made / "frames").read_bytes())  # noqa: S301  written above

@@ -28,7 +28,7 @@ from reporter.figures.model import (
     Panel,
     PaperFigure,
     Plane,
-    Row,
+    PlotRow,
     Rows,
 )
 from reporter.figures.scales import doubling_scale, fitting_closely
@@ -37,7 +37,7 @@ from reporter.papers.make import draw_preset, make_figure, preset_of
 from reporter.papers.presets import PLAIN, PRESETS, Preset
 from reporter.papers.render import paint_figure, render_figure
 from reporter.papers.short_labels import with_short_labels
-from reporter.papers.style import COLOURS, FORMATS, Look, font_of, length_in
+from reporter.papers.style import COLOURS, FORMATS, PaperLook, font_of, length_in
 from suite.errors import SuiteError
 from tests.every_case import some
 from tests.reporter.papers.texts import collisions, outside, texts_of
@@ -57,7 +57,7 @@ def test_a_preset_is_drawn_without_overlap_and_within_its_edges(
     preset: Preset, paper_frames: Frames
 ) -> None:
     figure = drawn(preset, paper_frames)
-    drawing = paint_figure(figure, Look())
+    drawing = paint_figure(figure, PaperLook())
     texts = texts_of(drawing)
     assert collisions(texts) == [] and outside(drawing, texts) == []
     assert min(size for _, _, size in texts) >= 7.0 - 1e-9
@@ -134,7 +134,7 @@ def test_the_same_runs_give_the_same_bytes(paper_frames: Frames, file_format: st
         },
     )
     one, other = (
-        render_figure(drawn(preset, frames), preset.title, Look(), file_format)
+        render_figure(drawn(preset, frames), preset.title, PaperLook(), file_format)
         for frames in (paper_frames, shuffled)
     )
     assert one == other and b"CreationDate" not in one and b"<dc:date>" not in one
@@ -142,7 +142,7 @@ def test_the_same_runs_give_the_same_bytes(paper_frames: Frames, file_format: st
 
 def test_an_svg_has_plain_colours_and_no_fonts(paper_frames: Frames) -> None:
     preset = preset_of("jetson-2a")
-    svg = render_figure(drawn(preset, paper_frames), preset.title, Look(), "svg").decode()
+    svg = render_figure(drawn(preset, paper_frames), preset.title, PaperLook(), "svg").decode()
     assert (
         "var(" not in svg
         and "@media" not in svg
@@ -157,7 +157,7 @@ def test_an_svg_has_plain_colours_and_no_fonts(paper_frames: Frames) -> None:
 def test_the_fonts_of_a_pdf_are_embedded(paper_frames: Frames, tmp_path: Path) -> None:
     preset = preset_of("pi-1a")
     (tmp_path / "figure.pdf").write_bytes(
-        render_figure(drawn(preset, paper_frames), preset.title, Look(), "pdf")
+        render_figure(drawn(preset, paper_frames), preset.title, PaperLook(), "pdf")
     )
     lines = subprocess.run(
         ["pdffonts", tmp_path / "figure.pdf"], capture_output=True, text=True, check=True
@@ -176,7 +176,7 @@ def test_other_programs_draw_the_same_colours(paper_frames: Frames, tmp_path: Pa
     preset = preset_of("jetson-9a")
     for file_format in ("svg", "pdf"):
         (tmp_path / f"figure.{file_format}").write_bytes(
-            render_figure(drawn(preset, paper_frames), preset.title, Look(), file_format)
+            render_figure(drawn(preset, paper_frames), preset.title, PaperLook(), file_format)
         )
     subprocess.run(
         [
@@ -229,7 +229,7 @@ def test_any_bars_are_within_their_edges(
     rows: list[tuple[str, float, float]], heading: str
 ) -> None:
     bars = [
-        Row(
+        PlotRow(
             f"{label} {index}",
             (Estimate(value, value * (1 - error), value * (1 + error)),),
             f"c{index % 8}",
@@ -237,7 +237,7 @@ def test_any_bars_are_within_their_edges(
         )
         for index, (label, value, error) in enumerate(rows)
     ]
-    drawing = paint_figure(figure_of(rows_panel("quantity, unit", bars)), Look())
+    drawing = paint_figure(figure_of(rows_panel("quantity, unit", bars)), PaperLook())
     texts = texts_of(drawing)
     assert collisions(texts) == [] and outside(drawing, texts) == []
 
@@ -258,7 +258,7 @@ def test_labels_at_lines_never_overlap(lines: list[tuple[str, list[float]]]) -> 
         for index, (label, ys) in enumerate(lines)
     ]
     panel = lines_panel(("batch size, samples", "rate, samples/s"), made, doubling_scale)
-    drawing = paint_figure(figure_of(panel), Look())
+    drawing = paint_figure(figure_of(panel), PaperLook())
     texts = texts_of(drawing)
     assert collisions(texts) == [] and outside(drawing, texts) == []
 
@@ -273,7 +273,7 @@ def test_keys_of_points_never_overlap(places: list[tuple[float, float]]) -> None
     keys = tuple((dot.label, "MODE: 8 cores") for dot in dots)
     scales = (fitting_closely(values) for values in zip(*places, strict=True))
     drawing = paint_figure(
-        figure_of(Plane("time, s", "energy, J", *scales, dots=dots), Keys(keys)), Look()
+        figure_of(Plane("time, s", "energy, J", *scales, dots=dots), Keys(keys)), PaperLook()
     )
     texts = texts_of(drawing)
     assert collisions(texts) == [] and outside(drawing, texts) == []
@@ -281,7 +281,7 @@ def test_keys_of_points_never_overlap(places: list[tuple[float, float]]) -> None
 
 @pytest.mark.parametrize("height_in", [2.0, 6.0])
 def test_a_given_height_is_kept_by_bars_and_lines(height_in: float) -> None:
-    bars = [Row(f"row {index}", (Estimate(1.0 + index),)) for index in range(5)]
+    bars = [PlotRow(f"row {index}", (Estimate(1.0 + index),)) for index in range(5)]
     for panel in (
         rows_panel("s", bars),
         lines_panel(
@@ -290,7 +290,7 @@ def test_a_given_height_is_kept_by_bars_and_lines(height_in: float) -> None:
             doubling_scale,
         ),
     ):
-        drawing = paint_figure(figure_of(panel), Look(height_in=height_in))
+        drawing = paint_figure(figure_of(panel), PaperLook(height_in=height_in))
         assert drawing.get_size_inches()[1] == pytest.approx(height_in)
         lowest = min(box[1] for _, box, _ in texts_of(drawing)) / drawing.dpi
         assert 0 <= lowest < 0.12, "the axis is at the bottom"
@@ -298,12 +298,12 @@ def test_a_given_height_is_kept_by_bars_and_lines(height_in: float) -> None:
 
 def test_a_distribution_that_spans_decades_is_logarithmic() -> None:
     rows = tuple(
-        Row(name, (Estimate.between_quartiles(values),), "c0", singles=values)
+        PlotRow(name, (Estimate.between_quartiles(values),), "c0", singles=values)
         for name, values in (("a", (1.0, 2.0)), ("b", (300.0, 400.0)))
     )
     every = [value for row in rows for value in row.singles]
     panel = Rows("time, s", fitting_closely(every), rows, marks=Marks.BANDS)
-    drawing = paint_figure(figure_of(panel), Look())
+    drawing = paint_figure(figure_of(panel), PaperLook())
     texts = texts_of(drawing)
     assert panel.scale.logarithmic and outside(drawing, texts) == []
     assert {"1", "100"} <= {text for text, _, _ in texts}
@@ -343,7 +343,7 @@ def test_a_shortened_text_keeps_beginning_and_end() -> None:
 
 def test_a_long_label_becomes_a_number_that_the_caption_explains() -> None:
     long = "PyTorch · 4 nodes · batch 2048 · 6 threads · virtual disk"
-    rows = [Row(label, (Estimate(1.0),)) for label in (long, "short")]
+    rows = [PlotRow(label, (Estimate(1.0),)) for label in (long, "short")]
     figure = figure_of(rows_panel("s", rows))
     (panel,) = figure.panels
     assert isinstance(panel, Rows) and [row.label for row in panel.rows] == [
@@ -377,13 +377,13 @@ def test_an_unknown_figure_or_font_is_one_sentence(paper_runs: Path) -> None:
     with pytest.raises(SuiteError, match="did you mean 'stalls'"):
         preset_of("stall")
     with pytest.raises(SuiteError, match="did you mean 'jetson-2a'"):
-        make_figure("jetson2a", [paper_runs], Look(), "pdf")
+        make_figure("jetson2a", [paper_runs], PaperLook(), "pdf")
     with pytest.raises(SuiteError, match="There is no font 'No Such Font'"):
-        make_figure("pi-1a", [paper_runs], Look(font="No Such Font"), "pdf")
+        make_figure("pi-1a", [paper_runs], PaperLook(font="No Such Font"), "pdf")
     with pytest.raises(
         SuiteError, match=r"jetson-6c is not drawn: .* It needs .* for example: suite run"
     ):
-        make_figure("jetson-6c", [paper_runs / "000-1"], Look(), "pdf")
+        make_figure("jetson-6c", [paper_runs / "000-1"], PaperLook(), "pdf")
 
 
 def test_without_matplotlib_one_sentence_says_what_to_install(
@@ -391,7 +391,7 @@ def test_without_matplotlib_one_sentence_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(SuiteError, match=r"-m pip install --editable \S+\[figures\]"):
-        render_figure(drawn(preset_of("pi-1a"), paper_frames), "", Look(), "pdf")
+        render_figure(drawn(preset_of("pi-1a"), paper_frames), "", PaperLook(), "pdf")
 
 
 def test_listing_figures_loads_neither_pandas_nor_matplotlib() -> None:

@@ -25,7 +25,7 @@ def notes_of(folder: Path, kernels: tuple[str, str]) -> tuple[str, ...]:
             ),
         )
         edit_system(folder / name, {"board_digest": f"{seed}5ea1" * 8, "kernel": kernel})
-    figure = for_paper(reporter.load_frames([folder]), "end_to_end_s")
+    figure = for_paper(reporter.load([folder]), "end_to_end_s")
     assert isinstance(figure, PaperFigure)
     return figure.notes
 

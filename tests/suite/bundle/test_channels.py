@@ -16,7 +16,7 @@ from suite.bundle.readings_table import ReadingsMemory, channels_of_batches, cha
 from suite.bundle.readings_table import read_channels as read_table
 from suite.bundle.schemas import READING_TYPES
 from suite.errors import FileError
-from suite.metrics.window import Counter, counter_increase, integrate_rates
+from suite.metrics.window import CounterChannel, counter_increase, integrate_rates
 
 ROWS = [
     (30, "disk", "read_bytes", 3.0, "B"),
@@ -114,7 +114,7 @@ def test_what_was_not_read_is_an_empty_channel() -> None:
     nothing = channels_of_frame(frame()).get("disk", "write_bytes")
     assert not nothing
     assert nothing.period_s is None
-    assert Counter(nothing).increase((0, 10), 5).value is None
+    assert CounterChannel(nothing).increase((0, 10), 5).value is None
 
 
 def test_a_channel_of_two_units_says_so() -> None:

@@ -6,7 +6,7 @@ import re
 from suite.catalog.power import Coverage, Tier
 from suite.catalog.reference_points import load_points
 from suite.catalog.rounds import load_rounds
-from suite.catalog.scoring import Standing, load_scoring
+from suite.catalog.scoring import EnergyStanding, load_scoring
 from suite.catalog.workloads import load_workloads
 from suite.files.paths import repository_root
 
@@ -25,10 +25,10 @@ def test_only_meters_at_the_wall_or_the_boards_input_rank_and_estimates_come_las
             Coverage.WALL,
             Coverage.BOARD,
         )
-        assert (one.standing is Standing.RANKED) == ranks
-        assert (one.standing is Standing.ESTIMATE) == (one.tier is Tier.ESTIMATE)
+        assert (one.standing is EnergyStanding.RANKED) == ranks
+        assert (one.standing is EnergyStanding.ESTIMATE) == (one.tier is Tier.ESTIMATE)
     order = [one.standing for one in SCORING.instruments()]
-    assert order == sorted(order, key=list(Standing).index)
+    assert order == sorted(order, key=list(EnergyStanding).index)
 
 
 def test_the_rulebook_states_these_numbers() -> None:

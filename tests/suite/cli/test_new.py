@@ -10,16 +10,18 @@ from suite.catalog.devices import load_device
 from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import load_workload
 from suite.cli.app import app
-from suite.cli.skeletons import MARKER, Kind, contract_command, write_skeleton
+from suite.cli.skeletons import MARKER, SkeletonKind, contract_command, write_skeleton
 from suite.errors import SuiteError
 from tests.conftest import Run
 
-PYTHON = (Kind.FRAMEWORK, Kind.EXTENSION)
-NAMES = {kind: "new_one" if kind in PYTHON else "new-one" for kind in Kind}
+PYTHON = (SkeletonKind.FRAMEWORK, SkeletonKind.EXTENSION)
+NAMES = {kind: "new_one" if kind in PYTHON else "new-one" for kind in SkeletonKind}
 
 
-@pytest.mark.parametrize("kind", Kind, ids=lambda kind: kind.value)
-def test_a_skeleton_names_what_to_fill_in_and_what_to_do_next(kind: Kind, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", SkeletonKind, ids=lambda kind: kind.value)
+def test_a_skeleton_names_what_to_fill_in_and_what_to_do_next(
+    kind: SkeletonKind, tmp_path: Path
+) -> None:
     skeleton = write_skeleton(kind, NAMES[kind], tmp_path)
     texts = {path: (tmp_path / path).read_text() for path in skeleton.files}
     assert set(tmp_path.rglob("*.*")) == {tmp_path / path for path in skeleton.files}
@@ -35,15 +37,15 @@ def test_a_skeleton_names_what_to_fill_in_and_what_to_do_next(kind: Kind, tmp_pa
 
 def test_skeletons_of_definitions_can_be_loaded(tmp_path: Path) -> None:
     """A part that is not filled in yet does not break the commands that read all parts."""
-    for kind in (Kind.DEVICE, Kind.WORKLOAD, Kind.FRAMEWORK):
+    for kind in (SkeletonKind.DEVICE, SkeletonKind.WORKLOAD, SkeletonKind.FRAMEWORK):
         write_skeleton(kind, NAMES[kind], tmp_path)
     assert load_device("new-one", tmp_path).closed_workloads == ("lenet",)
     assert load_workload("new-one", tmp_path).model == "new_one"
     assert load_framework("new_one", tmp_path).module == "reference_impls.new_one"
 
 
-@pytest.mark.parametrize("kind", Kind, ids=lambda kind: kind.value)
-def test_an_existing_part_is_not_touched(kind: Kind, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", SkeletonKind, ids=lambda kind: kind.value)
+def test_an_existing_part_is_not_touched(kind: SkeletonKind, tmp_path: Path) -> None:
     first, *_ = write_skeleton(kind, NAMES[kind], tmp_path).files
     (tmp_path / first).write_text("a week of work")
     with pytest.raises(SuiteError, match=f"The {kind.value} '{NAMES[kind]}' exists"):
@@ -54,8 +56,10 @@ def test_an_existing_part_is_not_touched(kind: Kind, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["", "New", "1st", "a b", "../up", "a--b", "class", "x" * 41, "naïve"]
 )
-@pytest.mark.parametrize("kind", Kind, ids=lambda kind: kind.value)
-def test_a_name_that_none_can_have_is_refused(kind: Kind, name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", SkeletonKind, ids=lambda kind: kind.value)
+def test_a_name_that_none_can_have_is_refused(
+    kind: SkeletonKind, name: str, tmp_path: Path
+) -> None:
     with pytest.raises(SuiteError, match=f"cannot name {kind.one}: use lower-case letters"):
         write_skeleton(kind, name, tmp_path)
     assert not list(tmp_path.iterdir())
@@ -63,14 +67,18 @@ def test_a_name_that_none_can_have_is_refused(kind: Kind, name: str, tmp_path: P
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [(Kind.FRAMEWORK, "communication"), (Kind.RULE, "log-chain"), (Kind.METER, "rpi5-pmic")],
+    [
+        (SkeletonKind.FRAMEWORK, "communication"),
+        (SkeletonKind.RULE, "log-chain"),
+        (SkeletonKind.METER, "rpi5-pmic"),
+    ],
     ids=[
         "a package would hide a module",
         "the rule is in a module of another name",
         "the meter is in a module of another name",
     ],
 )
-def test_a_name_that_is_used_elsewhere_is_refused(kind: Kind, name: str) -> None:
+def test_a_name_that_is_used_elsewhere_is_refused(kind: SkeletonKind, name: str) -> None:
     with pytest.raises(SuiteError, match=f"The {kind.value} '{name}' exists"):
         write_skeleton(kind, name)
 

@@ -147,6 +147,6 @@ def test_the_end_names_the_command_that_packages_the_set(
     good_bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (run,) = planned_runs(TrainingOptions(seed=1), CLOSED, ("lenet",), Path("out"))
-    say_what_next([whole_board.PlannedRun(run.training, run.settings, good_bundle)])
+    say_what_next([whole_board.BoardRun(run.training, run.settings, good_bundle)])
     said = capsys.readouterr().out
     assert f"suite package {good_bundle} --org acme --availability available" in said

@@ -5,16 +5,16 @@ from dataclasses import replace
 import pytest
 
 from suite.cluster.links import LinkMeasure, LinkMeasures
-from suite.cluster.node_answers import Answer, Link, NodeFacts
+from suite.cluster.node_answers import Link, NodeAnswer, NodeFacts
 from suite.cluster.problems import (
     WITHOUT_TRAINING,
     ClusterProblem,
-    Expected,
+    ExpectedNode,
     about_hosts,
     judge_cluster,
 )
 
-EXPECTED = Expected("0.1.0", "a" * 64, "c" * 40, {"numpy": "2.1.0", "torch": "2.13.0"})
+EXPECTED = ExpectedNode("0.1.0", "a" * 64, "c" * 40, {"numpy": "2.1.0", "torch": "2.13.0"})
 WIRED = Link("eth0", "10.0.0.1", "wired", 1000, None)
 FACTS = NodeFacts(
     "pi",
@@ -29,8 +29,10 @@ FACTS = NodeFacts(
 MEASURE = LinkMeasure(1, "pi2", 2e-4, 940.0, 2**24, 10**12, 10**6, 10**5)
 
 
-def answers(*facts: NodeFacts) -> tuple[Answer, ...]:
-    return tuple(Answer(f"pi{number}", True, each) for number, each in enumerate(facts, start=1))
+def answers(*facts: NodeFacts) -> tuple[NodeAnswer, ...]:
+    return tuple(
+        NodeAnswer(f"pi{number}", True, each) for number, each in enumerate(facts, start=1)
+    )
 
 
 def links(*measures: LinkMeasure, problem: str | None = None) -> LinkMeasures:
@@ -43,7 +45,7 @@ def links(*measures: LinkMeasure, problem: str | None = None) -> LinkMeasures:
     )
 
 
-def problem(asked: tuple[Answer, ...], measured: LinkMeasures | None) -> ClusterProblem:
+def problem(asked: tuple[NodeAnswer, ...], measured: LinkMeasures | None) -> ClusterProblem:
     """The only problem there is."""
     (only,) = judge_cluster(asked, measured, EXPECTED)
     return only
@@ -54,7 +56,7 @@ def test_equal_nodes_on_good_links_are_fit() -> None:
 
 
 def test_a_host_that_does_not_answer_is_named_with_what_to_do() -> None:
-    silent = Answer(
+    silent = NodeAnswer(
         "pi2", False, None, "pi2 cannot be reached: Connection refused", "see that it is on"
     )
     found = problem((*answers(FACTS), silent), None)

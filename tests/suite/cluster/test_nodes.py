@@ -7,14 +7,16 @@ from pathlib import Path
 import pytest
 
 from reference_impls.node import connection_problem
-from suite.cluster.node_answers import Answer, Question, ask_nodes, fit_hosts
+from suite.cluster.node_answers import NodeAnswer, NodeQuestion, ask_nodes, fit_hosts
 
 HOST = "pi2.invalid"  # RFC 2606: no such name
 
 
-def asked(agent: Path | str) -> Answer:
+def asked(agent: Path | str) -> NodeAnswer:
     """The answer of a host that this program is to reach."""
-    (answer,) = ask_nodes((HOST,), Question(Path("/usr/bin/python3"), (), str(agent), "pytorch"))
+    (answer,) = ask_nodes(
+        (HOST,), NodeQuestion(Path("/usr/bin/python3"), (), str(agent), "pytorch")
+    )
     assert answer.facts is None
     return answer
 
@@ -92,7 +94,7 @@ def test_every_host_connects_to_every_other_and_says_whom_it_cannot_reach(tmp_pa
         f'host=$1; shift; test $host = {hosts[2]} -a "$*" != true || exec sh -c "$*"\n'
         f'sh -c "$*" | sed -u \'s/.port.: [0-9]*/"port": {shut}/\'',
     )
-    asked = Question(Path("/usr/bin/python3"), (), str(lying), "pytorch")
+    asked = NodeQuestion(Path("/usr/bin/python3"), (), str(lying), "pytorch")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("suite.cluster.node_answers.is_this_machine", lambda host: host == hosts[0])
         answers = ask_nodes(hosts, asked)

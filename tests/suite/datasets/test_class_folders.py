@@ -11,8 +11,8 @@ from PIL import Image
 
 from suite.catalog.data_sets import (
     DataSetDefinition,
+    ImageTable,
     Pictures,
-    Table,
     load_data_set,
     load_data_sets,
 )
@@ -63,7 +63,7 @@ def definition(
     return replace(
         plain,
         tables=tuple(
-            Table(table.name, file_digest(tmp_path / "arranged", table.name).md5)
+            ImageTable(table.name, file_digest(tmp_path / "arranged", table.name).md5)
             for table in plain.tables
         ),
     )

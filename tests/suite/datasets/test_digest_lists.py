@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.catalog.data_sets import DataSetDefinition, Pictures, Table, load_data_set
+from suite.catalog.data_sets import DataSetDefinition, ImageTable, Pictures, load_data_set
 from suite.datasets import layouts
 from suite.datasets.digest_lists import (
     ListDifference,
@@ -40,7 +40,7 @@ def pinned(landmarks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """A definition that pins these tables and pictures."""
     found = load_data_set("gld23k")
     tables = tuple(
-        Table(table.name, file_digest(landmarks, table.name).md5) for table in found.tables
+        ImageTable(table.name, file_digest(landmarks, table.name).md5) for table in found.tables
     )
     definition = replace(found, tables=tables)
     assert 'digest_list = "gld23k.sha256"' in pin(definition, landmarks, tmp_path / "gld23k.sha256")

@@ -12,7 +12,13 @@ import pytest
 from PIL import Image
 
 from suite.bundle.data_record import DataRecord
-from suite.catalog.data_sets import DataSetDefinition, Pictures, Shape, Table, load_data_set
+from suite.catalog.data_sets import (
+    DataSetDefinition,
+    ImageTable,
+    Pictures,
+    PictureShape,
+    load_data_set,
+)
 from suite.catalog.data_sets import folder as definitions_folder
 from suite.compliance.rules.data import proves_pictures
 from suite.datasets import recipes
@@ -63,7 +69,7 @@ def definition(
     recipe = replace(
         full.recipe,
         photographs=Pictures(digest_of_list(lines), "sources.sha256"),
-        shapes=(Shape(80, 60, 50), Shape(60, 80, 50)),
+        shapes=(PictureShape(80, 60, 50), PictureShape(60, 80, 50)),
         size_bytes=MADE * 10_000,
     )
     small = replace(
@@ -78,7 +84,9 @@ def definition(
     make_pictures(small, published, made, lambda done, of: None)
     pinned = replace(
         small,
-        tables=tuple(Table(each.name, file_digest(made, each.name).md5) for each in small.tables),
+        tables=tuple(
+            ImageTable(each.name, file_digest(made, each.name).md5) for each in small.tables
+        ),
         pictures=Pictures(
             digest_of_list(lines_of_folder(made)),
             decoded_sha256=digest_of_list(decoded_lines_of_folder(made)),

@@ -46,7 +46,7 @@ def test_an_isolated_run_complies_and_is_an_entry_of_its_own(
     )
     started_ns = next(event.mono_ns for event in isolated.log().events if event.key == "init_start")
     assert 0 < started_ns - record["released_ns"] < 60e9
-    entries = reporter.load_frames([tmp_path]).entries
+    entries = reporter.load([tmp_path]).entries
     assert (
         sorted(entries["isolation"]) == sorted([kind, "none"])
         and len(set(entries["entry_id"])) == 2
@@ -57,10 +57,10 @@ def test_an_isolated_run_complies_and_is_an_entry_of_its_own(
 def test_a_matrix_varies_isolation(suite: Run, digits: Path, tmp_path: Path, kind: str) -> None:
     shared = "--workload lenet --framework fake --data digits --epochs 2 --seeds 2"
     suite.done(f"sweep {shared} --vary isolation=none,{kind} --output {tmp_path}/matrix")
-    frames = reporter.load_frames([tmp_path / "matrix"])
+    frames = reporter.load([tmp_path / "matrix"])
     assert sorted(frames.points["isolation"]) == sorted([kind, kind, "none", "none"])
     assert sorted(frames.entries["isolation"]) == sorted([kind, "none"])
-    (pair,) = reporter.compare_settings(frames, by="isolation", figure="time_to_epoch_s")
+    (pair,) = reporter.compare(frames, by="isolation", figure="time_to_epoch_s")
     assert pair.low is not None and pair.low < pair.ratio < pair.high
 
 

@@ -14,7 +14,7 @@ from suite.execution.meter_session import MeterRecord
 from suite.execution.run_records import RunRecords, amend_system
 from suite.files.redaction import Redactor
 from suite.machine import system
-from suite.witness.record import SCHEMA, Answer, WitnessRecord
+from suite.witness.record import SCHEMA, WitnessAnswer, WitnessRecord
 
 HOST = "quixotebox"
 SWAPPED = Redactor((), ((HOST, "node0"), ("node0", "node1")))
@@ -68,7 +68,7 @@ def test_nodes_and_their_page_caches_links_systems_and_meters_are_redacted(
 def test_a_witnesss_address_is_a_label_and_its_statements_stay_as_they_were_signed(
     records: RunRecords,
 ) -> None:
-    answer = Answer("5" * 64, 1, 2, 3, {"statement": "node0"}, LOST)
+    answer = WitnessAnswer("5" * 64, 1, 2, 3, {"statement": "node0"}, LOST)
     records.write_witness(WitnessRecord(SCHEMA, f"http://{HOST}", answer, ("node0",), answer))
     values = written(records, "witness.json")
     assert values["address"] == "$WITNESS" and values["heads"] == ["node0"]

@@ -35,7 +35,7 @@ from suite.experiments.linpack_run import (
 from suite.experiments.machine_load import MachineLoad
 from suite.launch.placement import Placement
 from suite.metrics.linpack_record import (
-    Power,
+    LinpackPower,
     Problem,
     find_linpacks,
     operations,
@@ -298,8 +298,8 @@ def test_a_busy_machine_is_refused_with_the_program_that_uses_it(
 
 def test_joules_are_the_sum_over_the_nodes_or_unknown_for_a_named_node() -> None:
     first, second = (
-        Power(30.0, 4.0, 1.5, "um25c", None, 29.0, 31.0),
-        Power(34.0, 4.0, 1.4, "um25c", None, 33.0, 36.0),
+        LinpackPower(30.0, 4.0, 1.5, "um25c", None, 29.0, 31.0),
+        LinpackPower(34.0, 4.0, 1.4, "um25c", None, 33.0, 36.0),
     )
     whole = power_of_nodes((first, second), ("pi1", "pi2"), gflops=16.0)
     assert (whole.energy_j, whole.low_j, whole.high_j, whole.gflops_per_watt) == (
@@ -308,7 +308,7 @@ def test_joules_are_the_sum_over_the_nodes_or_unknown_for_a_named_node() -> None
         67.0,
         1.0,
     )
-    unmeasured = Power(None, None, None, None, "no power sensor was read")
+    unmeasured = LinpackPower(None, None, None, None, "no power sensor was read")
     assert (
         power_of_nodes((first, unmeasured), ("pi1", "pi2"), 16.0).reason
         == "pi2: no power sensor was read"

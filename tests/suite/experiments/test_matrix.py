@@ -39,7 +39,7 @@ from suite.files.paths import repository_root
 from suite.launch.isolation import Isolation
 from suite.machine.limits import read_limit
 from suite.machine.modes.wanted import WantedMode
-from suite.metrics.matrix_record import MatrixPointPlan, Setting, read_matrix
+from suite.metrics.matrix_record import MatrixPointPlan, VariedSetting, read_matrix
 from tests.conftest import Run
 from tests.disks import simulated_disk
 from tests.simulated_board import settings_of, simulated_board
@@ -375,7 +375,7 @@ def test_a_run_with_a_neighbour_shares_the_machine_and_leaves_no_process(
 ) -> None:
     more = f"--epochs 2 --seeds 1 --output {tmp_path}/matrix"
     suite.done(f"sweep {LENET} --vary neighbours=0,1 {more}")
-    frames = reporter.load_frames([tmp_path / "matrix"])
+    frames = reporter.load([tmp_path / "matrix"])
     assert sorted(frames.points["neighbours"]) == [0, 1]
     assert not [
         one
@@ -434,7 +434,7 @@ def test_a_matrix_from_one_command_to_a_notebook(suite: Run, digits: Path, tmp_p
         name: value for name, value in record.items() if name not in ("format", "path")
     }
     assert len(read_matrix(out).points) == 4
-    frames = reporter.load_frames([out])
+    frames = reporter.load([out])
     assert (
         set(frames.runs["state"]) == {STUDIED}
         and len(frames.entries) == 4
@@ -452,7 +452,7 @@ def test_a_matrix_from_one_command_to_a_notebook(suite: Run, digits: Path, tmp_p
         .mean()
     )
     assert len(means) == 4 and means.notna().all()
-    pairs = reporter.compare_settings(frames, by="batch_size", figure="step_s")
+    pairs = reporter.compare(frames, by="batch_size", figure="step_s")
     assert [(pair.where, pair.value, pair.base, pair.reason) for pair in pairs] == [
         (f"threads {each}", "8", "16", None) for each in (1, 2)
     ]
@@ -509,4 +509,4 @@ def test_nothing_to_vary_is_refused_with_what_to_type(suite: Run) -> None:
 )
 def test_a_settings_words_and_unit_follow_from_its_name(setting: str, words: str) -> None:
     """Two of them are not there: one that is added needs no second place."""
-    assert MatrixPointPlan("point", (Setting(setting, "1190"),)).words == words
+    assert MatrixPointPlan("point", (VariedSetting(setting, "1190"),)).words == words

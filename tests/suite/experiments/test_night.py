@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 from suite import api
 from suite.cli.app import app
 from suite.errors import SuiteError
-from suite.experiments.night import Night, Planned, plan_night, with_more_time
+from suite.experiments.night import Night, PlannedWorkload, plan_night, with_more_time
 from suite.experiments.quick import QuickLook
 from tests.builders import Scenario, make_bundle
 
-FAILED = Planned("resnet18", None, False, "no batch fits into memory")
+FAILED = PlannedWorkload("resnet18", None, False, "no batch fits into memory")
 
 
 def look(workload: str, reached_s: float | None, epoch_s: float | None = None) -> QuickLook:
@@ -25,7 +25,7 @@ def look(workload: str, reached_s: float | None, epoch_s: float | None = None) -
 def test_the_cheapest_workloads_are_planned_and_the_others_say_what_they_need() -> None:
     looks = [look("vgg11", None, 3600.0), look("lenet", 60.0), look("resnet18", None)]
     lenet, vgg11, resnet18 = plan_night(looks, 7200.0)
-    assert lenet == Planned("lenet", 60.0, True)
+    assert lenet == PlannedWorkload("lenet", 60.0, True)
     assert (vgg11.run_s, vgg11.reason) == (36000.0, "3 runs take 30.0 h, and 1.9 h are left")
     assert (resnet18.is_made, resnet18.run_s) == (False, None)
 

@@ -26,7 +26,7 @@ BOARDS = [Platform("aarch64", (3, minor), has_gpu=False) for minor in (11, 12, 1
 CUDA = re.compile(r"nvidia|cuda|triton|cudnn|nccl")
 
 
-def names(chosen: recipe.Recipe) -> set[str]:
+def names(chosen: recipe.EnvironmentRecipe) -> set[str]:
     assert chosen.lock is not None
     return {package_name(pin) for pin in chosen.lock.pins}
 

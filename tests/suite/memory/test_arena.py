@@ -14,7 +14,7 @@ from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
 from suite.memory.chain import Chain, network_chain, updated_at_once
 from suite.memory.network import load_network, networks_folder
-from suite.memory.optimal import Planned, fastest_schedule
+from suite.memory.optimal import PlannedSchedule, fastest_schedule
 from suite.memory.schedule import Schedule, simulate_schedule
 from suite.memory.schedulers import none
 from suite.memory.spilling import spilled_schedule
@@ -55,7 +55,7 @@ def test_a_network_built_from_its_table_is_torchvisions(tmp_path: Path) -> None:
 # so little that the first and largest block is spilled
 @pytest.mark.parametrize(("solve", "part"), ((fastest_schedule, 0.6), (spilled_schedule, 0.55)))
 def test_arrays_of_a_step_have_places_in_the_planned_memory_and_losses_are_the_same(
-    solve: Callable[[Chain, int], Planned | None], part: float, tmp_path: Path
+    solve: Callable[[Chain, int], PlannedSchedule | None], part: float, tmp_path: Path
 ) -> None:
     blocks = updated_at_once(network_chain(load_network("resnet18"), 160, 160, 8))
     found = solve(blocks, round(simulate_schedule(none(len(blocks)), blocks).peak_bytes * part))

@@ -12,7 +12,7 @@ from suite.memory import schedulers
 from suite.memory.chain import Chain, network_chain, updated_at_once
 from suite.memory.network import Network, load_network, parse_operations
 from suite.memory.optimal import dynamic_programme
-from suite.memory.schedule import Action, Schedule, Step, simulate_schedule
+from suite.memory.schedule import Action, Schedule, ScheduleStep, simulate_schedule
 from suite.memory.spilling import spilled_schedule
 from tests.conftest import environment_of
 
@@ -126,10 +126,10 @@ def leaving_out(blocks: Chain, number: int) -> Schedule:
         block.options[min(number, len(block.options) - 1)].positions if block.options else ()
         for block in blocks
     ]
-    kept = [Step(Action.KEEP, block, way) for block, way in enumerate(ways)]
+    kept = [ScheduleStep(Action.KEEP, block, way) for block, way in enumerate(ways)]
     return Schedule(
         "left out",
-        (*kept, *(Step(Action.BACKWARD, block) for block in reversed(range(len(blocks))))),
+        (*kept, *(ScheduleStep(Action.BACKWARD, block) for block in reversed(range(len(blocks))))),
     )
 
 

@@ -14,7 +14,7 @@ from suite.memory.optimal import (
     least_bytes,
     schedules_without_sizes,
 )
-from suite.memory.schedule import Action, Schedule, Step, simulate_schedule
+from suite.memory.schedule import Action, Schedule, ScheduleStep, simulate_schedule
 from tests.every_case import one_of_each, some
 
 RESNETS = ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152")
@@ -101,24 +101,28 @@ def test_segments_run_all_but_the_last_twice() -> None:
 @pytest.mark.parametrize(
     "steps",
     [
-        [Step(Action.BACKWARD, 1)],
-        [Step(Action.KEEP, 1)],
+        [ScheduleStep(Action.BACKWARD, 1)],
+        [ScheduleStep(Action.KEEP, 1)],
         [
-            Step(Action.SKIP, 0),
-            Step(Action.KEEP, 1),
-            Step(Action.BACKWARD, 1),
-            Step(Action.BACKWARD, 0),
+            ScheduleStep(Action.SKIP, 0),
+            ScheduleStep(Action.KEEP, 1),
+            ScheduleStep(Action.BACKWARD, 1),
+            ScheduleStep(Action.BACKWARD, 0),
         ],
         [
-            Step(Action.SKIP, 0),
-            Step(Action.KEEP, 1),
-            Step(Action.BACKWARD, 1),
-            Step(Action.RESTORE, 1),
+            ScheduleStep(Action.SKIP, 0),
+            ScheduleStep(Action.KEEP, 1),
+            ScheduleStep(Action.BACKWARD, 1),
+            ScheduleStep(Action.RESTORE, 1),
         ],
-        [Step(Action.KEEP, 0), Step(Action.KEEP, 1), Step(Action.BACKWARD, 1)],
+        [
+            ScheduleStep(Action.KEEP, 0),
+            ScheduleStep(Action.KEEP, 1),
+            ScheduleStep(Action.BACKWARD, 1),
+        ],
     ],
 )
-def test_an_impossible_schedule_is_refused(steps: list[Step]) -> None:
+def test_an_impossible_schedule_is_refused(steps: list[ScheduleStep]) -> None:
     with pytest.raises(SuiteError):
         simulate_schedule(Schedule("broken", tuple(steps)), equal(2))
 
@@ -159,22 +163,22 @@ def test_the_programme_finds_the_best_of_all_schedules_of_its_kind(seed: int) ->
         )
 
 
-def _every(first: int, last: int) -> list[list[Step]]:
+def _every(first: int, last: int) -> list[list[ScheduleStep]]:
     """Every nested schedule of blocks first to last: keep the first, or checkpoint at any later
     block."""
     if first == last:
-        return [[Step(Action.KEEP, first), Step(Action.BACKWARD, first)]]
+        return [[ScheduleStep(Action.KEEP, first), ScheduleStep(Action.BACKWARD, first)]]
     found = [
-        [Step(Action.KEEP, first), *inner, Step(Action.BACKWARD, first)]
+        [ScheduleStep(Action.KEEP, first), *inner, ScheduleStep(Action.BACKWARD, first)]
         for inner in _every(first + 1, last)
     ]
     for far in range(first + 1, last + 1):
         run = [
-            Step(Action.CHECKPOINT, first),
-            *(Step(Action.SKIP, block) for block in range(first + 1, far)),
+            ScheduleStep(Action.CHECKPOINT, first),
+            *(ScheduleStep(Action.SKIP, block) for block in range(first + 1, far)),
         ]
         found += [
-            [*run, *later, Step(Action.RESTORE, first), *again]
+            [*run, *later, ScheduleStep(Action.RESTORE, first), *again]
             for later in _every(far, last)
             for again in _every(first, far - 1)
         ]
@@ -225,10 +229,10 @@ def test_a_bottleneck_without_its_normalised_outputs_keeps_what_its_convolutions
 def test_a_schedule_that_leaves_out_what_cannot_be_computed_again_is_refused() -> None:
     blocks = equal(2)
     steps = (
-        Step(Action.KEEP, 0, (0,)),
-        Step(Action.KEEP, 1),
-        Step(Action.BACKWARD, 1),
-        Step(Action.BACKWARD, 0),
+        ScheduleStep(Action.KEEP, 0, (0,)),
+        ScheduleStep(Action.KEEP, 1),
+        ScheduleStep(Action.BACKWARD, 1),
+        ScheduleStep(Action.BACKWARD, 0),
     )
     with pytest.raises(SuiteError, match="leaves outputs out of 0"):
         simulate_schedule(Schedule("made up", steps), blocks)

@@ -17,7 +17,14 @@ from suite.launch.child_environment import child_environment
 from suite.memory.chain import network_chain, updated_at_once
 from suite.memory.network import load_network
 from suite.memory.optimal import least_bytes
-from suite.memory.schedule import Action, Cost, Schedule, Step, simulate_schedule, spill_bytes
+from suite.memory.schedule import (
+    Action,
+    Cost,
+    Schedule,
+    ScheduleStep,
+    simulate_schedule,
+    spill_bytes,
+)
 from suite.memory.schedulers import none
 from suite.memory.spilling import spilled_schedule, storage_s
 from tests.conftest import environment_of
@@ -31,11 +38,15 @@ COUNT = 7
 def moving(blocks: tuple[int, ...]) -> Schedule:
     """Ordinary training of COUNT blocks, these on storage between their passes."""
     forward = [
-        [Step(Action.KEEP, block), Step(Action.SPILL, block)][: 1 + (block in blocks)]
+        [ScheduleStep(Action.KEEP, block), ScheduleStep(Action.SPILL, block)][
+            : 1 + (block in blocks)
+        ]
         for block in range(COUNT)
     ]
     backward = [
-        [Step(Action.FETCH, block), Step(Action.BACKWARD, block)][block not in blocks :]
+        [ScheduleStep(Action.FETCH, block), ScheduleStep(Action.BACKWARD, block)][
+            block not in blocks :
+        ]
         for block in reversed(range(COUNT))
     ]
     return Schedule("made up", tuple(step for steps in (*forward, *backward) for step in steps))
@@ -96,17 +107,26 @@ def test_bfloat16_saves_less_than_half() -> None:
 @pytest.mark.parametrize(
     "broken",
     [
-        [Step(Action.SPILL, 0)],
-        [Step(Action.KEEP, 0), Step(Action.KEEP, 1), Step(Action.SPILL, 0)],
-        [Step(Action.KEEP, 0), Step(Action.SPILL, 0), Step(Action.SPILL, 0)],
-        [Step(Action.KEEP, 0), Step(Action.KEEP, 1), Step(Action.SPILL, 1)],
-        [Step(Action.KEEP, 0), Step(Action.SPILL, 0), Step(Action.KEEP, 1), Step(Action.FETCH, 0)],
+        [ScheduleStep(Action.SPILL, 0)],
+        [ScheduleStep(Action.KEEP, 0), ScheduleStep(Action.KEEP, 1), ScheduleStep(Action.SPILL, 0)],
         [
-            Step(Action.KEEP, 0),
-            Step(Action.SPILL, 0),
-            Step(Action.KEEP, 1),
-            Step(Action.BACKWARD, 1),
-            Step(Action.BACKWARD, 0),
+            ScheduleStep(Action.KEEP, 0),
+            ScheduleStep(Action.SPILL, 0),
+            ScheduleStep(Action.SPILL, 0),
+        ],
+        [ScheduleStep(Action.KEEP, 0), ScheduleStep(Action.KEEP, 1), ScheduleStep(Action.SPILL, 1)],
+        [
+            ScheduleStep(Action.KEEP, 0),
+            ScheduleStep(Action.SPILL, 0),
+            ScheduleStep(Action.KEEP, 1),
+            ScheduleStep(Action.FETCH, 0),
+        ],
+        [
+            ScheduleStep(Action.KEEP, 0),
+            ScheduleStep(Action.SPILL, 0),
+            ScheduleStep(Action.KEEP, 1),
+            ScheduleStep(Action.BACKWARD, 1),
+            ScheduleStep(Action.BACKWARD, 0),
         ],
     ],
     ids=[
@@ -118,7 +138,7 @@ def test_bfloat16_saves_less_than_half() -> None:
         "backward on storage",
     ],
 )
-def test_impossible_steps_are_refused(broken: list[Step]) -> None:
+def test_impossible_steps_are_refused(broken: list[ScheduleStep]) -> None:
     with pytest.raises(SuiteError, match="without what that step reads"):
         simulate_schedule(Schedule("broken", tuple(broken)), unequal(2, 1))
 

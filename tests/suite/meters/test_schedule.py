@@ -1,9 +1,11 @@
 import random
 
-from suite.meters.schedule import Schedule
+from suite.meters.schedule import ReadingSchedule
 
 
-def turns(schedule: Schedule, until_s: float, work_s: dict[str, float]) -> list[tuple[str, float]]:
+def turns(
+    schedule: ReadingSchedule, until_s: float, work_s: dict[str, float]
+) -> list[tuple[str, float]]:
     """Who had a turn when, if each turn takes its name's time."""
     now_ns, taken = 0, []
     while True:
@@ -17,7 +19,7 @@ def turns(schedule: Schedule, until_s: float, work_s: dict[str, float]) -> list[
 
 
 def test_everything_is_due_at_once_and_then_at_multiples_of_its_own_period() -> None:
-    schedule = Schedule({"fast": 1.0, "slow": 2.5}, start_ns=0)
+    schedule = ReadingSchedule({"fast": 1.0, "slow": 2.5}, start_ns=0)
     expected = [
         ("fast", 0),
         ("slow", 0),
@@ -34,19 +36,19 @@ def test_everything_is_due_at_once_and_then_at_multiples_of_its_own_period() -> 
 
 def test_work_that_takes_time_does_not_shift_later_turns() -> None:
     moments_s = [
-        moment_s for _, moment_s in turns(Schedule({"meter": 1.0}, 0), 100, {"meter": 0.3})
+        moment_s for _, moment_s in turns(ReadingSchedule({"meter": 1.0}, 0), 100, {"meter": 0.3})
     ]
     assert moments_s == [float(second) for second in range(101)]
 
 
 def test_missed_turns_are_skipped_not_made_up_for() -> None:
-    schedule = Schedule({"meter": 1.0}, start_ns=0)
+    schedule = ReadingSchedule({"meter": 1.0}, start_ns=0)
     schedule.taken("meter", now_ns=4_300_000_000)
     assert schedule.next() == ("meter", 5_000_000_000)
 
 
 def test_a_turn_that_ends_exactly_on_the_next_one_does_not_lose_it() -> None:
-    schedule = Schedule({"meter": 1.0}, start_ns=0)
+    schedule = ReadingSchedule({"meter": 1.0}, start_ns=0)
     schedule.taken("meter", now_ns=1_000_000_000)
     assert schedule.next() == ("meter", 1_000_000_000)
 
@@ -55,7 +57,9 @@ def test_at_random_there_is_one_turn_in_each_period_at_any_of_its_moments() -> N
     taken = [
         moment_s
         for _, moment_s in turns(
-            Schedule({"meter": 0.5}, 0, ("meter",), random.Random(3).random), 1000, {"meter": 0.001}
+            ReadingSchedule({"meter": 0.5}, 0, ("meter",), random.Random(3).random),
+            1000,
+            {"meter": 0.001},
         )
     ]
     assert [int(moment_s / 0.5) for moment_s in taken] == list(range(len(taken)))
@@ -68,14 +72,14 @@ def test_at_random_there_is_one_turn_in_each_period_at_any_of_its_moments() -> N
 
 
 def test_a_late_name_at_random_skips_the_periods_that_went_by() -> None:
-    schedule = Schedule({"meter": 1.0}, 0, ("meter",), lambda: 0.25)
+    schedule = ReadingSchedule({"meter": 1.0}, 0, ("meter",), lambda: 0.25)
     assert schedule.next() == ("meter", 250_000_000)
     schedule.taken("meter", now_ns=4_100_000_000)
     assert schedule.next() == ("meter", 4_250_000_000)
 
 
 def test_names_on_the_clock_stay_on_it_beside_one_at_random() -> None:
-    schedule = Schedule({"clock": 1.0, "meter": 1.0}, 0, ("meter",), lambda: 0.5)
+    schedule = ReadingSchedule({"clock": 1.0, "meter": 1.0}, 0, ("meter",), lambda: 0.5)
     assert turns(schedule, 2, {"clock": 0, "meter": 0}) == [
         ("clock", 0),
         ("meter", 0.5),

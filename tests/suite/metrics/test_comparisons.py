@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from suite.metrics.comparisons import (
-    Measured,
+    RunStatistics,
     indistinguishable_counts,
     run_statistics,
     score_interval,
@@ -75,8 +75,11 @@ def test_runs_without_scatter_are_told_apart_only_beyond_the_noise_floor() -> No
 
 def test_own_epochs_widen_the_interval_towards_the_slower_side_only() -> None:
     excess = math.log(1.5)
-    own = Measured(math.log(15.0), 1e-4, 3, 0.0, 0.04, 12, excess)
-    at_reference, other = Measured(math.log(10.0), 1e-4, 3), Measured(math.log(8.0), 1e-4, 3)
+    own = RunStatistics(math.log(15.0), 1e-4, 3, 0.0, 0.04, 12, excess)
+    at_reference, other = (
+        RunStatistics(math.log(10.0), 1e-4, 3),
+        RunStatistics(math.log(8.0), 1e-4, 3),
+    )
     plain, found = (
         score_ratio(at_reference, other, LEVEL, EPOCHS_LEVEL),
         score_ratio(own, other, LEVEL, EPOCHS_LEVEL),
@@ -87,7 +90,9 @@ def test_own_epochs_widen_the_interval_towards_the_slower_side_only() -> None:
         and found.high > 2 * found.ratio
     )
     assert found.is_different, "it is slower even at the reference's epochs"
-    assert not score_ratio(own, Measured(math.log(11.0), 1e-4, 3), LEVEL, EPOCHS_LEVEL).is_different
+    assert not score_ratio(
+        own, RunStatistics(math.log(11.0), 1e-4, 3), LEVEL, EPOCHS_LEVEL
+    ).is_different
     alone = score_interval(own, LEVEL)
     assert alone.low is not None and alone.low >= score_interval(at_reference, LEVEL).low  # type: ignore[operator]
 

@@ -11,7 +11,7 @@ from scipy.stats import bootstrap
 from suite.metrics.convergence import (
     INTERVAL_LEVEL,
     LEVEL,
-    Comparison,
+    EpochsComparison,
     compare_epochs,
     detectable_speedup,
     expected_interval,
@@ -95,7 +95,7 @@ def test_a_missed_target_makes_no_entry_faster() -> None:
 
 
 def test_entries_that_all_missed_are_alike() -> None:
-    assert compare_epochs((math.inf, math.inf), (math.inf, math.inf)) == Comparison(
+    assert compare_epochs((math.inf, math.inf), (math.inf, math.inf)) == EpochsComparison(
         1.0, 1.0, 1.0, pytest.approx(1 / 6)
     )
 

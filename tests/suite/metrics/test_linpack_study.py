@@ -12,7 +12,7 @@ from suite.bundle.layout import LINPACK_RECORD, LINPACK_STUDY_RECORD
 from suite.catalog.devices import load_device
 from suite.errors import SuiteError
 from suite.files.json_file import write_json
-from suite.metrics.linpack_record import SCHEMA, Linpack, Load, Power, Problem, Solution
+from suite.metrics.linpack_record import SCHEMA, Linpack, LinpackPower, OtherLoad, Problem, Solution
 from suite.metrics.linpack_study_record import (
     LINPACK_STUDY,
     analyse_linpack_study,
@@ -34,12 +34,12 @@ def make_record(
     folder.mkdir(parents=True)
     problem = Problem(1280, 128, 1, 4 * nodes)
     power = (
-        Power(energy_j, 2.0, gflops * 2.0 / energy_j, "plug", None)
+        LinpackPower(energy_j, 2.0, gflops * 2.0 / energy_j, "plug", None)
         if energy_j
-        else Power(None, None, None, None, "no power sensor was read")
+        else LinpackPower(None, None, None, None, "no power sensor was read")
     )
     solution = Solution(problem, 2.0, gflops, 0.003)
-    load = Load(4, 0.0, foreign)
+    load = OtherLoad(4, 0.0, foreign)
     record = Linpack(
         SCHEMA,
         "HPL",

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from suite.bundle.reader import Bundle
-from suite.bundle.stall_folder import RECORD, Source
+from suite.bundle.stall_folder import RECORD, BatchSource
 from suite.compliance.checker import check_bundle
 from suite.files.digest import sha256
 from suite.files.json_file import read_json
@@ -44,9 +44,9 @@ def run_of(
 def test_reading_is_cold_less_warm_and_preprocessing_warm_less_synthetic() -> None:
     figures = stall_differences(
         {
-            Source.COLD: run_of(5.0, 10.5),
-            Source.WARM: run_of(2.0, 7.0),
-            Source.SYNTHETIC: run_of(0.5, 5.0),
+            BatchSource.COLD: run_of(5.0, 10.5),
+            BatchSource.WARM: run_of(2.0, 7.0),
+            BatchSource.SYNTHETIC: run_of(0.5, 5.0),
         }
     )
     values = {name: figure.value for name, figure in figures.items()}
@@ -65,9 +65,9 @@ def test_reading_is_cold_less_warm_and_preprocessing_warm_less_synthetic() -> No
 def test_a_difference_within_twice_its_standard_error_is_not_significant() -> None:
     figures = stall_differences(
         {
-            Source.COLD: run_of(2.05, 7.0, 0.1),
-            Source.WARM: run_of(2.0, 7.0, 0.1),
-            Source.SYNTHETIC: run_of(0.5, 5.0, 0.1),
+            BatchSource.COLD: run_of(2.05, 7.0, 0.1),
+            BatchSource.WARM: run_of(2.0, 7.0, 0.1),
+            BatchSource.SYNTHETIC: run_of(0.5, 5.0, 0.1),
         }
     )
     assert figures["read_stall_s"].is_significant is False
@@ -80,7 +80,11 @@ def test_a_run_without_a_mean_leaves_the_difference_unknown() -> None:
         fetch_stall_s=Figure(None, "s", "steps.parquet", 0, reason="too few epochs"),
     )
     figures = stall_differences(
-        {Source.COLD: run_of(5.0, 10.0), Source.WARM: short, Source.SYNTHETIC: run_of(0.5, 5.0)}
+        {
+            BatchSource.COLD: run_of(5.0, 10.0),
+            BatchSource.WARM: short,
+            BatchSource.SYNTHETIC: run_of(0.5, 5.0),
+        }
     )
     assert (figures["read_stall_s"].value, figures["read_stall_s"].reason) == (
         None,
@@ -103,8 +107,8 @@ def test_a_warm_run_that_was_not_warm_and_a_cold_one_that_was_not_cold_are_noted
 ) -> None:
     notes = _notes(
         {
-            Source.COLD: run_of(5.0, 10.0, resident=cold),
-            Source.WARM: run_of(2.0, 7.0, resident=warm),
+            BatchSource.COLD: run_of(5.0, 10.0, resident=cold),
+            BatchSource.WARM: run_of(2.0, 7.0, resident=warm),
         }
     )
     assert len(notes) == len(words)
@@ -167,12 +171,12 @@ def test_three_sealed_runs_and_a_record_that_seals_them(analysed: Analysed) -> N
         ).returncode
         == 0
     )
-    for source in Source:
+    for source in BatchSource:
         bundle = Bundle(analysed.path / source.value)
         assert analysed.found["runs"][source.value]["manifest_sha256"] == sha256(
             bundle.path / "MANIFEST.sha256"
         )
-        assert bundle.log().value("cache_clear") is (source is Source.COLD)
+        assert bundle.log().value("cache_clear") is (source is BatchSource.COLD)
         assert len(bundle.log().finished_epochs()) == 3
     assert (
         analysed.found["runs"]["synthetic"]["fetch_stall_s"]["value"]
@@ -181,7 +185,11 @@ def test_three_sealed_runs_and_a_record_that_seals_them(analysed: Analysed) -> N
 
 
 def test_its_runs_are_no_entries(analysed: Analysed) -> None:
-    for source, broken in ((Source.COLD, True), (Source.WARM, False), (Source.SYNTHETIC, True)):
+    for source, broken in (
+        (BatchSource.COLD, True),
+        (BatchSource.WARM, False),
+        (BatchSource.SYNTHETIC, True),
+    ):
         assert (
             "data-read"
             in {finding.check for finding in check_bundle(analysed.path / source.value).findings}
@@ -252,7 +260,7 @@ def test_on_a_slow_disk_reading_grows_and_the_rest_does_not(
         slow["figures"]["preprocessing_stall_s"]["value"]
         < fast["figures"]["preprocessing_stall_s"]["value"] + 0.25 * read_s
     )
-    for source in Source:
+    for source in BatchSource:
         assert (
             slow["runs"][source.value]["compute_s"]["value"]
             < fast["runs"][source.value]["compute_s"]["value"] + 0.25 * read_s

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from suite.verify.array_differences import Arrays, Difference, compare_arrays
+from suite.verify.array_differences import Arrays, QuantityDifference, compare_arrays
 
 REFERENCE = {
     "logits": np.array([1.0, -4.0]),
@@ -14,7 +14,7 @@ REFERENCE = {
 }
 
 
-def only(found: Arrays, quantity: str, tolerance: float = 1e-9) -> Difference:
+def only(found: Arrays, quantity: str, tolerance: float = 1e-9) -> QuantityDifference:
     (difference,) = compare_arrays(REFERENCE, found, {quantity: tolerance})
     return difference
 

@@ -20,7 +20,7 @@ from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 from suite.experiments.conformance import points
 from suite.experiments.conformance.examples import Language, copy_example, example_folder
-from suite.experiments.conformance.points import Point, Trained, check_conformance
+from suite.experiments.conformance.points import ContractPoint, Trained, check_conformance
 from suite.files.paths import repository_root
 from suite.launch.building import build_implementation
 from suite.launch.environments import Environment, find_environment
@@ -45,7 +45,7 @@ def silent(what: object) -> None:
     pass
 
 
-def failed(folder: Path) -> dict[str, Point]:
+def failed(folder: Path) -> dict[str, ContractPoint]:
     return {
         point.name: point
         for point in check_conformance(folder, "lenet", silent)

@@ -13,7 +13,15 @@ from proofs.power_modes.sweep_modes import HELD, KEPT
 from suite.cli import app
 from suite.errors import SuiteError
 from suite.machine.modes import places
-from suite.machine.modes.journal import SCHEMA, Entry, Journal, Kind, Owner, open_journal, owner_of
+from suite.machine.modes.journal import (
+    SCHEMA,
+    Entry,
+    Journal,
+    JournalKind,
+    Owner,
+    open_journal,
+    owner_of,
+)
 from suite.machine.modes.keeper import (
     held_modes,
     left_settings,
@@ -56,7 +64,7 @@ def pi(tmp_path: Path) -> Path:
     return root
 
 
-def abandon(root: Path, kind: Kind = Kind.HELD) -> None:
+def abandon(root: Path, kind: JournalKind = JournalKind.HELD) -> None:
     """What a command leaves that was killed after its first change."""
     journal = open_journal(root)
     journal.write(
@@ -296,7 +304,7 @@ def test_held_modes_each_start_from_what_was_before(board: Path) -> None:
 def test_modes_that_a_running_command_holds_are_not_changed_by_another(board: Path) -> None:
     running = owner_of(os.getppid())
     open_journal(board).write(
-        Kind.HELD, Entry(SCHEMA, running, "MAXN", read_settings(board, read_offer(board)))
+        JournalKind.HELD, Entry(SCHEMA, running, "MAXN", read_settings(board, read_offer(board)))
     )
     for change in (lambda: set_mode(WantedMode("MODE_15W"), board), lambda: restore_modes(board)):
         with pytest.raises(
@@ -325,8 +333,8 @@ def test_another_process_with_the_same_number_is_not_the_owner() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_what_a_killed_command_left_is_put_back(board: Path, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", JournalKind)
+def test_what_a_killed_command_left_is_put_back(board: Path, kind: JournalKind) -> None:
     before = settings_of(board)
     abandon(board, kind)
     (left,) = left_settings(board)
@@ -342,9 +350,11 @@ def test_what_a_killed_command_left_is_put_back(board: Path, kind: Kind) -> None
 def test_a_kept_mode_stays_after_its_command(board: Path) -> None:
     set_mode(WantedMode("MODE_15W"), board)
     journal = Journal(board / FOLDER)
-    entry = journal.read(Kind.KEPT)
+    entry = journal.read(JournalKind.KEPT)
     assert entry is not None and entry.is_complete
-    journal.write(Kind.KEPT, Entry(SCHEMA, NOBODY, entry.wanted, entry.before, is_complete=True))
+    journal.write(
+        JournalKind.KEPT, Entry(SCHEMA, NOBODY, entry.wanted, entry.before, is_complete=True)
+    )
     assert recover_modes(board) == () and (read_power_settings(board).label or "").startswith(
         "MODE_15W"
     )
