@@ -31,8 +31,8 @@ EXTRA = 99_999
 """The number of the run that is added."""
 
 BUILD = (
-    "import sys; from pathlib import Path; from reporter.site import build;"
-    " build([Path(sys.argv[1])], Path(sys.argv[2]), force=True)"
+    "import sys; from pathlib import Path; from reporter.site import build_site;"
+    " build_site([Path(sys.argv[1])], Path(sys.argv[2]), force=True)"
 )
 ACTIONS = {
     "sort": "document.querySelector('#board th:nth-child(4) button').click()",

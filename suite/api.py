@@ -222,7 +222,9 @@ def resolve(
     if witness is not None:
         check_address(witness)
     resolved = resolve_options(
-        _typed(options), None if output is None else Path(output), as_published=to_show
+        _with_declared_types(options),
+        None if output is None else Path(output),
+        as_published=to_show,
     )
     refuse_isolation(kind, resolved.training.parallel.ranks)
     if options.memory_budget is not None:
@@ -260,7 +262,7 @@ def _in_budget(request: RunRequest, budget: str, spill: str | None) -> RunReques
     return replace(request, training=request.training._replace(recomputation=planned))
 
 
-def _typed(options: RunOptions) -> RunOptions:
+def _with_declared_types(options: RunOptions) -> RunOptions:
     """The options with values of the declared types: ``division="open"`` and a Path as a folder
     will do; raises SuiteError for others."""
     folders: dict[str, Any] = {
@@ -411,7 +413,9 @@ def plan_sweep(
     from suite.experiments.study_plan import choose_study, plan_study, scaling_of  # start-up: numpy
 
     definition = choose_study(study, values=values, repetitions=repetitions)
-    return plan_study(definition, _typed(options), hosts, scaling_of(definition, weak))
+    return plan_study(
+        definition, _with_declared_types(options), hosts, scaling_of(definition, weak)
+    )
 
 
 def plan_matrix(
@@ -425,7 +429,7 @@ def plan_matrix(
     """
     from suite.experiments.matrix_plan import plan_matrix  # start-up: numpy
 
-    return plan_matrix(definition, _typed(options), hosts)
+    return plan_matrix(definition, _with_declared_types(options), hosts)
 
 
 def run_on_boards(
@@ -446,7 +450,12 @@ def run_on_boards(
     from suite.experiments.boards import run_on_boards  # start-up: execution
 
     return run_on_boards(
-        definition, _typed(options), boards, Path(directory), command=command, progress=progress
+        definition,
+        _with_declared_types(options),
+        boards,
+        Path(directory),
+        command=command,
+        progress=progress,
     )
 
 

@@ -80,7 +80,7 @@ def _roots() -> str:
     )
 
 
-def _named() -> str:
+def _redacted_forms_text() -> str:
     """What names a person or a network by its form, in words."""
     return markdown_table(
         ("found by its form", "examples"),
@@ -255,7 +255,7 @@ SYSTEMS = (
 def _systems() -> str:
     """What `suite env create FRAMEWORK` says first on each system."""
     rows = [
-        (system, framework.title, _said(framework, place, release))
+        (system, framework.title, _environment_text(framework, place, release))
         for system, place, release in SYSTEMS
         for framework in load_frameworks()
         if framework.needs_environment and framework.environment_of is None
@@ -263,7 +263,7 @@ def _systems() -> str:
     return markdown_table(("system", "framework", "what one reads"), rows)
 
 
-def _said(framework: Framework, place: Platform, release: int | None) -> str:
+def _environment_text(framework: Framework, place: Platform, release: int | None) -> str:
     try:
         refuse_python(framework, place.python, "python3")
         refuse_jetson(framework, release)
@@ -436,7 +436,7 @@ TABLES: Writers = {
     "json": _json_formats,
     "tree": _tree,
     "roots": _roots,
-    "named": _named,
+    "named": _redacted_forms_text,
 }
 
 

@@ -30,7 +30,7 @@ def imports(path: Path) -> tuple[Import, ...]:
                 line for line in lines[: node.lineno - 1][-1:] if line.lstrip().startswith("#")
             ]
             written = (*above, *lines[node.lineno - 1 : node.end_lineno])
-            found.append(Import(_named(node, path), node.lineno, written, is_local))
+            found.append(Import(_imported_modules(node, path), node.lineno, written, is_local))
         inside = is_local or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         for field in ("body", "orelse", "finalbody", "handlers", "cases"):
             children = getattr(node, field, ())
@@ -47,7 +47,7 @@ def module_name(path: Path, root: Path) -> str:
     return ".".join(("suite", *named) if named[:1] == ("extensions",) else named)
 
 
-def _named(node: ast.Import | ast.ImportFrom, path: Path) -> tuple[str, ...]:
+def _imported_modules(node: ast.Import | ast.ImportFrom, path: Path) -> tuple[str, ...]:
     names = [alias.name for alias in node.names]
     if isinstance(node, ast.Import):
         return tuple(names)

@@ -42,13 +42,14 @@ def read(record: Path, place: str) -> StudyRecord:
         ),
         runs=(),
         figures=pandas.DataFrame(
-            [row for result in found.batches for row in _rows(result)], columns=list(ROWS)
+            [row for result in found.batches for row in _batch_size_rows(result)],
+            columns=list(ROWS),
         ),
         notes=tuple(_notes(found)),
     )
 
 
-def _rows(result: BatchResult) -> Iterator[Row]:
+def _batch_size_rows(result: BatchResult) -> Iterator[Row]:
     """A batch size's figures; an interval is in the method."""
     beside, lost = result.beside, result.interference
     missing = "; ".join(beside.notes) or "too few batches or steps"

@@ -47,7 +47,7 @@ def baseload(
     """
     found = measure_idle_states(seconds, suspended, report=say)
     if json:
-        print_rows(FORMAT, [_plain(one) for one in found])
+        print_rows(FORMAT, [_json_values(one) for one in found])
         return
     print("\n".join(table(found)))
 
@@ -65,7 +65,7 @@ def table(states: Sequence[IdleState]) -> Iterator[str]:
             )
 
 
-def _plain(one: IdleState) -> dict[str, object]:
+def _json_values(one: IdleState) -> dict[str, object]:
     return {
         "state": one.state,
         "title": one.title,

@@ -33,7 +33,7 @@ def read(record: Path, place: str) -> StudyRecord:
         row
         for panel in study.panels
         for measured in panel.measured
-        for row in _measured(panel, measured)
+        for row in _measured_rows(panel, measured)
     ]
     return StudyRecord(
         name=f"memory-{hashlib.sha256(record.read_bytes()).hexdigest()[:10]}",
@@ -61,7 +61,7 @@ def _facts(study: MemoryStudy) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _measured(panel: Panel, measured: Measurement) -> list[dict[str, object]]:
+def _measured_rows(panel: Panel, measured: Measurement) -> list[dict[str, object]]:
     # one schedule is measured for several sizes of memory
     planned = "" if measured.planned_factor == 1 else f" in {measured.planned_bytes / 1e6:.0f} MB"
     part = one_line(f"{panel.name}: {measured.network}, {measured.schedule}{planned}")

@@ -40,12 +40,12 @@ def read(record: Path, place: str) -> StudyRecord:
             ("seed", str(setting.seed)),
         ),
         runs=(),
-        figures=pandas.DataFrame(list(_rows(found)), columns=list(ROWS)),
+        figures=pandas.DataFrame(list(_result_rows(found)), columns=list(ROWS)),
         notes=(_idle(found),),
     )
 
 
-def _rows(found: Results) -> Iterator[Row]:
+def _result_rows(found: Results) -> Iterator[Row]:
     for view in found.views:
         part = f"{view.view_deg} degrees"
         for name, share in (

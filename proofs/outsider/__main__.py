@@ -162,7 +162,7 @@ def table(outcomes: Sequence[Outcome]) -> str:
     lines = [_row("class", "level", "lies", *COLUMNS), _row(*["---"] * (3 + len(COLUMNS)))]
     for class_name in dict.fromkeys(outcome.class_name for outcome in lies):
         for level in LEVELS:
-            lines += _counted(
+            lines += _outcome_counts(
                 class_name,
                 level,
                 [
@@ -172,12 +172,14 @@ def table(outcomes: Sequence[Outcome]) -> str:
                 ],
             )
     for level in LEVELS:
-        lines += _counted("all", level, [outcome for outcome in lies if outcome.level == level])
-    lines += _counted("all", "all", lies)
+        lines += _outcome_counts(
+            "all", level, [outcome for outcome in lies if outcome.level == level]
+        )
+    lines += _outcome_counts("all", "all", lies)
     return "\n".join(lines)
 
 
-def _counted(class_name: str, level: str, outcomes: Sequence[Outcome]) -> list[str]:
+def _outcome_counts(class_name: str, level: str, outcomes: Sequence[Outcome]) -> list[str]:
     counts = Counter(outcome.column for outcome in outcomes)
     return (
         [_row(class_name, level, len(outcomes), *(counts[column] for column in COLUMNS))]

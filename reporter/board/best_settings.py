@@ -52,7 +52,7 @@ def _best(board: Board, rows: list[BoardRow]) -> Iterator[BestSetting]:
 
 def _of_devices(rows: Iterable[BoardRow], score: str, instrument: str) -> Iterator[BestSetting]:
     scored = (row for row in rows if row.scores.of(score) is not None)
-    devices = grouped(scored, lambda row: tuple(_plain(row.entry, name) for name in DEVICE))
+    devices = grouped(scored, lambda row: tuple(_setting_value(row.entry, name) for name in DEVICE))
     for (device, cpu_model, nodes), of_device in devices.items():
         best = min(of_device, key=lambda row: (_value(score, row), row.entry_id))
         yield BestSetting(
@@ -60,7 +60,7 @@ def _of_devices(rows: Iterable[BoardRow], score: str, instrument: str) -> Iterat
         )
 
 
-def _plain(entry: Row, name: str) -> Any:
+def _setting_value(entry: Row, name: str) -> Any:
     return entry[name] if is_known(entry[name]) else None
 
 

@@ -135,7 +135,7 @@ def comparables(
         else:
             runs = values.get(name, ())
             value, reason, instrument = (
-                _measured(runs, scoring.floor_of(figure, scores.is_separated)),
+                _statistics_of_runs(runs, scoring.floor_of(figure, scores.is_separated)),
                 _why_not_measured(runs),
                 None,
             )
@@ -146,7 +146,7 @@ def comparables(
     return found
 
 
-def _measured(runs: Sequence[float], noise_floor: float) -> RunStatistics | None:
+def _statistics_of_runs(runs: Sequence[float], noise_floor: float) -> RunStatistics | None:
     return run_statistics(runs, noise_floor**2) if runs and min(runs) > 0 else None
 
 

@@ -110,7 +110,7 @@ class DotChart:
 
 def time_chart(board: Board, by: str = "device", only_vouched: bool = False) -> DotChart:
     """The board's time; with ``only_vouched``, of the entries that somebody else stands behind."""
-    rows = _kept(with_values(board.in_order, board.time.figure), only_vouched)
+    rows = _drawn_rows(with_values(board.in_order, board.time.figure), only_vouched)
     return board.frames.cached(
         f"time by {by} {only_vouched}", lambda: dot_chart(board, board.time, rows, GROUPS[by], by)
     )
@@ -129,13 +129,13 @@ def energy_charts(
 
 
 def _energy_chart(board: Board, group: InstrumentRows, by: str, only_vouched: bool) -> DotChart:
-    rows = _kept([(each.row, each.cell) for each in group.rows], only_vouched)
+    rows = _drawn_rows([(each.row, each.cell) for each in group.rows], only_vouched)
     return dot_chart(
         board, group.column, rows, GROUPS[by], by, f"energy-{group.place}", group.short
     )
 
 
-def _kept(rows: Candidates, only_vouched: bool) -> Candidates:
+def _drawn_rows(rows: Candidates, only_vouched: bool) -> Candidates:
     return [pair for pair in rows if pair[0].is_vouched] if only_vouched else rows
 
 

@@ -51,11 +51,11 @@ def energy_tables(scores: Mapping[str, EntryScores], scoring: Scoring) -> tuple[
             and entry.energy is not None
         }
         if of_kind:
-            found.append(EnergyTable(instrument, _rows(instrument, of_kind, scoring)))
+            found.append(EnergyTable(instrument, _energy_rows(instrument, of_kind, scoring)))
     return tuple(found)
 
 
-def _rows(
+def _energy_rows(
     instrument: Instrument, entries: Mapping[str, EntryScores], scoring: Scoring
 ) -> tuple[EnergyRow, ...]:
     reasons = {name: _why_unranked(instrument, entry) for name, entry in entries.items()}

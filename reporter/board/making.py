@@ -135,7 +135,7 @@ def _board(
     shown = {
         name: tuple(of_entry[facet.name] for facet in differ) for name, of_entry in facets.items()
     }
-    rows = tuple(_rows(frames, figures, shown, columns))
+    rows = tuple(_board_rows(frames, figures, shown, columns))
     others = () if precision in ("", STRICT) else (precision,)
     sections = {
         name: tuple(row for row in rows if row.entry["state"] == name)
@@ -192,7 +192,7 @@ def _joined(facet: Facet, rows: Iterable[Mapping[str, str]]) -> str:
     return submitter_title(shared) if facet.name == "organization" else shared
 
 
-def _rows(
+def _board_rows(
     frames: Frames,
     figures: Mapping[str, Mapping[str, Row]],
     facets: Mapping[str, tuple[str, ...]],

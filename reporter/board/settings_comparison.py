@@ -96,7 +96,8 @@ def _pairs(
 ) -> Iterator[SettingComparison]:
     level = load_scoring().level
     of_value = {
-        value: _measured([values.get(run) for run in runs]) for value, runs in groups.items()
+        value: _statistics_or_reason([values.get(run) for run in runs])
+        for value, runs in groups.items()
     }
     for value, base in itertools.combinations(groups, 2):
         one, other = of_value[value], of_value[base]
@@ -117,7 +118,7 @@ def _pairs(
             )
 
 
-def _measured(rows: Sequence[Row | None]) -> RunStatistics | str:
+def _statistics_or_reason(rows: Sequence[Row | None]) -> RunStatistics | str:
     """The statistics of the runs' values, or why there are none."""
     values = [float(row["value"]) for row in rows if row is not None and row["value"] is not None]
     if len(values) < len(rows):

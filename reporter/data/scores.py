@@ -170,7 +170,7 @@ def _measured_energy(
     statistics = run_statistics(
         list(by_run.values()),
         _fixed_variance(MEASURED_J, figures, by_run, floor),
-        _of(sessions, by_run),
+        _sessions_of_runs(sessions, by_run),
     )
     return Score(score_interval(statistics, scoring.level), by_run, statistics)
 
@@ -352,12 +352,14 @@ def _score(
         costs[run["run_id"]] = cost
     sessions = _sessions(runs, scoring)
     fixed_variance = _fixed_variance(name, figures, costs, scoring.floor(sessions is not None))
-    statistics = measured_score(list(costs.values()), epochs, fixed_variance, _of(sessions, costs))
+    statistics = measured_score(
+        list(costs.values()), epochs, fixed_variance, _sessions_of_runs(sessions, costs)
+    )
     values = {run: cost.at(epochs.epochs) for run, cost in costs.items()}
     return Score(score_interval(statistics, scoring.level), values, statistics)
 
 
-def _of(sessions: Mapping[str, str] | None, runs: Iterable[str]) -> list[str] | None:
+def _sessions_of_runs(sessions: Mapping[str, str] | None, runs: Iterable[str]) -> list[str] | None:
     return None if sessions is None else [sessions[run] for run in runs]
 
 

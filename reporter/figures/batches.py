@@ -47,7 +47,9 @@ class _Quantity:
     ticks: int
 
 
-def _one(figure: str, axis: str, factor: float, frames: Frames, context: Context) -> Drawn:
+def _figure_by_batch_size(
+    figure: str, axis: str, factor: float, frames: Frames, context: Context
+) -> Drawn:
     """A figure against the global batch size; one line per setting that was run at two or more
     sizes."""
     entries, found = entries_of(frames), values_of(frames, figure)
@@ -244,7 +246,7 @@ CHARTS = (
         "Throughput by batch size",
         "Training samples per second, mean over runs. Entries of a line differ only in batch size"
         " and learning rate.",
-        partial(_one, "samples_per_s", "samples per second", 1.0),
+        partial(_figure_by_batch_size, "samples_per_s", "samples per second", 1.0),
         frozenset({"figures", "study"}),
         position=90,
     ),
@@ -253,7 +255,7 @@ CHARTS = (
         "Memory by batch size",
         "Peak memory of the training processes, MiB, mean over runs. Entries of a line differ only"
         " in batch size and learning rate.",
-        partial(_one, "peak_memory_bytes", "peak memory, MiB", MIB),
+        partial(_figure_by_batch_size, "peak_memory_bytes", "peak memory, MiB", MIB),
         frozenset({"figures", "study"}),
         position=100,
     ),

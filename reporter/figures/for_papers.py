@@ -164,7 +164,7 @@ def rows_of_groups(
         return flat_rows(frames, {name: values[name] for name in ids}, is_stacked=is_stacked)
     labels = {name: text for group in groups for name, text in _labels(group, varies).items()}
     capacity = max(MAX_ROWS // (deepest + 1), 1)
-    rows, notes = _rows(frames, groups, values, labels, capacity, is_stacked)
+    rows, notes = _group_rows(frames, groups, values, labels, capacity, is_stacked)
     return rows, tuple(note.replace("entries", "settings") for note in notes)
 
 
@@ -180,10 +180,10 @@ def flat_rows(
     order = ascending({name: sum(one.value for one in of_one) for name, of_one in values.items()})
     labels = labels or entry_labels([entries[name] for name in values])
     groups = [Varied("", (entries[name],)) for name in order]
-    return _rows(frames, groups, values, labels, MAX_ROWS, is_stacked)
+    return _group_rows(frames, groups, values, labels, MAX_ROWS, is_stacked)
 
 
-def _rows(
+def _group_rows(
     frames: Frames,
     groups: Sequence[Varied],
     values: Values,

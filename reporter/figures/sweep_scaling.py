@@ -141,7 +141,7 @@ def charts(study: Study) -> tuple[Chart, ...]:
 
 def _describe(study: Study, quantity: Quantity, _: Frames, context: Context) -> Plot | Missing:
     """A quantity, measured and modelled, against the number of ranks (logarithmic)."""
-    seen = _measured(study, quantity)
+    seen = _measured_points(study, quantity)
     if not seen:
         return Missing(quantity.of_point(study.points[0].figures).reason or "no point was measured")
     fits = study.model.fits if study.model else ()
@@ -171,12 +171,12 @@ def _describe(study: Study, quantity: Quantity, _: Frames, context: Context) -> 
     if study.model:
         beyond = Span(study.model.most_measured, x.ticks[-1], "projection (not measured)")
         panel = replace(panel, spans=(beyond,))
-    rows = (*map(_row, seen), *(row for fit in fits for row in _rows(fit, quantity)))
+    rows = (*map(_row, seen), *(row for fit in fits for row in _model_rows(fit, quantity)))
     note = "" if study.model else f"No model: {study.model_reason}"
     return Plot((panel,), HEADINGS, rows, note)
 
 
-def _measured(study: Study, quantity: Quantity) -> list[_Seen]:
+def _measured_points(study: Study, quantity: Quantity) -> list[_Seen]:
     """The points that have the quantity."""
     found = [(point, quantity.of_point(point.figures)) for point in study.points]
     return [
@@ -235,7 +235,7 @@ def _row(one: _Seen) -> tuple[str, ...]:
     return str(one.point.ranks), what, significant(one.value), *_bounds(one.estimate), runs
 
 
-def _rows(fit: AllreduceModel, quantity: Quantity) -> list[tuple[str, ...]]:
+def _model_rows(fit: AllreduceModel, quantity: Quantity) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for projection in fit.projections:
         modelled = quantity.modelled(projection)

@@ -69,10 +69,10 @@ def _headline(board: Board) -> Headline:
 
 
 def _fastest(board: Board, by: str) -> list[DotRow]:
-    return _named(time_chart(board, by, only_vouched=True), time_chart(board, by))
+    return _rows_to_name(time_chart(board, by, only_vouched=True), time_chart(board, by))
 
 
-def _named(vouched: DotChart, everything: DotChart) -> list[DotRow]:
+def _rows_to_name(vouched: DotChart, everything: DotChart) -> list[DotRow]:
     """The rows that may stand in a sentence: of the confirmed entries that somebody else stands
     behind; where there are none, of all confirmed ones."""
     return _confirmed(vouched) or _confirmed(everything)
@@ -258,7 +258,9 @@ def _least_energy(board: Board) -> Iterator[str]:
     board differ in that."""
     backed = any(row.is_vouched for row in board.in_order)
     pairs = zip(energy_charts(board, only_vouched=True), energy_charts(board), strict=True)
-    charts = [(chart, rows[0]) for vouched, chart in pairs if (rows := _named(vouched, chart))]
+    charts = [
+        (chart, rows[0]) for vouched, chart in pairs if (rows := _rows_to_name(vouched, chart))
+    ]
     ranked = [pair for pair in charts if EnergyStanding.INDICATIVE.value not in pair[0].note]
     for chart, row in (ranked or charts)[:1]:
         around = f" ({row.cell.around})" if row.cell.interval else ""

@@ -358,12 +358,12 @@ def _resumed(record: RunRecord) -> str | None:
         return None
     return (
         f"Resumed after epoch {before.epoch} of run {one_line(before.run_id, 100)}, which trained "
-        f"on {_counted(before.ranks, 'rank')} of {_counted(before.nodes, 'node')} and ended:"
+        f"on {_count_text(before.ranks, 'rank')} of {_count_text(before.nodes, 'node')} and ended:"
         f" {one_line(before.reason)}"
     )
 
 
-def _counted(count: int, what: str) -> str:
+def _count_text(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 

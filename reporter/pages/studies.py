@@ -32,7 +32,7 @@ def study_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
         frames, figure_names, rows = (
             frames_of_study(contents.frames, study),
             kinds[study.kind].figure_names,
-            _rows(contents.frames, study),
+            _run_rows(contents.frames, study),
         )
         described = [(chart, partial(chart.describe, frames)) for chart in _charts(study)]
         charts = place_drawings(described, contents.context("../"), f"figures/{study.name}-")
@@ -158,7 +158,7 @@ class RunTable:
     unknown: tuple[str, ...]
 
 
-def _rows(frames: Frames, study: StudyRecord) -> RunTable:
+def _run_rows(frames: Frames, study: StudyRecord) -> RunTable:
     """A row per run of the study, in its order; a run that could not be loaded has no cells."""
     figures: dict[str, dict[str, Any]] = {}
     for figure in rows_of(frames.figures):

@@ -129,10 +129,10 @@ def _same(published: str, ours: str) -> bool:
     try:
         return float(published) == float(ours)
     except ValueError:
-        return _plain(published) == _plain(ours)
+        return _letters_and_digits(published) == _letters_and_digits(ours)
 
 
-def _plain(text: str) -> str:
+def _letters_and_digits(text: str) -> str:
     """Letters and digits: CIFAR-10 and cifar10 are one name."""
     return "".join(filter(str.isalnum, text.lower()))
 

@@ -165,12 +165,15 @@ def _opened(path: Path, coded: Sequence[str]) -> pyarrow.parquet.ParquetFile:
         _refuse_large_footer(path)
         try:
             file = pyarrow.parquet.ParquetFile(
-                _named(path), read_dictionary=list(coded), pre_buffer=False, buffer_size=BATCH_ROWS
+                _open_by_bytes(path),
+                read_dictionary=list(coded),
+                pre_buffer=False,
+                buffer_size=BATCH_ROWS,
             )
         # one of these columns is missing or nested; the caller reports what is there
         except KeyError:
             file = pyarrow.parquet.ParquetFile(
-                _named(path), pre_buffer=False, buffer_size=BATCH_ROWS
+                _open_by_bytes(path), pre_buffer=False, buffer_size=BATCH_ROWS
             )
         metadata = file.metadata
         largest = max(
@@ -189,7 +192,7 @@ def _opened(path: Path, coded: Sequence[str]) -> pyarrow.parquet.ParquetFile:
         raise unreadable_table(path, error) from error
 
 
-def _named(path: Path, mode: str = "rb") -> pyarrow.OSFile:
+def _open_by_bytes(path: Path, mode: str = "rb") -> pyarrow.OSFile:
     """The file, opened by its name's bytes: pyarrow takes every name for UTF-8, which it is not in
     every folder and under every locale."""
     return pyarrow.OSFile(os.fsencode(path), mode)
@@ -241,7 +244,7 @@ class TableWriter:
 
     def __init__(self, path: Path, types: dict[str, str]) -> None:
         self._schema = pyarrow.schema([(name, ARROW_TYPES[kind]) for name, kind in types.items()])
-        self._file = _named(path, "wb")
+        self._file = _open_by_bytes(path, "wb")
         self._writer = pyarrow.parquet.ParquetWriter(
             self._file, self._schema, compression="zstd", store_schema=False
         )

@@ -117,7 +117,7 @@ def _show(found: Examination) -> None:
         )
         print(
             f"{answer.host:16} {link.interface or 'no interface'} ({link.kind or 'kind unknown'},"
-            f" {speed}){_measured(measure)}"
+            f" {speed}){_link_text(measure)}"
         )
     for problem in found.problems:
         print(f"\n{problem.sentence}.\n  to do: {problem.remedy}.")
@@ -125,7 +125,7 @@ def _show(found: Examination) -> None:
         print("\nThese hosts can train together.")
 
 
-def _measured(measure: LinkMeasure | None) -> str:
+def _link_text(measure: LinkMeasure | None) -> str:
     if measure is None:
         return ""
     trip, clock = (

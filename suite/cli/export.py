@@ -127,13 +127,13 @@ def _write(frame: "pandas.DataFrame", output: Path) -> None:
         frame.to_parquet(output, index=False)
     else:
         rows = [
-            {str(key): _plain(value) for key, value in row.items()}
+            {str(key): _json_value(value) for key, value in row.items()}
             for row in frame.to_dict("records")
         ]
         output.write_text(json_format.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """A value of a frame for JSON: null where it is unknown."""
     from reporter.data.frames import is_known  # start-up: pandas
 

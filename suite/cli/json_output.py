@@ -99,10 +99,10 @@ def _print(
         assert keys - found.optional <= set(each) <= keys, (
             f"{found.name}: {sorted(set(each) ^ keys)}"
         )
-    print(json.dumps({"format": found.label, **values}, indent=1, default=_plain))
+    print(json.dumps({"format": found.label, **values}, indent=1, default=_json_value))
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """A path as its text, a dataclass as its fields."""
     if is_dataclass(value):
         return {each.name: getattr(value, each.name) for each in fields(value)}

@@ -104,7 +104,7 @@ def make(
     with output_errors(output):  # before the runs that the files are drawn from
         refuse_no_folder(output)
     refuse_without_matplotlib()
-    named = dict(map(_named, given or []))
+    named = dict(map(_parse_with, given or []))
     runs = registry.runs_of(item)
     source = (
         None
@@ -224,7 +224,7 @@ def _commands(item: Item, runs: RunSet, given: dict[str, str]) -> list[list[str]
         raise SuiteError(f"{item.id} needs {ASKED[key]}: give --with {key}=PATH.") from None
 
 
-def _named(text: str) -> tuple[str, str]:
+def _parse_with(text: str) -> tuple[str, str]:
     name, _, value = text.partition("=")
     if name not in ASKED or not value:
         raise SuiteError(

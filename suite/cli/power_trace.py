@@ -151,7 +151,7 @@ def attach(
     )
     energy = None if dry_run else api.energy_figure(bundle)
     if json:
-        print_json("power-attach", _plain(bundle, found, energy))
+        print_json("power-attach", _attachment_json(bundle, found, energy))
         return
     print(found.understood)
     print(_fit_sentence(found))
@@ -174,7 +174,7 @@ def leave_out(
     print(f"The run is sealed again. Check it: suite check {bundle}")
 
 
-def _plain(bundle: Path, found: Attachment, energy: object) -> dict[str, object]:
+def _attachment_json(bundle: Path, found: Attachment, energy: object) -> dict[str, object]:
     trace = found.read.trace
     counts = {
         "rows": trace.rows,

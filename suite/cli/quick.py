@@ -228,7 +228,7 @@ def _run(request: RunRequest) -> Path:
 
 def quick_sentence(found: QuickLook) -> str:
     """What was measured, what is projected, and where the run is."""
-    lines = list(_measured(found))
+    lines = list(_measured_lines(found))
     if found.reached_s is not None:
         lines.append(f"measured:  {found.reached_s:.4g} s to the target, with this seed")
     lines.append(
@@ -240,7 +240,7 @@ def quick_sentence(found: QuickLook) -> str:
     return "\n  ".join(lines)
 
 
-def _measured(found: QuickLook) -> Iterator[str]:
+def _measured_lines(found: QuickLook) -> Iterator[str]:
     if found.estimate is None:
         epoch = (
             "the time of an epoch is not known"

@@ -51,7 +51,7 @@ def show_result(result: "RunResult", json: bool, verbose: bool = False) -> None:
         print_json("run", {"path": result.path, "status": result.status, **summary})
         return
     print(f"{ending_of(bundle)}\n")
-    print("\n".join(_rows(summary["figures"], verbose)))
+    print("\n".join(_figure_lines(summary["figures"], verbose)))
     _show_waiting(summary["figures"])
     _show_cross_checks(summary.get("energies", []))
     _show_disturbances(summary["disturbances"], "")
@@ -110,7 +110,7 @@ def _last_and_best(bundle: Bundle) -> tuple["LogEvent", "LogEvent"]:
     return evaluations[-1], max(evaluations, key=lambda each: float(each.value))
 
 
-def _rows(figures: Mapping[str, Any], all_of_them: bool) -> Iterator[str]:
+def _figure_lines(figures: Mapping[str, Any], all_of_them: bool) -> Iterator[str]:
     """A line for each known figure, then one for each reason with those that are unknown for
     it."""
     epoch_s = figures["time_to_epoch_s"]["value"] or 0.0

@@ -90,7 +90,7 @@ def _show(requests: list[RunRequest]) -> None:
             " contents.",
             file=sys.stderr,
         )
-    print_rows("run-requests", [_plain(request) for request in requests])
+    print_rows("run-requests", [_request_json(request) for request in requests])
 
 
 def _board_runs(training: TrainingOptions, settings: RunSettings) -> list[BoardRun]:
@@ -241,7 +241,7 @@ def _refuse_invalid(requests: list[RunRequest], settings: RunSettings, json: boo
         raise typer.Exit(NOT_COMPLIANT) from None
 
 
-def _plain(request: RunRequest) -> dict[str, object]:
+def _request_json(request: RunRequest) -> dict[str, object]:
     return {
         "run_id": request.run_id,
         "device_evidence": request.device_evidence,

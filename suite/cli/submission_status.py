@@ -38,7 +38,7 @@ def status(
             " rounds."
         )
     if json:
-        print_rows("submissions-status", [_plain(state) for state in states])
+        print_rows("submissions-status", [_status_json(state) for state in states])
     else:
         for state in states:
             print("\n".join(_lines(state)))
@@ -116,7 +116,7 @@ def _sum(states: Sequence[SubmissionStatus]) -> str:
     )
 
 
-def _plain(state: SubmissionStatus) -> dict[str, Any]:
+def _status_json(state: SubmissionStatus) -> dict[str, Any]:
     declaration, judged_by = state.declaration, state.round
     return {
         "path": state.path,

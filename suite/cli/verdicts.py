@@ -22,7 +22,7 @@ def show_result(verdict: CheckResult, json: bool) -> None:
     """Print every finding and a line per bundle and submission. Exit code 1 where one does not
     comply, 2 where one could not be judged."""
     if json:
-        print_json("check", _plain(verdict))
+        print_json("check", _result_json(verdict))
     else:
         for bundle in verdict.bundles:
             _show_bundle(bundle)
@@ -80,7 +80,7 @@ def _word(complies: bool) -> str:
     return "complies" if complies else "does not comply"
 
 
-def _plain(verdict: CheckResult) -> dict[str, Any]:
+def _result_json(verdict: CheckResult) -> dict[str, Any]:
     return {
         "verdicts": [_plain_bundle(bundle) for bundle in verdict.bundles],
         "submissions": [_plain_submission(submission) for submission in verdict.submissions],

@@ -69,7 +69,7 @@ class FolderKind:
         return FolderVerdict(path, found, self.title)
 
 
-def _own(title: str, file: str, rules: tuple[Rule, ...] = ()) -> FolderKind:
+def _record_folder(title: str, file: str, rules: tuple[Rule, ...] = ()) -> FolderKind:
     return FolderKind(title, file, lambda: (_records()[file], rules))
 
 
@@ -86,15 +86,15 @@ def _records() -> dict[str, SealedRecord]:
     return {each.file: each for each in sealed}
 
 
-STALLS = _own("stall analysis", stall_folder.RECORD, records.OF_STALLS)
-REPLICATIONS = _own("replication", replication_folder.RECORD, records.OF_REPLICATIONS)
+STALLS = _record_folder("stall analysis", stall_folder.RECORD, records.OF_STALLS)
+REPLICATIONS = _record_folder("replication", replication_folder.RECORD, records.OF_REPLICATIONS)
 OF_SUITE = (
     STALLS,
     REPLICATIONS,
-    _own("sweep", layout.STUDY),
-    _own("matrix of studies", layout.MATRIX),
-    _own("LINPACK", layout.LINPACK_RECORD),
-    _own("LINPACK on several nodes", layout.LINPACK_STUDY_RECORD),
+    _record_folder("sweep", layout.STUDY),
+    _record_folder("matrix of studies", layout.MATRIX),
+    _record_folder("LINPACK", layout.LINPACK_RECORD),
+    _record_folder("LINPACK on several nodes", layout.LINPACK_STUDY_RECORD),
 )
 
 

@@ -96,10 +96,12 @@ def check_paths(paths: Sequence[Path]) -> CheckResult:
         checked = check_submissions(submissions)
         broken += [sentence for verdict in checked for sentence in verdict.broken]
         wholes = tuple(kind.check(folder) for folder, kind in records.items())
-        return _named(CheckResult(tuple(verdicts), checked, tuple(broken), wholes), unpacked)
+        return _with_archive_names(
+            CheckResult(tuple(verdicts), checked, tuple(broken), wholes), unpacked
+        )
 
 
-def _named(result: CheckResult, unpacked: Mapping[Path, Path]) -> CheckResult:
+def _with_archive_names(result: CheckResult, unpacked: Mapping[Path, Path]) -> CheckResult:
     """The result with the archives' names in place of the folders where they were unpacked, which
     nobody gave and which are gone."""
     if not unpacked:

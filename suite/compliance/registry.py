@@ -83,7 +83,7 @@ def rules_of(judged_by: Round, of_extensions: bool = False) -> tuple[Rule, ...]:
     """The rules of a round, each with the checks that apply in it, in the order in which they are
     checked; those of extensions are asked for. Raises SuiteError for a rule that the round leaves
     out and that does not exist."""
-    for name in set(judged_by.rules_left_out) - _known(CORE).keys():
+    for name in set(judged_by.rules_left_out) - _rules_by_id(CORE).keys():
         find_rule(name)
     candidates = all_rules() if of_extensions else CORE
     found = (rule_in_round(rule, judged_by) for rule in candidates)
@@ -116,7 +116,7 @@ def checks_of(
                 yield rule, check
 
 
-def _known(found: Iterable[Rule]) -> dict[str, Rule]:
+def _rules_by_id(found: Iterable[Rule]) -> dict[str, Rule]:
     """Rules by their ids and by those of their checks."""
     return {each: rule for rule in found for each in (rule.id, *rule.formerly)}
 
@@ -124,7 +124,7 @@ def _known(found: Iterable[Rule]) -> dict[str, Rule]:
 def find_rule(name: str) -> Rule:
     """The rule of this id, or the one with the check of this id; raises SuiteError naming the
     nearest one."""
-    known = _known(all_rules())
+    known = _rules_by_id(all_rules())
     if name in known:
         return known[name]
     nearest = difflib.get_close_matches(name, known, n=1)

@@ -94,7 +94,7 @@ def measure_linpack(directory: Path, request: LinpackRequest) -> Linpack:
         return _seal(directory, _with_scipy(_made(directory), problem, before, request.allow_busy))
     programs = (
         _found("mpirun"),
-        str(_own(request.xhpl)) if request.xhpl else _hpcc() or _found("hpcc"),
+        str(_executable_xhpl(request.xhpl)) if request.xhpl else _hpcc() or _found("hpcc"),
     )
     problems = planned_problems(
         request, smallest_available_bytes(request.placement) * request.placement.nodes
@@ -210,7 +210,7 @@ def _found(name: str) -> str:
     return path
 
 
-def _own(xhpl: Path) -> Path:
+def _executable_xhpl(xhpl: Path) -> Path:
     if not xhpl.is_file() or not os.access(xhpl, os.X_OK):
         raise SuiteError(
             f"--xhpl {xhpl} is not an executable file; give the path of the xhpl that you built."

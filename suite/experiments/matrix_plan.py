@@ -120,11 +120,11 @@ def parse_vary(options: Sequence[str]) -> Any:
             )
         if name in values:
             raise SuiteError(f"--vary {name} is given twice; write its values once, as {name}=A,B.")
-        values[name] = [_typed(word, _KINDS.get(name, str), name) for word in words]
+        values[name] = [_parse_setting(word, _KINDS.get(name, str), name) for word in words]
     return from_plain(values, Vary, "--vary: ")
 
 
-def _typed(word: str, kind: Any, name: str) -> Any:
+def _parse_setting(word: str, kind: Any, name: str) -> Any:
     """A word of the command line as the setting's kind: a number where it is one; the rest is
     judged as in a file."""
     if kind is bool and word in ("true", "false"):

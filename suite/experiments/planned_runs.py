@@ -201,9 +201,15 @@ def validate_requests(
             partial(refuse_limit, limit, system_root)
             for limit in dict.fromkeys(limit for request in requests for limit in request.limits)
         ),
-        *(partial(refuse_quota, cores, system_root) for cores in _each(values, "cpu_quota")),
+        *(
+            partial(refuse_quota, cores, system_root)
+            for cores in _distinct_values(values, "cpu_quota")
+        ),
         *checks_of_memory(zip(frameworks, memory_mb, strict=True), system_root),
-        *(partial(refuse_absent_meters, choice, system_root) for choice in _each(values, "meters")),
+        *(
+            partial(refuse_absent_meters, choice, system_root)
+            for choice in _distinct_values(values, "meters")
+        ),
         *(
             partial(refuse_isolation, *kind_and_ranks)
             for kind_and_ranks in {(request.isolation, request.ranks) for request in requests}
@@ -216,7 +222,7 @@ def validate_requests(
     refuse_at_once(checks)
 
 
-def _each(values: Sequence[Mapping[str, Any]], name: str) -> dict[Any, None]:
+def _distinct_values(values: Sequence[Mapping[str, Any]], name: str) -> dict[Any, None]:
     """The different values of a setting, where it has one."""
     return dict.fromkeys(given[name] for given in values if name in given)
 

@@ -144,7 +144,7 @@ def _with_value(
         if options.implementation is not None:
             raise SuiteError("This study compares frameworks by name; leave --implementation out.")
         return replace(options, framework=value)
-    number = _whole(value, 0 if variable is Variable.WORKERS else 1)
+    number = _parse_integer(value, 0 if variable is Variable.WORKERS else 1)
     if variable is not Variable.NODES:
         changes: Mapping[str, Any] = {variable.value: number}
         return replace(options, **changes)
@@ -173,11 +173,11 @@ def _threads(
     ranks; on hosts, as for any run."""
     if hosts:
         return None
-    max_ranks = max(_whole(value, 1) for value in definition.values)
+    max_ranks = max(_parse_integer(value, 1) for value in definition.values)
     return load_workload(options.workload).threads or max(1, usable_cores() // max_ranks)
 
 
-def _whole(value: str, minimum: int) -> int:
+def _parse_integer(value: str, minimum: int) -> int:
     try:
         number = int(value)
     except ValueError:

@@ -26,10 +26,10 @@ def files_below(folder: Path, *names: str) -> Iterator[Path]:
     """The plain files of these names at or below ``folder``, sorted; not those in sites below.
     Raises SuiteError for a folder of a site."""
     refuse_site(folder)
-    return iter(sorted(_named(folder, names)))
+    return iter(sorted(_paths_named(folder, names)))
 
 
-def _named(folder: Path, names: Collection[str]) -> Iterator[Path]:
+def _paths_named(folder: Path, names: Collection[str]) -> Iterator[Path]:
     """By the names in each folder: paths of all other files are not even made."""
     pending = [(folder, 1)]
     while pending:

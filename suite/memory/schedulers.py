@@ -8,7 +8,7 @@ from suite.memory.schedule import Action, Schedule, ScheduleStep
 
 def none(count: int) -> Schedule:
     """Keep everything of ``count`` blocks: ordinary training."""
-    return Schedule("none", (*_kept(0, count), *_backwards(0, count)))
+    return Schedule("none", (*_keep_steps(0, count), *_backwards(0, count)))
 
 
 def segments(count: int, parts: int) -> Schedule:
@@ -17,11 +17,11 @@ def segments(count: int, parts: int) -> Schedule:
     size = count // parts
     starts = [part * size for part in range(parts)]
     steps = [step for first in starts[:-1] for step in _run(first, first + size)]
-    steps += [*_kept(starts[-1], count), *_backwards(starts[-1], count)]
+    steps += [*_keep_steps(starts[-1], count), *_backwards(starts[-1], count)]
     for first in reversed(starts[:-1]):
         steps += [
             ScheduleStep(Action.RESTORE, first),
-            *_kept(first, first + size),
+            *_keep_steps(first, first + size),
             *_backwards(first, first + size),
         ]
     return Schedule(f"{parts} segments", tuple(steps))
@@ -82,7 +82,7 @@ def _run(first: int, end: int) -> list[ScheduleStep]:
     ]
 
 
-def _kept(first: int, end: int) -> list[ScheduleStep]:
+def _keep_steps(first: int, end: int) -> list[ScheduleStep]:
     return [ScheduleStep(Action.KEEP, block) for block in range(first, end)]
 
 

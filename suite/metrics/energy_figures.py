@@ -181,10 +181,12 @@ def energy_rows(
     chosen = totals_that_count(measured)
     counted = counted_energy(partial(window_energy, channels, chosen), run, uncounted)
     counted_j = None if counted is None else counted.energy_j
-    return [_row(_counted(channels, one, run, uncounted), chosen, counted_j) for one in measured]
+    return [
+        _row(_counted_total(channels, one, run, uncounted), chosen, counted_j) for one in measured
+    ]
 
 
-def _counted(
+def _counted_total(
     channels: Channels, one: MeasuredTotal, run: Window, uncounted: Sequence[UncountedInterval]
 ) -> MeasuredTotal:
     """A total with its counted energy; one that has none keeps its reason."""

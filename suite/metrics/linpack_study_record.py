@@ -175,8 +175,8 @@ def _point(
         gflops=gflops,
         efficiency=efficiency,
         peak_share=_peak_share(gflops, records[0].device, nodes),
-        energy_j=_measured([record.power.energy_j for record in records], "J", records),
-        gflops_per_watt=_measured(
+        energy_j=_mean_figure([record.power.energy_j for record in records], "J", records),
+        gflops_per_watt=_mean_figure(
             [record.power.gflops_per_watt for record in records], "GFLOPS/W", records
         ),
         triad_gb_s=_bandwidth(records),
@@ -210,7 +210,7 @@ def _bandwidth(records: Sequence[Linpack]) -> Figure:
     )
 
 
-def _measured(values: Sequence[float | None], unit: str, records: Sequence[Linpack]) -> Figure:
+def _mean_figure(values: Sequence[float | None], unit: str, records: Sequence[Linpack]) -> Figure:
     known = [value for value in values if value is not None]
     reason = (
         next((record.power.reason for record in records if record.power.reason), None)

@@ -162,8 +162,8 @@ def _summed(figures: Mapping[str, Figure], nodes: Sequence[NodeReadings], what: 
         unit=unit,
         source=source,
         count=sum(figure.count for figure in found),
-        period_s=max(_known(found, "period_s"), default=None),
-        coverage=min(_known(found, "coverage"), default=None),
+        period_s=max(_values_of_figure(found, "period_s"), default=None),
+        coverage=min(_values_of_figure(found, "coverage"), default=None),
         method=f"sum over {len(found)} nodes",
         sensor=sensor_of(
             [total for node in nodes for total in node.totals], combined_coverage(nodes[0].totals)
@@ -175,14 +175,14 @@ def _summed(figures: Mapping[str, Figure], nodes: Sequence[NodeReadings], what: 
     )
 
 
-def _known(figures: Sequence[Figure], name: str) -> list[Any]:
+def _values_of_figure(figures: Sequence[Figure], name: str) -> list[Any]:
     """What the figures have under a name."""
     return [value for figure in figures if (value := getattr(figure, name)) is not None]
 
 
 def _of_all(figures: Sequence[Figure], name: str) -> list[Any] | None:
     """The same; None unless every figure has it."""
-    known = _known(figures, name)
+    known = _values_of_figure(figures, name)
     return known if len(known) == len(figures) else None
 
 
@@ -210,7 +210,7 @@ def bytes_sent_per_step(nodes: Sequence[NodeReadings], run: Window | None, steps
         unit="B",
         source=READINGS,
         count=steps,
-        period_s=max(_known(figures, "period_s"), default=None),
+        period_s=max(_values_of_figure(figures, "period_s"), default=None),
         method=f"sent by {', '.join(sent)}"[:1000],
         uncertainty=None
         if widths is None

@@ -79,7 +79,8 @@ class SensorCalibration:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; a NaN becomes None."""
         stairs = [
-            {name: _known(value) for name, value in vars(stair).items()} for stair in self.stairs
+            {name: _nan_as_none(value) for name, value in vars(stair).items()}
+            for stair in self.stairs
         ]
         return {**vars(self), "expected_gain": list(self.expected_gain), "stairs": stairs}
 
@@ -300,5 +301,5 @@ def _york(stairs: Sequence[Stair]) -> _Line:
     )
 
 
-def _known(value: Any) -> Any:
+def _nan_as_none(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value

@@ -143,11 +143,11 @@ class RunTrace:
     def _names(self) -> Iterator[Event]:
         """The names of processes and threads, and their order."""
         for place, node in enumerate(self._nodes, start=1):
-            yield _named("process_name", place, 0, name=node.node)
-            yield _named("process_sort_index", place, 0, sort_index=place)
+            yield _metadata_event("process_name", place, 0, name=node.node)
+            yield _metadata_event("process_sort_index", place, 0, sort_index=place)
         for rank, thread in self._threads.items():
-            yield _named("thread_name", thread.pid, thread.tid, name=f"rank {rank}")
-            yield _named("thread_sort_index", thread.pid, thread.tid, sort_index=rank)
+            yield _metadata_event("thread_name", thread.pid, thread.tid, name=f"rank {rank}")
+            yield _metadata_event("thread_sort_index", thread.pid, thread.tid, sort_index=rank)
 
     def _phases(self, rank: int, thread: _Thread) -> Iterator[Event]:
         """A rank's phases; one that was begun and not ended lasts until the rank's last event."""
@@ -270,6 +270,6 @@ def _nodes(bundle: Bundle, log: Log) -> tuple[NodeReadings, ...]:
     return (machine_readings(bundle, name, tuple(range(ranks))),)
 
 
-def _named(kind: str, pid: int, tid: int, **args: object) -> Event:
+def _metadata_event(kind: str, pid: int, tid: int, **args: object) -> Event:
     """A metadata event; it has no time."""
     return {"name": kind, "ph": "M", "pid": pid, "tid": tid, "args": args}

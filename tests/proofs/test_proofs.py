@@ -204,8 +204,8 @@ def test_a_wrong_declaration_is_one_sentence(text: str, says: str, tmp_path: Pat
 INTERRUPTED = """
 import os, subprocess, sys
 from proofs import __main__ as runner
-from tools.descendants import adopt
-adopt()
+from tools.descendants import adopt_orphans
+adopt_orphans()
 nested = "import subprocess; p = subprocess.Popen(['sleep', '600'], start_new_session=True);"
 try:
     nested += "print(p.pid, flush=True); p.wait()"

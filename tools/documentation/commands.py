@@ -21,7 +21,7 @@ def command_reference() -> str:
 
 def _section(path: str, command: Any) -> Iterator[str]:
     yield f"## suite {path}\n"
-    yield f"{_plain(command.help)}\n"
+    yield f"{_help_text(command.help)}\n"
     children = getattr(command, "commands", None)
     if children:
         for name, child in sorted(children.items()):
@@ -32,9 +32,9 @@ def _section(path: str, command: Any) -> Iterator[str]:
     arguments = [each for each in parameters if each.param_type_name == "argument"]
     words = " ".join(_names(each) + ("…" if each.nargs == -1 else "") for each in arguments)
     yield f"```sh\nsuite {path}{' ' + words if words else ''} [OPTIONS]\n```\n"
-    yield f"{_plain(command.epilog)}\n"
+    yield f"{_help_text(command.epilog)}\n"
     rows = [
-        (f"`{_names(each)}`", _plain(getattr(each, "help", "") or ""), _default(each))
+        (f"`{_names(each)}`", _help_text(getattr(each, "help", "") or ""), _default(each))
         for each in parameters
     ]
     yield f"{markdown_table(('argument or option', 'meaning', 'default'), rows)}\n"
@@ -63,5 +63,5 @@ def _default(parameter: Any) -> str:
     return f"`{_value(value)}`"
 
 
-def _plain(text: str | None) -> str:
+def _help_text(text: str | None) -> str:
     return " ".join((text or "").split()).replace("<", "&lt;").replace("*", "\\*")

@@ -145,7 +145,7 @@ def tune_command(scenario: ScenarioOptions, tuning: TuningOptions) -> None:
             scenario.report,
             Instruments(TrialPower if aim.needs_power else None, set_mode),
         )
-        record = _plain(found, aim.goal)
+        record = _json_values(found, aim.goal)
         write_json(place / TUNING, {"schema": SCHEMA, **record})
     if scenario.json:
         print_json(FORMAT, {**record, "folder": os.fspath(place)})
@@ -165,7 +165,7 @@ def _lines(found: Tuned) -> list[str]:
     ]
 
 
-def _plain(found: Tuned, goal: Goal) -> dict[str, Any]:
+def _json_values(found: Tuned, goal: Goal) -> dict[str, Any]:
     """JSON values: an infinite latency, of a queue that was left, is null."""
     trials = [{**asdict(trial), "energy_j": trial.energy_j} for trial in found.trials]
     values = {

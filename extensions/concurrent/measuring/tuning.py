@@ -188,7 +188,7 @@ def tune(
     trials, length_s = list[Trial](), FIRST_SHARE * duration_s
     left = possible
     while len(left) > FINALISTS and length_s < duration_s:
-        trials += [_measured(measure, each, length_s, report) for each in left]
+        trials += [_measure_candidate(measure, each, length_s, report) for each in left]
         left, length_s = _near_the_best(trials[-len(left) :], aim), 2 * length_s
     best, finals = _finals(_in_order(left, trials, aim), aim, duration_s, measure, report)
     return Tuned(
@@ -217,7 +217,9 @@ def _finals(
     for begin in range(0, min(len(waiting), GROUPS * FINALISTS), FINALISTS):
         group = waiting[begin : begin + FINALISTS]
         finals += [
-            _measured(measure, each, duration_s, report) for _ in range(TURNS) for each in group
+            _measure_candidate(measure, each, duration_s, report)
+            for _ in range(TURNS)
+            for each in group
         ]
         best = _best(finals, aim)
         if best is not None:
@@ -225,7 +227,9 @@ def _finals(
     raise SuiteError(_none_within(finals, aim))
 
 
-def _measured(measure: Measure, candidate: Candidate, duration_s: float, report: Report) -> Trial:
+def _measure_candidate(
+    measure: Measure, candidate: Candidate, duration_s: float, report: Report
+) -> Trial:
     trial = measure(candidate, duration_s)
     power = "" if trial.power_w is None else f", {trial.power_w:.3g} W"
     report(

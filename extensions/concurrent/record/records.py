@@ -256,7 +256,9 @@ def _read(path: Path, names: Sequence[str]) -> Any:
     _refuse_foreign(path)
     try:
         with path.open(encoding="ascii", newline="") as stream:
-            numbers = array("q", (number for row in _rows(path, stream, names) for number in row))
+            numbers = array(
+                "q", (number for row in _integer_rows(path, stream, names) for number in row)
+            )
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(path, f"cannot be read ({error})") from error
     return np.array(numbers, np.int64).reshape(-1, len(names))
@@ -270,7 +272,7 @@ def _refuse_foreign(path: Path) -> None:
         raise FileError(path, f"is larger than {MAX_BYTES} bytes")
 
 
-def _rows(path: Path, stream: Iterable[str], names: Sequence[str]) -> Iterator[list[int]]:
+def _integer_rows(path: Path, stream: Iterable[str], names: Sequence[str]) -> Iterator[list[int]]:
     for number, line in enumerate(stream, 1):
         values = line.rstrip("\r\n").split(",")
         if number == 1:

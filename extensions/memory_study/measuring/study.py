@@ -93,7 +93,7 @@ def _panel(
         blocks = updated_at_once(network_chain(where.network, image, image, batch))
         planned.append(Line(known, tuple(line(where, blocks))))
         if known in asked.measured:
-            measured += _measured(where, blocks, batch, asked)
+            measured += _measure_schedules(where, blocks, batch, asked)
     linear = tuple(
         Line(
             f"resnet{depth}", tuple(paper_line(load_network(f"resnet{depth}"), depth, image, batch))
@@ -143,7 +143,9 @@ def _published(name: str, paper: Published) -> Iterator[Line]:
         yield Line(f"resnet{depth}", (Point(1.0, cell * table.unit_bytes),))
 
 
-def _measured(where: Workplace, blocks: Chain, batch: int, asked: Asked) -> Iterator[Measurement]:
+def _measure_schedules(
+    where: Workplace, blocks: Chain, batch: int, asked: Asked
+) -> Iterator[Measurement]:
     """Each schedule in a process of its own; the first one is ordinary training, which gives the
     factors."""
     ordinary_s = None

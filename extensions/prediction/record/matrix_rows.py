@@ -45,8 +45,8 @@ def rows_of_matrix(folder: Path) -> list[Row]:
         rows.append(
             {
                 **row,
-                **_measured("time_s", "time_se_s", time),
-                **(_measured("power_w", "power_se_w", power) if has_power else {}),
+                **_figure_row("time_s", "time_se_s", time),
+                **(_figure_row("power_w", "power_se_w", power) if has_power else {}),
             }
         )
     return rows
@@ -64,7 +64,7 @@ def _timed(matrix: Matrix, folder: Path) -> list[Figure]:
     raise FileError(folder / MATRIX, "has a point without a time of an epoch or of a step")
 
 
-def _measured(name: str, error: str, figure: Figure) -> Row:
+def _figure_row(name: str, error: str, figure: Figure) -> Row:
     assert figure.value is not None
     return {name: figure.value} | (
         {} if figure.spread is None else {error: figure.spread / float(np.sqrt(figure.count))}

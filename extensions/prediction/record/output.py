@@ -24,13 +24,13 @@ def write_predictions(modes: Modes, samples: Samples, profiled: Sequence[int], p
     try:
         with path.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows(
-                map(safe_cell, row) for row in _rows(modes, samples, set(profiled))
+                map(safe_cell, row) for row in _mode_rows(modes, samples, set(profiled))
             )
     except OSError as error:
         raise FileError(path, f"cannot be written ({error.strerror})") from error
 
 
-def _rows(modes: Modes, samples: Samples, profiled: set[int]) -> Iterator[list[str]]:
+def _mode_rows(modes: Modes, samples: Samples, profiled: set[int]) -> Iterator[list[str]]:
     quantities, marks = (
         {"time{}_s": samples.time_s()},
         {"profiled": [index in profiled for index in range(len(modes))]},

@@ -127,7 +127,7 @@ def _rows_by_mode(path: Path) -> "tuple[tuple[str, ...], dict[tuple[float, ...],
     measured: dict[tuple[float, ...], list[_Row]] = {}
     for number, row in enumerate(rows, start=1):
         mode = tuple(_number(path, number, row, name, required=True) for name in names)
-        found = _measured(path, number, row)
+        found = _parse_row(path, number, row)
         measured.setdefault(mode, []).extend([found] if found else [])
     return names, measured
 
@@ -171,7 +171,7 @@ class _Row:
     power_error: float | None
 
 
-def _measured(path: Path, number: int, row: Mapping[str, Any]) -> _Row | None:
+def _parse_row(path: Path, number: int, row: Mapping[str, Any]) -> _Row | None:
     time_s, power_w, energy_j = (
         _number(path, number, row, name) for name in ("time_s", "power_w", "energy_j")
     )

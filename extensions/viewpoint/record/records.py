@@ -153,11 +153,19 @@ def read_recording(folder: Path) -> Recording:
             folder / TRACKS,
             TRACK_COLUMNS,
             setting.tracks,
-            lambda row: Judged(_whole(row[1]), _whole(row[2]), _share(row[3]), _whole(row[4])),
+            lambda row: Judged(
+                _parse_integer(row[1]),
+                _parse_integer(row[2]),
+                _share(row[3]),
+                _parse_integer(row[4]),
+            ),
         ),
         tuple(
             _table(
-                folder / name, PREDICTION_COLUMNS, tested, lambda row: Prediction(*map(_whole, row))
+                folder / name,
+                PREDICTION_COLUMNS,
+                tested,
+                lambda row: Prediction(*map(_parse_integer, row)),
             )
             for name in PREDICTIONS
         ),
@@ -165,7 +173,12 @@ def read_recording(folder: Path) -> Recording:
             folder / STEPS,
             STEP_COLUMNS,
             MAX_STEPS,
-            lambda row: Step(_whole(row[0]), _whole(row[1]), _whole(row[2]), _number(row[3])),
+            lambda row: Step(
+                _parse_integer(row[0]),
+                _parse_integer(row[1]),
+                _parse_integer(row[2]),
+                _number(row[3]),
+            ),
         ),
         _facts(folder / TEACHER, Teacher),
         _facts(folder / STUDENT, Student),
@@ -231,7 +244,7 @@ def _split(line: str, columns: int) -> list[str]:
     return values
 
 
-def _whole(text: str) -> int:
+def _parse_integer(text: str) -> int:
     if not text.isdecimal() or len(text) > 18:
         raise ValueError(f"{text[:40]!r} is not a whole number")
     return int(text)

@@ -116,7 +116,7 @@ def _rates(context: BundleContext) -> Iterator[Rates]:
         yield Rates(node, window, used, node.busy_cores(window), busy, own, stolen or 0.0)
 
 
-def _possible(context: BundleContext) -> Violations:
+def _check_cpu_time(context: BundleContext) -> Violations:
     """Check every node's CPU time against its cores, and against what all programs together
     used."""
     for each in _rates(context):
@@ -253,7 +253,7 @@ def _courses(context: BundleContext) -> Iterator[tuple[NodeContext, CoresOverTim
         yield node, CoresOverTime(sum(spent) / passed_s, utilised)
 
 
-def _own(context: BundleContext) -> Violations:
+def _check_own_cpu_time(context: BundleContext) -> Violations:
     """Check that the suite's own processes took little more than the implementation and the
     recorder."""
     for each in _rates(context):
@@ -434,7 +434,7 @@ RULES = (
         " edited. The kernel's ticks keep their length where the times of a run were made shorter.",
         FIX,
         (
-            OfBundle("cpu-time-possible", _possible),
+            OfBundle("cpu-time-possible", _check_cpu_time),
             OfBundle("cpu-time-agrees", _agree),
             OfBundle("cpu-total", _total),
             OfBundle("utilisation-ticks", _ticks, severity=Severity.WARNING),
@@ -452,7 +452,7 @@ RULES = (
             OfBundle("load-possible", _load),
             OfBundle("load-follows", _follows),
             OfBundle("load-follows-closely", _follows_closely, severity=Severity.WARNING),
-            OfBundle("own-load", _own),
+            OfBundle("own-load", _check_own_cpu_time),
         ),
     ),
     Rule(

@@ -33,7 +33,7 @@ ALONE = (
 _OF_PLACE = re.compile(r"(?:log\.rank|readings\.node|baseload\.node)(\d{1,9})\.\w+")
 
 
-def _known(context: BundleContext) -> Violations:
+def _check_file_names(context: BundleContext) -> Violations:
     """Check every file's name; whether a file that belongs there is missing, other rules check."""
     path, parallel = context.bundle.path, context.request.parallel
     nodes = parallel.nodes if isinstance(parallel.nodes, int) else 1
@@ -107,6 +107,6 @@ RULES = (
         "differ only in capital letters replace one another. The log of a rank shows that the "
         "rank worked.",
         "remove the file, and say in the notes what it was for",
-        (OfBundle("bundle-files", _known), OfBundle("ranks-files", _requested)),
+        (OfBundle("bundle-files", _check_file_names), OfBundle("ranks-files", _requested)),
     ),
 )

@@ -46,7 +46,7 @@ MIN_IN_RATIO = 0.5
 MIN_DISTINCT = 0.5  # losses of few bits are equal by chance
 
 
-def _possible(context: BundleContext) -> Violations:
+def _check_loss_values(context: BundleContext) -> Violations:
     """Check that losses are finite, not negative and not all alike, and that the first ones are
     near the loss of guessing."""
 
@@ -288,7 +288,7 @@ RULES = (
         "begin with the initial weights of the workload, and record the loss of every mini-batch as"
         " it was computed",
         (
-            OfBundle("losses-possible", _possible),
+            OfBundle("losses-possible", _check_loss_values),
             OfBundle("losses-measured", _equal, CLOSED),
             OfBundle("losses-fall", _course, CLOSED),
             OfBundle("losses-float32", _single, CLOSED),

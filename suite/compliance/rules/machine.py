@@ -113,7 +113,7 @@ def _has_type(name: str, value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
-def _possible(context: BundleContext) -> Violations:
+def _check_machine(context: BundleContext) -> Violations:
     """Check that instruction set, kernel, processor, memory and Python can be those of one
     machine."""
     for node in context.nodes:
@@ -470,7 +470,7 @@ def _cores(context: BundleContext) -> Violations:
             )
 
 
-def _whole(context: BundleContext) -> Violations:
+def _check_memory_sum(context: BundleContext) -> Violations:
     """Check that used and available memory are together the memory that the description has, in one
     reading at least."""
     for node in context.nodes:
@@ -505,7 +505,7 @@ RULES = (
         "hand in system.json as `suite run` wrote it",
         (
             OfBundle("system-described", _described),
-            OfBundle("system-possible", _possible),
+            OfBundle("system-possible", _check_machine),
             OfBundle("links-described", _links),
             OfBundle("framework-installed", _libraries),
         ),
@@ -548,7 +548,7 @@ RULES = (
         (
             OfBundle("readings-fit-machine", _fit_machine),
             OfBundle("cores-described", _cores),
-            OfBundle("memory-whole", _whole),
+            OfBundle("memory-whole", _check_memory_sum),
         ),
     ),
 )

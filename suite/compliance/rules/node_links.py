@@ -45,7 +45,7 @@ def _links(context: BundleContext) -> Violations:
             )
 
 
-def _counted(context: BundleContext) -> Violations:
+def _check_traffic(context: BundleContext) -> Violations:
     """Check that each node's interfaces counted the gradients of every update once: of every
     number, its own gradient or the sum leaves a node.
 
@@ -170,7 +170,9 @@ RULES = (
         " hand"
         " in the readings as the recorder wrote them",
         (
-            OfBundle("links-carry", lambda context: chain(_links(context), _counted(context))),
+            OfBundle(
+                "links-carry", lambda context: chain(_links(context), _check_traffic(context))
+            ),
             OfBundle("network-fits", _network),
         ),
     ),

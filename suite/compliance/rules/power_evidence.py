@@ -64,7 +64,7 @@ MIN_IDLE_S, MIN_IDLE_READINGS = 1.0, 3
 MAX_IDLE_AGE_S = 300.0  # emptying the page cache and starting the recorder takes seconds
 
 
-def _known(context: BundleContext) -> Violations:
+def _check_power_rules(context: BundleContext) -> Violations:
     """Check that the rules in power.json are the rulebook's, in its order, and that none for a
     meter that was read is missing."""
     if not (context.bundle.path / POWER).exists():
@@ -168,7 +168,7 @@ def _is_fine(channel: "Channel") -> bool:
     return len(channel) >= MIN_READINGS and len(np.unique(channel.values)) > len(channel) / 2
 
 
-def _own(context: BundleContext) -> Violations:
+def _check_repeated_readings(context: BundleContext) -> Violations:
     """Check that no sequence of readings of the run occurs twice."""
 
     for node, unit, channel in _power_channels(context):
@@ -465,7 +465,7 @@ RULES = (
         "never edit power.json or readings; a meter of your own gets its total in rules/power.toml,"
         " by a pull request, and states its tier in meters.toml",
         (
-            OfBundle("power-rules-known", _known),
+            OfBundle("power-rules-known", _check_power_rules),
             OfBundle("power-units", _units),
             OfBundle("power-resolved", _resolved),
         ),
@@ -487,7 +487,7 @@ RULES = (
         " readings",
         (
             OfBundle("power-varies", _varies),
-            OfBundle("power-own", _own),
+            OfBundle("power-own", _check_repeated_readings),
             OfBundle("power-unclipped", _unclipped),
             OfBundle("baseload-own", _idle_own),
             OfBundle("power-uninterpolated", _own_values, severity=Severity.WARNING),

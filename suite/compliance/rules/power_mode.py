@@ -19,7 +19,7 @@ VIRTUAL_DISK = "virtual disk"
 MIN_SHARE_OF_MEMORY = 0.8
 
 
-def _known(context: BundleContext) -> Violations:
+def _check_power_mode(context: BundleContext) -> Violations:
     """Check that every node of a profile with power modes states its mode, and that mode, settings
     and readings agree."""
     device = context.device
@@ -190,7 +190,7 @@ RULES = (
         "Runs in two modes are two entries: a run in an unknown mode cannot be compared.",
         "let the suite's user read /etc/nvpmodel.conf and /var/lib/nvpmodel/status, then run again;"
         " never edit system.json; or run in the open division",
-        (OfBundle("power-mode-known", _known, CLOSED),),
+        (OfBundle("power-mode-known", _check_power_mode, CLOSED),),
     ),
     Rule(
         "power-mode-steady",

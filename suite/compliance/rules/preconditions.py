@@ -17,7 +17,7 @@ def _by_the_checker(_context: BundleContext) -> Violations:
     return iter(())
 
 
-def _known(context: BundleContext) -> Violations:
+def _check_round_known(context: BundleContext) -> Violations:
     run, names = context.run, [each.name for each in load_rounds()]
     if run.round not in names:
         yield Violation(RUN, f"a round of the rulebook ({', '.join(names)})", f"{run.round!r}")
@@ -67,7 +67,7 @@ RULES = (
         " round admits.",
         "A round decides targets and rules; results of different rounds are not compared.",
         f"run again: `suite run` makes runs of round {current_round().name}",
-        (OfBundle("round-known", _known),),
+        (OfBundle("round-known", _check_round_known),),
     ),
     Rule(
         "round-open",

@@ -192,7 +192,7 @@ def _same_moments(one: Channels, other: Channels) -> int:
     return sum(len(mine) for mine, _ in shared) if is_same else 0
 
 
-def _counted(context: BundleContext) -> Violations:
+def _check_reading_counts(context: BundleContext) -> Violations:
     """Check the number of readings of each meter against the recorder's count, unless it records a
     lost node or a failed write."""
     for node in context.nodes_recorded():
@@ -244,7 +244,7 @@ def _failures(context: BundleContext) -> Violations:
             )
 
 
-def _possible(context: BundleContext) -> Violations:
+def _check_reading_values(context: BundleContext) -> Violations:
     for node, channel in context.channels():
         label = f"{channel.source} {channel.name}"
         if channel.units > 1:
@@ -269,7 +269,7 @@ def _silicon(context: BundleContext) -> Violations:
             yield Violation(node.file, expected, observed)
 
 
-def _whole(context: BundleContext) -> Violations:
+def _check_whole_counts(context: BundleContext) -> Violations:
     for node, channel in context.channels():
         parts = ((channel.values % 1) != 0).nonzero()[0]
         if (channel.source, channel.unit) == ("counters", "events") and len(parts):
@@ -384,7 +384,7 @@ RULES = (
         "that is not available, and a call that fails has no reading.",
         READINGS_AS_READ,
         (
-            OfBundle("readings-counted", _counted),
+            OfBundle("readings-counted", _check_reading_counts),
             OfBundle("meter-available", _available),
             OfBundle("meter-failures", _failures),
         ),
@@ -409,8 +409,8 @@ RULES = (
         " no other temperatures.",
         READINGS_AS_READ,
         (
-            OfBundle("readings-possible", _possible),
-            OfBundle("counts-whole", _whole),
+            OfBundle("readings-possible", _check_reading_values),
+            OfBundle("counts-whole", _check_whole_counts),
             OfBundle("silicon-possible", _silicon),
         ),
     ),

@@ -162,7 +162,7 @@ def schedule_problem(planned: Recomputation) -> str | None:
     return None if done == 0 and count else f"no backward run of block {done - 1}"
 
 
-def _measured(context: BundleContext) -> Violations:
+def _check_measured_peak(context: BundleContext) -> Violations:
     """Report a measured peak that is above the budget, or far from the plan."""
     planned, event = context.request.recomputation, context.log.first("peak_rss_of_ranks")
     if planned is None:
@@ -216,6 +216,6 @@ RULES = (
         "A memory budget claims that a board with this much memory can train the model; a plan "
         "that is far off was made for another framework or another allocator.",
         "measure the framework's own size with `suite memory framework`, then run again",
-        (OfBundle("memory-as-planned", _measured, severity=Severity.WARNING),),
+        (OfBundle("memory-as-planned", _check_measured_peak, severity=Severity.WARNING),),
     ),
 )

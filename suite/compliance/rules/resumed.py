@@ -12,7 +12,7 @@ ORDER = 28  # before the log's course, which begins later in a resumed run
 RESTORED, OPTION = "state_restored", "--resume"
 
 
-def _whole(context: BundleContext) -> Violations:
+def _check_not_resumed(context: BundleContext) -> Violations:
     if context.run.resumed is not None:
         yield Violation(
             RUN, "a run that does not continue another one (resumed)", "a record of the earlier run"
@@ -123,7 +123,7 @@ RULES = (
         "Part of a resumed run is in another bundle: the energy and the disturbances of its first"
         " epochs, and the time between the runs.",
         "train from the initial weights to the end, or run in the open division",
-        (OfBundle("closed-resumed", _whole, CLOSED),),
+        (OfBundle("closed-resumed", _check_not_resumed, CLOSED),),
     ),
     Rule(
         "resumed-agrees",

@@ -58,7 +58,7 @@ def _digests(context: BundleContext) -> Violations:
     for rank, log in logs:
         yield from _unchanged(log, rank)
         if is_closed or context.request.model == context.workload.model:
-            yield from _own(log, rank, context.workload.normalisation_statistics)
+            yield from _shared_digests(log, rank, context.workload.normalisation_statistics)
 
 
 def _unchanged(log: Log, rank: int) -> Violations:
@@ -74,7 +74,7 @@ def _unchanged(log: Log, rank: int) -> Violations:
             seen.setdefault(digest, event.epoch)
 
 
-def _own(log: Log, rank: int, has_statistics: bool) -> Violations:
+def _shared_digests(log: Log, rank: int, has_statistics: bool) -> Violations:
     """Digests that two kinds share, or of statistics that the model does not have."""
     for event in filter(_is_well_formed, log.all("state_digests")):
         if event.value["parameter"] == event.value["velocity"]:

@@ -92,7 +92,7 @@ def _whole_ns(context: BundleContext) -> Violations:
             )
 
 
-def _own(context: BundleContext) -> Violations:
+def _check_repeated_courses(context: BundleContext) -> Violations:
     """Check that no two epochs of a rank have the same course of compute times, scaled or not."""
 
     for rank, steps in context.steps.by_rank():
@@ -261,7 +261,7 @@ RULES = (
         " do, one epoch was measured and the other one is a copy.",
         TRAINING_LOOP,
         (
-            OfBundle("step-times-own", _own, needs_split=True),
+            OfBundle("step-times-own", _check_repeated_courses, needs_split=True),
             OfBundle("step-times-pairs", _pairs, needs_split=True),
             OfBundle("epoch-times-own", _halves_own, needs_split=True),
         ),

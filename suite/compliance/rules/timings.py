@@ -20,7 +20,7 @@ from suite.compliance.rule import (
 ORDER = 58  # before the rules about step times
 
 
-def _possible(context: RequestContext) -> Violations:
+def _check_timing(context: RequestContext) -> Violations:
     if context.request.timing == ASYNCHRONOUS and Timing.ASYNCHRONOUS not in timings_of(
         context.request
     ):
@@ -56,7 +56,7 @@ RULES = (
         " A loop that does not wait knows when a step was submitted, not when it was computed.",
         "leave --timing out",
         (
-            OfRequest("timing-possible", _possible),
+            OfRequest("timing-possible", _check_timing),
             OfBundle("timing-agrees", _agrees),
         ),
     ),

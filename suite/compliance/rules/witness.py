@@ -168,7 +168,7 @@ def _closing_s(verdict: WitnessVerdict) -> float:
 
 def _recorded(context: BundleContext) -> Violations:
     """Check that a run which was started with a witness has the record of that witness."""
-    address = _typed([str(word) for word in context.run.command])
+    address = _witness_address([str(word) for word in context.run.command])
     if address is None:
         return
     record = _record(context)
@@ -182,7 +182,7 @@ def _recorded(context: BundleContext) -> Violations:
         )
 
 
-def _typed(words: Sequence[str]) -> str | None:
+def _witness_address(words: Sequence[str]) -> str | None:
     """The address that a command names last; None if it names no witness."""
     of_option = [after for word, after in pairwise([*words, ""]) if word == OPTION]
     in_one_word = [
@@ -257,7 +257,7 @@ def _slack_s(elapsed_s: float) -> float:
     return TOLERANCE_S + DRIFT * abs(elapsed_s)
 
 
-def _known(context: BundleContext) -> Violations:
+def _check_witness(context: BundleContext) -> Violations:
     record = _record(context)
     if record is None:
         return
@@ -324,6 +324,6 @@ RULES = (
         "listed in rules/witnesses.",
         "The leaderboard calls a run witnessed only where readers know by whom.",
         "start the witness before the next run, and keep it running until the bundle is closed",
-        (OfBundle("witness-known", _known, severity=Severity.NOTE),),
+        (OfBundle("witness-known", _check_witness, severity=Severity.NOTE),),
     ),
 )

@@ -183,7 +183,7 @@ def _rails(head: Head, options: TraceOptions, times: set[int]) -> tuple[Rail, ..
         )
     free = [place for place in range(len(head.names)) if place not in times]
     rails = (
-        _of_powers(head, _named(head, free, POWER, "W"), options)
+        _of_powers(head, _columns_named(head, free, POWER, "W"), options)
         or _of_currents(head, free, options)
         # `perf stat -x,` writes the unit in the column beside
         or _of_powers(head, [place for place in free if _unit_beside(head, place)], options)
@@ -199,7 +199,7 @@ def _rails(head: Head, options: TraceOptions, times: set[int]) -> tuple[Rail, ..
     )
 
 
-def _named(head: Head, free: Sequence[int], words: re.Pattern[str], unit: str) -> list[int]:
+def _columns_named(head: Head, free: Sequence[int], words: re.Pattern[str], unit: str) -> list[int]:
     return [
         place for place in free if head.has_header and is_quantity(head.names[place], words, unit)
     ]
@@ -218,9 +218,11 @@ def _of_powers(head: Head, powers: Sequence[int], options: TraceOptions) -> tupl
 
 
 def _of_currents(head: Head, free: Sequence[int], options: TraceOptions) -> tuple[Rail, ...]:
-    voltages = _named(head, free, VOLTAGE, "V")
+    voltages = _columns_named(head, free, VOLTAGE, "V")
     supply = [place for place in voltages if WHOLE_VOLTAGE.search(head.names[place])]
-    currents = [place for place in _named(head, free, CURRENT, "A") if place not in voltages]
+    currents = [
+        place for place in _columns_named(head, free, CURRENT, "A") if place not in voltages
+    ]
     voltages = supply if len(supply) == 1 else voltages
     if len(currents) == 1 and (len(voltages) == 1 or options.volts is not None):
         return _pairs(head, currents, voltages if options.volts is None else [], options)

@@ -82,8 +82,8 @@ def test_a_command_that_does_not_exist_is_named_in_the_output(tmp_path: Path) ->
 
 HARNESSES = {
     "the suite's": (
-        "from suite.launch.process import start; from pathlib import Path; process ="
-        " start(['/bin/echo'], {}, Path(sys.argv[1]))"
+        "from suite.launch.process import start_process; from pathlib import Path; process ="
+        " start_process(['/bin/echo'], {}, Path(sys.argv[1]))"
     ),
     "one whose death the kernel does not report": (
         "from suite.launch.process import gated; process = subprocess.Popen(gated(['/bin/echo']),"
