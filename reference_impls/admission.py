@@ -45,8 +45,8 @@ MAX_NAMED = 3
 REMEDIES = {
     "sources": "put the same files on every node: rsync -a --delete {root}/ {node}:{root}/",
     "foreign": (
-        "have it on every node or on none: PYTHONPATH, a .pth file or a shell's start-up files load"
-        " it there"
+        "install it on every node or on none: PYTHONPATH, a .pth file or a shell's start-up files"
+        " load it there"
     ),
     "packages": "create the environment on {node} again: suite env create {framework} --force",
     "files": "create the environment on {node} again: suite env create {framework} --force",
@@ -132,8 +132,8 @@ def refuse_changed_data(world: World, before: Stamps) -> None:
     rank = next((rank for rank, names in enumerate(changed) if names), None)
     if rank is not None:
         raise ContractError(
-            "the data on {} were changed during the run ({}): nobody knows what was trained on; see"
-            " to it that nothing writes there, and run again.".format(
+            "the data on {} changed during the run ({}), so it is unknown which data were trained"
+            " on; make sure that nothing writes there, and run again.".format(
                 world.nodes[rank], ", ".join(changed[rank])
             )
         )

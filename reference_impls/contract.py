@@ -392,7 +392,9 @@ class Implementation(abc.ABC):
         ``share`` is the fraction of the samples of all ranks and mini-batches of the update. Called
         where the request has an accumulation only.
         """
-        raise ContractError("this implementation accumulates no gradients; leave --accumulate out.")
+        raise ContractError(
+            "this implementation cannot accumulate gradients; leave --accumulate out."
+        )
 
     @abc.abstractmethod
     def count_correct(self, device_batch: Any) -> int:
@@ -424,7 +426,7 @@ class Implementation(abc.ABC):
         Called by `suite viewpoint` only.
         """
         raise ContractError(
-            "this implementation does not say how sure it is; it has no method probabilities."
+            "this implementation does not give class probabilities; it has no method probabilities."
         )
 
     def training_state(self) -> Dict[str, Any]:
@@ -649,7 +651,7 @@ def last_link(path: str) -> Optional[str]:
     value = unchained(lines[-1])[1] if lines else None
     if value is None:
         raise ContractError(
-            "{}: the last line is no event with a chain value;"
+            "{}: the last line is not an event with a chain value;"
             " start in a new run directory.".format(path)
         )
     return value

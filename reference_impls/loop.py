@@ -86,14 +86,14 @@ def run(
     built = build(request, world)
     if request.recomputation is not None and built.implementation.recomputed() is None:
         raise contract.ContractError(
-            "{} follows no schedule of recomputation; leave --memory-budget out.".format(
+            "{} does not support recomputation; leave --memory-budget out.".format(
                 request.framework
             )
         )
     if request.timing == contract.ASYNCHRONOUS:
         if world.size > 1 or request.recomputation is not None:
             raise contract.ContractError(
-                "ranks that exchange gradients, and schedules of recomputation, wait in every step;"
+                "several ranks, and runs with recomputation, wait for the device in every step;"
                 " leave --timing out."
             )
         built.implementation.defer()

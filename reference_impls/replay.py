@@ -51,7 +51,8 @@ def replay(
     )
     if start is not None and by_shares:
         raise ContractError(
-            "a training state of several ranks that normalised apart cannot be replayed by one."
+            "one rank cannot replay a training state of several ranks whose batch normalisation was"
+            " not synchronised."
         )
     if start is not None:
         model.restore(start.of_rank(0))

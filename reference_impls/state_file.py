@@ -187,7 +187,7 @@ class StateFile(abc.Mapping):  # type: ignore[type-arg]  # of str to memoryview
             return cast(memoryview, body.cast(_FORMATS[found.group(2)], shape))
         except (TypeError, ValueError) as error:
             raise ContractError(
-                "{}: {} has not the size of its shape.".format(self._path, name)
+                "{}: the size of {} does not match its shape.".format(self._path, name)
             ) from error
 
 

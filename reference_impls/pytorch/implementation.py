@@ -157,16 +157,16 @@ class PyTorchImplementation(Implementation):
         """
         if request.parallel.ranks > 1 or request.recomputation is None:
             raise ContractError(
-                "several ranks follow no schedule of recomputation; leave --memory-budget out."
+                "several ranks do not support recomputation; leave --memory-budget out."
             )
         if request.trains is not None:
             raise ContractError(
-                "a schedule of recomputation trains the whole model; leave --memory-budget out."
+                "recomputation trains the whole model, not a part of it; leave --memory-budget out."
             )
         if request.precision not in (FLOAT32, TF32):
             raise ContractError(
-                "a schedule of recomputation computes in no 16-bit type; leave --memory-budget or"
-                " --precision out."
+                "recomputation does not support 16-bit types; leave --memory-budget or --precision"
+                " out."
             )
         parts = blocks(self._model, [(first, last) for first, last in request.recomputation.blocks])
         self._scheduled = ScheduledStep(
@@ -235,8 +235,8 @@ class PyTorchImplementation(Implementation):
         over the ranks."""
         if self._scheduled is not None:
             raise ContractError(
-                "a schedule of recomputation updates each weight at once; leave --memory-budget or"
-                " --accumulate out."
+                "recomputation updates each weight as soon as it has its gradient, so it cannot"
+                " accumulate; leave --memory-budget or --accumulate out."
             )
         self._begin()
         with self._alone():

@@ -36,7 +36,7 @@ def load_figures(channels: Channels, window: Window | None) -> dict[str, Figure]
             channel,
             window,
             "ratio",
-            "share of the run in which some task of the machine waited for it",
+            "share of the run in which at least one task of the machine waited for this resource",
         )
     for name, channel in BYTE_RATES.items():
         figures[name] = _per_second(
@@ -71,9 +71,9 @@ def _cpu_figures(channels: Channels, window: Window | None) -> dict[str, Figure]
             "steal_cpu_s": stolen,
         }
     method = (
-        f"{busy.value:.2f} s that the machine was busy less {own.value:.2f} s of the suite's"
-        " processes: the harness with its recorder, and the implementation with its ranks and"
-        " workers. Kernel threads are foreign; the kernel counts in ticks"
+        f"busy time of the machine, {busy.value:.2f} s, minus that of the suite's processes,"
+        f" {own.value:.2f} s: harness, recorder, implementation, ranks and workers. Kernel threads"
+        " count as other programs; the kernel counts in ticks"
     )
     foreign = Figure(
         max(0.0, busy.value - own.value),

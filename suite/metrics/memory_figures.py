@@ -13,8 +13,8 @@ from suite.metrics.figure import Figure, unknown_figure
 
 LOG = "log.txt"
 NOT_LOGGED = (
-    "the log has no such number: the run was not finished, or an accelerator worked, whose times"
-    " are not taken"
+    "the log does not contain it: the run was not finished, or it used an accelerator, on which"
+    " blocks are not timed"
 )
 
 

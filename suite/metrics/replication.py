@@ -71,7 +71,7 @@ def _refuse_others(originals: Sequence[MeasuredRun], fresh: Sequence[MeasuredRun
     runs = (*originals, *fresh)
     if len({run.settings_sha256 for run in runs}) > 1:
         raise SuiteError(
-            "The runs are not of one request: they differ in more than seed and place."
+            "The runs have different requests: they differ in more than seed and place."
         )
     if not {run.seed for run in fresh} <= {run.seed for run in originals}:
         raise SuiteError("A fresh run has a seed that no original has.")
@@ -128,8 +128,8 @@ def _losses(
             REFUTED, f"a replay contradicts the losses of {contradicted[0]}", steps, equal
         )
     reason = (
-        f"the losses of {different[0].run_id} are others here, and a replay cannot tell whether"
-        " rounding explains it"
+        f"the losses of {different[0].run_id} differ here, and no replay shows whether rounding"
+        " explains that"
     )
     return LossesCompared(UNDECIDED, reason, steps, equal)
 
@@ -182,7 +182,7 @@ def _times(originals: Sequence[MeasuredRun], fresh: Sequence[MeasuredRun]) -> Ti
     ratio = time_ratio(one, other, constants.level) if is_known else None
     verdict, reason = UNDECIDED, _why_incomparable(originals, fresh)
     if reason is None and ratio is None:
-        reason = "a run has no whole epoch whose time is known"
+        reason = "a run has no finished epoch with a known time"
     elif reason is None and ratio is not None:
         verdict, reason = _judged(ratio, one, other, constants)
     excuse = _excuse(fresh, differences)
@@ -239,7 +239,8 @@ def _judged(
     if ratio.low > limit:
         return (
             UNDECIDED,
-            "the original is slower than the fresh runs: something slowed it, or is different here",
+            "the original is slower than the fresh runs: something slowed it, or the machine"
+            " differs",
         )
     if 1 / limit <= ratio.low and ratio.high <= limit:
         return CONFIRMED, None
@@ -251,9 +252,9 @@ def _too_wide(
 ) -> str:
     runs = advised_runs(originals, fresh, constants)
     more = (
-        f"{runs} fresh runs with this scatter decide it"
+        f"with this scatter {runs} fresh runs would decide it"
         if runs
-        else f"with this scatter {MAX_ADVISED} fresh runs do not decide it either"
+        else f"with this scatter even {MAX_ADVISED} fresh runs would not decide it"
     )
     return (
         f"the interval, {ratio.low:.2f} to {ratio.high:.2f}, is neither within the margin nor"
@@ -307,13 +308,13 @@ def _why_incomparable(originals: Sequence[MeasuredRun], fresh: Sequence[Measured
         if different:
             name = different[0]
             return (
-                f"times are of another kind of machine: {name} is {asdict(run.machine)[name]!r} of"
+                f"the machines are of different kinds: {name} is {asdict(run.machine)[name]!r} in"
                 f" {run.run_id}, and {here[name]!r} here"
             )
     if here["board"] is None and _same_board(originals, fresh) is not True:
         return (
-            "the machine has no name, as a virtual machine has none: only times of the very same"
-            " one are compared, by its board digest"
+            "the machine does not state its model (virtual machines do not): times are compared"
+            " only if the board digest shows the same machine"
         )
     return None
 

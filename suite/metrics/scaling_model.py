@@ -111,12 +111,12 @@ def fit_scaling(observations: Sequence[Observation], scaling: Scaling) -> Scalin
     several = [one for one in observations if one.ranks > 1]
     if len({one.ranks for one in several}) < 2:
         raise SuiteError(
-            "The scaling model needs points at two numbers of ranks above 1 or more, and has fewer;"
-            " add values to --nodes."
+            "The scaling model needs points at two or more different numbers of ranks above 1; add"
+            " values to --nodes."
         )
     if len({one.gradient_bytes for one in observations}) > 1:
         raise SuiteError(
-            "The points have gradients of different sizes, so they are of different models; fit"
+            "The points have gradients of different sizes, so they come from different models; fit"
             " each model separately."
         )
     compute = _fit_compute(observations)

@@ -21,7 +21,7 @@ def test_foreign_load_is_what_the_machine_was_busy_less_the_suites_own_processes
         pytest.approx(1.0),
     )
     assert share.value == pytest.approx(25 / 40)
-    assert "35.00 s that the machine was busy less 10.00 s" in str(foreign.method)
+    assert "machine, 35.00 s, minus that of the suite's processes, 10.00 s" in str(foreign.method)
 
 
 def test_ticks_that_make_the_own_time_a_little_longer_are_no_negative_load() -> None:

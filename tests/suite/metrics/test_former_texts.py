@@ -1,0 +1,24 @@
+"""Records with a text whose wording changed are judged as before."""
+
+from suite.metrics.former_texts import MAX_LENGTH, as_now
+from suite.metrics.json_diff import json_differences
+
+
+def test_a_reason_in_its_former_words_agrees_with_the_recomputed_one() -> None:
+    written = {"reason": "the interval is wide; 12 fresh runs with this scatter decide it"}
+    computed = {"reason": "the interval is wide; with this scatter 12 fresh runs would decide it"}
+    assert not list(json_differences(computed, written))
+
+
+def test_another_number_in_former_words_is_a_difference() -> None:
+    former = "5.00 s that the machine was busy less 2.00 s of the suite's processes: the harness"
+    former += " with its recorder, and the implementation with its ranks and workers. Kernel"
+    former += " threads are foreign; the kernel counts in ticks"
+    assert as_now(former).startswith("busy time of the machine, 5.00 s, minus that of the suite's")
+    now = as_now(former).replace("5.00", "6.00")
+    assert [name for name, _ in json_differences({"method": now}, {"method": former})] == ["method"]
+
+
+def test_a_text_that_is_too_long_to_be_one_of_ours_stays_as_it_is() -> None:
+    text = "times are of another kind of machine: " + "a of b, and " * MAX_LENGTH
+    assert as_now(text) == text
