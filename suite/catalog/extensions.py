@@ -5,6 +5,7 @@ package in the entry points of the group GROUP. A folder has its parts under fix
 packages; a part is imported when something asks for it, and never to find the extension.
 """
 
+import enum
 import importlib
 import importlib.util
 import pkgutil
@@ -37,6 +38,17 @@ class ExtensionPart:
     )
 
 
+class Panel(str, enum.Enum):
+    """The groups of commands in `suite --help`."""
+
+    START = "Start"
+    TRAIN = "Train"
+    UNDERSTAND = "Understand"
+    BOARDS = "Boards"
+    STUDIES = "Studies"
+    SUBMIT = "Submit"
+
+
 @dataclass(frozen=True)
 class ListedCommand:
     """A command: the attribute of the part ``module`` that has its name, a dash an underscore
@@ -46,7 +58,7 @@ class ListedCommand:
     name: str
     help: str
     module: str = ExtensionPart.COMMAND
-    panel: str = "Studies"
+    panel: Panel = Panel.STUDIES
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,9 @@ class LazyGroup(typer.core.TyperGroup):
         for name in commands.keys() - self.commands.keys():
             listed = commands[name][1]
             text = listed.help.partition(" Exit code:")[0]  # said by its own help
-            self.add_command(typer.core.TyperCommand(name, help=text, rich_help_panel=listed.panel))
+            self.add_command(
+                typer.core.TyperCommand(name, help=text, rich_help_panel=listed.panel.value)
+            )
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Those of extensions, too."""

@@ -21,7 +21,7 @@ def check(
     json: Json = False,
     sarif: Annotated[
         bool,
-        Option("--sarif", help="Print SARIF 2.1.0, which code hosts show_result at the lines."),
+        Option("--sarif", help="Print SARIF 2.1.0, which code hosts show at the lines."),
     ] = False,
 ) -> None:
     """Check bundles and submissions against the rulebook. Exit code: 0 complies, 1 does not, 2

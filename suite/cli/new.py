@@ -10,7 +10,7 @@ from suite.cli.skeletons import SkeletonKind, write_skeleton
 
 
 def new(
-    kind: Annotated[SkeletonKind, Argument(help="SkeletonKind of part.")],
+    kind: Annotated[SkeletonKind, Argument(help="Kind of part.")],
     name: Annotated[str, Argument(help="Name of the part, in lower case.")],
     json: Json = False,
 ) -> None:

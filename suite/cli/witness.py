@@ -27,7 +27,7 @@ def serve(
         Option(
             help=(
                 "SSH key that signs; made if it does not exist (default: witness/key in the suite's"
-                " suite_home)."
+                " home)."
             )
         ),
     ] = None,

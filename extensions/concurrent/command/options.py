@@ -155,7 +155,7 @@ class SharingOptions:
     threads: Annotated[
         int | None,
         typer.Option(
-            help="Threads of the training (default: the workload's, else every usable_cpus core)."
+            help="Threads of the training (default: the workload's, else every usable core)."
         ),
     ] = None
     infer_threads: Annotated[

@@ -35,14 +35,14 @@ class SkeletonKind(str, enum.Enum):
 
 @dataclass(frozen=True)
 class Contract:
-    """What else a new part of a kind needs: tests that hold it to its contract, whether its name is
-    a Python name, and steps for a person.
+    """What else a new part of a kind needs: tests that hold it to its contract, the signs that may
+    join the words of its name, and steps for a person.
 
     Every part also needs GENERATORS, and TABLE_TESTS for what they write.
     """
 
     tests: tuple[str, ...]
-    has_python_name: bool = False
+    joints: str = "-"
     steps: tuple[str, ...] = ()
 
 
@@ -69,11 +69,11 @@ CONTRACTS = {
         ),
     ),
     SkeletonKind.FRAMEWORK: Contract(
-        ("tests/reference_impls/test_framework_folders.py",), has_python_name=True
+        ("tests/reference_impls/test_framework_folders.py",), joints="_"
     ),
     SkeletonKind.EXTENSION: Contract(
         ("tests/extensions/test_extensions.py", "tests/reporter/figures/test_figures.py"),
-        has_python_name=True,
+        joints="-_",
     ),
 }
 
@@ -102,6 +102,7 @@ def write_skeleton(kind: SkeletonKind, name: str, root: Path | None = None) -> S
     values = {
         "name": name,
         "module": name.replace("-", "_"),
+        "command": name.replace("_", "-"),
         "class_name": "".join(word.capitalize() for word in re.split("[-_]", name)),
     }
     files = {
@@ -158,18 +159,16 @@ def contract_command(kind: SkeletonKind, name: str) -> str:
 
 
 def _refuse_invalid(kind: SkeletonKind, name: str) -> None:
-    python = CONTRACTS[kind].has_python_name
-    joint = "_" if python else "-"
+    joints = CONTRACTS[kind].joints
     if (
-        not re.fullmatch(rf"[a-z][a-z0-9]*({joint}[a-z0-9]+)*", name)
+        not re.fullmatch(rf"[a-z][a-z0-9]*([{joints}][a-z0-9]+)*", name)
         or len(name) > MAX_NAME_LENGTH
         or keyword.iskeyword(name)
     ):
-        example = "my_framework" if python else f"my-{kind.value}"
         raise SuiteError(
             f"{name!r} cannot name {kind.one}: use lower-case letters, digits and single"
-            f" {joint!r}, a letter first, no keyword of Python, at most {MAX_NAME_LENGTH}"
-            f" characters, as in {example!r}."
+            f" {' or '.join(map(repr, joints))}, a letter first, no keyword of Python, at most"
+            f" {MAX_NAME_LENGTH} characters, as in {f'my{joints[0]}{kind.value}'!r}."
         )
 
 

@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from suite.catalog.devices import load_device
+from suite.catalog.extensions import read_extension
 from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import load_workload
 from suite.cli.app import app
@@ -14,8 +15,7 @@ from suite.cli.skeletons import MARKER, SkeletonKind, contract_command, write_sk
 from suite.errors import SuiteError
 from tests.conftest import Run
 
-PYTHON = (SkeletonKind.FRAMEWORK, SkeletonKind.EXTENSION)
-NAMES = {kind: "new_one" if kind in PYTHON else "new-one" for kind in SkeletonKind}
+NAMES = {kind: "new_one" if kind is SkeletonKind.FRAMEWORK else "new-one" for kind in SkeletonKind}
 
 
 @pytest.mark.parametrize("kind", SkeletonKind, ids=lambda kind: kind.value)
@@ -42,6 +42,26 @@ def test_skeletons_of_definitions_can_be_loaded(tmp_path: Path) -> None:
     assert load_device("new-one", tmp_path).closed_workloads == ("lenet",)
     assert load_workload("new-one", tmp_path).model == "new_one"
     assert load_framework("new_one", tmp_path).module == "reference_impls.new_one"
+
+
+def test_an_extension_has_a_command_and_a_chart_and_its_folder_a_python_name(
+    tmp_path: Path,
+) -> None:
+    for name in ("new-one", "new_two"):
+        write_skeleton(SkeletonKind.EXTENSION, name, tmp_path)
+    folder = tmp_path / "extensions" / "new_one"
+    found = read_extension(folder / "extension.toml", "suite.extensions.new_one")
+    assert [each.name for each in found.commands] == ["new-one"]
+    assert "def new_one(" in (folder / "command.py").read_text()
+    assert '"new_one"' in (folder / "figures.py").read_text()
+    assert (tmp_path / "extensions/new_two/command.py").exists()
+
+
+def test_a_panel_of_an_extension_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "extension.toml"
+    file.write_text('title = "new"\n[[commands]]\nname = "new"\nhelp = "New."\npanel = "Stuides"\n')
+    with pytest.raises(SuiteError, match=r"panel: expected one of Start, .*, found 'Stuides'"):
+        read_extension(file, "suite.extensions.new")
 
 
 @pytest.mark.parametrize("kind", SkeletonKind, ids=lambda kind: kind.value)
@@ -71,11 +91,13 @@ def test_a_name_that_none_can_have_is_refused(
         (SkeletonKind.FRAMEWORK, "communication"),
         (SkeletonKind.RULE, "log-chain"),
         (SkeletonKind.METER, "rpi5-pmic"),
+        (SkeletonKind.EXTENSION, "memory-study"),
     ],
     ids=[
         "a package would hide a module",
         "the rule is in a module of another name",
         "the meter is in a module of another name",
+        "the folder of an extension has underscores",
     ],
 )
 def test_a_name_that_is_used_elsewhere_is_refused(kind: SkeletonKind, name: str) -> None:

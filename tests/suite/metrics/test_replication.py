@@ -135,7 +135,9 @@ def test_machines_without_a_name_are_compared_with_themselves_only(original: Mea
         is CONFIRMED
     )
     found = compare_runs([unnamed], fresh_of(unnamed, 20.02, 19.99, 20.01, machine=other), ())
-    assert found.times.verdict is UNDECIDED and "does not state its model" in str(found.times.reason)
+    assert found.times.verdict is UNDECIDED and "does not state its model" in str(
+        found.times.reason
+    )
 
 
 def test_other_software_explains_a_faster_original(original: MeasuredRun) -> None:
