@@ -242,7 +242,7 @@ def _continued(proof: Proof, parts: Mapping[str, str], is_whole: bool) -> Iterat
     if not is_whole or not proof.declared.keeps:
         yield 0.0
         return
-    note, kept = _note(proof), repository_root() / proof.declared.keeps
+    note, kept = _note(proof), proof.kept
     noted = read_json(note) if note.is_file() else {}
     if noted.get("parts") != parts:
         shutil.rmtree(kept, ignore_errors=True)

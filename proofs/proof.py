@@ -77,6 +77,11 @@ class Proof:
         """What `make prove` calls it."""
         return self.folder.name.replace("_", "-")
 
+    @property
+    def kept(self) -> Path:
+        """The folder ``keeps`` in the checkout."""
+        return repository_root() / self.declared.keeps
+
 
 def load_proof(folder: Path) -> Proof:
     """The proof that a folder declares. Raises SuiteError for a declaration that lacks something or

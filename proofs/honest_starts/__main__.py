@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from proofs.figures import hand_over
+from proofs.proof import find_proof
 from suite.bundle.reader import Bundle
 from suite.files.paths import repository_root
 from suite.metrics.matrix_record import read_matrix
@@ -23,7 +24,7 @@ def main(arguments: Sequence[str]) -> int:
     """Make the starts that are missing, and print a line for each framework; the exit code of the
     sweep."""
     starts = int(arguments[0]) if arguments else STARTS
-    folder = repository_root() / "runs" / "honest-starts"
+    folder = find_proof("honest-starts").kept
     words = [*SWEEP.split(), "--seeds", str(starts), "--output", str(folder)]
     start = "from suite.cli.start import main; main()"
     ran = subprocess.run([sys.executable, "-c", start, *words], cwd=repository_root())

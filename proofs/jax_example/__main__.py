@@ -12,13 +12,12 @@ import tempfile
 from pathlib import Path
 
 from proofs.jax_example.mistakes import EXAMPLE, MISTAKES
+from proofs.proof import find_proof
 from proofs.strangers.__main__ import table
 from suite.catalog.frameworks import load_implementation
 from suite.files.paths import repository_root
 from suite.launch.environments import create_environment
 from suite.verify.probing import build_probe
-
-KEPT = "build/proofs/jax-example"
 
 
 def main() -> int:
@@ -30,7 +29,7 @@ def main() -> int:
             repository_root() / EXAMPLE, copy, ignore=shutil.ignore_patterns("__pycache__")
         )
         implementation = build_probe(load_implementation(copy), environment)
-        kept = repository_root() / KEPT
+        kept = find_proof("jax-example").kept
         return table(MISTAKES, implementation, Path(folder), sys.argv[1:], kept)
 
 

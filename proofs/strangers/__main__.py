@@ -7,7 +7,7 @@ whose names contain one of the texts. A program that a mistake ended shows no to
 missed: it is counted by itself. Exit code 1 if a mistake is noticed by nothing, or the honest one
 misses a tolerance or ends.
 
-Resumable: the rows of a campaign of all mistakes are kept in KEPT until it has ended.
+Resumable: the rows of a campaign of all mistakes are kept until it has ended.
 """
 
 import json
@@ -26,6 +26,7 @@ from proofs.figures import hand_over
 from proofs.mistakes.__main__ import IN_THE_COPY, clean, copy_sources
 from proofs.mistakes.mistake import PROBE, Mistake, made
 from proofs.mistakes.mistakes import MISTAKES
+from proofs.proof import find_proof
 from proofs.strangers.mistakes import OF_DEEP_NETWORKS
 from suite.catalog.frameworks import REFERENCE, load_framework, load_implementation
 from suite.errors import SuiteError
@@ -62,8 +63,6 @@ for name, value in probe(request, ProbedPyTorchModel(request), World()).items():
 """
 
 
-KEPT = "build/proofs/strangers"
-"""The folder of the rows, in the checkout."""
 KEPT_IN = "STRANGERS_KEPT_IN"
 
 
@@ -183,7 +182,7 @@ def main() -> int:
             env={
                 **os.environ,
                 IN_THE_COPY: folder,
-                KEPT_IN: str(repository_root() / KEPT),
+                KEPT_IN: str(find_proof("strangers").kept),
                 "PYTHONPATH": folder,
             },
         ).returncode
