@@ -284,6 +284,7 @@ def test_a_broken_off_try_is_continued_with_its_time_unless_files_changed(
     scratch: Proof, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runner, "repository_root", lambda: tmp_path)
+    monkeypatch.setattr("proofs.proof.repository_root", lambda: tmp_path)
     proof = replace(scratch, declared=replace(scratch.declared, keeps="kept"))
     (tmp_path / "kept").mkdir()
     with runner._continued(proof, {"suite": "1"}, is_whole=True) as earlier_s:
