@@ -1,6 +1,7 @@
 """What every test may ask for: a good bundle, the command line in a process of its own, real data,
 framework environments."""
 
+import contextlib
 import json
 import os
 import shlex
@@ -22,6 +23,7 @@ from suite.bundle.log import Log
 from suite.bundle.reader import Bundle
 from suite.catalog.frameworks import load_framework, load_frameworks
 from suite.errors import SuiteError
+from suite.files import paths
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
 from suite.launch.environments import Environment, find_environment
@@ -137,8 +139,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(scope="session", autouse=True)
 def _made_once(tmp_path_factory: pytest.TempPathFactory) -> None:
     """All workers of a run share what is made once."""
+    keep_in(_shared(tmp_path_factory) / "made-once")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _home_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nothing that this user has prepared or keeps is read or written, but for the environments of
+    frameworks."""
+    folder = _shared(tmp_path_factory) / "home-of-tests"
+    folder.mkdir(exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        (folder / "envs").symlink_to(paths.suite_home() / "envs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SUITE_HOME", str(folder))
+        yield
+
+
+def _shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of this run's workers."""
     base = tmp_path_factory.getbasetemp()
-    keep_in((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "made-once")
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,11 +17,12 @@ from suite.bundle.reader import Bundle
 from suite.bundle.request import read_request
 from suite.catalog.frameworks import load_framework, load_implementation
 from suite.catalog.seeds import implementation_sha256
+from suite.datasets.prepare import make_data_set
 from suite.errors import FileError, SuiteError
 from suite.execution import preflight
 from suite.execution.kept_states import states_folder, states_size_bytes
 from suite.execution.preflight import refuse_full_disk
-from suite.files.paths import repository_root
+from suite.files.paths import repository_root, suite_home
 from suite.metrics.counted_time import uncounted_intervals
 from suite.metrics.epoch_draw import drawn_epoch
 from suite.submission.folder_names import RunFolder
@@ -82,34 +84,41 @@ def test_a_run_that_kept_states_complies(suite: Run, kept_run: Path) -> None:
     suite.done(f"check {kept_run}")
 
 
-@pytest.mark.parametrize(("epoch", "steps"), [(1, 10), (3, 0)])
-def test_a_kept_state_agrees(suite: Run, kept_run: Path, epoch: int, steps: int) -> None:
-    answer = suite.done(
-        f"audit {kept_run} --state {state_of(kept_run, epoch)} --epoch {epoch} --json"
-    )
-    state = json.loads(answer.stdout)["state"]
-    assert len(state["losses"]["recorded"]) == steps
-    assert state["losses"]["recorded"] == state["losses"]["plain"]
-    assert state["correct"] == state["replayed_correct"] > 0
-    assert state["value"] is None
+def test_a_state_of_the_last_epoch_has_no_later_steps(suite: Run, kept_run: Path) -> None:
+    audit = f"audit {kept_run} --state {state_of(kept_run, EPOCHS)} --epoch {EPOCHS}"
+    assert f"state after epoch {EPOCHS} (self-drawn): agrees" in suite.done(audit).stdout
+    value, _ = drawn(suite, kept_run, {EPOCHS})
+    answer = suite.done(f"{audit} --value {value}")
+    assert f"state after epoch {EPOCHS} (drawn with {value!r}): agrees" in answer.stdout
 
 
-def test_a_drawn_state_says_so(suite: Run, kept_run: Path) -> None:
-    value = "dice"
-    epoch = json.loads(suite.typed(f"audit draw {kept_run} --value {value} --json").stdout)["epoch"]
-    assert (
-        suite.typed(f"audit draw {kept_run} --value {value}").stdout
-        == f"epoch {epoch} of {EPOCHS}\n"
-    )
+def test_a_drawn_state_agrees(suite: Run, kept_run: Path) -> None:
+    value, epoch = drawn(suite, kept_run, set(range(1, EPOCHS)))
+    said = suite.typed(f"audit draw {kept_run} --value {value}").stdout
+    assert said == f"epoch {epoch} of {EPOCHS}\n"
     answer = suite.done(
         f"audit {kept_run} --state {state_of(kept_run, epoch)} --epoch {epoch} --value {value}"
+        " --json"
     )
-    assert f"state after epoch {epoch} (drawn with {value!r}): agrees" in answer.stdout
+    state = json.loads(answer.stdout)["state"]
+    assert state["value"] == value
+    assert len(state["losses"]["recorded"]) == 10
+    assert state["losses"]["recorded"] == state["losses"]["plain"]
+    assert state["correct"] == state["replayed_correct"] > 0
     other = epoch % EPOCHS + 1
     refused = suite.refused(
         f"audit {kept_run} --state {state_of(kept_run, other)} --epoch {other} --value {value}"
     )
     assert f"This value draws epoch {epoch} of {EPOCHS}, not epoch {other}" in refused.stderr
+
+
+def drawn(suite: Run, run: Path, epochs: Collection[int]) -> tuple[str, int]:
+    """A value that draws one of these epochs, and the epoch."""
+    for value in map(str, range(100)):
+        answer = suite.done(f"audit draw {run} --value {value} --json")
+        if (epoch := int(json.loads(answer.stdout)["epoch"])) in epochs:
+            return value, epoch
+    raise AssertionError(f"none of 100 values draws one of {epochs}")
 
 
 def test_without_a_value_the_draw_says_self_drawn(suite: Run, kept_run: Path) -> None:
@@ -243,6 +252,7 @@ def with_program(run: Path, program: Path, folder: Path) -> str:
 def test_a_review_trains_with_the_program_that_made_the_run(
     their_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    make_data_set("digits", suite_home())
     folders = {"lenet/theirs/run_1": RunFolder(their_run, "lenet", "theirs")}
     monkeypatch.setattr(reviewing, "_complying", lambda submission: folders)
     monkeypatch.setattr(kept_state, "drawn_epoch", lambda *of: 1)
