@@ -35,6 +35,8 @@ HEAVY = (
     "suite.api",
 )
 MAX_REQUEST_BYTES = 1 << 20
+UNDER_COVERAGE = "COVERAGE_PROCESS_CONFIG"
+"""Variable that coverage.py sets for children of a process that it measures."""
 CPU_S = 0.0
 """CPU time of all warm commands of this process: nobody's children, so that no process's usage has
 it."""
@@ -138,6 +140,8 @@ def _become(request: Mapping[str, object], out: int, error: int) -> NoReturn:
         2, "w", encoding="utf-8", errors="backslashreplace", closefd=False
     )
     sys.argv = [str(Path(sys.executable).with_name("suite")), *request["words"]]  # type: ignore[misc]
+    if UNDER_COVERAGE in os.environ:
+        _name_the_test()
     from suite.cli.start import main as command
 
     code: object = 0
@@ -150,6 +154,17 @@ def _become(request: Mapping[str, object], out: int, error: int) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code if isinstance(code, int) else 0 if code is None else 1)
+
+
+def _name_the_test() -> None:
+    """What this process runs is run by the test that asked for the command, as in that test's own
+    process."""
+    import coverage
+
+    measured = coverage.Coverage.current()
+    test, _, phase = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")
+    if measured is not None and test:
+        measured.switch_context(f"{test}|{phase.strip('()')}")
 
 
 def used_s() -> float:

@@ -2,12 +2,13 @@
 injected-faults`.
 
 ``python -m proofs.injected_faults [ID…]``. ``faults.json`` has the faults: a programmer's mistakes,
-spread over the rooms, chosen by somebody who had read the product and no test. Each is made in a
-copy of the checkout, in which all tests pass before. First run the tests of its room (the folder of
-`tests/` that mirrors its own), then those near it by imports, then all tests of `make test`; the
-first failure ends it. What no test notices is tried with every case of the tests of its room, as
-proofs run them. A test that
-fails without the fault too has not noticed it. What was found is kept for this commit only.
+spread over the rooms, chosen by somebody who had read the product and no test. All tests run once
+without a fault, under coverage.py. Then each fault is made in a copy of the checkout. First run the
+tests of its room (the folder of `tests/` that mirrors its own), then others that reach its lines;
+the first failure ends it. What no test notices is tried with every case of the tests of its room,
+as proofs run them. A test elsewhere that reaches a line in a process of its own is not tried, so
+that at least as many are noticed as are counted. A test that fails without the fault too has not
+noticed it. What was found is kept for this commit only.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from proofs.figures import hand_over
+from proofs.injected_faults.reached import command, run_all, shares, tests_at
 from suite.errors import COULD_NOT
 from suite.files.paths import repository_root
-from tools.changed_tests import tests_of
 
 FAULTS = Path(__file__).with_name("faults.json")
 KEPT = repository_root() / "build" / "proofs" / "injected-faults.json"
+COVERAGE = KEPT.parent / "injected-faults-coverage"
 LEAST_SHARE = 0.9
 COLLECTION = "the collection of tests"
 BY_TESTS, BY_PROOFS, BY_NOTHING = "make test", "a proof", "nothing"
@@ -57,16 +59,22 @@ def main(ids: Sequence[str]) -> int:
     )
     with tempfile.TemporaryDirectory(prefix="faults-") as name:
         copy = _copy(Path(name) / "checkout")
-        if not ids and (first := _first_failure(["tests"], copy, every_case=False)):
-            print(
-                f"error: without any fault {first} fails in a copy of the checkout; mend it first.",
-                file=sys.stderr,
-            )
-            return COULD_NOT
+        coverage = COVERAGE / _commit()
+        if not coverage.is_file():
+            print("all tests under coverage, about 20 minutes", file=sys.stderr, flush=True)
+            suspects = _failed(run_all(copy, coverage))
+            if suspects and (first := _first_failure(suspects, copy, every_case=False)):
+                print(
+                    f"error: without any fault {first} fails in a copy of the checkout; mend it"
+                    " first.",
+                    file=sys.stderr,
+                )
+                return COULD_NOT
+        covered = shares(coverage, copy)
         for fault in (fault for fault in faults if not ids or fault.id in ids):
             made = json.dumps({"commit": _commit(), **asdict(fault)})
             if known.get(fault.id, {}).get("fault") != made:
-                by, first = _noticed(fault, copy)
+                by, first = _noticed(fault, copy, coverage)
                 known[fault.id] = {"fault": made, "by": by, "first": first}
                 KEPT.parent.mkdir(parents=True, exist_ok=True)
                 KEPT.write_text(json.dumps(known), encoding="utf-8")
@@ -91,9 +99,11 @@ def main(ids: Sequence[str]) -> int:
         noticed_by_make_test=counts[BY_TESTS],
         noticed_by_proofs_only=counts[BY_PROOFS],
         unnoticed=counts[BY_NOTHING],
+        **{f"covered_{name}_percent": share for name, share in covered.items()},
     )
     if not ids:
         KEPT.unlink()
+        shutil.rmtree(COVERAGE)
     return int(counts[BY_TESTS] < LEAST_SHARE * len(chosen))
 
 
@@ -109,7 +119,7 @@ def _copy(folder: Path) -> Path:
     return folder
 
 
-def _noticed(fault: Fault, copy: Path) -> tuple[str, str]:
+def _noticed(fault: Fault, copy: Path, coverage: Path) -> tuple[str, str]:
     """By what, and the first test that failed."""
     path = copy / fault.file
     text = path.read_text(encoding="utf-8")
@@ -118,12 +128,13 @@ def _noticed(fault: Fault, copy: Path) -> tuple[str, str]:
             f"{fault.id}: its text occurs {text.count(fault.old)} times in {fault.file}"
         )
     room = [_tests_of_room(path, copy)]
-    near = {test.relative_to(copy).as_posix() for test in tests_of({path}, copy)}
-    elsewhere = sorted(test for test in near if not test.startswith(f"{room[0]}/"))
+    first_line = text[: text.index(fault.old)].count("\n") + 1
+    lines = range(first_line, first_line + fault.old.rstrip("\n").count("\n") + 1)
+    reaching = tests_at(coverage, fault.file, lines)
+    elsewhere = [test for test in reaching if not test.startswith(f"{room[0]}/")]
     for by, tests, every_case in (
         (BY_TESTS, room, False),
         *([(BY_TESTS, elsewhere, False)] if elsewhere else []),
-        (BY_TESTS, ["tests"], False),
         (BY_PROOFS, room, True),
     ):
         fail_anyway: list[str] = []
@@ -163,26 +174,24 @@ def _first_failure(
 ) -> str:
     """Its name; empty: all pass, but for those ``without`` which it is asked."""
     variables = {**os.environ, "PYTHONPATH": str(copy), "EVERY_CASE": "1" if every_case else "0"}
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-x",
-        "-n",
-        "3",
-        "--dist",
-        "worksteal",
-        "-p",
-        "no:cacheprovider",
-        *(f"--deselect={name}" for name in without),
-        *tests,
-    ]
-    ran = subprocess.run(
-        command, cwd=copy, env=variables, capture_output=True, text=True, check=False
+    left_out = (f"--deselect={name}" for name in without)
+    failed = _failed(
+        subprocess.run(
+            [*command(), "-x", *left_out, *tests],
+            cwd=copy,
+            env=variables,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     )
-    found = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", ran.stdout, re.MULTILINE)
-    return found.group(1) if found else "" if ran.returncode in (0, 5) else COLLECTION
+    return failed[0] if failed else ""
+
+
+def _failed(ran: subprocess.CompletedProcess[str]) -> list[str]:
+    """The tests that failed."""
+    found = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", ran.stdout, re.MULTILINE)
+    return found or ([] if ran.returncode in (0, 5) else [COLLECTION])
 
 
 if __name__ == "__main__":

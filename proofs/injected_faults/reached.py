@@ -1,0 +1,87 @@
+"""Which tests reach which line, from one run of all tests under coverage.py.
+
+Lines that run at import, or in a process that is no command of the tests, have no name: a fault in
+them is left to the tests of its room.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import coverage
+
+SETTINGS = """\
+[run]
+source = suite, extensions, reporter, reference_impls
+relative_files = true
+parallel = true
+patch = subprocess
+"""
+TOPS = ("suite", "reporter", "reference_impls", "extensions")
+
+
+def run_all(copy: Path, kept: Path) -> subprocess.CompletedProcess[str]:
+    """Run `make test`'s tests in the copy, to the last one; ``kept`` becomes their coverage, with
+    the tests' names. Where a child's cost is counted, coverage.py's makes a test fail."""
+    settings = _settings(copy)
+    collected = copy.parent / "coverage.data"
+    # no CI: a test under coverage takes more than its budget of CPU time
+    variables = {**os.environ, "PYTHONPATH": str(copy), "EVERY_CASE": "0", "CI": ""}
+    words = ("--cov", f"--cov-config={settings}", "--cov-context=test", "--cov-report=")
+    ran = subprocess.run(
+        [*command(), *words, "tests"],
+        cwd=copy,
+        env={**variables, "COVERAGE_FILE": str(collected)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    shutil.move(collected, kept)
+    return ran
+
+
+def _settings(copy: Path) -> Path:
+    path = copy.parent / "coverage.ini"
+    path.write_text(SETTINGS, encoding="utf-8")
+    return path
+
+
+def command() -> list[str]:
+    """pytest as the proof starts it."""
+    workers = ("-n", "3", "--dist", "worksteal")
+    return [sys.executable, "-m", "pytest", "-q", *workers, "-p", "no:cacheprovider"]
+
+
+def tests_at(kept: Path, file: str, lines: range) -> list[str]:
+    """Names of the tests that ran one of these lines, numbered from one, of the file; where a
+    test's fixtures did, the name of the test's file, because other tests may share them."""
+    data = coverage.CoverageData(str(kept))
+    data.read()
+    contexts = data.contexts_by_lineno(file)
+    named = {context for line in lines for context in contexts.get(line, ()) if context}
+    tests = (context.rpartition("|") for context in named)
+    return sorted({test.split("::")[0] if phase == "setup" else test for test, _, phase in tests})
+
+
+def shares(kept: Path, copy: Path) -> dict[str, float]:
+    """Per cent of the lines that tests ran, by folder and in all."""
+    counts: Counter[tuple[str, str]] = Counter()
+    before = Path.cwd()
+    os.chdir(copy)  # the paths of the data are relative to it
+    try:
+        measured = coverage.Coverage(data_file=str(kept), config_file=str(_settings(copy)))
+        measured.load()
+        for path in (each for top in TOPS for each in (copy / top).rglob("*.py")):
+            _, lines, _, missing, _ = measured.analysis2(str(path))
+            for name in (path.relative_to(copy).parts[0], "all"):
+                counts[name, "lines"] += len(lines)
+                counts[name, "run"] += len(lines) - len(missing)
+    finally:
+        os.chdir(before)
+    return {name: 100 * counts[name, "run"] / counts[name, "lines"] for name in (*TOPS, "all")}
