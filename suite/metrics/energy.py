@@ -14,7 +14,7 @@ from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Times, Values, Window, span_s
 from suite.bundle.attached import CLOCK_ERROR, MEAN
 from suite.bundle.channels import Channel, Channels
-from suite.catalog.power import PowerRule, PowerTotal
+from suite.catalog.power import Coverage, PowerRule, PowerTotal
 from suite.metrics.liveness import plausible_readings
 from suite.metrics.uncertainty import (
     Uncertainty,
@@ -147,6 +147,7 @@ def _alive(channels: Channels, total: PowerTotal, name: str) -> Channel:
             rule.still_factor,
             is_counter=rule.unit == "J",
             is_whole=len(total.channels) == 1,
+            is_board=rule.coverage not in (Coverage.CHIP, Coverage.CHIPS),
             step=total.step(name),
         ),
     )

@@ -26,6 +26,9 @@ JUMP, LEVEL_OF, SCATTER_OF, NEAR_TEN, ALIKE = 5.0, 10, 40, 0.03, 0.3
 """Readings on both sides of a jump of this size are compared: a change of the unit multiplies their
 level by a power of ten (to within NEAR_TEN decades) and their scatter alike. A load changes both
 differently."""
+MOST_LOAD = 16.0
+"""No board, module or machine draws so many times as much under load: a larger jump is the
+sensor's, if the scatter jumps alike. Processors do: 15 W idle and 450 W under load."""
 
 
 def plausible_readings(
@@ -34,6 +37,7 @@ def plausible_readings(
     *,
     is_counter: bool,
     is_whole: bool = True,
+    is_board: bool = False,
     step: float | None = None,
 ) -> Mask:
     """Mask of the readings that a working meter may have made.
@@ -41,8 +45,9 @@ def plausible_readings(
     A value may repeat ``still_factor`` times as often as is to be expected of the longest repeat
     among N readings, by how often values usually repeat (lengths of a geometric distribution); the
     first reading of a longer stretch counts. 0 judges nothing. ``is_whole``: the gauge's power
-    is that of all it supplies, which never falls to nothing as that of one rail does. ``step``: the
-    gauge's resolution; None where it is not stated.
+    is that of all it supplies, which never falls to nothing as that of one rail does. ``is_board``:
+    with the board or module around the processor. ``step``: the gauge's resolution; None where it
+    is not stated.
     """
     kept = np.ones(len(values), bool)
     if not still_factor or len(values) < MIN_STRETCHES:
@@ -50,23 +55,35 @@ def plausible_readings(
     known = np.isfinite(values)
     if not known.all():  # left out for another reason
         kept[known] = plausible_readings(
-            values[known], still_factor, is_counter=is_counter, is_whole=is_whole, step=step
+            values[known],
+            still_factor,
+            is_counter=is_counter,
+            is_whole=is_whole,
+            is_board=is_board,
+            step=step,
         )
         return kept
+    kept = ~_stuck(values, still_factor, is_counter, step)
+    if is_counter or not is_whole:
+        return kept
+    return kept & ~_in_another_unit(values) & ~_jumped(values, is_board) & ~spikes(values)
+
+
+def _stuck(values: Values, still_factor: float, is_counter: bool, step: float | None) -> Mask:
+    """Mask of the readings that repeat a value for too long, without the first."""
     starts, lengths = _stretches(values)
     usual = 0.0
     if len(lengths) >= MIN_STRETCHES:
         usual = float(np.quantile(lengths, USUAL, method="higher"))
     elif not is_counter and len(values) >= MIN_FROZEN and _is_fine(values, step):
         usual = float(np.sort(lengths)[-2]) if len(lengths) > 1 else 1.0
-    if usual:
-        slack = 1 if is_counter or _scatters(values) else UNRESOLVED
-        longest = max(MIN_REPEATS, slack * still_factor * usual * np.log10(len(values)))
-        kept = ~np.repeat(lengths > longest, lengths)
-        kept[starts] = True
-    if is_counter or not is_whole:
-        return kept
-    return kept & ~_in_another_unit(values) & ~_jumped(values) & ~spikes(values)
+    if not usual:
+        return np.zeros(len(values), bool)
+    slack = 1 if is_counter or _scatters(values) else UNRESOLVED
+    longest = max(MIN_REPEATS, slack * still_factor * usual * np.log10(len(values)))
+    stuck = np.repeat(lengths > longest, lengths)
+    stuck[starts] = False
+    return stuck
 
 
 def _scatters(values: Values) -> bool:
@@ -105,34 +122,35 @@ def _in_another_unit(values: Values) -> Mask:
     return stays_low
 
 
-def _jumped(values: Values) -> Mask:
-    """Mask of readings whose level is that of the others times a power of ten; of two levels the
-    one with more readings is right."""
+def _jumped(values: Values, is_board: bool) -> Mask:
+    """Mask of readings whose level is that of the others times a factor that no load has; of two
+    levels the one with more readings is right."""
     power = np.maximum(np.abs(values), np.finfo(float).tiny)
     places = np.flatnonzero(np.abs(np.diff(np.log10(power))) > np.log10(JUMP)) + 1
     parts = np.split(power, places)
-    decades = np.zeros(len(parts), np.int64)
+    decades = np.zeros(len(parts))
     last = 0
     for place in range(1, len(parts)):
         decades[place] = decades[last]
         if len(parts[place]) > MIN_REPEATS and len(parts[last]) > MIN_REPEATS:
-            decades[place] += _decades(parts[last][::-1], parts[place])
+            decades[place] += _decades(parts[last][::-1], parts[place], is_board)
         if len(parts[place]) > MIN_REPEATS:
             last = place
-    of_each = np.repeat(decades, [len(part) for part in parts])
+    of_each = np.repeat(np.rint(decades), [len(part) for part in parts])
     found, counts = np.unique(of_each, return_counts=True)
     has_jumped: Mask = of_each != found[counts.argmax()]
     return has_jumped
 
 
-def _decades(before: Values, after: Values) -> int:
-    """The power of ten of a change of the unit, from the readings on its both sides, the nearest
-    first; 0 for a load's."""
+def _decades(before: Values, after: Values, is_board: bool) -> float:
+    """Decades by which a sensor's factor changes, from the readings on both sides, the nearest
+    first; 0 for a load's change."""
     jump = math.log10(median(after[:LEVEL_OF])) - math.log10(median(before[:LEVEL_OF]))
     scatters = np.std(before[:SCATTER_OF]), np.std(after[:SCATTER_OF])
-    if min(scatters) == 0 or abs(jump - round(jump)) > NEAR_TEN:
+    is_beyond_load = is_board and abs(jump) > math.log10(MOST_LOAD)
+    if min(scatters) == 0 or not (is_beyond_load or abs(jump - round(jump)) <= NEAR_TEN):
         return 0
-    return round(jump) if abs(np.log10(scatters[1] / scatters[0]) - jump) < ALIKE else 0
+    return jump if abs(np.log10(scatters[1] / scatters[0]) - jump) < ALIKE else 0
 
 
 def _stretches(values: Values | Mask) -> tuple[Integers, Integers]:

@@ -65,14 +65,32 @@ def test_a_counter_that_stops_gives_no_energy() -> None:
         lambda t_s, power_w: np.where(t_s > 50, 0.0, power_w),
         lambda t_s, power_w: np.where(t_s > 50, 10 * power_w, power_w),
         lambda t_s, power_w: np.where((t_s > 20) & (t_s < 60), power_w / 10, power_w),
+        lambda t_s, power_w: np.where(t_s > 50, 20 * power_w, power_w),
+        lambda t_s, power_w: np.where((t_s > 20) & (t_s < 60), 20 * power_w, power_w),
     ],
-    ids=["frozen", "three plateaus", "never alive", "mW", "tenfold", "a tenth"],
+    ids=[
+        "frozen",
+        "three plateaus",
+        "never alive",
+        "mW",
+        "tenfold",
+        "a tenth",
+        "20",
+        "20 and back",
+    ],
 )
 def test_a_gauge_that_repeats_itself_gives_no_energy(
     change: Callable[[Values, Values], Values],
 ) -> None:
     found = ina3221(change)
     assert found.energy_j is None and "a stuck or erring sensor" in str(found.reason)
+
+
+def test_a_processor_alone_may_draw_twenty_times_as_much_under_load() -> None:
+    t_s, power_w = power(0.1)
+    jumped = np.where(t_s > 50, 20 * power_w, power_w)
+    assert plausible_readings(jumped, GAUGE, is_counter=False).all()
+    assert not plausible_readings(jumped, GAUGE, is_counter=False, is_board=True).all()
 
 
 def test_a_short_stretch_is_a_gap_in_the_interval() -> None:
@@ -131,7 +149,9 @@ def test_false_alarms_are_below_one_in_a_hundred() -> None:
         counted = np.round(np.cumsum(np.abs(power_w) / 10) / step_j)
         shown_w = np.round(power_w / step_w) * step_w
         alarms += [
-            not plausible_readings(shown_w, GAUGE, is_counter=False, step=step_w).all(),
+            not plausible_readings(
+                shown_w, GAUGE, is_counter=False, is_board=True, step=step_w
+            ).all(),
             not plausible_readings(counted, COUNTER, is_counter=True).all(),
         ]
     assert np.mean(alarms) < 0.01
