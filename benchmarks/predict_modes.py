@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.predict_family import random_law
-from benchmarks.predict_laws import FOLDER, Law, load_law
+from benchmarks.predict_laws import Law, law_files, load_law
 from suite.errors import SuiteError
 from suite.extensions.prediction.record.design import initial_design, next_mode
 from suite.extensions.prediction.record.limits import Quantity, Question, best, question
@@ -167,9 +167,7 @@ def judge_laws(arguments: argparse.Namespace) -> None:
             )
         )
         return
-    for path in arguments.laws or sorted(
-        path for path in FOLDER.glob("*.py") if path.name != "__init__.py"
-    ):
+    for path in arguments.laws or law_files():
         law = load_law(path, modes)
         print(
             _row(law.name, [draw(judge, law, number) for number in range(1, arguments.draws + 1)]),

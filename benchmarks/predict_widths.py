@@ -1,10 +1,9 @@
 """Learns the widths of the intervals of `suite predict`
 (suite.extensions.prediction.record.posterior: TIME_WIDTH, POWER_WIDTH).
 
-    python -m benchmarks.predict_widths                   over every law of benchmarks/predict_laws,
-    six draws each python -m benchmarks.predict_widths --laws a.py b.py  over these laws python -m
-    benchmarks.predict_widths --family 100      over random laws of benchmarks/predict_family.py,
-    the first of which is 101, one draw each
+    python -m benchmarks.predict_widths                   the laws of other authors, 6 draws each
+    python -m benchmarks.predict_widths --laws a.py b.py  these laws
+    python -m benchmarks.predict_widths --family 100      random laws from number 101, 1 draw each
 
 Split conformal prediction over laws: each law is profiled and predicted as
 `benchmarks.predict_modes` judges, in all modes of the board. Of every mode that was not profiled
@@ -22,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.predict_family import random_law
-from benchmarks.predict_laws import FOLDER, Law, load_law
+from benchmarks.predict_laws import OF_OTHERS, Law, law_files, load_law
 from benchmarks.predict_modes import Judge, drawn
 from suite.extensions.prediction.record.modes import read_grid
 from suite.extensions.prediction.record.posterior import POWER_WIDTH, TIME_WIDTH
@@ -45,7 +44,10 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--laws", type=Path, nargs="+", help="law files (default: all of benchmarks/predict_laws)"
+        "--laws",
+        type=Path,
+        nargs="+",
+        help="law files (default: those of other authors)",
     )
     parser.add_argument("--draws", type=int, default=6, help="draws of each law file")
     parser.add_argument("--family", type=int, metavar="N", help="N random laws instead")
@@ -86,9 +88,7 @@ def _laws(judge: Judge, arguments: argparse.Namespace) -> Iterator[tuple[Law, ra
         for number in range(FIRST_RANDOM, FIRST_RANDOM + arguments.family):
             yield random_law(number, judge.modes), range(number, number + 1)
         return
-    for path in arguments.laws or sorted(
-        path for path in FOLDER.glob("*.py") if path.name != "__init__.py"
-    ):
+    for path in arguments.laws or law_files(OF_OTHERS):
         yield load_law(path, judge.modes), range(1, arguments.draws + 1)
 
 

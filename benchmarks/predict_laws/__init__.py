@@ -4,9 +4,10 @@ the model was tuned.
 A law is a Python file with two functions, ``time_s(mode)`` and ``power_w(mode)``: seconds of an
 epoch and average watts. ``mode`` is a dict of ``cores``, ``cpu_mhz``, ``gpu_mhz`` and ``emc_mhz``
 (the columns of the grid). ``held_out_*.py`` were not tried while the model was tuned;
-``outsider_*.py`` are of an author who had not read it; ``published_*.py`` put shapes and tables of
-published sources together and were committed before their author read
-`extensions/prediction/record`. A simulated board yields numbers alone: it writes no bundle, so it
+``outsider_*.py`` and ``plateau_law.py`` are of authors who had not read it; ``published_*.py`` put
+shapes and tables of published sources together and were committed before their author read
+`extensions/prediction/record`. ``fresh_*.py`` and ``judge_*.py`` are judges: nothing is learnt from
+them. A simulated board yields numbers alone: it writes no bundle, so it
 can never make a submission.
 """
 
@@ -22,6 +23,18 @@ from suite.extensions.prediction.record.modes import Modes
 
 Array = Any  # of float64
 FOLDER = Path(__file__).parent
+
+
+OF_OTHERS = ("outsider_", "plateau_", "published_", "measured_")
+"""Kinds of laws that the widths of the intervals are learnt from: the others are of the model's
+author, whose laws have the model's shape, or judges."""
+
+
+def law_files(kinds: tuple[str, ...] = ("",)) -> list[Path]:
+    """The files of all laws, or of those whose names begin with one of ``kinds``."""
+    return sorted(
+        path for path in FOLDER.glob("*.py") if path.name.startswith(kinds) and path.stem[0] != "_"
+    )
 
 
 @dataclass(frozen=True)

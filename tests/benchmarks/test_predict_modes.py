@@ -8,11 +8,15 @@ import numpy as np
 import pytest
 
 from benchmarks.predict_family import random_law
-from benchmarks.predict_laws import FOLDER, load_law
+from benchmarks.predict_laws import FOLDER, OF_OTHERS, law_files, load_law
 from benchmarks.predict_modes import Judge, draw, judge_table
 from benchmarks.predict_widths import left_out, needed_factors, width_of
+from suite.extensions.prediction.record.design import initial_design
+from suite.extensions.prediction.record.limits import best, question
+from suite.extensions.prediction.record.models import fit
 from suite.extensions.prediction.record.modes import Axis, grid
 from suite.extensions.prediction.record.samples import intervals
+from suite.extensions.prediction.record.table import Profile
 
 MODES = grid(
     (
@@ -22,7 +26,7 @@ MODES = grid(
         Axis("emc_mhz", (408, 1331.2, 2133)),
     )
 )
-LAWS = sorted(path for path in FOLDER.glob("*.py") if path.name != "__init__.py")
+LAWS = law_files()
 
 
 @pytest.mark.parametrize("path", LAWS, ids=lambda path: path.stem)
@@ -33,12 +37,24 @@ def test_a_law_is_faster_and_takes_more_power_at_the_highest_clocks(path: Path) 
 
 
 def test_laws_of_an_outsider_of_published_shapes_and_of_measured_boards_are_there() -> None:
-    assert len(LAWS) >= 20
+    assert len(LAWS) >= 20 and len(law_files(OF_OTHERS)) == 9
     assert sum(path.stem.startswith("held_out_") for path in LAWS) == 2
     assert [
         sum(path.stem.startswith(kind) for path in LAWS)
-        for kind in ("outsider_", "published_", "measured_", "fresh_")
-    ] == [4, 2, 2, 2]
+        for kind in ("outsider_", "published_", "measured_", "fresh_", "judge_", "plateau_")
+    ] == [4, 2, 2, 2, 2, 1]
+
+
+def test_no_answer_is_beyond_its_limit_where_voltages_have_bins() -> None:
+    law, modes = load_law(FOLDER / "plateau_law.py", MODES), initial_design(MODES)
+    error = np.full(len(modes), 0.02)
+    seven = Profile(
+        MODES.names, MODES.rows[modes], law.time_s[modes], law.power_w[modes], error, error
+    )
+    samples = fit("physical", MODES, seven).predict(MODES.rows)
+    for limit_w in (12, 14, 16, 18, 20, 22, 24):
+        answered = best(samples, question(limit_w, None, None))
+        assert answered is None or law.power_w[answered] <= limit_w
 
 
 def test_random_laws_are_positive_differ_and_are_the_same_again() -> None:

@@ -12,9 +12,9 @@ from suite.extensions.prediction.record.samples import Samples
 
 Array = Any  # of floats
 
-LOW = 0.15
-"""Place of a low value on an axis: of its values, from 0 for the lowest to 1 for the highest. The
-very lowest are rarely of use."""
+LOW, RATHER_LOW = 0.05, 0.2
+"""Places of a low and of a rather low value on an axis: of its values, from 0 for the lowest to 1
+for the highest."""
 JITTER = 0.05
 TARGETS = 400
 CANDIDATES = 1500
@@ -33,7 +33,7 @@ def initial_design(modes: Modes, seed: int = 0) -> list[int]:
     """
     count = len(modes.names)
     targets = np.ones((count + 3, count))
-    targets[1], targets[-1] = 0.5, 0.3
+    targets[1], targets[-1] = 0.5, RATHER_LOW
     targets[2 : count + 2][np.diag_indices(count)] = LOW
     if seed:
         targets = targets + np.random.default_rng(seed).uniform(-JITTER, JITTER, targets.shape)

@@ -12,7 +12,7 @@ from suite.extensions.prediction.record.samples import Samples
 
 Array = Any  # of floats
 
-CERTAINTY = 0.95
+CERTAINTY = 0.97
 """Probability with which a recommended mode stays within each limit."""
 
 

@@ -4,8 +4,9 @@ Two stages, loading and computing, take (Sections 5.1.5 and 5.6.4 to 5.6.7 of Pr
 POMACS 2022)
 
     load    = storage + prepare / (CPU clock x speed-up of the cores) + traffic / memory clock
-    compute = launch x contention / CPU clock + (arithmetic / GPU clock  (+)_q  traffic / memory
-    clock) time    = fixed + (load  (+)_p  compute)
+    compute = launch x contention / CPU clock  (+)_r  (arithmetic / GPU clock  (+)_q  traffic /
+    memory clock)
+    time    = fixed + (load  (+)_p  compute)
 
 ``a (+)_p b`` is (a^p + b^p)^(1/p): the sum for p = 1 (sequential), the maximum for large p
 (overlap, roofline). The speed-up of n cores is Amdahl's law with at most ``workers`` of them. Where
@@ -16,7 +17,8 @@ thread alone waits for none. Power is
     static + static of a core x cores + sum over CPU, GPU, memory of  C V(f)^2 f x (idle share + (1
     - idle share) x utilisation)
 
-with a voltage that rises with the clock. Every parameter is positive or within bounds by
+with a voltage that is constant up to a clock, the knee, and rises above it; the memory's rises from
+its lowest clock on. Every parameter is positive or within bounds by
 construction: no term is negative.
 """
 
@@ -66,16 +68,19 @@ TIME_PRIORS: Mapping[str, Prior] = {
     "traffic": Prior(SHARE, 1.2),
     "overlap": Prior(0.0, 2.0, (0.04, 1.0)),  # 1/p
     "roofline": Prior(0.0, 2.0, (0.04, 1.0)),  # 1/q
+    "queue": Prior(0.0, 2.0, (0.04, 1.0)),  # 1/r
 }
 POWER_PRIORS: Mapping[str, Prior] = {
     "static": Prior(-1.2, 0.6),
     "core": Prior(-3.5, 1.0),  # of all cores, whatever their clock
     "cpu": Prior(-1.0, 1.0),
     "cpu_voltage": Prior(0.0, 1.0, (0.0, 0.85)),
+    "cpu_knee": Prior(-0.5, 1.0, (0.0, 0.8)),
     "cpu_idle": Prior(-1.0, 1.8, (0.0, 1.0)),
     "cpu_waiting": Prior(0.0, 1.5, (0.0, 1.0)),
     "gpu": Prior(-0.8, 0.9),
     "gpu_voltage": Prior(0.0, 1.0, (0.0, 0.85)),
+    "gpu_knee": Prior(-0.5, 1.0, (0.0, 0.8)),
     "gpu_idle": Prior(-1.0, 1.8, (0.0, 1.0)),
     "memory": Prior(-2.0, 0.9),
     "memory_voltage": Prior(-1.5, 1.0, (0.0, 0.85)),
@@ -200,8 +205,7 @@ def log_time_and_power(
 
 
 def _run(value: Mapping[str, Array], given: Inputs, gpu: Array) -> tuple[Array, Array, Array]:
-    """Time, power without a limit, and the GPU's part of it, with the GPU at the inverse clock
-    ``gpu``."""
+    """Time, power without a limit, the GPU's part of it; the GPU at the inverse clock ``gpu``."""
     cpu, memory = 1 / given.cpu, 1 / given.memory
     usable, whole = np.minimum(given.width, given.quota), np.minimum(given.quota, 1)
     used = np.minimum(usable, value["workers"])
@@ -217,7 +221,7 @@ def _run(value: Mapping[str, Array], given: Inputs, gpu: Array) -> tuple[Array, 
     )
     traffic = value["traffic"] * memory
     kernels = _join(value["arithmetic"] * gpu, traffic, value["roofline"])
-    total = value["fixed"] + _join(load, launch + kernels, value["overlap"])
+    total = value["fixed"] + _join(load, _join(launch, kernels, value["queue"]), value["overlap"])
     if given.crowding is not None:
         turns = value["turns"] * given.crowding
         total, load = total + turns, load + turns
@@ -226,11 +230,11 @@ def _run(value: Mapping[str, Array], given: Inputs, gpu: Array) -> tuple[Array, 
     cores = (busy + value["cpu_idle"] * (given.width - busy)) / given.max_width
     cpu_watts = (
         value["core"] * given.width / given.max_width
-        + value["cpu"] * _dynamic(given.cpu, value["cpu_voltage"]) * cores
+        + value["cpu"] * _dynamic(given.cpu, value["cpu_voltage"], value["cpu_knee"]) * cores
     )
     gpu_watts = (
         value["gpu"]
-        * _dynamic(1 / gpu, value["gpu_voltage"])
+        * _dynamic(1 / gpu, value["gpu_voltage"], value["gpu_knee"])
         * _share(value["gpu_idle"], kernels / total)
     )
     used_memory = np.minimum((traffic + load_traffic) / total, 1)
@@ -246,6 +250,7 @@ def _share(idle: Array, use: Array) -> Array:
     return use + idle * (1 - use)
 
 
-def _dynamic(clock: Array, rise: Array) -> Array:
-    """f V(f)^2 relative to the highest clock: the voltage rises linearly from (1 - rise) to 1."""
-    return clock * (1 + rise * (clock - 1)) ** 2
+def _dynamic(clock: Array, rise: Array, knee: Array | float = 0.0) -> Array:
+    """f V(f)^2 relative to the highest clock: the voltage is (1 - rise) up to the knee, and rises
+    linearly to 1 above it."""
+    return clock * (1 - rise * np.minimum((1 - clock) / (1 - knee), 1)) ** 2

@@ -4,10 +4,11 @@ lie from the model's shape.
 Each member draws parameters from the prior and errors of the measurements, and is moved to the best
 compromise between both (randomised maximum likelihood: Kitanidis, Water Resources Research 1995;
 Oliver, He and Reynolds, 1996; exact for a linear model). The optimiser is Levenberg's and
-Marquardt's, for all members at once. A smooth deviation from the model's shape (a Gaussian process
-over the logarithms of the resources) is part of every prediction; its size is inferred: members
-have one of three, for time and for power, and groups count by their evidence. Finally the intervals
-are scaled by the leave-one-out errors of the profiled modes.
+Marquardt's, for all members at once. Deviations from the model's shape (a Gaussian process over
+the logarithms of the resources) are part of every prediction: steps, as bins of voltage make, and
+smooth ones, whose size is inferred: members have one of three, for time and for power, and groups
+count by their evidence. Finally the intervals are scaled by the leave-one-out errors of the
+profiled modes.
 """
 
 from collections.abc import Sequence
@@ -29,14 +30,17 @@ PRIOR_WEIGHTS = (0.3, 0.45, 0.25)
 """Prior probability of each size of deviation (relative standard deviation)."""
 LENGTH = 1.0
 """Length scale of the deviation: a factor of e in one resource."""
+STEPS = 0.04
+"""Relative standard deviation by steps at unknown clocks, of every law: half a bin of voltage (a
+tenth) of a rail that takes half of the power; clocks of memory and GPU that fit one another."""
 MEMBERS_PER_GROUP = 24
 MEMBERS = 128
 ROUNDS = 14
 MAX_STEP = 1.5
 DIFFERENCE = 1e-4
-TIME_WIDTH, POWER_WIDTH = 1.13, 1.24
-"""Further factors of the intervals' widths, learnt over 18 laws that people wrote, in all modes of
-a board (`benchmarks/predict_widths.py`)."""
+TIME_WIDTH, POWER_WIDTH = 1.4, 1.05
+"""Further factors of the intervals' widths: between what laws that others wrote need on average
+(1.0 and 0.8) and what those with steps need (1.7 and 1.1; `benchmarks/predict_widths.py`)."""
 SCALE_WEIGHT = 30
 """Weight of the prior scale of the intervals, 1, as a number of leave-one-out errors."""
 NOT_CONTRADICTED = 0.9
@@ -75,9 +79,8 @@ class Posterior:
 
     def _block(self, given: Inputs, random: np.random.Generator) -> tuple[Array, Array]:
         law = log_time_and_power(self.parameters, given, self.scales)
-        covariance = _kernel(given, self.profiled)
-        return self.time.applied(law[0], covariance, random), self.power.applied(
-            law[1], covariance, random
+        return self.time.applied(law[0], given, self.profiled, random), self.power.applied(
+            law[1], given, self.profiled, random
         )
 
 
@@ -96,15 +99,19 @@ class Deviations:
     residuals: Array
     scale: float
 
-    def applied(self, law: Array, covariance: Array, random: np.random.Generator) -> Array:
+    def applied(
+        self, law: Array, given: Inputs, profiled: Inputs, random: np.random.Generator
+    ) -> Array:
         """The law's values, corrected by the residuals, with a draw of the remaining deviation,
         scaled about the mean."""
         for size, deviation in enumerate(self.deviations):
             own = self.sizes == size
             if not own.any():
                 continue
-            gain = (deviation**2 * covariance @ self.whitening[size].T).astype(np.float32)
-            left = np.sqrt(np.maximum(deviation**2 - np.sum(gain**2, axis=1), 0))
+            covariance = _kernel(given, profiled, deviation)
+            gain = (covariance @ self.whitening[size].T).astype(np.float32)
+            variance = deviation**2 + STEPS**2
+            left = np.sqrt(np.maximum(variance - np.sum(gain**2, axis=1), 0))
             draws = random.standard_normal((int(own.sum()), len(gain)), dtype=np.float32)
             law[own] += (self.residuals[own] @ self.whitening[size].T).astype(
                 np.float32
@@ -186,32 +193,34 @@ def _product(matrices: Array, values: Array) -> Array:
 
 def _problem(board: Board, profile: Profile) -> _Problem:
     profiled = board.inputs(profile.rows)
-    covariance = _kernel(profiled, profiled)
     groups = len(TIME_DEVIATIONS) * len(POWER_DEVIATIONS)
     sizes = np.repeat(np.arange(groups), MEMBERS_PER_GROUP)
     return _Problem(
         profiled,
         (float(profile.time_s.min()), float(profile.power_w.max())),
         np.log(np.concatenate([profile.time_s, profile.power_w])),
-        _whitening(TIME_DEVIATIONS, covariance, profile.time_error),
-        _whitening(POWER_DEVIATIONS, covariance, profile.power_error),
+        _whitening(profiled, TIME_DEVIATIONS, profile.time_error),
+        _whitening(profiled, POWER_DEVIATIONS, profile.power_error),
         sizes // len(POWER_DEVIATIONS),
         sizes % len(POWER_DEVIATIONS),
     )
 
 
-def _whitening(deviations: Sequence[float], covariance: Array, errors: Array) -> tuple[Array, ...]:
+def _whitening(profiled: Inputs, deviations: Sequence[float], errors: Array) -> tuple[Array, ...]:
+    covariances = (_kernel(profiled, profiled, size) for size in deviations)
     return tuple(
-        np.linalg.inv(np.linalg.cholesky(size**2 * covariance + np.diag(errors**2)))
-        for size in deviations
+        np.linalg.inv(np.linalg.cholesky(covariance + np.diag(errors**2)))
+        for covariance in covariances
     )
 
 
-def _kernel(first: Inputs, second: Inputs) -> Array:
-    """Correlation of the deviations in two lists of modes."""
-    one, two = _places(first), _places(second)
-    square = np.sum(one**2, axis=1)[:, None] + np.sum(two**2, axis=1)[None] - 2 * one @ two.T
-    return np.exp(-np.maximum(square, 0) / (2 * LENGTH**2))
+def _kernel(first: Inputs, second: Inputs, size: float) -> Array:
+    """Covariance of the deviations in two lists of modes: smooth ones of standard deviation
+    ``size``, and steps at unknown clocks, whose correlation falls exponentially with the
+    distance."""
+    apart = np.abs(_places(first)[:, None] - _places(second)[None]) / LENGTH
+    smooth = np.exp(-np.sum(apart**2, axis=2) / 2)
+    return size**2 * smooth + STEPS**2 * np.exp(-np.sum(apart, axis=2))
 
 
 def _places(given: Inputs) -> Array:

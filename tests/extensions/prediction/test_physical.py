@@ -59,6 +59,17 @@ def test_overlap_reaches_from_the_sum_of_the_stages_to_their_maximum() -> None:
     assert np.max(sequential / together) > 1.8
 
 
+def test_voltage_is_constant_up_to_a_knee_and_rises_above_it() -> None:
+    clocks = grid((Axis("gpu_mhz", (100, 200, 300, 400, 700, 1000)),))
+    highest = ("limit", "gpu_knee", "gpu_voltage", "cpu_idle", "gpu_idle", "memory_idle")
+    inputs = board_of(clocks).inputs(clocks.rows)
+    standard = parameters(**dict.fromkeys(highest, 20.0))  # busy all the time
+    power = np.exp(log_time_and_power(standard, inputs, (50.0, 30.0))[1])
+    rise = np.diff(power, axis=1) / np.diff(clocks.rows[:, 0])
+    assert np.allclose(rise[:, :3], rise[:, :1]), "proportional to the clock"
+    assert np.all(rise[:, 4] > 2 * rise[:, 3])
+
+
 def on_quotas(**fixed: float) -> dict[tuple[float, ...], np.ndarray]:
     """Times by (cores, quota, threads) of a board whose modes set all three."""
     settings = grid(
