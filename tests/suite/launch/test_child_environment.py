@@ -23,3 +23,9 @@ def test_what_a_container_sets_does_not_override_a_switch() -> None:
     for tf32 in (False, True):
         found = child_environment(2, CONTAINER, tf32=tf32)
         assert "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE" not in found and found["HOME"] == "/home/somebody"
+
+
+def test_the_runs_own_settings_win_over_those_of_the_shell() -> None:
+    """Else a run would compute with other threads, or another memory, than it records."""
+    own = child_environment(3, {})
+    assert child_environment(3, dict.fromkeys(own, "of the shell")) == own
