@@ -27,7 +27,7 @@ JUMP, LEVEL_OF, SCATTER_OF, NEAR_TEN, ALIKE = 5.0, 10, 40, 0.03, 0.3
 level by a power of ten (to within NEAR_TEN decades) and their scatter alike. A load changes both
 differently."""
 MOST_LOAD = 16.0
-"""No board, module or machine draws so many times as much under load: a larger jump is the
+"""No board, module or machine draws over sixteen times as much under load: a larger jump is the
 sensor's, if the scatter jumps alike. Processors do: 15 W idle and 450 W under load."""
 
 

@@ -116,7 +116,7 @@ def test_labels_that_change_on_one_node_while_it_trains(scene: Scene) -> None:
         stream.write(content[:8] + content[11:] + content[8:11])
     _, said = process.communicate(timeout=120)
     assert process.returncode == 2, said
-    assert f"the data on node2 were changed during the run ({LABELS})" in said
+    assert f"the data on node2 changed during the run ({LABELS})" in said
     scene.cluster.expect_nobody_left()
 
 

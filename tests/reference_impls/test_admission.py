@@ -165,7 +165,7 @@ def test_two_names_of_one_machine_are_one_node(
 def test_data_that_were_changed_on_one_node_are_named_with_the_node() -> None:
     with pytest.raises(
         ContractError,
-        match=r"the data on pi2 were changed during the run \(train-labels\): .* run again",
+        match=r"the data on pi2 changed during the run \(train-labels\), .* run again",
     ):
         refuse_changed_data(Ranks(["pi1", "pi2"], [[], ["train-labels"]]), {})
 

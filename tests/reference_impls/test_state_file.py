@@ -126,7 +126,7 @@ def npy(header: str, body: bytes = b"") -> bytes:
         (
             MEMBER,
             npy("{'descr': '<f8', 'fortran_order': False, 'shape': (4,), }", bytes(24)),
-            "size of its shape",
+            "does not match its shape",
         ),
         (
             MEMBER,
@@ -134,7 +134,7 @@ def npy(header: str, body: bytes = b"") -> bytes:
                 "{'descr': '<f8', 'fortran_order': False, 'shape': (999999999, 999999999), }",
                 bytes(24),
             ),
-            "size of its shape",
+            "does not match its shape",
         ),
         (
             MEMBER,

@@ -177,9 +177,9 @@ def test_one_rank_alone_is_efficient() -> None:
 @pytest.mark.parametrize(
     ("ranks", "repetitions", "words"),
     [
-        ((1, 2), 5, "two numbers of ranks above 1"),
+        ((1, 2), 5, "two or more different numbers of ranks above 1"),
         ((1, 2, 4), 1, "Too few points to fit communication"),
-        ((4,), 3, "two numbers of ranks"),
+        ((4,), 3, "two or more different numbers of ranks"),
     ],
 )
 def test_too_few_points_are_refused_in_a_sentence(

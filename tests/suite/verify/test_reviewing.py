@@ -40,7 +40,7 @@ def options(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ReviewOptions:
     def cannot(*arguments: object) -> None:
         raise SuiteError("no environment")
 
-    for name in ("audit", "verify"):
+    for name in ("audit", "verify_implementations"):
         monkeypatch.setattr(reviewing, name, cannot)
     allowed = tmp_path / "allowed"
     lines = (f"{name} {public_key(signing_key())}\n" for name in ("lab", "acme"))
