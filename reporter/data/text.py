@@ -42,7 +42,7 @@ def significant(value: float, count: int = 3) -> str:
     million."""
     if value == 0 or not (1e-4 <= abs(value) < 1e6):
         return f"{value:.{count}g}"
-    exponent = int(f"{value:e}".split("e")[1])  # after rounding, unlike the logarithm's
+    exponent = int(f"{value:.{count - 1}e}".split("e")[1])  # after rounding, unlike the logarithm's
     return f"{value:.{max(0, count - 1 - exponent)}f}"
 
 
