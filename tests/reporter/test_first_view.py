@@ -19,7 +19,8 @@ from tests.reporter.test_accessibility import violations
 
 pytestmark = pytest.mark.browser
 
-SIZES = some(((390, 664), (768, 1024), (1440, 800)))
+WIDE = (1440, 800)
+SIZES = some(((390, 664), (768, 1024), WIDE))
 LONG = "a name that goes on " * 8
 NAMES = {
     "device": LONG,
@@ -179,15 +180,25 @@ LABELS = """[...document.querySelectorAll('figure svg')].flatMap((svg) => {
         if (across > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4) found.push(`${one.textContent} / ${two.textContent}`); }));
     return found; })"""  # noqa: E501
 
+CUT = """[...document.querySelectorAll('#board thead th')].filter(
+    (head) => head.scrollWidth > head.clientWidth).map((head) => head.textContent)"""
+AXES = """(() => {
+    const at = (svg) => { const { left, width } = svg.getBoundingClientRect(); return [left, width].map(Math.round).join(); };
+    const axis = at(document.querySelector('#board thead .x'));
+    return [...document.querySelectorAll('#board tbody .p')].map(at).filter((place) => place !== axis); })()"""  # noqa: E501
+
 
 @pytest.mark.parametrize("size", some(SIZES[::-1]), ids=lambda size: f"{size[0]}x{size[1]}")
 def test_no_label_of_a_figure_is_cut_or_overlaps(
     size: tuple[int, int], frames: Frames, site: Path, tab: Tab
 ) -> None:
     tab.look(size)
-    tab.open(page_of(site, make_boards(frames)[0]))
+    tab.open(page_of(site, make_boards(frames)[-1]))
     assert tab.run("document.querySelectorAll('figure svg text').length") > 100
     assert tab.run(LABELS) == []
+    tab.look(WIDE)
+    assert tab.run(CUT) == []
+    assert tab.run(AXES) == [], "the labels of the table of entries stand over its dots"
 
 
 @pytest.mark.proof
