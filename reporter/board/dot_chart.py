@@ -36,7 +36,8 @@ Candidates = Sequence[tuple[BoardRow, Cell]]
 
 @dataclass(frozen=True)
 class DotRow:
-    """A row: its best entry, chosen from ``of`` ones, and as rings the places of its others.
+    """A row: its best entry, chosen from ``of`` ones, and as rings the places of its others;
+    ``members`` are all of them, in order.
 
     ``times`` is how many times the first row's value it is; that of a provisional row or a short
     entry can be below 1. ``verdicts`` are those on this row over each other one, by name; a text
@@ -49,6 +50,7 @@ class DotRow:
     cell: Cell
     dot: AxisDot | None
     rings: tuple[str, ...]
+    members: Candidates
     of: int
     times: str
     verdicts: Mapping[str, Ratio | str]
@@ -176,6 +178,7 @@ def dot_chart(
             *best[each],
             axis.dot(best[each][1]),
             _rings(axis, groups[each], best[each][1]),
+            groups[each],
             settings[each],
             ""
             if verdicts[each].get(names[0]) == OTHER_ACCELERATORS

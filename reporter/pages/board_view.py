@@ -1,6 +1,7 @@
 """The component that shows a leaderboard: its sentence, and one table that is its chart, by time,
 energy and memory. The front page, a board's page, a device's and the demonstration's have it."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -23,6 +24,7 @@ from reporter.data.words import submitter_title
 from reporter.pages.headlines import Headline, headline, quantity_words
 from suite.catalog.scoring import load_scoring
 
+POWER, NOT_MEASURED = "mean_power_w", "not measured"
 MAX_SETTINGS = 20
 """Entries of a board on which each setting can have a row of its own."""
 
@@ -67,23 +69,39 @@ class BoardView:
         """The name of the quantity over its column."""
         return quantity_words(self.board, None) if chart.column is self.board.time else chart.title
 
-    def beside(self, chart: DotChart, row: DotRow) -> tuple[Cell, str] | None:
-        """What stands at the end of a row: its energy with the instrument, in a table of energies
-        its time."""
+    def beside(self, chart: DotChart, entry: BoardRow) -> tuple[Cell, str] | None:
+        """What stands at the end of an entry's row: its energy with mean power and instrument, in a
+        table of energies its time."""
         column = self.board.time if chart.column is self.board.energy else self.board.energy
-        cell = None if column is None else row.best.cell(column.figure)
+        cell = None if column is None else entry.cell(column.figure)
         if cell is None or not cell.raw:
             return None
-        return cell, instrument(row.best) if cell.column.is_energy else ""
+        return cell, power(entry) if cell.column.is_energy else cell.around
+
+    def settings(self, chart: DotChart, row: DotRow) -> list[list[object]]:
+        """What a script shows in the row where filters leave out its best entry but not these,
+        without those that an earlier one of the same setting beats in power, too: id, words, power,
+        value, time, energy, is it provisional, the row's texts, its dot."""
+        least: dict[tuple[str, str], float] = {}
+        found: list[list[object]] = []
+        for entry, cell in row.members:
+            watts, key = entry.value(POWER) or math.inf, (entry.framework, entry.setting)
+            is_beaten, least[key] = watts >= least.get(key, math.inf) and key in least, watts
+            if entry is row.best or is_beaten:
+                continue
+            beside, dot = self.beside(chart, entry), chart.axis.dot(cell)
+            said = (beside[0].quantity, beside[1]) if beside else ("", NOT_MEASURED)
+            texts = (" · ".join(_setting(entry, row.name)), cell.quantity, cell.around, *said)
+            numbers = [self.raw(entry, column) for column in (self.board.time, self.board.energy)]
+            place = dot and (dot.at, dot.low, dot.high)
+            data = (words(entry), self.value(entry, POWER), cell.raw, *numbers)
+            found.append([entry.entry_id, *data, not entry.is_confirmed, texts, place])
+        return found
 
     def told(self, row: DotRow) -> Iterator[str]:
         """What stands below a row's name: the rest of its setting, and what marks its entry."""
         best = row.best
-        yield from (
-            part
-            for part in (best.system, best.framework, best.power_mode)
-            if part and part not in row.name
-        )
+        yield from _setting(best, row.name)
         if row.best.is_nominated:
             yield "nominated before the runs"
         if row.of > 1:
@@ -102,15 +120,17 @@ class BoardView:
 
     def words(self, row: DotRow) -> str:
         """What the text filter finds a row by, besides its name."""
-        profile = profile_of(row.best.entry)
-        title = profile.title if profile is not None else ""
-        return " ".join(" ".join((title, row.best.setting, *_traits(row))).split())
+        return words(row.best)
+
+    def power(self, row: DotRow) -> str:
+        """The mean power of the row's best entry, with its instrument; empty without it."""
+        return power(row.best) if self.value(row.best, POWER) else ""
 
     @property
     def suggestions(self) -> tuple[str, ...]:
         """What the text filter offers: frameworks, architectures, sizes of memory, submitters."""
         rows = [row for view in self.views for chart in view.charts for row in chart.rows]
-        return tuple(sorted({trait for row in rows for trait in _traits(row)} - {""}))
+        return tuple(sorted({trait for row in rows for trait in _traits(row.best)} - {""}))
 
     def ratio(self, chart: DotChart, row: DotRow) -> str:
         """ "×1.6" of the first row's value; of the first one, what the verdicts allow to say."""
@@ -119,26 +139,39 @@ class BoardView:
         first = "fastest" if chart.column is self.board.time else "least"
         return row.times or (first if chart.is_sure else "lowest")
 
-    def raw(self, row: DotRow, column: Column | None) -> str:
-        """The number of the row's best entry in this column; empty where it is unknown."""
-        return "" if column is None else self.value(row, column.figure)
+    def raw(self, entry: BoardRow, column: Column | None) -> str:
+        """The number of the entry in this column; empty where it is unknown."""
+        return "" if column is None else self.value(entry, column.figure)
 
-    def value(self, row: DotRow, figure: str) -> str:
-        """The number of this figure of the row's best entry; empty where it is unknown."""
-        cell = row.best.cell(figure)
+    def value(self, entry: BoardRow, figure: str) -> str:
+        """The number of this figure of the entry; empty where it is unknown."""
+        cell = entry.cell(figure)
         return "" if cell is None else cell.raw
 
 
-def _traits(row: DotRow) -> tuple[str, ...]:
+def words(entry: BoardRow) -> str:
+    """What the text filter finds an entry by, besides its row's name."""
+    profile = profile_of(entry.entry)
+    title = profile.title if profile is not None else ""
+    return " ".join(" ".join((title, entry.setting, *_traits(entry))).split())
+
+
+def _setting(entry: BoardRow, name: str) -> Iterator[str]:
+    """What the name of a row leaves out of an entry's setting."""
+    parts = (entry.system, entry.framework, entry.power_mode)
+    yield from (part for part in parts if part and part not in name)
+
+
+def _traits(entry: BoardRow) -> tuple[str, ...]:
     """Framework, architectures, sizes of memory, submitter."""
-    profile = profile_of(row.best.entry)
+    profile = profile_of(entry.entry)
     parts = (profile.cpu, profile.gpu) if profile is not None else ()
     sizes = profile.memory.sizes_gb if profile is not None and profile.memory else ()
     return (
-        row.best.framework,
+        entry.framework,
         *(part.architecture for part in parts if part is not None),
         *(f"{size:g} GB" for size in sizes),
-        submitter_title(str(row.best.entry["organization"])),
+        submitter_title(str(entry.entry["organization"])),
     )
 
 
@@ -167,6 +200,13 @@ def _views(board: Board, groups: Sequence[str]) -> Iterator[View]:
             yield View("energy", by, energies)
         if memory := memory_chart(board, by):
             yield View("memory", by, (memory,))
+
+
+def power(entry: BoardRow) -> str:
+    """ "13.5 W, meter at the wall": the entry's mean power with its instrument; the instrument
+    alone where the power is unknown."""
+    cell = entry.cell(POWER)
+    return ", ".join((*((cell.quantity,) if cell and cell.raw else ()), instrument(entry)))
 
 
 def instrument(row: BoardRow) -> str:

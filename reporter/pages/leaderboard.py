@@ -136,7 +136,7 @@ def front_page(contents: SiteContents, environment: jinja2.Environment) -> Itera
         "front.html",
         "index.html",
         "front",
-        view=main and _with_curves(board_view(main, ("device", "framework")), charts),
+        view=main and _with_curves(board_view(main), charts),
         charts=charts,
         tabs=() if main is None else tabs_of(main, contents.boards),
         groups=[

@@ -448,7 +448,12 @@ class ChartRows {
     this.prices = new Map(); // typed by the reader: of a system by its name, of a kWh by ""
     for (const row of this.rows) this.addButtons(row);
     for (const row of this.rows) row.querySelector("details").addEventListener("toggle", () => this.showCosts());
-    for (const row of this.rows) row.cells[3].firstChild.dataset.first = row.cells[3].firstChild.textContent;
+    for (const row of this.rows) {
+      row.cells[3].firstChild.dataset.first = row.cells[3].firstChild.textContent;
+      row.own = { ...row.dataset };
+      row.settings = JSON.parse(row.dataset.settings ?? "[]");
+      row.parts = [...row.querySelectorAll("th > small, .at > *, .beside > *, dl, svg")].map((part) => [part, [...part.childNodes]]);
+    }
     this.form.hidden = false;
     this.form.addEventListener("input", () => this.apply());
     this.form.addEventListener("submit", (event) => event.preventDefault());
@@ -488,6 +493,24 @@ class ChartRows {
     row.querySelector(".prices output").textContent = parts.length ? `${this.view.dataset.once} costs ${short(sum)}: ${parts.map(([cost, what]) => `${short(cost)} ${what}`).join(", ")}. ${short(1 / sum)} of them cost 1.` : "";
   }
 
+  showSetting(row, other) { // the row's best entry, or the best one that the filters leave
+    if (row.other === other) return;
+    const [id, words, power, value, time, energy, isProvisional, texts, dot] = other ?? [row.own.entry];
+    row.other = other;
+    for (const link of row.querySelectorAll("a")) link.setAttribute("href", link.getAttribute("href").replace(row.dataset.entry, id));
+    row.dataset.entry = id;
+    Object.assign(row.dataset, other ? { words, power, value, time, energy, provisional: Number(isProvisional) } : { provisional: 0, ...row.own });
+    for (const [part, kept] of row.parts) part.replaceChildren(...kept);
+    if (!other) return;
+    const told = row.querySelectorAll("th > small, .at > *, .beside > *"), heads = row.closest("table").tHead.rows[0].cells;
+    told.forEach((part, place) => { part.textContent = texts[place]; });
+    const lines = [["setting", texts[0]], [heads[2].textContent, texts[1]], ["interval", texts[2] || "none"], [heads[5].textContent, `${texts[3]} ${texts[4]}`]];
+    row.querySelector("dl").replaceChildren(...lines.flatMap(([term, said]) => [element("dt", {}, term), element("dd", {}, said)]));
+    const drawing = row.querySelector("svg"), [at, low, high] = dot ?? [];
+    for (const mark of drawing.querySelectorAll(".w, .d, .h")) mark.remove();
+    if (dot) drawing.insertAdjacentHTML("beforeend", `${low === null ? "" : `<line class="w" x1="${low}%" x2="${high}%" y1="50%" y2="50%"/>`}<circle class="${low === null ? "h" : "d"}" cx="${at}%" cy="50%" r="4"/>`);
+  }
+
   close() {
     const open = this.view.querySelector("details[open]:has(> .panel)");
     if (open) { open.open = false; open.querySelector("summary").focus(); }
@@ -496,17 +519,23 @@ class ChartRows {
   apply() {
     const sought = this.form.elements.find.value.toLocaleLowerCase().replace(SIZES, "$1gb").split(/\s+/).filter(Boolean).map((word) => (/^\d/.test(word) ? ` ${word}` : word)); // "8 GB" is not in "128 GB"
     const most = Number(this.form.elements.watts.value) || Infinity;
+    const fits = (name, words, power) => sought.every((word) => ` ${name} ${words}`.toLocaleLowerCase().replace(SIZES, "$1gb").includes(word)) && (most === Infinity || (power !== "" && Number(power) <= most)); // an unknown power is not below a limit
     for (const table of this.view.querySelectorAll(".dots")) {
-      const rows = [...table.tBodies[0].rows];
+      const rows = this.rows.filter((row) => row.closest("table") === table);
       for (const row of rows) {
-        const text = ` ${row.dataset.name} ${row.dataset.words}`.toLocaleLowerCase().replace(SIZES, "$1gb");
-        row.hidden = this.hidden.has(row.dataset.name) || (this.only.size > 1 && !this.only.has(row.dataset.name)) || !sought.every((word) => text.includes(word)) || (most < Infinity && !(row.dataset.power && row.dataset.power <= most)); // an unknown power is not below a limit
+        const isOwn = fits(row.dataset.name, row.own.words, row.own.power), other = isOwn ? undefined : row.settings.find(([, words, power]) => fits(row.dataset.name, words, power));
+        row.hidden = this.hidden.has(row.dataset.name) || (this.only.size > 1 && !this.only.has(row.dataset.name)) || !(isOwn || other);
+        this.showSetting(row, other);
       }
-      const shown = rows.filter((row) => !row.hidden), first = Number(shown[0]?.dataset.value);
+      const isPart = rows.some((row) => row.hidden || row.other);
+      const order = rows.some((row) => row.other && !row.hidden) ? [...rows].sort((a, b) => (a.dataset.provisional ?? 0) - (b.dataset.provisional ?? 0) || a.dataset.value - b.dataset.value) : rows;
+      if (order.some((row, place) => table.tBodies[0].rows[place] !== row)) table.tBodies[0].append(...order);
+      const shown = order.filter((row) => !row.hidden), first = Number(shown[0]?.dataset.value);
+      shown.forEach((row, place) => { row.cells[0].textContent = String(place + 1); });
       for (const row of rows) { // ratios are to the first of the rows that are shown: confirmed ones come first
         const ratio = Number(row.dataset.value) / first, cell = row.cells[3].firstChild;
-        cell.textContent = shown.length === rows.length ? cell.dataset.first : JSON.parse(row.dataset.apart ?? "[]").includes(shown[0]?.dataset.name) ? "not compared" : ratio !== 1 ? `×${ratio >= 100 ? Math.round(ratio) : ratio.toPrecision(ratio < 1.1 ? 3 : 2)}` : "best";
-        row.cells[3].classList.toggle("other", shown.length !== rows.length);
+        cell.textContent = !isPart ? cell.dataset.first : JSON.parse(row.dataset.apart ?? "[]").includes(shown[0]?.dataset.name) ? "not compared" : ratio !== 1 ? `×${ratio >= 100 ? Math.round(ratio) : ratio.toPrecision(ratio < 1.1 ? 3 : 2)}` : "best";
+        row.cells[3].classList.toggle("other", isPart);
       }
     }
     this.showCosts();

@@ -137,8 +137,13 @@ def test_a_row_opens_a_panel_is_hidden_and_compared_and_the_address_keeps_it(
         "Jetson Xavier NX",
     }
     tab.page.fill("[name=watts]", "18")
-    assert [name for name, _ in tab.run(rows)] == ["Jetson Orin Nano", "Jetson Xavier NX"]
+    assert tab.run(rows)[0] == ["Jetson Orin NX", "best"], "one of its settings fits"
+    fitting = tab.page.locator("tr[data-name='Jetson Orin NX']:visible")
+    assert fitting.locator("th > small").inner_text() == "PyTorch · MODE_25W"
+    assert fitting.locator(".beside small").inner_text().startswith("13.")
+    assert [name for name, _ in tab.run(rows)[1:]] == ["Jetson Orin Nano", "Jetson Xavier NX"]
     tab.page.fill("[name=watts]", "")
+    assert "MAXN_SUPER" in fitting.locator("th > small").inner_text()
     tab.page.fill("[name=find]", "raspberry")
     assert {name for name, _ in tab.run(rows)} == {
         "4 × Raspberry Pi 5",

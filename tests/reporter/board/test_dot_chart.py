@@ -77,6 +77,21 @@ def test_a_row_says_its_device_and_framework_once(boards: dict[str, Board]) -> N
         assert said.count(row.best.system) == said.count(row.best.framework) == 1, said
 
 
+def test_a_row_knows_the_settings_that_filters_may_leave(boards: dict[str, Board]) -> None:
+    """Under 15 W a filter shows the Orin NX in the faster of the modes that draw less; of settings
+    alike but for the power, only those that need less than all faster ones."""
+    view = board_view(boards["resnet18"])
+    chart = view.views[0].charts[0]
+    row = next(row for row in chart.rows if row.name == NX)
+    found = [
+        (texts[0], float(str(power))) for _, _, power, *_, texts, _ in view.settings(chart, row)
+    ]
+    assert view.power(row).startswith("21.9 W, on-board sensor") and len(found) == row.of - 1
+    assert next(setting for setting, power in found if power <= 15) == "PyTorch · MODE_25W"
+    twice = replace(row, members=(*row.members, *row.members))
+    assert view.settings(chart, twice) == view.settings(chart, row)
+
+
 def test_an_energy_is_among_those_of_its_instrument(boards: dict[str, Board]) -> None:
     notes = ["meter at the wall", "meter at the board's input"]
     for board in boards.values():
