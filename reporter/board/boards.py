@@ -60,6 +60,13 @@ class BoardRow:
         )
 
     @property
+    def why_not_counted(self) -> str:
+        """ "2 runs, 3 are needed: not counted"; empty for a confirmed entry."""
+        wanted = load_scoring().min_runs
+        runs = f"{self.entry['runs']} run{'s' if self.entry['runs'] != 1 else ''}"
+        return "" if self.is_confirmed else f"{runs}, {wanted} are needed: not counted"
+
+    @property
     def is_nominated(self) -> bool:
         """Whether its submitter chose it, before the runs, to stand for the device."""
         return self.entry["is_nominated"] is True

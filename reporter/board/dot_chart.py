@@ -20,6 +20,7 @@ from suite.metrics.comparisons import OTHER_ACCELERATORS, Ratio
 
 MAX_ROWS = 60
 """Of a chart; the board's table of entries has all."""
+ERROR_UNKNOWN = "instrument's error unknown"
 NOT_COMPARED = "no interval is known for this figure"
 Group = Callable[[BoardRow], str]
 SETTING = "setting"
@@ -64,6 +65,13 @@ class DotRow:
             if isinstance(found, Ratio) and not found.is_different
         )
 
+    def doubt(self, other: str) -> str:
+        """Why it is unsure whether this row or the other one is less; empty where it is sure."""
+        found = self.verdicts.get(other)
+        if not isinstance(found, Ratio) or found.is_different:
+            return ""
+        return "order not sure" if math.isfinite(found.high) else ERROR_UNKNOWN
+
     @property
     def apart(self) -> tuple[str, ...]:
         """The rows with which it has no ratio: their frameworks are on another accelerator."""
@@ -105,9 +113,19 @@ class DotChart:
         )
 
     @property
-    def false_verdicts(self) -> float:
-        """How many pairs would be called different among this many rows that do not differ."""
-        return load_scoring().pair_level * self.compared * (self.compared - 1) / 2
+    def pairs(self) -> int:
+        """The number of pairs of these rows."""
+        return self.compared * (self.compared - 1) // 2
+
+    @property
+    def false_verdicts(self) -> str:
+        """How many pairs would be called different by chance if no two rows differed: "about one
+        in every 2 such tables"."""
+        expected = load_scoring().pair_level * self.pairs
+        if expected > 1.5:
+            return f"about {expected:.0f} in this table"
+        tables = round(1 / expected)
+        return f"about one in {f'every {tables} such tables' if tables > 1 else 'this table'}"
 
 
 def time_chart(board: Board, by: str = "device", only_vouched: bool = False) -> DotChart:

@@ -16,7 +16,7 @@ from reporter.board.dot_chart import (
     memory_chart,
     time_chart,
 )
-from reporter.data.entry_scores import SCORE_S, Status
+from reporter.data.entry_scores import SCORE_S
 from reporter.data.instrument_names import instrument_words
 from reporter.data.machine_names import profile_of
 from reporter.data.missed import TIME_TO_TARGET
@@ -107,8 +107,7 @@ class BoardView:
         if row.of > 1:
             yield f"best of {row.of}"
         if not best.is_confirmed:
-            is_provisional = best.scores.status is Status.PROVISIONAL
-            yield Status.PROVISIONAL.value if is_provisional else "not confirmed"
+            yield best.why_not_counted
         if best.is_vouched:
             yield best.provenance
         yield from best.badges

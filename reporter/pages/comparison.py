@@ -91,13 +91,13 @@ class Comparison:
         return compare_pair(one, other, chosen_from)
 
     def beside_fastest(self, framework: str) -> tuple[str, str]:
-        """ "×1.31, 1.28 to 1.34", with "≈" where the two are not distinguishable; why there is no
-        interval."""
+        """ "×1.31, 1.28 to 1.34", with "≈" where the two are not distinguishable; without an
+        interval the reason, and which entry lacks it."""
         if framework == self.fastest:
             return "fastest" if self.is_sure else "lowest", ""
         found = self.ratio(framework, self.fastest)
         if isinstance(found, str):
-            return "no interval", found
+            return found.rpartition(": ")[2], found
         ends = f"{significant(found.low)} to {significant(found.high)}"
         return f"{'' if found.is_different else '≈ '}×{_times(found.ratio)}, {ends}", ""
 

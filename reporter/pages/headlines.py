@@ -170,7 +170,7 @@ def device_headline(board: Board, names: frozenset[str]) -> Headline:
         return _without_a_row(board, names, chart)
     first = chart.rows[0]
     count = len(chart.rows) + chart.left_out
-    place = f"no. {row.place} of {count} devices" if count > 1 else "the only device"
+    place = _place(board, row, count)
     beside = f", {_ratio(row, first)} times the time of {first.name}" if row is not first else ""
     alike = f" Not distinguishable from {_listed(list(row.alike))}." if row.alike else ""
     status = "" if row.best.is_confirmed else f" Not confirmed: {row.best.rank.reason}."
@@ -181,6 +181,15 @@ def device_headline(board: Board, names: frozenset[str]) -> Headline:
     )
 
 
+def _place(board: Board, row: DotRow, count: int) -> str:
+    """Where a system stands among all: by rank words only where the board has ranks."""
+    if count == 1:
+        return "the only system"
+    if board.ranked:
+        return f"no. {row.place} of {count} systems"
+    return f"{row.place - 1} of {count - 1} other systems have a shorter time"
+
+
 def _without_a_row(board: Board, names: frozenset[str], chart: DotChart) -> Headline:
     """Of a device behind all rows of the chart, or one whose entries have no such time."""
     title, heading = trained_title(board), board.time.heading
@@ -189,7 +198,7 @@ def _without_a_row(board: Board, names: frozenset[str], chart: DotChart) -> Head
         return Headline("", f"No accepted result of {title}.", (_origin(board),))
     if any(each.system == row.system for each in board.in_order):
         shown, count = len(chart.rows), len(chart.rows) + chart.left_out
-        said = f" is behind the first {shown} of {count} devices by {heading}, {title}."
+        said = f" is behind the first {shown} of {count} systems by {heading}, {title}."
         return Headline(row.system, said, (_origin(board),))
     reason = (f"{row.label}: {row.rank.reason}.",) if row.rank.reason else ()
     return Headline(row.system, f" has no {heading} for {title}.", (*reason, _origin(board)))
@@ -270,6 +279,15 @@ def _least_energy(board: Board) -> Iterator[str]:
             f"Least {chart.column.heading}{_among(board, row)}, {chart.note}: {row.name}{mode},"
             f" {row.cell.quantity}{around}{alike}{f', {row.best.provenance}' if backed else ''}."
         )
+        yield from _not_counted(chart, row)
+
+
+def _not_counted(chart: DotChart, first: DotRow) -> Iterator[str]:
+    """The lowest value below the first row's of an entry that has too few runs."""
+    members = (pair for row in chart.rows for pair in row.members if not pair[0].is_confirmed)
+    lower = [(row, cell) for row, cell in members if (cell.value or 0.0) < _value(first)]
+    for row, cell in sorted(lower, key=lambda pair: pair[1].value or 0.0)[:1]:
+        yield f"Lower: {row.label}, {cell.quantity} ({row.why_not_counted})."
 
 
 def _sessions(rows: list[DotRow]) -> str:

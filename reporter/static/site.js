@@ -531,7 +531,7 @@ class ChartRows {
       const order = rows.some((row) => row.other && !row.hidden) ? [...rows].sort((a, b) => (a.dataset.provisional ?? 0) - (b.dataset.provisional ?? 0) || a.dataset.value - b.dataset.value) : rows;
       if (order.some((row, place) => table.tBodies[0].rows[place] !== row)) table.tBodies[0].append(...order);
       const shown = order.filter((row) => !row.hidden), first = Number(shown[0]?.dataset.value);
-      shown.forEach((row, place) => { row.cells[0].textContent = String(place + 1); });
+      shown.forEach((row, place) => { if (row.cells[0].textContent) row.cells[0].textContent = String(place + 1); }); // places only where there are ranks
       for (const row of rows) { // ratios are to the first of the rows that are shown: confirmed ones come first
         const ratio = Number(row.dataset.value) / first, cell = row.cells[3].firstChild;
         cell.textContent = !isPart ? cell.dataset.first : JSON.parse(row.dataset.apart ?? "[]").includes(shown[0]?.dataset.name) ? "not compared" : ratio !== 1 ? `×${ratio >= 100 ? Math.round(ratio) : ratio.toPrecision(ratio < 1.1 ? 3 : 2)}` : "best";

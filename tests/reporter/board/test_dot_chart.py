@@ -15,6 +15,7 @@ from reporter.pages import templates
 from reporter.pages.board_view import board_view
 from reporter.pages.comparison import frameworks_page
 from reporter.pages.headlines import device_headline, headline
+from reporter.pages.leaderboard import entry_table
 from reporter.pages.shared import make_contents
 from suite.metrics.comparisons import Ratio
 from tests.reporter.gallery import MACHINES, Template, make_template, many_entries
@@ -90,6 +91,49 @@ def test_a_row_knows_the_settings_that_filters_may_leave(boards: dict[str, Board
     assert next(setting for setting, power in found if power <= 15) == "PyTorch · MODE_25W"
     twice = replace(row, members=(*row.members, *row.members))
     assert view.settings(chart, twice) == view.settings(chart, row)
+
+
+def test_a_lower_energy_of_too_few_runs_is_said_not_to_count(boards: dict[str, Board]) -> None:
+    told = " ".join(headline(boards["resnet18"]).lines)
+    assert "Lower: PyTorch · Jetson AGX Orin · MODE_50W, 449 kJ (2 runs, 3 are" in told
+    rows = entry_rows(boards["resnet18"])
+    assert rows.count("2 runs, 3 are needed: not counted") == 1
+
+
+def test_without_ranks_no_word_says_one(boards: dict[str, Board]) -> None:
+    """ResNet-18 has no reference point: what is sorted by measured times has no places."""
+    said = device_headline(boards["resnet18"], frozenset({NX})).text
+    assert ": 2 of 10 other systems have a shorter time, 3.4 times" in said
+    assert "no. 3 of 11 systems" in device_headline(boards["lenet"], frozenset({NX})).text
+    for workload, has_places in (("resnet18", False), ("lenet", True)):
+        text = rendered(boards[workload])
+        assert (">#</th>" in text) is ('<td class="n">3</td>' in text) is has_places
+
+
+def test_what_a_verdict_leaves_open_is_said(boards: dict[str, Board]) -> None:
+    """An interval that contains 1 is not an instrument whose error nobody knows; 11 rows make 55
+    pairs, of which 1 % would differ by chance: about one in two such tables."""
+    (*_, rails, _) = energy_charts(boards["resnet18"])
+    first, second, *_ = rails.rows
+    assert second.doubt(first.name) == "instrument's error unknown"
+    chart = time_chart(boards["resnet18"])
+    assert (chart.pairs, chart.false_verdicts) == (55, "about one in every 2 such tables")
+    assert chart.rows[1].doubt(chart.rows[0].name) == ""
+    alike = replace(chart.rows[1], verdicts={chart.rows[0].name: Ratio(1.1, 0.9, 1.3)})
+    assert alike.doubt(chart.rows[0].name) == "order not sure"
+
+
+def rendered(board: Board) -> str:
+    """The component that shows a board."""
+    module = templates().get_template("dots.html").module
+    return str(module.board(board_view(board), ""))  # type: ignore[attr-defined]
+
+
+def entry_rows(board: Board) -> str:
+    """The table of all entries of a board."""
+    module = templates().get_template("rows.html").module
+    table = entry_table(board, board.accepted)
+    return str(module.entry_table(table, "board", "all entries", ""))  # type: ignore[attr-defined]
 
 
 def test_an_energy_is_among_those_of_its_instrument(boards: dict[str, Board]) -> None:
@@ -225,7 +269,7 @@ def test_a_device_is_compared_with_the_device_that_its_sentence_names(template: 
     assert first.cell.value and last.cell.value and fastest.cell.value
     ratio = f"{last.cell.value / first.cell.value:.1f}"
     found = device_headline(board, frozenset({last.name}))
-    assert found.text.endswith(f": no. 2 of 3 devices, {ratio} times the time of {first.name}.")
+    assert found.text.endswith(f": no. 2 of 3 systems, {ratio} times the time of {first.name}.")
     found = device_headline(board, frozenset({fastest.name}))
     assert f"times the time of {first.name}" in found.text and "Not confirmed" in found.lines[0]
 
@@ -238,11 +282,11 @@ def test_a_device_beyond_the_rows_of_a_chart_and_one_without_a_score_have_their_
     frames = board.frames.of_entries(board.frames.entries)
     monkeypatch.setattr("reporter.board.dot_chart.MAX_ROWS", 5)
     found = device_headline(replace(board, frames=frames), frozenset({ORIN})).text
-    assert "no. 2 of 11 devices" in found
+    assert "no. 2 of 11 systems" in found
     found = device_headline(replace(board, frames=frames), frozenset({slowest})).text
     assert (
         found
-        == f"{slowest} is behind the first 5 of 11 devices by expected time, LeNet-5 on MNIST."
+        == f"{slowest} is behind the first 5 of 11 systems by expected time, LeNet-5 on MNIST."
     )
     scores = replace(board.accepted[0].scores, status=Status.UNRANKED)
     unscored = replace(board.accepted[0], scores=scores)
