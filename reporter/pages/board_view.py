@@ -2,8 +2,8 @@
 energy and memory. The front page, a board's page, a device's and the demonstration's have it."""
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from reporter.board.boards import Board, BoardRow
 from reporter.board.columns import Cell, Column
@@ -21,7 +21,7 @@ from reporter.data.instrument_names import instrument_words
 from reporter.data.machine_names import profile_of
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.words import submitter_title
-from reporter.pages.headlines import Headline, headline, quantity_words
+from reporter.pages.headlines import Headline, headline, quantity_words, sentences
 from suite.catalog.scoring import load_scoring
 
 POWER, NOT_MEASURED = "mean_power_w", "not measured"
@@ -42,13 +42,15 @@ class View:
 @dataclass(frozen=True)
 class BoardView:
     """A board with its sentence and its views; ``own`` are the rows that a page is about,
-    ``curves`` is its figure of accuracy against time."""
+    ``curves`` is its figure of accuracy against time, ``others`` are its sentences of energy and
+    memory."""
 
     board: Board
     headline: Headline
     views: tuple[View, ...]
     own: frozenset[str] = frozenset()
     curves: str = ""
+    others: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -179,7 +181,8 @@ def board_view(
 ) -> BoardView:
     """The view of a board, with a row per each of these groups."""
     views = tuple(_views(board, groups))
-    return BoardView(board, headline(board), views, own)
+    others = {} if own else sentences(board)
+    return BoardView(board, headline(board), views, own, others=others)
 
 
 def _views(board: Board, groups: Sequence[str]) -> Iterator[View]:

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 
 from reporter.board.boards import Board, BoardRow, with_values
 from reporter.board.comparison import comparables, compare_pair
-from reporter.board.dot_chart import DotChart, DotRow, energy_charts, time_chart
+from reporter.board.dot_chart import (
+    DotChart,
+    DotRow,
+    energy_charts,
+    memory_chart,
+    time_chart,
+)
 from reporter.data.entry_scores import SCORE_S
 from reporter.data.frames import Frames, is_known
 from reporter.data.missed import TIME_TO_TARGET
@@ -160,6 +166,17 @@ def _sentence(board: Board, rows: list[DotRow], where: str) -> tuple[str, str, s
     second, value = rows[1], f"{_amount(board, first)}, {_ratio(rows[1], first)}"
     said = f" {does} fastest{where}{among}: {value} times ahead of {second.name}."
     return first.name, said, _sure(first, second)
+
+
+def sentences(board: Board) -> dict[str, str]:
+    """What stands in place of the sentence where a reader chose energy or memory."""
+    energy, memory = next(_least_energy(board), ""), memory_chart(board)
+    rows = [] if memory is None else _named(memory, memory)
+    found = {"energy": energy} if energy else {}
+    for row in rows[:1]:
+        setting = ", ".join(filter(None, (row.name, row.best.framework, row.best.power_mode)))
+        found["memory"] = f"Least {row.cell.column.heading}: {setting}, {row.cell.quantity}."
+    return found
 
 
 def device_headline(board: Board, names: frozenset[str]) -> Headline:

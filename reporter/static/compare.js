@@ -74,8 +74,8 @@ function namesOf(a, b, differ) {
 }
 
 function sentence(found, a, b) {
-  const [figure, score] = found.find(([one, each]) => ["score_s", "time_to_epoch_s"].includes(one.name) && each.ratio !== null) ?? found[0];
-  const time = figure.name === "score_s" ? "" : " for an epoch";
+  const [figure, score] = found.find(([one, each]) => ["score_s", "time_to_target_s", "time_to_epoch_s"].includes(one.name) && each.ratio !== null) ?? found[0];
+  const time = { score_s: "", time_to_target_s: " to the target, as measured" }[figure.name] ?? " for an epoch";
   const ends = score.reason ? `without an interval: ${score.reason}` : `${COMPARED.confidence} interval ${digits(score.low)} to ${digits(score.high)}`;
   if (score.ratio === null) return `The times of ${a} and ${b} do not compare: ${score.reason}.`;
   const differ = score.reason ? "" : score.differs ? " They differ." : " They are not distinguishable.";

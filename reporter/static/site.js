@@ -540,7 +540,7 @@ class ChartRows {
     }
     this.showCosts();
     const visible = this.rows.filter((row) => row.checkVisibility()).length, all = this.rows.filter((row) => row.closest(".v").checkVisibility()).length;
-    this.form.querySelector("output").textContent = (visible < all ? `${visible} of ${all} rows` : "") + (this.only.size === 1 ? `${[...this.only][0]}: choose a second one to compare` : "");
+    this.form.querySelector("output").textContent = (visible < all ? `${visible} of ${all} rows; the sentence above is of all` : "") + (this.only.size === 1 ? `${[...this.only][0]}: choose a second one to compare` : "");
     this.writeAddress();
   }
 

@@ -120,7 +120,7 @@ def test_a_row_opens_a_panel_is_hidden_and_compared_and_the_address_keeps_it(
         "[...document.querySelectorAll('.dots tbody tr')].filter((row) => row.checkVisibility())"
         ".map((row) => [row.dataset.name, row.cells[3].firstChild.textContent])"
     )
-    tab.page.click("text=Jetson AGX Thor >> nth=1")
+    tab.page.click(".dots:visible summary:has-text('Jetson AGX Thor')")
     panel = tab.page.locator(".panel:visible")
     assert "best of 2 settings" in panel.inner_text() and panel.locator("a").count() == 2
     panel.get_by_label("this system costs").fill("500")
@@ -167,6 +167,7 @@ def test_the_choice_of_measure_and_rows_needs_no_script(
         page.goto(page_of(site, make_boards(frames)[0]))
         assert page.locator(".dots:visible").count() == 1 and not page.is_visible(".find")
         page.check("input[value=energy]", force=True)
+        assert page.inner_text("h1").startswith("Least expected energy")
         assert page.locator(".dots:visible").count() == 4, "a table for each instrument"
         page.check("input[value=framework]", force=True)
         assert page.locator(".dots:visible tbody tr").count() == 11
@@ -326,6 +327,9 @@ def test_devices_are_listed_with_what_the_front_page_says_of_them(site: Path) ->
     """The heaviest workload first, as on their own pages."""
     listed = (site / "devices" / "index.html").read_text(encoding="utf-8")
     assert "<h1>10 devices have results</h1>" in listed
+    submit = (site / "submit.html").read_text(encoding="utf-8")
+    waiting = submit[submit.index("without a confirmed") :].count('href="devices/')
+    assert f'<p class="lead">{waiting} with a profile wait' in listed, "as many as there"
     (said,) = re.findall(r"<p>(Jetson AGX Orin trains [^<]*)</p>", listed)
     assert said.startswith("Jetson AGX Orin trains ResNet-18 on CIFAR-10 to 93 % in ")
     own = (site / "devices" / "orin.html").read_text(encoding="utf-8")

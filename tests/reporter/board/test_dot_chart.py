@@ -1,5 +1,6 @@
 """A leaderboard as one table that is a chart, and what it says in a sentence."""
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -121,6 +122,16 @@ def test_what_a_verdict_leaves_open_is_said(boards: dict[str, Board]) -> None:
     assert chart.rows[1].doubt(chart.rows[0].name) == ""
     alike = replace(chart.rows[1], verdicts={chart.rows[0].name: Ratio(1.1, 0.9, 1.3)})
     assert alike.doubt(chart.rows[0].name) == "order not sure"
+
+
+def test_the_sentence_is_of_the_quantity_that_a_reader_chose(boards: dict[str, Board]) -> None:
+    """By energy and by memory, "fastest" was left standing."""
+    text = rendered(boards["lenet"])
+    heading = text[text.index("<h1") : text.index("</h1>")]
+    said = dict(re.findall(r'<span class="s m-(\w+)">(.*?)</span>', heading, re.DOTALL))
+    assert list(said) == ["time", "energy", "memory"] and "fastest" in said["time"]
+    assert said["energy"].startswith("Least expected energy, meter at the wall: Jetson AGX Orin")
+    assert said["memory"].startswith("Least peak memory: ") and "fastest" not in said["memory"]
 
 
 def rendered(board: Board) -> str:
