@@ -119,13 +119,13 @@ class DotChart:
 
     @property
     def false_verdicts(self) -> str:
-        """How many pairs would be called different by chance if no two rows differed: "about one
-        in every 2 such tables"."""
+        """How many pairs would be judged different by chance if no two rows differed: "one pair in
+        every 2 such tables"."""
         expected = load_scoring().pair_level * self.pairs
         if expected > 1.5:
-            return f"about {expected:.0f} in this table"
+            return f"{expected:.0f} pairs in this table"
         tables = round(1 / expected)
-        return f"about one in {f'every {tables} such tables' if tables > 1 else 'this table'}"
+        return f"one pair in {f'every {tables} such tables' if tables > 1 else 'this table'}"
 
 
 def time_chart(board: Board, by: str = "device", only_vouched: bool = False) -> DotChart:

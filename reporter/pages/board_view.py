@@ -129,7 +129,7 @@ class BoardView:
 
     @property
     def suggestions(self) -> tuple[str, ...]:
-        """What the text filter offers: frameworks, architectures, sizes of memory, submitters."""
+        """What the text filter offers: the traits of all rows."""
         rows = [row for view in self.views for chart in view.charts for row in chart.rows]
         return tuple(sorted({trait for row in rows for trait in _traits(row.best)} - {""}))
 
@@ -164,7 +164,7 @@ def _setting(entry: BoardRow, name: str) -> Iterator[str]:
 
 
 def _traits(entry: BoardRow) -> tuple[str, ...]:
-    """Framework, architectures, sizes of memory, submitter."""
+    """Framework, architectures, sizes of memory, submitter, who stands behind it."""
     profile = profile_of(entry.entry)
     parts = (profile.cpu, profile.gpu) if profile is not None else ()
     sizes = profile.memory.sizes_gb if profile is not None and profile.memory else ()
@@ -173,6 +173,7 @@ def _traits(entry: BoardRow) -> tuple[str, ...]:
         *(part.architecture for part in parts if part is not None),
         *(f"{size:g} GB" for size in sizes),
         submitter_title(str(entry.entry["organization"])),
+        entry.provenance,
     )
 
 

@@ -65,6 +65,7 @@ def _headline(board: Board) -> Headline:
     who, said, sure = _sentence(board, rows, where)
     lines = (
         _quantity(board, rows, sure),
+        _chosen(rows),
         *_not_nominated(board, rows),
         *_whose_word(board, rows),
         *_least_energy(board),
@@ -171,18 +172,20 @@ def _sentence(board: Board, rows: list[DotRow], where: str) -> tuple[str, str, s
 def sentences(board: Board) -> dict[str, str]:
     """What stands in place of the sentence where a reader chose energy or memory."""
     energy, memory = next(_least_energy(board), ""), memory_chart(board)
-    rows = [] if memory is None else _named(memory, memory)
     found = {"energy": energy} if energy else {}
-    for row in rows[:1]:
+    for row in [] if memory is None else _confirmed(memory)[:1]:
         setting = ", ".join(filter(None, (row.name, row.best.framework, row.best.power_mode)))
         found["memory"] = f"Least {row.cell.column.heading}: {setting}, {row.cell.quantity}."
-    return found
+    title = trained_title(board)
+    return {name: f"{title}: {said[0].lower()}{said[1:]}" for name, said in found.items()}
 
 
 def device_headline(board: Board, names: frozenset[str]) -> Headline:
-    """The sentence of one device, against the others of a board."""
+    """The sentence of one device, against the others of a board; of several of them only where a
+    single one has no entry."""
     chart = time_chart(board)
-    row = next((row for row in chart.rows if row.name in names), None)
+    own = [row for row in chart.rows if row.name in names]
+    row = min(own, key=lambda row: int(row.best.entry["nodes"]) > 1, default=None)
     if row is None:
         return _without_a_row(board, names, chart)
     first = chart.rows[0]
@@ -204,7 +207,10 @@ def _place(board: Board, row: DotRow, count: int) -> str:
         return "the only system"
     if board.ranked:
         return f"no. {row.place} of {count} systems"
-    return f"{row.place - 1} of {count - 1} other systems have a shorter time"
+    others = f"{count - 1} other system{'s' if count > 2 else ''}"
+    if row.place == 1:
+        return f"shorter than on {others}"
+    return f"longer than on {row.place - 1} of {others}"
 
 
 def _without_a_row(board: Board, names: frozenset[str], chart: DotChart) -> Headline:
@@ -240,11 +246,24 @@ def _sure(first: DotRow, second: DotRow) -> str:
         return f"Whether the order is significant is unknown: {found}."
     ends = f"{significant(found.low)} to {significant(found.high)}"
     confidence = load_scoring().pair_confidence
-    best = f", best of {first.of} and of {second.of} settings" if first.of + second.of > 2 else ""
     return (
-        f"The first two differ, at {confidence}{best}: ratio {ends}."
+        f"The first two differ: the {confidence} interval of their ratio is {ends}."
         if found.is_different
-        else f"The ratio's {confidence} interval{best}, {ends}, contains 1."
+        else f"The {confidence} interval of their ratio, {ends}, contains 1."
+    )
+
+
+def _chosen(rows: list[DotRow]) -> str:
+    """That the two that are compared were chosen from several settings."""
+    if len(rows) < 2:
+        return ""
+    first, *others = rows
+    second = next((row for row in others if row.name in first.alike), others[0])
+    if max(first.of, second.of) < 2 or not isinstance(second.verdicts.get(first.name), Ratio):
+        return ""
+    return (
+        f"{first.name} and {second.name} are shown in the fastest of their {first.of} and"
+        f" {second.of} settings; the interval is widened for that choice."
     )
 
 
@@ -312,7 +331,10 @@ def _sessions(rows: list[DotRow]) -> str:
     if all(row.best.scores.is_separated for row in rows):
         return ""
     floor = f"{100 * load_scoring().session_floor:g} %"
-    return f"Not separated from effects of the session, for which {floor} are added."
+    return (
+        "Each entry's runs come from too few sessions (starts of a rested machine) to tell what one"
+        f" session does to all of its runs: intervals allow {floor} for that."
+    )
 
 
 def _origin(board: Board) -> str:

@@ -14,13 +14,14 @@ from suite.compliance import rulebook
 
 _HEADING = re.compile(r"<h([23])>(.*?)</h\1>")
 _CONTENTS = re.compile(r"<!-- generated: contents -->.*?<!-- end -->\n", re.DOTALL)
-_OWN_PAGE = re.compile(r'<a href="(RULES|CHECKS)\.md(#[^"]*)?">')
+_OWN_PAGE = re.compile(r'<a href="(RULES|CHECKS|CHANGELOG)\.md(#[^"]*)?">')
 
 
 def rules_pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
-    """rules.html and checks.html: rules/RULES.md and rules/CHECKS.md, with an id for every rule and
-    every section."""
-    for path in (rulebook.path(), rulebook.checks_path()):
+    """rules.html, checks.html and changelog.html: the files of rules/, with an id for every rule
+    and every section."""
+    pages = (rulebook.path(), rulebook.checks_path(), rulebook.path().with_name("CHANGELOG.md"))
+    for path in pages:
         html = _as_html(path.read_text(encoding="utf-8"))
         chapters = [
             (place, markupsafe.Markup(title))

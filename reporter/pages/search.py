@@ -18,6 +18,23 @@ Found = tuple[str, str, str, str]
 """Kind, title, further words, page from the site's root."""
 
 
+PAGES: tuple[Found, ...] = (
+    ("page", "Data and definitions", "download CSV JSON Parquet API figures ranks", "about.html"),
+    ("page", "Compare two entries", "ratio interval verdict difference", "compare.html"),
+    ("page", "Frameworks compared", "PyTorch TensorFlow Chainer ratio", "frameworks.html"),
+    (
+        "page",
+        "Rules & evidence",
+        "rulebook divisions scoring audited reproduced self-reported reviews witness",
+        "rules.html",
+    ),
+    ("page", "What each round changed", "changelog rules rounds new", "changelog.html"),
+    ("page", "Results by date", "changes newest records feed", "changes.html"),
+    ("page", "Measure your board", "install submit package pull request", "submit.html"),
+)
+"""The pages that are not about one thing, with words that their titles lack."""
+
+
 def search_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """search.html and data/search.js: a script, since a page from a file may not read other
     files."""
@@ -35,6 +52,7 @@ def _index_rows(index: list[Found]) -> str:
 
 
 def _index(contents: SiteContents) -> Iterator[Found]:
+    yield from PAGES
     for board in contents.boards:
         yield (
             "leaderboard",
@@ -63,7 +81,7 @@ def _index(contents: SiteContents) -> Iterator[Found]:
         words = (
             f"{first.get(line.row.entry_id, '')} {line.machine} {line.submitter}"
             f" {entry['workload']} {line.board.division} {line.board.round} {line.section}"
-            f" {entry['entry_id']}"
+            f" {line.row.provenance} {entry['entry_id']}"
         )
         cell = line.row.cell(line.board.time.figure)
         said = f": {cell.quantity}, {cell.column.heading}" if cell is not None and cell.raw else ""

@@ -102,11 +102,11 @@ function showPair() {
     const row = document.createElement("tr"), shown = [a, b].map((entry) => entry.values[figure.name]);
     row.dataset.numbers = "yes";
     row.dataset.figure = figure.name;
-    const ends = one.reason ? "–" : `${digits(one.low)} to ${digits(one.high)}`;
+    const ends = one.reason ? "—" : `${digits(one.low)} to ${digits(one.high)}`;
     const texts = shown.map((value) => (value && value[VALUE] !== null ? value[SHOWN] + (value[INSTRUMENT] ? ` (${value[INSTRUMENT]})` : "") : "—"));
     return cells(row, [figure.heading, ...texts, one.ratio === null ? "—" : digits(one.ratio), ends, verdict(figure, one)]);
   }));
-  document.querySelector("#differences").replaceChildren(...(differ.length ? differ : [["nothing", "–", "–"]]).map((row) => cells(document.createElement("tr"), row)));
+  document.querySelector("#differences").replaceChildren(...(differ.length ? differ : [["nothing", "—", "—"]]).map((row) => cells(document.createElement("tr"), row)));
   document.querySelector("#same").textContent = "Same in both: " + properties.filter(([, one, other]) => one === other).map(([name, one]) => `${name} ${one}`).join(", ") + ".";
 }
 

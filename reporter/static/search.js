@@ -14,7 +14,7 @@ function find(text) {
 }
 
 function show() {
-  const found = find(input.value), list = document.querySelector("#found");
+  const exact = find(input.value), pages = indexed.filter(({ kind }) => kind === "page"), found = exact.length || !input.value.trim() ? exact : pages, list = document.querySelector("#found");
   list.replaceChildren(...found.slice(0, SHOWN_RESULTS).map((one) => {
     const row = document.createElement("li"), link = document.createElement("a"), note = document.createElement("small");
     link.href = one.page;
@@ -23,8 +23,9 @@ function show() {
     row.append(link, note);
     return row;
   }));
-  const count = `${found.length} found` + (found.length > SHOWN_RESULTS ? `, the first ${SHOWN_RESULTS} shown` : "");
-  document.querySelector("#found-count").textContent = input.value.trim() ? count : `${indexed.length} pages and rules can be found.`;
+  const count = exact.length ? `${found.length} found` : "0 found. Every word must occur: try fewer, or one of these pages";
+  const more = found.length > SHOWN_RESULTS ? `, the first ${SHOWN_RESULTS} shown` : "";
+  document.querySelector("#found-count").textContent = input.value.trim() ? count + more : `${indexed.length} pages and rules can be found.`;
 }
 
 function readAddress() {

@@ -21,7 +21,9 @@ from reporter.data.load import Placed, make_frames
 from reporter.pages import page_kinds, templates
 from reporter.pages.shared import Page, make_contents
 from reporter.site import STATIC
+from suite.catalog.rounds import judging_round
 from tests.builders import Scenario, make_bundle
+from tests.open_round import OPEN
 
 WALL, BOARD_INPUT, RAILS, ESTIMATE = (
     ("wall meter", "wall"),
@@ -177,6 +179,7 @@ def _entry(
     plan = list(_plan())
     machine, framework = plan[number % len(plan)] if count > 1 else plan[1]
     data, factor = WORKLOADS[workload]
+    trained = judging_round(OPEN).workload(workload)
     round_about = number // len(plan)
     seconds = (
         machine.seconds
@@ -189,6 +192,8 @@ def _entry(
         "workload": workload,
         "data": data,
         "own_data": True,
+        "model_trained": trained.model,
+        "parameters": trained.parameters,
         "device": machine.device,
         "framework": framework,
         "framework_version": "1.0",
@@ -232,7 +237,10 @@ def _entry(
         figures = [
             _scaled(row, name, time, power, memory, machine.instrument) for row in template.figures
         ]
-        epochs = [{**row, "run_id": name} for row in template.epochs]
+        epochs = [
+            {**row, "run_id": name} | {each: row[each] * time for each in row if each[-2:] == "_s"}
+            for row in template.epochs
+        ]
         rows = BundleRows(
             run, figures, epochs, template.verdict, is_generated=False, is_studied=False
         )

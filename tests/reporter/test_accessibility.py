@@ -28,6 +28,7 @@ KINDS = (
     "studies/stalls-*.html",
     "rules.html",
     "checks.html",
+    "changelog.html",
     "about.html",
     "changes.html",
     "compare.html",

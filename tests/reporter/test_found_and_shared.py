@@ -412,7 +412,10 @@ def test_every_indexed_page_exists(whole_site: Path) -> None:
         "study",
         "entry",
         "rule",
+        "page",
     }
+    for sought, page in (("csv", "about.html"), ("audited", "rules.html")):
+        assert page in {place for *texts, place in index if sought in " ".join(texts).lower()}
     assert all((whole_site / page.partition("#")[0]).is_file() for *_, page in index)
 
 

@@ -24,7 +24,7 @@ from suite.errors import SuiteError
 from suite.files.paths import HOME_VARIABLE, repository_root
 from suite.files.tree import SITE_MARK
 from tests.builders import Scenario, make_bundle, run_id
-from tests.open_round import SLUG
+from tests.open_round import OPEN, SLUG
 from tests.reporter.conftest import SCENARIOS
 from tests.reporter.gallery import make_template, many_entries, render
 from tests.reporter.test_hostile import Outline
@@ -286,6 +286,13 @@ def test_pages_say_what_they_are_from(site: Path) -> None:
     assert "Apache-2.0" in front and 'href="submit.html">submit yours' in front
     chapters = re.findall(r'<nav class="contents".*?</nav>', (site / "rules.html").read_text())[0]
     assert chapters.count("<a href=") > 10 and 'href="#runs-and-scoring"' in chapters
+    assert (
+        'href="changelog.html"' in front
+        and f'<h2 id="{OPEN[1:].replace(".", "-")}' in (site / "changelog.html").read_text()
+    )
+    steps = re.findall("<li>.*?</li>", (site / "submit.html").read_text(), re.DOTALL)
+    assert "make setup" in steps[0] and f"submissions/{OPEN}/NAME" in steps[-1]
+    assert not [step for step in steps if "--help" in step]
     index = json.loads((site / "data" / "index.json").read_text())
     for board in index["leaderboards"]:
         assert board["headline"] in (site / board["page"]).read_text().replace("</em>", "").replace(
