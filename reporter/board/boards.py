@@ -62,9 +62,12 @@ class BoardRow:
     @property
     def why_not_counted(self) -> str:
         """ "2 runs, 3 are needed: not counted"; empty for a confirmed entry."""
-        wanted = load_scoring().min_runs
-        runs = f"{self.entry['runs']} run{'s' if self.entry['runs'] != 1 else ''}"
-        return "" if self.is_confirmed else f"{runs}, {wanted} are needed: not counted"
+        if self.is_confirmed:
+            return ""
+        runs, wanted = int(self.entry["runs"]), load_scoring().min_runs
+        if runs < wanted:
+            return f"{runs} run{'s' * (runs > 1)}, {wanted} are needed: not counted"
+        return f"{self.scores.reason or self.rank.reason or 'not confirmed'}: not counted"
 
     @property
     def is_nominated(self) -> bool:

@@ -101,6 +101,15 @@ def test_a_lower_energy_of_too_few_runs_is_said_not_to_count(boards: dict[str, B
     assert rows.count("2 runs, 3 are needed: not counted") == 1
 
 
+def test_enough_runs_are_not_called_too_few(boards: dict[str, Board]) -> None:
+    """What keeps an entry from counting may be something else."""
+    row = next(row for row in boards["lenet"].in_order if row.is_confirmed)
+    scores = replace(row.scores, status=Status.PROVISIONAL, reason="its sessions are too few")
+    other = replace(row, scores=scores)
+    assert row.why_not_counted == ""
+    assert other.why_not_counted == "its sessions are too few: not counted"
+
+
 def test_without_ranks_no_word_says_one(boards: dict[str, Board]) -> None:
     """ResNet-18 has no reference point: what is sorted by measured times has no places."""
     said = device_headline(boards["resnet18"], frozenset({NX})).text
