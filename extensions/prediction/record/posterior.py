@@ -79,9 +79,21 @@ class Posterior:
 
     def _block(self, given: Inputs, random: np.random.Generator) -> tuple[Array, Array]:
         law = log_time_and_power(self.parameters, given, self.scales)
-        return self.time.applied(law[0], given, self.profiled, random), self.power.applied(
-            law[1], given, self.profiled, random
-        )
+        alike = _correlations(given, self.profiled)
+        return self.time.applied(law[0], alike, random), self.power.applied(law[1], alike, random)
+
+
+@dataclass(frozen=True)
+class Correlations:
+    """Of the deviations in two lists of modes, which fall with their distance: those of ``smooth``
+    deviations, and of ``steps`` at unknown clocks."""
+
+    smooth: Array
+    steps: Array
+
+    def covariance(self, size: float) -> Array:
+        """With smooth deviations of standard deviation ``size``."""
+        return size**2 * self.smooth + STEPS**2 * self.steps
 
 
 @dataclass(frozen=True)
@@ -99,17 +111,14 @@ class Deviations:
     residuals: Array
     scale: float
 
-    def applied(
-        self, law: Array, given: Inputs, profiled: Inputs, random: np.random.Generator
-    ) -> Array:
+    def applied(self, law: Array, alike: Correlations, random: np.random.Generator) -> Array:
         """The law's values, corrected by the residuals, with a draw of the remaining deviation,
-        scaled about the mean."""
+        scaled about the mean; ``alike`` of the given and the profiled modes."""
         for size, deviation in enumerate(self.deviations):
             own = self.sizes == size
             if not own.any():
                 continue
-            covariance = _kernel(given, profiled, deviation)
-            gain = (covariance @ self.whitening[size].T).astype(np.float32)
+            gain = (alike.covariance(deviation) @ self.whitening[size].T).astype(np.float32)
             variance = deviation**2 + STEPS**2
             left = np.sqrt(np.maximum(variance - np.sum(gain**2, axis=1), 0))
             draws = random.standard_normal((int(own.sum()), len(gain)), dtype=np.float32)
@@ -193,34 +202,32 @@ def _product(matrices: Array, values: Array) -> Array:
 
 def _problem(board: Board, profile: Profile) -> _Problem:
     profiled = board.inputs(profile.rows)
+    alike = _correlations(profiled, profiled)
     groups = len(TIME_DEVIATIONS) * len(POWER_DEVIATIONS)
     sizes = np.repeat(np.arange(groups), MEMBERS_PER_GROUP)
     return _Problem(
         profiled,
         (float(profile.time_s.min()), float(profile.power_w.max())),
         np.log(np.concatenate([profile.time_s, profile.power_w])),
-        _whitening(profiled, TIME_DEVIATIONS, profile.time_error),
-        _whitening(profiled, POWER_DEVIATIONS, profile.power_error),
+        _whitening(alike, TIME_DEVIATIONS, profile.time_error),
+        _whitening(alike, POWER_DEVIATIONS, profile.power_error),
         sizes // len(POWER_DEVIATIONS),
         sizes % len(POWER_DEVIATIONS),
     )
 
 
-def _whitening(profiled: Inputs, deviations: Sequence[float], errors: Array) -> tuple[Array, ...]:
-    covariances = (_kernel(profiled, profiled, size) for size in deviations)
+def _whitening(
+    alike: Correlations, deviations: Sequence[float], errors: Array
+) -> tuple[Array, ...]:
     return tuple(
-        np.linalg.inv(np.linalg.cholesky(covariance + np.diag(errors**2)))
-        for covariance in covariances
+        np.linalg.inv(np.linalg.cholesky(alike.covariance(size) + np.diag(errors**2)))
+        for size in deviations
     )
 
 
-def _kernel(first: Inputs, second: Inputs, size: float) -> Array:
-    """Covariance of the deviations in two lists of modes: smooth ones of standard deviation
-    ``size``, and steps at unknown clocks, whose correlation falls exponentially with the
-    distance."""
+def _correlations(first: Inputs, second: Inputs) -> Correlations:
     apart = np.abs(_places(first)[:, None] - _places(second)[None]) / LENGTH
-    smooth = np.exp(-np.sum(apart**2, axis=2) / 2)
-    return size**2 * smooth + STEPS**2 * np.exp(-np.sum(apart, axis=2))
+    return Correlations(np.exp(-np.sum(apart**2, axis=2) / 2), np.exp(-np.sum(apart, axis=2)))
 
 
 def _places(given: Inputs) -> Array:
