@@ -21,7 +21,12 @@ from reporter.data.instrument_names import instrument_words
 from reporter.data.machine_names import profile_of
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.data.words import submitter_title
-from reporter.pages.headlines import Headline, headline, quantity_words, sentences
+from reporter.pages.headlines import (
+    Headline,
+    energy_and_memory_sentences,
+    headline,
+    quantity_words,
+)
 from suite.catalog.scoring import load_scoring
 
 POWER, NOT_MEASURED = "mean_power_w", "not measured"
@@ -78,7 +83,7 @@ class BoardView:
         cell = None if column is None else entry.cell(column.figure)
         if cell is None or not cell.raw:
             return None
-        return cell, power(entry) if cell.column.is_energy else cell.around
+        return cell, power_by_instrument(entry) if cell.column.is_energy else cell.around
 
     def settings(self, chart: DotChart, row: DotRow) -> list[list[object]]:
         """What a script shows in the row where filters leave out its best entry but not these,
@@ -96,7 +101,7 @@ class BoardView:
             texts = (" · ".join(_setting(entry, row.name)), cell.quantity, cell.around, *said)
             numbers = [self.raw(entry, column) for column in (self.board.time, self.board.energy)]
             place = dot and (dot.at, dot.low, dot.high)
-            data = (words(entry), self.value(entry, POWER), cell.raw, *numbers)
+            data = (found_by(entry), self.value(entry, POWER), cell.raw, *numbers)
             found.append([entry.entry_id, *data, not entry.is_confirmed, texts, place])
         return found
 
@@ -121,11 +126,11 @@ class BoardView:
 
     def words(self, row: DotRow) -> str:
         """What the text filter finds a row by, besides its name."""
-        return words(row.best)
+        return found_by(row.best)
 
     def power(self, row: DotRow) -> str:
         """The mean power of the row's best entry, with its instrument; empty without it."""
-        return power(row.best) if self.value(row.best, POWER) else ""
+        return power_by_instrument(row.best) if self.value(row.best, POWER) else ""
 
     @property
     def suggestions(self) -> tuple[str, ...]:
@@ -150,7 +155,7 @@ class BoardView:
         return "" if cell is None else cell.raw
 
 
-def words(entry: BoardRow) -> str:
+def found_by(entry: BoardRow) -> str:
     """What the text filter finds an entry by, besides its row's name."""
     profile = profile_of(entry.entry)
     title = profile.title if profile is not None else ""
@@ -182,7 +187,7 @@ def board_view(
 ) -> BoardView:
     """The view of a board, with a row per each of these groups."""
     views = tuple(_views(board, groups))
-    others = {} if own else sentences(board)
+    others = {} if own else energy_and_memory_sentences(board)
     return BoardView(board, headline(board), views, own, others=others)
 
 
@@ -205,7 +210,7 @@ def _views(board: Board, groups: Sequence[str]) -> Iterator[View]:
             yield View("memory", by, (memory,))
 
 
-def power(entry: BoardRow) -> str:
+def power_by_instrument(entry: BoardRow) -> str:
     """ "13.5 W, meter at the wall": the entry's mean power with its instrument; the instrument
     alone where the power is unknown."""
     cell = entry.cell(POWER)

@@ -159,17 +159,18 @@ def _sentence(board: Board, rows: list[DotRow], where: str) -> tuple[str, str, s
         names = _listed([first.name, *(row.name for row in alike)])
         values = " to ".join(dict.fromkeys((first.cell.quantity, alike[-1].cell.quantity)))
         said = f" are not distinguishable{where}: each {does} in {values}{_kind(board)}."
-        return names, said, _sure(first, alike[0])
+        return names, said, _sure(first, _second(rows))
     if len(rows) == 1:
         which = "audited or reproduced" if among else "confirmed"
         sure = f"A single {which} result: nothing to compare."
         return first.name, f" {does} in {_amount(board, first)}.", sure
-    second, value = rows[1], f"{_amount(board, first)}, {_ratio(rows[1], first)}"
+    second = _second(rows)
+    value = f"{_amount(board, first)}, {_ratio(second, first)}"
     said = f" {does} fastest{where}{among}: {value} times ahead of {second.name}."
     return first.name, said, _sure(first, second)
 
 
-def sentences(board: Board) -> dict[str, str]:
+def energy_and_memory_sentences(board: Board) -> dict[str, str]:
     """What stands in place of the sentence where a reader chose energy or memory."""
     energy, memory = next(_least_energy(board), ""), memory_chart(board)
     found = {"energy": energy} if energy else {}
@@ -240,6 +241,12 @@ def _ratio(row: DotRow, other: DotRow) -> str:
     return significant(ratio, 3 if ratio < 1.1 else 2)
 
 
+def _second(rows: list[DotRow]) -> DotRow:
+    """The row that the first one is compared with: the first that may equal it, else the next."""
+    first, *others = rows
+    return next((row for row in others if row.name in first.alike), others[0])
+
+
 def _sure(first: DotRow, second: DotRow) -> str:
     found = second.verdicts.get(first.name, "")
     if not isinstance(found, Ratio):
@@ -257,8 +264,7 @@ def _chosen(rows: list[DotRow]) -> str:
     """That the two that are compared were chosen from several settings."""
     if len(rows) < 2:
         return ""
-    first, *others = rows
-    second = next((row for row in others if row.name in first.alike), others[0])
+    first, second = rows[0], _second(rows)
     if max(first.of, second.of) < 2 or not isinstance(second.verdicts.get(first.name), Ratio):
         return ""
     return (

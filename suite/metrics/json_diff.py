@@ -59,5 +59,5 @@ def _agree(computed: Any, written: Any, tolerance: float) -> bool:
         except OverflowError:
             return False
     if isinstance(computed, str) and isinstance(written, str):
-        return computed in (written, as_now(written))
+        return computed == written or computed == as_now(written)
     return type(computed) is type(written) and bool(computed == written)
