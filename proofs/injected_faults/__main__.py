@@ -14,18 +14,19 @@ noticed it. What was found is kept for this commit only.
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from proofs.figures import hand_over
-from proofs.injected_faults.reached import command, run_all, shares, tests_at
+from proofs.injected_faults.reached import run_all, run_tests, shares, tests_at
+from proofs.result import current_commit
 from suite.errors import COULD_NOT
 from suite.files.paths import repository_root
 
@@ -54,12 +55,14 @@ class Fault:
 def main(ids: Sequence[str]) -> int:
     """Exit code 1 where too few are noticed."""
     faults = [Fault(**fields) for fields in json.loads(FAULTS.read_text(encoding="utf-8"))]
+    chosen = [fault for fault in faults if not ids or fault.id in ids]
     known: dict[str, dict[str, str]] = (
         json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.is_file() else {}
     )
     with tempfile.TemporaryDirectory(prefix="faults-") as name:
         copy = _copy(Path(name) / "checkout")
-        coverage = COVERAGE / _commit()
+        commit = current_commit()
+        coverage = COVERAGE / commit
         if not coverage.is_file():
             print("all tests under coverage, about 20 minutes", file=sys.stderr, flush=True)
             suspects = _failed(run_all(copy, coverage))
@@ -71,8 +74,8 @@ def main(ids: Sequence[str]) -> int:
                 )
                 return COULD_NOT
         covered = shares(coverage, copy)
-        for fault in (fault for fault in faults if not ids or fault.id in ids):
-            made = json.dumps({"commit": _commit(), **asdict(fault)})
+        for fault in chosen:
+            made = json.dumps({"commit": commit, **asdict(fault)})
             if known.get(fault.id, {}).get("fault") != made:
                 by, first = _noticed(fault, copy, coverage)
                 known[fault.id] = {"fault": made, "by": by, "first": first}
@@ -83,17 +86,26 @@ def main(ids: Sequence[str]) -> int:
                 file=sys.stderr,
                 flush=True,
             )
-    chosen = [fault for fault in faults if not ids or fault.id in ids]
+    noticed = _show(chosen, known, covered)
+    if not ids:
+        KEPT.unlink()
+        shutil.rmtree(COVERAGE)
+    return int(noticed < LEAST_SHARE * len(chosen))
+
+
+def _show(
+    chosen: Sequence[Fault],
+    known: Mapping[str, Mapping[str, str]],
+    covered: Mapping[str, float],
+) -> int:
+    """Print and hand over what was found; returns how many `make test` notices."""
     print("| fault | room | kind | noticed by | first test that failed |\n|---|---|---|---|---|")
     for fault in chosen:
         print(
             f"| {fault.id} | {fault.room} | {fault.kind} | {known[fault.id]['by']} |"
             f" {known[fault.id]['first'].replace('|', '/')} |"
         )
-    counts = {
-        by: sum(known[fault.id]["by"] == by for fault in chosen)
-        for by in (BY_TESTS, BY_PROOFS, BY_NOTHING)
-    }
+    counts = Counter(known[fault.id]["by"] for fault in chosen)
     hand_over(
         faults=len(chosen),
         noticed_by_make_test=counts[BY_TESTS],
@@ -101,10 +113,7 @@ def main(ids: Sequence[str]) -> int:
         unnoticed=counts[BY_NOTHING],
         **{f"covered_{name}_percent": share for name, share in covered.items()},
     )
-    if not ids:
-        KEPT.unlink()
-        shutil.rmtree(COVERAGE)
-    return int(counts[BY_TESTS] < LEAST_SHARE * len(chosen))
+    return counts[BY_TESTS]
 
 
 def _copy(folder: Path) -> Path:
@@ -152,15 +161,6 @@ def _noticed(fault: Fault, copy: Path, coverage: Path) -> tuple[str, str]:
     return BY_NOTHING, ""
 
 
-def _commit() -> str:
-    return subprocess.run(
-        ["git", "-C", str(repository_root()), "rev-parse", "HEAD"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.strip()
-
-
 def _tests_of_room(path: Path, copy: Path) -> str:
     """The folder of tests that mirrors the file's own, or the nearest one above it."""
     folder = path.parent.relative_to(copy)
@@ -173,18 +173,8 @@ def _first_failure(
     tests: Sequence[str], copy: Path, every_case: bool, without: Sequence[str] = ()
 ) -> str:
     """Its name; empty: all pass, but for those ``without`` which it is asked."""
-    variables = {**os.environ, "PYTHONPATH": str(copy), "EVERY_CASE": "1" if every_case else "0"}
     left_out = (f"--deselect={name}" for name in without)
-    failed = _failed(
-        subprocess.run(
-            [*command(), "-x", *left_out, *tests],
-            cwd=copy,
-            env=variables,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    )
+    failed = _failed(run_tests(["-x", *left_out, *tests], copy, every_case))
     return failed[0] if failed else ""
 
 

@@ -11,51 +11,53 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import coverage
 
-SETTINGS = """\
+TOPS = ("suite", "reporter", "reference_impls", "extensions")
+SETTINGS = f"""\
 [run]
-source = suite, extensions, reporter, reference_impls
+source = {", ".join(TOPS)}
 relative_files = true
 parallel = true
 patch = subprocess
 """
-TOPS = ("suite", "reporter", "reference_impls", "extensions")
 
 
 def run_all(copy: Path, kept: Path) -> subprocess.CompletedProcess[str]:
     """Run `make test`'s tests in the copy, to the last one; ``kept`` becomes their coverage, with
     the tests' names. Where a child's cost is counted, coverage.py's makes a test fail."""
-    settings = _settings(copy)
     collected = copy.parent / "coverage.data"
+    words = ("--cov", f"--cov-config={_settings(copy)}", "--cov-context=test", "--cov-report=")
     # no CI: a test under coverage takes more than its budget of CPU time
-    variables = {**os.environ, "PYTHONPATH": str(copy), "EVERY_CASE": "0", "CI": ""}
-    words = ("--cov", f"--cov-config={settings}", "--cov-context=test", "--cov-report=")
-    ran = subprocess.run(
-        [*command(), *words, "tests"],
+    ran = run_tests([*words, "tests"], copy, COVERAGE_FILE=str(collected), CI="")
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    shutil.move(collected, kept)
+    return ran
+
+
+def run_tests(
+    words: Sequence[str], copy: Path, every_case: bool = False, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run pytest in the copy, with these words and variables."""
+    cases = {"PYTHONPATH": str(copy), "EVERY_CASE": "1" if every_case else "0"}
+    usual = ("-q", "-n", "3", "--dist", "worksteal", "-p", "no:cacheprovider")
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *usual, *words],
         cwd=copy,
-        env={**variables, "COVERAGE_FILE": str(collected)},
+        env={**os.environ, **cases, **variables},
         capture_output=True,
         text=True,
         check=False,
     )
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    shutil.move(collected, kept)
-    return ran
 
 
 def _settings(copy: Path) -> Path:
     path = copy.parent / "coverage.ini"
     path.write_text(SETTINGS, encoding="utf-8")
     return path
-
-
-def command() -> list[str]:
-    """pytest as the proof starts it."""
-    workers = ("-n", "3", "--dist", "worksteal")
-    return [sys.executable, "-m", "pytest", "-q", *workers, "-p", "no:cacheprovider"]
 
 
 def tests_at(kept: Path, file: str, lines: range) -> list[str]:
