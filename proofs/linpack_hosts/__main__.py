@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from proofs.figures import hand_over
+from proofs.proof import find_proof
 from suite.bundle.layout import LINPACK_STUDY_RECORD
 from suite.files.paths import repository_root
 from suite.metrics.linpack_study_record import read_linpack_study
@@ -19,7 +20,7 @@ from tests.hosts.training import SUITE
 from tests.namespaces import entering_agent, joined_hosts
 
 TIMEOUT_S = 3600.0
-OUTPUT = repository_root() / "build/proofs/linpack-hosts"
+OUTPUT = find_proof("linpack-hosts").kept
 
 
 def main(*options: str) -> int:

@@ -15,10 +15,11 @@ from proofs.figures import hand_over
 from proofs.mistakes.__main__ import copy_sources
 from proofs.mistakes.mistake import Mistake
 from proofs.mistakes.mistakes import MISTAKES
+from proofs.proof import find_proof
 from suite.bundle.reader import Bundle
 from suite.catalog.workloads import load_workload
 
-RUNS = Path("runs/missed-targets")
+RUNS = find_proof("missed-targets").kept
 CHOSEN = (
     "pytorch: a gradient from 8 samples of the mini-batch",
     "pytorch: gradients clipped in float32",
@@ -43,7 +44,7 @@ def main() -> int:
     assert workload.target_accuracy is not None
     found = dict[str, float]()
     for number, name in enumerate(CHOSEN, 1):
-        found[name] = _best_accuracy(named[name], RUNS.absolute() / f"{number:02}")
+        found[name] = _best_accuracy(named[name], RUNS / f"{number:02}")
         verdict = "misses" if found[name] < workload.target_accuracy else "reaches"
         print(f"{name}: {found[name]:.2%} at best, {verdict} the target", flush=True)
     missed = sum(accuracy < workload.target_accuracy for accuracy in found.values())

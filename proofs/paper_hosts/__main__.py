@@ -15,6 +15,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from proofs.figures import hand_over
+from proofs.proof import find_proof
 from suite.bundle.reader import Bundle
 from suite.catalog.papers import load_papers
 from suite.files.paths import repository_root
@@ -23,7 +24,7 @@ from tests.hosts.training import SUITE
 from tests.namespaces import joined_hosts
 
 MEGABITS_PER_S, TIMEOUT_S = 100, 1800.0
-OUTPUT = repository_root() / "build/proofs/paper-hosts"
+OUTPUT = find_proof("paper-hosts").kept
 
 
 def main(folder: Path = OUTPUT) -> int:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from proofs.figures import hand_over
+from proofs.proof import find_proof
 from reference_impls import contract
 from reference_impls.state_file import StateFile, state_name
 from suite.catalog.audit_tolerances import load_audit_tolerances
@@ -113,7 +114,7 @@ def smallest(trained: list[dict[str, Any]]) -> dict[str, float]:
 def main() -> None:
     """Measure, and print the smallest cheats."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", nargs="?", type=Path, default=Path("build/smallest-cheat"))
+    parser.add_argument("folder", nargs="?", type=Path, default=find_proof("smallest-cheat").kept)
     print("```text")
     found = smallest(measure(parser.parse_args().folder))
     print("```\n")
