@@ -27,7 +27,8 @@ class NodeContext:
     file.
 
     ``channels`` were read during the run, ``idle`` before it; both are on rank 0's clock if
-    ``is_on_clock``, else on the node's. ``is_whole`` is False where the node's recorder was lost
+    ``is_on_clock``, else on the node's; ``on_own_clock`` are the former on the node's, which its
+    meters' records are of. ``is_whole`` is False where the node's recorder was lost
     during the run.
     """
 
@@ -36,6 +37,7 @@ class NodeContext:
     idle_file: str
     idle: "Channels"
     is_on_clock: bool
+    on_own_clock: "Channels"
     is_whole: bool
     meters: Sequence[Any]
     meters_file: str
@@ -100,6 +102,7 @@ def node_contexts(
         BASELOAD,
         bundle.baseload(),
         True,
+        bundle.channels(),
         True,
         run.meters,
         RUN,
@@ -114,6 +117,7 @@ def node_contexts(
             node_baseloads(place)[0],
             node.idle,
             node.reason is None,
+            bundle.channels(place),
             record.problem is None,
             record.meters,
             NODES,

@@ -64,13 +64,14 @@ def _periods(context: BundleContext) -> Violations:
 
 def _jitter(context: BundleContext) -> Violations:
     """Check a stated jitter against the scatter of the times between the readings of one of the
-    meter's channels; `suite finish` states none.
+    meter's channels, on the node's own clock; `suite finish` states none.
 
     The recorder takes it from the meter's first channel, which may have fewer readings than others:
     processes end before their machine is idle.
     """
-    for node, name, record, channels in context.meters_recorded():
-        stated_s, gaps_s = record.get("jitter_s"), [each.gaps_s for each in channels]
+    for node, name, record, _ in context.meters_recorded():
+        stated_s = record.get("jitter_s")
+        gaps_s = [each.gaps_s for each in node.on_own_clock.of(name)]
         gaps_s = [each for each in gaps_s if len(each) > 1]
         if not is_number(stated_s) or not any(len(each) + 1 >= MIN_READINGS for each in gaps_s):
             continue
