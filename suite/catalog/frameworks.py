@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from suite.catalog.data_sets import DataSetDefinition
 from suite.catalog.definitions import unknown_name
 from suite.catalog.precisions import Precision
 from suite.errors import SuiteError
@@ -99,7 +100,8 @@ class Framework:
     those that it computes in, the one without --precision first. ``asynchronous_on`` are the
     accelerators that its training loop need not wait for in every step (--timing asynchronous).
     ``without_recomputation`` says why it follows no schedule of recomputation (suite.memory);
-    empty: it does. ``capabilities`` are those of an implementation elsewhere.
+    empty: it does. ``capabilities`` are those of an implementation elsewhere. ``layouts`` are those
+    of the data sets that it reads; empty: every one.
     """
 
     name: str
@@ -120,6 +122,7 @@ class Framework:
     precisions: tuple[Precision, ...] = (Precision.FLOAT32,)
     asynchronous_on: tuple[str, ...] = ()
     capabilities: tuple[Capability, ...] = ()
+    layouts: tuple[str, ...] = ()
     without_recomputation: str = "its implementation cannot follow a schedule of recomputation"
     without_gpu: tuple[WithoutGpu, ...] = ()
     with_cuda: tuple[WithCuda, ...] = ()
@@ -260,6 +263,16 @@ def refuse_without(framework: Framework, capability: Capability, option: str) ->
         raise SuiteError(
             f"{framework.title} does not declare {capability.value!r} among the capabilities in its"
             f" {MANIFEST} (docs/implementing.md); leave {option} out."
+        )
+
+
+def refuse_layout(framework: Framework, definition: DataSetDefinition) -> None:
+    """Raise SuiteError for a data set in a layout that the framework does not read."""
+    if framework.layouts and definition.layout not in framework.layouts:
+        raise SuiteError(
+            f"{framework.title} reads data in the layout {' or '.join(framework.layouts)};"
+            f" {definition.name!r} is in the layout {definition.layout}. Choose another --framework"
+            " or --workload."
         )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reference_impls import contract
+from suite.catalog.data_sets import load_data_set
 from suite.catalog.definitions import nearest
 from suite.catalog.devices import Device
 from suite.catalog.divisions import Division
@@ -16,6 +17,7 @@ from suite.catalog.frameworks import (
     Framework,
     load_framework,
     load_implementation,
+    refuse_layout,
     refuse_precision,
     refuse_without,
 )
@@ -65,6 +67,7 @@ def resolve_options(
     validate_request(options)
     workload, framework = load_workload(options.workload), chosen_framework(options)
     choice = choose_data(workload, options.data)
+    refuse_layout(framework, load_data_set(choice.name))
     prepared = (
         published_data_set(choice.name) if as_published and choice.directory is None else None
     ) or find_data_set(choice.name, choice.directory)

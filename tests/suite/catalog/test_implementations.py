@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 from suite.catalog.commands import probe_command, train_command, working_folder
-from suite.catalog.frameworks import Capability, load_implementation, refuse_without
+from suite.catalog.data_sets import load_data_set
+from suite.catalog.frameworks import (
+    Capability,
+    load_implementation,
+    refuse_layout,
+    refuse_without,
+)
 from suite.catalog.seeds import implementation_files, implementation_sha256
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
@@ -60,6 +66,14 @@ def test_what_a_manifest_does_not_declare_is_refused(tmp_path: Path) -> None:
         refuse_without(framework, capability, "--option")
     with pytest.raises(SuiteError, match="capabilities"):
         load_implementation(written(tmp_path, MANIFEST + 'capabilities = ["flying"]\n'))
+
+
+def test_data_in_a_layout_that_it_does_not_read_is_refused(tmp_path: Path) -> None:
+    framework = load_implementation(written(tmp_path, MANIFEST + 'layouts = ["idx"]\n'))
+    refuse_layout(framework, load_data_set("mnist"))
+    with pytest.raises(SuiteError, match="layout idx; 'cifar10' is in the layout cifar10"):
+        refuse_layout(framework, load_data_set("cifar10"))
+    refuse_layout(load_implementation(written(tmp_path)), load_data_set("cifar10"))
 
 
 def test_the_digest_is_that_of_sha256sum(tmp_path: Path) -> None:

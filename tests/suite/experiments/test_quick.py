@@ -176,11 +176,11 @@ def test_one_projected_workload_is_enough_and_missing_data_are_a_note(
     )
 
 
-def test_a_workload_whose_data_are_missing_is_said_and_the_others_are_tried(suite: Run) -> None:
+def test_a_workload_that_cannot_be_trained_is_said_and_the_others_are_tried(suite: Run) -> None:
     answer = suite.refused("quick lenet vgg11 --framework fake")
     assert (
         "lenet: The data set 'mnist' is not prepared" in answer.stderr
-        and "vgg11: The data set 'cifar10' is not prepared" in answer.stderr
+        and "vgg11: Fake (standard library only) reads data in the layout idx" in answer.stderr
     )
 
 
