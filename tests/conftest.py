@@ -298,13 +298,16 @@ def printed_in(framework: str, *words: object) -> str:
     return done.stdout
 
 
-def told_by(framework: str, module: str) -> dict[str, Any]:
-    """The object that a module of the tests prints as its last line, in a framework's
-    environment."""
-    told: dict[str, Any] = json.loads(
-        printed_in(framework, "-m", module, framework).splitlines()[-1]
+def told_by(framework: str, *modules: str) -> list[dict[str, Any]]:
+    """The objects that modules of the tests print, one after the other, in one process of a
+    framework's environment."""
+    main_of_each = (
+        "import importlib, sys\n"
+        "for name in sys.argv[2:]:\n"
+        "    importlib.import_module(name).main(sys.argv[1])"
     )
-    return told
+    lines = printed_in(framework, "-c", main_of_each, framework, *modules).splitlines()
+    return [json.loads(line) for line in lines if line.startswith("{")]
 
 
 @dataclass(frozen=True)

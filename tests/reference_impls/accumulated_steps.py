@@ -1,13 +1,12 @@
-"""A framework's implementation in float64, for test_accumulation: LeNet-5 takes the same updates by
-whole mini-batches and by parts of them.
+"""A framework's implementation in float64, for test_beside_the_loop: LeNet-5 takes the same updates
+by whole mini-batches and by parts of them.
 
-``python -m tests.reference_impls.accumulated_steps pytorch`` prints, as JSON, the largest
+``main("pytorch")`` prints, as JSON, the largest
 differences of losses and of parameters, and the largest change of a parameter.
 """
 
 import importlib
 import json
-import sys
 from typing import Any
 
 import numpy as np
@@ -104,7 +103,3 @@ def implementation_on(framework: str, model: Any) -> Any:
     if framework == "tensorflow":
         return made.TensorFlowImplementation(network, SETTINGS, "cpu", None, True)
     return made.ChainerImplementation(network, SETTINGS, made.chainer.get_device("@numpy"))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

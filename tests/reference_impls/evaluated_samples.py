@@ -1,13 +1,12 @@
-"""A framework's evaluation in float32, for test_evaluation: pictures near a border between two
+"""A framework's evaluation in float32, for test_beside_the_loop: pictures near a border between two
 classes, which LeNet-5 in float64 gives their labels.
 
-``python -m tests.reference_impls.evaluated_samples pytorch`` prints, as JSON, the samples and those
+``main("pytorch")`` prints, as JSON, the samples and those
 that count as correct.
 """
 
 import importlib
 import json
-import sys
 from typing import Any
 
 import numpy as np
@@ -80,7 +79,3 @@ def _model(framework: str, request: probe.ProbeRequest) -> Any:
         }
     )
     return model
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

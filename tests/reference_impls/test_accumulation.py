@@ -16,7 +16,7 @@ from reference_impls.updates import Place, learning_rate, learning_rates, places
 from suite.bundle.log import read_log
 from suite.bundle.reader import Bundle
 from tests.builders import Scenario, make_request
-from tests.conftest import told_by, train
+from tests.conftest import train
 
 TRAINED = 1438
 """Samples of the digits: 44 mini-batches of 32 and one of 30; 14 of 96 and one of 94."""
@@ -84,7 +84,6 @@ def digits_at(folder: Path) -> DataSet:
     return DataSet("digits", str(folder), "idx", 10, TRAINED, 359, False, False)
 
 
-@pytest.mark.proof
 def test_the_fake_framework_trains_by_three_mini_batches_as_by_one(
     digits: Path, tmp_path: Path
 ) -> None:
@@ -107,14 +106,6 @@ def test_the_fake_framework_trains_by_three_mini_batches_as_by_one(
     assert read_log(tmp_path / "parts" / "log.txt").value("gradient_accumulation_steps") == 3
     assert read_log(tmp_path / "whole" / "log.txt").value("gradient_accumulation_steps") is None
     assert len(Bundle(tmp_path / "parts").steps()) == 2 * 36
-
-
-@pytest.mark.proof
-def test_in_float64_an_implementation_updates_by_parts_as_by_the_whole(framework: str) -> None:
-    """Four updates of LeNet-5 by parts of 16, 16 and 8 samples, with momentum, weight decay and a
-    rate that falls."""
-    said = told_by(framework, "tests.reference_impls.accumulated_steps")
-    assert said["losses"] < 1e-12 and said["parameters"] < 1e-12 < 1e-3 < said["moved"]
 
 
 @pytest.mark.proof

@@ -12,7 +12,6 @@ import pytest
 from reference_impls.communication import MpiWorld
 from reference_impls.contract import ContractError, Parallel
 from reference_impls.normalisation import Synchroniser, open_synchroniser
-from tests.conftest import told_by
 
 EPSILON = 1e-5
 SHARES = {"equal": (4, 4), "unequal": (5, 4, 4), "one sample each": (1, 1, 1), "one rank": (6,)}
@@ -94,15 +93,6 @@ def test_ranks_normalise_as_one_rank_with_all_samples(counts: tuple[int, ...]) -
         assert (one[2] == found[0][2]).all() and (one[3] == found[0][3]).all(), (
             "the ranks have the same bits"
         )
-
-
-@pytest.mark.proof
-def test_every_statistic_becomes_the_mean_over_the_ranks_and_nothing_else(framework: str) -> None:
-    """ResNet-18 normalises in 20 layers, each with a running mean and a running variance."""
-    assert told_by(framework, "tests.reference_impls.averaged_statistics") == {
-        "statistics": 40,
-        "wrong": [],
-    }
 
 
 def test_the_gradient_is_that_of_the_loss() -> None:
