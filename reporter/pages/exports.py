@@ -13,15 +13,15 @@ from reporter.board.boards import Board, BoardRow
 from reporter.data.entry_scores import OF_ENTRIES
 from reporter.data.missed import TIME_TO_TARGET
 from reporter.pages.shared import Page
-from suite.files.spreadsheet import safe_cell
+from suite.files.spreadsheet import safe_frame
 
 
 def board_files(board: Board) -> Iterator[Page]:
     """data/<board>.csv, .json and .parquet: all accepted, refused and withdrawn rows with all
     columns."""
     frame = board_frame(board)
-    safe = frame.rename(columns=safe_cell).map(safe_cell)
-    yield Page(f"data/{board.slug}.csv", safe.to_csv(index=False, lineterminator="\n"))
+    text = safe_frame(frame).to_csv(index=False, lineterminator="\n")
+    yield Page(f"data/{board.slug}.csv", text)
     rows = [
         {key: None if value is None or value != value else value for key, value in row.items()}
         for row in frame.to_dict("records")

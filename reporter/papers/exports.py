@@ -1,7 +1,6 @@
 """A paper's figure as CSV, LaTeX and a page: the numbers that are drawn, and what the paper states
 beside ours."""
 
-import csv
 import io
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
@@ -18,7 +17,7 @@ from reporter.figures.model import (
     Table,
 )
 from reporter.papers.comparing import ComparedValue
-from suite.files.spreadsheet import safe_cell
+from suite.files.spreadsheet import write_rows
 
 COLUMNS = ("panel", "row", "part", "x", "value", "low", "high")
 SPECIAL = {
@@ -60,9 +59,7 @@ def table_of(figure: PaperFigure) -> tuple[tuple[str, ...], ...]:
 def to_csv(figure: PaperFigure) -> str:
     """The drawn numbers as CSV."""
     output = io.StringIO()
-    csv.writer(output, lineterminator="\n").writerows(
-        map(safe_cell, row) for row in table_of(figure)
-    )
+    write_rows(table_of(figure), output)
     return output.getvalue()
 
 

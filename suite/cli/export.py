@@ -13,7 +13,7 @@ from suite.cli.loading import load_runs
 from suite.cli.options import Json, Runs
 from suite.errors import SuiteError
 from suite.files.durable import output_errors
-from suite.files.spreadsheet import safe_cell
+from suite.files.spreadsheet import safe_frame
 
 if TYPE_CHECKING:
     import pandas
@@ -121,8 +121,7 @@ def _clients(frames: "Frames") -> "pandas.DataFrame":
 
 def _write(frame: "pandas.DataFrame", output: Path) -> None:
     if output.suffix == ".csv":
-        safe = frame.rename(columns=safe_cell).map(safe_cell)
-        safe.to_csv(output, index=False, lineterminator="\n")
+        safe_frame(frame).to_csv(output, index=False, lineterminator="\n")
     elif output.suffix == ".parquet":
         frame.to_parquet(output, index=False)
     else:

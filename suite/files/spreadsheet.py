@@ -1,7 +1,13 @@
 """Text of strangers in CSV files, which spreadsheets open: a cell that begins like a formula is one
 to them."""
 
+import csv
 import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    import pandas
 
 _FORMULA = re.compile(r"\s*[=+@-]")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)")
@@ -22,3 +28,13 @@ def safe_cell(value: object) -> object:
         return value
     text = _CONTROL.sub("", value)
     return f"'{text}" if _FORMULA.match(text) else text
+
+
+def safe_frame(frame: "pandas.DataFrame") -> "pandas.DataFrame":
+    """The frame with safe names of columns and cells, for its ``to_csv``."""
+    return frame.rename(columns=safe_cell).map(safe_cell)
+
+
+def write_rows(rows: Iterable[Iterable[object]], stream: TextIO) -> None:
+    """Write rows of safe cells as CSV, each line ended by a line feed."""
+    csv.writer(stream, lineterminator="\n").writerows(map(safe_cell, row) for row in rows)

@@ -1,6 +1,5 @@
 """Writes the prediction of every mode to a CSV file."""
 
-import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from suite.errors import FileError
 from suite.extensions.prediction.record.front import pareto_front
 from suite.extensions.prediction.record.modes import Modes
 from suite.extensions.prediction.record.samples import Samples
-from suite.files.spreadsheet import safe_cell
+from suite.files.spreadsheet import write_rows
 
 
 def write_predictions(modes: Modes, samples: Samples, profiled: Sequence[int], path: Path) -> None:
@@ -23,9 +22,7 @@ def write_predictions(modes: Modes, samples: Samples, profiled: Sequence[int], p
     """
     try:
         with path.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(
-                map(safe_cell, row) for row in _mode_rows(modes, samples, set(profiled))
-            )
+            write_rows(_mode_rows(modes, samples, set(profiled)), file)
     except OSError as error:
         raise FileError(path, f"cannot be written ({error.strerror})") from error
 
