@@ -49,6 +49,18 @@ def test_a_longer_measurement_has_the_same_first_poisson_arrivals() -> None:
     assert np.array_equal(short, long[: len(short)])
 
 
+def test_a_part_of_a_trace_has_its_own_rate(tmp_path: Path) -> None:
+    """Four images in the first two seconds, one in the other eight."""
+    path = tmp_path / "trace.csv"
+    path.write_text("arrival_s\n0\n0.5\n1\n1.5\n9\n")
+    whole = of_trace(path, 10.0)
+    first, longer = whole.lasting(2.0), whole.lasting(20.0)
+    assert (whole.rate_per_s, first.rate_per_s, longer.rate_per_s) == (0.5, 2.0, 0.25)
+    assert first.trace_s == (0, 0.5, 1, 1.5) and first.duration_s == 2.0
+    uniform = Arrivals(ArrivalKind.UNIFORM, 100, 10).lasting(2.0)
+    assert (uniform.rate_per_s, uniform.duration_s) == (100, 2.0)
+
+
 def test_a_trace_arrives_as_it_says(tmp_path: Path) -> None:
     path = tmp_path / "trace.csv"
     path.write_text("camera,arrival_s\na,0.5\nb,0.5\na,2\na,7.25\n")

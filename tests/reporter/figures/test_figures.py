@@ -5,7 +5,7 @@ import pkgutil
 import re
 import shutil
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -545,8 +545,9 @@ def test_a_radar_has_at_most_four_series_and_the_best_value_at_its_rim(frames: F
     ]
 
 
-def radar_of(frames: Frames, axes: int) -> Drawing:
-    """A radar of four frameworks with long names along ``axes`` axes."""
+def radar_of(frames: Frames, axes: int, of_first: Mapping[str, str] | None = None) -> Drawing:
+    """A radar of four frameworks with long names along ``axes`` axes; ``of_first`` is what the
+    first one's sensor is said to be."""
     long = "a-framework-whose-name-goes-on · a device, its board and what cools it"
     names = sorted(frames.entries.drop_duplicates("framework")["entry_id"])
     known = [axis.figure for axis in AXES[:axes]] + ["time_to_epoch_s"]
@@ -557,6 +558,7 @@ def radar_of(frames: Frames, axes: int) -> Drawing:
             "value": 1.0 + place,
             "covers": "wall",
             "tier": "wall meter",
+            **(of_first or {} if place == 0 else {}),
         }
         for place, name in enumerate(names)
         for figure in known
@@ -569,6 +571,15 @@ def radar_of(frames: Frames, axes: int) -> Drawing:
         by_name("radar"),
         replace(frames, entries=entries, entry_figures=make_frame(rows, ENTRY_FIGURES)),
     )
+
+
+@pytest.mark.parametrize("of_first", [{"covers": "module"}, {"tier": "sensor"}])
+def test_energies_of_other_sensors_or_parts_are_on_no_axis(
+    frames: Frames, of_first: dict[str, str]
+) -> None:
+    assert {len(row) for row in radar_of(frames, len(AXES)).figure.rows} == {1 + len(AXES)}
+    apart = radar_of(frames, len(AXES), of_first).figure
+    assert {len(row) for row in apart.rows} == {len(AXES)} and "energy per epoch" in apart.note
 
 
 @pytest.mark.parametrize("axes", range(MIN_AXES, len(AXES) + 1))
