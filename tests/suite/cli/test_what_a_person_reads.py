@@ -1,0 +1,358 @@
+"""What commands print for a person, of records made for it: units, ends of intervals, and which of
+several is named."""
+
+from collections.abc import Iterable
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from reference_impls.contract import DataSet
+from suite.catalog.reference_points import ReferencePoint, ReferenceRun
+from suite.cli import cluster, data, power_modes, quick, reference, results, verify_model, watching
+from suite.cli.durations import parse_duration
+from suite.cluster.links import LinkMeasure, LinkMeasures
+from suite.cluster.node_answers import Link, NodeAnswer, NodeFacts
+from suite.errors import SuiteError
+from suite.execution import events
+from suite.experiments.quick import QuickLook
+from suite.machine.clock_domains import CPU, MEMORY, Clock
+from suite.machine.modes.journal import JournalKind
+from suite.machine.modes.keeper import LeftSettings, PutBack
+from suite.machine.modes.offer import Domain, Offer, Turbo
+from suite.machine.nvpmodel import Model
+from suite.machine.power_settings import PowerSettings
+from suite.metrics.comparisons import Interval
+from suite.metrics.figure import Figure
+from suite.metrics.projection import TimeProjection
+from suite.verify.array_differences import QuantityDifference
+
+
+def lines(found: Iterable[str]) -> str:
+    return "\n".join(found)
+
+
+def test_a_board_s_modes_cores_and_clocks() -> None:
+    steps = tuple(range(100_000_000, 100_000_000 * 43, 100_000_000))
+    cpu = Domain(CPU, "policy0", "max", None, 1000, steps, None, None, governors=("ondemand",))
+    other = Domain(CPU, "policy4", "max", None, 1000, (), None, None, governors=("ondemand", "no"))
+    memory = Domain(MEMORY, "emc", "max", None, 1, (), 204_000_000, 3_199_000_000)
+    mode = Model(
+        2,
+        "15W",
+        (
+            ("CPU_ONLINE", "CORE_0", "1"),
+            ("CPU_ONLINE", "CORE_1", "1"),
+            ("CPU_ONLINE", "CORE_2", "0"),
+            ("CPU_DENVER_0", "MAX_FREQ", "1113600"),
+            ("GPU", "MIN_FREQ", "114750000"),
+            ("GPU", "MAX_FREQ", "420750000"),
+            ("EMC", "MAX_FREQ", "0"),
+        ),
+    )
+    switches = {1: "cpu1/online", 2: "cpu2/online"}
+    offer = Offer((mode,), (0, 1, 2), switches, (cpu, other, memory), Turbo("boost", "1", "0"))
+    said = lines(power_modes._offer_lines(offer))
+    assert "15W: 2 cores, CPU_DENVER_0 1114 MHz, GPU 421 MHz, EMC not limited" in said
+    assert "Cores (--cores): 3; always on line: 0" in said
+    assert "CPU clock policy0 (--cpu-mhz): 100 200 " in said and " 4000 MHz and 2 more" in said
+    assert "policy4 (--cpu-mhz): the kernel does not list its frequencies" in said
+    assert "memory (EMC) clock emc (--emc-mhz): 204 to 3199 MHz" in said
+    assert "Governors (--governor): ondemand, no\n" in said, "each once"
+    assert "Turbo (--turbo on|off): there is a switch" in said
+    assert "no program jetson_clocks" in said and "none that the kernel controls" in said
+    bare = lines(power_modes._offer_lines(Offer(cores=(0,), switches={0: "x"})))
+    assert "always on line" not in bare and "no cpufreq" in bare and "no switch" in bare
+
+
+def test_what_is_set_now_and_what_the_suite_left() -> None:
+    clocks = (
+        Clock(CPU, "policy0", (0, 1), None, 1_500_000_000, 0, 0, None, "ondemand"),
+        Clock(MEMORY, "emc", (), 204_000_000, 665_600_000, 0, 0, None, None),
+    )
+    settings = PowerSettings(
+        "nvpmodel", "15W", 2, differences=("CPU 0 off",), cores_online=(0, 3), clocks=clocks
+    )
+    said = lines(power_modes._setting_lines(settings))
+    assert "  differs from the mode: CPU 0 off\nCores on line: 0, 3\n" in said
+    assert "CPU clock policy0: ? to 1500 MHz, governor ondemand\n" in said
+    assert "memory (EMC) clock emc: 204 to 666 MHz\nFan: unknown" in said
+    unknown = PowerSettings(None, None, notes={"mode": "no cpufreq", "fan": "no fan"})
+    said = lines(power_modes._setting_lines(unknown))
+    assert said == "Power mode: unknown: no cpufreq\nCores on line: unknown\nFan: no fan"
+    changes = tuple(f"file {number}" for number in range(10))
+    left = LeftSettings(JournalKind.KEPT, "15W", 41, True, True, changes)
+    found = power_modes._left_lines(left)
+    assert found[0] == (
+        "Set by `suite power set` (15W; process 41, which still runs). Different from before:"
+    )
+    assert found[8:] == ["  file 7", "  and 2 more", "Put it back: suite power restore"]
+    cut = LeftSettings(JournalKind.KEPT, "", 41, False, False, changes[:8])
+    found = power_modes._left_lines(cut)
+    assert found[0].startswith("Changed by a command that puts it back at its end (several modes;")
+    assert "still runs" not in found[0] and "more" not in "".join(found)
+    assert "2 power settings as they were before process 7 set 15W." in (
+        power_modes.put_back_sentence(PutBack("15W", 7, ("a", "b")))
+    )
+    assert "which had not changed" in power_modes.put_back_sentence(PutBack("", 7, ()))
+
+
+def facts(name: str, speed: int | None, unreached: dict[str, str] | None = None) -> NodeFacts:
+    link = Link("eth0", "10.0.0.1", "ethernet", speed, None if speed else "it states none")
+    return NodeFacts(name, "3.11", "1", "", None, None, {}, link, unreached=unreached or {})
+
+
+def test_a_cluster_s_hosts_have_their_own_links(capsys: pytest.CaptureFixture[str]) -> None:
+    """The third host is fit and the second is not: measures go by the fit ones' ranks."""
+    answers = (
+        NodeAnswer("pi1", True, facts("pi1", 1000)),
+        NodeAnswer("pi2", False, None),
+        NodeAnswer("pi3", True, None),
+        NodeAnswer("pi4", True, facts("pi4", None)),
+    )
+    measure = LinkMeasure(1, "pi4", 0.0004, 94.26, 1, 0, -2_500_000, 40_000)
+    cluster._show(
+        cast(
+            Any, SimpleNamespace(answers=answers, links=LinkMeasures((measure,), None), problems=())
+        )
+    )
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "pi1              eth0 (ethernet, 1000 Mbit/s stated)"
+    assert said[1:3] == ["pi2              no answer", "pi3              not ready"]
+    assert said[3] == (
+        "pi4              eth0 (ethernet, speed unknown: it states none), from the first node:"
+        " round trip 0.4 ms, 94.3 Mbit/s, clock -2.5 ms ± 0.04 ms"
+    )
+    assert said[-1] == "These hosts can train together."
+    assert [cluster._rate(rate) for rate in (99.94, 100.0, 940.6)] == [
+        "99.9 Mbit/s",
+        "100 Mbit/s",
+        "941 Mbit/s",
+    ]
+
+
+def test_a_difference_stands_beside_its_tolerance() -> None:
+    missed = QuantityDifference("loss", 2.5e-4, 1e-6, "step 2")
+    assert verify_model._line(missed, 6) == "loss    2.5e-04  tolerance 1e-06  MISSED   step 2"
+    met = QuantityDifference("loss", 2.5e-7, 1e-6, "")
+    assert verify_model._line(met, 6) == "loss    2.5e-07  tolerance 1e-06  ok"
+    unlike = QuantityDifference("loss", None, 1e-6, "fc1", "other shapes")
+    assert verify_model._line(unlike, 6).endswith("—  tolerance 1e-06  MISSED  other shapes fc1")
+
+
+@pytest.mark.parametrize("value", ["", "10", "10 s", "1d", "-5s", "s", "1e3s"])
+def test_what_is_no_duration_is_refused(value: str) -> None:
+    with pytest.raises(SuiteError, match="--within"):
+        parse_duration(value, "--within")
+
+
+def test_durations_are_read_by_their_unit() -> None:
+    said = {"250ms": 0.25, "1.5s": 1.5, "10m": 600.0, "8h": 28_800.0}
+    assert {text: parse_duration(text, "--within") for text in said} == said
+    with pytest.raises(SuiteError, match="10h for hours, 10m for minutes, 10s for seconds"):
+        parse_duration("10", "--within")
+
+
+def point(*runs: tuple[int, bool]) -> ReferencePoint:
+    made = (
+        ReferenceRun(f"run-{number}", "pytorch", number, epochs, reached, "")
+        for number, (epochs, reached) in enumerate(runs)
+    )
+    return ReferencePoint("lenet", 16, 0.01, 1, tuple(made))
+
+
+def test_a_reference_point_s_expectation_has_both_ends() -> None:
+    said = reference._expectation(point((4, True), (5, True), (6, True)))
+    assert said == "5 epochs, 95% interval 4 to 6 (bootstrap over 3 runs)"
+    said = reference._expectation(point((4, True), (10, False)))
+    assert "14 epochs, 95% interval 4 or more" in said, "some draws reach it in no run"
+    assert "no run reached" in reference._expectation(point((10, False)))
+
+
+def test_a_waiting_training_says_so_from_a_quarter_on(capsys: pytest.CaptureFixture[str]) -> None:
+    def shown(stall_s: float | None) -> str:
+        names = {"time_to_epoch_s": 10.0, "fetch_stall_s": stall_s}
+        results._show_waiting({name: {"value": value} for name, value in names.items()})
+        return capsys.readouterr().out
+
+    assert shown(2.5) == shown(None) == "" and shown(2.6).startswith("WAITING FOR DATA: 26% of an")
+
+
+def figure(value: float | None, unit: str = "s", reason: str = "") -> dict[str, Any]:
+    return {"value": value, "unit": unit, "reason": reason, "spread": None}
+
+
+def test_parts_below_a_hundredth_of_an_epoch_are_left_out_and_a_reason_is_said_once() -> None:
+    figures = {
+        "time_to_epoch_s": figure(100.0),
+        "first_epoch_s": figure(None, reason="it was cut short"),
+        "fetch_stall_s": figure(1.0),
+        "copy_s": figure(1.1),
+        "compute_s": figure(None, reason="not split"),
+        "communication_s": figure(None, reason="it was cut short"),
+        "overhead_s": figure(-3.0),
+        "best_accuracy": figure(0.9, "ratio"),
+    }
+    said = list(results._figure_lines(figures, all_of_them=False))
+    assert [line.split("  ")[0] for line in said] == [
+        "time of an epoch",
+        "copying to the device",
+        "unknown: time of the first epoch, communicating: it was cut short",
+        "unknown: computing: not split",
+    ]
+    assert len(list(results._figure_lines(figures, all_of_them=True))) == 7
+
+
+def test_of_several_ranks_the_slowest_is_named_and_of_nodes_what_was_not_measured(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    still = {"throttling": [], "clock_steps": []}
+    moved = {"throttling": [], "clock_steps": [{"step_s": -2.0, "at_s": 3.0}]}
+    ranks = [(0, 1.01, "pi1"), (1, 1.2, "pi2"), (2, None, "pi3"), (3, 0.79, None)]
+    results._show_ranks_and_nodes(
+        {
+            "figures": {
+                "exchange_span_s": figure(0.5),
+                "wire_limit_s": figure(0.4),
+                "wire_limit_share": figure(0.8, "ratio"),
+            },
+            "ranks": [
+                {"rank": rank, "busy_ratio": ratio, "node": node} for rank, ratio, node in ranks
+            ],
+            "nodes": [
+                {"node": "pi1", "reason": None, "disturbances": moved},
+                {"node": "pi2", "reason": None, "disturbances": moved},
+                {"node": "pi3", "reason": "it was lost", "disturbances": still},
+            ],
+        }
+    )
+    said = capsys.readouterr().out
+    assert "1 on pi2: busy 1.200 times as long as the mean of 3" in said
+    assert "0.5 s an update; the nodes' links allow 0.4 s, 80% of it" in said
+    assert "NOT MEASURED: pi3: it was lost" in said and said.count("NOT MEASURED") == 1
+    assert said.count("wall clock on pi2 was set by -2 s, 3.0 s after") == 1
+    assert "on pi1 was" not in said, "the first node's are the run's own"
+
+
+def test_a_figure_in_a_table_is_scaled_with_its_spread() -> None:
+    assert results.figure_text(Figure(0.01234, "s", "log", 3, spread=0.001), 1e3, " ms") == (
+        "12.34 ± 1 ms"
+    )
+    assert results.figure_text(Figure(None, "s", "log", 0, reason="none")) == "unknown"
+
+
+def look(**changes: Any) -> QuickLook:
+    projection = TimeProjection("lenet", Interval(9000.0, 7200.0, None), 4, 5.0, 6, True)
+    given = {"workload": "lenet", "epochs": 4, "epoch_s": 12.345, "reached_s": None}
+    return cast(
+        QuickLook,
+        SimpleNamespace(
+            **{
+                **given,
+                "projection": projection,
+                "reason": None,
+                "estimate": None,
+                "most_epochs": 10,
+                "run": "runs/lenet",
+                **changes,
+            }
+        ),
+    )
+
+
+def test_a_projection_is_in_hours_where_it_is_long_and_says_where_epochs_differ() -> None:
+    assert quick.quick_sentence(look()) == (
+        "lenet: 4 epochs, 12.3 s an epoch\n  projected: 2.5 h to the target, at the 5 epochs of 6"
+        " reference runs\n  run:       runs/lenet"
+    )
+    both = TimeProjection("lenet", Interval(90.0, 80.0, 100.0), 4, 5.0, 6, False)
+    said = quick.quick_sentence(look(projection=both, reached_s=61.5))
+    assert (
+        "  measured:  61.5 s to the target, with this seed\n  projected: 90 s (80 to 100 s) to"
+        in (said)
+    )
+    assert "; not steady: the last epoch" in said
+    steps = SimpleNamespace(steps=50, epoch_s=Interval(1000.0, 900.0, 1100.0))
+    said = quick.quick_sentence(look(estimate=steps, projection=None, reason="few steps"))
+    assert "lenet: 50 steps; an epoch like them takes 1000 s (900 to 1100 s)\n" in said
+    assert "training:  2.778 h (2.5 to 3.056 h) for all 10 epochs" in said
+    assert "no projection: few steps" in said
+
+
+def test_a_workload_named_twice_or_for_too_many_epochs_is_refused_before_the_first() -> None:
+    assert quick.chosen_workloads(["vgg11", "lenet"], 4) == ["vgg11", "lenet"]
+    with pytest.raises(SuiteError, match="'lenet' is named twice"):
+        quick.chosen_workloads(["lenet", "vgg11", "lenet"], 4)
+    most = quick.load_workload("lenet").epochs
+    assert quick.chosen_workloads(["lenet", "vgg11"], most) == ["lenet", "vgg11"]
+    with pytest.raises(SuiteError, match=f"more than the {most} that lenet trains"):
+        quick.chosen_workloads(["vgg11", "lenet"], most + 1)
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        (
+            events.BaseloadStarted(60.0, ("ina3221", "plug")),
+            "Measuring the idle machine's power for 60 s (ina3221, plug)",
+        ),
+        (
+            events.NodeDoubted("pi2's clock is off", "set it"),
+            "warning: pi2's clock is off; set it",
+        ),
+        (events.BatchSizeTried(64), "  64 samples …"),
+        (events.CoolingDown(71.26, 45.0), "Cooling from 71.3 to 45 degC"),
+        (events.SweepRunKept(2, 8, "batch 16"), "[2/8] batch 16: finished before, kept"),
+        (
+            events.CostEstimated(0, None, None, ""),
+            "0 runs to make: all are finished",
+        ),
+        (
+            events.CostEstimated(3, None, None, "nothing ran yet"),
+            "3 runs to make; how long they take is unknown: nothing ran yet",
+        ),
+        (
+            events.CostEstimated(3, 90.0, None, "from 1 run"),
+            "3 runs to make: about 1 min 30 s (from 1 run)",
+        ),
+    ],
+)
+def test_an_event_is_one_line(event: Any, said: str) -> None:
+    assert watching._sentence(event) == said
+
+
+def test_data_that_differ_from_the_published_are_named_where_digests_are_known() -> None:
+    def of(name: str, verified: bool, synthetic: bool) -> str:
+        return watching._difference(
+            DataSet(name, "", "idx", 10, 1, 1, verified=verified, synthetic=synthetic)
+        )
+
+    assert of("cifar10", False, False) == " (different from the published files)"
+    assert of("cifar10", True, False) == of("cifar10", False, True) == ""
+    assert of("imagefolder", False, False) == "", "anybody's pictures"
+
+
+def test_of_prepared_data_it_is_said_what_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    def shown(verified: bool, different: str | None, samples: int, synthetic: bool = False) -> str:
+        contents = SimpleNamespace(
+            verified=verified, different=different, train_samples=samples, eval_samples=2, classes=3
+        )
+        definition = SimpleNamespace(name="cifar10", title="CIFAR-10", train_samples=50)
+        data._show(
+            cast(
+                Any,
+                SimpleNamespace(
+                    contents=contents, definition=definition, directory="d", is_synthetic=synthetic
+                ),
+            ),
+            json=False,
+        )
+        return capsys.readouterr().out.splitlines()[1]
+
+    assert shown(True, None, 50) == (
+        "50 training and 2 evaluation samples of 3 classes; as published"
+    )
+    assert shown(False, "one file differs", 40).startswith("40 of 50 training")
+    assert shown(False, "one file differs", 50).endswith("different: one file differs")
+    assert shown(False, None, 50).endswith("not verified: no checksum is known")
+    assert shown(False, None, 40, synthetic=True).startswith("40 training")
