@@ -63,6 +63,34 @@ def test_a_resumed_run_is_estimated_from_its_own_steps_and_a_limited_one_to_its_
         assert pace.left_s(50 * S) == pytest.approx(50)
 
 
+def test_an_evaluation_takes_its_share_of_the_time_that_is_left() -> None:
+    """30 samples are evaluated in the time of ten steps of one sample; so does an epoch."""
+    training = of_steps(10, epochs=3)
+    training = training._replace(data=training.data._replace(eval_samples=30))
+    pace, resumed, limited = Pace(training), Pace(training), Pace(training._replace(steps=15))
+    pace.event(happened("run_start", 0))
+    for key in ("epoch_start", "epoch_stop", "eval_stop"):
+        pace.event(happened(key, 40, 1))
+    assert (pace.share, pace.left_s(40 * S)) == (pytest.approx(20 / 60), pytest.approx(80))
+    resumed.event(happened("run_start", 0))
+    resumed.event(happened("epoch_start", 0, 3))
+    resumed.steps = 25
+    assert (resumed.share, resumed.left_s(10 * S)) == (pytest.approx(45 / 60), pytest.approx(30))
+    limited.event(happened("run_start", 0))
+    limited.event(happened("epoch_start", 0, 1))
+    limited.steps = 5
+    assert (limited.share, limited.left_s(10 * S)) == (pytest.approx(5 / 25), pytest.approx(40))
+
+
+def test_the_last_twelve_accuracies_are_drawn(tmp_path: Path) -> None:
+    lines = LineWatcher(of_steps(100, epochs=20), tmp_path, moving=False)
+    for epoch, accuracy in enumerate(
+        [0.9, *(0.1 * step for step in range(1, 9)), 0.5, 0.6, 0.7, 0.8]
+    ):
+        lines.event(happened("eval_accuracy", 60, epoch + 1, accuracy))
+    assert "accuracy 80.0% ▁▂▃▄▅▆▇█▅▆▇█" in lines.line(60 * S, 200)
+
+
 @pytest.mark.parametrize(
     ("columns", "line"),
     [
