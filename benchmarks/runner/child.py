@@ -29,11 +29,12 @@ class Usage:
 
 def output_of(command: Sequence[object], variables: Mapping[str, str] = os.environ) -> str:
     """Standard output of a command that is run from the repository's root; raises SuiteError when
-    it fails."""
+    it fails. It keeps its bytecode, as an installed command does, where its caller keeps none."""
+    kept = {name: text for name, text in variables.items() if name != "PYTHONDONTWRITEBYTECODE"}
     process = subprocess.Popen(
         list(map(str, command)),
         cwd=repository_root(),
-        env=dict(variables),
+        env=kept,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
