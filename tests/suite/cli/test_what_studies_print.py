@@ -1,0 +1,265 @@
+"""What audits, reviews, replications, LINPACK and sweeps print for a person, of records made for
+it."""
+
+from collections.abc import Iterable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from suite.cli import audit, linpack_rate, reproduce, review, sweep, sweep_matrix
+from suite.errors import SuiteError
+from suite.metrics.audit_record import AuditVerdict
+from suite.metrics.figure import Figure
+
+
+def of(**fields: Any) -> Any:
+    """A record with these fields."""
+    return SimpleNamespace(**fields)
+
+
+def figure(value: float | None, spread: float | None = None) -> Figure:
+    return Figure(value, "", "log", 1, spread=spread, reason=None if value is not None else "none")
+
+
+def words(found: Iterable[str]) -> list[list[str]]:
+    return [line.split() for line in found]
+
+
+PROBLEM = of(size=20_000, block=192, rows=2, columns=4)
+
+
+def linpack(**changes: Any) -> Any:
+    power = of(gflops_per_watt=0.51, energy_j=4100.0, low_j=4000.0, high_j=4200.0, method="by rail")
+    given = {
+        "solution": of(gflops=31.416, problem=PROBLEM, time_s=170.0, residual=0.0042),
+        "power": power,
+        "kind": "HPL",
+        "ranks": 8,
+        "nodes": 2,
+        "gflops_per_node": 15.708,
+        "triad": of(alone_gb_s=9.5, together_gb_s=2.5),
+        "load": of(during=0.41, cores=8),
+        "blas": None,
+    }
+    return of(**{**given, **changes})
+
+
+def test_a_linpack_rate_is_said_with_what_it_is_of() -> None:
+    said = list(linpack_rate._lines(linpack()))
+    assert said[0] == "31.42 GFLOPS (HPL, N=20000, 8 ranks on 2 nodes, 170 s)"
+    assert said[1] == "per node: 15.71 GFLOPS"
+    assert said[2].endswith("9.5 GB/s one rank, 2.5 GB/s each of all ranks")
+    assert said[3].startswith("busy: other programs used 0.41 of 8 cores")
+    assert said[4].endswith("BLAS unknown: linked into the program")
+    assert said[5] == (
+        "per watt: 0.51 GFLOPS, 4100 J, 95 %: 4000 to 4200 J while solving (by rail)"
+    )
+    unmeasured = of(gflops_per_watt=None, reason="no sensor")
+    alone = linpack(
+        nodes=1, kind="LU", triad=None, load=of(during=0.4, cores=8), power=unmeasured, blas="ESSL"
+    )
+    said = list(linpack_rate._lines(alone))
+    assert len(said) == 3, "a twentieth of the cores is not busy"
+    assert "SciPy's LU, which is not HPL" in said[0] and said[1].endswith("BLAS ESSL")
+    assert said[2] == "per watt: unknown (no sensor)"
+    no_interval = of(gflops_per_watt=0.5, energy_j=4.0, low_j=None, high_j=None, method="by rail")
+    assert "4 J while" in list(linpack_rate._lines(linpack(power=no_interval)))[-1]
+
+
+def test_points_of_a_linpack_study_have_their_columns() -> None:
+    point = of(
+        problem=PROBLEM,
+        nodes=2,
+        ranks=8,
+        gflops=figure(31.416, 0.2),
+        efficiency=figure(0.93),
+        peak_share=figure(0.5),
+        energy_j=figure(None),
+        gflops_per_watt=figure(0.75),
+        triad_gb_s=figure(9.5),
+    )
+    head, row, note = words(linpack_rate.table(of(points=[point], notes=["a note"])))
+    assert head[:5] == ["nodes", "ranks", "order", "block", "grid"] and note == ["a", "note"]
+    assert " ".join(row) == "2 8 20000 192 2 x 4 31.42 ± 0.2 93 % 50 % unknown 0.75 9.5"
+    assert linpack_rate.whole_numbers("1, 2,,4") == (1, 2, 4)
+    assert linpack_rate.whole_numbers(None) is None
+    with pytest.raises(SuiteError, match="--nodes '1;2' is not a list"):
+        linpack_rate.whole_numbers("1;2")
+
+
+def test_points_of_a_scaling_study_and_what_its_model_projects() -> None:
+    figures = of(
+        step_s=figure(0.0123, 0.0004),
+        samples_per_s=figure(1300.0),
+        exchange_share=figure(0.25),
+        efficiency=figure(0.8),
+    )
+    point = of(value="2", ranks=4, figures=figures)
+
+    def projection(ranks: int, is_measured: bool) -> Any:
+        share, step = of(value=0.5), of(value=0.02, low=0.015, high=0.025)
+        return of(ranks=ranks, is_measured=is_measured, step_s=step, efficiency=share)
+
+    shown = sweep.SHOWN_RANKS
+    fit = of(
+        algorithm=of(value="ring"),
+        parameters=[of(name="latency", value=0.00123, low=0.001, high=0.0015)],
+        projections=[
+            projection(shown[0], True),
+            projection(shown[-1], False),
+            projection(3, False),
+        ],
+    )
+    study = of(
+        plan=of(varied="batch-size", scaling=True),
+        points=[point],
+        model=of(fits=[fit], notes=["of the model"]),
+        model_reason=None,
+        notes=["of the study"],
+    )
+    said = words(sweep.table(study))
+    assert " ".join(said[1]) == "2 4 12.3 ± 0.4 1300 25 % 80 %"
+    lines = list(sweep.table(study))
+    assert "\nring: latency 0.00123 (0.001 to 0.0015)" in lines
+    projected = [line for line in lines if "projection" in line]
+    assert len(projected) == 1 and f"{shown[-1]:3} ranks: 20 ms a step (15 to 25)" in projected[0]
+    assert projected[0].endswith("efficiency 50 %")
+    assert lines[-2:] == ["of the model", "note: of the study"]
+    by_ranks = of(
+        plan=of(varied="ranks", scaling=True),
+        points=[of(value="4", ranks=4, figures=figures)],
+        model=None,
+        model_reason="two points are too few",
+        notes=[],
+    )
+    said = words(sweep.table(by_ranks))
+    assert said[1][:2] == ["4", "12.3"], "ranks are said once"
+    assert said[2] == ["No", "model:", "two", "points", "are", "too", "few"]
+
+
+def test_boards_that_differ_are_said_where_there_are_several() -> None:
+    boards = [
+        of(name="step", variation=0.0312, count=4, outliers=()),
+        of(name="energy", variation=None, count=1, outliers=()),
+    ]
+    said = list(sweep_matrix._between_boards(of(boards=boards)))
+    assert said == ["step: coefficient of variation 3.12% over 4 boards"]
+    assert list(sweep_matrix._between_boards(of(boards=None))) == []
+
+
+def test_a_replication_says_both_values_and_the_honest_limit() -> None:
+    accuracies = of(original=0.9912, fresh=0.985, standard_error=0.00123, epoch=4)
+    assert reproduce._accuracies(accuracies) == (
+        "99.12%, 98.50% here, after epoch 4; standard error 0.12 points"
+    )
+    for missing in ("original", "fresh", "standard_error"):
+        assert reproduce._accuracies(of(**{**vars(accuracies), missing: None})) is None
+    times = of(figure="time", ratio=1.02, level=0.05, low=0.98, high=1.06, false_alarm=0.025)
+    assert reproduce._times(times) == (
+        "time is 1.020 times that here, 95% interval 0.980 to 1.060, margin 0.909 to 1.100; an"
+        " honest run is refuted with a probability of at most 2.5%"
+    )
+    assert reproduce._times(of(ratio=None)) is None
+
+
+def test_a_review_says_what_was_done_with_each_run(capsys: pytest.CaptureFixture[str]) -> None:
+    agrees, contradicts = AuditVerdict.AGREES, AuditVerdict.CONTRADICTS
+    runs = {
+        "run-1": of(epoch=3, audit=of(state=of(), verdict=contradicts), reason="other losses"),
+        "run-2": of(epoch=None, audit=of(state=None, verdict=agrees), reason=None),
+        "run-3": of(epoch=5, audit=None, reason="no state was handed in"),
+    }
+    models = {
+        name: of(is_equivalent=is_equivalent, reason=reason)
+        for name, is_equivalent, reason in (
+            ("a", True, None),
+            ("b", False, "loss"),
+            ("c", None, "no probe"),
+        )
+    }
+    record = of(
+        submission="vendor",
+        verdict=contradicts,
+        time_s=61.4,
+        runs=runs,
+        models=models,
+        replaced={"run-9", "run-8"},
+    )
+    review._show("review.json", record)  # type: ignore[arg-type]
+    assert capsys.readouterr().out.splitlines() == [
+        f"vendor: {contradicts.value}, 61 s",
+        f"  run-1: drawn epoch 3; first steps and drawn state: {contradicts.value}; other losses",
+        f"  run-2: first steps: {agrees.value}",
+        "  run-3: drawn epoch 5; not replayed; no state was handed in",
+        "  model a: equivalent",
+        "  model b: not equivalent; loss",
+        "  model c: not probed; no probe",
+        "  run-8 was handed in again after a draw",
+        "  run-9 was handed in again after a draw",
+        "Commit review.json and its signature.",
+    ]
+
+
+def audited(verdict: AuditVerdict, **changes: Any) -> Any:
+    step = of(step=7, observed=2.25, expected=2.5, difference=0.1, tolerance=1e-4)
+    given = {
+        "replayer": of(framework="pytorch", framework_version="2.9.0", data_verified=True),
+        "bundle": of(run_id="lenet-1", framework="tensorflow"),
+        "comparison": of(step=step),
+        "verdict": verdict,
+        "steps": 30,
+        "time_s": 12.0,
+        "reason": None,
+        "state": None,
+        "rate_error_found": 0.0331,
+    }
+    return of(**{**given, **changes})
+
+
+def test_an_audit_says_what_it_would_have_found_and_what_it_did_not_look_at(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def shown(record: Any) -> str:
+        audit._show(record)
+        return capsys.readouterr().out
+
+    said = shown(audited(AuditVerdict.AGREES))
+    assert said.startswith(f"lenet-1: {AuditVerdict.AGREES.value}, 30 steps in PyTorch 2.9.0, 12 s")
+    assert "step nearest to its tolerance: 7, loss 2.25, expected 2.5\n  difference 1.0e-01" in said
+    assert "a learning rate wrong by 3.31% or more" in said
+    assert "not checked: later steps, times, energy, accuracy and device\n" in said
+    said = shown(audited(AuditVerdict.CONTRADICTS, reason="other losses"))
+    assert "first step beyond its tolerance: 7" in said and "not checked" not in said
+    assert "\n  other losses\n" in said
+    unverified = of(framework="pytorch", framework_version=None, data_verified=False)
+    said = shown(audited(AuditVerdict.AGREES, replayer=unverified, rate_error_found=None))
+    assert "30 steps in PyTorch, 12 s" in said and "batch size\n" in said
+    assert said.endswith("a difference may come from the data\n")
+    figures = [
+        of(name=name, observed=observed, low=0.1, high=0.2, is_within=is_within)
+        for name, observed, is_within in zip(
+            audit.FIGURES, (0.15, 0.25), (True, False), strict=False
+        )
+    ]
+    after = of(steps=200, replayed=[1, 2, 3], judged=lambda: figures)
+    state = of(
+        value=None,
+        epoch=4,
+        verdict=AuditVerdict.CONTRADICTS,
+        comparison=None,
+        correct=9_900,
+        replayed_correct=9_905,
+        eval_samples=10_000,
+        allowed_correct=3,
+        epoch_after=after,
+        program=None,
+    )
+    own = of(run_id="lenet-1", framework="somebody's")
+    said = shown(audited(AuditVerdict.AGREES, state=state, bundle=own))
+    assert f"state after epoch 4 (self-drawn): {AuditVerdict.CONTRADICTS.value}" in said
+    assert "no step follows this state" in said
+    assert "correct samples of 10000: 9900, replayed 9905 (3 may differ)" in said
+    assert "the 200 steps after it, beside 3 replays" in said
+    assert "0.15, honest 0.1 to 0.2\n" in said and "0.25, honest 0.1 to 0.2: contradicts\n" in said
+    assert "other steps, times, energy and device, and the run's own program" in said
