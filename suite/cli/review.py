@@ -62,7 +62,8 @@ def _show(file: Path, record: Review) -> None:
         word = {True: "equivalent", False: "not equivalent", None: "not probed"}
         reason = f"; {printable(model.reason)}" if model.reason else ""
         print(f"  model {printable(name)}: {word[model.is_equivalent]}{reason}")
-    for name in sorted(record.replaced):
+    reviewed = {run.manifest_sha256 for run in record.runs.values()}
+    for name in sorted(record.replaced(reviewed) & record.runs.keys()):
         print(f"  {printable(name)} was handed in again after a draw")
     print(f"Commit {file} and its signature.")
 

@@ -14,6 +14,7 @@ from suite.catalog.rounds import Round, judging_round
 from suite.catalog.seeds import NonceKind, nonce_kind, read_nonce_use
 from suite.compliance.finding import Severity, printable
 from suite.compliance.paths import CheckResult
+from suite.compliance.rules.reviews import manifest_of
 from suite.compliance.submissions import SubmissionVerdict
 from suite.errors import SuiteError
 from suite.files.signature import SignatureState
@@ -226,7 +227,8 @@ def _evidence(verdict: SubmissionVerdict, runs: tuple[_Run, ...]) -> Iterator[Re
         if each.record is not None and each.maker.state is not SignatureState.BAD
     ]
     waiting = {name for review in reviews for name in _waiting(review)}
-    replaced = {name for review in reviews for name in review.replaced}
+    present = {digest for run in read_folders(verdict.path)[0] if (digest := manifest_of(run.path))}
+    replaced = {name for review in reviews for name in review.replaced(present)}
     missing = (
         (ReviewKind.NO_PROBE, unproved, "closed entries without a verdict of `suite verify-model`"),
         (
@@ -241,8 +243,8 @@ def _evidence(verdict: SubmissionVerdict, runs: tuple[_Run, ...]) -> Iterator[Re
         ),
         (
             ReviewKind.REPLACED,
-            [run.name for run in runs if run.name in replaced],
-            "runs that were handed in again after a draw",
+            sorted(map(printable, replaced)),
+            "runs that were handed in again, or left out, after a draw",
         ),
         (
             ReviewKind.NO_WITNESS,

@@ -125,6 +125,12 @@ class SubmissionContext:
         """The verdict on the submission's signature; None if it is not signed."""
         return read_signature(self.path, allowed_signers())
 
+    @property
+    def submitters(self) -> frozenset[str | None]:
+        """Who cannot vouch for it: the organization that it declares, and the one that signed."""
+        signer = None if self.signature is None else self.signature.verdict.signer
+        return frozenset((self.declaration.organization, signer))
+
     @cached_property
     def reviews(self) -> tuple[SignedReview, ...]:
         """The reviews that others added, each with its maker."""

@@ -1,7 +1,10 @@
 """The record of a review: who reviewed a submission, which epochs a fresh value drew, and what the
 replays of the runs found."""
 
-from collections.abc import Iterable, Mapping
+import calendar
+import math
+import time
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -28,6 +31,14 @@ class DrawnRuns:
     date: Moment
     value: Annotated[str, Meta(pattern=r"^[0-9a-f]{32}\Z")]
     manifests: Annotated[Mapping[str, Digest], Meta(max_length=MAX_RUNS)]
+
+    @property
+    def time_ms(self) -> float:
+        """The date as Unix time; NaN where the calendar has no such moment."""
+        try:
+            return 1000.0 * calendar.timegm(time.strptime(self.date, "%Y-%m-%dT%H:%M:%SZ"))
+        except ValueError:
+            return math.nan
 
 
 @dataclass(frozen=True)
@@ -75,20 +86,23 @@ class Review:
         """The value that drew the run's epoch."""
         return drawn_value(self.draws, run.manifest_sha256)
 
+    def draw_of(self, run: ReviewedRun) -> DrawnRuns | None:
+        """The first draw that lists the run."""
+        return _first_draw(self.draws, run.manifest_sha256)
+
     def is_from_drawn_state(self, run: ReviewedRun) -> bool:
         """Whether the replay of a run began with the state that was drawn, and went on through the
         epoch after it."""
         state = None if run.audit is None else run.audit.state
         return state is not None and state.is_complete and state.value == self.value_of(run)
 
-    @property
-    def replaced(self) -> frozenset[str]:
-        """Runs that were handed in again, with another manifest, after a draw."""
+    def replaced(self, present: Collection[str]) -> frozenset[str]:
+        """Drawn runs whose manifest is none of those present: handed in again, or left out."""
         return frozenset(
             name
             for draw in self.draws
             for name, manifest in draw.manifests.items()
-            if name in self.runs and self.runs[name].manifest_sha256 != manifest
+            if manifest not in present
         )
 
     @property
@@ -110,7 +124,12 @@ class Review:
 
 def drawn_value(draws: Iterable[DrawnRuns], manifest_sha256: str) -> str | None:
     """The value of the first draw that lists a manifest."""
-    return next((draw.value for draw in draws if manifest_sha256 in draw.manifests.values()), None)
+    draw = _first_draw(draws, manifest_sha256)
+    return None if draw is None else draw.value
+
+
+def _first_draw(draws: Iterable[DrawnRuns], manifest_sha256: str) -> DrawnRuns | None:
+    return next((draw for draw in draws if manifest_sha256 in draw.manifests.values()), None)
 
 
 def read_review(path: Path) -> Review:

@@ -21,6 +21,9 @@ from suite.submission.signature import allowed_signers
 ORDER = 108  # before the audits that submitters hand in
 
 RECORDS = "submission-reviews"
+ANSWER = "withdraw the run, or answer in the review"
+DAY_MS = 86_400_000
+"""How far the clocks of a board and of a reviewer may be apart: a time zone, at most."""
 
 
 def _reviews(context: SubmissionContext) -> Violations:
@@ -54,7 +57,18 @@ def _review(
         yield Violation(
             name, f"a signature of {review.organization[:80]}", f"one of {signed.maker.signer}"
         )
+    declared = f"{context.declaration.round}/{context.declaration.organization}"
+    if review.submission != declared:
+        yield Violation(name, f"a review of {declared}", f"one of {review.submission[:120]}")
+    trained = {"/".join(run.folder.trained) for run in context.runs if not run.is_withdrawn}
+    for model in sorted(trained & review.models.keys()):
+        if signed.by is not None and review.models[model].is_equivalent is False:
+            expected = f"the model of {model} to be the workload's, by the probe of {signed.by}"
+            yield Violation(name, expected, "another model", fix=ANSWER)
     for run, record in _drawn_runs(review, context):
+        drawn = review.draw_of(record)
+        if drawn is not None and not drawn.time_ms > run.started_time_ms - DAY_MS:
+            yield Violation(name, f"a draw after {run.name} began", f"one of {drawn.date}")
         audit = record.audit
         if audit is None:
             continue
@@ -73,7 +87,7 @@ def _review(
                 name,
                 f"{run.name} to agree with the replay by {signed.by}",
                 f"it contradicts the run {where_contradicted(audit)}",
-                fix="withdraw the run, or answer in the review",
+                fix=ANSWER,
             )
 
 
@@ -83,14 +97,15 @@ def _drawn_runs(
     """The runs that are still those that were reviewed, withdrawn ones left out."""
     for run in context.runs:
         found = None if run.is_withdrawn else review.runs.get(run.name)
-        if found is not None and found.manifest_sha256 == _manifest(run):
+        if found is not None and found.manifest_sha256 == manifest_of(run.folder.path):
             yield run, found
 
 
-def _manifest(run: SubmittedRun) -> str | None:
-    """SHA-256 of a run's manifest; None where there is none, which a rule of bundles reports."""
+def manifest_of(run: Path) -> str | None:
+    """SHA-256 of the manifest in a run's folder; None where there is none, which a rule of bundles
+    reports."""
     try:
-        return sha256(Bundle(run.folder.path).file(MANIFEST))
+        return sha256(Bundle(run).file(MANIFEST))
     except SuiteError:
         return None
 
@@ -113,12 +128,15 @@ def audited_by(context: SubmissionContext) -> Mapping[Path, tuple[str, ...]]:
     makers = [
         review
         for review in context.reviews
-        if review.by not in (None, context.declaration.organization)
+        if review.by is not None
+        and review.by not in context.submitters
         and not any(_faults(review, context))
     ]
     return {
         run.folder.path: tuple(
-            str(review.by) for review in makers if review.confirms(run.name, _manifest(run))
+            str(review.by)
+            for review in makers
+            if review.confirms(run.name, manifest_of(run.folder.path))
         )
         for run in context.runs
     }
@@ -128,9 +146,9 @@ RULES = (
     Rule(
         RECORDS,
         f"A record in {REVIEWS}/ is signed by the organization that it names, whose key is in"
-        f" submissions/{allowed_signers().name}. It draws epochs of"
-        " manifests, matches the runs' records and the rulebook's tolerances, and does not"
-        " contradict them.",
+        f" submissions/{allowed_signers().name}. It belongs to this submission, draws epochs of"
+        " manifests after their runs began, matches the runs' records and the rulebook's"
+        " tolerances, and contradicts neither runs nor model.",
         "Anybody can compute the first losses by training ten steps. What counts is an epoch "
         "that nobody knew when the runs were handed in, replayed by somebody who signs for it. "
         "The leaderboard says who audited a run only where readers can verify who it was.",

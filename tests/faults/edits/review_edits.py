@@ -58,7 +58,7 @@ def honest_review(submission: Path, by: str = BY) -> dict[str, Any]:
         "date": "2027-02-02T00:00:00Z",
         "architecture": "x86_64",
         "cpu_model": None,
-        "submission": "v0.3/acme",
+        "submission": "/".join(submission.resolve().parts[-2:]),
         "draws": [drawn],
         "runs": runs,
         "models": {},
