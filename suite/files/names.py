@@ -24,10 +24,15 @@ _STROKED = str.maketrans(
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_.-]{0,59}")
 
 
+def is_plain_name(value: str) -> bool:
+    """Whether it is lower-case letters, digits, dots, dashes and underscores, 60 at most."""
+    return _PLAIN.fullmatch(value) is not None
+
+
 def plain_name(value: str, what: str) -> str:
     """The name; raises SuiteError, with a similar name that will do, unless it is lower-case
     letters, digits, dots, dashes and underscores."""
-    if _PLAIN.fullmatch(value):
+    if is_plain_name(value):
         return value
     ascii_only = (
         unicodedata.normalize("NFKD", value.translate(_STROKED))
@@ -36,7 +41,7 @@ def plain_name(value: str, what: str) -> str:
         .lower()
     )
     similar = re.sub(r"[^a-z0-9]+", "-", ascii_only).strip("-")[:60]
-    hint = f"; {similar!r} would do" if _PLAIN.fullmatch(similar) else ""
+    hint = f"; {similar!r} would do" if is_plain_name(similar) else ""
     raise SuiteError(
         f"{what} {value[:80]!r} must be lower-case letters, digits, '.', '-' and '_', 60 at most:"
         f" it names a folder{hint}."

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.errors import SuiteError
+from suite.files.names import is_plain_name
 
 MAX_SIGNATURE_BYTES = 16 * 2**10
 MAX_MESSAGE_BYTES = 8 * 2**20
-MAX_NAME_LENGTH = 200
 LIMIT_S = 20
 PROGRAM = "ssh-keygen"
 _FIRST_LINE = "-----BEGIN SSH SIGNATURE-----"
@@ -97,7 +97,8 @@ def verify_signature(
             if whole is not None and whole.returncode == 0:
                 return SignatureVerdict(SignatureState.KNOWN, signer=name)
     return SignatureVerdict(
-        SignatureState.UNKNOWN, reason=f"its key is not in {allowed_signers.name}"
+        SignatureState.UNKNOWN,
+        reason=f"its key is not in {allowed_signers.name}, beside a lower-case name",
     )
 
 
@@ -141,11 +142,7 @@ def _principals(found: "subprocess.CompletedProcess[bytes] | None") -> tuple[str
     if found is None or found.returncode != 0:
         return ()
     names = found.stdout.decode("utf-8", errors="replace").splitlines()
-    return tuple(
-        name.strip()
-        for name in names
-        if 0 < len(name.strip()) <= MAX_NAME_LENGTH and not name.startswith("-")
-    )[:10]
+    return tuple(name.strip() for name in names if is_plain_name(name.strip()))[:10]
 
 
 @contextmanager
