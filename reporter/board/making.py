@@ -285,9 +285,8 @@ def _order(scores: EntryScores, rank: Rank | None, figures: Mapping[str, Any]) -
 
 def _provenance(frames: Frames, entry: Row) -> str:
     audited_by = entry["audited_by"] if is_known(entry["audited_by"]) else None
-    is_witnessed = (
-        is_known(entry["witnessed_by"]) and entry["witnessed_by"] != entry["organization"]
-    )
+    submitters = entry["organization"], entry["signed_by"]
+    is_witnessed = is_known(entry["witnessed_by"]) and entry["witnessed_by"] not in submitters
     replications = frames.replications.get(entry["entry_id"], ())
     return provenance_of(replications, audited_by, is_witnessed)
 

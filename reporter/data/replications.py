@@ -58,10 +58,14 @@ def _shown(folder: Path, placed: Mapping[str, PlacedRun]) -> tuple[str, ShownRep
                 f"the fresh run {run.run_id[:100]} does not comply with the rules of its round"
             )
     entries = {_original(run, placed) for run in record.originals}
-    submitters = {str(placed[run.run_id].run["organization"]) for run in record.originals}
+    rows = [placed[run.run_id].run for run in record.originals]
+    submitters = {row[name] for row in rows for name in ("organization", "signed_by")}
     if len(entries) > 1:
         raise SuiteError("its originals belong to several entries")
-    return entries.pop(), _row(record, folder / RECORD, submitters)
+    (entry,) = entries
+    members = {name for name, each in placed.items() if each.run["entry_id"] == entry}
+    is_whole = members <= {run.run_id for run in record.originals}
+    return entry, _row(record, folder / RECORD, submitters, is_whole)
 
 
 def _original(run: MeasuredRun, placed: Mapping[str, PlacedRun]) -> str:
@@ -75,7 +79,9 @@ def _original(run: MeasuredRun, placed: Mapping[str, PlacedRun]) -> str:
     return str(found.run["entry_id"])
 
 
-def _row(record: Replication, file: Path, submitters: Collection[str]) -> ShownReplication:
+def _row(
+    record: Replication, file: Path, submitters: Collection[str | None], is_whole: bool
+) -> ShownReplication:
     found = record.comparisons
     reason = next(
         (
@@ -91,6 +97,7 @@ def _row(record: Replication, file: Path, submitters: Collection[str]) -> ShownR
         one_line(record.organization, 60),
         record.is_by_others and record.organization not in submitters,
         maker_of(file, allowed_signers()).signer == record.organization,
+        is_whole,
         found.losses.verdict.value,
         found.accuracies.verdict.value,
         found.times.verdict.value,

@@ -18,8 +18,9 @@ class ShownReplication:
     """A replication whose record complies and whose originals are among the runs shown.
 
     ``replication_id`` is ten hexadecimal digits of the record's SHA-256, ``file`` the record.
-    ``is_signed``: with the organization's own key, by submissions/ALLOWED_SIGNERS. Verdicts are
-    confirmed, refuted or undecided.
+    ``is_signed``: with the organization's own key, by submissions/ALLOWED_SIGNERS.
+    ``is_of_all_runs``: every run of the entry is one of its originals. Verdicts are confirmed,
+    refuted or undecided.
     """
 
     replication_id: str
@@ -27,6 +28,7 @@ class ShownReplication:
     organization: str
     is_by_others: bool
     is_signed: bool
+    is_of_all_runs: bool
     losses: str
     accuracy: str
     times: str
@@ -37,18 +39,23 @@ class ShownReplication:
     high: float | None
     runs: tuple[str, ...]
 
+    @property
+    def earns_mark(self) -> bool:
+        """Whether others made every run of the entry again, signed, and confirmed all of it."""
+        return (
+            self.is_by_others
+            and self.is_signed
+            and self.is_of_all_runs
+            and self.verdict == ReplicationVerdict.CONFIRMED.value
+        )
+
 
 def provenance_of(
     replications: Sequence[ShownReplication], audited_by: str | None, is_witnessed: bool
 ) -> str:
     """What stands behind an entry's figures: *reproduced by X*, *audited by X* or
     *self-reported*. An audit repeats no times: they need somebody else's witness."""
-    confirmed = ReplicationVerdict.CONFIRMED.value
-    makers = {
-        each.organization
-        for each in replications
-        if each.is_by_others and each.is_signed and each.verdict == confirmed
-    }
+    makers = {each.organization for each in replications if each.earns_mark}
     if makers:
         return f"reproduced by {_in_words(sorted(makers))}"
     if audited_by is None:
@@ -72,7 +79,7 @@ def replication_badges(
     earned = (
         (AVAILABLE, code_is_public),
         (FUNCTIONAL, any(each.losses == confirmed for each in others)),
-        (REPRODUCED, any(each.verdict == confirmed for each in others)),
+        (REPRODUCED, any(each.earns_mark for each in others)),
     )
     count = (f"{len(others)} replication{'s' if len(others) != 1 else ''}",) if others else ()
     against = sum(each.verdict == refuted for each in others)
