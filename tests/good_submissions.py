@@ -27,7 +27,7 @@ def good_submission(folder: Path, ranks: int = 1) -> Path:
 
 def _write_submission(folder: Path, ranks: int) -> None:
     runs = [
-        make_bundle(folder / f"run{seed}", _scenario(seed, epochs, ranks))
+        make_bundle(folder / f"run{seed}", run_scenario(seed, epochs, ranks))
         for seed, epochs in enumerate(EPOCHS_TO_TARGET, start=1)
     ]
     offer = PackageRequest(
@@ -36,7 +36,8 @@ def _write_submission(folder: Path, ranks: int) -> None:
     package_runs(runs, offer, folder / "submissions")
 
 
-def _scenario(seed: int, epochs: int, ranks: int) -> Scenario:
+def run_scenario(seed: int, epochs: int, ranks: int = 1) -> Scenario:
+    """The run of a seed, which reaches its target after these epochs."""
     name, accuracies, later_s = (
         started_name(seed),
         (0.97, *(0.985,) * (epochs - 2), 0.9905),
