@@ -458,11 +458,16 @@ def test_a_fabricated_submission_has_no_mark_that_nobody_gave_it(name: str, plac
     assert (set(marks), sentence in answer) == ({mark} - {None}, True), answer
 
 
-def test_the_same_records_by_others_earn_their_marks(place: Place) -> None:
-    place.review()
-    assert marks_and_sentences(place)[0] == [AUDITED]
-    place.replicate()
-    assert marks_and_sentences(place)[0] == ["reproduced by lab"]
+@pytest.mark.parametrize(
+    ("add", "mark"),
+    [(Place.review, AUDITED), (Place.replicate, "reproduced by lab")],
+    ids=["review", "replication"],
+)
+def test_the_same_records_by_others_earn_their_marks(
+    add: Callable[[Place], object], mark: str, place: Place
+) -> None:
+    add(place)
+    assert marks_and_sentences(place)[0] == [mark]
 
 
 @pytest.mark.parametrize("listed", [allowed_signers(), trust_list() / ALLOWED_SIGNERS])
