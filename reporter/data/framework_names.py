@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from reporter.data.text import plain_or_none
-from suite.catalog.frameworks import is_own, load_frameworks
+from suite.catalog.frameworks import is_own, known_frameworks
 
 
 @cache
@@ -17,7 +17,7 @@ def framework_name(name: str) -> str:
 
     The name itself where this version does not know the framework.
     """
-    titles = {framework.name: framework.title for framework in load_frameworks()}
+    titles = {framework.name: framework.title for framework in known_frameworks().values()}
     if name not in titles:
         return name
     alike = Counter(map(_shortened, titles.values()))
@@ -29,7 +29,7 @@ def implementation_name(name: str, recorded: Mapping[str, Any] | None) -> str:
     """What the implementation of this name is called: the framework's name, and of one outside the
     checkout the title that run.json ``recorded``, unless that is a framework's."""
     title = None if is_own(name) else plain_or_none((recorded or {}).get("title"), 60)
-    names = (framework_name(each.name).casefold() for each in load_frameworks())
+    names = (framework_name(each).casefold() for each in known_frameworks())
     return framework_name(name) if title is None or title.casefold() in names else title
 
 

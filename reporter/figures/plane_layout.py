@@ -88,6 +88,8 @@ class _Plot:
 
     def _with_crossings(self, path: Path) -> Path:
         """The path with additional points where it crosses the top or the bottom edge."""
+        if all(self.top <= y <= self.bottom for _, y in path):
+            return path
         found = list(path[:1])
         for (x, y), (next_x, next_y) in pairwise(path):
             crossed = sorted(

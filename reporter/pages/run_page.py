@@ -5,6 +5,7 @@ import shlex
 import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -116,10 +117,11 @@ def run_pages(pages: RunPages, environment: jinja2.Environment) -> Iterator[Page
     """runs/<id>/index.html, its charts, and the bundle's files."""
     run, bundle = pages.evidence.run, CachedBundle(Path(pages.evidence.run["path"]))
     place, packed = f"runs/{run['run_id']}/", copied_files(bundle)
-    with tempfile.TemporaryDirectory() as folder:
+    is_packed = pages.files is EvidenceFiles.ARCHIVE
+    with tempfile.TemporaryDirectory() if is_packed else nullcontext("") as folder:
         files = (
             [_archive(Path(folder) / ARCHIVE, bundle, packed)]
-            if pages.files is EvidenceFiles.ARCHIVE
+            if is_packed
             else [bundle.file(name) for name in packed]
         )
         yield from _page(pages, bundle, place, files, environment)
