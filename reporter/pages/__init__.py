@@ -48,6 +48,7 @@ def templates(address: str | None = None, data_of: str = "") -> jinja2.Environme
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
     environment.filters["plain"] = one_line
     environment.filters["in_text"] = _in_text
     environment.filters["digits"] = significant

@@ -87,8 +87,8 @@ class BoardView:
 
     def settings(self, chart: DotChart, row: DotRow) -> list[list[object]]:
         """What a script shows in the row where filters leave out its best entry but not these,
-        without those that an earlier one of the same setting beats in power, too: id, words, power,
-        value, time, energy, is it provisional, the row's texts, its dot."""
+        without those that an earlier one of the same setting beats in power, too: id (see
+        :attr:`entries`), value, the row's texts, its dot."""
         least: dict[tuple[str, str], float] = {}
         found: list[list[object]] = []
         for entry, cell in row.members:
@@ -99,11 +99,26 @@ class BoardView:
             beside, dot = self.beside(chart, entry), chart.axis.dot(cell)
             said = (beside[0].quantity, beside[1]) if beside else ("", NOT_MEASURED)
             texts = (" · ".join(_setting(entry, row.name)), cell.quantity, cell.around, *said)
-            numbers = [self.raw(entry, column) for column in (self.board.time, self.board.energy)]
             place = dot and (dot.at, dot.low, dot.high)
-            data = (found_by(entry), self.value(entry, POWER), cell.raw, *numbers)
-            found.append([entry.entry_id, *data, not entry.is_confirmed, texts, place])
+            found.append([entry.entry_id, cell.raw, texts, place])
         return found
+
+    @property
+    def entries(self) -> dict[str, list[object]]:
+        """What a script finds and filters an entry by in all tables, by id: words, power, time,
+        energy, is it provisional."""
+        charts = [chart for view in self.views for chart in view.charts]
+        every = [entry for chart in charts for row in chart.rows for entry, _ in row.members]
+        columns = (self.board.time, self.board.energy)
+        return {
+            entry.entry_id: [
+                found_by(entry),
+                self.value(entry, POWER),
+                *(self.raw(entry, column) for column in columns),
+                int(not entry.is_confirmed),
+            ]
+            for entry in {entry.entry_id: entry for entry in every}.values()
+        }
 
     def told(self, row: DotRow) -> Iterator[str]:
         """What stands below a row's name: the rest of its setting, and what marks its entry."""
@@ -123,10 +138,6 @@ class BoardView:
         """The measured time beside an expected one; empty where that is what the row shows."""
         cell = row.best.cell(TIME_TO_TARGET) if self.board.time.figure == SCORE_S else None
         return cell.quantity if cell is not None and cell.raw else ""
-
-    def words(self, row: DotRow) -> str:
-        """What the text filter finds a row by, besides its name."""
-        return found_by(row.best)
 
     def power(self, row: DotRow) -> str:
         """The mean power of the row's best entry, with its instrument; empty without it."""

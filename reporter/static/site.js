@@ -442,6 +442,7 @@ class ChartRows {
   constructor(view) {
     this.view = view;
     this.form = view.querySelector(".find");
+    this.entries = Object.fromEntries(Object.entries(JSON.parse(view.dataset.entries)).map(([id, [words, power, time, energy, provisional]]) => [id, { words, power, time, energy, provisional }]));
     this.rows = [...view.querySelectorAll(".dots tbody tr")];
     this.hidden = new Set();
     this.only = new Set();
@@ -450,8 +451,9 @@ class ChartRows {
     for (const row of this.rows) row.querySelector("details").addEventListener("toggle", () => this.showCosts());
     for (const row of this.rows) {
       row.cells[3].firstChild.dataset.first = row.cells[3].firstChild.textContent;
+      Object.assign(row.dataset, this.entries[row.dataset.entry]);
       row.own = { ...row.dataset };
-      row.settings = JSON.parse(row.dataset.settings ?? "[]");
+      row.settings = JSON.parse(row.dataset.settings ?? "[]").map(([id, value, texts, dot]) => ({ value, ...this.entries[id], entry: id, texts, dot }));
       row.parts = [...row.querySelectorAll("th > small, .at > *, .beside > *, dl, svg")].map((part) => [part, [...part.childNodes]]);
     }
     this.form.hidden = false;
@@ -495,11 +497,10 @@ class ChartRows {
 
   showSetting(row, other) { // the row's best entry, or the best one that the filters leave
     if (row.other === other) return;
-    const [id, words, power, value, time, energy, isProvisional, texts, dot] = other ?? [row.own.entry];
+    const { texts, dot, ...data } = other ?? row.own;
     row.other = other;
-    for (const link of row.querySelectorAll("a")) link.setAttribute("href", link.getAttribute("href").replace(row.dataset.entry, id));
-    row.dataset.entry = id;
-    Object.assign(row.dataset, other ? { words, power, value, time, energy, provisional: Number(isProvisional) } : { provisional: 0, ...row.own });
+    for (const link of row.querySelectorAll("a")) link.setAttribute("href", link.getAttribute("href").replace(row.dataset.entry, data.entry));
+    Object.assign(row.dataset, data);
     for (const [part, kept] of row.parts) part.replaceChildren(...kept);
     if (!other) return;
     const told = row.querySelectorAll("th > small, .at > *, .beside > *"), heads = row.closest("table").tHead.rows[0].cells;
@@ -523,12 +524,12 @@ class ChartRows {
     for (const table of this.view.querySelectorAll(".dots")) {
       const rows = this.rows.filter((row) => row.closest("table") === table);
       for (const row of rows) {
-        const isOwn = fits(row.dataset.name, row.own.words, row.own.power), other = isOwn ? undefined : row.settings.find(([, words, power]) => fits(row.dataset.name, words, power));
+        const isOwn = fits(row.dataset.name, row.own.words, row.own.power), other = isOwn ? undefined : row.settings.find(({ words, power }) => fits(row.dataset.name, words, power));
         row.hidden = this.hidden.has(row.dataset.name) || (this.only.size > 1 && !this.only.has(row.dataset.name)) || !(isOwn || other);
         this.showSetting(row, other);
       }
       const isPart = rows.some((row) => row.hidden || row.other);
-      const order = rows.some((row) => row.other && !row.hidden) ? [...rows].sort((a, b) => (a.dataset.provisional ?? 0) - (b.dataset.provisional ?? 0) || a.dataset.value - b.dataset.value) : rows;
+      const order = rows.some((row) => row.other && !row.hidden) ? [...rows].sort((a, b) => a.dataset.provisional - b.dataset.provisional || a.dataset.value - b.dataset.value) : rows;
       if (order.some((row, place) => table.tBodies[0].rows[place] !== row)) table.tBodies[0].append(...order);
       const shown = order.filter((row) => !row.hidden), first = Number(shown[0]?.dataset.value);
       shown.forEach((row, place) => { if (row.cells[0].textContent) row.cells[0].textContent = String(place + 1); }); // places only where there are ranks

@@ -1,6 +1,8 @@
 """What a reader sees first, by position in a real browser: the sentence, and the first five devices
 with number, dot and whisker, on boards of 34 and of 1,000 entries and at three widths."""
 
+import html
+import json
 import re
 from pathlib import Path
 
@@ -352,3 +354,18 @@ def test_a_device_s_power_modes_have_times_and_energies_without_a_score(site: Pa
         and "MODE_50W" in table
         and "—" not in table
     )
+
+
+def test_a_page_says_once_what_its_tables_share(site: Path) -> None:
+    """The words and numbers by which an entry is found, and the lines of a table's axis."""
+    page = (site / "index.html").read_text()
+    shared = re.findall(r"data-entries='([^']*)'", page)
+    entries = json.loads(html.unescape(shared[0]))
+    assert len(shared) == 1 and len(entries) == 34
+    assert {row for row in re.findall(r'data-entry="(\w+)"', page)} <= set(entries)
+    longest = max((words for words, *_ in entries.values()), key=len)
+    assert page.count(longest) == sum(words == longest for words, *_ in entries.values())
+    rows = page.partition("<tbody>")[2]
+    grids = re.findall(r'<g id="(grid-[^"]+)">', page)
+    assert '<line class="g"' not in rows.partition("</tbody>")[0] and len(set(grids)) == len(grids)
+    assert set(re.findall(r'<use href="#([^"]+)"', page)) == set(grids)

@@ -86,7 +86,8 @@ def test_a_row_knows_the_settings_that_filters_may_leave(boards: dict[str, Board
     chart = view.views[0].charts[0]
     row = next(row for row in chart.rows if row.name == NX)
     found = [
-        (texts[0], float(str(power))) for _, _, power, *_, texts, _ in view.settings(chart, row)
+        (texts[0], float(str(view.entries[entry][1])))
+        for entry, _, texts, _ in view.settings(chart, row)
     ]
     assert view.power(row).startswith("21.9 W, on-board sensor") and len(found) == row.of - 1
     assert next(setting for setting, power in found if power <= 15) == "PyTorch · MODE_25W"
