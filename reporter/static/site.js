@@ -428,7 +428,7 @@ function asJson(columns, count) {
 // ---- rows of a leaderboard's chart: found, hidden, compared; in the address, too ----
 
 const ROW_KEYS = ["find", "watts", "hide", "only", "by", "per", "price"];
-const SIZES = /(\d) gb\b/g, LIFETIME_S = 3 * 365.25 * 86400, J_PER_KWH = 3.6e6; // three years, as suite/catalog/prices.py
+const MOST_COMPARED = 6, SIZES = /(\d) gb\b/g, LIFETIME_S = 3 * 365.25 * 86400, J_PER_KWH = 3.6e6; // three years, as suite/catalog/prices.py
 
 function short(value) { return String(Number(value.toPrecision(3))); }
 
@@ -444,6 +444,8 @@ class ChartRows {
     this.form = view.querySelector(".find");
     this.entries = Object.fromEntries(Object.entries(JSON.parse(view.dataset.entries)).map(([id, [words, power, time, energy, provisional]]) => [id, { words, power, time, energy, provisional }]));
     this.rows = [...view.querySelectorAll(".dots tbody tr")];
+    this.isChoosing = false; // of the rows that only shall be left
+    this.addPicked();
     this.hidden = new Set();
     this.only = new Set();
     this.prices = new Map(); // typed by the reader: of a system by its name, of a kWh by ""
@@ -459,23 +461,42 @@ class ChartRows {
     this.form.hidden = false;
     this.form.addEventListener("input", () => this.apply());
     this.form.addEventListener("submit", (event) => event.preventDefault());
-    this.form.addEventListener("reset", () => setTimeout(() => { for (const chosen of [this.hidden, this.only, this.prices]) chosen.clear(); this.apply(); }));
+    this.form.addEventListener("reset", () => setTimeout(() => { for (const chosen of [this.hidden, this.only, this.prices]) chosen.clear(); this.isChoosing = false; this.apply(); }));
     view.querySelector(".choose").addEventListener("change", () => this.apply());
     document.addEventListener("keydown", ({ key }) => key === "Escape" && this.close());
     this.readAddress();
   }
 
   addButtons(row) {
-    for (const [text, names] of [["Hide this row", this.hidden], ["Compare with others of this table", this.only]]) {
+    const hide = () => this.hidden.add(row.dataset.name), choose = () => { this.isChoosing = true; this.pick(row); };
+    for (const [text, act] of [["Hide this row", hide], ["Compare with others of this table", choose]]) {
       const button = element("button", { type: "button" }, text);
-      button.addEventListener("click", () => { names.has(row.dataset.name) ? names.delete(row.dataset.name) : names.add(row.dataset.name); this.close(); this.apply(); });
+      button.addEventListener("click", () => { act(); this.close(); this.apply(); });
       row.querySelector(".panel p").append(button);
     }
+    row.querySelector("summary").addEventListener("click", (event) => { // opens the row, or chooses it
+      if (!this.isChoosing) return;
+      event.preventDefault();
+      this.pick(row);
+      this.apply();
+    });
+  }
+
+  pick(row) {
+    if (!this.only.delete(row.dataset.name) && this.only.size < MOST_COMPARED) this.only.add(row.dataset.name);
+  }
+
+  addPicked() { // what was chosen, and the button that leaves only these rows
+    this.picked = element("p", { class: "picked" });
+    const button = element("button", { type: "button" });
+    button.addEventListener("click", () => { this.isChoosing = false; if (this.only.size < 2) this.only.clear(); this.apply(); });
+    this.picked.append(element("output", {}), button);
+    this.view.querySelector(".choose").after(this.picked);
   }
 
   addPrices(row) {
     const box = element("p", { class: "prices" });
-    for (const [text, name] of [["this system costs", row.dataset.name], ["a kWh costs", ""]]) {
+    for (const [text, name] of [["this system costs, in your currency,", row.dataset.name], ["a kWh costs", ""]]) {
       const label = element("label", {}, `${text} `), input = element("input", { type: "number", min: "0", step: "any", "data-price": name });
       input.addEventListener("input", (event) => { event.stopPropagation(); input.value > 0 ? this.prices.set(name, input.value) : this.prices.delete(name); this.apply(); });
       label.append(input);
@@ -492,7 +513,7 @@ class ChartRows {
     for (const input of row.querySelectorAll("[data-price]")) if (input !== document.activeElement) input.value = this.prices.get(input.dataset.price) ?? "";
     const system = this.prices.get(row.dataset.name) * row.dataset.time / LIFETIME_S, energy = row.dataset.energy === "" ? NaN : this.prices.get("") * row.dataset.energy / J_PER_KWH;
     const parts = [[system, "for its share of three years of the system"], [energy, "for energy"]].filter(([cost]) => cost >= 0), sum = parts.reduce((all, [cost]) => all + cost, 0);
-    row.querySelector(".prices output").textContent = parts.length ? `${this.view.dataset.once} costs ${short(sum)}: ${parts.map(([cost, what]) => `${short(cost)} ${what}`).join(", ")}. ${short(1 / sum)} of them cost 1.` : "";
+    row.querySelector(".prices output").textContent = parts.length ? `${this.view.dataset.once} costs ${short(sum)}: ${parts.map(([cost, what]) => `${short(cost)} ${what}`).join(", ")}. ${short(1 / sum)} of them cost 1, in your currency.` : "";
   }
 
   showSetting(row, other) { // the row's best entry, or the best one that the filters leave
@@ -525,7 +546,8 @@ class ChartRows {
       const rows = this.rows.filter((row) => row.closest("table") === table);
       for (const row of rows) {
         const isOwn = fits(row.dataset.name, row.own.words, row.own.power), other = isOwn ? undefined : row.settings.find(({ words, power }) => fits(row.dataset.name, words, power));
-        row.hidden = this.hidden.has(row.dataset.name) || (this.only.size > 1 && !this.only.has(row.dataset.name)) || !(isOwn || other);
+        row.hidden = this.hidden.has(row.dataset.name) || (!this.isChoosing && this.only.size > 1 && !this.only.has(row.dataset.name)) || !(isOwn || other);
+        row.classList.toggle("chosen", this.isChoosing && this.only.has(row.dataset.name));
         this.showSetting(row, other);
       }
       const isPart = rows.some((row) => row.hidden || row.other);
@@ -541,8 +563,18 @@ class ChartRows {
     }
     this.showCosts();
     const visible = this.rows.filter((row) => row.checkVisibility()).length, all = this.rows.filter((row) => row.closest(".v").checkVisibility()).length;
-    this.form.querySelector("output").textContent = (visible < all ? `${visible} of ${all} rows; the sentence above is of all` : "") + (this.only.size === 1 ? `${[...this.only][0]}: choose a second one to compare` : "");
+    this.form.querySelector("output").textContent = visible < all ? `${visible} of ${all} rows. ${this.said()}The sentence above is of all.` : "";
+    this.picked.hidden = !this.isChoosing;
+    this.picked.querySelector("output").textContent = `Chosen: ${[...this.only].join(", ") || "none"}. Click 2 to ${MOST_COMPARED} rows. `;
+    this.picked.querySelector("button").textContent = this.only.size < 2 ? "Stop choosing" : "Compare them";
     this.writeAddress();
+  }
+
+  said() { // the first of the rows that filters leave; verdicts are known of the best settings only, so it claims none
+    const row = this.rows.find((one) => one.checkVisibility());
+    if (!row) return "";
+    const first = [...row.closest("tbody").rows].find((one) => !one.hidden), [, , quantity] = row.closest("table").tHead.rows[0].cells;
+    return `First of these: ${first.dataset.name}, ${quantity.textContent} ${first.cells[2].firstChild.textContent}. `;
   }
 
   radio(name) { return this.view.querySelector(`input[name^="${name}-"]:checked`)?.value ?? ""; }

@@ -125,7 +125,7 @@ def test_a_row_opens_a_panel_is_hidden_and_compared_and_the_address_keeps_it(
     tab.page.click(".dots:visible summary:has-text('Jetson AGX Thor')")
     panel = tab.page.locator(".panel:visible")
     assert "best of 2 settings" in panel.inner_text() and panel.locator("a").count() == 2
-    panel.get_by_label("this system costs").fill("500")
+    panel.get_by_label("this system costs, in your currency,").fill("500")
     panel.get_by_label("a kWh costs").fill("0.3")
     assert "0.00458 for its share of three years of the system, " in panel.inner_text()
     assert "price=500+Jetson+AGX+Thor" in tab.page.url
@@ -155,9 +155,33 @@ def test_a_row_opens_a_panel_is_hidden_and_compared_and_the_address_keeps_it(
     address = tab.page.url
     tab.open(address)
     assert "hide=Jetson+AGX+Thor" in address and len(tab.run(rows)) == 3
+    said = tab.page.locator(".find output").inner_text()
+    assert "First of these: 4 × Raspberry Pi 5, " in said and "sentence above is of all" in said
     tab.page.click(".find button")
     tab.page.wait_for_url(lambda url: "#" not in url)
     assert tab.run(rows)[0] == ["Jetson AGX Thor", "fastest"]
+
+
+def test_rows_to_compare_are_chosen_by_clicking_them(frames: Frames, site: Path, tab: Tab) -> None:
+    """One button begins it; each click on a row chooses it, or no longer; one button ends it."""
+    tab.look(SIZES[-1])
+    tab.open(page_of(site, make_boards(frames)[0]))
+    summary = ".dots:visible summary:has-text('{}') >> nth=0"
+    picked, ends = tab.page.locator(".picked"), tab.page.locator(".picked button")
+    tab.page.click(summary.format("Jetson AGX Thor"))
+    tab.page.locator(".panel:visible").get_by_text("Compare with others of this table").click()
+    assert ends.inner_text() == "Stop choosing"
+    for name in ("Jetson Xavier NX", "Jetson Orin Nano", "Jetson Xavier NX"):
+        tab.page.click(summary.format(name))
+    assert "Chosen: Jetson AGX Thor, Jetson Orin Nano." in picked.inner_text()
+    assert tab.page.locator(".panel:visible").count() == 0
+    ends.click()
+    rows = tab.page.locator(".dots tbody tr:visible")
+    assert [row.get_attribute("data-name") for row in rows.all()] == [
+        "Jetson AGX Thor",
+        "Jetson Orin Nano",
+    ]
+    assert not picked.is_visible() and "only=Jetson+AGX+Thor" in tab.page.url
 
 
 def test_the_choice_of_measure_and_rows_needs_no_script(
