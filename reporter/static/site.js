@@ -603,6 +603,23 @@ class ChartRows {
   }
 }
 
+const MANY_ROWS = 8;
+
+function addRowFilter(table) { // rows whose heading has all words, as "resnet orin"
+  const rows = [...table.tBodies[0].rows], said = element("output", {});
+  const input = element("input", { type: "search", placeholder: "filter rows", "aria-label": "filter rows: workload, device, setting" });
+  input.addEventListener("input", () => {
+    const words = input.value.toLocaleLowerCase().split(/\s+/).filter(Boolean);
+    for (const row of rows) row.hidden = !words.every((word) => row.cells[0].textContent.toLocaleLowerCase().includes(word));
+    const left = rows.filter((row) => !row.hidden).length;
+    said.textContent = left < rows.length ? `${left} of ${rows.length} rows` : "";
+  });
+  const line = element("p", { class: "find" });
+  line.append(input, said);
+  table.closest(".scroll").before(line);
+}
+
+for (const table of document.querySelectorAll("table.overview")) if (table.tBodies[0].rows.length > MANY_ROWS) addRowFilter(table);
 for (const view of document.querySelectorAll(".dots-view")) new ChartRows(view);
 const tools = document.querySelector("#tools");
 if (tools) new BoardTools(tools, document.querySelector("#board"));

@@ -380,6 +380,17 @@ def test_a_device_s_power_modes_have_times_and_energies_without_a_score(site: Pa
     )
 
 
+def test_the_frameworks_can_be_filtered_by_workload_and_device(site: Path, tab: Tab) -> None:
+    tab.look(SIZES[-1])
+    tab.open((site / "frameworks.html").as_uri())
+    rows = tab.page.locator(".overview tbody tr:visible")
+    every = rows.count()
+    tab.page.get_by_label("filter rows").fill("resnet orin nx")
+    left = [row.locator("th").inner_text() for row in rows.all()]
+    assert left and all("ResNet" in text and "Orin NX" in text for text in left)
+    assert tab.page.locator(".find output").inner_text() == f"{len(left)} of {every} rows"
+
+
 def test_a_page_says_once_what_its_tables_share(site: Path) -> None:
     """The words and numbers by which an entry is found, and the lines of a table's axis."""
     page = (site / "index.html").read_text()
