@@ -357,7 +357,7 @@ CHARTS = (
         "of ten or more, bars show shares of it.",
         by_part,
         frozenset({"board", "comparison", "figures", "study"}),
-        position=10,
+        position=45,
     ),
     Chart(
         "first-epoch",

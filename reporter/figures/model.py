@@ -118,8 +118,12 @@ class Rows:
 
     @property
     def legend(self) -> tuple[LegendEntry, ...]:
-        """What the legend explains: the names, else the series."""
-        return self.names or self.series
+        """What the legend explains: the names, else the series; of stacked ones those that some
+        row has a part of."""
+        if self.names or self.marks is not Marks.STACKED:
+            return self.names or self.series
+        parts = {place for row in self.rows for place, one in enumerate(row.values) if one.value}
+        return tuple(one for place, one in enumerate(self.series) if place in parts)
 
     @property
     def estimates(self) -> Iterable[Estimate]:

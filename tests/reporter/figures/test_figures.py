@@ -33,7 +33,7 @@ from reporter.data.timeline import (
 from reporter.figures import adaptation, all_charts, charts_for, over_time
 from reporter.figures.chart import Chart, Context, Drawing
 from reporter.figures.labels import text_width
-from reporter.figures.model import Missing, Plot
+from reporter.figures.model import Missing, Plot, Rows
 from reporter.figures.radar import AXES, MIN_AXES, RadarAxis, share_of_axis
 from suite.bundle.reader import Bundle
 from suite.catalog import extensions
@@ -790,6 +790,19 @@ def test_a_figure_folds_into_a_narrow_screen(chart: Chart, frames: Frames) -> No
     ]
     assert links[0] == links[1]
     assert len([element for element in narrow.iter() if element.tag.endswith("}title")]) == 1
+
+
+def test_a_part_that_no_bar_has_is_not_in_the_legend(frames: Frames) -> None:
+    drawing = by_name("stacked-epoch").draw(frames, CONTEXT)
+    assert isinstance(drawing, Drawing)
+    (panel,) = drawing.figure.panels
+    assert isinstance(panel, Rows)
+    in_bars = {
+        series.name
+        for place, series in enumerate(panel.series)
+        if any(row.values and row.values[place].value for row in panel.rows)
+    }
+    assert {entry.name for entry in panel.legend} == in_bars < {one.name for one in panel.series}
 
 
 def test_on_a_narrow_screen_a_row_has_its_label_and_its_value_above_its_bar(frames: Frames) -> None:
