@@ -1,0 +1,246 @@
+"""What figures draw of values: scales, fronts, fills, groups and ratios, by hand."""
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from reporter.figures import entries, for_papers, scales, time_energy
+from reporter.figures.model import Estimate, LegendEntry, Marks, PlotRow, Rows
+from reporter.pages import first_page
+from reporter.papers import measures
+from reporter.papers.exports import _values
+from suite.metrics.comparisons import Ratio
+
+
+def test_an_estimate_has_its_ends_and_another_unit() -> None:
+    assert Estimate.around(5.0, 2.0) == Estimate(5.0, 3.0, 7.0)
+    assert Estimate.around(5.0, None) == Estimate(5.0) and Estimate(5.0).ends == (5.0, 5.0)
+    assert Estimate.of_all([9.0, 1.0, 2.0]) == Estimate(2.0, 1.0, 9.0)
+    assert Estimate.between_quartiles([1.0, 2.0, 3.0, 4.0, 5.0]) == Estimate(3.0, 2.0, 4.0)
+    assert Estimate(5.0, None, 7.0).times(60) == Estimate(300.0, None, 420.0)
+    assert Estimate(5.0, 6.0, 7.0).ends == (5.0, 7.0)
+    assert entries.mean_of([1.0, 2.0, 6.0]) == Estimate.around(3.0, math.sqrt(7))
+    assert entries.mean_of([4.0]) == Estimate(4.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "values", "ticks"),
+    [
+        (scales.linear_scale, [3.0, 58.0], (0, 10, 20, 30, 40, 50, 60)),
+        (scales.linear_scale, [60.0], (0, 10, 20, 30, 40, 50, 60)),
+        (scales.linear_scale, [-4.0, 8.0], (-4, -2, 0, 2, 4, 6, 8)),
+        (scales.linear_scale_without_zero, [101.0, 112.0], (100, 102, 104, 106, 108, 110, 112)),
+        (scales.linear_scale_without_zero, [0.0], (0, 1)),
+        (scales.linear_scale_without_zero, [5.0, 5.0], (0, 1, 2, 3, 4, 5)),
+        (scales.logarithmic_scale, [3.0, 40.0], (2, 5, 10, 20, 50)),
+        (scales.logarithmic_scale, [1.0, 1000.0], (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)),
+        (scales.logarithmic_scale, [1.0, 10_001.0], (1, 10, 100, 1000, 10_000, 100_000)),
+        (scales.logarithmic_scale, [10.0], (10, 100)),
+        (scales.doubling_scale, [3.0, 16.0], (2, 4, 8, 16)),
+        (scales.doubling_scale, [1.0, 4096.0], (1, 4, 16, 64, 256, 1024, 4096)),
+        (scales.doubling_scale, [8.0], (8, 16)),
+    ],
+)
+def test_a_scale_spans_its_values_with_round_ticks(
+    make: scales.Make, values: list[float], ticks: tuple[float, ...]
+) -> None:
+    assert make(values).ticks == pytest.approx(ticks)
+
+
+def test_a_place_on_a_scale_and_a_decade() -> None:
+    linear, logarithmic = scales.Scale((10.0, 20.0, 30.0)), scales.Scale((1.0, 100.0), True)
+    assert [linear.share(value) for value in (10, 15, 40)] == [0.0, 0.25, 1.5]
+    assert [logarithmic.share(value) for value in (1, 10, 100)] == pytest.approx([0, 0.5, 1])
+    assert logarithmic.share(0.0) == pytest.approx(-4.5), "below every tick, and finite"
+    spans = [scales.spans_a_decade(ends) for ends in ([1.0, 9.9], [1.0, 10.0], [0.0, 10.0])]
+    assert spans == [False, True, False]
+    assert scales.fitting_scale([1.0, 10.0]).logarithmic
+    assert scales.fitting_scale([8.0, 9.0]).ticks[0] == 0
+    assert scales.fitting_closely([8.0, 9.0]).ticks[0] == 8
+    minutes = scales.scale_in_units([60.0, 600.0 - 1], "s")
+    assert (minutes.unit, minutes.unit_size, minutes.ticks[-1]) == ("min", 60.0, 600.0)
+    assert minutes.labels[-1] == (600.0, "10")
+    texts = [scales.tick_text(value) for value in (9999.0, 10_000.0, 1_234_567.0, 1e9)]
+    assert texts == ["9999", "10\u202f000", "1\u202f234\u202f567", "1e+09"]
+
+
+def test_a_front_has_what_no_point_beats_in_both() -> None:
+    points = {
+        "a": (1.0, 9.0),
+        "same": (1.0, 9.0),
+        "worse": (2.0, 9.0),
+        "b": (3.0, 4.0),
+        "slow": (5.0, 4.0),
+        "c": (6.0, 1.0),
+    }
+    front = time_energy.pareto_front(points)
+    assert front == ["a", "b", "c"]
+    assert time_energy.staircase([points[name] for name in front]) == [
+        (1.0, 9.0),
+        (3.0, 9.0),
+        (3.0, 4.0),
+        (6.0, 4.0),
+        (6.0, 1.0),
+    ]
+
+
+def test_the_highest_levels_have_a_fill_each_and_the_rest_the_last_one() -> None:
+    clock = time_energy.HIGHLIGHTS["cpu"]
+    levels = {"e": 500.0, "a": 2000.0, "b": 1500.0, "c": 1000.0, "d": 700.0, "f": 2000.0}
+    fills, legend = time_energy._fills(levels, clock)
+    assert fills == {"a": 0, "f": 0, "b": 1, "c": 2, "d": 3, "e": 3}
+    names = [one.name for one in legend]
+    assert names == ["2000 MHz", "1500 MHz", "1000 MHz", "700 MHz and less"]
+    names = [
+        one.name
+        for one in time_energy._fills({"a": 4.0, "b": 6.0}, time_energy.HIGHLIGHTS["cores"])[1]
+    ]
+    assert names == ["6 cores", "4 cores"]
+
+
+def test_power_modes_have_letters_where_there_are_several() -> None:
+    modes = [{"power_mode": mode} for mode in ("30W", None, "15W", "30W")]
+    assert time_energy._keys(modes) == {"15W": "a", "30W": "b"}  # type: ignore[arg-type]
+    assert time_energy._keys(modes[:2]) == {}  # type: ignore[arg-type]
+    many = [{"power_mode": str(number)} for number in range(time_energy.MAX_KEYS + 1)]
+    assert time_energy._keys(many) == {} and len(time_energy._keys(many[1:])) == 14  # type: ignore[arg-type]
+
+
+def test_others_are_said_to_be_left_out_or_faint() -> None:
+    assert time_energy._note(5, 5, 5) == ""
+    assert time_energy._note(6, 5, 5).startswith("Not drawn: 1 entry with another kind")
+    said = time_energy._note(8, 5, 3)
+    assert "3 entries" in said and "2 of 5 entries have faint dots" in said
+
+
+def test_rows_that_share_one_have_medians_and_their_range() -> None:
+    rows = [
+        (Estimate(1.0), Estimate(10.0)),
+        (Estimate(5.0), Estimate(20.0)),
+        (Estimate(3.0), Estimate(60.0)),
+    ]
+    assert for_papers._together(rows, is_stacked=False) == (
+        Estimate(3.0, 1.0, 5.0),
+        Estimate(20.0, 10.0, 60.0),
+    )
+    # stacked: 3 and 20 of totals 11, 25 and 63
+    assert for_papers._together(rows, is_stacked=True) == (
+        Estimate(3.0),
+        Estimate(20.0, 11.0, 63.0),
+    )
+
+
+def test_the_legend_of_stacked_bars_has_the_parts_that_are_there() -> None:
+    series = tuple(LegendEntry(f"p{place}", name) for place, name in enumerate("abc"))
+    rows = tuple(
+        PlotRow("", tuple(map(Estimate, values))) for values in ((1.0, 0.0, 0.0), (0.0, 0.0, 2.0))
+    )
+    drawn = Rows("", scales.Scale((0.0, 1.0)), rows, series, Marks.STACKED)
+    assert [one.name for one in drawn.legend] == ["a", "c"] and rows[1].total == 2.0
+    assert Rows("", scales.Scale((0.0, 1.0)), rows, series).legend == series
+
+
+def test_unknown_values_come_first_then_texts_then_numbers() -> None:
+    found = sorted(["b", 10, 9.5, None, "a"], key=entries._place)
+    assert found == [None, "a", "b", 9.5, 10]
+
+
+def test_a_ratio_is_of_geometric_means_with_welch_s_interval() -> None:
+    """Logarithms to base e: sides {0, 2} and {0, 0}: difference 1, variances 1 and 0."""
+    e = math.e
+    found = measures.ratio_of_means([((1.0, e**2), (1.0, 1.0))])
+    assert found.value == pytest.approx(e) and found.of == "1 setting, 4 runs"
+    # one degree of freedom: t = 12.706 for 95 %
+    assert found.low == pytest.approx(e ** (1 - 12.7062), rel=1e-3)
+    assert found.high == pytest.approx(e ** (1 + 12.7062), rel=1e-3)
+    two = measures.ratio_of_means([((8.0,), (2.0,)), ((1.0,), (1.0,))])
+    assert two.value == pytest.approx(2.0) and two.low is None and two.of == "2 settings, 4 runs"
+    same = measures.ratio_of_means([((3.0, 3.0), (2.0, 2.0))])
+    assert (same.low, same.value, same.high) == pytest.approx((1.5, 1.5, 1.5))
+    assert measures.ratio_of_means([((3.0, 3.0), ())]).value == pytest.approx(3.0)
+    extremes = measures._extremes([(4.0, 6.0), (1.0, 3.0), (10.0, 10.0)])
+    assert extremes.value == pytest.approx(10 / math.sqrt(3))
+
+
+def test_a_panel_s_values_are_rows_of_a_file() -> None:
+    series = (LegendEntry("p0", "reading"), LegendEntry("p1", "computing"))
+    rows = (
+        PlotRow("batch 16", (Estimate(1.5, 1.0, 2.0), Estimate(3.0)), heading="PyTorch"),
+        PlotRow("batch 32", (Estimate(2.0),), singles=(1.0, 3.0)),
+    )
+    found = list(_values(Rows("s", scales.Scale((0.0, 1.0)), rows, series)))
+    assert found[:2] == [
+        ("PyTorch · batch 16", "reading", "", "1.5", "1", "2"),
+        ("PyTorch · batch 16", "computing", "", "3", "", ""),
+    ]
+    assert [row[3] for row in found[2:]] == ["1", "3"], "single values stand for their mean"
+
+
+def test_what_the_owner_s_page_says_of_a_ratio() -> None:
+    assert first_page._times(1.504) == "1.5 times as long as"
+    assert first_page._times(1.0) == "1.0 times as long as"
+    assert first_page._times(0.25) == "4.0 times as fast as"
+
+
+def shown(**cells: Any) -> Any:
+    entry = {"framework": "pytorch", "runs": 3, "reached": 2}
+    return SimpleNamespace(
+        entry=entry,
+        system="Pi 5",
+        framework="PyTorch",
+        entry_id="own",
+        reached="2 of 3 runs",
+        badges=(),
+        cell=lambda name: cells.get(name),
+    )
+
+
+@pytest.mark.parametrize(
+    ("time", "said"),
+    [
+        (SimpleNamespace(raw="9", quantity="9 min", why=""), "reached in 9 min (measured time"),
+        (SimpleNamespace(raw="", why="it was resumed"), "target 97 %, it was resumed."),
+        (SimpleNamespace(raw="", why=first_page.NOT_REACHED), "not reached: 2 of 3 runs."),
+        (None, "not reached: 2 of 3 runs."),
+    ],
+)
+def test_the_accuracy_stands_beside_its_target(
+    time: Any, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(first_page, "target_percent", lambda _board: "97 %")
+    accuracy = SimpleNamespace(raw="0.98", quantity="98.0 %")
+    row = shown(best_accuracy=accuracy, **{first_page.TIME_TO_TARGET: time})
+    found = first_page._quality(row, None)  # type: ignore[arg-type]
+    assert found.startswith("Accuracy: 98.0 %; target 97 %") and said in found
+    assert "Accuracy: not known" in first_page._quality(shown(), None)  # type: ignore[arg-type]
+
+
+def test_what_the_owner_s_time_means_and_how_sure_that_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    verdicts: list[Ratio | str] = [
+        Ratio(1.5, 1.2, 1.9),
+        Ratio(1.5, 0.9, 1.9),
+        "no interval",
+    ]
+    own = SimpleNamespace(value=30.0, quantity="30 s", around="± 2", why="")
+    other = shown(**{first_page.FIGURE: SimpleNamespace(value=20.0, quantity="20 s")})
+    other.entry_id = "reference"
+    monkeypatch.setattr(first_page, "_reference", lambda *_: other)
+    monkeypatch.setattr(first_page, "_described", lambda *_: "a desk PC")
+    monkeypatch.setattr(first_page, "trained_title", lambda _board: "LeNet-5")
+    monkeypatch.setattr(first_page, "_verdict", lambda *_: verdicts.pop(0))
+    row, board = shown(**{first_page.FIGURE: own}), SimpleNamespace(frames=None)
+    said, sure = first_page._meaning(row, board, set())  # type: ignore[arg-type]
+    assert said == (
+        "Pi 5 trains an epoch of LeNet-5 with PyTorch in 30 s: 1.5 times as long as the reference"
+        " machine, a desk PC, which takes 20 s."
+    )
+    assert "99 % interval of the ratio: 1.20" in sure and sure.endswith("they differ.")
+    assert "not distinguishable" in first_page._meaning(row, board, set())[1]  # type: ignore[arg-type]
+    doubt = first_page._meaning(row, board, set())[1]  # type: ignore[arg-type]
+    assert doubt.startswith(
+        "The uncertainty is unknown: no interval. ± 2 is the spread of the epochs"
+    )
+    alone = first_page._meaning(shown(), board, set())  # type: ignore[arg-type]
+    assert alone[0].endswith("its time per epoch is not known: no run has this figure.")
