@@ -1,13 +1,23 @@
 """What figures draw of values: scales, fronts, fills, groups and ratios, by hand."""
 
 import math
+from collections.abc import Iterable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar, cast
 
+import pandas
 import pytest
 
-from reporter.figures import entries, for_papers, scales, time_energy
-from reporter.figures.model import Estimate, LegendEntry, Marks, PlotRow, Rows
+from reporter.figures import (
+    counters,
+    distribution,
+    entries,
+    for_papers,
+    scales,
+    stall_analysis,
+    time_energy,
+)
+from reporter.figures.model import Estimate, LegendEntry, Marks, Plot, PlotRow, Rows
 from reporter.pages import first_page
 from reporter.papers import measures
 from reporter.papers.exports import _values
@@ -244,3 +254,99 @@ def test_what_the_owner_s_time_means_and_how_sure_that_is(monkeypatch: pytest.Mo
     )
     alone = first_page._meaning(shown(), board, set())  # type: ignore[arg-type]
     assert alone[0].endswith("its time per epoch is not known: no run has this figure.")
+
+
+def table(columns: str, *rows: tuple[Any, ...]) -> pandas.DataFrame:
+    return pandas.DataFrame(list(rows), columns=columns.split())
+
+
+class FewFrames:
+    """Two entries, of two runs and of one, with their epochs and counters."""
+
+    runs = table("run_id entry_id epochs", ("a1", "a", 2), ("a2", "a", 4), ("b1", "b", 2))
+    entry_of: ClassVar[dict[str, str]] = {"a1": "a", "a2": "a", "b1": "b"}
+    epochs = table(
+        "run_id epoch fetch_stall_s copy_s end_to_end_s",
+        ("a2", 2, 5.0, 1.0, 50.0),
+        ("a1", 1, 90.0, 1.0, 99.0),
+        ("a1", 3, 4.0, 2.0, 30.0),
+        ("a1", 2, 2.0, 2.0, 20.0),
+        ("b1", 1, 7.0, 1.0, 9.0),
+        ("b1", 2, 3.0, None, 8.0),
+    )
+    figures = table(
+        "run_id figure value reason",
+        ("a1", "instructions", 4e9, None),
+        ("a2", "instructions", 12e9, None),
+        ("b1", "instructions", None, "the kernel counts no instructions here"),
+        ("a1", "ipc", 0.5, None),
+        ("b1", "ipc", None, "no cycles"),
+    )
+
+    def select(self, name: str, column: str, values: Iterable[str]) -> pandas.DataFrame:
+        frame = getattr(self, name)
+        return frame[frame[column].isin(list(values))]
+
+
+FEW: Any = FewFrames()
+
+
+def test_parts_of_an_epoch_are_means_of_the_runs_means() -> None:
+    waits = ("fetch_stall_s", "copy_s")
+    assert entries.means_of_runs(FEW, waits, entries.is_later_epoch) == {"a": [5.0, 6.0]}, (
+        "b lacks a copy"
+    )
+    assert entries.means_of_runs(FEW, waits, entries.is_first_epoch) == {"a": [91.0], "b": [8.0]}
+    (total,) = entries.epoch_sums(FEW, waits).values()
+    assert (total.value, total.high) == pytest.approx((5.5, 5.5 + math.sqrt(0.5)))
+
+
+def test_counts_are_per_epoch_in_the_shown_unit_and_ratios_are_not() -> None:
+    by_name = {counter.figure: counter for counter in counters.COUNTERS}
+    assert counters.values_of_runs(FEW, by_name["instructions"]) == {"a": [2.0, 3.0]}
+    assert counters.values_of_runs(FEW, by_name["ipc"]) == {"a": [0.5]}
+    assert counters.why(FEW, [by_name["instructions"], by_name["ipc"]]) == "no cycles"
+    assert counters.why(FEW, [by_name["branches"]]) == "no run has counters"
+
+
+def test_the_distribution_leaves_first_epochs_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    named = {name: {"label": name} for name in "ab"}
+    monkeypatch.setattr(distribution, "entries_of", lambda _: named)
+    found = distribution._epochs(FEW)
+    assert found.keys() == {"a"} and found["a"].times_s == (20.0, 30.0, 50.0)
+    label, count, *cells, variation = found["a"].cells
+    assert (label, count, cells) == ("a", "3", ["20.0", "25.0", "30.0", "40.0", "50.0"])
+    assert variation == f"{100 * math.sqrt(700 / 3) / (100 / 3):.1f}"
+    boards = {"a1": "x", "a2": "y", "b1": None}
+    monkeypatch.setattr(distribution, "MIN_EPOCHS", 1)
+    monkeypatch.setattr(
+        distribution,
+        "machines_of",
+        lambda _: {run: SimpleNamespace(board=board) for run, board in boards.items()},
+    )
+    assert distribution._values(FEW, "end_to_end_s") == {
+        ("a", "x"): [20.0, 30.0],
+        ("a", "y"): [50.0],
+        ("b", ""): [8.0],
+    }
+
+
+def test_a_stall_analysis_stacks_whole_runs_and_names_what_is_not_significant() -> None:
+    first, second = list(stall_analysis.DIFFERENCES)[:2]
+    run = next(iter(stall_analysis.RUNS))
+    rows = [(run, name, 2.0 + place, None, None) for place, name in enumerate(stall_analysis.PARTS)]
+    rows += [("study", first, 3.0, 0.5, True), ("study", second, -0.2, None, False)]
+    figures = table("part figure value spread significant", *rows)
+    drawn = stall_analysis._of_runs(figures, {run: "run-1"}, cast(Any, SimpleNamespace(root="../")))
+    assert isinstance(drawn, Plot)
+    count = len(stall_analysis.PARTS)
+    (row,) = drawn.rows
+    total = 2.0 * count + count * (count - 1) / 2
+    assert float(row[-1]) == pytest.approx(total) and len(row) == count + 2
+    apart = stall_analysis._differences(figures)
+    assert isinstance(apart, Plot)
+    assert [each[1:] for each in apart.rows] == [
+        ("3.00", "0.50", "yes"),
+        ("-0.200", "unknown", "no"),
+    ]
+    assert apart.note.endswith(f": {stall_analysis.DIFFERENCES[second]}.")
