@@ -1,0 +1,123 @@
+"""The parts from which scores of entries are made, and the axis that shows them, by hand."""
+
+import math
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from reporter.board.axis import axis_of
+from reporter.data import scores
+from suite.catalog.scoring import load_scoring
+
+SCORING: Any = SimpleNamespace(min_sessions=3)
+
+
+def runs(*boots: object) -> list[Any]:
+    return [{"run_id": f"run-{place}", "boot": boot} for place, boot in enumerate(boots)]
+
+
+def test_sessions_are_told_apart_where_every_run_names_one_of_enough() -> None:
+    assert scores._sessions(runs("a", "b", "c", "a"), SCORING) == {
+        "run-0": "a",
+        "run-1": "b",
+        "run-2": "c",
+        "run-3": "a",
+    }
+    assert scores._sessions(runs("a", "b", "b"), SCORING) is None
+    assert scores._sessions(runs("a", "b", "c", None), SCORING) is None
+
+
+def energies(*kinds: tuple[object, object] | None) -> Any:
+    return {
+        f"run-{place}": {}
+        if kind is None
+        else {"energy_per_epoch_j": {"tier": kind[0], "covers": kind[1]}}
+        for place, kind in enumerate(kinds)
+    }
+
+
+@pytest.mark.parametrize(
+    ("kinds", "shared"),
+    [
+        ((("wall meter", "wall"), ("wall meter", "wall")), ("wall meter", "wall")),
+        ((("wall meter", "wall"), ("analyser", "wall")), None),
+        ((("wall meter", "wall"), ("wall meter", "board")), None),
+        ((("wall meter", "wall"), None), None),
+        (((None, "wall"), (None, "wall")), None),
+        ((None, None), None),
+    ],
+)
+def test_an_entry_has_the_instrument_that_all_its_runs_share(
+    kinds: tuple[Any, ...], shared: tuple[str, str] | None
+) -> None:
+    assert scores._instrument(runs("a", "b"), energies(*kinds)) == shared
+
+
+def test_one_contradicted_run_is_enough() -> None:
+    figures: Any = {"run-0": {"energy_j": {}}, "run-1": {"energy_j": {"contradicted_by": "plug"}}}
+    assert scores._contradicted_by(runs("a", "b", "c"), figures) == "plug"
+    assert scores._contradicted_by(runs("a"), figures) is None
+
+
+def test_an_instrument_s_error_is_that_of_the_widest_interval() -> None:
+    def energy(value: float | None, high: float | None) -> dict[str, Any]:
+        return {"energy_j": {"value": value, "high": high}}
+
+    figures: Any = {"a": energy(100.0, 101.0), "b": energy(200.0, 210.0), "c": energy(-50.0, -49.0)}
+    assert scores._relative_half_width(figures["c"]["energy_j"]) == pytest.approx(0.02)
+    fixed = scores._fixed_variance(scores.SCORE_J, figures, ["a", "b", "c"], 0.02)
+    assert fixed == pytest.approx(0.02**2 + (0.05 / 1.959964) ** 2, rel=1e-6)
+    assert scores._fixed_variance(scores.SCORE_S, figures, ["a", "b"], 0.02) == 0.02**2
+    for lacking in (energy(100.0, None), energy(None, 101.0), energy(0.0, 1.0), {}):
+        assert (
+            scores._fixed_variance(scores.SCORE_J, {**figures, "d": lacking}, "ad", 0) == math.inf
+        )
+
+
+def test_only_whole_epochs_have_a_mean_loss() -> None:
+    epochs: Any = [
+        {"epoch": 1, "steps": 100, "mean_loss": 2.0},
+        {"epoch": 2, "steps": 100, "mean_loss": None},
+        {"epoch": 3, "steps": 100, "mean_loss": 1.0},
+        {"epoch": 4, "steps": 40, "mean_loss": 0.5},
+        {"epoch": 5, "steps": None, "mean_loss": 0.4},
+    ]
+    assert scores._mean_losses(epochs) == {1: 2.0, 3: 1.0} and scores._mean_losses([]) == {}
+
+
+def test_times_of_fewer_than_two_runs_or_of_none_have_no_interval() -> None:
+    scoring = load_scoring()
+    assert scores.time_interval([10.0], scoring) is None
+    assert scores.time_interval([10.0, 0.0], scoring) is None
+    found = scores.time_interval([9.0, 11.0], scoring)
+    assert found is not None and found.low is not None and found.high is not None
+    assert found.low < 9.95 < found.high, "the geometric mean"
+
+
+def cell(value: float | None, *ends: float) -> Any:
+    return SimpleNamespace(value=value, interval=ends or None)
+
+
+def test_an_axis_spans_values_and_intervals_that_are_not_too_long() -> None:
+    axis = axis_of([cell(100.0, 90.0, 110.0), cell(1000.0, 500.0, math.inf), None, cell(None)], "s")
+    margin = (1000 / 90) ** 0.03
+    assert (axis.low, axis.high) == pytest.approx((90 / margin, 1000 * margin))
+    assert (axis.at(axis.low), axis.at(axis.high), axis.at(1e9), axis.at(0.0)) == (
+        *("0", "100"),
+        *("100", "0"),
+    )
+    dot = axis.dot(cell(300.0, 150.0, 600.0))
+    assert dot is not None and dot.low is not None and dot.high is not None
+    assert float(dot.low) < float(dot.at) < float(dot.high)
+    hollow = axis.dot(cell(300.0, 150.0, math.inf))
+    assert hollow is not None and (hollow.low, hollow.high) == (None, None)
+    assert axis.dot(cell(0.0)) is None and axis.dot(cell(None)) is None
+    long = axis_of([cell(100.0, 1.0, 1e6)], "s")
+    margin = 9**0.03
+    assert (long.low, long.high) == pytest.approx((100 / 3 / margin, 300 * margin))
+    labels = [label for _, label in axis_of([cell(60.0), cell(86_400.0)], "s").ticks]
+    assert labels[0] == "1 min"
+    places = [float(place) for place, _ in axis.ticks]
+    assert all(after - before >= 16 for before, after in pairwise(places))
