@@ -271,8 +271,8 @@ def refuse_layout(framework: Framework, definition: DataSetDefinition) -> None:
     if framework.layouts and definition.layout not in framework.layouts:
         raise SuiteError(
             f"{framework.title} reads data in the layout {' or '.join(framework.layouts)};"
-            f" {definition.name!r} is in the layout {definition.layout}. Choose another --framework"
-            " or --workload."
+            f" {definition.name!r} is in the layout {definition.layout}. Choose another framework"
+            " or workload."
         )
 
 

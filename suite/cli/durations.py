@@ -23,6 +23,14 @@ def parse_duration(text: str, option: str) -> float:
     return float(found[1]) * UNITS[found[2]]
 
 
+def parse_limit(text: str, option: str) -> float:
+    """A duration, s, that leaves time for something; raises SuiteError for 0, too."""
+    limit_s = parse_duration(text, option)
+    if limit_s <= 0:
+        raise SuiteError(f"{option} {text} leaves no time; give more, such as {option} 10m.")
+    return limit_s
+
+
 def duration_text(time_s: float) -> str:
     """A time as people say it: 2.5 s, 10 min 37 s, 3 h 12 min."""
     if time_s < 59.5:

@@ -1,10 +1,12 @@
 """`suite night`: plans what fits into a night, trains it, and draws the page."""
 
+import math
 import os
 import shlex
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +16,7 @@ from typer import Option
 from suite import api
 from suite.api import Accelerator, Division, RunOptions, RunRequest
 from suite.bundle.reader import Bundle
-from suite.cli.durations import duration_text, parse_duration
+from suite.cli.durations import duration_text, parse_limit
 from suite.cli.json_output import print_json
 from suite.cli.options import DIVISION_HELP, ClosedWorkloads, FrameworkName, Json, WhereTrained
 from suite.cli.quick import (
@@ -62,7 +64,7 @@ def night(
 ) -> None:
     """Plan what fits into a night, run it with three seeds, draw the page. Resumable: rerun the
     same command to continue. Exit code: 0 every planned run was made, 2 one failed."""
-    limit_s = parse_duration(within, "--within")
+    limit_s = parse_limit(within, "--within")
     settings = RunOptions(division, "auto", "", framework, accelerator=accelerator, timing=None)
     asked = nights.Night(division.value, framework, accelerator.value, tuple(workloads or ()))
     begun = nights.saved(output)
@@ -75,7 +77,13 @@ def night(
         chosen = chosen_workloads(workloads, EPOCHS)
         options_of = [replace(settings, workload=each) for each in chosen]
         requests, _ = resolve_workloads(options_of, None, to_show=True)
-        show_plan(requests, EPOCHS, time.monotonic() + limit_s * nights.LOOK_SHARE, json)
+        show_plan(requests, EPOCHS, limit_s * nights.LOOK_SHARE, json)
+        if not json:
+            left_s = limit_s * (1 - nights.LOOK_SHARE)
+            print(
+                f"These are first looks. The {duration_text(left_s)} after them are for"
+                f" {len(nights.SEEDS)} whole runs of each workload that fits."
+            )
         return
     _say_what_keeps_it()
     planned = _planned(begun or asked, settings, limit_s, output)
@@ -83,7 +91,21 @@ def night(
     made = [run for *_, run in nights.runs_of(output, planned) if Bundle(run).is_sealed]
     _show(made, planned, output, json)
     if problems or not made:
-        raise Reported("\n".join(problems or ["Nothing fits; give more time with --within."]))
+        raise Reported("\n".join(problems or [_nothing_fits(planned)]))
+
+
+def _nothing_fits(planned: Sequence[nights.PlannedWorkload]) -> str:
+    """What the workload that takes the least needs."""
+    times = [(each.run_s, each.workload) for each in planned if each.run_s is not None]
+    if not times:
+        return "Nothing fits: first looks did not show how long a run takes; give more --within."
+    run_s, workload = min(times)
+    needed_s = len(nights.SEEDS) * run_s / (1 - nights.LOOK_SHARE)
+    return (
+        f"Nothing fits: {len(nights.SEEDS)} runs of {workload} take"
+        f" {duration_text(len(nights.SEEDS) * run_s)} after the first looks; give --within"
+        f" {math.ceil(1.1 * needed_s / 60)}m or more."
+    )
 
 
 def _command(begun: nights.Night, output: Path) -> str:

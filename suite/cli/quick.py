@@ -13,7 +13,7 @@ from typer import Option
 from suite import api
 from suite.api import Accelerator, Division, RunOptions, RunRequest
 from suite.catalog.workloads import load_workload
-from suite.cli.durations import duration_text, parse_duration
+from suite.cli.durations import duration_text, parse_limit
 from suite.cli.json_output import print_rows
 from suite.cli.options import ClosedWorkloads, FrameworkName, Json, OfArithmetic, WhereTrained
 from suite.cli.watching import watcher
@@ -71,7 +71,8 @@ def quick(
 ) -> None:
     """Train a few epochs of workloads and project times to the target. Exit code: 0 one or more
     trained, 2 none."""
-    ends_s = None if within is None else time.monotonic() + parse_duration(within, "--within")
+    within_s = None if within is None else parse_limit(within, "--within")
+    ends_s = None if within_s is None else time.monotonic() + within_s
     looks: list[QuickLook] = []
     chosen = chosen_workloads(workloads, epochs)
     _refuse_taken(
@@ -91,7 +92,7 @@ def quick(
         [replace(settings, workload=workload) for workload in chosen], output, dry_run
     )
     if dry_run:
-        show_plan(requests, epochs, ends_s, json)
+        show_plan(requests, epochs, within_s, json)
         return
     for place, request in enumerate(requests):
         with problems_noted(problems, request.workload.name, "not projected"):
@@ -117,10 +118,10 @@ def quick(
 
 
 def show_plan(
-    requests: Sequence[RunRequest], epochs: int, ends_s: float | None, json: bool
+    requests: Sequence[RunRequest], epochs: int, within_s: float | None, json: bool
 ) -> None:
     """Print how many epochs each workload would be trained, and in what time."""
-    share_s = None if ends_s is None else (ends_s - time.monotonic()) / max(1, len(requests))
+    share_s = None if within_s is None else within_s / max(1, len(requests))
     plan = [
         {
             "workload": each.workload.name,

@@ -108,15 +108,14 @@ def make_output(path: Path, force: bool) -> None:
     has_something = is_taken(path)
     refuse_inside_run(path)
     if has_something:
-        if not force:
-            raise SuiteError(
-                f"{path} exists and is not empty; choose another --output, or type --force to"
-                " replace it."
-            )
         if not _is_run(path):
             raise SuiteError(
-                f"{path} is not a run directory (it has no {layout.RUN}), so --force will not "
-                "empty it; choose another --output."
+                f"{path} exists and is no run directory (it has no {layout.RUN}): --force replaces"
+                " runs only. Choose another --output."
+            )
+        if not force:
+            raise SuiteError(
+                f"{path} holds a run; choose another --output, or type --force to replace it."
             )
         shutil.rmtree(path)
     try:

@@ -85,7 +85,8 @@ def test_a_night_goes_on_after_a_power_cut_and_ends_with_its_page(
     monkeypatch.setattr("suite.cli.night.resolve_workloads", lambda *_: (requests, []))
     monkeypatch.setattr("suite.cli.night.look_within", looked)
     short = CliRunner().invoke(app, ["night", "lenet", "--within", "1m", "--output", night])
-    assert "give more time with --within" in str(short.exception)
+    assert "Nothing fits: 3 runs of lenet take 3 min after" in str(short.exception)
+    assert "give --within 4m or more." in str(short.exception)
     board.fails_at = 2
     words = ["night", "lenet", "--within", "1h", "--output", night]
     assert CliRunner().invoke(app, words).exit_code != 0

@@ -151,6 +151,8 @@ def test_a_second_trial_where_it_costs_little_because_first_steps_are_slow(
 def test_the_time_of_all_workloads_is_a_duration(suite: Run) -> None:
     answer = suite.refused("quick lenet --within 'ten minutes'")
     assert "--within 'ten minutes' is not a duration" in answer.stderr
+    for command in ("quick", "night"):
+        assert "--within 0s leaves no time" in suite.refused(f"{command} lenet --within 0s").stderr
     answer = suite.refused("quick lenet --within 8")
     assert "write its unit: 8h for hours, 8m for minutes, 8s for seconds." in answer.stderr
 
