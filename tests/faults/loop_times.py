@@ -23,8 +23,8 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     "fetch-takes": (
         *both("every fetch a thousandth of what it was", scale_column("fetch_stall_s", 0.001)),
         recomputed(
-            "two microseconds to fetch on rank 1",
-            set_column_of_rank(1, "fetch_stall_s", 2e-6),
+            "half a microsecond to fetch on rank 1",
+            set_column_of_rank(1, "fetch_stall_s", 5e-7),
             ranks=2,
         ),
     ),

@@ -2,7 +2,7 @@
 
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import Fault, both, edit
-from tests.faults.edits.log_edits import EPOCHS, guess, reach_target_after
+from tests.faults.edits.log_edits import EPOCHS, guess, set_accuracy
 from tests.faults.edits.step_edits import (
     change_losses,
     copy_rank,
@@ -70,8 +70,8 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
             fault
             for number in EPOCHS[:2]
             for fault in both(
-                f"the target said to be reached in epoch {number + 1}",
-                reach_target_after(number),
+                f"99.95 % said to be right in epoch {number + 1}",
+                set_accuracy(number, 0.9995),
             )
         ),
     ),

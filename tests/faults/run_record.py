@@ -20,7 +20,7 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
             fault
             for more in (
                 ("--seed", "9"),
-                ("--batch-size=32",),
+                ("--batch-size=16",),
                 ("--learning-rate", "0.1"),
                 ("--framework", "chainer"),
                 ("--data", "synthetic"),

@@ -35,7 +35,7 @@ def _shuffled_times(bundle: EditableBundle, source: int, target: int) -> None:
 FAULTS: dict[str, tuple[Fault, ...]] = {
     "step-times-scatter": (
         *both("every step the mean of its epoch", average_steps()),
-        *both("the slowest fiftieth of the steps cut to the median", cut_slowest(0.02)),
+        *both("the slowest twentieth of the steps cut to the median", cut_slowest(0.05)),
         *both("times rounded to a tenth of a millisecond", round_steps(4)),
     ),
     "step-times-whole": both("compute times 1.3 % shorter", scale_column("compute_s", 0.987)),

@@ -451,14 +451,6 @@ def guess(bundle: EditableBundle, number: int) -> None:
     set_accuracy(number, 1 / bundle.request["data"]["classes"])(bundle)
 
 
-@edit
-def reach_target_after(bundle: EditableBundle, number: int) -> None:
-    """Let the n-th evaluation, counted from 0, reach the target, and leave later epochs out."""
-    for epoch in range(number + 2, len(EPOCHS) + 1):
-        remove_epoch(epoch)(bundle)
-    set_accuracy(number, 0.9902)(bundle)
-
-
 SYNCHRONISED_RESNET = in_turn(
     set_request("workload", "resnet18"), set_everywhere("parallel.normalisation", SYNCHRONISED)
 )
