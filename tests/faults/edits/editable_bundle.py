@@ -1,6 +1,7 @@
 """Edits a copy of a bundle, as a forger would: the faults of the rules are made with it."""
 
 import json
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ class EditableBundle:
     """A bundle's content as plain objects, to be edited in place and saved.
 
     ``run``, ``system`` and ``summary`` are the JSON files, ``events`` the records of rank 0's log,
-    ``steps`` and ``readings`` the frames.
+    ``steps`` and ``readings`` the frames, read and written back only if an edit looks at them.
     """
 
     def __init__(self, path: Path) -> None:
@@ -28,8 +29,16 @@ class EditableBundle:
         self.run, self.system, self.summary = (bundle.json(name) for name in JSON_FILES)
         lines = bundle.file("log.txt").read_text(encoding="utf-8").splitlines()
         self.events: list[dict[str, Any]] = [json.loads(line[len(TOKEN) :]) for line in lines]
-        self.steps: pandas.DataFrame = bundle.steps_frame()
-        self.readings: pandas.DataFrame = bundle.readings_frame()
+
+    @cached_property
+    def steps(self) -> "pandas.DataFrame":
+        """Its step records."""
+        return Bundle(self.path).steps_frame()
+
+    @cached_property
+    def readings(self) -> "pandas.DataFrame":
+        """Its readings."""
+        return Bundle(self.path).readings_frame()
 
     @property
     def request(self) -> Any:
@@ -61,8 +70,9 @@ class EditableBundle:
             line, chain = chained(chain, TOKEN + json.dumps(event))
             lines.append(line + "\n")
         (self.path / "log.txt").write_text("".join(lines), encoding="utf-8")
-        frames.write_table(self.steps, self.path / STEPS)
-        frames.write_table(self.readings, self.path / READINGS)
+        for name, table in (("steps", STEPS), ("readings", READINGS)):
+            if name in vars(self):
+                frames.write_table(vars(self)[name], self.path / table)
         for name, value in zip(JSON_FILES, (self.run, self.system, self.summary), strict=True):
             (self.path / name).write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
         if recomputed:

@@ -1,0 +1,77 @@
+"""Every further fault of a bundle is found by its own check; `make prove rules` tries each with all
+checks."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from suite.bundle.reader import CachedBundle
+from suite.bundle.request import read_request
+from suite.catalog.rounds import judging_round
+from suite.compliance.checker import REQUEST_FILE, check_bundle
+from suite.compliance.registry import all_checks
+from suite.compliance.rule import BundleContext, Check, OfRequest, RequestContext
+from suite.compliance.rules import preconditions
+from tests.faults import all_faults
+from tests.faults.edits.editable_bundle import EditableBundle
+from tests.faults.edits.fault import BUNDLE, Fault
+
+AT_ONCE = 4
+DEAR = ("attached-trace", "witness-files", "witness-known", "witness-time")
+"""Each of their faults takes more than 0.1 s: a trace's clock is fitted, OpenSSL is started."""
+BY_THE_CHECKER = {check.id for rule in preconditions.RULES for check in rule.checks}
+
+
+def further_faults() -> Iterator[tuple[Check[Any], list[Fault]]]:
+    """Each check with its faults of bundles but the first, which test_rules has; an edit that is
+    made twice, sealed and recomputed, once."""
+    for check in (check for _, check in all_checks() if check.id not in DEAR):
+        edits: dict[str, Fault] = {}
+        for fault in all_faults()[check.id]:
+            if fault.scope is BUNDLE:
+                edits.setdefault(fault.name.partition(" [")[0], fault)
+        faults = list(edits.values())
+        for first in range(1, len(faults), AT_ONCE):
+            yield check, faults[first : first + AT_ONCE]
+
+
+def is_found(check: Check[Any], path: Path) -> bool:
+    """Whether the check alone finds something in a bundle."""
+    if check.id in BY_THE_CHECKER:
+        return any(finding.check == check.id for finding in check_bundle(path).findings)
+    bundle = CachedBundle(path)
+    run = bundle.run()
+    judged_by, request = judging_round(run.round), read_request(run, REQUEST_FILE)
+    workload = judged_by.workload(request.workload)
+    context = (
+        RequestContext(request, workload, judged_by, REQUEST_FILE)
+        if isinstance(check, OfRequest)
+        else BundleContext(bundle, run, request, workload, judged_by)
+    )
+    with np.errstate(all="ignore"):  # the edited values may be impossible
+        return any(True for _ in check.find(context))
+
+
+@pytest.mark.parametrize(
+    ("check", "faults"), [pytest.param(*each, id=each[0].id) for each in further_faults()]
+)
+def test_a_check_finds_each_of_its_faults(
+    check: Check[Any],
+    faults: list[Fault],
+    _good_bundles: dict[int, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # the first faults show that recomputed figures hide nothing
+    monkeypatch.setattr(EditableBundle, "_recompute", lambda _: None)
+    missed = []
+    for number, fault in enumerate(faults):
+        bundle = Path(shutil.copytree(_good_bundles[fault.ranks], tmp_path / str(number)))
+        fault.change(bundle)
+        if not is_found(check, bundle):
+            missed.append(fault.name)
+    assert missed == []
