@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import RICH, make_bundle
+from tests.good_submissions import good_submission
 
 
 @pytest.fixture(scope="session")
@@ -21,4 +22,12 @@ def _good_bundles(_good_bundle: Path, tmp_path_factory: pytest.TempPathFactory) 
         2: make_bundle(
             tmp_path_factory.mktemp("bundles") / "rich-ranks", replace(RICH, ranks=2, nodes=2)
         ),
+    }
+
+
+@pytest.fixture(scope="session")
+def _good_submissions(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
+    """Good submissions by the number of ranks of their runs."""
+    return {
+        ranks: good_submission(tmp_path_factory.mktemp("submissions"), ranks) for ranks in (1, 2)
     }

@@ -1,5 +1,5 @@
-"""Every further fault of a bundle is found by its own check; `make prove rules` tries each with all
-checks."""
+"""Every further fault of a bundle or a submission is found by its own check; `make prove rules`
+tries each with all checks."""
 
 import shutil
 from collections.abc import Iterator
@@ -12,13 +12,14 @@ import pytest
 from suite.bundle.reader import CachedBundle
 from suite.bundle.request import read_request
 from suite.catalog.rounds import judging_round
-from suite.compliance.checker import REQUEST_FILE, check_bundle
+from suite.compliance.checker import REQUEST_FILE, BundleVerdict, check_bundle
 from suite.compliance.registry import all_checks
 from suite.compliance.rule import BundleContext, Check, OfRequest, RequestContext
 from suite.compliance.rules import preconditions
+from suite.compliance.submissions import check_submissions
 from tests.faults import all_faults
 from tests.faults.edits.editable_bundle import EditableBundle
-from tests.faults.edits.fault import BUNDLE, Fault
+from tests.faults.edits.fault import BUNDLE, SUBMISSION, Fault, Scope
 
 AT_ONCE = 4
 DEAR = ("attached-trace", "witness-files", "witness-known", "witness-time")
@@ -26,17 +27,17 @@ DEAR = ("attached-trace", "witness-files", "witness-known", "witness-time")
 BY_THE_CHECKER = {check.id for rule in preconditions.RULES for check in rule.checks}
 
 
-def further_faults() -> Iterator[tuple[Check[Any], list[Fault]]]:
-    """Each check with its faults of bundles but the first, which test_rules has; an edit that is
-    made twice, sealed and recomputed, once."""
+def further_faults(scope: Scope, at_once: int) -> Iterator[tuple[Check[Any], list[Fault]]]:
+    """Each check with its faults but the first, which test_rules has; an edit that is made twice,
+    sealed and recomputed, once."""
     for check in (check for _, check in all_checks() if check.id not in DEAR):
         edits: dict[str, Fault] = {}
         for fault in all_faults()[check.id]:
-            if fault.scope is BUNDLE:
+            if fault.scope is scope:
                 edits.setdefault(fault.name.partition(" [")[0], fault)
         faults = list(edits.values())
-        for first in range(1, len(faults), AT_ONCE):
-            yield check, faults[first : first + AT_ONCE]
+        for first in range(1, len(faults), at_once):
+            yield check, faults[first : first + at_once]
 
 
 def is_found(check: Check[Any], path: Path) -> bool:
@@ -57,7 +58,8 @@ def is_found(check: Check[Any], path: Path) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("check", "faults"), [pytest.param(*each, id=each[0].id) for each in further_faults()]
+    ("check", "faults"),
+    [pytest.param(*each, id=each[0].id) for each in further_faults(BUNDLE, AT_ONCE)],
 )
 def test_a_check_finds_each_of_its_faults(
     check: Check[Any],
@@ -75,3 +77,19 @@ def test_a_check_finds_each_of_its_faults(
         if not is_found(check, bundle):
             missed.append(fault.name)
     assert missed == []
+
+
+@pytest.mark.parametrize(
+    ("check", "fault"),
+    [pytest.param(check, one, id=check.id) for check, (one,) in further_faults(SUBMISSION, 1)],
+)
+def test_a_submission_with_a_fault_is_found(
+    check: Check[Any], fault: Fault, _good_submissions: dict[int, Path], tmp_path: Path
+) -> None:
+    good = _good_submissions[fault.ranks]
+    submission = Path(shutil.copytree(good, tmp_path / good.parent.name / good.name))
+    fault.change(submission)
+    (found,) = check_submissions(
+        [submission], lambda bundle: BundleVerdict(bundle.path, "not judged", "closed", ())
+    )
+    assert check.id in {finding.check for finding in found.findings}

@@ -32,7 +32,6 @@ from tests.faults import all_faults
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import BUNDLE, Fault, Scope, sealed
 from tests.faults.edits.log_edits import remove_event, set_everywhere
-from tests.good_submissions import good_submission
 
 MISSED = "target-missed"
 """Its faults shorten or repeat a run that reached the target, which other rules find, too."""
@@ -64,13 +63,6 @@ def state_of(folder: Path) -> frozenset[tuple[str, int, int]]:
     """Of every file, which tells whether one was edited."""
     files = [(path.relative_to(folder), path.lstat()) for path in folder.rglob("*")]
     return frozenset((str(name), state.st_size, state.st_mtime_ns) for name, state in files)
-
-
-@pytest.fixture(scope="session")
-def _good_submissions(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
-    return {
-        ranks: good_submission(tmp_path_factory.mktemp("submissions"), ranks) for ranks in (1, 2)
-    }
 
 
 @pytest.fixture(scope="session")
