@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from suite.compliance.rule import BundleContext
 from tests.builders import RICH, make_bundle
+from tests.checks_alone import context_of
 from tests.good_submissions import good_submission
 
 
@@ -31,3 +33,15 @@ def _good_submissions(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Pat
     return {
         ranks: good_submission(tmp_path_factory.mktemp("submissions"), ranks) for ranks in (1, 2)
     }
+
+
+@pytest.fixture(scope="session")
+def _contexts(_good_bundles: dict[int, Path]) -> dict[int, BundleContext]:
+    """What checks read of the good bundles, by the number of their ranks."""
+    return {ranks: context_of(path) for ranks, path in _good_bundles.items()}
+
+
+@pytest.fixture
+def context(_contexts: dict[int, BundleContext]) -> BundleContext:
+    """What checks read of the good bundle of one rank."""
+    return _contexts[1]

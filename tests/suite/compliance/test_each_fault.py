@@ -6,17 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from suite.bundle.reader import CachedBundle
-from suite.bundle.request import read_request
-from suite.catalog.rounds import judging_round
-from suite.compliance.checker import REQUEST_FILE, BundleVerdict, check_bundle
+from suite.compliance.checker import BundleVerdict, check_bundle
 from suite.compliance.registry import all_checks
-from suite.compliance.rule import BundleContext, Check, OfRequest, RequestContext
+from suite.compliance.rule import Check, OfRequest
 from suite.compliance.rules import preconditions
 from suite.compliance.submissions import check_submissions
+from tests.checks_alone import context_of, found, request_of
 from tests.faults import all_faults
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import BUNDLE, SUBMISSION, Fault, Scope
@@ -44,17 +41,8 @@ def is_found(check: Check[Any], path: Path) -> bool:
     """Whether the check alone finds something in a bundle."""
     if check.id in BY_THE_CHECKER:
         return any(finding.check == check.id for finding in check_bundle(path).findings)
-    bundle = CachedBundle(path)
-    run = bundle.run()
-    judged_by, request = judging_round(run.round), read_request(run, REQUEST_FILE)
-    workload = judged_by.workload(request.workload)
-    context = (
-        RequestContext(request, workload, judged_by, REQUEST_FILE)
-        if isinstance(check, OfRequest)
-        else BundleContext(bundle, run, request, workload, judged_by)
-    )
-    with np.errstate(all="ignore"):  # the edited values may be impossible
-        return any(True for _ in check.find(context))
+    context = context_of(path)
+    return bool(found(check.id, request_of(context) if isinstance(check, OfRequest) else context))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +77,7 @@ def test_a_submission_with_a_fault_is_found(
     good = _good_submissions[fault.ranks]
     submission = Path(shutil.copytree(good, tmp_path / good.parent.name / good.name))
     fault.change(submission)
-    (found,) = check_submissions(
+    (verdict,) = check_submissions(
         [submission], lambda bundle: BundleVerdict(bundle.path, "not judged", "closed", ())
     )
-    assert check.id in {finding.check for finding in found.findings}
+    assert check.id in {finding.check for finding in verdict.findings}
