@@ -53,6 +53,6 @@ def ordinal(number: int) -> str:
 
 def seconds_text(value_s: float) -> str:
     """A duration with three digits that matter: "0.050 s", "12.3 s", "0.4 microseconds"."""
-    if 0 < abs(value_s) < 1e-3:
+    if 0 < abs(value_s) < 0.9995e-3:  # else its three digits are 1e+03
         return f"{value_s * 1e6:.3g} microseconds"
     return f"{value_s:.3f} s" if abs(value_s) < 10 else f"{value_s:.1f} s"
