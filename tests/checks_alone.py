@@ -1,16 +1,18 @@
 """One check by itself, on a context that a test makes up: records in memory, in seconds."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
 from suite.bundle.channels import Channel, Channels
+from suite.bundle.layout import PARTS
 from suite.bundle.log import Log, LogEvent
 from suite.bundle.reader import Bundle, CachedBundle
 from suite.bundle.request import read_request
+from suite.bundle.steps import StepRecords
 from suite.catalog.rounds import judging_round
 from suite.compliance.checker import REQUEST_FILE
 from suite.compliance.node_context import NodeContext
@@ -49,12 +51,12 @@ def found(check: str, context: object) -> list[Violation]:
 def varied(context: BundleContext, **parts: Any) -> BundleContext:
     """The context with other records in place of those that it reads; of ``run`` and ``request``
     with other values, nested as they are."""
-    fields = {
+    of_context = {
         name: _changed(getattr(context, name), parts.pop(name))
         for name in ("run", "request", "bundle")
         if name in parts
     }
-    other = replace(context, **fields)
+    other = replace(context, **of_context)
     vars(other).update(parts)
     return other
 
@@ -78,6 +80,23 @@ def log(*events: At) -> Log:
     return Log(Path("log.txt"), tuple(lines), ())
 
 
+def steps(epoch: Any, start_s: Any = 0.0, **columns: Any) -> StepRecords:
+    """Steps in these epochs that begin then: by default the whole mini-batches of one rank, one
+    after the other, with no time for any part. Each value is of all steps, or a list of one each;
+    ``step`` 0 numbers them."""
+    given = {"rank": 0, "step": 0, "samples": 32, "fetch_stall_s": 0, "copy_s": 0}
+    given |= {"compute_s": 0, "communication_s": 0, "loss": 1.0, **columns, "epoch": epoch}
+    given["start_ns"] = np.round(np.asarray(start_s) * NS)
+    length = max(np.size(value) for value in given.values())
+    if np.size(given["step"]) == 1 and given["step"] == 0:
+        given["step"] = np.arange(1, length + 1)
+    kinds = {field.name: float if "loss" in field.name else int for field in fields(StepRecords)}
+    kinds |= dict.fromkeys(PARTS, float)
+    return StepRecords(
+        **{name: np.resize(np.asarray(given[name], kind), length) for name, kind in kinds.items()}
+    )
+
+
 def channel(
     name: str, unit: str, times_s: Sequence[float] | Any, values: Sequence[float] | Any
 ) -> Channel:
@@ -92,7 +111,7 @@ def channels(*given: Channel) -> Channels:
     return Channels(given, np.concatenate([[0], *(one.t_ns for one in given)])[1:].astype(np.int64))
 
 
-def node(read: Channels, idle: Channels = NOTHING, **fields: Any) -> NodeContext:
+def node(read: Channels, idle: Channels = NOTHING, **others: Any) -> NodeContext:
     """A node whose recorder was there to the end, on rank 0's clock."""
     given = {
         "file": "readings.parquet",
@@ -107,7 +126,7 @@ def node(read: Channels, idle: Channels = NOTHING, **fields: Any) -> NodeContext
         "system": {},
         "system_file": "system.json",
     }
-    return NodeContext(**{**given, **fields})
+    return NodeContext(**{**given, **others})
 
 
 class _MadeBundle:
