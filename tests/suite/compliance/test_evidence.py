@@ -9,11 +9,14 @@ import pytest
 from suite.bundle.arrays import Values
 from suite.compliance.evidence import (
     MAX_BLOCKS,
+    interquartile_range,
+    mean_rate,
     repeated_block,
     too_few_turning_points,
     turning_points,
 )
 from suite.compliance.rules.losses import BLOCK, DISTINCT, TURNING_SHARE
+from tests.checks_alone import NS, channel
 
 STEPS = 5625
 DISTRIBUTIONS: tuple[Callable[[np.random.Generator], Values], ...] = (
@@ -43,6 +46,20 @@ def test_independent_values_turn_often_enough(
 def test_a_running_mean_turns_too_seldom(steps: int) -> None:
     smooth = np.convolve(falling(np.random.default_rng(1)), np.ones(steps) / steps, mode="valid")
     assert too_few_turning_points(smooth, TURNING_SHARE) is not None
+
+
+@pytest.mark.parametrize(
+    ("times_s", "rate"), [((3, 8.1), 10.0), ((3, 8), None), ((0, 9, 11), 10.0), ((5,), None)]
+)
+def test_a_rate_is_of_readings_over_more_than_half_of_the_window(
+    times_s: tuple[float, ...], rate: float | None
+) -> None:
+    count = channel("a b", "s", times_s, [7 + 10 * at_s for at_s in times_s])
+    assert mean_rate(count, (0, 10 * NS)) == (None if rate is None else pytest.approx(rate))
+
+
+def test_quarters_of_eight_values() -> None:
+    assert interquartile_range(np.array([8.0, 1, 64, 2, 4, 16, 32, 128])) == 64 - 4
 
 
 def test_two_thirds_of_independent_values_are_turning_points() -> None:

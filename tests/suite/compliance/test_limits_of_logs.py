@@ -165,7 +165,6 @@ LOGS: dict[str, tuple[str, tuple[At, ...], int]] = {
     ),
     "the clock stands still": ("log-clock", run(("seed", 1), ("model", 1)), 0),
     "and goes back": ("log-clock", run(("seed", 1), ("model", 1 - 1e-9)), 1),
-    "a later boot": ("log-clock", run(("seed", 1, {"boot": "a"}), ("model", 1, {"boot": "b"})), 1),
 }
 """What is logged, by the check that judges it, and the number of its findings."""
 

@@ -72,15 +72,6 @@ def test_a_finished_run_that_is_not_submitted_is_a_finding(
     assert "Z-000004" in finding.expected
 
 
-def test_more_or_fewer_runs_than_planned_are_a_finding(
-    offer: PackageRequest, tmp_path: Path
-) -> None:
-    submission = package_runs(
-        make_runs(tmp_path / "runs"), replace(offer, planned_runs=5), tmp_path / "tree"
-    )
-    assert findings(submission) == {"submission-launches"}
-
-
 def test_a_folder_for_launches_that_does_not_exist_is_an_error(
     offer: PackageRequest, tmp_path: Path
 ) -> None:

@@ -15,8 +15,6 @@ from suite.compliance.submissions import check_submission, check_submissions
 from suite.errors import SuiteError
 from suite.files.archive import pack_archive, unpack_archive
 from suite.submission.package import PackageRequest, package_runs
-from tests.faults.edits.editable_bundle import EditableBundle
-from tests.faults.edits.log_edits import shift_wall_clock
 from tests.open_round import OPEN
 from tests.suite.submission.conftest import make_runs
 
@@ -196,25 +194,6 @@ def test_a_run_in_two_submissions_is_reported_for_both_because_neither_is_earlie
         }
         # three runs: id, times between steps and between readings, moment of the digests, losses
         assert len(verdict.findings) == 15
-
-
-def test_of_copies_the_later_ones_are_refused_whatever_their_names(
-    submission: Path, tmp_path: Path
-) -> None:
-    again, third = (tmp_path / f"submissions/{OPEN}" / name for name in ("aaa", "zzz"))
-    for path in Path(shutil.copytree(submission, again)).glob("*/*/run_*"):
-        later = EditableBundle(path)
-        shift_wall_clock(3_600_000)(later)
-        later.save(recomputed=True)
-    shutil.copytree(again, third)
-    for copy in (again, third):
-        edit_declaration(copy, organization=copy.name)
-    verdicts = {
-        verdict.path: {finding.check for finding in verdict.findings}
-        for verdict in check_submissions(sorted((submission, again, third)))
-    }
-    assert "submission-duplicates" not in verdicts[submission]
-    assert "submission-duplicates" in verdicts[again] & verdicts[third]
 
 
 def edit_declaration(path: Path, **values: object) -> None:
