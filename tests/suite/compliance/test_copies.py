@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from suite.bundle.channels import Channel
+from suite.bundle.layout import PARTS
 from suite.bundle.reader import Bundle
 from suite.bundle.steps import StepRecords
 from suite.compliance.copies import KEPT_POWER, Likeness, find_likenesses, power_sample, step_times
 from suite.files.paths import repository_root
+from tests import checks_alone
 
 SUBMISSIONS = repository_root() / "submissions"
 
@@ -24,16 +25,7 @@ def steps(count: int = 400, seed: int = 1, spread: float = 0.05) -> StepRecords:
 
 
 def made(parts: np.ndarray) -> StepRecords:
-    whole, count = np.arange(parts.shape[1]), parts.shape[1]
-    return StepRecords(
-        np.ones(count, int),
-        whole + 1,
-        np.zeros(count, int),
-        np.full(count, 16),
-        whole,
-        *parts,
-        np.ones(count),
-    )
+    return checks_alone.steps(1, **dict(zip(PARTS, parts, strict=True)))
 
 
 def with_noise(records: StepRecords, noise: float, factor: float = 1.0) -> StepRecords:
@@ -101,10 +93,7 @@ def test_two_hundred_honest_runs_are_no_copies() -> None:
 
 
 def power(values: np.ndarray) -> frozenset[int]:
-    times = np.arange(len(values)) * 10**9
-    return power_sample(
-        [Channel("shelly", "power", "W", 1, 0, len(values), lambda: (times, values))]
-    )
+    return power_sample([checks_alone.channel("shelly power", "W", np.arange(len(values)), values)])
 
 
 def read(seed: int, count: int = 600, step_w: float = 0.01) -> np.ndarray:

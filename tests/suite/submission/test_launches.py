@@ -4,6 +4,8 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ from suite.compliance.paths import check_paths
 from suite.compliance.submissions import check_submission
 from suite.errors import SuiteError
 from suite.submission.declaration import NAME, read_declaration
+from suite.submission.launches import declare_entries
 from suite.submission.package import PackageRequest, package_runs
 from tests.suite.submission.conftest import make_runs
 
@@ -57,19 +60,20 @@ def test_launches_of_the_entry_are_declared_whether_they_finished_or_not(
     assert check_submission(submission).complies
 
 
-def test_a_finished_run_that_is_not_submitted_is_a_finding(
-    offer: PackageRequest, tmp_path: Path
-) -> None:
-    runs = make_runs(tmp_path / "runs", 4)
-    submission = package_runs(
-        runs[:3], replace(offer, launches=(tmp_path / "runs",)), tmp_path / "tree"
-    )
-    (finding,) = (
-        finding
-        for finding in check_submission(submission).findings
-        if finding.check == "submission-launches"
-    )
-    assert "Z-000004" in finding.expected
+def test_each_entry_has_its_own_launches_in_the_order_of_their_ids() -> None:
+    records = [
+        SimpleNamespace(
+            run_id=name, status=status, request={"workload": "lenet", "framework": by, "seed": seed}
+        )
+        for seed, (name, by, status) in enumerate(
+            (("c", "b", "finished"), ("b", "a", "failed"), ("a", "b", "finished"))
+        )
+    ]
+    runs: list[Any] = [SimpleNamespace(run=lambda record=record: record) for record in records]
+    assert [
+        (entry.framework, entry.planned_runs, [launch.run_id for launch in entry.launches])
+        for entry in declare_entries(runs, (), None)
+    ] == [("a", 0, ["b"]), ("b", 2, ["a", "c"])]
 
 
 def test_a_folder_for_launches_that_does_not_exist_is_an_error(
