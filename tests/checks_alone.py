@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -129,22 +130,6 @@ def node(read: Channels, idle: Channels = NOTHING, **others: Any) -> NodeContext
     return NodeContext(**{**given, **others})
 
 
-class _MadeBundle:
-    """In place of a bundle: logs by rank, and readings by node."""
-
-    def __init__(self, logs: Sequence[Log], tables: Sequence[Channels]) -> None:
-        self._logs, self._tables = logs, tables
-
-    def log(self, rank: int = 0) -> Log:
-        return self._logs[rank]
-
-    def channels(self, place: int = 0) -> Channels:
-        return self._tables[place]
-
-    def baseload(self, place: int = 0) -> Channels:
-        return NOTHING
-
-
-def bundle(*logs: Log, tables: Sequence[Channels] = (NOTHING,)) -> Bundle:
-    """A bundle with these logs and readings, and nothing else."""
-    return cast("Bundle", _MadeBundle(logs, tables))
+def bundle(*logs: Log) -> Bundle:
+    """A bundle with these logs and nothing else."""
+    return cast("Bundle", SimpleNamespace(log=lambda rank=0: logs[rank]))

@@ -87,44 +87,37 @@ def test_a_folder_for_launches_that_does_not_exist_is_an_error(
         )
 
 
+def launched(run_id: object = "a", status: str = "failed", count: int = 1, planned: int = 1) -> Any:
+    """Entries with so many launches."""
+    launches = [{"run_id": run_id, "status": status}] * count
+    entry = {"workload": "lenet", "framework": "pytorch", "planned_runs": planned}
+    return {"entries": [{**entry, "launches": launches}]}
+
+
 @pytest.mark.parametrize(
-    "entries",
+    "changes",
     [
-        None,
-        {},
-        [1],
-        [{}],
-        [{"workload": "lenet", "framework": "pytorch", "planned_runs": 0, "launches": []}],
-        [
-            {
-                "workload": "lenet",
-                "framework": "pytorch",
-                "planned_runs": 1,
-                "launches": [{"run_id": "a", "status": "won"}],
-            }
-        ],
-        [
-            {
-                "workload": "lenet",
-                "framework": "pytorch",
-                "planned_runs": 1,
-                "launches": [{"run_id": "a", "status": "failed\n"}],
-            }
-        ],
-        [
-            {
-                "workload": "lenet",
-                "framework": "pytorch",
-                "planned_runs": 1,
-                "launches": [{"run_id": 1, "status": "failed"}],
-            }
-        ],
+        *({"entries": entries} for entries in (None, {}, [1], [{}])),
+        launched(planned=0),
+        launched(status="won"),
+        launched(status="failed\n"),
+        launched(run_id=1),
+        launched(count=10_001),
+        {"remark": "a key that it does not have"},
+        {"schema": 1},
     ],
 )
-def test_entries_of_another_form_are_no_declaration(entries: object, submission: Path) -> None:
+def test_another_form_is_no_declaration(changes: dict[str, Any], submission: Path) -> None:
     values = json.loads((submission / NAME).read_text())
-    (submission / NAME).write_text(json.dumps({**values, "entries": entries}))
-    assert "is not a declaration" in check_submission(submission).broken[0]
+    (submission / NAME).write_text(json.dumps({**values, **changes}))
+    with pytest.raises(SuiteError, match="is not a declaration"):
+        read_declaration(submission)
+
+
+def test_a_declaration_may_have_ten_thousand_launches(submission: Path) -> None:
+    values = json.loads((submission / NAME).read_text())
+    (submission / NAME).write_text(json.dumps({**values, **launched(count=10_000)}))
+    assert len(read_declaration(submission).entries[0].launches) == 10_000
 
 
 def test_a_digest_with_a_line_break_is_no_declaration(submission: Path) -> None:

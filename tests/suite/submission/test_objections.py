@@ -105,6 +105,7 @@ def test_the_folder_is_found_from_inside_the_submission(
         ('text = "', 'remark = "x"\ntext = "', "there is no key 'remark'"),
         ('by = "A. Reader"\n', "", "the key 'by' is missing"),
         ("\nschema", "\nstate = 'upheld'\nschema", "decision and decided_by"),
+        ("\nschema", f"\ndecided_by = '{'x' * 201}'\nschema", "decided_by must be text"),
         ("\nschema", "\ndecision = 'so'\nschema", "it is open and has a decision"),
         ("\nschema", "\nstate = 'settled'\nschema", "expected one of open, upheld, dismissed"),
         ("\nschema", "\nschema = 1\nschema", "not valid TOML"),
