@@ -107,7 +107,6 @@ CASES: dict[str, tuple[str, StepRecords, dict[str, Any], int]] = {
         1,
     ),
     "in twenty": ("losses-fall", losses(high(10), [0.8] * 10, low(10)), {}, 0),
-    "in an open run": ("losses-fall", losses(high(10), low(10)), OPEN, 0),
     "before there are ten after ten": ("losses-fall", losses(high(10), low(9)), {}, 0),
     "a loss of float64": ("losses-float32", steps(1, loss=[0.5, 0.1]), {}, 1),
     "a mean over ranks": ("losses-float32", steps(1, loss=[0.5, 0.1]), RANKS, 0),
