@@ -66,7 +66,8 @@ def _changed(record: Any, changes: Any) -> Any:
     if not isinstance(changes, dict) or isinstance(record, Mapping | None):
         return changes
     values = {name: _changed(getattr(record, name), value) for name, value in changes.items()}
-    return replace(record, **values) if is_dataclass(record) else record._replace(**values)
+    changed = replace if is_dataclass(record) else type(record)._replace
+    return changed(record, **values)
 
 
 def log(*events: At) -> Log:
@@ -85,7 +86,7 @@ def steps(epoch: Any, start_s: Any = 0.0, **columns: Any) -> StepRecords:
     """Steps in these epochs that begin then: by default the whole mini-batches of one rank, one
     after the other, with no time for any part. Each value is of all steps, or a list of one each;
     ``step`` 0 numbers them."""
-    given = {"rank": 0, "step": 0, "samples": 32, "fetch_stall_s": 0, "copy_s": 0}
+    given: dict[str, Any] = {"rank": 0, "step": 0, "samples": 32, "fetch_stall_s": 0, "copy_s": 0}
     given |= {"compute_s": 0, "communication_s": 0, "loss": 1.0, **columns, "epoch": epoch}
     given["start_ns"] = np.round(np.asarray(start_s) * NS)
     length = max(np.size(value) for value in given.values())

@@ -169,7 +169,7 @@ LOGS: dict[str, tuple[str, tuple[At, ...], int]] = {
 """What is logged, by the check that judges it, and the number of its findings."""
 
 
-@pytest.mark.parametrize(("check", "events", "count"), LOGS.values(), ids=LOGS)
+@pytest.mark.parametrize(("check", "events", "count"), [*LOGS.values()], ids=LOGS)
 def test_a_log(check: str, events: tuple[At, ...], count: int, context: BundleContext) -> None:
     made = log(*events)
     assert len(found(check, varied(context, log=made, bundle=bundle(made)))) == count

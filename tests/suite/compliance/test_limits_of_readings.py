@@ -381,7 +381,7 @@ CASES: dict[str, tuple[str, list[Channel], list[dict[str, Any]], int]] = {
 """Readings and meters' records, by the check that judges them, with the number of findings."""
 
 
-@pytest.mark.parametrize(("check", "given", "meters", "expected"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize(("check", "given", "meters", "expected"), [*CASES.values()], ids=CASES)
 def test_readings(
     check: str,
     given: list[Channel],

@@ -236,7 +236,7 @@ CASES: dict[str, tuple[str, StepRecords, dict[str, Any], int]] = {
 """Steps, changes of the request, and the number of findings of the check."""
 
 
-@pytest.mark.parametrize(("check", "made", "request_", "count"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize(("check", "made", "request_", "count"), [*CASES.values()], ids=CASES)
 def test_steps(
     check: str, made: StepRecords, request_: dict[str, Any], count: int, context: BundleContext
 ) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -73,5 +73,5 @@ def test_one_of_several_runs_is_refused(
         tuple(run(number, name, **values) for number, values in enumerate(given, start=1))
         for name, given in (("a", runs), ("b", others))
     )
-    made: Any = SubmissionContext(Path("a"), *[None] * 3, own, (), other)  # type: ignore[arg-type]
+    made = cast("Any", SubmissionContext)(Path("a"), None, None, None, own, (), other)
     assert [each.file for each in found(check, made)] == [f"run_{number}" for number in refused]
