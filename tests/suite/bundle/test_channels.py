@@ -9,7 +9,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from suite.bundle import readings_table
+from suite.bundle import readings_table, tables
 from suite.bundle.channels import Channels
 from suite.bundle.limits import RowLimit
 from suite.bundle.readings_table import ReadingsMemory, channels_of_batches, channels_of_frame
@@ -57,6 +57,7 @@ def listed(found: Channels) -> list[tuple[str, str, str, list[int], list[float]]
     ]
 
 
+UNSORTED = [45, 10, 46, 20], [7.0, 1.0, 3.0, 2.0]
 EXPECTED = [
     ("cpu", "utilisation.total", "%", [10, 20], [50.0, -1.0]),
     ("disk", "read_bytes", "B", [30, 10, 20], [3.0, 1.0, 2.0]),
@@ -95,11 +96,20 @@ def test_names_may_be_stored_as_any_kind_of_text(kind: pyarrow.DataType, tmp_pat
 
 
 def test_a_channel_knows_its_readings_in_time_its_period_and_what_lies_in_a_window() -> None:
-    read_bytes = channels_of_frame(frame()).get("disk", "read_bytes")
-    assert read_bytes.in_time.values.tolist() == [1.0, 2.0, 3.0]
+    rows = [(t_ns, "disk", "read_bytes", value, "B") for t_ns, value in zip(*UNSORTED, strict=True)]
+    channels = channels_of_frame(frame([*rows, (7, "cpu", "a", 1.0, "%"), (48, "a", "a", 1.0, "")]))
+    read_bytes = channels.get("disk", "read_bytes")
+    assert read_bytes.in_time.values.tolist() == [1.0, 2.0, 7.0, 3.0]
+    assert read_bytes.gaps_s == pytest.approx([10e-9, 25e-9, 1e-9])
     assert read_bytes.period_s == pytest.approx(10e-9)
-    assert read_bytes.during((10, 20)).values.tolist() == [1.0, 2.0]
-    assert (read_bytes.minimum, read_bytes.mean, read_bytes.maximum) == (1.0, 2.0, 3.0)
+    assert (read_bytes.ends_ns, read_bytes.increase) == ((10, 46), 2.0)
+    for order in (read_bytes, read_bytes.in_time):
+        assert sorted(order.during((20, 45)).values) == [2.0, 7.0]
+        assert len(order.during((11, 19))) == len(order.during((47, 99))) == 0
+    assert (read_bytes.minimum, read_bytes.mean, read_bytes.maximum) == (1.0, 3.25, 7.0)
+    assert channels.span_ns == (7, 48) and channels.span_s == pytest.approx(41e-9)
+    assert channels_of_frame(frame([])).span_s == 0.0
+    assert [one.name for one in channels.of("cpu")] == ["a"] and channels.of("gpu") == ()
 
 
 def test_values_that_are_no_numbers_count_for_nothing_and_make_no_number_where_there_is_no_other() -> (  # noqa: E501
@@ -201,3 +211,37 @@ def test_a_table_without_a_column_of_names_is_not_readable(
     )
     with pytest.raises(FileError, match=r"has lists or records|has columns"):
         read_channels(written(content, tmp_path))
+
+
+def test_memory_holds_the_readings_used_last_up_to_its_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(readings_table, "HELD_READINGS", 10)
+    memory, loaded = ReadingsMemory(), list[int]()
+
+    def get(group: int, size: int) -> None:
+        def load() -> tuple[np.ndarray, np.ndarray]:
+            loaded.append(group)
+            return np.arange(size), np.zeros(size)
+
+        assert len(memory.get((0, group), size, load)[0]) == size
+
+    for group, size in ((1, 5), (2, 5), (1, 5), (3, 4), (1, 5), (2, 5), (4, 30), (4, 30), (2, 5)):
+        get(group, size)
+    assert loaded == [1, 2, 3, 2, 4, 2]
+    assert readings_table._groups([4, 6, 1, 12, 3, 7]) == [0, 2, 3, 4, 6]
+
+
+def test_channels_that_are_decoded_group_by_group_are_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readings_table, "HELD_READINGS", 5)
+    monkeypatch.setattr(tables, "BATCH_ROWS", 4)
+    names = "dacbadbeaddbce"
+    rows = [(place, "x", name, float(place), "") for place, name in enumerate(names)]
+    found = read_channels(written(table(rows), tmp_path))
+    for _ in range(2):
+        for one in reversed(found.channels):
+            places = [place for place, name in enumerate(names) if name == one.name]
+            assert one.t_ns.tolist() == one.values.tolist() == places
+            assert (one.first_row, one.count) == (places[0], len(places))

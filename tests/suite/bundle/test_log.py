@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.bundle.log import read_log
+from suite.bundle.log import LogEvent, parse_line, read_log, run_window
 from suite.execution.training import LogFollower
 
 EVENT = {
@@ -86,3 +86,30 @@ def test_a_name_twice_and_a_number_that_json_lacks_are_problems(tmp_path: Path) 
         "the name 'value' is there twice in one object" in problems[0]
         and "NaN is not a JSON number" in problems[1]
     )
+
+
+def test_what_a_log_tells_of_its_run(tmp_path: Path) -> None:
+    """The first of equal events, in file order; what is no number or of no epoch is left out."""
+    told = (
+        ("run_start", 1, {"mono_ns": 20}),
+        ("epoch_stop", None, {"epoch_num": 2}),
+        ("epoch_stop", None, {"epoch_num": 1}),
+        ("epoch_stop", None, {"epoch_num": "3"}),
+        ("eval_accuracy", 0.5, {"epoch_num": 1, "correct": 5}),
+        ("eval_accuracy", "high", {"epoch_num": 2, "correct": True}),
+        ("eval_accuracy", 0, {"epoch_num": 3, "correct": 0}),
+        ("run_start", 2, {"mono_ns": 30}),
+        ("run_stop", 3, {"mono_ns": 70}),
+        ("late", 3, {}),
+    )
+    lines = [line(key=key, value=value, metadata=metadata) for key, value, metadata in told]
+    log = read_log(log_of(tmp_path, *lines))
+    assert (log.value("run_start"), log.value("run_stop"), log.value("seed")) == (1, 3, None)
+    assert [event.value for event in log.all("run_start")] == [1, 2]
+    assert log.finished_epochs() == (2, 1) and log.correct() == {1: 5, 3: 0}
+    assert [event.value for event in log.evaluations()] == [0.5, 0]
+    assert run_window(log) == (20, 70) and log.window("run_stop", "run_start") == (70, 20)
+    assert log.window("run_start", "late") is log.window("late", "run_stop") is None
+    event = parse_line(9, f"rank 1: {lines[0]}")
+    assert isinstance(event, LogEvent) and (event.line, event.value) == (9, 1)
+    assert parse_line(9, "loss 2.3") is None

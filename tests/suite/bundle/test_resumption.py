@@ -1,9 +1,14 @@
 """Time between an interrupted run and the one that resumed it."""
 
+from dataclasses import asdict, replace
+
 import pytest
 
 from suite.bundle.log import LogEvent
-from suite.bundle.resumption import Resumption
+from suite.bundle.resumption import Resumption, known_resumption, read_resumption
+
+DIGESTS = {"parameter": "p", "velocity": "v", "statistic": "s"}
+BEFORE = Resumption("run", 2, DIGESTS, 1, 1, "lost", 5_000, 1_000, 10**9, "boot", 0.5)
 
 
 @pytest.mark.parametrize(
@@ -17,8 +22,16 @@ from suite.bundle.resumption import Resumption
 def test_which_clock_tells_the_time_before(
     boots: tuple[str | None, str | None], before_s: float
 ) -> None:
-    digests = {"parameter": "p", "velocity": "v", "statistic": "s"}
-    before = Resumption("run", 2, digests, 1, 1, "lost", 5_000, 1_000, 10**9, boots[0], 0.5)
     moment = {"mono_ns": 8 * 10**9} | ({} if boots[1] is None else {"boot": boots[1]})
     start = LogEvent(1, 10_000, "INTERVAL_START", "run_start", None, moment)
-    assert before.before_s(start) == pytest.approx(before_s)
+    assert replace(BEFORE, boot=boots[0]).before_s(start) == pytest.approx(before_s)
+    assert BEFORE.before_s(replace(start, metadata={"boot": "boot"})) is None
+
+
+def test_a_record_reads_back_and_needs_the_digest_of_every_kind_of_state() -> None:
+    assert read_resumption(asdict(BEFORE)) == known_resumption(asdict(BEFORE)) == BEFORE
+    assert read_resumption(None) is None
+    for state in ({"parameter": "p", "velocity": "v"}, {**DIGESTS, "loss": "l"}):
+        with pytest.raises(ValueError, match="state has digests of"):
+            read_resumption({**asdict(BEFORE), "state": state})
+        assert known_resumption({**asdict(BEFORE), "state": state}) is None
