@@ -9,12 +9,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from suite.catalog.data_sets import DataFile, DataSetDefinition, load_data_set, load_data_sets
 from suite.catalog.divisions import Division
 from suite.datasets import prepare
-from suite.datasets.locate import data_set_folder, find_data_set, synthetic_place
+from suite.datasets.locate import data_set_folder, find_data_set, how_to_prepare, synthetic_place
+from suite.datasets.synthetic import images, labels_of
 from suite.errors import SuiteError
 from suite.execution.preparation import digest_data
 from suite.execution.request import RunOptions
@@ -231,3 +233,26 @@ def test_other_records_train_in_the_open_division_alone(records: Path) -> None:
     assert resolve_options(options).training.data.verified is False
     with pytest.raises(SuiteError, match=r"data_batch_1.bin .* not the published CIFAR-10"):
         resolve_options(replace(options, division=Division.CLOSED))
+
+
+def test_generated_samples_are_learnable_and_their_numbers_follow_from_the_training_s(
+    tmp_path: Path,
+) -> None:
+    for samples, evaluated in ((60, 12), (10, 10)):
+        made = prepare.generate_data_set("mnist", samples, 1, tmp_path / str(samples)).contents
+        assert (made.train_samples, made.eval_samples, made.verified) == (samples, evaluated, False)
+    with pytest.raises(SuiteError, match="generate at least 10 samples"):
+        prepare.generate_data_set("mnist", 9, 1, tmp_path)
+    labels = labels_of(23, 5, 1, 0)
+    assert sorted(np.bincount(labels)) == [4, 4, 5, 5, 5] and labels.tolist() != sorted(labels)
+    pictures = [images(np.repeat([0, 1], 64), (8, 8, 1), 1, part) for part in (0, 1)]
+    means = [[part[:64].mean(axis=0), part[64:].mean(axis=0)] for part in pictures]
+    own, other = (np.abs(means[0][0] - means[1][label]).mean() for label in (0, 1))
+    assert own < other / 2 and not np.array_equal(*pictures), "the same pattern, other noise"
+
+
+def test_every_data_set_says_how_it_is_prepared() -> None:
+    found = {name: how_to_prepare(load_data_set(name)) for name in ("mnist", "cifar10")}
+    assert all(each.endswith("--download` or `--from DIR`") for each in found.values())
+    assert how_to_prepare(load_data_set("digits")) == "`suite data prepare digits`"
+    assert how_to_prepare(load_data_set("gld23k")) == "`suite data prepare gld23k --from DIR`"

@@ -120,9 +120,17 @@ def _rows(path: Path) -> list[dict[str, str]]:
 def test_as_many_pictures_as_defined_in_the_sizes_of_the_recipe(prepared: PreparedDataSet) -> None:
     assert prepared.contents.verified
     train, test = (_rows(prepared.directory / t.name) for t in prepared.definition.tables)
-    assert (len(train), len(test)) == (MADE - EVALUATED, EVALUATED)
-    assert {row["class"] for row in train} == {row["class"] for row in test} == {"0", "1", "2"}
-    assert not {row["image_id"] for row in train} & {row["image_id"] for row in test}
+    made = {f"photograph-{number}": 3 if number in (0, 1, 2, 4) else 2 for number in range(6)}
+    label = dict(
+        zip((f"photograph-{number}" for number in (0, 2, 4, 1, 3, 5)), "001122", strict=True)
+    )
+    assert [tuple(row.values()) for row in test] == [
+        (f"photograph-{number}-0", label[f"photograph-{number}"]) for number in (0, 4, 3)
+    ], "the first picture of each class's first photograph"
+    assert {(row["image_id"], row["class"]) for row in (*train, *test)} == {
+        (f"{name}-{number}", label[name]) for name, count in made.items() for number in range(count)
+    }
+    assert len(train) == MADE - EVALUATED
     pictures = [Image.open(path) for path in sorted((prepared.directory / "images").iterdir())]
     assert len(pictures) == MADE
     assert {picture.size for picture in pictures} == {(80, 60), (60, 80)}

@@ -6,7 +6,7 @@ from suite.errors import SuiteError
 from suite.memory.network import load_network
 from suite.memory.planning import Workplace, plan_memory
 from suite.memory.resident import Resident
-from suite.memory.sizes import parse_size, write_size
+from suite.memory.sizes import parse_size
 
 FRAMEWORK = Resident(300_000_000, "of this test")
 
@@ -36,14 +36,6 @@ def test_gb_is_ten_to_the_nine_bytes(text: str, size: int) -> None:
 def test_other_sizes_are_refused(text: str) -> None:
     with pytest.raises(SuiteError, match=r"not a size of memory|holds nothing"):
         parse_size(text)
-
-
-def test_sizes_are_written_with_three_digits() -> None:
-    assert [write_size(size) for size in (1_448_000_000, 353_700_000, 30_000)] == [
-        "1.45 GB",
-        "354 MB",
-        "0.03 MB",
-    ]
 
 
 def test_a_plan_that_fits_needs_no_recomputation() -> None:
