@@ -2,7 +2,10 @@
 generator's lateness, and the interference."""
 
 import itertools
+import math
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +19,10 @@ from suite.extensions.concurrent.record.calculated import (
     share_of_windows,
     training_figures,
 )
+from suite.extensions.concurrent.record.overlap import overlaps
+from suite.extensions.concurrent.record.queueing import Load, gap_variation, predict
 from suite.extensions.concurrent.record.records import Recording
+from suite.metrics.linear_fit import FittedValue
 from tests.extensions.concurrent.conftest import Simulated
 
 UNIFORM = Arrivals(ArrivalKind.UNIFORM, 100, 40)
@@ -141,3 +147,37 @@ def test_blocks_hold_every_value_once_and_whole_batches() -> None:
         assert ranges[0][0] == 0 and ranges[-1][1] == count
         assert all(end == begin for (_, end), (begin, _) in itertools.pairwise(ranges))
         assert all(begin % unit == 0 for begin, _ in ranges)
+
+
+def test_intervals_of_blocks_by_hand() -> None:
+    found = intervals.mean(np.array([1.0, 2, 3, 4, 10]))
+    half = 2.776445 * math.sqrt(50 / 4) / math.sqrt(5)  # Student's quantile for four degrees
+    assert found is not None
+    assert (found.value, found.low, found.high) == pytest.approx((4, 4 - half, 4 + half), rel=1e-5)
+    assert intervals.mean(np.ones(4)) is None
+    rate = intervals.rate(np.array([99.0, 2, 2, 4, 4, 8]), np.array([0.0, 1, 2, 3, 4, 5]))
+    assert rate is not None and rate.value == 4, "what ended first began before"
+    levels = intervals._weighted_quantiles(np.arange(1, 5), np.ones(4), (0.5, 0.51, 0.99))
+    assert levels.tolist() == [2, 3, 4]
+    ratio = intervals.ratio(FittedValue(10, 8, 12), FittedValue(4, 3, 5))
+    assert ratio is not None and ratio.value == 2.5
+    assert ratio.high - 2.5 == pytest.approx(2.5 * math.hypot(0.2, 0.25))
+    assert intervals.ratio(FittedValue(1, 1, 1), FittedValue(0, 0, 0)) is None
+
+
+def test_steps_count_that_end_in_the_window_and_overlap_a_batch_that_they_run_beside() -> None:
+    batches = {"start_ns": np.array([10, 30]), "end_ns": np.array([20, 40])}
+    steps = np.array([(0, 10), (5, 15), (20, 30), (39, 50), (15, 35), (40, 45)])
+    found: Any = SimpleNamespace(column=batches.__getitem__, steps=steps)
+    assert list(overlaps(found)) == [(2, 0), (4, 1), (5, 0)]
+    ends = np.array([(-9, end, 8) for end in (-1, 0, 5, 10, 11)])
+    inside: Any = SimpleNamespace(setting=SimpleNamespace(window_ns=10), steps=ends)
+    assert training_figures(inside).steps == 3
+
+
+def test_bursts_of_a_trace_wait_longer() -> None:
+    """Krämer and Langenbach-Belz: above a variation of 1 the exponent is another one."""
+    times = np.array([0, 1, 5, 6, 7, 9])
+    assert gap_variation(ArrivalKind.TRACE, times, 2) == pytest.approx(1 / 16)
+    found = predict(Load(0.5, 1, 1.0, 1.0, 2.0))
+    assert found is not None and found.waiting_s == pytest.approx(1.5 * math.exp(-1 / 12))

@@ -50,6 +50,16 @@ def test_what_both_processes_have_is_no_part_of_a_step(tmp_path: Path) -> None:
     COUNTED_STEPS.write(tmp_path, asdict(record(*PAIR)))
     found = read_counted_steps(tmp_path)
     assert found == record(*PAIR) and found.of_step["pytorch"] == Counts(100, 50, 5, 10, 1)
+    jax = [Process("jax", None, steps, Counts(*[steps * 7] * 5)) for steps in (15, 25, 5)]
+    several = record(*jax, *reversed(PAIR), replace(PAIR[0], steps=9, counts=MORE))
+    assert {name: (fewer.steps, more.steps) for name, (fewer, more) in several.pairs.items()} == {
+        "jax": (5, 25),
+        "pytorch": (5, 25),
+    }
+    assert several.of_step["jax"] == Counts(*[7] * 5) and list(several.of_step) == [
+        "jax",
+        "pytorch",
+    ]
     of = figures(found)["pytorch"]
     assert (
         found.steps_per_epoch,

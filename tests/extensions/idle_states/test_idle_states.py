@@ -1,6 +1,8 @@
 """Idle states: each measured with its clocks, all put back; what cannot be measured says why."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -110,3 +112,15 @@ def test_fixed_and_free_clocks_of_a_machine(tmp_path: Path) -> None:
         WantedMode(jetson_clocks=True),
         WantedMode(),
     )
+    for governors, free in (
+        (("powersave", "ondemand", "performance"), "ondemand"),
+        (("powersave", "performance"), "powersave"),
+        (("performance", "userspace"), None),
+        (("schedutil",), None),
+    ):
+        domains: Any = tuple(SimpleNamespace(governors=(name,)) for name in governors)
+        assert clock_modes(Offer(domains=domains)) == (
+            (WantedMode(governor="performance"), WantedMode(governor=free))
+            if free
+            else (None, None)
+        )

@@ -15,7 +15,7 @@ from suite.extensions.prediction.record.limits import (
 )
 from suite.extensions.prediction.record.models import fit
 from suite.extensions.prediction.record.modes import Axis, grid
-from suite.extensions.prediction.record.samples import Samples, intervals
+from suite.extensions.prediction.record.samples import Samples
 from tests.extensions.prediction.boards import MODES, law, profile
 
 TIME_S, POWER_W = law(MODES.rows)
@@ -150,8 +150,3 @@ def test_the_next_mode_is_where_most_is_learned() -> None:
     )
     samples = Samples(values, np.zeros_like(values))
     assert next_mode(samples, [0]) in (1, 2)
-
-
-def test_few_samples_give_their_extremes_as_limits() -> None:
-    one = intervals(np.log(np.array([[1.0], [2.0], [3.0]])))
-    assert (one.low[0], one.value[0], one.high[0]) == pytest.approx((1, 2, 3))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from suite.errors import SuiteError
-from suite.memory import planning, programs, schedulers, tracing
+from suite.memory import planning, programs, tracing
 from suite.memory.chain import (
     WORD_BYTES,
     Block,
@@ -220,4 +220,3 @@ def test_an_unknown_network_is_answered_with_the_nearest(monkeypatch: pytest.Mon
     ):
         with pytest.raises(SuiteError, match=f"did you mean '{nearest}'"):
             tracing.network_named(name)
-    assert schedulers.segments(7, 2).forwards == 7 + 3, "the last part takes the rest"

@@ -6,7 +6,7 @@ import pytest
 
 from suite.errors import SuiteError
 from suite.memory import schedulers
-from suite.memory.chain import Block, Chain, network_chain, updated_at_once
+from suite.memory.chain import Block, Chain, network_chain
 from suite.memory.network import load_network
 from suite.memory.optimal import (
     dynamic_programme,
@@ -236,12 +236,3 @@ def test_a_schedule_that_leaves_out_what_cannot_be_computed_again_is_refused() -
     )
     with pytest.raises(SuiteError, match="leaves outputs out of 0"):
         simulate_schedule(Schedule("made up", steps), blocks)
-
-
-def test_weights_that_are_updated_at_once_leave_no_gradients() -> None:
-    blocks = network_chain(load_network("resnet50"), 224, 224, 1)
-    gathered, at_once = (
-        simulate_schedule(schedulers.none(len(each)), each).peak_bytes
-        for each in (blocks, updated_at_once(blocks))
-    )
-    assert at_once < gathered
