@@ -20,7 +20,7 @@ from suite.extensions.concurrent.record.calculated import (
     training_figures,
 )
 from suite.extensions.concurrent.record.overlap import overlaps
-from suite.extensions.concurrent.record.queueing import Load, gap_variation, predict
+from suite.extensions.concurrent.record.queueing import Load, predict
 from suite.extensions.concurrent.record.records import Recording
 from suite.metrics.linear_fit import FittedValue
 from tests.extensions.concurrent.conftest import Simulated
@@ -177,7 +177,5 @@ def test_steps_count_that_end_in_the_window_and_overlap_a_batch_that_they_run_be
 
 def test_bursts_of_a_trace_wait_longer() -> None:
     """Krämer and Langenbach-Belz: above a variation of 1 the exponent is another one."""
-    times = np.array([0, 1, 5, 6, 7, 9])
-    assert gap_variation(ArrivalKind.TRACE, times, 2) == pytest.approx(1 / 16)
     found = predict(Load(0.5, 1, 1.0, 1.0, 2.0))
     assert found is not None and found.waiting_s == pytest.approx(1.5 * math.exp(-1 / 12))

@@ -1,12 +1,14 @@
 """The test on the queue: stable, unstable, or undecided where the measurement is too short to
 tell."""
 
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 
 from suite.extensions.concurrent.record.arrivals import ArrivalKind, Arrivals
 from suite.extensions.concurrent.record.calculated import inference_figures
-from suite.extensions.concurrent.record.stability import QueueState, Stability
+from suite.extensions.concurrent.record.stability import QueueState, Stability, _trend
 from tests.extensions.concurrent.conftest import Simulated
 
 
@@ -90,3 +92,12 @@ def test_the_first_tenth_in_which_the_queue_fills_does_not_count(simulated: Simu
     assert found.state is QueueState.STABLE and np.isfinite(
         found.growth.value if found.growth else np.nan
     )
+
+
+def test_sens_slope_has_the_interval_of_its_ranks() -> None:
+    """Of eight squares the 28 slopes are sums of two numbers; their ranks 7 and 23 are the ends."""
+    found, p_value = _trend(np.arange(8.0) ** 2, 2.0)
+    assert (found.value, found.low, found.high) == (7 / 2, 5 / 2, 10 / 2)
+    z = (28 - 1) / np.sqrt(8 * 7 * 21 / 18)
+    assert p_value == pytest.approx(1 - NormalDist().cdf(z))
+    assert _trend(-np.arange(8.0), 1.0)[1] == pytest.approx(NormalDist().cdf(z))

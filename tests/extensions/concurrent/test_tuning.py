@@ -14,6 +14,7 @@ from suite.extensions.concurrent.measuring.schedules import ScheduleKind
 from suite.extensions.concurrent.measuring.tuning import (
     Aim,
     Candidate,
+    Goal,
     Measure,
     Trial,
     Tuned,
@@ -208,3 +209,27 @@ def test_a_batch_that_fills_too_slowly_or_is_served_too_slowly_has_no_bound_with
     assert least_p99_s(16, 100, 0.1) == pytest.approx(0.24)
     assert least_p99_s(1, 100, 0.004) == 0.004
     assert least_p99_s(4, 100, 0.05) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("trial", "is_kept", "is_nearly_kept", "excess"),
+    [
+        ((0.3, 0.97, 10.0), True, False, 1.5),
+        ((0.1, 0.96, 10.0), False, True, 1.0),
+        ((0.2, None, 10.0), True, True, 1.0),
+        ((0.22, None, 11.0), False, True, 1.1),
+        ((0.1, 1.0, 10.5), False, True, 1.05),
+        ((0.1, 1.0, 11.5), False, False, 1.15),
+        ((0.1, 1.0, None), False, False, math.inf),
+    ],
+)
+def test_what_keeps_limits_of_latency_and_power(
+    trial: tuple[float, float | None, float | None],
+    is_kept: bool,
+    is_nearly_kept: bool,
+    excess: float,
+) -> None:
+    aim, made = Aim(0.2, 10.0, Goal.ENERGY), Trial(CANDIDATES[0], 1.0, 5.0, *trial)
+    assert (aim.kept(made), aim.nearly_kept(made)) == (is_kept, is_nearly_kept)
+    assert aim.excess(made) == pytest.approx(excess)
+    assert aim.worth(made) == pytest.approx(5 / (made.power_w or math.inf))

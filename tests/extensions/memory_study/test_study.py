@@ -3,10 +3,13 @@
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from suite.extensions.memory_study.figures.charts import charts
+from suite.extensions.memory_study.measuring import kept_parts as measuring
+from suite.extensions.memory_study.measuring.kept_parts import KeptPart, kept_parts
 from suite.extensions.memory_study.measuring.study import Asked, fits_of, make, paper_line
 from suite.extensions.memory_study.page import read
 from suite.extensions.memory_study.record.study_file import (
@@ -16,7 +19,7 @@ from suite.extensions.memory_study.record.study_file import (
     read_memory_study,
 )
 from suite.files.paths import repository_root
-from suite.memory.network import load_network
+from suite.memory.network import Network, Operation, load_network
 from suite.memory.resident import Resident
 
 FRAMEWORK = Resident(300_000_000, "of this test")
@@ -82,3 +85,30 @@ def test_every_point_that_was_measured_is_a_part_of_its_own() -> None:
     """In the study that comes with the project a schedule is measured for two sizes of memory."""
     found = read(repository_root() / "examples/papers/memory" / STUDY, "memory")
     assert set(Counter(found.figures["part"]).values()) == {5}
+
+
+def test_parts_begin_at_the_last_stage_and_at_the_head(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {}
+
+    def answers(program: str, request: dict[str, Any], *more: object) -> list[dict[str, Any]]:
+        asked.update(request)
+        sizes = {"kept_bytes": 8, "weight_bytes": 4}
+        return [{name: {"trained": len(name), **sizes} for name in reversed(request["parts"])}]
+
+    monkeypatch.setattr(measuring, "answers_of", answers)
+    kinds = ("conv", "conv", "batch_norm", "conv", "relu", "conv", "adaptive_pool", "linear")
+    modules = ("a.0", "b.0.x", "c.0.n", "c.0.y", "c.0.r", "c.1.z", None, "h.1")
+    rows = [
+        Operation(f"{place}", kind, (), module, kind != "relu", stride=(1, 1 + (place in (1, 3))))
+        for place, (kind, module) in enumerate(zip(kinds, modules, strict=True))
+    ]
+    parts = kept_parts(Network("n", "", "own (own:n:2)", (3, 9, 9), tuple(rows)), 7, 2)
+    assert [part.name for part in parts] == list(asked["parts"])
+    assert parts[0] == KeptPart("all layers", 10, 8, 4)
+    assert (asked["image"], asked["batch"]) == ([3, 7, 7], 2)
+    assert list(asked["parts"].values()) == [
+        [""],
+        "biases",
+        ["c.0.n.", "c.0.y.", "c.1.z.", "h.1."],
+        ["h.1."],
+    ]

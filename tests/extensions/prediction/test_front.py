@@ -7,12 +7,9 @@ from hypothesis.extra.numpy import arrays
 
 from suite.extensions.prediction.record.front import (
     Membership,
-    front_of,
-    measured_intervals,
     memberships,
     pareto_front,
 )
-from tests.extensions.prediction.boards import profile
 
 POINTS = arrays(
     float, st.tuples(st.integers(1, 12), st.integers(1, 3)), elements=st.integers(0, 4).map(float)
@@ -49,28 +46,3 @@ def test_values_without_error_leave_no_doubt() -> None:
         Membership.OFF,
         Membership.ON,
     ]
-
-
-def test_larger_errors_leave_fewer_modes_certain() -> None:
-    def certain(error: float) -> int:
-        return sum(
-            one is Membership.ON for _, one in front_of(profile(np.arange(0, 240, 7), error))
-        )
-
-    assert certain(1e-6) > certain(0.02) >= certain(0.2)
-
-
-def test_the_intervals_hold_all_together() -> None:
-    chosen = np.arange(0, 240, 10)
-    true = profile(chosen, 0.0)
-    held = 0
-    for seed in range(400):
-        held += all(
-            np.all((one.low <= value) & (value <= one.high))
-            for one, value in zip(
-                measured_intervals(profile(chosen, 0.02, seed)),
-                (true.time_s, true.power_w, true.time_s * true.power_w),
-                strict=False,
-            )
-        )
-    assert held >= 0.92 * 400

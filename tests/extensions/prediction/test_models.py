@@ -37,13 +37,6 @@ def test_the_same_profile_and_seed_give_the_same_prediction(model: str) -> None:
     assert np.array_equal(first.log_power, second.log_power)
 
 
-@pytest.mark.parametrize("model", some(MODELS, 2))
-def test_a_wider_confidence_gives_wider_intervals(model: str) -> None:
-    samples = fit(model, MODES, profile(DESIGN)).predict(MODES.rows)
-    narrow, wide = samples.time_s(0.5), samples.time_s(0.9)
-    assert np.all((wide.low <= narrow.low) & (narrow.high <= wide.high))
-
-
 @pytest.mark.parametrize("model", MODELS)
 def test_two_modes_are_too_few(model: str) -> None:
     with pytest.raises(

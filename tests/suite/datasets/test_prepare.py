@@ -15,7 +15,7 @@ import pytest
 from suite.catalog.data_sets import DataFile, DataSetDefinition, load_data_set, load_data_sets
 from suite.catalog.divisions import Division
 from suite.datasets import prepare
-from suite.datasets.locate import data_set_folder, find_data_set, how_to_prepare, synthetic_place
+from suite.datasets.locate import data_set_folder, find_data_set, synthetic_place
 from suite.datasets.synthetic import images, labels_of
 from suite.errors import SuiteError
 from suite.execution.preparation import digest_data
@@ -249,10 +249,3 @@ def test_generated_samples_are_learnable_and_their_numbers_follow_from_the_train
     means = [[part[:64].mean(axis=0), part[64:].mean(axis=0)] for part in pictures]
     own, other = (np.abs(means[0][0] - means[1][label]).mean() for label in (0, 1))
     assert own < other / 2 and not np.array_equal(*pictures), "the same pattern, other noise"
-
-
-def test_every_data_set_says_how_it_is_prepared() -> None:
-    found = {name: how_to_prepare(load_data_set(name)) for name in ("mnist", "cifar10")}
-    assert all(each.endswith("--download` or `--from DIR`") for each in found.values())
-    assert how_to_prepare(load_data_set("digits")) == "`suite data prepare digits`"
-    assert how_to_prepare(load_data_set("gld23k")) == "`suite data prepare gld23k --from DIR`"

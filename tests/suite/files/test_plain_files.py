@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -16,8 +14,6 @@ from suite.files.json_file import flatten, read_as, read_json, read_record, writ
 from suite.files.name_forms import find_known
 from suite.files.names import plain_name
 from suite.files.paths import nearest_existing, suite_home
-from suite.files.redaction import Redactor
-from suite.files.signature import _principals
 from suite.files.tree import SITE_MARK, files_below, folders_below, refuse_large
 
 
@@ -159,18 +155,6 @@ def test_sites_below_hold_copies_and_no_runs(
                 refuse_large(tmp_path / "a")
 
 
-def test_known_names_are_whole_words_and_the_longest_folder_is_replaced() -> None:
+def test_known_names_are_whole_words() -> None:
     found = find_known("Jane, janet, x-jane_2", ("jane",))
     assert [(each.text, each.start) for each in found] == [("Jane", 0), ("jane", 15)]
-    both = Redactor((("/srv", "$DATA"), ("/srv/one", "$OUTPUT")), (("pi", "a"), ("pi-7", "b")))
-    assert both.text("/srv/one/x /srv/oneself /srv pi-7 pi") == "$OUTPUT/x $DATA/oneself $DATA b a"
-    assert both.value({"k": ["pi", 1, None, {"pi": ("pi",)}]}) == {
-        "k": ["a", 1, None, {"pi": ["a"]}]
-    }
-
-
-def test_principals_are_short_names_and_no_options() -> None:
-    said = "\n".join(["acme", "-f", " lab ", "", "x" * 201, *"abcdefghijk"]).encode()
-    done: Any = SimpleNamespace(returncode=0, stdout=said)
-    assert _principals(done) == ("acme", "lab", *"abcdefgh")
-    assert _principals(None) == _principals(SimpleNamespace(returncode=1, stdout=said)) == ()  # type: ignore[arg-type]

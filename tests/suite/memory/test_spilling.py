@@ -11,7 +11,6 @@ import pytest
 
 from suite.errors import SuiteError
 from suite.execution.preflight import refuse_spill_folder
-from suite.extensions.memory_study.measuring.halved import peak_in_bfloat16
 from suite.files.paths import repository_root
 from suite.launch.child_environment import child_environment
 from suite.memory.chain import network_chain, updated_at_once
@@ -26,7 +25,7 @@ from suite.memory.schedule import (
     spill_bytes,
 )
 from suite.memory.schedulers import none
-from suite.memory.spilling import spilled_schedule, storage_s
+from suite.memory.spilling import spilled_schedule
 from tests.conftest import environment_of
 from tests.suite.memory.test_recompute import as_steps
 from tests.suite.memory.test_run_budget import planned, training
@@ -95,13 +94,6 @@ def test_the_resnets_fit_at_twenty_budgets_and_recompute_nothing(name: str) -> N
         < written[0]
         < sum(spill_bytes(blocks, number) for number in range(len(blocks)))
     )
-
-
-def test_bfloat16_saves_less_than_half() -> None:
-    blocks = updated_at_once(network_chain(load_network("resnet50"), 224, 224, 8))
-    ordinary = simulate_schedule(none(len(blocks)), blocks).peak_bytes
-    assert ordinary / 2 < peak_in_bfloat16(blocks) < ordinary
-    assert storage_s(10_000_000, 10_000_000) == 2, "written and read"
 
 
 @pytest.mark.parametrize(
