@@ -202,6 +202,9 @@ def test_no_rank_is_blamed_for_the_time_in_which_the_harness_was_stopped(
     monitor.polled()
     assert monitor.failure() is None
     assert monitor.longest_pause_s == HEARTBEAT_TIMEOUT_S + 6
+    clock.now_s += HEARTBEAT_TIMEOUT_S + 1
+    monitor.polled()
+    assert (monitor.failure(), monitor.longest_pause_s) == (None, HEARTBEAT_TIMEOUT_S + 6)
     for _ in range(3):
         clock.now_s += HEARTBEAT_TIMEOUT_S / 2 - 1
         monitor.polled()
@@ -224,8 +227,12 @@ def test_a_lost_heartbeat_process_is_not_an_ended_rank(
 def test_a_rank_that_never_starts_has_failed_after_a_minute(clock: Clock) -> None:
     monitor = HeartbeatMonitor(2, (), clock)
     monitor.receive(line(monitor, 0))
-    clock.now_s += START_TIMEOUT_S + 1
+    clock.now_s += START_TIMEOUT_S  # the harness was stopped meanwhile
+    monitor.polled()
+    clock.now_s += START_TIMEOUT_S
     monitor.receive(line(monitor, 0))
+    assert monitor.failure() is None
+    clock.now_s += 1
     assert "no heartbeat from rank 1 in the first 60 s" in str(monitor.failure())
     monitor.close()
 

@@ -99,6 +99,29 @@ def test_a_meter_at_random_moments_is_read_once_a_period_and_the_record_shows_it
     assert record_.jitter_s == pytest.approx(0.41, abs=0.1)
 
 
+def test_times_are_those_of_the_first_channel_and_a_helpers_cost_is_added(
+    tmp_path: Path, clock: Any
+) -> None:
+    class Plug(ScriptedMeter):
+        """Draws its moments in its own thread."""
+
+        moments = Moments.RANDOM
+
+        def read(self) -> list[Reading]:
+            second = Reading(self._clock.now_ns() + 10**8, self.name, "current", 2.0, "A")
+            return [*super().read(), second]
+
+        def helper_cost_s(self) -> float:
+            return 0.5
+
+    time = clock(3.5)
+    plug = Plug("plug", time)
+    record_ = record(tmp_path, time, plug)["plug"]
+    assert plug.moments_s == [0, 1, 2, 3, 3.5]
+    assert (record_.readings, record_.achieved_period_s, record_.longest_gap_s) == (10, 1.0, 1.0)
+    assert record_.cost_s == 0.5
+
+
 def test_a_meter_that_blocks_delays_the_others_and_both_records_show_it(
     tmp_path: Path, clock: Any
 ) -> None:

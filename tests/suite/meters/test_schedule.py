@@ -42,9 +42,11 @@ def test_work_that_takes_time_does_not_shift_later_turns() -> None:
 
 
 def test_missed_turns_are_skipped_not_made_up_for() -> None:
-    schedule = ReadingSchedule({"meter": 1.0}, start_ns=0)
-    schedule.taken("meter", now_ns=4_300_000_000)
-    assert schedule.next() == ("meter", 5_000_000_000)
+    schedule = ReadingSchedule({"meter": 2.0}, start_ns=1_500_000_000)
+    schedule.taken("meter", now_ns=1_500_000_000)  # the turn itself is over, however quickly
+    assert schedule.next() == ("meter", 3_500_000_000)
+    schedule.taken("meter", now_ns=7_000_000_000)
+    assert schedule.next() == ("meter", 7_500_000_000)
 
 
 def test_a_turn_that_ends_exactly_on_the_next_one_does_not_lose_it() -> None:
@@ -72,10 +74,10 @@ def test_at_random_there_is_one_turn_in_each_period_at_any_of_its_moments() -> N
 
 
 def test_a_late_name_at_random_skips_the_periods_that_went_by() -> None:
-    schedule = ReadingSchedule({"meter": 1.0}, 0, ("meter",), lambda: 0.25)
-    assert schedule.next() == ("meter", 250_000_000)
-    schedule.taken("meter", now_ns=4_100_000_000)
-    assert schedule.next() == ("meter", 4_250_000_000)
+    schedule = ReadingSchedule({"meter": 1.0}, 500_000_000, ("meter",), lambda: 0.25)
+    assert schedule.next() == ("meter", 750_000_000)
+    schedule.taken("meter", now_ns=4_600_000_000)
+    assert schedule.next() == ("meter", 4_750_000_000)
 
 
 def test_names_on_the_clock_stay_on_it_beside_one_at_random() -> None:

@@ -1,19 +1,24 @@
 """What the meter makes of kernels that this machine is not: scripted answers to perf_event_open."""
 
+import ctypes
 import errno
 import os
+import struct
 from collections.abc import Callable
+from dataclasses import astuple
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from suite.meters.counter_events import (
-    ARM_EVENTS,
     HARDWARE,
-    SOFTWARE,
     Count,
     EventCode,
     counter_events,
+    open_event,
+    read_event,
 )
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.event_counts import CountersMeter
@@ -23,7 +28,10 @@ TX2 = {
     "sys/bus/event_source/devices/armv8_nvidia_denver/type": "9\n",
     "sys/bus/event_source/devices/software/type": "1\n",
 }
-RPI4 = {"sys/bus/event_source/devices/armv8_cortex_a72/type": "7\n"}
+RPI4 = {
+    "sys/bus/event_source/devices/armv8_cortex_a72/type": "7\n",
+    "sys/bus/event_source/devices/armv8_without_a_type/uevent": "\n",
+}
 PROCESS = {
     "proc/sys/kernel/perf_event_paranoid": "2\n",
     "proc/100/stat": "100 (python) S 1 100",
@@ -80,10 +88,44 @@ def test_every_thread_and_child_that_is_there_gets_its_own_counters(tree) -> Non
 
 
 def test_arm_events_are_raw_codes_of_that_processors_own_unit(tree) -> None:
-    kernel = FakeKernel(allows_all)
-    values(tree(PROCESS | RPI4), kernel)
-    hardware = {code for code, _, _ in kernel.opened.values() if code.kind != SOFTWARE}
-    assert hardware == {EventCode(7, config) for _, _, config in ARM_EVENTS}
+    """Arm Architecture Reference Manual, PMU events: CPU_CYCLES, INST_RETIRED, L1D_CACHE,
+    L1D_CACHE_REFILL, BR_PRED, BR_MIS_PRED, MEM_ACCESS."""
+    found = {each.channel: each.code for each in counter_events(tree(RPI4)) if each.is_hardware}
+    numbers = {
+        "cycles": 0x11,
+        "instructions": 0x08,
+        "l1d_access": 0x04,
+        "l1d_refill": 0x03,
+        "branches": 0x12,
+        "branch_mispredicts": 0x10,
+        "memory_access": 0x13,
+    }
+    assert found == {name: EventCode(7, number) for name, number in numbers.items()}
+
+
+def test_a_count_comes_with_the_time_enabled_and_then_the_time_running() -> None:
+    """perf_event_open(2), "Reading results"."""
+    handle, kernel = os.pipe()
+    os.write(kernel, struct.pack("=QQQ", 7, 4 * 10**9, 2 * 10**9))
+    assert astuple(read_event(handle)) == pytest.approx((7, 4.0, 2.0))
+    os.close(handle)
+    os.close(kernel)
+
+
+@pytest.mark.parametrize("include_kernel", [True, False])
+def test_children_are_counted_and_the_kernel_where_it_may_be(
+    include_kernel: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """struct perf_event_attr: inherit is bit 1 of its flags, exclude_kernel 5, exclude_hv 6."""
+    asked: list[Any] = []
+    libc = SimpleNamespace(syscall=lambda *words: asked.extend(words) or 5)
+    monkeypatch.setattr("ctypes.CDLL", lambda *_, **__: libc)
+    assert open_event(EventCode(4, 0x11), 105, include_kernel) == 5
+    attribute = ctypes.string_at(asked[1], 64)
+    assert struct.unpack_from("=IIQ", attribute) == (4, 64, 0x11)
+    (flags,) = struct.unpack_from("=Q", attribute, 40)
+    assert flags == 1 << 1 | 1 << 6 | (0 if include_kernel else 1 << 5)
+    assert (asked[2].value, asked[3].value) == (105, -1), "that thread, on any processor"
 
 
 def test_two_kinds_of_core_have_channels_of_their_own(tree) -> None:
@@ -144,7 +186,7 @@ def test_a_raw_event_that_the_kernel_does_not_list_is_unsupported_not_0(tree) ->
 
 
 def test_units_with_codes_of_their_own_are_asked_for_them(tree) -> None:
-    root = tree(listed("apple_firestorm_pmu", "cycles=0x02", "instructions=0x8c", kind=10))
+    root = tree(listed("apple_firestorm_pmu", "cycles=0x02", "instructions=140", kind=10))
     codes = {
         event.name: event.code
         for event in counter_events(root)
@@ -158,11 +200,13 @@ def test_x86_with_two_kinds_of_cores_counts_generic_events_on_each(tree) -> None
         {
             "sys/bus/event_source/devices/cpu_core/type": "4\n",
             "sys/bus/event_source/devices/cpu_atom/type": "10\n",
+            "sys/bus/event_source/devices/cpu_lowpower/type": "12\n",
         }
     )
     codes = {event.channel: event.code for event in counter_events(root)}
     assert codes["cycles@cpu_core"] == EventCode(0, 4 << 32)
     assert codes["l1d_loads@cpu_atom"] == EventCode(3, 10 << 32)
+    assert codes["cycles@cpu_lowpower"] == EventCode(0, 12 << 32)
 
 
 def test_events_that_the_processor_lacks_are_absent_not_zero(tree) -> None:

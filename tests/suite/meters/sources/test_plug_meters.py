@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from suite.meters.http_meter import host_of_address
 from suite.meters.meter import MeteredProcess
 from suite.meters.sources.shelly import ShellyMeter
 from suite.meters.sources.tasmota import TasmotaMeter
@@ -111,12 +112,18 @@ def test_a_machine_beside_which_no_plug_is_named_says_what_to_write(tree) -> Non
 
 
 @pytest.mark.parametrize("written", ["http://{}", "{}/", " {} "])
-def test_an_address_as_people_write_it(tree, plug: Plug, written: str) -> None:
+def test_an_address_as_people_write_it(
+    tree, plug: Plug, written: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The plug is in this network, not behind the proxy of a company."""
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     assert (
         ShellyMeter(named(tree, f'shelly = {{ address = "{written.format(plug(SHELLY))}" }}\n'))
         .availability()
         .available
     )
+    assert host_of_address(written.format("plug")) == "plug"
+    assert plug.asked == ["/rpc/Switch.GetStatus?id=0"]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -143,11 +150,15 @@ def test_what_a_plug_cannot_read_at_the_moment_is_left_out(tree, plug: Plug) -> 
 def test_a_meter_without_a_switch_has_another_component(tree, plug: Plug) -> None:
     """Shelly PM Mini."""
     assert (
-        ShellyMeter(named(tree, f'shelly = {{ address = "{plug(SHELLY)}", component = "PM1" }}\n'))
+        ShellyMeter(
+            named(
+                tree, f'shelly = {{ address = "{plug(SHELLY)}", component = "PM1", switch = 2 }}\n'
+            )
+        )
         .availability()
         .available
     )
-    assert plug.asked == ["/rpc/PM1.GetStatus?id=0"]  # type: ignore[attr-defined]
+    assert plug.asked == ["/rpc/PM1.GetStatus?id=2"]  # type: ignore[attr-defined]
 
 
 def test_a_password_is_named(tree, plug: Plug) -> None:
@@ -164,11 +175,12 @@ def test_a_password_is_named(tree, plug: Plug) -> None:
     ("reply", "remedy"),
     [
         (b"HTTP/1.0 401 Unauthorized\r\n\r\n", "password"),
+        (b"HTTP/1.0 403 Forbidden\r\n\r\n", "password"),
         (b'HTTP/1.0 404 Not Found\r\n\r\n{"code":404}', 'component = "PM1"'),
         (b"SSH-2.0-OpenSSH_9.2p1\r\n", "switched on"),
         (b"HTTP/1.0 200 OK\r\n\r\n" + b"[" * 60_000, "switched on"),
     ],
-    ids=["password", "no such component", "no web server", "nested"],
+    ids=["password", "forbidden", "no such component", "no web server", "nested"],
 )
 def test_other_replies_have_a_reason_and_a_remedy(tree, reply: bytes, remedy: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
