@@ -9,7 +9,7 @@ import pytest
 from suite.meters import background, channels
 from suite.meters.background import Background, BackgroundMeter
 from suite.meters.channels import ChannelMeter, MeterChannel
-from suite.meters.meter import AVAILABLE, MeteredProcess, MeterAvailability, Moments, Reading
+from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Moments, Reading
 
 GONE, READING = OSError("out of reach"), Reading(7, "plug", "power", 5.0, "W")
 
