@@ -14,6 +14,7 @@ import pytest
 
 from suite.meters.counter_events import (
     HARDWARE,
+    SOFTWARE,
     Count,
     EventCode,
     counter_events,
@@ -179,10 +180,9 @@ def test_a_raw_event_that_the_kernel_does_not_list_is_unsupported_not_0(tree) ->
         "not counted: armv8_cortex_a55 does not list l1d_cache_refill"
     )
     assert settings["l1d_access"] == "armv8_cortex_a55/l1d_cache/ type=8 config=0x4"
-    assert (
-        "does not count l1d_refill, branch_mispredicts, memory_access"
-        in CountersMeter(tree({}), kernel.open).availability().reason
-    )
+    found = CountersMeter(tree({}), kernel.open).availability()
+    assert "does not count l1d_refill, branch_mispredicts, memory_access" in found.reason
+    assert found.remedy == "", "such a processor is no virtual machine"
 
 
 def test_units_with_codes_of_their_own_are_asked_for_them(tree) -> None:
@@ -247,6 +247,13 @@ def test_a_kernel_that_forbids_everything_says_what_to_do(tree) -> None:
     ).availability()
     assert "perf_event_paranoid is 4" in availability.reason and availability.forbidden
     assert "sysctl kernel.perf_event_paranoid=1" in availability.remedy
+    only_once = FakeKernel(
+        lambda code, task, include_kernel: (
+            errno.EACCES if include_kernel and code == EventCode(SOFTWARE, 1) else 0
+        )
+    )
+    found = CountersMeter(tree(PROCESS), only_once.open).availability()
+    assert found.reason.endswith("is 2: only user mode is counted")
     in_a_container = CountersMeter(tree(PROCESS), FakeKernel(lambda *_: errno.EPERM).open)
     assert "inside a container" in in_a_container.availability().remedy  # the setting allows it
 

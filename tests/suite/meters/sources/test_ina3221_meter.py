@@ -207,6 +207,12 @@ def test_the_chip_averages_over_most_of_the_period_during_a_run_and_as_before_af
     assert (root / CHIP / "samples").read_text() == "1"
 
 
+def test_an_average_may_take_the_whole_period(tree) -> None:
+    root = tree(MODULE | CONFIGURED | {f"{CHIP}/update_interval": "50\n"})
+    Ina3221Meter(root).open(MeteredProcess(1, Path("/data")))
+    assert (root / CHIP / "samples").read_text() == "4\n"  # 200 ms
+
+
 def test_an_averaging_that_is_long_already_is_left_as_it_is(tree) -> None:
     root = tree(
         MODULE | CONFIGURED | {f"{CHIP}/samples": "512\n", f"{CHIP}/update_interval": "3379\n"}

@@ -34,7 +34,7 @@ class FakeJtop:
         self.connected = True
 
     def ok(self, spin: bool) -> bool:
-        return self.serving
+        return self.serving and spin  # without, it waits for the next values
 
     def close(self) -> None:
         self.connected = False

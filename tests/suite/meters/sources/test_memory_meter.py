@@ -51,6 +51,7 @@ def test_a_process_that_exits_while_it_is_read_counts_in_no_reading(tree) -> Non
         "proc/100/stat": "100 (mpirun) S 1",
         "proc/101/stat": "101 (python) S 100",
         "proc/101/statm": "9000 50000 10 1 0 0 0",
+        "proc/101/status": "VmRSS:\t    2000 kB\n",
         "proc/100/status": "VmHWM:\t    8000 kB\nVmRSS:\t    4000 kB\n",
     }
     found = values(opened(tree({"proc/meminfo": MEMINFO, **processes})).read())
@@ -161,3 +162,18 @@ def test_proportional_sets_are_read_of_several_processes_only_and_seldom(tree) -
     assert values(meter.read())["process_tree_pss"] == 2 * 3_072_000
     # not before a thousand times the time that it took
     assert "process_tree_pss" not in values(meter.read())
+
+
+@pytest.mark.parametrize(
+    ("readable", "pss"), [(3, 9_216_000), (2, 6_144_000), (1, None)], ids="{0} of three".format
+)
+def test_one_process_may_exit_while_proportional_sets_are_read(
+    readable: int, pss: int | None, tree
+) -> None:
+    files = {"proc/meminfo": MEMINFO}
+    for pid, parent in ((100, 1), (101, 100), (102, 100)):
+        files[f"proc/{pid}/stat"] = f"{pid} (python) S {parent}"
+        files[f"proc/{pid}/status"] = "VmHWM: 4000 kB\nVmRSS: 4000 kB\n"
+        if pid < 100 + readable:
+            files[f"proc/{pid}/smaps_rollup"] = "Pss:  3000 kB\n"
+    assert values(opened(tree(files)).read()).get("process_tree_pss") == pss

@@ -6,7 +6,7 @@ import pytest
 from suite.errors import SuiteError
 from suite.meters.meter import MeteredProcess, Reading
 from suite.meters.settings import load_settings
-from suite.meters.sources.meter_csv import MeterCsvMeter
+from suite.meters.sources.meter_csv import MeterCsvMeter, _seconds
 
 SETTINGS = """
 [meter_csv]
@@ -129,5 +129,18 @@ def test_a_table_that_is_begun_anew_is_read_from_its_beginning(tree) -> None:
 def test_what_is_no_number_is_no_row(tree) -> None:
     root = machine(tree, "Time,Power (mW)\n")
     meter = opened(root)
-    append(root, "1,nan\n2,inf\n3,1000\n")
+    append(root, '1,nan\n2,inf\nnan,5000\n4,"5000,0"\n3,1000\n')
     assert values(meter.read()) == [1.0]
+
+
+def test_a_time_without_a_zone_is_utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever the machine is."""
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        for written in ("2027-01-15T08:00:00", "2027-01-15T08:00:00Z", "2027-01-15 17:00:00+09:00"):
+            assert _seconds(written, 1e-3) == 1_800_000_000
+        assert _seconds("1800000000500", 1e-3) == 1_800_000_000.5
+    finally:
+        monkeypatch.undo()
+        time.tzset()

@@ -53,7 +53,7 @@ class FakeNvml(SimpleNamespace):
         return SimpleNamespace(gpu=97, memory=40)
 
     def nvmlDeviceGetMemoryInfo(self, gpu: int) -> Any:
-        return SimpleNamespace(used=2**30)
+        return SimpleNamespace(used=2**30, free=2**31, total=2**32)
 
     def nvmlDeviceGetClockInfo(self, gpu: int, kind: int) -> int:
         return {1: 1410, 2: 1215}[kind]
@@ -77,6 +77,8 @@ def test_each_gpu_gives_what_it_supports(machine: Path) -> None:
     assert values["gpu1.energy"] == (123_000.0, "J")
     assert values["gpu1.utilisation"] == (97, "%")
     assert values["gpu0.frequency"] == (1.41e9, "Hz")
+    assert values["gpu1.memory_frequency"] == (pytest.approx(1.215e9), "Hz")
+    assert values["gpu0.memory_used"] == (2**30, "B")
     assert {"gpu0.energy", "gpu0.utilisation", "gpu0.throttle_reasons"}.isdisjoint(values)
 
 

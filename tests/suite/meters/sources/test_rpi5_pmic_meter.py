@@ -132,3 +132,13 @@ def test_a_rail_slightly_below_zero_stays_in_the_sum() -> None:
         "VDD_CORE.power": (pytest.approx(0.9), "W"),
         "HDMI.power": (pytest.approx(-0.01), "W"),
     }
+
+
+def test_the_cost_of_every_call_of_the_program_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter([(PLAIN, 0.25), (PLAIN, 0.5), (WITH_INDEX, 1.0)])
+    monkeypatch.setattr("suite.meters.sources.rpi5_pmic.run_tool", lambda words: next(answers))
+    meter = Rpi5PmicMeter()
+    for _ in range(3):
+        meter.measure()
+    assert meter.helper_cost_s() == 1.75
+    assert parse_pmic("EXT5V_V=5.09V\n") == {}, "the input's voltage alone is no rail"

@@ -61,9 +61,21 @@ def test_vcgencmd_is_asked_while_the_kernels_file_stays_0(
     monkeypatch.setattr("suite.meters.sources.throttling.time.monotonic", lambda: now_s[0])
     assert not any(reading.value for reading in meter.read())
     (root / "usr/bin/vcgencmd.says").write_text("80008", encoding="utf-8")
-    now_s[0] += ASKS_S + 1
+    now_s[0] += ASKS_S - 1  # a process every second would cost the run
+    assert not any(reading.value for reading in meter.read())
+    now_s[0] += 2
     found = {reading.channel for reading in meter.read() if reading.value}
     assert found == {"soft_temperature_limit", "soft_temperature_limit.since_boot"}
+    (root / "usr/bin/vcgencmd.says").write_text("80000", encoding="utf-8")
+    now_s[0] += 1  # once it tells more, it is asked at every reading
+    found = {reading.channel for reading in meter.read() if reading.value}
+    assert found == {"soft_temperature_limit.since_boot"}
+
+
+def test_where_vcgencmd_fails_the_kernels_flags_hold(tree) -> None:
+    root = tree({FLAGS: "0\n", "usr/bin/vcgencmd": "#!/bin/sh\nexit 1\n"})
+    (root / "usr/bin/vcgencmd").chmod(0o755)
+    assert set(values(root).values()) == {0.0}
 
 
 def test_flags_that_neither_the_kernel_nor_vcgencmd_tells_are_unknown_and_no_0(tree) -> None:
@@ -222,20 +234,23 @@ def test_a_wifi_card_that_an_older_meter_recorded_is_not_throttling() -> None:
 
 def test_a_package_and_a_core_are_counted_once(tree) -> None:
     files = {}
-    for cpu in range(4):  # two cores with two threads each, in one package
+    for cpu in range(6):  # two cores with two threads each in one package, one in another
         folder = f"sys/devices/system/cpu/cpu{cpu}"
         files |= {
             f"{folder}/thermal_throttle/{level}_throttle_count": "3\n"
             for level in ("core", "package")
         }
         files |= {
-            f"{folder}/topology/physical_package_id": "0\n",
+            f"{folder}/topology/physical_package_id": f"{cpu // 4}\n",
             f"{folder}/topology/core_id": f"{cpu % 2}\n",
         }
     assert set(values(tree(files))) == {
         "thermal.core.cpu0",
         "thermal.core.cpu1",
         "thermal.package.cpu0",
+        "thermal.core.cpu4",
+        "thermal.core.cpu5",
+        "thermal.package.cpu4",
     }
 
 

@@ -1,0 +1,148 @@
+"""Which state a run is resumed from, what must be as before, and what the new run records of those
+before it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from reference_impls import contract
+from reference_impls.state_file import state_name
+from suite.bundle.reader import Bundle
+from suite.bundle.resumption import Resumption
+from suite.catalog.devices import load_device
+from suite.catalog.frameworks import load_framework
+from suite.catalog.workloads import load_workload
+from suite.errors import SuiteError
+from suite.execution import preparation, resume
+from suite.execution.kept_states import states_folder
+from suite.execution.preparation import prepare_data
+from suite.execution.request import RunRequest
+from suite.execution.run_records import records_of
+from tests.builders import Scenario, make_bundle, make_request
+
+STATE = {"parameter": "p", "velocity": "v", "statistic": "s"}
+FIRST = Resumption("first", 2, STATE, 3, 3, "lost", 5_000, 1_000, 10**9, "boot", 7.5)
+
+
+def request(folder: Path, **parallel: Any) -> RunRequest:
+    training = make_request(folder, Scenario(framework="fake", ranks=2, nodes=2))
+    training = training._replace(parallel=training.parallel._replace(**parallel))
+    framework = load_framework("fake")
+    return RunRequest(
+        "run", load_workload("lenet"), load_device("generic"), "", framework, training
+    )
+
+
+def test_the_middle_one_of_three_runs_hands_on_what_the_first_left_out(tmp_path: Path) -> None:
+    bundle = Bundle(make_bundle(tmp_path / "run", Scenario(ranks=2, nodes=1, division="open")))
+    record, log = bundle.run(), bundle.log()
+    own_s = sum(each.length_s for each in resume.uncounted_intervals(log))
+    start = log.first("run_start")
+    assert start is not None
+    alone = resume._resumption(replace(record, message="x" * 1000), log, 3, STATE)
+    assert (alone.run_id, alone.epoch, alone.ranks, alone.nodes) == (record.run_id, 3, 2, 1)
+    assert (alone.began_time_ms, alone.began_mono_ns) == (start.time_ms, start.mono_ns)
+    assert (alone.ended_time_ms, alone.uncounted_s) == (log.events[-1].time_ms, own_s)
+    assert (alone.reason, alone.boot) == ("x" * 900, start.metadata["boot"])
+    resumed = replace(record, message=None, resumed={**vars(FIRST), "state": STATE})
+    again = resume._resumption(resumed, log, 3, STATE)
+    assert (again.run_id, again.ended_time_ms) == (record.run_id, alone.ended_time_ms)
+    assert (again.began_time_ms, again.began_mono_ns, again.boot) == (1_000, 10**9, "boot")
+    assert again.uncounted_s == 7.5 + own_s and again.reason.startswith("its harness ended")
+
+
+@pytest.mark.parametrize(
+    ("kept", "chosen"),
+    [
+        ([(2, "right"), (10, "right"), (9, "right")], 10),
+        ([(2, "right"), (10, "gone")], 2),
+        ([(2, "right"), (10, "wrong")], resume.GO_BACK),
+        ([(10, "wrong")], resume.BEGIN_ANEW),
+        ([(2, "gone"), (10, "wrong")], resume.BEGIN_ANEW),
+        ([(2, "gone")], "kept no training state"),
+    ],
+)
+def test_a_run_goes_on_from_the_last_state_that_it_kept(
+    kept: list[tuple[int, str]], chosen: int | str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, folder = tmp_path / "run", states_folder(tmp_path / "run")
+    folder.mkdir()
+    events = [SimpleNamespace(epoch=epoch, value=state_name(epoch)) for epoch, _ in kept]
+    events.append(SimpleNamespace(epoch=None, value="before any epoch"))
+    for epoch, how in kept:
+        if how != "gone":
+            (folder / state_name(epoch)).write_text(how)
+    monkeypatch.setattr(
+        resume, "StateFile", lambda path: SimpleNamespace(of_rank=lambda rank: Path(path))
+    )
+    monkeypatch.setattr(
+        resume, "digests", lambda path: path.name if path.read_text() == "right" else "other"
+    )
+    log: Any = SimpleNamespace(all=lambda key: events if key == "state_digests" else [])
+    if isinstance(chosen, int):
+        name = state_name(chosen)
+        assert resume._last_state(run, log) == (folder / name, chosen, name)
+    else:
+        with pytest.raises(SuiteError, match=chosen):
+            resume._last_state(run, log)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "differs"),
+    [
+        ({"ranks": 3, "nodes": 3}, {}, None),
+        ({"bucket_bytes": 9, "overlap": False, "collective": "native"}, {}, None),
+        ({"wire": "float16"}, {}, "parallel.wire = float16, and exact"),
+        ({"normalisation": "synchronised"}, {}, "parallel.normalisation = synchronised"),
+        ({"wire": "float16"}, {"ranks": 1}, None),
+        ({"ranks": 1}, {"wire": "float16"}, None),
+    ],
+)
+def test_fewer_nodes_may_go_on_and_nothing_else_changes(
+    before: dict[str, Any], now: dict[str, Any], differs: str | None, tmp_path: Path
+) -> None:
+    asked, trained = request(tmp_path, **now), request(tmp_path, **before)
+    values = records_of(trained).request_values(
+        trained.training._replace(threads=7, division="closed", cache_cleared=True)
+    )
+    record: Any = SimpleNamespace(request=values)
+    if differs is None:
+        resume._refuse_other_training(asked, record, tmp_path)
+        changed = replace(asked, training=asked.training._replace(seed=7, accumulation=2))
+        with pytest.raises(SuiteError, match="accumulation = 1, and 2"):  # the first by name
+            resume._refuse_other_training(changed, record, tmp_path)
+    else:
+        with pytest.raises(SuiteError, match=f"trained with {differs}"):
+            resume._refuse_other_training(asked, record, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("are_cold", "is_cold"),
+    [
+        ([True, True, True], True),
+        ([True, None, False], False),
+        ([True, None, True], None),
+        ([None], None),
+    ],
+)
+def test_a_cache_is_cold_where_that_of_every_node_is(
+    are_cold: list[bool | None], is_cold: bool | None, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """One that is warm is known, whatever is unknown of the others."""
+    done: list[str] = []
+
+    def noting(name: str, result: Any = None) -> Callable[..., Any]:
+        return lambda *_: done.append(name) or result
+
+    for name in ("digest_data", "write_data_record"):
+        monkeypatch.setattr(preparation, name, noting(name))
+    remote: Any = SimpleNamespace(prepare=noting("caches", are_cold))
+    found = prepare_data(request(tmp_path), remote).training
+    assert found.cache_cleared is is_cold
+    # reading the data for their digests would warm a cache that was emptied before
+    assert done == ["digest_data", "write_data_record", "caches"]
+    assert isinstance(found, contract.Request)

@@ -1,0 +1,149 @@
+"""What is there before a run: its directory, its lock, the folder of its states, and the memory and
+disk space that it needs."""
+
+import errno
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from suite.bundle.layout import LOCK, RUN
+from suite.errors import SuiteError
+from suite.execution import preflight as before
+from suite.execution.kept_states import make_states_folder, mebibytes, states_folder
+from suite.execution.preflight import BUNDLE_SIZE_BYTES, preflight
+from suite.execution.run_directory import RESERVE_BYTES, RunLock, is_held, make_output
+
+MIB = 2**20
+
+
+def content(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("files", "force", "words"),
+    [
+        ([], False, None),
+        (["notes.txt"], False, "exists and is not empty"),
+        ([RUN], False, "exists and is not empty"),
+        (["notes.txt"], True, "is not a run directory"),
+        ([f".{RUN}", "notes.txt"], True, "is not a run directory"),
+        ([RUN, "notes.txt"], True, None),
+        ([f".{RUN}", LOCK], True, None),  # killed as it began
+    ],
+)
+def test_only_a_runs_own_directory_is_replaced(
+    files: list[str], force: bool, words: str | None, tmp_path: Path
+) -> None:
+    for name in files:
+        (tmp_path / name).touch()
+    if words is None:
+        make_output(tmp_path, force)
+        assert content(tmp_path) == []
+    else:
+        with pytest.raises(SuiteError, match=words):
+            make_output(tmp_path, force)
+        assert content(tmp_path) == sorted(files)
+
+
+def test_a_file_is_no_directory_and_folders_above_are_made(tmp_path: Path) -> None:
+    make_output(tmp_path / "a/b/c", force=False)
+    (tmp_path / "file").touch()
+    for force, words in ((False, "exists and is not empty"), (True, "is not a run directory")):
+        with pytest.raises(SuiteError, match=words):
+            make_output(tmp_path / "file", force)
+
+
+@pytest.mark.parametrize(
+    ("number", "calls", "reserve"),
+    [(errno.EDQUOT, 2, 0), (errno.ENOSPC, 2, 0), (errno.EACCES, 1, RESERVE_BYTES)],
+)
+def test_only_a_full_disk_is_given_the_reserve(
+    number: int, calls: int, reserve: int, tmp_path: Path
+) -> None:
+    made: list[int] = []
+
+    def write() -> None:
+        made.append(number)
+        raise OSError(number, os.strerror(number))
+
+    assert not is_held(tmp_path)
+    with RunLock(tmp_path) as lock:
+        assert is_held(tmp_path)
+        with pytest.raises(SuiteError, match="holds a run that still runs"):
+            make_output(tmp_path, force=True)
+        with pytest.raises(OSError):
+            lock.write(write)
+        assert (len(made), (tmp_path / LOCK).stat().st_size) == (calls, reserve)
+        who = f"process {os.getpid()} on {os.uname().nodename}\n".encode()
+        lock.write(lambda: None)
+    with RunLock(tmp_path):
+        assert (tmp_path / LOCK).read_bytes().startswith(who)
+        assert (tmp_path / LOCK).stat().st_size == RESERVE_BYTES
+    assert not is_held(tmp_path)
+
+
+def test_states_are_replaced_and_nothing_else(tmp_path: Path) -> None:
+    folder = states_folder(tmp_path / "run")
+    assert folder == tmp_path / "run.states"
+    states = ["epoch_1.npz", ".epoch_2.npz"]
+    for more, force, is_made in ([], False, False), (["notes"], True, False), ([], True, True):
+        folder.mkdir(exist_ok=True)
+        for name in (*states, *more):
+            (folder / name).touch()
+        if is_made:
+            make_states_folder(tmp_path / "run", force)
+        else:
+            with pytest.raises(SuiteError, match="exists and is not empty"):
+                make_states_folder(tmp_path / "run", force)
+        assert content(folder) == ([] if is_made else sorted([*states, *more]))
+        for path in folder.glob("notes"):
+            path.unlink()
+    assert [mebibytes(size) for size in (10 * MIB - MIB // 10, 10 * MIB)] == ["9.9 MiB", "10 MiB"]
+
+
+def refusal(root: Path, **changes: Any) -> str:
+    """What is said of a run that needs 100 MiB of memory, with 100 MiB there and enough disk."""
+    values = {"accelerator": "cpu", "free": BUNDLE_SIZE_BYTES, "available": 100, "hosts": ()}
+    values |= {"keep_states": False, **changes}
+    (root / "proc").mkdir(exist_ok=True)
+    (root / "proc/meminfo").write_text(f"MemAvailable: {values['available'] * 1024} kB\n")
+    request = SimpleNamespace(
+        placement=SimpleNamespace(hosts=values["hosts"]),
+        training=SimpleNamespace(
+            accelerator=values["accelerator"], recomputation=None, epochs=values.get("epochs", 3)
+        ),
+        workload=SimpleNamespace(name="w", needs=SimpleNamespace(memory_size_bytes=100 * MIB)),
+        directory=root / "run",
+        keep_states=values["keep_states"],
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        usage = SimpleNamespace(free=values["free"])
+        patch.setattr(before.shutil, "disk_usage", lambda place: usage)
+        patch.setattr(before, "states_size_bytes", lambda request: 30 * MIB)
+        try:
+            preflight(request, root)  # type: ignore[arg-type]
+        except SuiteError as error:
+            return str(error)
+    return ""
+
+
+def test_a_run_is_refused_where_it_cannot_finish(tmp_path: Path) -> None:
+    with_states = {"keep_states": True, "free": BUNDLE_SIZE_BYTES + 30 * MIB}
+    for fits in ({}, with_states, {"hosts": ("127.0.0.1", "192.0.2.1")}):
+        assert refusal(tmp_path, **fits) == ""
+    for changes, words in (
+        ({"available": 99}, "needs 100 MiB of memory and 99 MiB are available"),
+        ({"free": BUNDLE_SIZE_BYTES - 1}, "has 63 MiB free and a run directory may need 64 MiB"),
+        ({**with_states, "free": with_states["free"] - 1}, "states of 3 epochs need 30 MiB"),
+        ({**with_states, "free": BUNDLE_SIZE_BYTES, "epochs": 1}, "states of 1 epoch need 30 MiB"),
+        ({"hosts": ("192.0.2.1", "127.0.0.1")}, "first host, 192.0.2.1, is not this machine"),
+        ({"accelerator": "cuda"}, "has no driver of an NVIDIA GPU"),
+    ):
+        assert words in refusal(tmp_path, **changes)
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev/nvmap").touch()
+    assert refusal(tmp_path, accelerator="cuda") == "", "one file of a driver is enough"
