@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from suite.cluster.doctor import _refuse
 from suite.cluster.links import LinkMeasure, LinkMeasures
-from suite.cluster.node_answers import Link, NodeAnswer, NodeFacts
+from suite.cluster.node_answers import Link, NodeAnswer, NodeFacts, fit_hosts
 from suite.cluster.problems import (
     WITHOUT_TRAINING,
     ClusterProblem,
@@ -13,6 +14,7 @@ from suite.cluster.problems import (
     about_hosts,
     judge_cluster,
 )
+from suite.errors import SuiteError
 
 EXPECTED = ExpectedNode("0.1.0", "a" * 64, "c" * 40, {"numpy": "2.1.0", "torch": "2.13.0"})
 WIRED = Link("eth0", "10.0.0.1", "wired", 1000, None)
@@ -113,15 +115,80 @@ def test_names_of_one_address_are_found_before_any_host_is_asked() -> None:
     assert found.sentence == "127.0.0.1 and localhost have the same address here, 127.0.0.1"
 
 
+def test_a_hostfile_begins_with_this_machine_and_names_no_machine_twice() -> None:
+    (found,) = about_hosts(["192.0.2.1", "192.0.2.2", "127.0.0.1"])
+    assert (found.node, found.point) == ("192.0.2.1", "first")
+    twice = [replace(FACTS, machine=machine) for machine in ("a", "b", "a", None, None, "b")]
+    found_twice = judge_cluster(answers(*twice), None, EXPECTED)
+    assert [(each.node, each.sentence) for each in found_twice] == [
+        ("pi3", "pi3 and pi1 are one machine"),
+        ("pi6", "pi6 and pi2 are one machine"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("digests", "named"),
+    [("xyy", ["pi1"]), ("xyyz", ["pi1", "pi4"]), ("xy", ["pi2"]), ("yxxy", ["pi2", "pi3"])],
+)
+def test_the_usual_data_are_those_of_most_nodes_else_of_the_first(
+    digests: str, named: list[str]
+) -> None:
+    nodes = [replace(FACTS, data={"/data/mnist": digest * 64}) for digest in digests]
+    found = judge_cluster(answers(*nodes), None, EXPECTED)
+    assert [each.node for each in found] == named and {each.point for each in found} == {"data"}
+
+
+def test_files_and_packages_that_differ_are_named_the_first_three() -> None:
+    names = dict.fromkeys("ebdca", "1")
+    here, there = (
+        replace(FACTS, package_files={**names, "same": "2", side: "3"}) for side in ("x", "y")
+    )
+    other = replace(there, package_files=dict.fromkeys([*names, "same"], "2"))
+    found = problem(answers(here, there, other), None)
+    assert found.sentence.endswith("in the packages a, b, c and 2 more") and found.node == "pi3"
+    sources = {"b.py": "1", "a.py": "1", "c.py": "1"}
+    expected = replace(EXPECTED, sources={**sources, "d.py": "1"})
+    changed = replace(FACTS, source_sha256="b" * 64, sources={**sources, "a.py": "2"})
+    (found,) = judge_cluster(answers(FACTS, changed), None, expected)
+    assert found.sentence.endswith(": a.py, d.py")
+
+
+def test_of_hosts_that_cannot_connect_to_each_other_the_later_one_is_left_out() -> None:
+    """Whichever of the two noticed."""
+    cannot = [replace(FACTS, unreached=dict.fromkeys(names, "why")) for names in ((), (), ("pi1",))]
+    asked = answers(FACTS, replace(FACTS, unreached={"pi4": "why"}), *cannot[2:], FACTS, FACTS)
+    assert fit_hosts(asked) == ("pi1", "pi2", "pi5")
+    assert fit_hosts((NodeAnswer("pi0", False, None), *asked[3:])) == ("pi4", "pi5")
+
+
+def test_a_run_is_refused_by_its_first_fatal_problem_and_names_the_other_nodes() -> None:
+    problems = [
+        ClusterProblem(f"pi{node}", point, f"pi{node} {point}", "repair it")
+        for node, point in ((5, "clock"), (2, "suite"), (3, "mpi"), (2, "mpi"), (4, "link"))
+    ]
+    _refuse((problems[0], problems[4]))
+    said = r"pi2 suite; repair it\. Other nodes have problems, too: pi3; `suite cluster doctor`"
+    with pytest.raises(SuiteError, match=said):
+        _refuse(tuple(problems))
+    with pytest.raises(SuiteError, match=r"pi2 mpi; repair it\.$"):
+        _refuse((problems[3],))
+
+
 def test_packages_that_an_old_python_cannot_list_are_no_problem() -> None:
     assert (
         judge_cluster(answers(FACTS, replace(FACTS, packages=None)), links(MEASURE), EXPECTED) == ()
     )
 
 
-@pytest.mark.parametrize(("offset_s", "course"), [(60, "60 s ahead of"), (-3600, "3600 s behind")])
-def test_a_wrong_clock_is_one_problem_that_refuses_no_run(offset_s: int, course: str) -> None:
-    found = problem(answers(FACTS, FACTS), links(replace(MEASURE, wall_offset_ns=offset_s * 10**9)))
+@pytest.mark.parametrize(
+    ("offset_ms", "course"),
+    [(60_000, "60 s ahead of"), (-3_600_000, "3600 s behind"), (-1_001, "1 s behind")],
+)
+def test_a_wrong_clock_is_one_problem_that_refuses_no_run(offset_ms: int, course: str) -> None:
+    right = links(replace(MEASURE, wall_offset_ns=10**9), replace(MEASURE, wall_offset_ns=-(10**9)))
+    assert judge_cluster(answers(FACTS, FACTS, FACTS), right, EXPECTED) == ()
+    wrong = links(replace(MEASURE, wall_offset_ns=offset_ms * 10**6))
+    found = problem(answers(FACTS, FACTS), wrong)
     assert (found.node, found.point) == ("pi2", "clock")
     assert (
         f"The clock of pi2 is {course} pi1's" in found.sentence
@@ -139,18 +206,17 @@ def test_a_monotonic_clock_counts_from_boot_and_may_differ() -> None:
 
 
 def test_a_link_below_half_of_its_interfaces_speed_is_a_problem() -> None:
+    half = links(replace(MEASURE, bandwidth_mbit_s=500.0))
+    assert judge_cluster(answers(FACTS, FACTS), half, EXPECTED) == ()
     found = problem(answers(FACTS, FACTS), links(replace(MEASURE, bandwidth_mbit_s=94.0)))
     assert "94 Mbit/s of the 1000 Mbit/s" in found.sentence
 
 
 def test_a_slower_interface_at_one_end_explains_its_link() -> None:
     slow = replace(FACTS, link=replace(WIRED, speed_mbit_s=300))
-    assert (
-        judge_cluster(
-            answers(FACTS, slow), links(replace(MEASURE, bandwidth_mbit_s=280.0)), EXPECTED
-        )
-        == ()
-    )
+    explained = links(replace(MEASURE, bandwidth_mbit_s=280.0))
+    for ends in ((FACTS, slow), (slow, FACTS)):
+        assert judge_cluster(answers(*ends), explained, EXPECTED) == ()
 
 
 def test_the_speed_that_a_virtual_interface_reports_is_ignored() -> None:
@@ -162,6 +228,8 @@ def test_a_link_much_slower_than_the_others_is_a_problem() -> None:
     unknown = replace(
         FACTS, link=Link("eth0", "10.0.0.1", "virtual", None, "its driver reports no speed")
     )
+    quarter = links(MEASURE, replace(MEASURE, bandwidth_mbit_s=235.0))
+    assert judge_cluster(answers(unknown, unknown, unknown), quarter, EXPECTED) == ()
     found = problem(
         answers(unknown, unknown, unknown), links(MEASURE, replace(MEASURE, bandwidth_mbit_s=90.0))
     )

@@ -14,6 +14,7 @@ from suite.launch.mpirun import (
     Flavour,
     Mpirun,
     all_reduce_variables,
+    closed_host,
     failed_process,
     last_output_line,
     mpirun_command,
@@ -71,6 +72,7 @@ def test_a_list_of_hosts_is_written_as_slurm_does(word: str, names: list[str]) -
         ("pi1:2\npi2", 3, 3),
         ("pi1 max-slots=4", None, 1),
         ("pi1:2\npi2", None, "different slots (2, none)"),
+        ("localhost slots=3", None, 3),
         ("pi1 slots=0", None, "0 slots"),
     ],
 )
@@ -111,6 +113,13 @@ def test_fewer_nodes_than_the_file_has_are_its_first_ones_and_more_are_refused(
 ) -> None:
     assert place_ranks(1, hostfile, 1, None).hosts == ("pi1",)
     assert place_ranks(None, hostfile, 2, None).ranks == 4
+    hostfile.write_text("pi1:2\npi2:3")
+    assert place_ranks(1, hostfile, None, None).ranks == 2, "the slots of hosts that take part"
+    hostfile.write_text("pi1\npi2")
+    assert place_ranks(2, hostfile, None, None, otherwise=4).ranks == 8
+    for nodes, ranks in ((0, 1), (1, 0)):
+        with pytest.raises(SuiteError, match="must be at least 1"):
+            place_ranks(nodes, hostfile, ranks, None)
     with pytest.raises(SuiteError, match="needs 1 more"):
         place_ranks(3, hostfile, 1, None)
     with pytest.raises(SuiteError, match="--hostfile"):
@@ -240,6 +249,8 @@ def test_launchers_report_the_process_that_failed_first() -> None:
     )
     assert failed_process(OPEN_MPI_SAYS.splitlines(), 2) == FailedProcess(1, "pi2", signal.SIGKILL)
     assert failed_process(["Bus error"], 2) is None
+    by_itself = MPICH_SAYS.replace("CODE: 9", "CODE: 3").splitlines()
+    assert failed_process(by_itself, 2) == FailedProcess(None, "pi2", None, 7)
 
 
 @pytest.mark.parametrize(
@@ -248,6 +259,8 @@ def test_launchers_report_the_process_that_failed_first() -> None:
         ("[pi1] 9,9,7,9", 4, FailedProcess(2, None, signal.SIGBUS)),  # MPICH killed the others
         ("[pi1] 9,9\n[pi2] 9,11", 4, FailedProcess(3, None, signal.SIGSEGV)),
         ("[pi1] 0,256", 2, FailedProcess(1, None, None)),
+        ("[pi1] 256,9\n[pi2] 9,7", 4, FailedProcess(3, None, signal.SIGBUS)),
+        ("[pi1] 9,9\n[pi2] 9,512", 4, FailedProcess(3, None, None)),
         ("[pi1] 9,9", 2, FailedProcess(None, "pi2", signal.SIGKILL, 7)),
         # the proxy of pi1 failed, too, so that its statuses are missing
         ("[pi2] 7", 2, FailedProcess(None, "pi2", signal.SIGKILL, 7)),
@@ -285,6 +298,18 @@ def test_a_host_that_ssh_cannot_connect_to_is_named(line: str, host: str | None)
     assert (found and found.host) == host
 
 
+@pytest.mark.parametrize(
+    ("line", "host"),
+    [
+        ("Connection to pi2 closed by remote host.", "pi2"),
+        ("Read from remote host pi3: Connection reset by peer", "pi3"),
+        ("rank 1: Connection to pi2 closed by remote host.", None),
+    ],
+)
+def test_a_host_that_closed_its_connection_is_named(line: str, host: str | None) -> None:
+    assert closed_host(["loading", line]) == host
+
+
 def test_without_output_of_ranks_the_launchers_last_line_is_the_cause() -> None:
     assert (
         last_output_line(
@@ -301,7 +326,12 @@ def test_the_hostfile_has_the_name_that_a_bundle_may_hold() -> None:
 
 @pytest.mark.parametrize(
     ("nodes", "ranks_per_node", "gradient_bytes", "is_ring"),
-    [(2, 1, 2**30, False), (3, 1, 2**22, True), (3, 2, 2**22, False), (4, 1, 246_824, False)],
+    [
+        (2, 1, 2**30, False),
+        (3, 1, 2**22, True),
+        (3, 1, 2**22 - 1, False),
+        (3, 2, 2**22, False),
+    ],
 )
 def test_large_gradients_of_several_nodes_go_along_a_ring(
     nodes: int, ranks_per_node: int, gradient_bytes: int, is_ring: bool

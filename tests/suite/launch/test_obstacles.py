@@ -10,7 +10,7 @@ import pytest
 from suite.catalog.frameworks import load_framework
 from suite.errors import SuiteError
 from suite.launch.environments import adoptable_environment, vendor_environment
-from suite.launch.obstacles import refuse_crash, refuse_obstacles
+from suite.launch.obstacles import refuse_crash, refuse_obstacles, refuse_python
 
 PYTORCH, PYTHON = load_framework("pytorch"), Path(sys.executable)
 USAGE = namedtuple("USAGE", "total used free")
@@ -79,6 +79,27 @@ def test_a_version_that_crashes_on_old_arm_cores_is_refused_with_one_that_works(
         refuse_crash(PYTORCH, {"torch": version}, tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("highest", "version", "is_refused"),
+    [
+        ("3.11", (3, 11), False),
+        ("3.11", (3, 12), True),
+        ("3.9", (3, 10), True),  # numbers, not texts
+        ("3.9", (3, 8), False),
+        (None, (4, 0), False),
+    ],
+)
+def test_a_python_without_packages_is_refused(
+    highest: str | None, version: tuple[int, int], is_refused: bool
+) -> None:
+    framework = replace(PYTORCH, highest_python=highest)
+    if is_refused:
+        with pytest.raises(SuiteError, match=f"use Python {highest} or an earlier one"):
+            refuse_python(framework, version, PYTHON)
+    else:
+        refuse_python(framework, version, PYTHON)
+
+
 def test_an_interpreter_that_the_processor_cannot_run_is_named(tmp_path: Path) -> None:
     python = tmp_path / "python3"
     python.write_text("#!/bin/sh\nkill -ILL $$\n")
@@ -91,6 +112,6 @@ def test_a_small_folder_for_temporary_files_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda _: USAGE(10**9, 8 * 10**8, 2 * 10**8))
-    refuse_obstacles(PYTORCH, PYTHON, 10**8, tmp_path)
+    refuse_obstacles(PYTORCH, PYTHON, 2 * 10**8, tmp_path)
     with pytest.raises(SuiteError, match="set TMPDIR to a folder on a disk"):
-        refuse_obstacles(PYTORCH, PYTHON, 3 * 10**8, tmp_path)
+        refuse_obstacles(PYTORCH, PYTHON, 2 * 10**8 + 1, tmp_path)
