@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -23,7 +22,6 @@ from suite.catalog.workloads import load_workload
 from suite.compliance.checker import check_bundle
 from suite.compliance.finding import Severity
 from suite.errors import SuiteError
-from suite.execution import resume
 from suite.execution.kept_states import states_folder
 from suite.execution.request import RunRequest
 from suite.execution.resume import resume_request
@@ -235,23 +233,6 @@ def test_values_are_said_as_they_are_typed_defaults_too(
     (run / "run.json").write_text(json.dumps(record))
     with pytest.raises(SuiteError, match=f"trained with {said}; type the command of that run"):
         resume_request(request, run)
-
-
-def test_what_each_part_left_out_of_its_time_adds_up(
-    interrupted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of a run that is resumed a second time, too."""
-    run = Path(shutil.copytree(interrupted, tmp_path / "run"))
-    shutil.copytree(states_folder(interrupted), states_folder(run))
-    record = json.loads((run / "run.json").read_text())
-    trained = contract.request_from_dict(record["request"])
-    request = RunRequest("again", load_workload("lenet"), None, "", load_framework("fake"), trained)
-    record["resumed"] = {**vars(RECORD), "state": dict(RECORD.state), "uncounted_s": 0.5}
-    (run / "run.json").write_text(json.dumps(record))
-    parts = [SimpleNamespace(length_s=length_s) for length_s in (1.0, 2.0)]
-    monkeypatch.setattr(resume, "uncounted_intervals", lambda log: parts)
-    found = resume_request(request, run).resume
-    assert found is not None and found.record.uncounted_s == 3.5
 
 
 def with_edited_states(interrupted: Path, copy: Path) -> Path:

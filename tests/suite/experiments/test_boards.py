@@ -13,9 +13,9 @@ from suite.catalog.divisions import Division
 from suite.errors import SuiteError
 from suite.execution.events import silent
 from suite.execution.request import RunOptions
-from suite.experiments.board_talk import BoardLost
+from suite.experiments.board_talk import BoardLost, RunFailed
 from suite.experiments.board_task import BoardTask, read_task
-from suite.experiments.boards import _Job, _Spread, keys_of_the_machine
+from suite.experiments.boards import _Job, _Spread, board_numbers, keys_of_the_machine
 from suite.experiments.matrix_plan import MatrixDefinition, Values, Vary
 from suite.metrics.matrix_record import read_matrix
 from tests.conftest import Run
@@ -208,6 +208,50 @@ def test_a_name_of_a_board_that_answers_late_is_refused_too(
         "again",
         "its run was not made: again refuses the runs (it is the same machine as one)",
     )
+
+
+@pytest.mark.parametrize(
+    ("answers", "ends"),
+    [
+        ("fmfm", ""),  # the third try is the last one
+        ("fmff", "failed 3 times, the last time on one: no card"),
+        ("llfllmm", ""),  # twice in a row, and twice again after it answered
+        ("lmlll", "All boards were lost, and 1 runs remain"),
+    ],
+)
+def test_a_run_has_three_tries_and_a_board_is_lost_three_times_in_a_row(
+    answers: str, ends: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Made, failed or lost."""
+    script = iter(answers)
+
+    async def fetch(*_: object) -> None:
+        error = {"f": RunFailed("no card"), "l": BoardLost("no route"), "m": None}[next(script)]
+        if error is not None:
+            raise error
+
+    async def admitted(*_: object) -> str:
+        return "0123456789abcdef"
+
+    monkeypatch.setattr("suite.experiments.boards.RETRY_S", 0)
+    monkeypatch.setattr(_Spread, "_fetch", fetch)
+    runs = [SimpleNamespace(point=name, label=name) for name in "ab"]
+    matrix = SimpleNamespace(runs=runs, plan=SimpleNamespace(points=runs))
+    boards_ = SimpleNamespace(hosts=("one",), admitted=admitted)
+    spread = _Spread(matrix, boards_, tmp_path, None, silent, False)
+    jobs = [_Job(number, run, None, None) for number, run in enumerate(runs, 1)]
+    if ends:
+        with pytest.raises(SuiteError, match=ends):
+            asyncio.run(spread.make(jobs))
+    else:
+        assert asyncio.run(spread.make(jobs)) == {}
+    assert next(script, "all were asked for") == "all were asked for"
+
+
+def test_a_board_keeps_its_number_and_new_ones_follow(tmp_path: Path) -> None:
+    assert board_numbers(tmp_path, ["b", "a"]) == {"b": 1, "a": 2}
+    (tmp_path / ".boards.json").write_text('{"a": 1, "b": 2}')
+    assert board_numbers(tmp_path, ["c", "b"]) == {"a": 1, "b": 2, "c": 3}
 
 
 def test_a_task_survives_its_way() -> None:

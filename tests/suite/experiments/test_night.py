@@ -2,8 +2,10 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -11,7 +13,14 @@ from typer.testing import CliRunner
 from suite import api
 from suite.cli.app import app
 from suite.errors import SuiteError
-from suite.experiments.night import Night, PlannedWorkload, plan_night, with_more_time
+from suite.experiments.night import (
+    Night,
+    PlannedWorkload,
+    plan_night,
+    run_s_of,
+    runs_of,
+    with_more_time,
+)
 from suite.experiments.quick import QuickLook
 from tests.builders import Scenario, make_bundle
 
@@ -36,6 +45,38 @@ def test_more_time_makes_what_was_left_out_and_keeps_the_rest() -> None:
     assert with_more_time(begun, 1100.0) == begun  # the same command after a power cut
     lenet, vgg11, failed = with_more_time(begun, 3600.0).planned
     assert lenet.is_made and vgg11.is_made and failed == FAILED
+
+
+def test_each_workload_is_planned_from_what_the_cheaper_ones_leave() -> None:
+    """Three runs of each: 300 and 600 s of 900 fit exactly."""
+    looks = [look("vgg11", 200.0), look("lenet", 100.0), look("resnet18", 250.0)]
+    planned = plan_night(looks, 900.0)
+    assert [(each.workload, each.is_made) for each in planned] == [
+        ("lenet", True),
+        ("vgg11", True),
+        ("resnet18", False),
+    ]
+    assert planned[2].reason == "3 runs take 12.5 min, and 0.0 min are left"
+    begun = Night("closed", "pytorch", "auto", (), planned, within_s=1000.0, left_s=900.0)
+    for within_s, is_made in ((1749.0, False), (1750.0, True)):
+        later = with_more_time(begun, within_s)
+        assert later.left_s == within_s - 100.0
+        assert [each.is_made for each in later.planned] == [True, True, is_made]
+    assert with_more_time(later, 900.0) == later
+    runs = [(name, seed) for name, seed, _ in runs_of(Path("night"), planned)]
+    assert runs == [(name, seed) for seed in (1, 2, 3) for name in ("lenet", "vgg11")]
+
+
+def test_a_run_takes_what_is_known_best() -> None:
+    """The time to the target, else its projection, else all epochs."""
+    projected: Any = SimpleNamespace(time_s=SimpleNamespace(value=70.0))
+    estimate: Any = SimpleNamespace(epoch_s=SimpleNamespace(value=6.0))
+    known = replace(look("lenet", 60.0, 9.0), projection=projected, estimate=estimate)
+    found = [run_s_of(known)]
+    for name in ("reached_s", "projection", "estimate", "epoch_s"):
+        known = replace(known, **{name: None})
+        found.append(run_s_of(known))
+    assert found == [60.0, 70.0, 60.0, 90.0, None]  # of ten epochs
 
 
 def looked(request: SimpleNamespace, *_: object) -> QuickLook:

@@ -2,10 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
+from reference_impls.contract import Parallel
 from suite.bundle.reader import Bundle
 from suite.bundle.request import read_request
 from suite.catalog.precisions import Precision
-from suite.experiments.replication.originals import Original, options_of
+from suite.errors import SuiteError
+from suite.experiments.replication.originals import Original, options_of, originals_in_turn
 
 
 def test_a_run_is_made_again_in_its_precision_and_in_the_frameworks_own_where_it_names_none(
@@ -18,3 +22,36 @@ def test_a_run_is_made_again_in_its_precision_and_in_the_frameworks_own_where_it
         options_of(Original(bundle, one), "lab", None, None).precision for one in (request, named)
     ]
     assert asked == [None, Precision.BF16_MIXED]
+
+
+def test_a_run_is_made_again_as_it_was(good_bundle: Path) -> None:
+    bundle = Bundle(good_bundle)
+    request = read_request(bundle.run(), "run.json")
+    changed = request._replace(
+        seed=3,
+        epochs=4,
+        steps=5,
+        global_batch_size=6,
+        threads=7,
+        loading=request.loading._replace(workers=8, prefetch=9),
+        accumulation=10,
+        parallel=Parallel(2, 1, "native", 2**22, True, "synchronised", "float16"),
+    )
+    found = options_of(Original(bundle, changed), "lab", None, None)
+    assert (found.seed, found.epochs, found.steps, found.batch_size) == (3, 4, 5, 6)
+    assert (found.threads, found.workers, found.prefetch, found.accumulate) == (7, 8, 9, 10)
+    assert (found.placement.ranks, found.collective.value) == (2, "native")
+    assert (found.normalisation.value, found.wire.value) == ("synchronised", "float16")
+    assert (found.organization, found.data) == ("lab", None)
+    digits = changed._replace(data=request.data._replace(name="digits"))
+    for one, folder, data in (
+        (digits, None, "digits"),
+        (digits, Path("/srv"), "digits=/srv"),
+        (changed, Path("/srv"), "/srv"),
+    ):
+        assert options_of(Original(bundle, one), "lab", folder, None).data == data
+    several = changed._replace(parallel=changed.parallel._replace(nodes=2))
+    with pytest.raises(SuiteError, match="on several nodes"):
+        options_of(Original(bundle, several), "lab", None, None)
+    turns = [Original(bundle, request._replace(seed=seed)) for seed in (4, 5, 6)]
+    assert [each.request.seed for each in originals_in_turn(turns, 5)] == [4, 5, 6, 4, 5]

@@ -20,14 +20,16 @@ from suite.machine.modes.wanted import (
 from suite.machine.nvpmodel import Model
 
 KHZ = 1000
-BIG = (600_000, 1_190_400, 2_265_600)
+BIG = (600_000, 1_190_400, 1_210_000, 2_265_600)
 MODES = (
     Model(0, "MAXN", ()),
     Model(
         10,
         "MODE_3",
-        tuple(("CPU_ONLINE", f"CORE_{core}", "01"[core < 3]) for core in range(5))
-        + (("GPU_POWER_CONTROL_ENABLE", "GPU_PWR_CNTL_EN", "1"),),
+        (
+            *(("CPU_ONLINE", f"CORE_{core}", "01"[core < 3]) for core in range(5)),
+            ("GPU_POWER_CONTROL_ENABLE", "GPU_PWR_CNTL_EN", "1"),
+        ),
     ),
     Model(2, "MODE_15W", ()),
 )
@@ -109,8 +111,9 @@ def test_everything_is_set_in_an_order_that_the_kernel_accepts(tmp_path: Path) -
     ("limit_mhz", "caps"),
     [
         (2266, ("2265600", "900000")),  # the small cores' next one below
-        (1207, ("1190400", "900000")),  # as rounded as data sheets round: 1.5 %
-        (1209, None),
+        (1200, ("1190400", "900000")),  # two are near
+        (1228, ("1210000", "900000")),  # as rounded as data sheets round: 1.5 %
+        (1229, None),
         (601, ("600000", "400000")),
         (400, ("600000", "400000")),  # the big cores' lowest
         (399, ("600000", "400000")),  # a step is a MHz wide
