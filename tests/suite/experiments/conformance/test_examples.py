@@ -4,6 +4,7 @@ of its mistakes, and no others."""
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -201,6 +202,37 @@ def test_only_an_error_is_a_refusal(
         points._train(framework, find_environment(framework), training, tmp_path / "model")
     )
     assert point.passed is is_refusal, point.observed
+
+
+@pytest.mark.parametrize(
+    ("same", "other", "passed"),
+    [
+        (-2.0, -2.1, [True, True]),
+        (-2.0 * (1 - 0.9e-4), -2.0 * (1 + 1.1e-4), [True, True]),
+        (-2.0 * (1 + 1.1e-4), -2.0 * (1 + 0.9e-4), [False, False]),
+        (None, None, [False, False]),  # a training that failed shows neither
+    ],
+)
+def test_the_first_loss_follows_from_the_seed_and_from_nothing_else(
+    same: float | None,
+    other: float | None,
+    passed: list[bool],
+    failing: tuple[Framework, contract.Request],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    framework, training = failing
+
+    def train(_: object, __: object, asked: contract.Request, *___: object) -> Trained:
+        loss = same if asked.seed == training.seed else other
+        return Trained([] if loss is None else [loss, 1.0])
+
+    monkeypatch.setattr(points, "_train", train)
+    monkeypatch.setattr(points, "replay_steps", lambda *_: Trained([-2.0, 1.0]))
+    bundle = SimpleNamespace(steps=lambda: SimpleNamespace(loss=[-2.0, 9.0]))
+    run = SimpleNamespace(training=training)
+    found = points._repeated(framework, None, run, tmp_path, bundle)  # type: ignore[arg-type]
+    assert [each.passed for each in found if each.name.endswith("seed")] == passed
 
 
 def test_output_keeps_what_the_test_wrote(suite: Run, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ from suite.machine.modes.keeper import (
 from suite.machine.modes.offer import read_offer
 from suite.machine.modes.places import FOLDER, has_records
 from suite.machine.modes.settings import read_settings
-from suite.machine.modes.wanted import WantedMode, chosen_cores
+from suite.machine.modes.wanted import WantedMode
 from suite.machine.power_settings import read_power_settings
 from tests.every_case import some
 from tests.simulated_board import EMC_CAP, FAN, settings_of, simulated_board, with_kernel_rules
@@ -214,14 +214,6 @@ def test_what_another_board_has_is_refused_by_name(pi: Path) -> None:
     ):
         with pytest.raises(SuiteError, match=words):
             refuse_mode(wanted, pi)
-
-
-def test_a_core_without_a_switch_stays(pi: Path) -> None:
-    (pi / "sys/devices/system/cpu/cpu0/online").unlink()
-    offer = read_offer(pi)
-    assert chosen_cores("2", offer) == (0, 1)
-    with pytest.raises(SuiteError, match="Core 0 cannot be taken off line"):
-        chosen_cores("1-3", offer)
 
 
 def test_root_is_asked_for_with_the_command_to_type(
