@@ -30,8 +30,9 @@ def test_a_child_that_was_waited_for_is_counted_once() -> None:
 
 def test_a_child_that_nobody_waited_for_stays_in_the_total() -> None:
     account = ProcessAccount()
-    account.update({1: usage(0, 1.0), 2: usage(1, 5.0)})
-    assert [account.update({1: usage(0, used)}) for used in (1.0, 2.0, 3.0)] == [6.0, 7.0, 8.0]
+    account.update({1: usage(0, 3.0, 2.0), 2: usage(1, 5.0)})
+    totals_s = [account.update({1: usage(0, used, 2.0)}) for used in (3.0, 4.0, 5.0)]
+    assert totals_s == [8.0, 9.0, 10.0]  # what an earlier child was credited with is not its
 
 
 def test_a_credit_that_comes_an_update_late_is_counted_once() -> None:
@@ -66,7 +67,16 @@ def test_an_orphan_still_descends_from_the_implementation() -> None:
     known = descendants(before, 100, {})
     assert set(known) == {100, 101, 102}
     assert set(
-        descendants({100: usage(1, 1.0), 102: usage(1, 1.0), 5: usage(1, 1.0)}, 100, known)
+        descendants(
+            {
+                100: usage(1, 1.0),
+                101: usage(1, 1.0, started=9),
+                102: usage(1, 1.0),
+                5: usage(1, 1.0),
+            },
+            100,
+            known,
+        )
     ) == {100, 102}
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from suite.machine.process_tree import CLOCK_TICKS_PER_S, cpu_s, process_tree
+from suite.machine.process_tree import CLOCK_TICKS_PER_S, cpu_s, parent_of, process_tree
 
 PARENTS = {100: 1, 101: 100, 102: 100, 103: 102, 200: 1}
 
@@ -46,6 +46,7 @@ def test_time_counts_user_and_system_of_the_living_and_of_ended_children(tree) -
         }
     )
     assert cpu_s(root, [100, 101, 999]) == pytest.approx(1127 / CLOCK_TICKS_PER_S)
+    assert [parent_of(root, pid) for pid in (101, 100, 999)] == [100, None, None]
 
 
 def test_this_machine_agrees_with_psutil() -> None:
