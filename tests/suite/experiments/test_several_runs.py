@@ -78,11 +78,12 @@ def test_a_matrix_costs_what_like_runs_took(
     monkeypatch.setattr(matrix_cost, "_paces", lambda folder: iter(paces))
     whole = request_of(epochs=2)  # 2 x 1,438 samples at 0.2 s, 2 s around, 10 s idle
     cut = request_of(epochs=2, steps=3, global_batch_size=10)
-    found = estimate_matrix_cost([whole, cut], tmp_path)
-    assert found.time_s == pytest.approx(2 * (10 + 2) + 0.2 * (2 * 1438 + 30))
-    assert found.energy_j == pytest.approx(4.0 * (found.time_s or 0)) and found.runs == 2
+    requests = [whole, cut, request_of(epochs=2, steps=10**6)]  # no more than the epochs
+    found = estimate_matrix_cost(requests, tmp_path)
+    assert found.time_s == pytest.approx(3 * (10 + 2) + 0.2 * (2 * 2 * 1438 + 30))
+    assert found.energy_j == pytest.approx(4.0 * (found.time_s or 0)) and found.runs == 3
     paces[:3] = [replace(pace, power_w=None) for pace in paces[:3]]
-    unmeasured = estimate_matrix_cost([whole, cut], tmp_path)
+    unmeasured = estimate_matrix_cost(requests, tmp_path)
     assert (unmeasured.time_s, unmeasured.energy_j) == (found.time_s, None)
     other = replace(whole, workload=replace(whole.workload, name="other"))
     assert estimate_matrix_cost([whole, other], tmp_path).time_s is None
