@@ -387,7 +387,7 @@ def test_a_run_with_a_neighbour_shares_the_machine_and_leaves_no_process(
 def test_threads_follow_the_cores_of_the_mode(tmp_path: Path) -> None:
     board = simulated_board(tmp_path / "board")
     # LeNet-5 has one thread, whatever the machine has
-    options = replace(OPTIONS, workload="resnet18", data=None)
+    options = replace(OPTIONS, workload="resnet18", framework="pytorch", data=None)
     matrix = plan_matrix(
         MatrixDefinition(seeds=1, device="generic", vary=Vary(power_mode=("MAXN", "MODE_15W"))),
         options,
