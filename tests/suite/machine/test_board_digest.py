@@ -34,6 +34,7 @@ def test_one_board_has_one_digest_and_another_board_another(tmp_path: Path) -> N
     )
     assert board_digest(first, home) == board_digest(first, home)
     assert board_digest(first, home).digest != board_digest(second, home).digest
+    assert len(str(board_digest(first, home).digest)) == 16
 
 
 def test_another_key_gives_another_digest(tmp_path: Path) -> None:

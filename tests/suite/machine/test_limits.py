@@ -20,6 +20,7 @@ from suite.machine.limits import (
     process_limits,
     read_limit,
     refuse_limit,
+    refuse_quota,
     when_idle,
 )
 from tests.disks import simulated_disk
@@ -39,6 +40,14 @@ def test_version_1_has_a_quota_and_a_period(tmp_path: Path) -> None:
         "cpu.cfs_quota_us": "50000",
         "cgroup.procs": "42",
     }
+
+
+def test_a_quota_is_a_hundredth_of_a_core_at_least_and_no_more_than_there_are(tree) -> None:
+    assert cpu_quota(0.01).v2_values == (("cpu.max", "1000 100000"),)
+    root = tree({"sys/devices/system/cpu/online": "0-1"})
+    refuse_quota(2.0, root)
+    with pytest.raises(SuiteError, match="name at most 2"):
+        refuse_quota(2.1, root)
 
 
 def test_version_2_has_one_file_and_needs_the_controller(tmp_path: Path) -> None:

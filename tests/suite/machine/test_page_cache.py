@@ -11,6 +11,7 @@ import pytest
 from suite.machine import page_cache
 from suite.machine.page_cache import (
     DropMethod,
+    Residency,
     data_files,
     drop_page_cache,
     fill_page_cache,
@@ -42,6 +43,11 @@ def test_files_that_were_just_written_are_in_memory_and_links_do_not_count_twice
 ) -> None:
     found = residency(data_files(data))
     assert found.size_bytes == found.resident_bytes == 64 * PAGE + 10 * PAGE + 123 + 1 + 3 * PAGE
+
+
+def test_less_than_a_hundredth_in_memory_is_cold() -> None:
+    found = [Residency(size_bytes, 10).is_cold for size_bytes in (1000, 1001)]
+    assert [*found, Residency(9, None).is_cold] == [False, True, None]
 
 
 def test_without_root_the_cache_is_emptied_file_by_file(data: Path) -> None:
