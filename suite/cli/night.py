@@ -74,16 +74,11 @@ def night(
             f"that night: `{_command(begun, output)}`."
         )
     if dry_run:
-        chosen = chosen_workloads(workloads, EPOCHS)
-        options_of = [replace(settings, workload=each) for each in chosen]
-        requests, _ = resolve_workloads(options_of, None, to_show=True)
-        show_plan(requests, EPOCHS, limit_s * nights.LOOK_SHARE, json)
-        if not json:
-            left_s = limit_s * (1 - nights.LOOK_SHARE)
-            print(
-                f"These are first looks. The {duration_text(left_s)} after them are for"
-                f" {len(nights.SEEDS)} whole runs of each workload that fits."
-            )
+        _show_dry_run(
+            [replace(settings, workload=each) for each in chosen_workloads(workloads, EPOCHS)],
+            limit_s,
+            json,
+        )
         return
     _say_what_keeps_it()
     planned = _planned(begun or asked, settings, limit_s, output)
@@ -92,6 +87,18 @@ def night(
     _show(made, planned, output, json)
     if problems or not made:
         raise Reported("\n".join(problems or [_nothing_fits(planned)]))
+
+
+def _show_dry_run(settings: Sequence[RunOptions], limit_s: float, json: bool) -> None:
+    """Print which workloads would be looked at, for how long, and what is left for whole runs."""
+    requests, _ = resolve_workloads(settings, None, to_show=True)
+    show_plan(requests, EPOCHS, limit_s * nights.LOOK_SHARE, json)
+    if not json:
+        left_s = limit_s * (1 - nights.LOOK_SHARE)
+        print(
+            f"These are first looks. The {duration_text(left_s)} after them are for"
+            f" {len(nights.SEEDS)} whole runs of each workload that fits."
+        )
 
 
 def _nothing_fits(planned: Sequence[nights.PlannedWorkload]) -> str:

@@ -66,29 +66,35 @@ def _review(
             expected = f"the model of {model} to be the workload's, by the probe of {signed.by}"
             yield Violation(name, expected, "another model", fix=ANSWER)
     for run, record in _drawn_runs(review, context):
-        drawn = review.draw_of(record)
-        if drawn is not None and not drawn.time_ms > run.started_time_ms - DAY_MS:
-            yield Violation(name, f"a draw after {run.name} began", f"one of {drawn.date}")
-        audit = record.audit
-        if audit is None:
-            continue
-        if audit.state is not None and not review.is_from_drawn_state(record):
-            yield Violation(
-                name, f"a state of {run.name} drawn with the reviewer's value", "another value"
-            )
-        try:
-            differences = list(audit_differences(audit, run))
-        except SuiteError as error:
-            differences = [(run.name, "a run that can be read", str(error))]
-        for what, expected, observed in differences:
-            yield Violation(name, f"{what} of {run.name}: {expected}", observed)
-        if signed.by is not None and audit.verdict is AuditVerdict.CONTRADICTS:
-            yield Violation(
-                name,
-                f"{run.name} to agree with the replay by {signed.by}",
-                f"it contradicts the run {where_contradicted(audit)}",
-                fix=ANSWER,
-            )
+        yield from _reviewed_run(name, signed.by, review, run, record)
+
+
+def _reviewed_run(
+    name: str, by: str | None, review: Review, run: SubmittedRun, record: ReviewedRun
+) -> Violations:
+    drawn = review.draw_of(record)
+    if drawn is not None and not drawn.time_ms > run.started_time_ms - DAY_MS:
+        yield Violation(name, f"a draw after {run.name} began", f"one of {drawn.date}")
+    audit = record.audit
+    if audit is None:
+        return
+    if audit.state is not None and not review.is_from_drawn_state(record):
+        yield Violation(
+            name, f"a state of {run.name} drawn with the reviewer's value", "another value"
+        )
+    try:
+        differences = list(audit_differences(audit, run))
+    except SuiteError as error:
+        differences = [(run.name, "a run that can be read", str(error))]
+    for what, expected, observed in differences:
+        yield Violation(name, f"{what} of {run.name}: {expected}", observed)
+    if by is not None and audit.verdict is AuditVerdict.CONTRADICTS:
+        yield Violation(
+            name,
+            f"{run.name} to agree with the replay by {by}",
+            f"it contradicts the run {where_contradicted(audit)}",
+            fix=ANSWER,
+        )
 
 
 def _drawn_runs(
