@@ -110,8 +110,8 @@ def make_output(path: Path, force: bool) -> None:
     if has_something:
         if not _is_run(path):
             raise SuiteError(
-                f"{path} exists and is no run directory (it has no {layout.RUN}): --force replaces"
-                " runs only. Choose another --output."
+                f"{path} exists and is not a run directory (it has no {layout.RUN}): --force"
+                " replaces runs only. Choose another --output."
             )
         if not force:
             raise SuiteError(

@@ -148,7 +148,7 @@ def test_what_a_run_left_that_was_killed_as_it_began_is_replaced(tmp_path: Path)
     assert not list(tmp_path.iterdir())
     (tmp_path / LOCK).touch()
     (tmp_path / "thesis.txt").touch()
-    with pytest.raises(SuiteError, match=r"is no run directory .*Choose another --output"):
+    with pytest.raises(SuiteError, match=r"is not a run directory .*Choose another --output"):
         make_output(tmp_path, force=True)
 
 
