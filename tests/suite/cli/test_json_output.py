@@ -3,6 +3,7 @@ and completion as a shell expects them."""
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,20 @@ from suite.catalog.devices import load_devices
 from suite.cli.app import main
 from suite.cli.doctor import Diagnosis, show
 from suite.cli.json_output import json_formats, print_json
+from suite.cluster.doctor import Examination
+from suite.datasets.layouts import DataSetContents
+from suite.experiments.quick import QuickLook
+from suite.metrics.audit_record import AuditRecord
+from suite.metrics.linpack_record import Linpack
+from suite.metrics.linpack_study_record import LinpackStudy
+from suite.metrics.matrix_record import Matrix
+from suite.metrics.replication_record import Replication
+from suite.metrics.review_record import Review
+from suite.metrics.stall_analysis import StallAnalysis
+from suite.metrics.study import Study
+from suite.metrics.targets import FollowingTarget
+from suite.metrics.trace_file import WrittenTrace
+from suite.verify.kept_state import Draw
 
 Say = Callable[..., tuple[Any, str, int]]
 
@@ -47,6 +62,33 @@ def test_lists_have_rows_with_the_keys_of_their_format(name: str, say: Say) -> N
     assert (printed["format"], code) == (f"{name}/1", 0)
     assert all(set(row) == set(json_formats()[name].keys) for row in printed["rows"])
     assert not [key for key in keys_of(printed) if " " in key]
+
+
+@pytest.mark.parametrize(
+    ("name", "record", "others"),
+    [
+        ("audit", AuditRecord, ""),
+        ("audit-draw", Draw, ""),
+        ("cluster-doctor", Examination, ""),
+        ("data", DataSetContents, "name directory synthetic"),
+        ("linpack", Linpack, "path"),
+        ("linpack-study", LinpackStudy, "path"),
+        ("matrix", Matrix, "path"),
+        ("quick", QuickLook, ""),
+        ("reference-points-target", FollowingTarget, ""),
+        ("reproduce", Replication, "folder"),
+        ("review", Review, "file"),
+        ("stall-analysis", StallAnalysis, "path"),
+        ("sweep", Study, "path"),
+        ("trace", WrittenTrace, ""),
+    ],
+)
+def test_a_record_that_is_printed_whole_has_the_keys_of_its_format(
+    name: str, record: type, others: str
+) -> None:
+    found = json_formats()[name]
+    printed = {*others.split(), *(field.name for field in fields(record))}
+    assert printed - found.optional == found.keys.keys() - found.optional
 
 
 def test_a_verdict_is_one_object_whether_it_complies_or_cannot_be_judged(
