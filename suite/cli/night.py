@@ -14,7 +14,7 @@ from typing import Annotated
 from typer import Option
 
 from suite import api
-from suite.api import Accelerator, Division, RunOptions, RunRequest
+from suite.api import Accelerator, Division, RunOptions
 from suite.bundle.reader import Bundle
 from suite.cli.durations import duration_text, parse_limit
 from suite.cli.json_output import print_json
@@ -22,6 +22,7 @@ from suite.cli.options import DIVISION_HELP, ClosedWorkloads, FrameworkName, Jso
 from suite.cli.quick import (
     EPOCHS,
     chosen_workloads,
+    make_look,
     make_watched,
     problems_noted,
     resolve_workloads,
@@ -176,7 +177,7 @@ def _planned(
     looks, failed = [], []
     for request in requests:
         try:
-            looks.append(look_within(request, EPOCHS, look_s / len(requests), _made))
+            looks.append(look_within(request, EPOCHS, look_s / len(requests), make_look))
         except SuiteError as error:
             failed.append(nights.PlannedWorkload(request.workload.name, None, False, str(error)))
     if not looks:
@@ -201,10 +202,6 @@ def _tell(planned: tuple[nights.PlannedWorkload, ...]) -> None:
         print(f"{each.workload}: {said}", file=sys.stderr)
 
 
-def _made(request: RunRequest) -> Path:
-    return make_watched(request, force=True).path
-
-
 def _make_runs(
     settings: RunOptions,
     planned: tuple[nights.PlannedWorkload, ...],
@@ -224,7 +221,8 @@ def _make_runs(
                 _restart(restart)
             time.sleep(max(0.0, REST_S - time.clock_gettime(time.CLOCK_BOOTTIME)))
         with problems_noted(problems, run, "not made"):
-            _made(api.resolve(replace(settings, workload=workload, seed=seed), run))
+            request = api.resolve(replace(settings, workload=workload, seed=seed), run)
+            make_watched(request, force=True)
     return problems
 
 

@@ -9,7 +9,7 @@ from suite.api import Division, RunRequest
 from suite.bundle.reader import Bundle
 from suite.cli.durations import duration_text
 from suite.cli.options import TrainingOptions
-from suite.cli.quick import EPOCHS, make_watched, problems_noted, tell_left_out
+from suite.cli.quick import EPOCHS, make_look, make_watched, problems_noted, tell_left_out
 from suite.cli.results import show_result
 from suite.cli.run_settings import RunSettings
 from suite.errors import SuiteError
@@ -96,7 +96,7 @@ def tell_hours(runs: Sequence[BoardRun], left: Mapping[Path, RunRequest], resolv
         (request,) = resolve(first.training, replace(looked, keep_states=False, short=None))
         run_s = None
         with problems_noted([], workload, "not tried"):
-            run_s = _run_s(look_within(request, EPOCHS, FIRST_LOOK_S, _look), left[first.path])
+            run_s = _run_s(look_within(request, EPOCHS, FIRST_LOOK_S, make_look), left[first.path])
         total_s += len(members) * (run_s or 0.0)
         what = ", ".join(run.path.name for run in members)
         takes = "takes an unknown time, because its trial steps did not show it"
@@ -116,10 +116,6 @@ def _run_s(found: QuickLook, request: RunRequest) -> float | None:
     to_end_s = None if epoch_s is None else epoch_s * epochs
     to_target_s = None if training.target_accuracy is None else nights.run_s_of(found)
     return min((time_s for time_s in (to_end_s, to_target_s) if time_s is not None), default=None)
-
-
-def _look(request: RunRequest) -> Path:
-    return make_watched(request, allow_invalid=True, force=True).path
 
 
 def make_runs(requests: Iterable[RunRequest], json: bool, verbose: bool) -> list[str]:

@@ -15,6 +15,7 @@ from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle
 from suite.cli import whole_board
 from suite.cli.options import TrainingOptions
+from suite.cli.quick import make_look
 from suite.cli.run_settings import RunSettings
 from suite.cli.whole_board import (
     make_runs,
@@ -102,6 +103,23 @@ def test_the_hours_are_told_from_a_first_look(
     assert "a run takes 1 h 40 min\n" in told(TrainingOptions(), CLOSED)  # 5 epochs
     assert "a run takes 10 min\n" in told(TrainingOptions(steps=50), whole)
     assert "a run takes 10 h\n" in told(TrainingOptions(no_target=True), whole)
+
+
+def test_a_look_is_recorded_with_a_command_that_makes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The typed one asks for closed runs, which the look is not."""
+    made: list[tuple[str, ...]] = []
+
+    def make(_request: Any, *, command: tuple[str, ...], **_: object) -> Any:
+        made.append(command)
+        return SimpleNamespace(path=tmp_path)
+
+    monkeypatch.setattr("suite.api.run", make)
+    training = SimpleNamespace(framework="pytorch", accelerator="cpu")
+    request: Any = SimpleNamespace(workload=SimpleNamespace(name="lenet"), training=training)
+    assert make_look(request) == tmp_path
+    assert " ".join(made[0]) == "suite quick lenet --framework pytorch --accelerator cpu"
 
 
 def test_what_fails_is_said_and_the_other_runs_are_made(
