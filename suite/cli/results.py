@@ -14,6 +14,7 @@ from suite.catalog.throttling import remedy
 from suite.cli.durations import duration_text
 from suite.cli.json_output import print_json
 from suite.compliance.finding import rules_broken_by
+from suite.errors import SuiteError
 from suite.files.shell_command import shell_command
 from suite.metrics.figure import Figure
 from suite.metrics.stall_analysis import StallAnalysis
@@ -107,6 +108,11 @@ def ending_of(bundle: Bundle) -> str:
 def _last_and_best(bundle: Bundle) -> tuple["LogEvent", "LogEvent"]:
     """The last evaluation, and the one of the best accuracy."""
     evaluations = bundle.log().evaluations()
+    if not evaluations:
+        raise SuiteError(
+            f"{bundle.path}: {SUMMARY} has an accuracy, and the log no evaluation;"
+            f" `{shell_command('suite check', bundle.path)}` says what is wrong."
+        )
     return evaluations[-1], max(evaluations, key=lambda each: float(each.value))
 
 

@@ -37,13 +37,13 @@ def watch(run: Annotated[Path, Argument(help="Run directory.")]) -> None:
         time.sleep(REFRESH_S if goes_on else 0.0)
     lines.clear()
     bundle = Bundle(run)
-    if not bundle.is_sealed:
-        raise SuiteError(_why_unclosed(bundle, training))
+    if not bundle.is_sealed or bundle.run().status != FINISHED:
+        raise SuiteError(_why_not_whole(bundle, training))
     print(ending_of(bundle))
 
 
-def _why_unclosed(bundle: Bundle, training: Request) -> str:
-    """What ended a run whose bundle is not closed, and what to do."""
+def _why_not_whole(bundle: Bundle, training: Request) -> str:
+    """What ended a run that did not finish, or whose bundle is not closed, and what to do."""
     run, record, finish = bundle.path, bundle.run(), shell_command("suite finish", bundle.path)
     if record.status == FINISHED:
         return f"{run} finished, and its bundle is not closed; `{finish}` closes it."
@@ -53,7 +53,8 @@ def _why_unclosed(bundle: Bundle, training: Request) -> str:
             f" is made. If it was killed, `{finish}` closes it."
         )
     cause = str(record.message or record.status).rstrip(".")
-    said = f"{run} ended: {cause}. `{finish}` closes it."
+    closed = ending_of(bundle) if bundle.is_sealed else f"`{finish}` closes it."
+    said = f"{run} ended: {cause}. {closed}"
     if training.division != Division.OPEN.value or not any(states_folder(run).glob("epoch_*.npz")):
         return said
     return (

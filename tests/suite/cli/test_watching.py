@@ -213,6 +213,18 @@ def test_an_unclosed_run_says_what_ended_it_and_what_to_do(
     assert (f"`--resume {good_bundle}`" in answer) == (status in ("interrupted", "failed"))
 
 
+def test_a_run_that_was_ended_and_closed_is_no_finished_one(good_bundle: Path) -> None:
+    record = json.loads((good_bundle / "run.json").read_text())
+    record |= {"status": "interrupted", "message": "it was killed."}
+    (good_bundle / "run.json").write_text(json.dumps(record))
+    answer = str(CliRunner().invoke(app, ["watch", str(good_bundle)]).exception)
+    ended = ending_of(Bundle(good_bundle))
+    assert answer == f"{good_bundle} ended: it was killed. {ended}"
+    (good_bundle / "log.txt").write_text("")
+    answer = str(CliRunner().invoke(app, ["watch", str(good_bundle)]).exception)
+    assert "summary.json has an accuracy, and the log no evaluation; `suite check" in answer
+
+
 def test_the_cost_of_the_runs_that_are_left_is_said_in_people_s_units(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
