@@ -152,6 +152,8 @@ def _unfinished(bundle: Bundle, run: RunRecord) -> Finding:
     )
     finish = shell_command("suite finish", bundle.path)
     fix = None if bundle.is_sealed else f"type `{finish}`, which closes a run that ended"
+    if fix is not None and run.status == "running":
+        fix = f"wait while it runs (`{shell_command('suite watch', bundle.path)}`), or {fix}"
     return unmet_precondition(
         RUN_COMPLETE, Violation(RUN, "a finished, sealed run", observed, fix=fix)
     )
