@@ -123,7 +123,7 @@ def test_only_a_signed_whole_confirmed_replication_by_others_earns_the_mark(
 
 
 def test_replications_are_counted_and_those_that_refute_are_told() -> None:
-    refuted = replication(losses="refuted", verdict="refuted")
+    refuted = replication(losses="undecided", verdict="refuted")
     own = replication(is_by_others=False)
     assert replication_badges((refuted, own), True) == (
         "available",
