@@ -46,7 +46,7 @@ def figure(run_id: str, name: str, value: float | None) -> Row:
     return {"run_id": run_id, "figure": name, "value": value}
 
 
-FIGURES_OF_ENTRIES = [
+FIGURES_OF_ENTRIES: list[Row] = [
     {"entry_id": "y", "figure": "ipc", "value": 2.0},
     {"entry_id": "x", "figure": "ipc", "value": 3.0},
     {"entry_id": "z", "figure": "ipc", "value": None, "reason": "b"},

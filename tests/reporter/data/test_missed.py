@@ -134,9 +134,9 @@ def test_shares_of_missed_time_are_unknown_without_their_time() -> None:
     runs = [{"run_id": "a", "trained_s": 1.0}, {"run_id": "b", "trained_s": None}]
     assert times_with_shares(runs, {"a": 1.0}) is None
     assert times_with_shares(runs, {}) is None
-    missed = [{"run_id": name, "trained_s": 6.0} for name in "bd"]
+    missed: list[Row] = [{"run_id": name, "trained_s": 6.0} for name in "bd"]
     reached = {"e": 2.0, "c": 5.0, "a": 1.0}
-    every = [runs[0], *missed, *({"run_id": name, "trained_s": 9.0} for name in "ce")]
+    every: list[Row] = [runs[0], *missed, *({"run_id": name, "trained_s": 9.0} for name in "ce")]
     assert times_with_shares(every, reached) == [5.0, 9.0, 6.0], "12 s in three shares"
 
 
