@@ -94,7 +94,37 @@ def test_own_epochs_widen_the_interval_towards_the_slower_side_only() -> None:
         own, RunStatistics(math.log(11.0), 1e-4, 3), LEVEL, EPOCHS_LEVEL
     ).is_different
     alone = score_interval(own, LEVEL)
-    assert alone.low is not None and alone.low >= score_interval(at_reference, LEVEL).low  # type: ignore[operator]
+    assert alone.low == pytest.approx(score_interval(at_reference, LEVEL).low)
+
+
+def test_both_of_two_entries_at_their_own_epochs_have_wide_intervals() -> None:
+    excess = math.log(1.5)
+    own = RunStatistics(math.log(15.0), 1e-4, 3, 0.0, 0.04, 12, excess)
+    plain = RunStatistics(math.log(8.0), 1e-4, 3)
+    found = score_ratio(plain, own, LEVEL, EPOCHS_LEVEL)
+    assert found.high == pytest.approx(
+        score_ratio(plain, RunStatistics(math.log(10.0), 1e-4, 3), LEVEL, EPOCHS_LEVEL).high
+    )
+    assert found.low < found.ratio / 2
+    both = score_ratio(own, own, LEVEL, EPOCHS_LEVEL)
+    assert both.low == pytest.approx(1 / both.high) and both.high > found.ratio / found.low
+
+
+def test_a_known_error_adds_degrees_of_freedom_up_to_60() -> None:
+    """By hand: s^2 / n of 1e-4 with 2 degrees of freedom and 2e-4 that is known: (3e-4)^2 / (1e-8 /
+    2) = 18; with 1e-2 that is known there are more than 60."""
+    for fixed, freedom in ((2e-4, 18), (1e-2, 60)):
+        found = score_interval(RunStatistics(0.0, 3e-4, 3, fixed), LEVEL)
+        margin = stats.t.ppf(1 - LEVEL / 2, freedom) * math.sqrt(1e-4 + fixed)
+        assert (found.low, found.high) == pytest.approx((math.exp(-margin), math.exp(margin)))
+
+
+def test_runs_of_one_session_count_as_their_mean() -> None:
+    found = run_statistics([1.0, 4.0, 8.0, 32.0], 0.0, ["a", "a", "b", "c"])
+    logs = [math.log(value) for value in (2.0, 8.0, 32.0)]
+    assert (found.runs, found.value) == (3, pytest.approx(8.0))
+    assert found.log_variance == pytest.approx(math.log(4) ** 2)
+    assert found.log_mean == pytest.approx(sum(logs) / 3)
 
 
 def test_one_run_and_an_unknown_instrument_have_no_interval() -> None:

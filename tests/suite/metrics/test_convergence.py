@@ -11,6 +11,7 @@ from scipy.stats import bootstrap
 from suite.metrics.convergence import (
     INTERVAL_LEVEL,
     LEVEL,
+    WANTED_POWER,
     EpochsComparison,
     compare_epochs,
     detectable_speedup,
@@ -74,7 +75,10 @@ def test_power_grows_with_the_effect_and_with_the_runs() -> None:
 def test_too_few_runs_detect_nothing() -> None:
     assert detectable_speedup([5, 6], 1) is None
     assert compare_epochs([5, 6], [1]).smallest_p > LEVEL
-    assert detectable_speedup(REFERENCE, 5) is not None
+    found = detectable_speedup(REFERENCE, 3)
+    assert found is not None, "the mildest factor in steps of 0.05 is found"
+    assert power_of_comparison(REFERENCE, 3, found) >= WANTED_POWER
+    assert power_of_comparison(REFERENCE, 3, found + 0.05) < WANTED_POWER
 
 
 def test_coarse_evaluations_lose_power() -> None:
@@ -87,6 +91,19 @@ def test_missed_targets_are_later_than_all_others() -> None:
     """Of the 70 partitions of eight runs only the observed one has the rank sum 1 + 2 + 3 + 4."""
     assert compare_epochs((5, 6, 7, math.inf), (1, 2, 3, 4)).p_faster == pytest.approx(1 / 70)
     assert compare_epochs((1, 2, 3, 4), (5, 6, 7, math.inf)).p_faster == 1.0
+
+
+def test_equal_epochs_share_their_ranks_beside_a_missed_target() -> None:
+    """By hand: the ranks are 1, 3, 3, 3 and 5; of the ten pairs four have the runs' sum of 6, and
+    three less."""
+    assert compare_epochs((5, 5, 5), (1, math.inf)) == EpochsComparison(0.7, 0.7, 1.0, 0.1)
+    assert compare_epochs((5, 5, math.inf), (5, math.inf)).p_slower == pytest.approx(7 / 10)
+
+
+def test_of_more_partitions_than_20000_the_observed_one_and_9999_drawn_ones_count() -> None:
+    found = compare_epochs(range(11, 21), range(1, 9))
+    assert found.smallest_p == 1 / 10_000
+    assert found.smallest_p <= found.p_faster <= 4 / 10_000 and found.p_slower == 1.0
 
 
 def test_a_missed_target_makes_no_entry_faster() -> None:

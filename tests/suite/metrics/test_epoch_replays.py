@@ -1,10 +1,14 @@
 """An epoch against honest replays of it: what each figure allows, and what it shows."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy import stats
 
 from suite.catalog.audit_tolerances import OUTSIDE, load_audit_tolerances
-from suite.metrics.epoch_replays import EpochReplays, replay_figures
+from suite.metrics.epoch_replays import LEVEL, EpochReplays, interval, least_margin, replay_figures
 from suite.metrics.replayed_losses import AuditVerdict
 
 STEPS, REPLAYS = 400, 8
@@ -49,6 +53,23 @@ def test_a_figure_that_no_honest_replay_has_contradicts(
     found = judged(*run)
     assert found.verdict is AuditVerdict.CONTRADICTS
     assert figure in {each.name for each in found.judged() if not each.is_within}
+
+
+def test_the_interval_of_one_more_value_is_students() -> None:
+    """By hand: mean 3 and standard deviation 1 of three values; a third of the level for each of
+    the three figures."""
+    margin = stats.t.ppf(1 - LEVEL / 3 / 2, 2) * math.sqrt(1 + 1 / 3)
+    assert interval((2.0, 3.0, 4.0), 0.1) == pytest.approx((3 - margin, 3 + margin))
+    assert interval((3.0, 3.0, 3.0), 0.1) == pytest.approx((2.9, 3.1))
+    assert [least_margin("correct", count) for count in (100, 10**5)] == [1.0, 20.0]
+
+
+def test_correct_samples_that_one_replay_did_not_count_are_not_judged() -> None:
+    *replays, (losses, _) = honest()
+    own, replayed = replay_figures((losses, 9800), [(losses, None), *replays])
+    assert own.correct is None and replayed[0].correct is None
+    found = EpochReplays(STEPS, 100, 100, 10_000, replace(own, correct=9800), replayed)
+    assert [each.name for each in found.judged()] == ["samples", "mean_loss", "apart_loss"]
 
 
 def test_losses_may_be_nearer_to_the_replays_than_they_are_to_each_other() -> None:

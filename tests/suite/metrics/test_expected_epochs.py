@@ -2,12 +2,20 @@
 own."""
 
 import math
+import statistics
+from dataclasses import replace
 
 import pytest
 
 from suite.catalog.reference_points import ReferencePoint, ReferenceRun
 from suite.metrics.costs import TrainingCost, measured_score
-from suite.metrics.expected_epochs import ExpectedEpochs, RunEpochs, expected_epochs, scored_epochs
+from suite.metrics.expected_epochs import (
+    ExpectedEpochs,
+    RunEpochs,
+    ScoredEpochs,
+    expected_epochs,
+    scored_epochs,
+)
 
 LEVEL = 0.025
 
@@ -46,6 +54,7 @@ def test_a_point_of_the_setting_gives_its_expected_epochs() -> None:
 def test_missed_targets_of_the_reference_are_kept() -> None:
     found = expected(128, 0.04, points=(point(128, 0.04, [6, 7, 8], missed=1),))
     assert found is not None and found.epochs == (6 + 7 + 8 + 10) / 3 and found.runs[-1] == math.inf
+    assert found.log_sd == pytest.approx(statistics.stdev(math.log(one) for one in (6, 7, 8, 10)))
 
 
 def test_between_two_batch_sizes_epochs_are_linear_and_the_rate_is_geometric() -> None:
@@ -58,6 +67,18 @@ def test_between_two_batch_sizes_epochs_are_linear_and_the_rate_is_geometric() -
     )
     assert sorted(found.runs)[0] == pytest.approx(4 / 5 * found.epochs)
     assert expected(64, 0.021) is None
+    scaled = [
+        run * found.epochs / of for of, runs in ((5, (4, 5, 6)), (7, (6, 7, 8))) for run in runs
+    ]
+    assert found.runs == pytest.approx(scaled)
+    assert found.log_sd == pytest.approx(statistics.stdev(map(math.log, scaled)))
+
+
+def test_of_several_pairs_around_a_batch_size_the_nearest_two_count() -> None:
+    points = (point(512, 0.16, [40]), POINTS[1], point(4, 0.00125, [1]), POINTS[0])
+    found = expected(32, 0.01, points=points)
+    assert found is not None and found.between == (16, 128)
+    assert found.epochs == pytest.approx(5 + 2 * (32 - 16) / (128 - 16))
 
 
 @pytest.mark.parametrize(
@@ -90,6 +111,16 @@ def test_fewer_epochs_and_not_significantly_more_are_scored_at_the_references() 
     for own in (runs(3, 3, 3), runs(5, 6, 6)):
         found = scored_epochs(REFERENCE, own, LEVEL)
         assert (found.epochs, found.is_own, found.log_variance) == (5.0, False, 0.0)
+    quick = replace(REFERENCE, runs=(4,) * 6 + (math.inf,))
+    found = scored_epochs(quick, runs(5, 5, 5), LEVEL)
+    assert found.own == found.epochs == 5.0 and found.log_variance == 0.0
+    assert scored_epochs(REFERENCE, [], LEVEL) == ScoredEpochs(5.0, 5.0, None, 1.0)
+
+
+def test_a_p_value_of_the_level_itself_is_significant() -> None:
+    level = 1 / math.comb(11, 3)
+    assert scored_epochs(REFERENCE, runs(8, 9, 9), level).is_own
+    assert not scored_epochs(REFERENCE, runs(8, 9, 9), 0.999 * level).is_own
 
 
 def test_significantly_more_epochs_are_scored_as_they_are() -> None:

@@ -68,16 +68,20 @@ def without_target(
 
 
 def test_a_run_that_no_target_ended_has_the_epochs_to_the_target_of_now(tmp_path: Path) -> None:
-    """The third continues one of four epochs."""
+    """The third was resumed twice, each time from the state of an earlier epoch than its last: what
+    it trained after the state is lost."""
     reached = (0.97, 0.97, 0.97, 0.9905, *(0.97,) * 6)
     digests = {kind: "0" * 64 for kind in KINDS}
-    first = without_target(tmp_path / "n3", 3, reached[:4])
-    later = Resumption(Bundle(first).run().run_id, 4, digests, 1, 1, "no power", 0, 0, 0, None, 0.0)
+    first = without_target(tmp_path / "n3", 3, (*reached[:2], 0.9905))
+    later = Resumption(Bundle(first).run().run_id, 2, digests, 1, 1, "no power", 0, 0, 0, None, 0.0)
+    second = without_target(tmp_path / "n4", 3, (*reached[2:4], 0.97), later)
+    last = replace(later, run_id=Bundle(second).run().run_id, epoch=4)
     made = [
         without_target(tmp_path / "n1", 1, reached),
         without_target(tmp_path / "n2", 2, (0.97,) * 10),
         first,
-        without_target(tmp_path / "n4", 3, reached[4:], later),
+        without_target(tmp_path / "n5", 3, reached[4:], last),
+        second,
     ]
     (point,) = make_points(made)
     assert [(run.epochs_trained, run.reached) for run in point.runs] == [

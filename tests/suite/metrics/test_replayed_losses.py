@@ -64,6 +64,7 @@ def compared(
 def test_ranks_are_combined_by_their_samples() -> None:
     rows = [(1, 0, 3, 2.0), (1, 1, 1, 4.0), (2, 0, 2, 1.0), (2, 1, 2, 2.0), (3, 0, 4, 9.0)]
     assert recorded_losses(steps_of(rows), 2) == pytest.approx((2.5, 1.5))
+    assert recorded_losses(steps_of(rows), 2, after=1) == pytest.approx((1.5, 9.0))
 
 
 @pytest.mark.parametrize(
@@ -140,11 +141,27 @@ def test_without_a_plain_replay_the_referee_decides() -> None:
     assert compared(moved(TRUE, 5, 0.01), None, TRUE).verdict is AuditVerdict.CONTRADICTS
 
 
+def test_three_steps_that_could_show_a_lie_are_enough_and_two_are_not() -> None:
+    for decisive, verdict in ((3, AuditVerdict.AGREES), (2, AuditVerdict.CANNOT_TELL)):
+        tolerances = (*(1e-2,) * decisive, *(1.1e-2,) * (STEPS - decisive))
+        found = compared(moved(TRUE, 5, 0.001), tolerances=tolerances)
+        assert (found.verdict, found.decisive_steps) == (verdict, decisive)
+
+
+def test_a_step_within_the_tolerance_of_either_replay_contradicts_nothing() -> None:
+    """The plain replay allows 1 % and leaves at step 4; the referee allows a hundredth of that."""
+    plain, allowed = moved(TRUE, 4, 0.5), (1e-2,) * STEPS
+    assert compared(moved(TRUE, 2, 5e-3), plain, TRUE, allowed).verdict is AuditVerdict.AGREES
+    found = compared(moved(TRUE, 3, 0.05), plain, TRUE, allowed)
+    assert found.verdict is AuditVerdict.CONTRADICTS
+    assert found.step is not None and found.step.step == 3
+
+
 def test_the_smallest_rate_error_is_in_proportion_to_what_a_wrong_rate_moves() -> None:
-    other = (2.3, 2.2 + 0.022, 2.0)
-    assert smallest_rate_error((2.3, 2.2, 2.0), other, (1e-4, 1e-4, None), 0.1) == pytest.approx(
-        0.1 * 1e-4 / 0.01
-    )
+    other = (2.3, 2.2 + 0.022, 2.0 + 0.01, 3.0)
+    assert smallest_rate_error(
+        (2.3, 2.2, 2.0, 2.0), other, (1e-4, 1e-4, 1e-4, None), 0.1
+    ) == pytest.approx(0.1 * 1e-4 / 0.01)
     assert smallest_rate_error((2.3,), (2.3,), (1e-4,), 0.1) is None
 
 
