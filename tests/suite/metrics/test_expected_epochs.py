@@ -111,9 +111,9 @@ def test_fewer_epochs_and_not_significantly_more_are_scored_at_the_references() 
     for own in (runs(3, 3, 3), runs(5, 6, 6)):
         found = scored_epochs(REFERENCE, own, LEVEL)
         assert (found.epochs, found.is_own, found.log_variance) == (5.0, False, 0.0)
-    quick = replace(REFERENCE, runs=(4,) * 6 + (math.inf,))
+    quick = replace(REFERENCE, runs=(4,) * 8)
     found = scored_epochs(quick, runs(5, 5, 5), LEVEL)
-    assert found.own == found.epochs == 5.0 and found.log_variance == 0.0
+    assert found.p_more < LEVEL and found.own == found.epochs == 5.0 and found.log_variance == 0.0
     assert scored_epochs(REFERENCE, [], LEVEL) == ScoredEpochs(5.0, 5.0, None, 1.0)
 
 

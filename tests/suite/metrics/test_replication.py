@@ -167,7 +167,9 @@ def test_other_software_explains_a_faster_original(original: MeasuredRun) -> Non
 def test_fresh_runs_on_a_busy_machine_refute_nothing(
     original: MeasuredRun, changes: dict[str, object], sentence: str
 ) -> None:
-    found = compare_runs([original], fresh_of(original, 20.02, 19.9, 20.1, **changes), ())
+    *idle, last = fresh_of(original, 20.02, 19.9, 20.1)
+    busy = replace(last, **changes)  # type: ignore[arg-type]
+    found = compare_runs([original], (*idle, busy), ())
     assert found.times.verdict is UNDECIDED and sentence in str(found.times.reason)
 
 
@@ -205,6 +207,22 @@ def test_an_accuracy_that_is_not_reached_again_is_refuted(
 ) -> None:
     fresh = fresh_of(original, 10.02, 9.99, 10.01, accuracies=(*original.accuracies[:-1], accuracy))
     assert compare_runs([original], fresh, ()).accuracies.verdict is verdict
+
+
+def test_the_error_of_an_accuracy_is_that_of_two_proportions(original: MeasuredRun) -> None:
+    """By hand: 0.98 once and 0.9 three times are 0.92 of all; of the smallest evaluation."""
+    one = replace(original, accuracies=(0.5, 0.98, 0.99), eval_samples=400)
+    fresh = fresh_of(one, 10.0, 10.1, 9.9, accuracies=(0.5, 0.9, None), eval_samples=100)
+    found = compare_runs([one], fresh, ()).accuracies
+    assert (found.epoch, found.original, found.fresh) == (2, 0.98, pytest.approx(0.9))
+    assert found.standard_error == pytest.approx(np.sqrt(0.92 * 0.08 / 100 * (1 + 1 / 3)))
+
+
+def test_an_original_of_another_seed_needs_no_fresh_run(original: MeasuredRun) -> None:
+    named = {"run_id": "other", "manifest_sha256": "other", "losses_sha256": "other"}
+    other = replace(original, seed=original.seed + 1, losses=(9.0,) * 10, **named)
+    found = compare_runs([original, other], fresh_of(original, 10.02, 9.99, 10.01), ())
+    assert found.losses.verdict is CONFIRMED
 
 
 @pytest.mark.parametrize(
