@@ -14,9 +14,7 @@ from suite.cli.options import Json, with_options
 from suite.cli.power_modes import app
 from suite.metrics.traces.attaching import COVERAGES, Attachment
 from suite.metrics.traces.columns import TraceOptions
-
-LARGE_S = 2.0
-"""A difference of two clocks that are both set, which is worth a sentence."""
+from suite.metrics.traces.own_clock import moved_s
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,10 +207,12 @@ def _fit_sentence(found: Attachment) -> str:
         if fit.second_ratio is None
         else f"the second-best offset has {fit.second_ratio:.2f} times that"
     )
-    apart_s = fit.offset_s + found.course.wall_s
-    said = ""
-    if trace.is_absolute and abs(apart_s) > max(LARGE_S, fit.half_width_s):
-        said = f"The logger's clock is {apart_s:+.1f} s from the machine's, by the fit. "
+    apart_s = moved_s(trace, fit, found.course)
+    said = (
+        f"The logger's clock is {apart_s:+.1f} s from the machine's, by the fit. "
+        if apart_s
+        else ""
+    )
     follows = f"correlation with the run {fit.correlation:.3f}, {second}"
     return f"{said}{rows}{left_out}; {clock}; {follows}."
 

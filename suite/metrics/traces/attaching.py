@@ -35,6 +35,7 @@ from suite.metrics.summary import derive_summary
 from suite.metrics.traces.clock_fit import ClockFit, fit_clock, given_clock
 from suite.metrics.traces.columns import TraceOptions
 from suite.metrics.traces.course import Course, course_of
+from suite.metrics.traces.own_clock import refuse_moved
 from suite.metrics.traces.reading import ReadTrace, read_trace, stepped_text
 from suite.metrics.traces.series import refuse_counter, turns_of
 from suite.metrics.traces.sniffing import format_sentence, recognise_format
@@ -96,6 +97,7 @@ def prepare_attachment(
         )
     if offset_s is None:
         fit = fit_clock(trace.t_s, trace.power_w, course, is_absolute=trace.is_absolute)
+        refuse_moved(trace, fit, course)
     else:
         fit = given_clock(trace.t_s, trace.power_w, course, offset_s)
     return Attachment(trace_path, read, how, format_sentence(how), course, fit, covers, tier)

@@ -77,7 +77,8 @@ class ClockFit:
     standard errors are of both.
 
     ``method`` is "correlation", or "by hand" for an offset that somebody gave. ``correlation`` is
-    that of the trace with the course of the run, ``second_ratio`` that of the second-best place
+    that of the trace with the course of the run, ``chance`` how probable noise is to do so there,
+    and as near to the trace's own absolute times, ``second_ratio`` that of the second-best place
     ``second_offset_s`` divided by it; None where there is no other place. ``near_wall_clock``: only
     places near the trace's own absolute times were compared. ``half_width_s`` bounds the error of a
     moment in the run, with 95 % confidence. ``is_robust``: outliers were clipped, and a pause in
@@ -122,6 +123,29 @@ def fit_clock(
 
     ``is_absolute``: the trace's times are seconds since 1970.
     """
+    try:
+        return _fitted(t_s, power_w, course, is_absolute, is_robust)
+    except NoFit as error:
+        raise NoFit(_gap_text(t_s, course) + str(error)) from error
+
+
+def _gap_text(t_s: Values, course: Course) -> str:
+    """Says the longest gap, where the run may hide in it or a clock may have been set."""
+    pauses_s = np.diff(t_s)
+    place = int(np.argmax(pauses_s)) if len(pauses_s) else 0
+    limit_s = MAX_HALF_SHARE * course.run_s
+    if not len(pauses_s) or pauses_s[place] - USUAL_PERIODS * median(pauses_s) <= limit_s:
+        return ""
+    return (
+        f"The trace has a gap of {pauses_s[place]:.3g} s, {t_s[place] - t_s[0]:.3g} s after its"
+        " first row: if the run was going on then, attach a trace without a gap, or give --offset."
+        " If not: "
+    )
+
+
+def _fitted(
+    t_s: Values, power_w: Values, course: Course, is_absolute: bool, is_robust: bool
+) -> ClockFit:
     period_s = _period_s(t_s)
     _refuse_slow(period_s, course)
     if is_robust:
@@ -142,6 +166,9 @@ def fit_clock(
         places = replace(places, explained=np.where(chosen, places.explained, 0.0))
     best, fine, fit = _refined(t_s, power_w, course, period_s, grid, places)
     fit = replace(fit, near_wall_clock=near, is_robust=is_robust)
+    if near:
+        beside_s = abs(fit.offset_s + course.wall_s) + period_s
+        fit = replace(fit, chance=fit.chance * min(1.0, beside_s / WALL_CLOCK_S))
     _refuse_unrelated(fit)
     _refuse_falling(fit, t_s, power_w, course)
     fit = _with_ends(fit, fine, course, period_s)

@@ -240,15 +240,44 @@ def test_a_large_file_is_kept_averaged_and_checked(
     assert "attached-trace" not in found_in(good_bundle)
 
 
-def test_a_power_pulse_places_a_run_among_equal_ones(tmp_path: Path) -> None:
-    """Three equal runs follow one another in the trace; only one has the pulse of this run."""
-    bundle = make_bundle(tmp_path / "run", RICH)
+def with_pulse(path: Path) -> Path:
+    """A bundle whose run made a power pulse before its processes."""
+    bundle = make_bundle(path, RICH)
     plain = course_of(Bundle(bundle))
     begin_ns = plain.origin_ns + round((plain.begin_s + 10) * 1e9)
     loads_ns = [
         [begin_ns - round(a * 1e9), begin_ns - round(b * 1e9)] for a, b in ((10, 7), (5, 3.5))
     ]
     _edit_run(bundle, power_pulse={"loads_ns": loads_ns})
+    return bundle
+
+
+def test_a_level_that_changes_within_the_run_is_asked_for_and_moves_no_clock(
+    tmp_path: Path,
+) -> None:
+    """Watts become kilowatts at 17 s: power follows the run 11 s away, too."""
+    bundle, path = with_pulse(tmp_path / "run"), tmp_path / "logger.csv"
+    course = course_of(Bundle(bundle))
+    t_s = np.arange(course.begin_s - 60, course.end_s + 60, 0.1)
+    shares, idle = shares_of(course, t_s, 0.1)
+    pulse = shares[:, [phase.name for phase in course.phases].index("pulse")]
+    power_w = 7 - 5 * idle + 2 * pulse + np.random.default_rng(0).normal(0, 0.2, len(t_s))
+    write_power(path, t_s + course.wall_s, power_w)
+    found = api.attach_power(bundle, path, covers="board", dry_run=True)
+    assert found.fit.offset_s + course.wall_s == pytest.approx(0, abs=0.1)
+    write_power(path, t_s + course.wall_s, np.where(t_s > 17.05, power_w / 1000, power_w))
+    asked = r"wrong by \+11\..* the power fell 17 s after run_start"
+    with pytest.raises(SuiteError, match=asked):
+        api.attach_power(bundle, path, covers="board")
+    api.attach_power(bundle, path, covers="board", offset_s=-course.wall_s)
+    energies = Bundle(bundle).json("summary.json")["energies"]
+    (energy,) = [row for row in energies if row["source"] == SOURCE]
+    assert energy["energy_j"] is None and "the last reading is 11." in energy["reason"]
+
+
+def test_a_power_pulse_places_a_run_among_equal_ones(tmp_path: Path) -> None:
+    """Three equal runs follow one another in the trace; only one has the pulse of this run."""
+    bundle = with_pulse(tmp_path / "run")
     course = course_of(Bundle(bundle))
     t_s = np.arange(course.begin_s, course.end_s, 0.1)
     shares, idle = shares_of(course, t_s, 0.1)
