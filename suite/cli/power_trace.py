@@ -54,6 +54,9 @@ class FileOptions:
         Option(help="Unit of the times, if the file does not show it: s, ms, us, ns, min, h or d."),
     ] = None
     rate: Annotated[float | None, Option(help="Rows per second, for a file without times.")] = None
+    decimal: Annotated[
+        str | None, Option(help="Decimal sign, where 1.234 may be a thousand: . or a comma.")
+    ] = None
     day_first: Annotated[
         bool | None,
         Option(

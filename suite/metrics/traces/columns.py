@@ -81,21 +81,8 @@ class TraceOptions:
     day_first: bool | None = None
     series: tuple[str, ...] = ()
     sum: bool = False
+    decimal: str | None = None
     mean: bool | None = None
-
-
-def decimal_sign(head: Head) -> str:
-    """The decimal sign: not one that stands twice in a number, else the more frequent one."""
-    for grouping, decimal in ((".", ","), (",", ".")):
-        if any(
-            re.fullmatch(rf"[-+]?\d{{1,3}}(?:\{grouping}\d{{3}}){{2,}}(?:\{decimal}\d*)?", cell)
-            for row in head.rows
-            for cell in row
-        ):
-            return decimal
-    commas = sum(bool(re.fullmatch(r"[-+]?\d*,\d+\D*", cell)) for row in head.rows for cell in row)
-    points = sum(bool(re.fullmatch(r"[-+]?\d*\.\d+\D*", cell)) for row in head.rows for cell in row)
-    return "," if commas > points else "."
 
 
 def column_of(head: Head, name: str) -> int:

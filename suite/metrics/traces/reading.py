@@ -4,7 +4,6 @@ rows."""
 import hashlib
 import io
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ import pandas
 from suite.bundle.arrays import Values, median
 from suite.errors import SuiteError
 from suite.metrics.liveness import spikes
+from suite.metrics.traces.decimals import without_grouping
 from suite.metrics.traces.logs import log_table
 from suite.metrics.traces.moments import DAY_S, MONTH_FIRST, TIME_OF_DAY, form_of, seconds_of
 from suite.metrics.traces.series import as_steps, chosen_series, sum_of_series
@@ -42,10 +42,6 @@ MAX_MALFORMED_SHARE = 0.02
 """Of all rows: where more have digits that this format does not read, its numbers are not
 understood, and the others may be read wrongly."""
 OWN_UNIT = r"([A-Za-zµμ]+)$"
-GROUPING = {".": ",", ",": "."}
-"""The sign between groups of three digits, by the decimal sign."""
-BLANKS = " \u00a0\u202f'’"
-"""Other signs between groups of three digits."""
 MIN_RISES, MIN_COUNTED, MAX_PERIODS = 10, 3, 1.5
 """An energy counter rises this often for each reset, or without one. Energies of a row are of one
 period, where one is missing, too."""
@@ -266,7 +262,9 @@ class _Rows:
             column = (
                 column.astype(str).str.strip().str.replace(r"\s*[^\d\s.,eE+-]+$", "", regex=True)
             )
-            column = without_grouping(column, self.how.decimal)
+            column = without_grouping(
+                column, self.how.decimal, is_stated=self.how.is_decimal_stated
+            )
             written = column
             column = pandas.to_numeric(
                 column.str.replace(",", ".") if self.how.decimal == "," else column, errors="coerce"
@@ -305,26 +303,6 @@ def _size(text: str, unit: str) -> float:
     the same quantity."""
     own = text.translate(MICRO)
     return UNITS[own if own in UNITS and quantity_of_unit(own) == quantity_of_unit(unit) else unit]
-
-
-def without_grouping(cells: Any, decimal: str) -> Any:
-    """Numbers such as 1,234.5 or 1 234,5 without the sign between their groups of three digits.
-
-    1,234 alone may be a number with three decimals: it is taken for 1234 only where other cells of
-    the column show that the sign groups digits.
-    """
-    blank = cells.str.fullmatch(
-        rf"[-+]?\d{{1,3}}(?:[{BLANKS}]\d{{3}})+(?:{re.escape(decimal)}\d*)?"
-    )
-    cells = cells.where(~blank, cells.str.replace(f"[{BLANKS}]", "", regex=True))
-    sign, point = re.escape(GROUPING[decimal]), re.escape(decimal)
-    one = cells.str.fullmatch(rf"[-+]?\d{{1,3}}{sign}\d{{3}}")
-    surely = cells.str.fullmatch(
-        rf"[-+]?\d{{1,3}}(?:(?:{sign}\d{{3}})+{point}\d*|(?:{sign}\d{{3}}){{2,}})"
-    )
-    if surely.any() or (one.any() and cells.str.fullmatch(r"[-+]?\d{1,3}").any()):
-        return cells.where(~(one | surely), cells.str.replace(GROUPING[decimal], "", regex=False))
-    return cells
 
 
 @dataclass

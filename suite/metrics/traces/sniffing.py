@@ -19,12 +19,12 @@ from suite.metrics.traces.columns import (
     TraceOptions,
     column_names,
     column_of,
-    decimal_sign,
     floats_of,
     is_quantity,
     unit_of_name,
     words_of_name,
 )
+from suite.metrics.traces.decimals import decimal_sign, refuse_ambiguous
 from suite.metrics.traces.head import Head, is_number, read_head
 from suite.metrics.traces.moments import TIME_OF_DAY
 from suite.metrics.traces.series import key_columns, refuse_other_quantities, rows_of_series
@@ -51,16 +51,21 @@ MAX_UNSTATED = 300.0
 def recognise_format(path: Path, options: TraceOptions) -> TraceFormat:
     """The format of a file; raises SuiteError, which names the option to give, for what the file
     does not tell."""
+    if options.decimal not in (None, ".", ","):
+        raise SuiteError(f"--decimal is . or a comma, not {options.decimal!r}.")
     _refuse_unknown_units(options)
     head = read_head(path)
     chosen = rows_of_series(head, options.series)
     _refuse_changing_units(chosen)
-    decimal = decimal_sign(head)
+    decimal = options.decimal or decimal_sign(head)
     times = time_columns(head, options, decimal)
     rails = _rails(chosen, options, set(times))
     kind, unit = time_kind(head, times, options, decimal)
     form = time_form(path, head, times, options) if kind == "text" else ""
-    used = {*times, *(column for rail in rails for column in rail.columns)}
+    measured = {column for rail in rails for column in rail.columns}
+    if options.decimal is None:
+        refuse_ambiguous(chosen, measured, times)
+    used = {*times, *measured}
     keys = key_columns(head, used)
     names = {" ".join(row[key] for key in keys) for row in head.rows} if keys else set()
     is_named = any(is_quantity(head.names[column], POWER, "W") for column in used - set(times))
@@ -87,6 +92,7 @@ def recognise_format(path: Path, options: TraceOptions) -> TraceFormat:
         series=options.series,
         adds=options.sum,
         time_form=form,
+        is_decimal_stated=options.decimal is not None,
     )
 
 

@@ -104,7 +104,7 @@ class TraceFormat:
     one before. ``leaves_out_spikes``: not in records of
     earlier versions. ``series_columns`` name the series of
     a row: those of ``series`` are added up, or all where ``adds``; without such columns ``turns``
-    devices take turns.
+    devices take turns. ``is_decimal_stated``: by a person, so that the other sign groups digits.
     """
 
     encoding: str
@@ -133,6 +133,7 @@ class TraceFormat:
             pattern=r"^(|year-month-day|day-month-year|month-day-year|month-day year|time of day)\Z"
         ),
     ] = ""
+    is_decimal_stated: bool = False
 
     @property
     def used(self) -> list[int]:

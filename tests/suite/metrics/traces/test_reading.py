@@ -652,13 +652,55 @@ def test_units_of_cells_and_signs_of_thousands_keep_every_reading(tmp_path: Path
         assert trace.unreadable == 0
 
 
-def test_three_decimals_are_not_taken_for_thousands(tmp_path: Path) -> None:
-    """Where nothing in the column groups digits, the sign that is not the file's decimal sign stays
-    what it was."""
-    text = "t [s];U [V];I [A];P [W]\n" + "".join(
-        f"{n},5;5,0;0,8;{4 + n % 3}.125\n" for n in range(30)
+@pytest.mark.parametrize(
+    ("header", "row", "sign"),
+    [
+        ("Time;Leistung [mW]", "2026-11-29 15:22:{n:02d}.252;{watts}.125", "."),
+        ("t [s],P [mW]", '{n},"{watts},125"', ","),
+        ("Time;Power", "2026-11-29 15:22:{n:02d};{watts},125 mW", ","),
+    ],
+)
+def test_three_digits_behind_one_sign_are_decimals_or_thousands_by_what_is_stated(
+    header: str, row: str, sign: str, tmp_path: Path
+) -> None:
+    text = f"{header}\n" + "".join(row.format(n=n, watts=4 + n % 3) + "\n" for n in range(30))
+    unit, path = 1.0 if "[W]" in header else 1e-3, tmp_path / "trace.csv"
+    asked = rf"add --decimal . if 4\{sign}125 is 4125; --decimal \{sign} if it is between 4 and 5"
+    with pytest.raises(SuiteError, match=asked):
+        trace_of(path, text)
+    decimals, thousands = (
+        trace_of(path, text, TraceOptions(decimal=each)).power_w[0] / unit
+        for each in (sign, "." if sign == "," else ",")
     )
-    assert trace_of(tmp_path / "trace.csv", text).power_w[0] == pytest.approx(4.125)
+    assert (decimals, thousands) == (pytest.approx(4.125), pytest.approx(4125))
+
+
+def test_points_in_a_file_with_decimal_commas_are_asked_for(tmp_path: Path) -> None:
+    text = "t [s];U [V];P [mW]\n" + "".join(f"{n},5;5,0;4.125\n" for n in range(30))
+    path = tmp_path / "trace.csv"
+    with pytest.raises(
+        SuiteError, match=r"--decimal , if 4\.125 is 4125; export the file with one"
+    ):
+        trace_of(path, text)
+    assert trace_of(path, text, TraceOptions(decimal=",")).power_w[0] == pytest.approx(4.125)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "time,power [W]\n" + "2026-11-29 15:22:{n:02d},{watts}.125\n",
+        "time;power [W];load\n" + "2026-11-29 15:22:{n:02d};{watts}.125;0.5\n",
+        "Zeit;Leistung [W]\n" + "29.11.2026 15:22:{n:02d},250;{watts},125\n",
+        "t;power [W]\n" + "{n}.5;{watts}.125\n",
+    ],
+    ids=["between commas", "another column", "the seconds of the times", "times in s"],
+)
+def test_three_decimals_are_known_where_the_file_shows_the_decimal_sign(
+    text: str, tmp_path: Path
+) -> None:
+    header, _, row = text.partition("\n")
+    rows = "".join(row.format(n=n, watts=4 + n % 3) for n in range(30))
+    assert trace_of(tmp_path / "trace.csv", f"{header}\n{rows}").power_w[0] == pytest.approx(4.125)
 
 
 def test_two_rows_in_one_second_do_not_lose_one_of_them_in_silence(tmp_path: Path) -> None:
