@@ -19,6 +19,7 @@ from suite.metrics.liveness import spikes
 from suite.metrics.traces.decimals import without_grouping
 from suite.metrics.traces.logs import log_table
 from suite.metrics.traces.moments import DAY_S, MONTH_FIRST, TIME_OF_DAY, form_of, seconds_of
+from suite.metrics.traces.overlaps import refuse_repeated_total
 from suite.metrics.traces.series import as_steps, chosen_series, sum_of_series
 from suite.metrics.traces.trace_format import (
     MAX_COLUMNS,
@@ -104,6 +105,8 @@ def _trace(rows: "_Rows", points: "dict[str, _Points]") -> tuple[Trace, int]:
         if rows.how.is_mean:
             t_s = t_s - _spacings_s(t_s) / 2
         series.append(as_steps(t_s, values) if rows.how.is_on_change else (t_s, values))
+    if len(series) > 1:
+        refuse_repeated_total(dict(zip(chosen, [power_w for _, power_w in series], strict=True)))
     t_s, power_w = sum_of_series(series) if len(series) > 1 else series[0]
     unreadable = sum(rows.unreadable[name] for name in chosen)
     is_date = rows.how.time_kind in ("number", "date") and bool(len(t_s))

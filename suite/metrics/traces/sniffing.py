@@ -27,6 +27,7 @@ from suite.metrics.traces.columns import (
 from suite.metrics.traces.decimals import decimal_sign, refuse_ambiguous
 from suite.metrics.traces.head import Head, is_number, read_head
 from suite.metrics.traces.moments import TIME_OF_DAY
+from suite.metrics.traces.overlaps import refuse_overlaps
 from suite.metrics.traces.series import key_columns, refuse_other_quantities, rows_of_series
 from suite.metrics.traces.sniffed_times import time_columns, time_form, time_kind
 from suite.metrics.traces.trace_format import MICRO, UNITS, Rail, TraceFormat, quantity_of_unit
@@ -59,7 +60,7 @@ def recognise_format(path: Path, options: TraceOptions) -> TraceFormat:
     _refuse_changing_units(chosen)
     decimal = options.decimal or decimal_sign(head)
     times = time_columns(head, options, decimal)
-    rails = _rails(chosen, options, set(times))
+    rails = _rails(chosen, options, set(times), decimal)
     kind, unit = time_kind(head, times, options, decimal)
     form = time_form(path, head, times, options) if kind == "text" else ""
     measured = {column for rail in rails for column in rail.columns}
@@ -173,17 +174,20 @@ def _refuse_changing_units(head: Head) -> None:
             )
 
 
-def _rails(head: Head, options: TraceOptions, times: set[int]) -> tuple[Rail, ...]:
+def _rails(head: Head, options: TraceOptions, times: set[int], decimal: str) -> tuple[Rail, ...]:
     if options.power:
         columns = _distinct(head, options.power, times)
+        refuse_overlaps(head, columns, decimal)
         return tuple(
             Rail(power=column, power_unit=_unit_of(head, column, "W", options.unit))
             for column in columns
         )
     if options.current:
+        currents = _distinct(head, options.current, times)
+        refuse_overlaps(head, currents, decimal)
         return _pairs(
             head,
-            _distinct(head, options.current, times),
+            currents,
             [column_of(head, name) for name in options.voltage],
             options,
         )
@@ -217,8 +221,9 @@ def _of_powers(head: Head, powers: Sequence[int], options: TraceOptions) -> tupl
     rails = _rails_of_a_board(head, powers)
     if powers and not rails:
         raise SuiteError(
-            f"Several columns are powers or energies ({column_names(head, powers)}): name those "
-            "that add up, with --power for each."
+            f"Several columns are powers or energies ({column_names(head, powers)}): name the one"
+            " that measured the machine with --power, or those that do not overlap, each with"
+            " --power."
         )
     return rails
 
@@ -239,8 +244,8 @@ def _of_currents(head: Head, free: Sequence[int], options: TraceOptions) -> tupl
         )
     if len(currents) > 1:
         raise SuiteError(
-            f"Several columns are currents ({column_names(head, currents)}): name those that add "
-            "up with --current, each with its --voltage."
+            f"Several columns are currents ({column_names(head, currents)}): name the one that"
+            " measured the machine with --current and its --voltage, or those that do not overlap."
         )
     return ()
 
