@@ -32,7 +32,7 @@ from suite.files.durable import publish
 from suite.files.json_file import write_json
 from suite.metrics.power_totals import power_rules
 from suite.metrics.summary import derive_summary
-from suite.metrics.traces.clock_fit import ClockFit, fit_clock, given_clock
+from suite.metrics.traces.clock_fit import ClockFit, fit_clock, given_clock, refuse_rate
 from suite.metrics.traces.columns import TraceOptions
 from suite.metrics.traces.course import Course, course_of
 from suite.metrics.traces.own_clock import refuse_moved
@@ -96,6 +96,8 @@ def prepare_attachment(
             " the wrong way round; negate the column."
         )
     if offset_s is None:
+        if how.time_kind == "index":
+            refuse_rate(trace.t_s, trace.power_w, course, how.rate_hz)
         fit = fit_clock(trace.t_s, trace.power_w, course, is_absolute=trace.is_absolute)
         refuse_moved(trace, fit, course)
     else:

@@ -49,6 +49,9 @@ this share of it, another load may be fitted."""
 MIN_PULSE_SHARE = 0.1
 """Of the step from idle to computing: where power rises less in the pulse that the suite made, the
 run is elsewhere."""
+RATE_FACTORS = np.geomspace(0.4, 2.5, 93)
+"""Of a rate that somebody states, tried in steps of 2 %."""
+MIN_EXPLAINED, MIN_RATE_ERROR = 0.5, 0.03
 BLOCKS = 20
 DRAWS, PROFILE = 100, 40
 MAX_RESAMPLED = 1000
@@ -241,13 +244,17 @@ def _refined(
 def _refuse_slow(period_s: float, course: Course) -> None:
     """Two places within three periods are not distinguished: these must be less than what widens
     the error of the offset."""
-    if SAME_PERIODS * period_s > max(SAME_S, REACH_SHARE * course.run_s):
+    if _is_slow(period_s, course):
         needed = math.ceil(SAME_PERIODS / REACH_SHARE)
         raise NoFit(
             f"The trace has a reading every {period_s:.3g} s, too few for a run of"
             f" {course.run_s:.1f} s: {needed} in the run are needed. Use a faster logger, or give"
             " --offset."
         )
+
+
+def _is_slow(period_s: float, course: Course) -> bool:
+    return SAME_PERIODS * period_s > max(SAME_S, REACH_SHARE * course.run_s)
 
 
 def _refuse_unrelated(fit: ClockFit) -> None:
@@ -342,6 +349,29 @@ def _with_ends(fit: ClockFit, fine: "_Fine", course: Course, period_s: float) ->
     return replace(
         fit, ends_differ_s=differ_s, half_width_s=math.hypot(fit.half_width_s, differ_s / 2)
     )
+
+
+def refuse_rate(t_s: Values, power_w: Values, course: Course, rate_hz: float) -> None:
+    """Raise NoFit where power follows the run clearly better if the rows came at another rate than
+    the stated one: no clock is wrong by so much."""
+    power_w, period_s = _clipped(power_w), _period_s(t_s)
+
+    def explained(factor: float) -> float:
+        if _is_slow(period_s / factor, course):
+            return 0.0
+        grid = _Grid.of(t_s / factor, power_w, course, period_s / factor)
+        return max(0.0, float(_explained(grid, course, 0.0).max()))
+
+    found = [explained(factor) for factor in RATE_FACTORS]
+    best, own = max(found), explained(1.0)
+    better_hz = rate_hz * float(RATE_FACTORS[int(np.argmax(found))])
+    is_better = 1 - own > MIN_UNEXPLAINED_RATIO * (1 - best)
+    if best >= MIN_EXPLAINED and is_better and abs(better_hz / rate_hz - 1) > MIN_RATE_ERROR:
+        raise NoFit(
+            f"The rate of {rate_hz:g} Hz does not fit: with about {better_hz:.3g} Hz the power"
+            f" follows the run better (correlation {math.sqrt(best):.2f} instead of"
+            f" {math.sqrt(own):.2f}). Correct --rate, or attach a file with times."
+        )
 
 
 def given_clock(t_s: Values, power_w: Values, course: Course, offset_s: float) -> ClockFit:

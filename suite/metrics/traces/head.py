@@ -22,7 +22,8 @@ STARTS_TIME = re.compile(
 @dataclass(frozen=True)
 class Head:
     """The first lines: their cells, the header's names (numbers from 1 without a header), and what
-    was found before the first row."""
+    was found before the first row. ``repeats_header``: some loggers write the header for each
+    reading; the rows are without it."""
 
     encoding: str
     delimiter: str
@@ -32,6 +33,7 @@ class Head:
     has_header: bool
     rows: tuple[tuple[str, ...], ...]
     log: str = ""
+    repeats_header: bool = False
 
 
 def read_head(path: Path) -> Head:
@@ -96,7 +98,17 @@ def read_head(path: Path) -> Head:
     names, has_header = _names(
         body[first - 1][1] if first else None, lines, comment, delimiter, rows
     )
-    return Head(encoding, delimiter, comment, body[first][0], names, has_header, rows)
+    own = tuple(row for row in rows if row != names)
+    return Head(
+        encoding,
+        delimiter,
+        comment,
+        body[first][0],
+        names,
+        has_header,
+        own,
+        repeats_header=len(own) < len(rows),
+    )
 
 
 def _names(

@@ -5,7 +5,7 @@ import hashlib
 import io
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -215,6 +215,8 @@ class _Rows:
             )
         except pandas.errors.EmptyDataError:
             return
+        if self.how.repeats_header:
+            frame = _without_headers(frame, self.how.names)
         if frame.empty:
             return
         power_w = np.sum([self._power(frame, rail) for rail in self.how.rails], axis=0)
@@ -299,6 +301,12 @@ class _Rows:
             self._day = (float(days[-1]), float(day_s[-1]))
         whole: Values = day_s + DAY_S * days
         return whole
+
+
+def _without_headers(frame: Any, names: Sequence[str]) -> Any:
+    """The rows that are not the columns' names again."""
+    cells = frame.astype(str).apply(lambda column: column.str.strip())
+    return frame[~(cells == [names[column] for column in frame.columns]).all(axis=1)]
 
 
 def _size(text: str, unit: str) -> float:

@@ -94,6 +94,7 @@ def recognise_format(path: Path, options: TraceOptions) -> TraceFormat:
         adds=options.sum,
         time_form=form,
         is_decimal_stated=options.decimal is not None,
+        repeats_header=head.repeats_header,
     )
 
 

@@ -105,6 +105,7 @@ class TraceFormat:
     earlier versions. ``series_columns`` name the series of
     a row: those of ``series`` are added up, or all where ``adds``; without such columns ``turns``
     devices take turns. ``is_decimal_stated``: by a person, so that the other sign groups digits.
+    ``repeats_header``: rows that are the names again are left out.
     """
 
     encoding: str
@@ -134,6 +135,7 @@ class TraceFormat:
         ),
     ] = ""
     is_decimal_stated: bool = False
+    repeats_header: bool = False
 
     @property
     def used(self) -> list[int]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from suite.bundle.arrays import Values
-from suite.metrics.traces.clock_fit import ClockFit, NoFit, fit_clock, given_clock
+from suite.metrics.traces.clock_fit import ClockFit, NoFit, fit_clock, given_clock, refuse_rate
 from suite.metrics.traces.course import Course, Phase
 from tests.every_case import some
 from tests.suite.meters.recorded import needs_recordings, traces
@@ -223,6 +223,16 @@ def test_the_drift_of_a_long_run_is_found(rate: float) -> None:
     fit = fit_clock(t_s * (1 - rate), power_w, plain_course(7200.0, 36))
     assert fit.rate == pytest.approx(rate, abs=20e-6)
     assert largest_error_s(fit, t_s * (1 - rate), t_s - 20, 7200.0) < 0.5
+
+
+@pytest.mark.parametrize("stated_hz", [1.3, 3.0, 4.0])
+def test_a_rate_at_which_the_run_would_be_longer_or_shorter_is_refused(stated_hz: float) -> None:
+    t_s, power_w = made([(20, 3.0), *EPOCH * 3, (20, 3.0)], period_s=0.5)
+    refuse_rate(t_s, power_w, plain_course(60.0), 2.0)
+    with pytest.raises(
+        NoFit, match=rf"{stated_hz:g} Hz does not fit: with about (1\.9\d?|2\.?0?\d?) Hz"
+    ):
+        refuse_rate(t_s * 2.0 / stated_hz, power_w, plain_course(60.0), stated_hz)
 
 
 def test_the_same_trace_gives_the_same_fit() -> None:

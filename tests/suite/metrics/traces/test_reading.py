@@ -445,6 +445,19 @@ def test_a_counter_of_energy_is_no_power(tmp_path: Path) -> None:
     assert read_logger(path, TraceOptions(unit="kWh"))[0].is_energy
 
 
+def test_a_header_that_is_repeated_for_each_reading_is_no_row(tmp_path: Path) -> None:
+    """`rocm-smi --showpower --csv` in a loop: two cards a second, no times."""
+    text = "".join(
+        f"device,Power (W),use (%)\ncard0,{59 + n % 3}.5,80\ncard1,{61 + n % 2}.5,80\n\n"
+        for n in range(30)
+    )
+    path = tmp_path / "trace.csv"
+    one = trace_of(path, text, TraceOptions(rate_hz=2.0, series=("card0",)))
+    both = trace_of(path, text, TraceOptions(rate_hz=2.0, sum=True))
+    assert (one.power_w[0], both.power_w[0]) == (59.5, 60.5 + 62.0), "card1 is half a period later"
+    assert len(one.t_s) == 30 and np.diff(one.t_s).tolist() == [1.0] * 29
+
+
 def test_what_was_understood_is_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "trace.csv"
     path.write_text(EXPORTS["Otii, decimal commas"][0], encoding="utf-8")
