@@ -129,7 +129,8 @@ def read_logger(path: Path, options: TraceOptions) -> tuple[TraceFormat, ReadTra
         raise SuiteError(f"{path} cannot be attached: {stepped_text(read.trace)}.")
     if not how.is_energy:
         refuse_counter(read.trace.power_w)
-    turns = turns_of(read.trace.t_s, read.trace.power_w) if read.trace.averaged == 1 else 1
+    is_known = how.turns > 1 or read.trace.averaged > 1
+    turns = 1 if is_known else turns_of(read.trace.t_s, read.trace.power_w)
     if turns == 1 or options.series or how.series_columns:
         return how, read
     if how.adds:

@@ -144,8 +144,9 @@ def _refuse_misread(path: Path, rows: "_Rows", trace: Trace, repeated: int) -> N
             remedy = stepped_text(trace)
         elif repeated > MAX_LATE_SHARE * trace.rows:
             remedy = (
-                "several rows have the same time: add --sum if they come from several devices; "
-                "give --rate HZ if they come from one and are evenly spaced"
+                "several rows have the same time: give --rate HZ if they come from one device and"
+                " are evenly spaced; if they come from several, export again with a column that"
+                " names the device"
             )
         raise SuiteError(
             f"{path} has {len(trace.t_s)} readings in {trace.rows} rows ({trace.unreadable} without"

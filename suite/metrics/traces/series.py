@@ -4,12 +4,21 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 import numpy as np
 
 from suite.bundle.arrays import Values, median
 from suite.errors import SuiteError
-from suite.metrics.traces.columns import CURRENT, NOT_POWER, POWER, VOLTAGE, words_of_name
+from suite.metrics.traces.columns import (
+    CURRENT,
+    NOT_POWER,
+    POWER,
+    VOLTAGE,
+    TraceOptions,
+    floats_of,
+    words_of_name,
+)
 from suite.metrics.traces.head import Head, is_number, looks_like_time
 from suite.metrics.traces.trace_format import UNITS
 
@@ -23,6 +32,9 @@ OFTEN_A_LOAD = re.compile(r"cpu|gpu|core|node|socket|device|channel", re.IGNOREC
 SUMMARY = "-"
 """turbostat's row of the whole machine."""
 MAX_TURNS, MIN_ROWS = 16, 40
+MIN_PARTS, MIN_OF_PLACE, MIN_AT_A_RATE = 10, 0.5, 0.8
+"""Turns that tell devices apart, and the share of the scatter in a turn that is of the place, where
+rows share their times and where they come at a rate: a load may keep step with the rate."""
 MIN_RISES = 10
 """For each fall: a counter's."""
 LARGEST_STEP_S, MAX_STEPS = 0.1, 100_000
@@ -134,6 +146,47 @@ def as_steps(t_s: Values, values: Values) -> tuple[Values, Values]:
     spacing_s = max(min(LARGEST_STEP_S, shortest_s / 2), span_s / MAX_STEPS)
     moments_s = t_s[0] + spacing_s * np.arange(int(span_s / spacing_s) + 1)
     return moments_s, values[np.searchsorted(t_s, moments_s, side="right") - 1]
+
+
+def device_turns(
+    head: Head, times: Sequence[int], column: int, decimal: str, options: TraceOptions
+) -> int:
+    """How many devices take turns in rows without a key that share their times, or come at a rate;
+    1 for one device. Raises SuiteError where there are several and --sum is not given."""
+    cells = [re.sub(r"\s*[^\d\s.,]+$", "", row[column]) for row in head.rows]
+    values = floats_of(cells, decimal)
+    counts = (_rows_of_a_time(head, times),) if times else range(2, MAX_TURNS + 1)
+    least = MIN_OF_PLACE if times else MIN_AT_A_RATE
+    turns = next((count for count in counts if _share_of_place(values, count) >= least), 1)
+    if turns == 1 or options.series:
+        return 1
+    if options.sum:
+        return turns
+    rows = f"{turns} rows share each time" if times else f"The rows take turns by {turns}"
+    one = "" if times else "; --series 1 says that they come from one"
+    raise SuiteError(
+        f"{rows}, and differ as {turns} devices do: add --sum to add them up, or export again with"
+        f" a column of the device's index, and choose with --series{one}."
+    )
+
+
+def _rows_of_a_time(head: Head, times: Sequence[int]) -> int:
+    """How many rows share each time; 1 where their number varies."""
+    stamps = [tuple(row[place] for place in times) for row in head.rows]
+    whole = [len(list(rows)) for _, rows in groupby(stamps)][:-1]  # the last may be cut off
+    return whole[0] if len(set(whole)) == 1 else 1
+
+
+def _share_of_place(values: Values, turns: int) -> float:
+    """How much of a row's difference from the mean of its turn its place among ``turns`` tells."""
+    parts = values[: len(values) // turns * turns].reshape(-1, turns)
+    is_long = len(values) >= MIN_ROWS and len(parts) >= MIN_PARTS
+    if not 1 < turns <= MAX_TURNS or not is_long or not np.isfinite(parts).all():
+        return 0.0
+    apart = parts / np.maximum(np.abs(parts.mean(axis=1, keepdims=True)), 1e-12)
+    apart -= apart.mean(axis=1, keepdims=True)
+    scatter = float(apart.var())
+    return float(apart.mean(axis=0).var()) / scatter if scatter > 0 else 0.0
 
 
 def turns_of(t_s: Values, power_w: Values) -> int:

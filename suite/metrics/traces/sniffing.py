@@ -28,7 +28,12 @@ from suite.metrics.traces.decimals import decimal_sign, refuse_ambiguous
 from suite.metrics.traces.head import Head, is_number, read_head
 from suite.metrics.traces.moments import TIME_OF_DAY
 from suite.metrics.traces.overlaps import refuse_overlaps
-from suite.metrics.traces.series import key_columns, refuse_other_quantities, rows_of_series
+from suite.metrics.traces.series import (
+    device_turns,
+    key_columns,
+    refuse_other_quantities,
+    rows_of_series,
+)
 from suite.metrics.traces.sniffed_times import time_columns, time_form, time_kind
 from suite.metrics.traces.trace_format import MICRO, UNITS, Rail, TraceFormat, quantity_of_unit
 
@@ -92,6 +97,7 @@ def recognise_format(path: Path, options: TraceOptions) -> TraceFormat:
         series_columns=keys,
         series=options.series,
         adds=options.sum,
+        turns=1 if keys else device_turns(chosen, times, rails[0].columns[0], decimal, options),
         time_form=form,
         is_decimal_stated=options.decimal is not None,
         repeats_header=head.repeats_header,

@@ -720,12 +720,32 @@ def test_two_rows_in_one_second_do_not_lose_one_of_them_in_silence(tmp_path: Pat
     path = tmp_path / "t.csv"
     path.write_text(
         "Time,Power (W)\n"
-        + "".join(f"2026-11-22 07:00:{n // 2:02d},{4 + n % 3}\n" for n in range(100)),
+        + "".join(f"2026-11-22 07:00:{n // 2:02d},{4 + n * n % 23}\n" for n in range(100)),
         encoding="utf-8",
     )
     with pytest.raises(SuiteError, match="--rate HZ"):
         read_trace(path, recognise_format(path, NOTHING))
     assert len(read_trace(path, recognise_format(path, TraceOptions(rate_hz=2.0))).trace.t_s) == 100
+    with pytest.raises(SuiteError, match="export again with a column that names the device"):
+        read_trace(path, recognise_format(path, TraceOptions(sum=True)))
+
+
+def test_rows_of_one_time_that_differ_as_devices_do_are_added_and_never_read_at_a_rate(
+    tmp_path: Path,
+) -> None:
+    """`nvidia-smi --query-gpu=timestamp,power.draw` of four GPUs within 5 % of one another."""
+    random, path = np.random.default_rng(0), tmp_path / "trace.csv"
+    load_w = np.repeat(120 + 80 * random.random(60), 4) * np.tile([0.98, 1.03, 1.0, 0.97], 60)
+    rows = [
+        f"2026/11/29 15:22:{n // 4:02d}.000, {watts:.2f} W\n"
+        for n, watts in enumerate(load_w + random.normal(0, 0.5, 240))
+    ]
+    text = "timestamp, power.draw [W]\n" + "".join(rows)
+    for options in (NOTHING, TraceOptions(rate_hz=4.0, power=("power.draw [W]",))):
+        with pytest.raises(SuiteError, match="differ as 4 devices do: add --sum"):
+            trace_of(path, text, options)
+    both = trace_of(path, text, TraceOptions(sum=True))
+    assert both.power_w == pytest.approx(load_w.reshape(60, 4).sum(axis=1), abs=5)
 
 
 def test_numbers_of_two_forms_in_one_file_are_refused(tmp_path: Path) -> None:
