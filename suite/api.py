@@ -329,7 +329,7 @@ def attach_power(
     trace: str | Path,
     *,
     covers: str,
-    tier: str = "wall meter",
+    tier: str | None = None,
     options: "TraceOptions | None" = None,
     offset_s: float | None = None,
     dry_run: bool = False,
@@ -338,7 +338,8 @@ def attach_power(
     """Attach the trace of an external logger to a finished run and recompute its figures; an
     earlier trace is replaced.
 
-    ``covers`` is module, board, wall or chip; ``tier`` analyser, wall meter or on-board sensor.
+    ``covers`` is module, board, wall or chip; ``tier`` analyser, wall meter or on-board sensor
+    (default: a wall meter; an on-board sensor for tegrastats and jtop).
     ``options`` settle what the file does not tell. Without ``offset_s`` (seconds that are added to
     the trace's times to count them from run_start) the clock is fitted. With ``dry_run`` nothing is
     written. Raises SuiteError, and nothing is changed, for a trace that cannot be read or does not
@@ -352,7 +353,7 @@ def attach_power(
         Path(bundle),
         Path(trace),
         _choice(Coverage, covers, "coverage"),
-        _choice(Tier, tier, "tier"),
+        None if tier is None else _choice(Tier, tier, "tier"),
         options or TraceOptions(),
         offset_s=offset_s,
         command=command,

@@ -112,14 +112,14 @@ def attach(
     ],
     file: FileOptions,
     tier: Annotated[
-        str,
+        str | None,
         Option(
             help=(
                 "Kind of instrument: analyser (within 1 %), wall meter (2 %), on-board sensor"
-                " (5 %)."
+                " (5 %). Default: wall meter, or on-board sensor for tegrastats and jtop."
             )
         ),
-    ] = "wall meter",
+    ] = None,
     offset: Annotated[
         float | None,
         Option(

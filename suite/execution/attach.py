@@ -26,7 +26,7 @@ def attach_trace(
     path: Path,
     trace: Path,
     covers: Coverage,
-    tier: Tier,
+    tier: Tier | None,
     options: TraceOptions,
     *,
     offset_s: float | None,

@@ -32,6 +32,7 @@ from suite.files.durable import publish
 from suite.files.json_file import write_json
 from suite.metrics.power_totals import power_rules
 from suite.metrics.summary import derive_summary
+from suite.metrics.traces.board_rails import labels_of
 from suite.metrics.traces.clock_fit import ClockFit, fit_clock, given_clock, refuse_rate
 from suite.metrics.traces.columns import TraceOptions
 from suite.metrics.traces.course import Course, course_of
@@ -75,19 +76,20 @@ def prepare_attachment(
     bundle: Bundle,
     trace_path: Path,
     covers: Coverage,
-    tier: Tier,
+    tier: Tier | None,
     options: TraceOptions,
     offset_s: float | None = None,
 ) -> Attachment:
-    """Read a trace and fit its clock to the run; nothing is written. Raises SuiteError where that
-    is not possible."""
+    """Read a trace and fit its clock to the run; nothing is written. Without a ``tier`` the file's
+    instrument tells it, else it is a wall meter. Raises SuiteError where that is not possible."""
     expect_finished(bundle)
-    if covers not in COVERAGES or tier not in TIERS:
+    if covers not in COVERAGES or tier not in (None, *TIERS):
         raise SuiteError(
             f"A logger covers {', '.join(each.value for each in COVERAGES)}, and is"
             f" {', '.join(each.value for each in TIERS)}."
         )
     how, read = read_logger(trace_path, options)
+    covers, tier = labels_of(how, covers, tier)
     course = course_of(bundle)
     trace = read.trace
     if float(np.median(trace.power_w)) < 0:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from suite.catalog.power import load_power_rules, totals_of_channels
 from suite.errors import SuiteError
+from suite.metrics.traces.board_rails import rails_of_a_board
 from suite.metrics.traces.columns import (
     CURRENT,
     ENERGY,
@@ -49,7 +49,6 @@ OF_MEANS = (
 Nordic's PPK2, turbostat."""
 MAX_DIRECT_V = 60.0
 """Above it is the mains, where current times voltage is no power."""
-JTOP, JTOP_TOTAL = "Power ", ("jtop", "TOT")
 MAX_UNSTATED = 300.0
 """A larger number without a unit is asked for: milliwatts of a board are more likely than watts."""
 
@@ -225,7 +224,7 @@ def _columns_named(head: Head, free: Sequence[int], words: re.Pattern[str], unit
 def _of_powers(head: Head, powers: Sequence[int], options: TraceOptions) -> tuple[Rail, ...]:
     if len(powers) == 1:
         return (Rail(power=powers[0], power_unit=_unit_of(head, powers[0], "W", options.unit)),)
-    rails = _rails_of_a_board(head, powers)
+    rails = rails_of_a_board(head, powers)
     if powers and not rails:
         raise SuiteError(
             f"Several columns are powers or energies ({column_names(head, powers)}): name the one"
@@ -264,26 +263,6 @@ def _of_the_only_number(head: Head, free: Sequence[int], options: TraceOptions) 
     if len(numeric) == 1 and (options.unit is not None or is_state):
         return (Rail(power=numeric[0], power_unit=options.unit or "W"),)
     return ()
-
-
-def _rails_of_a_board(head: Head, powers: Sequence[int]) -> tuple[Rail, ...]:
-    """Of a Jetson's rails, as tegrastats and jtop log them, those that the power rules add up."""
-    source = head.log or (
-        "jtop" if all(head.names[each].startswith(JTOP) for each in powers) else ""
-    )
-    columns = {
-        words_of_name(head.names[each].removeprefix(JTOP)).replace(" ", "_"): each
-        for each in powers
-    }
-    found = (
-        totals_of_channels(load_power_rules(), ((source, name) for name in columns))
-        if source
-        else ()
-    )
-    names = (
-        found[0].channels if found else [name for name in columns if (source, name) == JTOP_TOTAL]
-    )
-    return tuple(Rail(power=columns[name], power_unit="mW") for name in names)
 
 
 def _is_energy(head: Head, column: int) -> bool:
