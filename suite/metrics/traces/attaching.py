@@ -139,8 +139,9 @@ def read_logger(path: Path, options: TraceOptions) -> tuple[TraceFormat, ReadTra
         how = replace(how, turns=turns)
         return how, read_trace(path, how)
     raise SuiteError(
-        f"The rows of {path} take turns between {turns} levels or pauses: add --sum if they come "
-        f"from {turns} devices, --series 1 if they come from one."
+        f"The rows of {path} alternate between {turns} levels or pauses: add --sum if {turns}"
+        " devices wrote them, --series 1 if one did. One device that does so may have stopped"
+        " measuring."
     )
 
 

@@ -13,6 +13,8 @@ from suite.metrics.traces.trace_format import MAX_COLUMNS, open_unpacked
 HEAD_BYTES, HEAD_LINES = 2**16, 400
 DELIMITERS = ",;\t|"
 COMMENTS = "#%"
+OF_PROMETHEUS = re.compile(r"# (HELP|TYPE) ")
+"""Its comments name the metric, not the columns."""
 STARTS_TIME = re.compile(
     r"\d|(mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[ ,.]",
     re.IGNORECASE,
@@ -91,8 +93,9 @@ def read_head(path: Path) -> Head:
     )
     if first is None:
         raise SuiteError(
-            f"{path} has no row with a number in its first {len(plain)} lines; export the logger's"
-            " readings as CSV."
+            f"{path} is no table: no line of its first {len(plain)} is a row with a number in a"
+            " column of its own (JSON, name:value and blocks of lines are not read). Write a CSV"
+            " file with a row for each reading."
         )
     rows = tuple(row for _, row in body[first:])
     names, has_header = _names(
@@ -125,7 +128,7 @@ def _names(
         commented = [
             _cells(line.lstrip(comment).strip(), delimiter)
             for line in lines
-            if line.startswith(comment)
+            if line.startswith(comment) and not OF_PROMETHEUS.match(line)
         ]
         header = next((row for row in reversed(commented) if len(row) == width and width > 1), None)
     if header is None and (pairs := _pair_names(rows)):

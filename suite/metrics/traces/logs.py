@@ -10,6 +10,7 @@ TEGRASTATS, TASMOTA = "tegrastats", "Tasmota"
 RAIL = re.compile(r"(?<!\S)([A-Z][A-Z0-9_]*) (-?\d+)(?:(?:mW)?(?:/-?\d+(?:mW)?)+|mW)(?!\S)")
 STAMP = re.compile(r"(.*\d:\d\d\S*) RAM ")
 ENERGY = '"ENERGY"'
+MAX_CHANNELS = 16
 RAIL_UNIT = " [mW]"
 
 
@@ -34,28 +35,34 @@ def log_table(kind: str, text: str, names: Sequence[str]) -> str:
     row = _tasmota if kind == TASMOTA else _tegrastats
     return "".join(
         DELIMITER.join(found[name] for name in names) + "\n"
-        for found in map(row, text.splitlines())
+        for line in text.splitlines()
+        for found in row(line)
         if found.keys() >= set(names)
     )
 
 
-def _tegrastats(line: str) -> dict[str, str]:
+def _tegrastats(line: str) -> list[dict[str, str]]:
     stamp = STAMP.match(line)
     rails = {name + RAIL_UNIT: milliwatts for name, milliwatts in RAIL.findall(line)}
-    return {**rails, "time": stamp[1]} if stamp else rails
+    return [{**rails, "time": stamp[1]} if stamp else rails]
 
 
-def _tasmota(line: str) -> dict[str, str]:
+def _tasmota(line: str) -> list[dict[str, str]]:
+    """A row for each channel of the plug."""
     topic, _, rest = line.partition("{")
     message, end, _ = rest.rpartition("}")
     try:
         sent = json.loads("{" + message + end) if ENERGY in message else {}
-        power_w = float(sent["ENERGY"]["Power"])
+        of_channels = sent["ENERGY"]["Power"]
         words = topic.rstrip(" \t=:").split()
-        return {
-            "time": str(sent["Time"]),
-            "topic": words[-1].removesuffix("/SENSOR") if words else "",
-            "power [W]": f"{power_w}",
-        }
+        name = words[-1].removesuffix("/SENSOR") if words else ""
+        powers = {name: of_channels}
+        if isinstance(of_channels, list):
+            numbered = enumerate(of_channels[:MAX_CHANNELS], start=1)
+            powers = {f"{name} channel {number}".strip(): each for number, each in numbered}
+        return [
+            {"time": str(sent["Time"]), "topic": each, "power [W]": f"{float(power_w)}"}
+            for each, power_w in powers.items()
+        ]
     except (ValueError, KeyError, TypeError, RecursionError):
-        return {}
+        return []

@@ -84,7 +84,7 @@ def refuse_counter(values: Values) -> None:
     if np.sum(steps > 0) >= MIN_RISES * max(1, int(np.sum(steps < 0))):
         raise SuiteError(
             "The power hardly ever falls from one reading to the next: it counts energy. Add --unit"
-            " with its unit (J, Wh, mWh or kWh), or choose another column with --power."
+            " with its unit (J, mJ, uJ, Wh, mWh or kWh), or choose another column with --power."
         )
 
 

@@ -20,6 +20,7 @@ from suite.metrics.traces.columns import (
 )
 from suite.metrics.traces.head import Head, last_rows, looks_like_time
 from suite.metrics.traces.moments import form_of
+from suite.metrics.traces.series import MAX_TURNS
 from suite.metrics.traces.trace_format import quantity_of_unit
 
 SPREADSHEET_DAYS = 20_000, 80_000
@@ -91,9 +92,13 @@ def _unit_is_electric(name: str) -> bool:
 
 
 def _rises(cells: Sequence[str], decimal: str) -> bool:
-    numbers = floats_of(cells, decimal)
+    """Whether the numbers never fall, and rise as often as times that several rows share do."""
+    steps = np.diff(floats_of(cells, decimal))
     return (
-        len(numbers) > 1 and bool(np.isfinite(numbers).all()) and bool((np.diff(numbers) > 0).all())
+        len(steps) > 0
+        and bool((steps >= 0).all())
+        and (int(np.sum(steps > 0)) >= len(steps) // MAX_TURNS)
+        and bool(steps.any())
     )
 
 

@@ -344,11 +344,11 @@ def _unit_of(head: Head, column: int, base: str, given: str | None) -> str:
     """The unit of a column: as given, as in its header, or in its cells, else the base unit where
     the header names the quantity."""
     wanted = ("W", "J") if base == "W" else (base,)
+    known = ", ".join(unit for unit in UNITS if quantity_of_unit(unit) in wanted)
     found = unit_of_name(head.names[column]) if head.has_header else None
     found = found or _unit_beside(head, column)
     if given is not None:
         if quantity_of_unit(given) not in wanted:
-            known = ", ".join(unit for unit in UNITS if quantity_of_unit(unit) in wanted)
             raise SuiteError(
                 f"--unit {given} is not a unit of {head.names[column]!r}; it must be one of "
                 f"{known}."
@@ -371,7 +371,7 @@ def _unit_of(head: Head, column: int, base: str, given: str | None) -> str:
     ):
         return base
     raise SuiteError(
-        f"The unit of {head.names[column]!r} is not stated: add --unit {base} or --unit m{base}."
+        f"The unit of {head.names[column]!r} is not stated: add --unit with one of {known}."
     )
 
 

@@ -252,6 +252,26 @@ EXPORTS = {
         NOTHING,
         1.8018,
     ),
+    "microwatts, by the column's name": (
+        "timestamp,scaph_host_power_microwatts\n"
+        + "".join(f"{1795330800 + n},{4000000 + n % 3}\n" for n in range(30)),
+        NOTHING,
+        4.0,
+    ),
+    "a counter of microjoules, by the column's name": (
+        "timestamp,scaph_host_energy_microjoules\n"
+        + "".join(f"{1795330800 + n},{4000000 * n + n * n}\n" for n in range(31)),
+        NOTHING,
+        4.000001,
+    ),
+    "a plug of two channels, both": (
+        "".join(
+            f'{{"Time":"2026-11-29T15:22:{n:02d}","ENERGY":{{"Power":[6.{n % 7},5.5]}}}}\n'
+            for n in range(30)
+        ),
+        TraceOptions(sum=True),
+        11.5,
+    ),
     "kilowatts": (
         "t [s],Power (kW)\n" + "".join(f"{n},0.00{4 + n % 3}5\n" for n in range(30)),
         NOTHING,
@@ -412,7 +432,41 @@ REFUSED = {
         NOTHING,
         "several series: 'sensor.a' in mW, 'sensor.b' in V. Add --series NAME",
     ),
-    "text": ("so be it\n" * 50, NOTHING, "no row with a number"),
+    "microwatts of a scraper, by nothing but their size": (
+        "t [s],power\n" + "".join(f"{n},{2975364 + n % 3}\n" for n in range(30)),
+        NOTHING,
+        "add --unit with one of W, mW, uW, kW, J, mJ, uJ",
+    ),
+    "perf stat of two events": (
+        "".join(
+            f" {n}.000000000,{row}\n"
+            for n in range(1, 31)
+            for row in (
+                f"6.2{n % 7},Joules,power/energy-pkg/,1000265378,100.00,,",
+                f"1.2{n % 7},Joules,power/energy-ram/,1000265378,100.00,,",
+            )
+        ),
+        NOTHING,
+        "2 series in turn: 'power/energy-pkg/' .30 rows., 'power/energy-ram/'.*or --sum",
+    ),
+    "a plug of two channels": (
+        "".join(
+            f'{{"Time":"2026-11-29T15:22:{n:02d}","ENERGY":{{"Power":[6.{n % 7},5.0]}}}}\n'
+            for n in range(30)
+        ),
+        NOTHING,
+        "2 series in turn: 'channel 1' .30 rows., 'channel 2' .30 rows.",
+    ),
+    "the comments of Prometheus": (
+        "".join(
+            "# HELP power_uw Power of the host\n# TYPE power_uw gauge\n"
+            f'power_uw{{sensor="pkg"}} 29700{n % 7} {1795965723525 + n * 1000}\n'
+            for n in range(30)
+        ),
+        NOTHING,
+        "No column is clearly the power among '1', '2'",
+    ),
+    "text": ("so be it\n" * 50, NOTHING, "is no table"),
     "nothing": ("", NOTHING, "fewer than two rows"),
     "zeros of a disk": ("\0" * 5000, NOTHING, "binary file"),
     "times that stand still": (
