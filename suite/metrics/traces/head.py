@@ -13,6 +13,7 @@ from suite.metrics.traces.trace_format import MAX_COLUMNS, open_unpacked
 HEAD_BYTES, HEAD_LINES = 2**16, 400
 DELIMITERS = ",;\t|"
 COMMENTS = "#%"
+POWERMETRICS = "*** Sampled system activity ("
 OF_PROMETHEUS = re.compile(r"# (HELP|TYPE) ")
 """Its comments name the metric, not the columns."""
 STARTS_TIME = re.compile(
@@ -66,6 +67,11 @@ def read_head(path: Path) -> Head:
         if not found:
             raise SuiteError(f"{path} has no line of {log} with its readings; export it again.")
         return Head(encoding, logs.DELIMITER, None, 0, names, True, found, log)
+    if any(POWERMETRICS in line for line in lines):
+        raise SuiteError(
+            f"{path} is no table: powermetrics writes a block of lines for each sample. Write a CSV"
+            " file with the time and the power in mW of each, such as Combined Power."
+        )
     comment = next(
         (sign for sign in COMMENTS if any(line.startswith(sign) for line in lines)), None
     )

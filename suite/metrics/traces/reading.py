@@ -39,6 +39,8 @@ MAX_UNREADABLE_SHARE = 0.5
 MAX_LATE_SHARE = 0.2
 """Of all rows: where more have a time that is not after the one before, the times are not
 understood."""
+MAX_UNSORTED_SHARE = 0.9
+"""Of all rows: where more are late, there is no order; a clock that was set back leaves one."""
 MAX_MALFORMED_SHARE = 0.02
 """Of all rows: where more have digits that this format does not read, its numbers are not
 understood, and the others may be read wrongly."""
@@ -141,7 +143,9 @@ def _refuse_misread(path: Path, rows: "_Rows", trace: Trace, repeated: int) -> N
     ):
         remedy = "correct the columns with --time and --power, or export it again"
         if trace.stepped_s:
-            remedy = stepped_text(trace)
+            is_unsorted = trace.late > MAX_UNSORTED_SHARE * trace.rows
+            remedy = "its rows are in no order: sort them by time" * is_unsorted
+            remedy = remedy or stepped_text(trace)
         elif repeated > MAX_LATE_SHARE * trace.rows:
             remedy = (
                 "several rows have the same time: give --rate HZ if they come from one device and"

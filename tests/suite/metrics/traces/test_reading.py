@@ -466,6 +466,17 @@ REFUSED = {
         NOTHING,
         "No column is clearly the power among '1', '2'",
     ),
+    "blocks of powermetrics": (
+        "*** Sampled system activity (Sun Nov 29 15:22:03 2026 +0000) (1000.12ms elapsed) ***\n\n"
+        "**** Processor usage ****\n\nCPU Power: 2058 mW\nGPU Power: 900 mW\n" * 20,
+        NOTHING,
+        "powermetrics writes a block of lines for each sample",
+    ),
+    "rows in no order": (
+        "t [s],power [W]\n" + "".join(f"{n * 389 % 997},{4 + n % 3}\n" for n in range(997)),
+        NOTHING,
+        "its rows are in no order: sort them by time",
+    ),
     "text": ("so be it\n" * 50, NOTHING, "is no table"),
     "nothing": ("", NOTHING, "fewer than two rows"),
     "zeros of a disk": ("\0" * 5000, NOTHING, "binary file"),
