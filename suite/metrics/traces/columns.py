@@ -70,8 +70,9 @@ LOWER_CASE = {unit.lower(): unit for unit in UNITS}
 class TraceOptions:
     """What somebody says of a file. Columns are names of the header, or numbers from 1; ``unit``
     applies to all columns of power, energy or current. ``series`` are names, ``sum`` adds up all
-    that the file has in turn. ``mean``: each row is the mean since the row before (None: of
-    instruments that are known to do so).
+    that the file has in turn. ``decimal`` is the decimal sign, where 1.234 may be a thousand.
+    ``mean``: each row is the mean since the row before (None: of instruments that are known to do
+    so).
     """
 
     time: tuple[str, ...] = ()

@@ -69,8 +69,8 @@ def read_head(path: Path) -> Head:
         return Head(encoding, logs.DELIMITER, None, 0, names, True, found, log)
     if any(POWERMETRICS in line for line in lines):
         raise SuiteError(
-            f"{path} is no table: powermetrics writes a block of lines for each sample. Write a CSV"
-            " file with the time and the power in mW of each, such as Combined Power."
+            f"{path} is not a table: powermetrics writes a block of lines for each sample. Write a"
+            " CSV file with the time and the power in mW of each, such as Combined Power."
         )
     comment = next(
         (sign for sign in COMMENTS if any(line.startswith(sign) for line in lines)), None
@@ -99,7 +99,7 @@ def read_head(path: Path) -> Head:
     )
     if first is None:
         raise SuiteError(
-            f"{path} is no table: no line of its first {len(plain)} is a row with a number in a"
+            f"{path} is not a table: no line of its first {len(plain)} is a row with a number in a"
             " column of its own (JSON, name:value and blocks of lines are not read). Write a CSV"
             " file with a row for each reading."
         )

@@ -477,7 +477,7 @@ REFUSED = {
         NOTHING,
         "its rows are in no order: sort them by time",
     ),
-    "text": ("so be it\n" * 50, NOTHING, "is no table"),
+    "text": ("so be it\n" * 50, NOTHING, "is not a table"),
     "nothing": ("", NOTHING, "fewer than two rows"),
     "zeros of a disk": ("\0" * 5000, NOTHING, "binary file"),
     "times that stand still": (
