@@ -88,7 +88,7 @@ def test_only_a_value_may_be_unknown(tmp_path: Path) -> None:
 
 
 def test_steps_are_read_rank_after_rank_and_under_their_first_names(tmp_path: Path) -> None:
-    """By columns of equal place: what schema 1 called `comm_s` is the communication."""
+    """By columns of equal place: what schema 1 called otherwise is the communication."""
     for name, head, rank in (("0", STEP_TYPES, 0), ("1", SCHEMA_1_STEP_NAMES, 1)):
         lines = [f"{epoch},{epoch * 2},{rank},16,5,.1,.2,.3,.4,2" for epoch in (1, 2, 3)]
         (tmp_path / name).write_text("\n".join([",".join(head), *lines, ""]))

@@ -166,9 +166,16 @@ def test_a_replication_says_both_values_and_the_honest_limit() -> None:
 def test_a_review_says_what_was_done_with_each_run(capsys: pytest.CaptureFixture[str]) -> None:
     agrees, contradicts = AuditVerdict.AGREES, AuditVerdict.CONTRADICTS
     runs = {
-        "run-1": of(epoch=3, audit=of(state=of(), verdict=contradicts), reason="other losses"),
-        "run-2": of(epoch=None, audit=of(state=None, verdict=agrees), reason=None),
-        "run-3": of(epoch=5, audit=None, reason="no state was handed in"),
+        "run-1": of(
+            epoch=3,
+            audit=of(state=of(), verdict=contradicts),
+            reason="other losses",
+            manifest_sha256="1",
+        ),
+        "run-2": of(
+            epoch=None, audit=of(state=None, verdict=agrees), reason=None, manifest_sha256="2"
+        ),
+        "run-3": of(epoch=5, audit=None, reason="no state was handed in", manifest_sha256="3"),
     }
     models = {
         name: of(is_equivalent=is_equivalent, reason=reason)
@@ -184,7 +191,8 @@ def test_a_review_says_what_was_done_with_each_run(capsys: pytest.CaptureFixture
         time_s=61.4,
         runs=runs,
         models=models,
-        replaced={"run-9", "run-8"},
+        draws=(),
+        replaced=lambda present: {"run-2", "run-1", "run-9"} if present == {"1", "2", "3"} else {},
     )
     review._show("review.json", record)  # type: ignore[arg-type]
     assert capsys.readouterr().out.splitlines() == [
@@ -195,8 +203,8 @@ def test_a_review_says_what_was_done_with_each_run(capsys: pytest.CaptureFixture
         "  model a: equivalent",
         "  model b: not equivalent; loss",
         "  model c: not probed; no probe",
-        "  run-8 was handed in again after a draw",
-        "  run-9 was handed in again after a draw",
+        "  run-1 was handed in again after a draw",
+        "  run-2 was handed in again after a draw",
         "Commit review.json and its signature.",
     ]
 

@@ -107,7 +107,7 @@ def test_an_epoch_has_each_sample_once(
 
 
 def trained(epochs: int, evaluated: dict[int, float], status: str = "success") -> Any:
-    """A log of so many epochs, with the accuracies of some."""
+    """A log of ``epochs`` epochs, with the accuracies of some."""
     events: list[Any] = [("run_start", 0, 0)]
     for number in range(1, epochs + 1):
         of = {"epoch_num": number}

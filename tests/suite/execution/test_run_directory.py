@@ -27,8 +27,8 @@ def content(folder: Path) -> list[str]:
     ("files", "force", "words"),
     [
         ([], False, None),
-        (["notes.txt"], False, "exists and is not empty"),
-        ([RUN], False, "exists and is not empty"),
+        (["notes.txt"], False, "is not a run directory"),
+        ([RUN], False, "holds a run"),
         (["notes.txt"], True, "is not a run directory"),
         ([f".{RUN}", "notes.txt"], True, "is not a run directory"),
         ([RUN, "notes.txt"], True, None),
@@ -52,8 +52,8 @@ def test_only_a_runs_own_directory_is_replaced(
 def test_a_file_is_no_directory_and_folders_above_are_made(tmp_path: Path) -> None:
     make_output(tmp_path / "a/b/c", force=False)
     (tmp_path / "file").touch()
-    for force, words in ((False, "exists and is not empty"), (True, "is not a run directory")):
-        with pytest.raises(SuiteError, match=words):
+    for force in (False, True):
+        with pytest.raises(SuiteError, match="is not a run directory"):
             make_output(tmp_path / "file", force)
 
 

@@ -244,7 +244,7 @@ def test_output_keeps_what_the_test_wrote(suite: Run, tmp_path: Path) -> None:
     assert suite.typed(command).returncode == 1
     assert "no GPU" in (tmp_path / "kept/run/output.txt").read_text()
     again = suite.typed(command)
-    assert (again.returncode, "not empty" in again.stderr) == (2, True)
+    assert (again.returncode, "not a run directory" in again.stderr) == (2, True)
 
 
 def test_a_new_implementation_is_written_once(suite: Run, tmp_path: Path) -> None:
