@@ -1,121 +1,132 @@
-"""Figures computed from others of the same run, by values worked out by hand."""
+"""Figures that the reporter computes from a run's other figures, by hand."""
 
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from reporter.data.derived import (
-    COUNTED,
-    EVALUATION_J,
-    EVALUATION_S,
-    FIRST_EPOCH_J,
-    cost_figures,
-    counted_figures,
-    derived_figures,
-    per_thousand_figures,
-)
+from reporter.data import derived
 from reporter.data.frames import FIGURES, Row
+from suite.bundle.study_mark import StudyMark
+from suite.errors import SuiteError
 
 
 def figure(name: str, value: float | None, **other: Any) -> Row:
-    return {**dict.fromkeys(FIGURES), "run_id": "r", "figure": name, "value": value, **other}
+    reason = None if value is not None else f"no {name}"
+    return {**dict.fromkeys(FIGURES), "figure": name, "value": value, "reason": reason, **other}
 
 
-def epoch(end_to_end_s: float, energy_j: float | None) -> Row:
-    return {"end_to_end_s": end_to_end_s, "energy_j": energy_j}
+def epochs(*joules: float | None) -> list[Row]:
+    """Of 10, 20, 30, … s, with these energies."""
+    return [
+        {"end_to_end_s": 10.0 * number, "energy_j": energy_j}
+        for number, energy_j in enumerate(joules, start=1)
+    ]
 
 
-def test_an_evaluation_has_its_share_of_what_is_in_no_epoch() -> None:
-    """130 s and 700 J in all, 100 s and 640 J of them in three epochs: 10 s and 20 J each."""
-    epochs = [epoch(40.0, 300.0), epoch(35.0, 180.0), epoch(25.0, 160.0)]
-    energy = figure("energy_j", 700.0, tier="wall meter", spread=9.0, low=690.0, high=710.0)
-    time, first, around = cost_figures("r", 130.0, epochs, energy)
-    assert (time["figure"], time["value"], time["unit"]) == (EVALUATION_S, pytest.approx(10), "s")
-    assert (first["figure"], first["value"], first["count"]) == (FIRST_EPOCH_J, 300.0, 1.0)
-    assert (around["figure"], around["value"], around["count"]) == (
-        EVALUATION_J,
-        pytest.approx(20),
-        3.0,
-    )
-    for each in (first, around):
-        assert each["tier"] == "wall meter"
-        assert [each[key] for key in ("spread", "low", "high", "reason")] == [None] * 4
+def costs(trained_s: float | None, rows: list[Row], energy: Row | None) -> dict[str, Row]:
+    return {row["figure"]: row for row in derived.cost_figures("r", trained_s, rows, energy)}
+
+
+def test_an_evaluation_has_what_is_in_no_epoch_over_the_number_of_epochs() -> None:
+    energy = figure("energy_j", 1000.0, low=980.0, high=1020.0, spread=5.0, count=90.0, tier="x")
+    found = costs(66.0, epochs(300.0, 200.0, 100.0), energy)
+    assert found["evaluation_s"]["value"] == (66 - 10 - 20 - 30) / 3
+    assert found["first_epoch_energy_j"]["value"] == 300
+    assert found["evaluation_energy_j"]["value"] == pytest.approx((1000 - 600) / 3)
+    assert [found[name]["count"] for name in found] == [3, 1, 3]
+    for name in ("first_epoch_energy_j", "evaluation_energy_j"):
+        assert found[name]["tier"] == "x", "the run's instrument"
+        assert {found[name][key] for key in ("low", "high", "spread", "reason")} == {None}
 
 
 @pytest.mark.parametrize(
-    ("epochs", "energy", "reason"),
+    ("trained_s", "rows", "energy", "reasons"),
     [
+        (None, epochs(1.0), None, ["no epoch or no evaluation was finished"]),
+        (9.0, [], None, ["no epoch or no evaluation was finished"]),
         (
-            [epoch(1.0, 5.0), epoch(1.0, None)],
+            40.0,
+            epochs(1.0, None),
             figure("energy_j", 9.0),
-            "an epoch has no energy: fewer than two readings are in it",
+            [None, *["an epoch has no energy: fewer than two readings are in it"] * 2],
         ),
-        ([epoch(1.0, 5.0)], figure("energy_j", None, reason="no meter"), "no meter"),
-        (
-            [],
-            figure("energy_j", 9.0),
-            "an epoch has no energy: fewer than two readings are in it",
-        ),
+        (40.0, epochs(1.0, 2.0), figure("energy_j", None), [None, *["no energy_j"] * 2]),
     ],
 )
-def test_energies_of_parts_need_that_of_the_run_and_of_every_epoch(
-    epochs: list[Row], energy: Row, reason: str
+def test_a_part_of_a_score_that_is_unknown_has_its_reason(
+    trained_s: float | None, rows: list[Row], energy: Row | None, reasons: list[str | None]
 ) -> None:
-    _, *energies = cost_figures("r", 9.0, epochs, energy)
-    assert [(each["value"], each["reason"]) for each in energies] == [(None, reason)] * 2
+    found = list(costs(trained_s, rows, energy).values())
+    assert [row["reason"] for row in found] == reasons
+    assert [row["value"] is None for row in found] == [reason is not None for reason in reasons]
 
 
-@pytest.mark.parametrize(("trained_s", "epochs"), [(None, [epoch(1.0, 1.0)]), (5.0, [])])
-def test_the_time_of_an_evaluation_is_unknown_without_an_epoch_or_an_evaluation(
-    trained_s: float | None, epochs: list[Row]
-) -> None:
-    (time,) = cost_figures("r", trained_s, epochs, None)
-    assert (time["value"], time["reason"]) == (None, "no epoch or no evaluation was finished")
-
-
-def test_quotients_have_their_own_unit_and_the_reason_of_the_unknown_part() -> None:
-    known = [
-        figure("energy_per_epoch_j", 60.0, unit="J", spread=2.0, method="wall"),
-        figure("time_to_epoch_s", 20.0, unit="s"),
-        figure("fetch_stall_s", 5.0, unit="s"),
-        figure("instructions", 9.0),
-        figure("cpu_time_s", None, reason="no counter"),
+def test_quotients_are_of_the_figures_that_are_there_and_unknown_as_they_are() -> None:
+    rows = [
+        figure("fetch_stall_s", 2.0, unit="s", spread=1.0, method="of rank 0"),
+        figure("time_to_epoch_s", 8.0, unit="s"),
+        figure("energy_per_epoch_j", None, unit="J", tier="analyser"),
+        figure("instructions", 5.0),
     ]
-    found = {each["figure"]: each for each in derived_figures(known)}
-    power, share, rate = (
-        found[name] for name in ("mean_power_w", "fetch_stall_share", "instructions_per_cpu_s")
-    )
-    assert (power["value"], power["unit"], power["spread"]) == (3.0, "W", None)
-    assert power["method"] == "energy_per_epoch_j / time_to_epoch_s; wall"
-    assert (share["value"], share["unit"]) == (0.25, "ratio")
-    assert (rate["value"], rate["reason"]) == (None, "no counter")
-    idle = derived_figures([known[0], figure("time_to_epoch_s", 0.0)])
-    assert [(each["value"], each["reason"]) for each in idle] == [(None, "time_to_epoch_s is 0")]
-    assert derived_figures([*known[:2], power]) == [], "what a summary holds stays as it is"
+    stall, power = derived.derived_figures(rows)
+    assert (stall["figure"], stall["value"], stall["unit"]) == ("fetch_stall_share", 0.25, "ratio")
+    assert stall["method"] == "fetch_stall_s / time_to_epoch_s; of rank 0"
+    assert stall["spread"] is None and stall["reason"] is None
+    assert (power["figure"], power["value"], power["unit"]) == ("mean_power_w", None, "W")
+    assert (power["reason"], power["tier"]) == ("no energy_per_epoch_j", "analyser")
+    for below, reason in ((0.0, "cpu_time_s is 0"), (None, "no cpu_time_s")):
+        (found,) = derived.derived_figures([rows[3], figure("cpu_time_s", below)])
+        assert (found["value"], found["reason"]) == (None, reason)
+    own = figure("fetch_stall_share", 0.3)
+    assert derived.derived_figures([*rows[:2], own]) == [], "the summary has it already"
 
 
-def test_figures_per_thousand_samples_scale_the_spread_and_the_interval() -> None:
-    of_epoch = figure("energy_per_epoch_j", 500.0, spread=5.0, low=490.0, high=520.0)
-    (found,) = per_thousand_figures([of_epoch, figure("ipc", 1.0)], 50_000)
-    assert [found[key] for key in ("figure", "value", "spread", "low", "high")] == [
-        "energy_per_1000_samples_j",
-        *map(pytest.approx, (10.0, 0.1, 9.8, 10.4)),
+def test_figures_of_a_thousand_samples_scale_the_value_and_its_ends() -> None:
+    rows = [
+        figure("energy_per_epoch_j", 50.0, low=40.0, high=70.0, spread=5.0, count=4.0),
+        figure("time_to_epoch_s", None),
     ]
-    (unknown,) = per_thousand_figures([figure("fetch_stall_s", None, reason="none")], 10)
-    assert (unknown["figure"], unknown["value"], unknown["reason"]) == (
-        "fetch_stall_per_1000_samples_s",
-        None,
-        "none",
-    )
+    time, energy = derived.per_thousand_figures(rows, 2500)
+    assert (time["figure"], time["value"]) == ("time_per_1000_samples_s", None)
+    assert time["reason"] == "no time_to_epoch_s"
+    assert energy["figure"] == "energy_per_1000_samples_j"
+    scaled = [energy[key] for key in ("value", "low", "high", "spread", "count")]
+    assert scaled == [20.0, 16.0, 28.0, 2.0, 4.0]
 
 
-def test_counts_are_those_of_the_run_and_unknown_ones_have_the_bundles_reason() -> None:
-    events = {"branches": {"count": 0}, "l1d_loads": {"count": None, "reason": "two\nlines"}}
-    other = {"branches": {"count": 7}}
-    found = {
-        each["figure"]: (each["value"], each["reason"])
-        for each in counted_figures("r", {"phases": {"run": {"events": events}, "idle": other}})
+def test_counts_are_those_of_the_training_region_a_zero_is_one() -> None:
+    events = {
+        "branches": {"count": 7},
+        "l1d_refill": {"count": 0},
+        "l1d_access": {"count": None, "reason": "not counted\nhere"},
     }
-    assert list(found) == list(COUNTED)
-    assert found["branches"] == (0.0, None) and found["l1d_loads"] == (None, "two lines")
-    assert found["l1d_refill"] == (None, "the bundle gives no reason")
+    other = {"branches": {"count": 1000}}
+    phases = {"evaluation": {"events": other}, "run": {"events": events}}
+    rows = derived.counted_figures("r", {"phases": phases})
+    found = {row["figure"]: (row["value"], row["reason"]) for row in rows}
+    assert (found["branches"], found["l1d_refill"]) == ((7.0, None), (0.0, None))
+    assert found["l1d_access"] == (None, "not counted here")
+    assert found["branch_mispredicts"] == (None, "the bundle gives no reason")
+    assert len(rows) == len(derived.COUNTED)
+
+
+def test_a_run_of_a_sweep_has_its_mean_step_or_says_that_it_is_too_short(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def times(_bundle: object, warm_up_steps: int) -> SimpleNamespace:
+        if warm_up_steps > 10:
+            raise SuiteError("too few")
+        return SimpleNamespace(step_s=0.5, counted_steps=20 - warm_up_steps)
+
+    monkeypatch.setattr(derived, "run_times", times)
+    bundle: Any = Path()
+    made = partial(derived.study_figures, "r", bundle)
+    assert made(None) == []
+    (found,) = made(StudyMark("t", (), 4))
+    assert (found["figure"], found["value"], found["count"]) == ("step_s", 0.5, 16.0)
+    assert found["method"] == "after 4 warm-up steps"
+    (short,) = made(StudyMark("t", (), 11))
+    assert (short["value"], short["reason"]) == (None, derived.TOO_SHORT)
