@@ -1,30 +1,54 @@
-"""Which entries have a row of their own where a figure has fewer rows than entries."""
+"""Which entries have a row of their own in a figure."""
 
 import pytest
 
-from reporter.data.selection import Group, choose_rows
-
-ORDER = {"a3": 3.0, "b2": 2.0, "a1": 1.0, "c9": 9.0, "a8": 8.0, "b11": 11.0, "a4": 4.0}
+from reporter.data.selection import Group, RowSelection, ascending, choose_rows
 
 
-def test_with_enough_rows_every_id_has_one_ascending_by_value_and_name() -> None:
-    found = choose_rows({"y": 2.0, "x": 2.0, "z": 1.0}, str, 3)
-    assert (found.ids, found.groups, found.notes) == (("z", "x", "y"), (), ())
+def chosen(capacity: int, **values: float) -> RowSelection:
+    """Of entries whose framework is the first letter of their name."""
+    return choose_rows(values, lambda name: name[0], capacity)
+
+
+VALUES = {"a9": 9.0, "b2": 2.0, "a1": 1.0, "a3": 3.0, "c8": 8.0, "b7": 7.0, "a5": 5.0}
+
+
+def test_equal_values_are_in_the_order_of_their_names() -> None:
+    assert ascending({"z": 1.0, "c": 2.0, "b": 2.0, "a": 10.0}) == ["z", "b", "c", "a"]
 
 
 @pytest.mark.parametrize(
-    ("capacity", "ids", "groups"),
+    ("capacity", "own", "groups"),
     [
-        (6, ("a1", "b2", "c9"), {"a": ("a3", "a4", "a8"), "b": ("b11",)}),
-        (5, ("a1", "b2"), {"a": ("a3", "a4", "a8"), "b": ("b11",), "c": ("c9",)}),
-        (3, (), {"a": ("a1", "a3", "a4", "a8"), "b": ("b2", "b11"), "c": ("c9",)}),
-        (2, (), {"a": ("a1", "a3", "a4", "a8"), "2 frameworks": ("b2", "c9", "b11")}),
+        (7, ("a1", "b2", "a3", "a5", "b7", "c8", "a9"), ()),
+        (6, ("a1", "b2", "c8"), (Group("a", ("a3", "a5", "a9")), Group("b", ("b7",)))),
+        (
+            4,
+            ("a1",),
+            (Group("a", ("a3", "a5", "a9")), Group("b", ("b2", "b7")), Group("c", ("c8",))),
+        ),
+        (
+            2,
+            (),
+            (
+                Group("a", ("a1", "a3", "a5", "a9")),
+                Group("2 frameworks", ("b2", "b7", "c8")),
+            ),
+        ),
+        (1, (), (Group("3 frameworks", ("a1", "b2", "a3", "a5", "b7", "c8", "a9")),)),
     ],
 )
-def test_the_lowest_of_each_group_in_turn_have_rows_and_the_rest_of_a_group_shares_one(
-    capacity: int, ids: tuple[str, ...], groups: dict[str, tuple[str, ...]]
+def test_each_framework_s_lowest_have_rows_in_turn_and_its_others_share_one(
+    capacity: int, own: tuple[str, ...], groups: tuple[Group, ...]
 ) -> None:
-    found = choose_rows(ORDER, lambda name: name[0], capacity)
-    assert found.ids == ids
-    assert found.groups == tuple(Group(name, members) for name, members in groups.items())
-    assert found.note.startswith(f"{len(ids)} of 7 entries have their own row")
+    found = chosen(capacity, **VALUES)
+    assert (found.ids, found.groups) == (own, groups)
+    shown = [*found.ids, *(name for group in found.groups for name in group.ids)]
+    assert sorted(shown) == sorted(VALUES), "every entry is in a row"
+    assert bool(found.notes) == bool(groups)
+    if groups:
+        assert found.note.startswith(f"{len(own)} of 7 entries have their own row")
+
+
+def test_a_shared_row_says_how_many_and_of_which_framework() -> None:
+    assert Group("pytorch", ("x", "y")).label == "2 more · PyTorch"
