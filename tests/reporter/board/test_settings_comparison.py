@@ -1,75 +1,104 @@
-"""Pairs of a varied setting: their p by Student's test, and its correction for all pairs."""
+"""The values of a sweep's setting are compared where its other settings are equal."""
 
-from dataclasses import replace
+import math
+from typing import Any
 
+import pandas
 import pytest
 
 from reporter.board.settings_comparison import (
     SettingComparison,
     _corrected,
     _p,
-    _pairs,
-    _statistics_or_reason,
+    compare_settings,
 )
-from reporter.data.frames import Row
-from suite.metrics.comparisons import NEEDS_POSITIVE, RunStatistics, run_statistics
+from reporter.data.frames import FIGURES, POINTS, Frames, make_frame
+from suite.errors import SuiteError
+from suite.metrics.comparisons import run_statistics
+
+E = math.e
 
 
-def pair(p: float | None) -> SettingComparison:
-    return replace(SettingComparison("study", "", "a", "b", 3), p=p)
-
-
-def test_the_kth_smallest_p_counts_for_those_not_yet_rejected_and_never_less_than_before() -> None:
-    """Of four tests: 4 x 0.01, 3 x 0.011, 2 x 0.03, 1 x 0.9; the second is held at the first's."""
-    found = list(_corrected([pair(0.9), pair(0.011), pair(None), pair(0.03), pair(0.01)]))
-    corrected = [each.p_corrected for each in found]
-    assert corrected == [0.9, pytest.approx(0.04), None, pytest.approx(0.06), pytest.approx(0.04)]
-    assert [each.differs for each in found] == [False, True, None, False, True]
-    assert [each.p_corrected for each in _corrected([pair(0.6), pair(0.7)])] == [1.0, 1.0]
-
-
-def test_p_is_of_students_test_on_logarithms_with_the_runs_of_the_smaller_side() -> None:
-    """Two runs beside five: t = 4.303 at two degrees of freedom is 5 % on both sides together."""
-    variance = 0.2
-    one, other = (
-        RunStatistics(4.3027 * (variance / 2 + variance / 5) ** 0.5, variance, 2),
-        RunStatistics(0.0, variance, 5),
+def frames(*runs: tuple[str, dict[str, float | None], float | None]) -> Frames:
+    """Of runs with their study, their settings and their step; None has the reason "short"."""
+    names = [f"r{number}" for number in range(len(runs))]
+    points = make_frame(
+        [{"run_id": name, "study": study} for name, (study, _, _) in zip(names, runs, strict=True)],
+        POINTS,
     )
-    assert _p(one, other) == _p(other, one) == pytest.approx(0.05, abs=1e-5)
-    alike = run_statistics([2.0, 2.0])
-    assert (_p(alike, alike), _p(alike, run_statistics([3.0, 3.0]))) == (1.0, 0.0)
-
-
-def row(value: float | None, reason: str | None = None) -> Row:
-    return {"value": value, "reason": reason}
-
-
-@pytest.mark.parametrize(
-    ("rows", "reason"),
-    [
-        ([row(1.0), row(None), row(None, "lost")], "lost"),
-        ([row(1.0), None, row(2.0)], "a run has no such figure"),
-        ([row(1.0)], "1 run, and an interval needs 2 (--seeds)"),
-        ([row(1.0), row(0.0), row(2.0)], NEEDS_POSITIVE),
-    ],
-)
-def test_a_point_is_compared_only_where_all_its_runs_have_a_positive_value(
-    rows: list[Row | None], reason: str
-) -> None:
-    assert _statistics_or_reason(rows) == reason
-
-
-def test_pairs_are_of_the_value_over_the_base_and_name_what_is_missing() -> None:
-    runs = {"4": ["a", "b", "c"], "2": ["d", "e"], "1": ["f", "g"]}
-    of_runs = {"a": 6.0, "b": 6.6, "c": 5.5, "d": 2.0, "e": 2.1, "f": 1.0}
-    values = {name: row(value) for name, value in of_runs.items()}
-    first, *others = _pairs("study", "threads 1", runs, values)
-    assert (first.value, first.base, first.runs, first.where) == ("4", "2", 2, "threads 1")
-    expected = (6.0 * 6.6 * 5.5) ** (1 / 3) / (2.0 * 2.1) ** 0.5
-    assert first.ratio == pytest.approx(expected)
-    assert first.low is not None and first.high is not None and first.low < expected < first.high
-    missing = "1: a run has no such figure"
-    assert [(each.value, each.base, each.reason, each.p) for each in others] == [
-        ("4", "1", missing, None),
-        ("2", "1", missing, None),
+    for setting in ("batch_size", "threads"):
+        points[setting] = [settings.get(setting) for _, settings, _ in runs]
+    figures = [
+        {"run_id": name, "figure": "step_s", "value": step_s, "reason": None if step_s else "short"}
+        for name, (_, _, step_s) in zip(names, runs, strict=True)
     ]
+    others: Any = dict.fromkeys(
+        ("runs", "epochs", "entries", "entry_figures", "broken"), pandas.DataFrame()
+    )
+    return Frames(
+        **others, figures=make_frame(figures, FIGURES), points=points, verdicts={}, digests={}
+    )
+
+
+def at(batch_size: float, threads: float | None, *steps_s: float | None, study: str = "a") -> Any:
+    settings = {"batch_size": batch_size, "threads": threads}
+    return [(study, settings, step_s) for step_s in steps_s]
+
+
+def test_each_pair_of_values_is_compared_at_each_combination_of_the_others() -> None:
+    found = compare_settings(
+        frames(
+            *at(32, 2, 4.0, 4.0),
+            *at(16, 4, 1.0, 1.0, 1.0),
+            *at(16, 2, 2.0, 2.0),
+            *at(16, 1, 6.0, 6.0),
+            *at(16, 2, 9.0, 9.0, study="b"),
+            *at(16, 8, 3.0, 3.0, study="b"),
+            *at(16, None, 3.0, 3.0, study="c"),
+        ),
+        "threads",
+    )
+    told = [(pair.study, pair.where, pair.value, pair.base, pair.runs) for pair in found]
+    assert told == [
+        ("a", "batch_size 16", "1", "2", 2),
+        ("a", "batch_size 16", "1", "4", 2),
+        ("a", "batch_size 16", "2", "4", 2),
+        ("b", "batch_size 16", "2", "8", 2),
+    ]
+    assert [pair.ratio for pair in found] == pytest.approx([3, 6, 2, 3])
+    assert all(pair.differs and pair.p_corrected == 0 for pair in found), "nothing scatters"
+
+
+def test_a_pair_that_cannot_be_compared_says_which_value_and_why() -> None:
+    few = "1 run, and an interval needs 2 (--seeds)"
+    rows = [*at(16, 1, 6.0), *at(16, 2, 2.0, None), *at(16, 4, 1.0, E**2)]
+    pairs = compare_settings(frames(*rows), "threads")
+    assert [pair.reason for pair in pairs] == [f"1: {few}; 2: short", f"1: {few}", "2: short"]
+    assert {(pair.ratio, pair.p, pair.differs) for pair in pairs} == {(None, None, None)}
+    (zero,) = compare_settings(frames(*at(1, 1, 0.0, 2.0), *at(1, 2, 1.0, 1.0)), "threads")
+    assert zero.reason == "1: a run has the value 0, and ratios need positive values"
+    for by, figure in (("workers", "step_s"), ("threads", "energy_j")):
+        with pytest.raises(SuiteError, match=f"varied are batch_size, threads|{figure}.*step_s"):
+            compare_settings(frames(*rows), by, figure)
+
+
+def test_p_is_student_s_with_the_freedom_of_the_smaller_side() -> None:
+    """Logarithms {0, 2} and four of 0: t = 1 with two degrees of freedom, p = 1 - 1/sqrt(3)."""
+    few, many = run_statistics([1.0, E**2]), run_statistics([1.0] * 4)
+    assert _p(few, many) == _p(many, few) == pytest.approx(1 - 1 / math.sqrt(3))
+    assert _p(few, few) == 1.0 and _p(many, many) == 1.0
+    assert _p(many, run_statistics([2.0] * 4)) == 0.0
+
+
+def test_a_corrected_p_is_never_below_that_of_a_smaller_one() -> None:
+    """Holm, of four: 0.01 x 4, 0.03 x 3, 0.04 x 2 and 0.5."""
+    tested = (0.04, None, 0.01, 0.03, 0.5)
+    pairs = [SettingComparison("", "", "", "", 2, p=p) for p in tested]
+    found = list(_corrected(pairs))
+    corrected = [pair.p_corrected for pair in found]
+    assert corrected[1] is None and corrected[:1] + corrected[2:] == pytest.approx(
+        [0.09, 0.04, 0.09, 0.5]
+    )
+    assert [pair.differs for pair in found] == [False, None, True, False, False]
+    (one,) = _corrected(pairs[:1])
+    assert (one.p_corrected, one.differs) == (0.04, True)
