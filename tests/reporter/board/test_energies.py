@@ -91,6 +91,25 @@ def test_provisional_entries_stand_behind_ranked_ones() -> None:
     ]
 
 
+def test_an_energy_of_unknown_error_and_an_indicative_one_are_in_order_without_a_rank() -> None:
+    vague = entry(5, "wall meter", "wall")
+    assert vague.energy is not None
+    interval = replace(vague.energy.interval, low=None, high=None)
+    found = tables(
+        vague=replace(vague, energy=replace(vague.energy, interval=interval)),
+        a=entry(20, "wall meter", "wall"),
+        c=entry(3, "estimate", "board"),
+        d=entry(1, "estimate", "board"),
+        e=entry(2, "estimate", "board"),
+        none=replace(entry(1, "estimate", "board"), energy=None),
+    )
+    assert [(row.entry_id, row.rank.words) for row in found[0].rows] == [
+        ("a", "1st"),
+        ("vague", "the instrument's error is not known"),
+    ]
+    assert [row.entry_id for row in found[1].rows] == ["d", "e", "c"]
+
+
 def test_an_unknown_instrument_is_placed_after_all() -> None:
     assert (
         instrument_order(("wall meter", "wall"), SCORING)

@@ -27,6 +27,12 @@ def test_a_short_entry_stands_behind_the_whole_one_that_it_equals_and_before_a_s
     scores = {name: run_statistics(values) for name, values in runs.items()}
     found = rank_entries(scores, load_scoring(), ["short"])
     assert [found[name].place for name in ("whole", "short", "slow")] == [1, 2, 3]
+    scores["second"] = run_statistics([11, 15, 13])
+    found = rank_entries(scores, load_scoring(), ["short"])
+    places = [found[name].place for name in ("whole", "second", "short", "slow")]
+    assert places == [1, 2, 3, 4], "behind every one that it equals"
+    alone = rank_entries(scores, load_scoring(), list(scores))
+    assert [alone[name].place for name in ("short", "whole", "second", "slow")] == [1, 2, 3, 4]
 
 
 def test_without_a_rank_there_is_a_reason() -> None:

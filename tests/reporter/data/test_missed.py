@@ -10,7 +10,7 @@ import reporter
 from reporter.board.boards import Board
 from reporter.board.making import make_boards
 from reporter.data.frames import Frames, Row
-from reporter.data.missed import reached_text, times_with_shares, why_unranked
+from reporter.data.missed import is_short, reached_text, times_with_shares, why_unranked
 from reporter.data.values import values_of_runs
 from suite.bundle.reader import Bundle
 from suite.metrics.summary import target_figures
@@ -113,6 +113,9 @@ def entry(runs: int, reached: int | None, planned: int | None) -> Row:
         (10, 8, 10, None),
         (5, 3, 5, "3 of 5 reached the target, less than 80%"),
         (5, 4, None, "4 of 5 reached the target, and fewer than 5 runs were planned"),
+        (4, 3, 4, "3 of 4 reached the target, and fewer than 5 runs were planned"),
+        (10, 7, 10, "7 of 10 reached the target, less than 80%"),
+        (6, 6, 5, "6 of 5 planned runs are in it"),
         (4, 4, 5, "4 of 5 planned runs are in it"),
     ],
 )
@@ -134,10 +137,17 @@ def test_shares_of_missed_time_are_unknown_without_their_time() -> None:
     runs = [{"run_id": "a", "trained_s": 1.0}, {"run_id": "b", "trained_s": None}]
     assert times_with_shares(runs, {"a": 1.0}) is None
     assert times_with_shares(runs, {}) is None
-    missed: list[Row] = [{"run_id": name, "trained_s": 6.0} for name in "bd"]
-    reached = {"e": 2.0, "c": 5.0, "a": 1.0}
-    every: list[Row] = [runs[0], *missed, *({"run_id": name, "trained_s": 9.0} for name in "ce")]
-    assert times_with_shares(every, reached) == [5.0, 9.0, 6.0], "12 s in three shares"
+    assert times_with_shares([runs[0], {"run_id": "b", "trained_s": 6.0}], {"a": 1.0}) == [7.0]
+    trained_s = zip("abcde", (0.0, 10.0, 0.0, 5.0, 0.0), strict=True)
+    runs = [{"run_id": name, "trained_s": time_s} for name, time_s in trained_s]
+    assert times_with_shares(runs, {"e": 1.0, "a": 2.0, "c": 3.0}) == [7.0, 8.0, 6.0]
+
+
+def test_a_short_entry_misses_no_target_and_is_whole_where_all_reached_it() -> None:
+    short = {**entry(5, 3, 5), "short": 4}
+    assert (reached_text(short), why_unranked(short)) == ("", None)
+    found = [is_short({**short, **each}) for each in ({}, {"reached": 5}, {"short": 0})]
+    assert found == [True, False, False]
 
 
 def test_a_withdrawn_run_stays_on_the_page_and_leaves_its_entry_unranked(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from reporter.data.entry_scores import MEASURED_J, EntryScores, Status
 from reporter.data.frames import Row
-from reporter.data.scores import PARTS, SCORE_J, SCORE_S, score_entry
+from reporter.data.scores import SCORE_J, SCORE_S, score_entry
 from suite.catalog.reference_losses import load_reference_losses
 from suite.catalog.scoring import load_scoring
 
@@ -46,16 +46,24 @@ def row(name: str, value: float | None, **other: Any) -> Row:
     }
 
 
-def run_figures(epoch_s: float, epoch_j: float | None, tier: str = "wall meter") -> dict[str, Row]:
-    energy = {
-        name: row(name, value, tier=tier, covers="board")
-        for name, value in zip(PARTS[SCORE_J], (epoch_j, epoch_j, epoch_j and 1.0), strict=True)
+def run_figures(
+    epoch_s: float, epoch_j: float | None, tier: str = "wall meter", covers: str = "board"
+) -> dict[str, Row]:
+    energies = {
+        "first_epoch_energy_j": epoch_j and 1.5 * epoch_j,
+        "energy_per_epoch_j": epoch_j,
+        "evaluation_energy_j": epoch_j and 1.0,
     }
     times = {
-        name: row(name, value)
-        for name, value in zip(PARTS[SCORE_S], (1.2 * epoch_s, epoch_s, 0.1 * epoch_s), strict=True)
+        "first_epoch_s": 1.2 * epoch_s,
+        "time_to_epoch_s": epoch_s,
+        "evaluation_s": 0.1 * epoch_s,
     }
-    return {**times, **energy, "energy_j": row("energy_j", 100.0, high=102.0)}
+    return {
+        **{name: row(name, value) for name, value in times.items()},
+        **{name: row(name, value, tier=tier, covers=covers) for name, value in energies.items()},
+        "energy_j": row("energy_j", 100.0, high=102.0),
+    }
 
 
 def scored(
@@ -88,7 +96,7 @@ def test_three_runs_with_a_reference_point_are_confirmed() -> None:
         12 + (REFERENCE - 1) * 10 + REFERENCE * 1
     )
     assert found.energy is not None and found.energy.interval.value == pytest.approx(
-        20 * REFERENCE + REFERENCE
+        30 + (REFERENCE - 1) * 20 + REFERENCE
     )
     assert found.instrument == ("wall meter", "board")
 
@@ -119,6 +127,7 @@ def test_fewer_runs_are_provisional_and_have_a_score(count: int) -> None:
         ),
         ({"workload": "resnet18"}, "round v0.2 has no reference point of this workload"),
         ({"own_data": False}, "reference points apply only to the workload's own data set"),
+        ({"accumulation": 2}, "reference points apply only to an update after every mini-batch"),
         ({"round": None}, "the run names no round"),
         ({"round": "v9"}, "this version of the suite does not know the workload or the round"),
     ],
@@ -187,6 +196,11 @@ def test_a_short_entry_is_ranked_where_it_learns_as_the_reference_does() -> None
     assert found.time.interval.value == pytest.approx(12 + (REFERENCE - 1) * 10 + REFERENCE)
     few = scored([10.0] * 2, SHORT, trained=4, reached=False, epochs=epoch_rows())
     assert few.status is Status.PROVISIONAL
+    runs = [{"run_id": str(index), "epochs": 4, "reached": False} for index in range(3)]
+    told = {"0": epoch_rows(), "1": epoch_rows(), "2": epoch_rows(2.0)}
+    figures = dict.fromkeys(told, run_figures(10.0, 20.0))
+    last = score_entry({**SHORT, "runs": 3, "reached": 0}, runs, figures, told)
+    assert last.status is Status.UNRANKED, "every run has to learn as the reference"
     assert scored([10.0] * 3, SHORT, epochs=epoch_rows()).status is Status.CONFIRMED
     is_open = {**SHORT, "division": "open"}
     found = scored([10.0] * 3, is_open, trained=4, reached=False, epochs=epoch_rows())
@@ -238,11 +252,10 @@ def test_a_score_needs_all_parts_of_all_runs() -> None:
     )
 
 
-def test_energies_of_several_instruments_are_no_score() -> None:
-    figures = {
-        f"r{index}": run_figures(10.0, 20.0, tier)
-        for index, tier in enumerate(("wall meter", "wall meter", "estimate"))
-    }
+@pytest.mark.parametrize("last", [("estimate", "board"), ("wall meter", "wall")], ids=str)
+def test_energies_of_several_instruments_are_no_score(last: tuple[str, str]) -> None:
+    figures = {f"r{index}": run_figures(10.0, 20.0) for index in range(2)}
+    figures["r2"] = run_figures(10.0, 20.0, *last)
     reason = "the energies of its runs come from several instruments"
     assert scored([10.0] * 3, figures=figures).missing == {SCORE_J: reason, MEASURED_J: reason}
 
@@ -254,6 +267,28 @@ def test_the_least_certain_energy_of_its_runs_sets_the_error_of_the_instrument()
     energy = scored([10.0] * 3, figures=figures).energy
     assert energy is not None and energy.interval.high is not None
     assert energy.interval.high > 1.2 * energy.interval.value
+    error = 0.2 / 1.959964  # a standard deviation; 0.02 is the floor for runs of few sessions
+    assert energy.measured.fixed_variance == pytest.approx(0.02**2 + error**2)
+
+
+def test_a_meter_that_contradicts_one_run_s_energy_contradicts_the_entry_s() -> None:
+    figures = {f"r{index}": run_figures(10.0, 20.0) for index in range(3)}
+    assert scored([10.0] * 3, figures=figures).contradicted_by is None
+    figures["r1"]["energy_j"]["contradicted_by"] = "um25c"
+    assert scored([10.0] * 3, figures=figures).contradicted_by == "um25c"
+
+
+def test_no_time_or_energy_is_zero_or_less() -> None:
+    figures = {f"r{index}": run_figures(10.0, 20.0) for index in range(3)}
+    figures["r1"]["evaluation_s"] = row("evaluation_s", -20.0)
+    figures["r2"]["energy_j"] = row("energy_j", 0.0, high=1.0)
+    found = scored([10.0] * 3, figures=figures)
+    assert found.status is Status.UNRANKED and found.time is None
+    # the fewer of the scored and the reference's epochs: 12 + 10 (e - 1) - 20 e
+    assert str(found.reason).startswith(f"the parts of the run add up to {2 - 10 * REFERENCE:.3g}")
+    assert found.missing[MEASURED_J] == "a run has an energy of 0 J or less"
+    figures["r2"]["energy_j"] = row("energy_j", None)
+    assert scored([10.0] * 3, figures=figures).missing[MEASURED_J] == "not measured"
 
 
 def test_the_measured_energy_needs_no_reference_point() -> None:
