@@ -180,7 +180,7 @@ def test_which_pairs_have_a_ratio(other: dict[str, Any], verdict: str) -> None:
     one = Comparable("a", run_statistics([4.0, 4.1, 3.9]), **told)  # type: ignore[arg-type]
     values = {"value": run_statistics([2.0, 2.1, 1.9]), **told, **other}
     found = compare_pair(one, Comparable("b", **values))
-    assert found.startswith(verdict) if isinstance(found, str) else not verdict
+    assert isinstance(found, str) == bool(verdict) and str(found).startswith(verdict or "Ratio")
     if isinstance(found, Ratio):
         assert 1.9 < found.ratio < 2.1 and found.is_different
         wider = compare_pair(one, Comparable("b", **values), 4)
