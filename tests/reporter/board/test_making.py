@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from reporter.board import dot_chart, making
-from reporter.board.boards import Board
+from reporter.board.best_settings import best_settings
+from reporter.board.boards import ORDER, Board
 from reporter.board.columns import FACETS
 from reporter.board.comparison import Comparable, compare_pair
 from reporter.board.ranking import Rank, unranked
 from reporter.data.entry_scores import EntryScores, Status
-from suite.metrics.comparisons import Ratio, run_statistics
+from suite.metrics.comparisons import Interval, Ratio, run_statistics
 
 FACET = {facet.name: facet for facet in FACETS}
 
@@ -26,7 +27,7 @@ def entry(**other: Any) -> dict[str, Any]:
 
 def test_ranked_rows_come_first_then_provisional_ones_then_what_was_measured() -> None:
     def placed(status: Status, rank: Rank | None, *values: float | None) -> tuple[float, ...]:
-        rows = {name: {"value": one} for name, one in zip(making.ORDER, values, strict=False)}
+        rows = {name: {"value": one} for name, one in zip(ORDER, values, strict=False)}
         return making._order(EntryScores(status, None), rank, rows)
 
     rows = [
@@ -130,7 +131,40 @@ def test_a_nominated_entry_stands_for_its_submitter_s_others() -> None:
             [("a", False), ("a", True), ("b", False), ("a", True), ("b", False)]
         )
     ]
-    assert [place for _, place in dot_chart._standing_for(rows)] == [1, 2, 3, 4]
+    chosen: Any = dot_chart._standing_for(rows)
+    assert [place for _, place in chosen] == [1, 2, 3, 4]
+
+
+def test_the_best_of_a_device_is_among_its_placed_entries_with_that_score() -> None:
+    """A processor more, or a node more, is another device."""
+
+    def row(name: str, time_s: float | None, cpu: str | None, nodes: int, status: Status) -> Any:
+        score = None if time_s is None else SimpleNamespace(interval=Interval(time_s, None, None))
+        told = {"device": "pc", "cpu_model": cpu, "nodes": nodes}
+        scores = SimpleNamespace(status=status, of=lambda _: score)
+        return SimpleNamespace(entry=told, entry_id=name, scores=scores)
+
+    rows = (
+        row("d", 3.0, "x", 1, Status.CONFIRMED),
+        row("c", 2.0, "x", 1, Status.PROVISIONAL),
+        row("b", 2.0, "x", 1, Status.SHORT),
+        row("a", 1.0, "x", 1, Status.UNRANKED),
+        row("none", None, "x", 1, Status.CONFIRMED),
+        row("e", 0.5, "x", 2, Status.CONFIRMED),
+        row("f", 4.0, None, 1, Status.CONFIRMED),
+    )
+    table = SimpleNamespace(title="meter", rows=(rows[0], rows[1], rows[3]))
+    board: Any = SimpleNamespace(accepted=rows, energies=(table,))
+    found = [
+        (best.score, best.instrument, best.cpu_model, best.nodes, best.of, best.row.entry_id)
+        for best in best_settings(board)
+    ]
+    assert found == [
+        ("score_s", "", "x", 2, 1, "e"),
+        ("score_s", "", "x", 1, 3, "b"),
+        ("score_s", "", None, 1, 1, "f"),
+        ("score_energy_j", "meter", "x", 1, 2, "c"),
+    ]
 
 
 def test_how_many_times_the_first_value() -> None:
@@ -146,8 +180,8 @@ def test_false_verdicts_are_of_the_pairs_that_are_compared() -> None:
             SimpleNamespace(verdicts={"x": Ratio(1, 1, 1) if place < compared else "no"})
             for place in range(compared + without)
         ]
-        empty: Any = (None,) * 6
-        return dot_chart.DotChart(*empty, rows, 0, 0).false_verdicts
+        chart: Any = dot_chart.DotChart
+        return str(chart(*(None,) * 6, rows, 0, 0).false_verdicts)
 
     # a hundredth of 1, 45, 120 and 300 pairs
     assert [said(count) for count in (2, 10, 16, 25)] == [
