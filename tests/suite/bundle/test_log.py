@@ -89,7 +89,7 @@ def test_a_name_twice_and_a_number_that_json_lacks_are_problems(tmp_path: Path) 
 
 
 def test_what_a_log_tells_of_its_run(tmp_path: Path) -> None:
-    """The first of equal events, in file order; what is no number or of no epoch is left out."""
+    """The first of equal events, in file order; what is NaN or without an epoch is left out."""
     told = (
         ("run_start", 1, {"mono_ns": 20}),
         ("epoch_stop", None, {"epoch_num": 2}),

@@ -18,7 +18,7 @@ from tests.faults import all_faults
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import BUNDLE, SUBMISSION, Fault, Scope
 
-AT_ONCE = 4
+FAULTS_A_CASE = 4
 DEAR = ("attached-trace", "witness-files", "witness-known", "witness-time")
 """Each of their faults takes more than 0.1 s: a trace's clock is fitted, OpenSSL is started."""
 BY_THE_CHECKER = {check.id for rule in preconditions.RULES for check in rule.checks}
@@ -47,7 +47,7 @@ def is_found(check: Check[Any], path: Path) -> bool:
 
 @pytest.mark.parametrize(
     ("check", "faults"),
-    [pytest.param(*each, id=each[0].id) for each in further_faults(BUNDLE, AT_ONCE)],
+    [pytest.param(*each, id=each[0].id) for each in further_faults(BUNDLE, FAULTS_A_CASE)],
 )
 def test_a_check_finds_each_of_its_faults(
     check: Check[Any],

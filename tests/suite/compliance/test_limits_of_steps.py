@@ -55,8 +55,8 @@ def sharing(count: int, shared: int) -> tuple[Any, Any]:
 def timed(count: int, shared: int, by: str = "epoch") -> StepRecords:
     """Two parts of a run that share the times of some steps."""
     one, other = sharing(count, shared)
-    fetch_s = np.arange(count) * 5e-9
-    return two(("compute_s", one * NS, other * NS), ("fetch_stall_s", fetch_s, fetch_s), by=by)
+    stall_s = np.arange(count) * 5e-9
+    return two(("compute_s", one * NS, other * NS), ("fetch_stall_s", stall_s, stall_s), by=by)
 
 
 def waits(*wait_s: float) -> StepRecords:

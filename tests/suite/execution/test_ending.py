@@ -1,4 +1,4 @@
-"""How a run ended: its status, exit code and sentence, whoever asked for the end."""
+"""How a run ended: its status, exit code and sentence, by whom it was asked to."""
 
 from pathlib import Path
 from types import SimpleNamespace

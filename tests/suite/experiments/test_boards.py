@@ -245,7 +245,7 @@ def test_a_run_has_three_tries_and_a_board_is_lost_three_times_in_a_row(
             asyncio.run(spread.make(jobs))
     else:
         assert asyncio.run(spread.make(jobs)) == {}
-    assert next(script, "all were asked for") == "all were asked for"
+    assert next(script, "all have answered") == "all have answered"
 
 
 def test_a_board_keeps_its_number_and_new_ones_follow(tmp_path: Path) -> None:

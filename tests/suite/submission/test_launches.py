@@ -88,7 +88,7 @@ def test_a_folder_for_launches_that_does_not_exist_is_an_error(
 
 
 def launched(run_id: object = "a", status: str = "failed", count: int = 1, planned: int = 1) -> Any:
-    """Entries with so many launches."""
+    """Entries with these numbers of launches."""
     launches = [{"run_id": run_id, "status": status}] * count
     entry = {"workload": "lenet", "framework": "pytorch", "planned_runs": planned}
     return {"entries": [{**entry, "launches": launches}]}

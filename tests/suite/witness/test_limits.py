@@ -18,7 +18,7 @@ from tests.checks_alone import NS, context_of, found, log, varied
 
 KNOWN, UNKNOWN = SignatureState.KNOWN, SignatureState.UNKNOWN
 HONEST = {"receipt": (0.0, 1.0), "stamp": (141.0, 142.0), "run": (31.0, 131.0), "elapsed": 141.0}
-"""When receipt and stamp were asked for and answered, the run from init_start to run_stop, and the
+"""When receipt and stamp were requested and answered, the run from init_start to run_stop, and the
 time between them by the witness's clock."""
 CLOCK, START, STOP = "from receipt to stamp", "the receipt to init_start", "run_stop to the stamp"
 RUN = "from init_start to run_stop"

@@ -1,4 +1,4 @@
-"""Rails that the power rules know are labelled as the rules say, whoever says otherwise."""
+"""Rails that the power rules know are labelled as the rules say, against what is typed."""
 
 from pathlib import Path
 
