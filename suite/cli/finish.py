@@ -45,12 +45,10 @@ def _sentence(run: FinishedRun) -> str:
         return f"{run.path}: is already closed ({run.status}, {epochs})" + (
             f"; {run.reason}" if run.reason else ""
         )
-    ending = (
-        "Check it:"
-        if run.status == "finished"
-        else "It is not a result, but every finished epoch can be read:"
-    )
-    return (
-        f"{run.path}: closed as {run.status}, {epochs} ({run.reason}). {ending}"
-        f" {shell_command('suite check', run.path)}"
-    )
+    if run.status == "finished":
+        ending = f"Check it: {shell_command('suite check', run.path)}"
+    elif run.epochs:
+        ending = f"It is not a result; its epochs: {shell_command('suite watch', run.path)}"
+    else:
+        ending = "It is not a result: run it again"
+    return f"{run.path}: closed as {run.status}, {epochs} ({run.reason}). {ending}"

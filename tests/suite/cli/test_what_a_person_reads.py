@@ -2,6 +2,7 @@
 several is named."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -9,12 +10,23 @@ import pytest
 
 from reference_impls.contract import DataSet
 from suite.catalog.reference_points import ReferencePoint, ReferenceRun
-from suite.cli import cluster, data, power_modes, quick, reference, results, verify_model, watching
+from suite.cli import (
+    cluster,
+    data,
+    finish,
+    power_modes,
+    quick,
+    reference,
+    results,
+    verify_model,
+    watching,
+)
 from suite.cli.durations import parse_duration
 from suite.cluster.links import LinkMeasure, LinkMeasures
 from suite.cluster.node_answers import Link, NodeAnswer, NodeFacts
 from suite.errors import SuiteError
 from suite.execution import events
+from suite.execution.finish import FinishedRun
 from suite.experiments.quick import QuickLook
 from suite.machine.clock_domains import CPU, MEMORY, Clock
 from suite.machine.modes.journal import JournalKind
@@ -356,3 +368,18 @@ def test_of_prepared_data_it_is_said_what_they_are(capsys: pytest.CaptureFixture
     assert shown(False, "one file differs", 50).endswith("different: one file differs")
     assert shown(False, None, 50).endswith("not verified: no checksum is known")
     assert shown(False, None, 40, synthetic=True).startswith("40 training")
+
+
+@pytest.mark.parametrize(
+    ("status", "epochs", "said"),
+    [
+        ("finished", 2, "Check it: suite check runs/first"),
+        ("failed", 2, "It is not a result; its epochs: suite watch runs/first"),
+        ("failed", 0, "It is not a result: run it again"),
+    ],
+)
+def test_a_closed_run_is_followed_by_the_command_that_reads_it(
+    status: str, epochs: int, said: str
+) -> None:
+    run = FinishedRun(Path("runs/first"), status, epochs, False, "it was killed")
+    assert finish._sentence(run).endswith(f"(it was killed). {said}")
