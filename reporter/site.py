@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,9 +19,9 @@ import jinja2
 
 from reporter.board.making import make_boards
 from reporter.data.cache import digest_of_code
-from reporter.data.frames import Row
+from reporter.data.frames import Frames, Row
 from reporter.data.load import load_with
-from reporter.data.studies import find_studies
+from reporter.data.studies import StudyRecord, find_studies
 from reporter.data.workers import Workers
 from reporter.pages import page_kinds, templates
 from reporter.pages.citations import citation_files, citation_places
@@ -80,7 +80,8 @@ def build_site(
     """Render the bundles at or below ``paths`` into ``output``; returns the front page's path.
 
     A site that this function made is replaced if ``force`` is true; unchanged files keep their
-    inode and time. Raises SuiteError for any other existing folder, and for paths without bundles.
+    inode and time. Raises SuiteError for any other existing folder, and for paths without a bundle
+    that can be shown.
     """
     given = [*paths, *([REFERENCE] if options.beside_reference else [])]
     for path in given:
@@ -90,12 +91,24 @@ def build_site(
     with Workers() as workers:
         frames, (studies, broken) = load_with(workers, given), find_studies(given)
         frames = frames.with_broken(broken)
+        _refuse_nothing(frames, studies)
         _write(
             options.contents(make_contents(frames, tuple(make_boards(frames)), studies)),
             output,
             workers,
         )
     return output / "index.html"
+
+
+def _refuse_nothing(frames: Frames, studies: Sequence[StudyRecord]) -> None:
+    """Raises SuiteError where every page would be about runs that cannot be shown."""
+    if not len(frames.broken) or len(frames.runs) or len(frames.linpacks) or studies:
+        return
+    first, more = frames.broken.iloc[0], len(frames.broken) - 1
+    raise SuiteError(
+        f"No run can be shown, so no page was made: {first['place']}: {first['reason']}"
+        f"{f', and {more} more' if more else ''}. `suite check` says what each needs."
+    )
 
 
 def _write(contents: SiteContents, output: Path, workers: Workers) -> None:

@@ -280,6 +280,17 @@ def test_a_broken_bundle_is_listed(runs: Path, tmp_path: Path) -> None:
     assert all(f": {text}" in page for text in boards.values()) and len(SCENARIOS) == 10
 
 
+def test_without_a_run_that_can_be_shown_there_is_no_site(
+    good_bundle: Path, tmp_path: Path
+) -> None:
+    record = json.loads((good_bundle / "run.json").read_text())
+    for text in (json.dumps(record | {"status": "running"}), "{"):
+        (good_bundle / "run.json").write_text(text)
+        with pytest.raises(SuiteError, match=r"No run can be shown, .* (status|not valid JSON)"):
+            build_site([good_bundle], tmp_path / "site")
+        assert not (tmp_path / "site").exists()
+
+
 def test_pages_say_what_they_are_from(site: Path) -> None:
     front = (site / "index.html").read_text()
     assert re.search(r"Data of \d{4}-\d\d-\d\d · made by version [\d.]+, code <code>\w{12}", front)
