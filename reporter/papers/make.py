@@ -36,7 +36,7 @@ def make_figure(name: str, paths: Iterable[Path], look: PaperLook, file_format: 
     figure = draw_preset(preset, frames.measured())
     if isinstance(figure, Missing):
         raise SuiteError(
-            f"{preset.name} is not drawn: {figure.reason}{_not_accepted(frames)}. It needs"
+            f"{name} is not drawn: {figure.reason}{_not_accepted(frames)}. It needs"
             f" {preset.needs}; for example: {preset.make}"
         )
     content = render_figure(figure, preset.title, look, file_format)

@@ -204,7 +204,7 @@ PRESETS = (
         "8 and 12",
         "Time against energy per epoch, with the Pareto front",
         f"two epochs {_METER}",
-        _MODES,
+        _run(""),
         "time_energy:against_time:energy_per_epoch_j",
     ),
     Preset(
@@ -249,7 +249,7 @@ PRESETS = (
         "11",
         "Time per epoch against mean power",
         f"two epochs {_METER}",
-        _MODES,
+        _run(""),
         "time_energy:against_time:mean_power_w",
     ),
     Preset(

@@ -384,6 +384,10 @@ def test_an_unknown_figure_or_font_is_one_sentence(paper_runs: Path) -> None:
         SuiteError, match=r"jetson-6c is not drawn: .* It needs .* for example: suite run"
     ):
         make_figure("jetson-6c", [paper_runs / "000-1"], PaperLook(), "pdf")
+    with pytest.raises(SuiteError, match=r"frameworks is not drawn: .* for example: suite sweep"):
+        make_figure("frameworks", [paper_runs / "000-1"], PaperLook(), "pdf")
+    only_jetsons = [preset for preset in PRESETS if "nvpmodel" in preset.make]
+    assert all("mode" in preset.needs for preset in only_jetsons)
 
 
 def test_without_matplotlib_one_sentence_says_what_to_install(
