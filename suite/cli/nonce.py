@@ -1,9 +1,12 @@
 """`suite nonce lock`: the digests of entries, to be handed in before the round's nonce is given
 out."""
 
+import sys
+
 import typer
 
 from reference_impls.contract import request_to_dict
+from suite.catalog.rounds import current_round
 from suite.catalog.seeds import (
     configuration_sha256,
     entry_sha256,
@@ -49,3 +52,8 @@ def lock(settings: RunSettings, training: TrainingOptions) -> None:
             f"{record['entry_sha256']}  {record['organization']} {record['workload']}"
             f" {record['framework']}"
         )
+    print(
+        f"Next: a pull request that adds the digest to `locked` in rules/rounds/"
+        f"{current_round().name}.toml, before the round's nonce is drawn (docs/submitting.md)",
+        file=sys.stderr,
+    )

@@ -9,6 +9,8 @@ import typer
 from reference_impls.contract import request_to_dict
 from suite import api
 from suite.api import Placement, RunOptions, RunRequest, Timing
+from suite.catalog.divisions import Division
+from suite.catalog.rounds import current_round
 from suite.cli.findings import show_findings
 from suite.cli.json_output import print_rows
 from suite.cli.options import TrainingOptions, with_options
@@ -43,6 +45,7 @@ def run(settings: RunSettings, training: TrainingOptions) -> None:
     left = possible_requests(planned, resolve_requests) if planned else {}
     requests = list(left.values()) if planned else resolve_requests(training, settings)
     _refuse_invalid(requests, settings, training.json)
+    _warn_of_nonce(settings)
     if training.dry_run:
         _show(requests)
         return
@@ -100,6 +103,19 @@ def _board_runs(training: TrainingOptions, settings: RunSettings) -> list[BoardR
     device = resolve_device(training.device).device
     output = settings.output or RUNS / f"{device.name}-{settings.division.value}"
     return planned_runs(training, settings, device.closed_workloads, output)
+
+
+def _warn_of_nonce(settings: RunSettings) -> None:
+    """Say before the training that a closed run's nonce is not its round's."""
+    judged_by = current_round()
+    if settings.nonce in (None, judged_by.nonce) or settings.division is not Division.CLOSED:
+        return
+    said = (
+        "has no nonce yet: any text, and any --seed, gives a seed of your choice"
+        if judged_by.nonce is None
+        else f"has the nonce {judged_by.nonce!r}, and a submission needs it"
+    )
+    print(f"warning: round {judged_by.name} {said} (docs/submitting.md)", file=sys.stderr)
 
 
 def _refuse_contradictions(training: TrainingOptions, settings: RunSettings) -> None:
