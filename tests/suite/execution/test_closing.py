@@ -12,11 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from reference_impls import contract
 from suite import api
 from suite.bundle import layout
 from suite.bundle.reader import Bundle
+from suite.cli.app import app
 from suite.compliance.checker import check_bundle
 from suite.errors import SuiteError
 from suite.execution import closing
@@ -183,6 +185,8 @@ def test_a_run_that_still_runs_is_refused_by_name_of_its_process(
     with RunLock(path):
         answer = suite.refused(f"finish {path}")
         assert f"still runs (process {os.getpid()} on " in answer.stderr
+        judged = str(CliRunner().invoke(app, ["check", str(path)]).exception)
+        assert judged == f"Could not judge: {path} still runs; wait: suite watch {path}"
         suite.refused(
             f"run --division open --workload lenet --framework fake --output {path} --force"
         )
