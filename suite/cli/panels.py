@@ -2,7 +2,7 @@
 
 from typing import Any
 
-MANY = 20
+MANY = 21
 PANELS = {
     "What": (
         *("study", "vary", "file", "values", "workload", "division", "framework", "implementation"),
