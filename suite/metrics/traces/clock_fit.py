@@ -161,12 +161,8 @@ def _fitted(
             " not cover nine tenths of the run. Attach the trace of this run, from before its"
             " start to after its end."
         )
-    # the offset of a trace whose times are seconds since 1970 is -wall_s, if both clocks are right
-    chosen = np.abs(places.offsets_s + course.wall_s) <= WALL_CLOCK_S
-    least = (MAX_SECOND_RATIO * MIN_CORRELATION) ** 2
-    near = is_absolute and bool(places.explained[chosen].max(initial=-1.0) >= least)
-    if near:
-        places = replace(places, explained=np.where(chosen, places.explained, 0.0))
+    beside = _beside_wall_clock(places, course) if is_absolute else None
+    near, places = beside is not None, beside or places
     best, fine, fit = _refined(t_s, power_w, course, period_s, grid, places)
     fit = replace(fit, near_wall_clock=near, is_robust=is_robust)
     if near:
@@ -187,6 +183,16 @@ def _fitted(
     )
     _refuse_other_activity(fit, t_s, power_w, course, period_s)
     return fit
+
+
+def _beside_wall_clock(places: "_Places", course: Course) -> "_Places | None":
+    """The places at which both clocks are about right, if power follows the run at one of them: the
+    offset of a trace whose times are seconds since 1970 is then -wall_s."""
+    chosen = np.abs(places.offsets_s + course.wall_s) <= WALL_CLOCK_S
+    least = (MAX_SECOND_RATIO * MIN_CORRELATION) ** 2
+    if not places.explained[chosen].max(initial=-1.0) >= least:
+        return None
+    return replace(places, explained=np.where(chosen, places.explained, 0.0))
 
 
 def _clipped(power_w: Values) -> Values:

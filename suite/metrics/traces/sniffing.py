@@ -56,9 +56,7 @@ MAX_UNSTATED = 300.0
 def recognise_format(path: Path, options: TraceOptions) -> TraceFormat:
     """The format of a file; raises SuiteError, which names the option to give, for what the file
     does not tell."""
-    if options.decimal not in (None, ".", ","):
-        raise SuiteError(f"--decimal is . or a comma, not {options.decimal!r}.")
-    _refuse_unknown_units(options)
+    _refuse_unknown(options)
     head = read_head(path)
     chosen = rows_of_series(head, options.series)
     _refuse_changing_units(chosen)
@@ -70,12 +68,7 @@ def recognise_format(path: Path, options: TraceOptions) -> TraceFormat:
     measured = {column for rail in rails for column in rail.columns}
     if options.decimal is None:
         refuse_ambiguous(chosen, measured, times)
-    used = {*times, *measured}
-    keys = key_columns(head, used)
-    names = {" ".join(row[key] for key in keys) for row in head.rows} if keys else set()
-    is_named = any(is_quantity(head.names[column], POWER, "W") for column in used - set(times))
-    if options.series or (len(names) == 1 and not is_named):
-        refuse_other_quantities(options.series or tuple(names), options.unit)
+    keys = _keys(head, set(times), measured, options)
     return TraceFormat(
         encoding=head.encoding,
         delimiter=head.delimiter,
@@ -101,6 +94,19 @@ def recognise_format(path: Path, options: TraceOptions) -> TraceFormat:
         is_decimal_stated=options.decimal is not None,
         repeats_header=head.repeats_header,
     )
+
+
+def _keys(
+    head: Head, times: set[int], measured: set[int], options: TraceOptions
+) -> tuple[int, ...]:
+    """The columns that name a row's series; raises SuiteError where what is chosen of them is no
+    power."""
+    keys = key_columns(head, times | measured)
+    names = {" ".join(row[key] for key in keys) for row in head.rows} if keys else set()
+    is_named = any(is_quantity(head.names[column], POWER, "W") for column in measured - times)
+    if options.series or (len(names) == 1 and not is_named):
+        refuse_other_quantities(options.series or tuple(names), options.unit)
+    return keys
 
 
 def format_sentence(how: TraceFormat) -> str:
@@ -154,7 +160,9 @@ def _rail_text(rail: Rail, names: Sequence[str]) -> str:
     return f"{names[rail.current]!r} ({rail.current_unit}) x {volts}"
 
 
-def _refuse_unknown_units(options: TraceOptions) -> None:
+def _refuse_unknown(options: TraceOptions) -> None:
+    if options.decimal not in (None, ".", ","):
+        raise SuiteError(f"--decimal is . or a comma, not {options.decimal!r}.")
     for unit in (options.time_unit, options.unit):
         if unit is not None and unit not in UNITS:
             raise SuiteError(f"There is no unit {unit!r}; choose one of {', '.join(UNITS)}.")
