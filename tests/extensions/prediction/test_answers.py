@@ -150,3 +150,18 @@ def test_the_next_mode_is_where_most_is_learned() -> None:
     )
     samples = Samples(values, np.zeros_like(values))
     assert next_mode(samples, [0]) in (1, 2)
+
+
+def test_the_fastest_is_asked_for_unless_the_time_alone_is_limited() -> None:
+    least = [
+        question(*limits).minimise
+        for limits in (
+            (None, 5.0, None),
+            (9.0, 5.0, None),
+            (None, 5.0, 40.0),
+            (None, None, 40.0),
+            (None, None, None),
+        )
+    ]
+    assert least == [Quantity.ENERGY, *[Quantity.TIME] * 4]
+    assert question(9.0, 5.0, None, Quantity.POWER).minimise is Quantity.POWER

@@ -2,11 +2,13 @@
 it."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from suite.catalog.divisions import Division
 from suite.cli import audit, linpack_rate, reproduce, review, sweep, sweep_matrix
 from suite.errors import SuiteError
 from suite.metrics.audit_record import AuditVerdict
@@ -271,3 +273,15 @@ def test_an_audit_says_what_it_would_have_found_and_what_it_did_not_look_at(
     assert "the 200 steps after it, beside 3 replays" in said
     assert "0.15, honest 0.1 to 0.2\n" in said and "0.25, honest 0.1 to 0.2: contradicts\n" in said
     assert "other steps, times, energy and device, and the run's own program" in said
+
+
+def test_what_was_typed_goes_before_a_matrix_s_file(tmp_path: Path) -> None:
+    file = tmp_path / "matrix.toml"
+    file.write_text('workload = "vgg11"\n[vary]\nthreads = [1, 2]\n')
+    options = sweep_matrix.MatrixOptions(file=file)
+    training: Any = of(seed=None, device="auto")
+    typed = options.definition(training, Division.OPEN, "lenet", None)
+    assert (
+        typed.workload == "lenet"
+        and options.definition(training, Division.OPEN, None, None).workload == "vgg11"
+    )

@@ -5,6 +5,7 @@ import pytest
 
 from suite.bundle.readings_table import channels_of_frame
 from suite.catalog.power import Coverage, Tier, load_power_rules
+from suite.metrics.counted_time import UncountedInterval
 from suite.metrics.energy_figures import baseload_figures, energy_figures, epoch_energy, idle_power
 from suite.metrics.figure import Figure, Sensor
 from suite.metrics.power_totals import power_totals
@@ -107,3 +108,12 @@ def test_without_a_later_epoch_there_is_no_baseload_per_epoch() -> None:
     )
     assert figures["baseload_per_epoch_j"].reason == "too few epochs"
     assert figures["baseload_share"].value == pytest.approx(0.4)
+
+
+def test_the_baseload_s_share_is_of_the_counted_time() -> None:
+    """Five of the run's twenty seconds are not counted: 15 s at 2 W of 60 J."""
+    power, energy = Figure(2.0, "W", "baseload", 3), Figure(60.0, "J", "power", 3)
+    left_out = [UncountedInterval("kept state", 1, 103 * SECOND, 108 * SECOND, 9)]
+    found = baseload_figures(power, RUN, energy, EPOCH, left_out)
+    assert found["baseload_share"].value == pytest.approx(0.5)
+    assert found["baseload_per_epoch_j"].value == pytest.approx(16.0)

@@ -12,6 +12,7 @@ from suite.compliance import submission_rule
 from suite.compliance.submissions import check_submission
 from suite.errors import SuiteError
 from suite.files.signature import make_key, public_key
+from suite.submission import signature
 from suite.submission.folder_names import LISTING, SIGNATURE, WITHDRAWN
 from suite.submission.package import PackageRequest, package_runs
 from suite.submission.signature import NAMESPACE
@@ -130,3 +131,10 @@ def test_a_folder_in_place_of_the_signature_is_a_finding(signed: Path) -> None:
     (signed / SIGNATURE).mkdir()
     assert not check_submission(signed).complies
     shutil.rmtree(signed / SIGNATURE)
+
+
+def test_what_reviewers_add_later_is_not_signed(tmp_path: Path) -> None:
+    for name in ("a/run.json", "audits/x/one.json", "reviews/lab.json", "SIGNATURE", "auditsx/y"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    assert list(signature._digests(tmp_path)) == ["a/run.json", "auditsx/y"]

@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from suite.bundle import layout
 from suite.bundle.layout import MANIFEST, RUN
+from suite.bundle.reader import Bundle
+from suite.errors import SuiteError
+from suite.verify.audited_run import audited_bundle
 from tests.conftest import Run, environment_of
 from tests.faults.edits.editable_bundle import EditableBundle
 
@@ -78,6 +82,11 @@ def test_records_that_are_not_those_that_were_sealed_are_refused(
     (run / RUN).write_text((run / RUN).read_text() + " ")
     answer = suite.refused(f"audit {run}")
     assert "is not the file that MANIFEST.sha256 seals" in answer.stderr
+    shutil.copyfile(fake_run / RUN, run / RUN)
+    with (run / layout.STEPS).open("ab") as stream:
+        stream.write(b" ")
+    with pytest.raises(SuiteError, match=f"{layout.STEPS}.*is not the file that"):
+        audited_bundle(Bundle(run))
     (run / MANIFEST).unlink()
     assert "is not sealed" in suite.typed(f"audit {run}").stderr
 

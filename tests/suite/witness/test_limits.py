@@ -2,6 +2,7 @@
 in s."""
 
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from suite.compliance.rules import witness as rule
 from suite.files.signature import SignatureState
 from suite.witness.record import WitnessAnswer, WitnessRecord
 from suite.witness.server import Journal
+from suite.witness.statement import Statement, read_statement
 from suite.witness.tokens import TokenVerdict, WitnessVerdict
 from tests.builders import RICH, make_bundle
 from tests.checks_alone import NS, context_of, found, log, varied
@@ -96,3 +98,15 @@ def test_a_statement_is_on_the_disk_before_it_is_given_out(
     monkeypatch.setattr(os, "fsync", lambda _: synced.append((tmp_path / "journal").read_bytes()))
     Journal(tmp_path / "journal").append({"kind": "ssh"})
     assert synced == [b'{"kind":"ssh"}\n']
+
+
+def test_a_statement_s_time_is_utc_wherever_the_witness_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Statement("lab", 1, 1_700_000_000.25, "0" * 64, "0" * 64)
+    monkeypatch.setenv("TZ", "Asia/Kolkata")
+    time.tzset()
+    try:
+        text = made.text()
+        assert "2023-11-14T22:13:20.250000" in text and read_statement(text) == made
+    finally:
+        monkeypatch.undo()
+        time.tzset()

@@ -12,7 +12,7 @@ from proofs.power_modes.__main__ import kill_at
 from proofs.power_modes.sweep_modes import HELD, KEPT
 from suite.cli import app
 from suite.errors import SuiteError
-from suite.machine.modes import places
+from suite.machine.modes import journal, places
 from suite.machine.modes.journal import (
     SCHEMA,
     Entry,
@@ -405,3 +405,17 @@ def test_the_journal_of_the_real_machine_is_the_machines_or_the_users() -> None:
 )
 def test_a_killed_sweep_of_modes_leaves_nothing(board: Path, kind: str, wait_s: float) -> None:
     assert kill_at(board, 7, kind, wait_s).is_restored
+
+
+def test_one_command_at_a_time_changes_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "LOCK_TIMEOUT_S", -1.0)
+    with (
+        journal.Journal(tmp_path).locked(),
+        pytest.raises(SuiteError, match="Another command has been changing"),
+        journal.Journal(tmp_path).locked(),
+    ):
+        pytest.fail("two commands have the lock")
+    with journal.Journal(tmp_path).locked():
+        pass
