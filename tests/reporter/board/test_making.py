@@ -56,6 +56,22 @@ def test_a_version_is_a_column_only_where_rows_of_one_framework_differ_in_it() -
     assert making._differs(version, other) and making._differs(workers, other)
 
 
+def test_versions_matter_between_rows_of_one_framework_only() -> None:
+    """A version that follows from the framework is shared; in the open division the model is
+    always a column."""
+    rows = [
+        {facet.name: "same" for facet in FACETS}
+        | {"framework": framework, "framework_version": version}
+        for framework, version in (("a", "1"), ("b", "2"), ("a", "1"))
+    ]
+    differ, same = making._differing(rows, False)
+    assert {each.name for each in differ} == {"device", "framework"}
+    assert ("version", "a 1, b 2") in same and "model" not in dict(same)
+    later = [*rows, {**rows[0], "framework_version": "3"}]
+    assert "framework_version" in {each.name for each in making._differing(later, False)[0]}
+    assert "model_trained" in {each.name for each in making._differing(rows, True)[0]}
+
+
 @pytest.mark.parametrize(
     ("changes", "figures", "badges"),
     [
@@ -65,6 +81,12 @@ def test_a_version_is_a_column_only_where_rows_of_one_framework_differ_in_it() -
         ({}, {"throttled_events": {"high": 0.0}}, ()),
         ({}, {"throttled_events": {"high": 1.0, "value": 0.3}}, ("throttled",)),
         ({}, {"foreign_cpu_share": {"high": 0.05}}, ()),
+        ({}, {"throttled_events": {"high": 0}, "foreign_cpu_share": {"high": None}}, ()),
+        (
+            {},
+            {"throttled_events": {"high": 1}, "foreign_cpu_share": {"high": 0.0505}},
+            ("throttled", "other programs ran"),
+        ),
         ({}, {"foreign_cpu_share": {"high": 0.051}}, ("other programs ran",)),
         (
             {"witnessed_by": "w", "signed_by": "s", "audited_in": "pytorch, from a drawn state"},

@@ -237,3 +237,12 @@ def test_an_entry_is_reproduced_or_audited_by_all_who_did() -> None:
     against = (replication(), replication(verdict="refuted", losses="refuted"))
     badges = ("available", "functional", "reproduced", "2 replications", "refuted by 1 of them")
     assert replication_badges(against, True) == badges
+    refuted = replication(losses="undecided", verdict="refuted")
+    own = replication(is_by_others=False)
+    badges = ("available", "1 replication", "refuted by 1 of them")
+    assert replication_badges((refuted, own), True) == badges
+    partly = replication(verdict="undecided")
+    badges = ("functional", "3 replications", "refuted by 2 of them")
+    assert replication_badges((refuted, partly, refuted), False) == badges
+    both = (replication("uni"), replication("project"), replication("uni"))
+    assert provenance_of(both, "x", True) == "reproduced by the project and uni"

@@ -1,10 +1,6 @@
 """Frames, what is looked up in them, and the readings of a run over time."""
 
-import math
 from typing import Any
-
-import numpy as np
-import pytest
 
 from reporter.data.frames import (
     BROKEN,
@@ -20,7 +16,6 @@ from reporter.data.frames import (
     records,
 )
 from reporter.data.scaling import scaling_lines
-from reporter.data.timeline import Series, _sum, _time_series
 from reporter.data.values import figures_by_entry, values_of, values_of_runs, why_missing
 
 
@@ -111,20 +106,3 @@ def test_scaling_holds_the_global_batch_or_that_of_a_rank_and_the_ranks_per_node
         "weak, batch 16 per rank, 2 ranks per node": {1: "two", 2: "two each"},
     }
     assert list(lines[0].by_nodes) == [1, 2, 4]
-
-
-def test_channels_are_added_at_the_times_of_the_first() -> None:
-    first = Series(np.array([0, 10, 20]), np.array([1.0, 2.0, 3.0]))
-    second = Series(np.array([0, 20]), np.array([10.0, 30.0]))
-    third = Series(np.array([5, 15]), np.array([100.0, 200.0]))
-    found = _sum([first, second, third])
-    assert found.t_ns.tolist() == [0, 10, 20]
-    assert found.values.tolist() == [111.0, 172.0, 233.0]
-
-
-def test_few_readings_are_drawn_as_they_are_without_those_that_are_no_number() -> None:
-    readings = Series(np.array([3, 5, 7]) * 10**9, np.array([4.0, math.nan, 6.0]))
-    (found,) = _time_series("meter", "W", readings, 2 * 10**9)
-    assert found.t_s == pytest.approx((1.0, 5.0))
-    assert found.low == found.mean == found.high == (4.0, 6.0)
-    assert list(_time_series("meter", "W", readings.select(np.array([False] * 3)), 0)) == []

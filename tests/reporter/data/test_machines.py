@@ -1,4 +1,4 @@
-"""Machines of runs, what links lost, and properties in words."""
+"""Machines of runs, what links lost, and instruments in words."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +14,6 @@ from reporter.data.link_losses import link_loss
 from reporter.data.load import _points
 from reporter.data.machines import Machine, differing_software, machine_of
 from reporter.data.values import why_missing
-from reporter.data.words import any_of, property_in_words
 
 
 def described(monkeypatch: pytest.MonkeyPatch, system: object) -> Machine:
@@ -51,6 +50,11 @@ def test_software_differs_where_two_known_versions_do() -> None:
     versions = [{"kernel": "1", "python": "3", "x": "1"}, {"kernel": "2", "x": "1"}, {"x": "1"}]
     found = [Machine(*[None] * 7, tuple(each.items())) for each in versions]
     assert differing_software(found) == ("kernel",) and differing_software(found[:1]) == ()
+    more = [{"python": "3.11", "zlib": "1"}, {"python": "3.12"}, {"kernel": "6"}]
+    more += [{"kernel": "5", "zlib": "1"}]
+    machines_ = [Machine(*[None] * 7, tuple(each.items())) for each in more]
+    assert differing_software(machines_[:3]) == ("python",)
+    assert differing_software(machines_) == ("kernel", "python")
 
 
 def test_shares_of_a_clock_are_of_the_readings_in_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,6 +82,14 @@ def test_shares_of_a_clock_are_of_the_readings_in_the_run(monkeypatch: pytest.Mo
             {"channel": "tcp.retransmitted", "count": 1200, "share": 0.0125},
             "1,200 TCP segments were sent again (1.25 % of all)",
         ),
+        (
+            {"channel": "eth0.dropped", "count": 1500, "share": 0.0125},
+            "eth0: 1,500 packets were dropped (1.25 % of all)",
+        ),
+        (
+            {"channel": "tcp.retransmitted", "count": 3, "share": None},
+            "3 TCP segments were sent again",
+        ),
         ({"channel": "eth0.10.dropped", "count": 3}, "eth0.10: 3 packets were dropped"),
         ({"channel": "eth0.odd", "count": 1, "share": None}, "eth0: 1 odd"),
     ],
@@ -87,13 +99,7 @@ def test_what_a_link_lost(loss: dict[str, object], said: str) -> None:
     assert found == f"{said}, from 12.50 s after run_start on, for 3.00 s"
 
 
-def test_properties_and_instruments_in_words() -> None:
-    assert [any_of(values) for values in ((4,), (4, 8.0), (4, "x", 16))] == [
-        *("4", "4 or 8", "4, x or 16")
-    ]
-    entry = {"a": True, "b": False, "c": 0.05, "d": None, "e": 3.0, "organization": "none"}
-    words = [property_in_words(entry, name) for name in entry]
-    assert words == ["yes", "no", "0.05", "unknown", "3", "no submission"]
+def test_instruments_in_words() -> None:
     assert instrument_named("wall meter", "wall") == "meter at the wall"
     assert instrument_named("wall meter", "chips") == "meter of CPU and GPU"
     assert instrument_named("on-board sensor", "board") == "on-board sensor of the board"

@@ -1,13 +1,11 @@
-"""The parts from which scores of entries are made, and the axis that shows them, by hand."""
+"""The parts from which scores of entriesare made, by hand."""
 
 import math
-from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from reporter.board.axis import axis_of
 from reporter.data import scores
 from suite.catalog.scoring import load_scoring
 
@@ -94,30 +92,3 @@ def test_times_of_fewer_than_two_runs_or_of_none_have_no_interval() -> None:
     found = scores.time_interval([9.0, 11.0], scoring)
     assert found is not None and found.low is not None and found.high is not None
     assert found.low < 9.95 < found.high, "the geometric mean"
-
-
-def cell(value: float | None, *ends: float) -> Any:
-    return SimpleNamespace(value=value, interval=ends or None)
-
-
-def test_an_axis_spans_values_and_intervals_that_are_not_too_long() -> None:
-    axis = axis_of([cell(100.0, 90.0, 110.0), cell(1000.0, 500.0, math.inf), None, cell(None)], "s")
-    margin = (1000 / 90) ** 0.03
-    assert (axis.low, axis.high) == pytest.approx((90 / margin, 1000 * margin))
-    assert (axis.at(axis.low), axis.at(axis.high), axis.at(1e9), axis.at(0.0)) == (
-        *("0", "100"),
-        *("100", "0"),
-    )
-    dot = axis.dot(cell(300.0, 150.0, 600.0))
-    assert dot is not None and dot.low is not None and dot.high is not None
-    assert float(dot.low) < float(dot.at) < float(dot.high)
-    hollow = axis.dot(cell(300.0, 150.0, math.inf))
-    assert hollow is not None and (hollow.low, hollow.high) == (None, None)
-    assert axis.dot(cell(0.0)) is None and axis.dot(cell(None)) is None
-    long = axis_of([cell(100.0, 1.0, 1e6)], "s")
-    margin = 9**0.03
-    assert (long.low, long.high) == pytest.approx((100 / 3 / margin, 300 * margin))
-    labels = [label for _, label in axis_of([cell(60.0), cell(86_400.0)], "s").ticks]
-    assert labels[0] == "1 min"
-    places = [float(place) for place, _ in axis.ticks]
-    assert all(after - before >= 16 for before, after in pairwise(places))

@@ -27,6 +27,12 @@ def test_other_channels_are_interpolated_at_the_times_of_the_first_one() -> None
     found = timeline._sum([first, series((0, 0), (4, 8)), series((2, 100), (3, 200))])
     assert found.t_ns is first.t_ns
     assert found.values.tolist() == [10 + 2 + 100, 20 + 4 + 100, 50 + 8 + 200]
+    whole = [
+        series((0, 1), (10, 2), (20, 3)),
+        series((0, 10), (20, 30)),
+        series((5, 100), (15, 200)),
+    ]
+    assert timeline._sum(whole).values.tolist() == [111.0, 172.0, 233.0]
 
 
 def test_an_energy_counter_has_the_power_since_its_previous_reading() -> None:

@@ -29,6 +29,9 @@ from reporter.figures.scales import (
         (linear_scale([3.0, 11.0]), (0, 2, 4, 6, 8, 10, 12)),
         (linear_scale([-5.0, 20.0]), (-5, 0, 5, 10, 15, 20)),
         (linear_scale([0.0, 0.0]), (0, 1)),
+        (linear_scale([60.0]), (0, 10, 20, 30, 40, 50, 60)),
+        (linear_scale([-4.0, 8.0]), (-4, -2, 0, 2, 4, 6, 8)),
+        (linear_scale_without_zero([5.0, 5.0]), (0, 1, 2, 3, 4, 5)),
         (linear_scale_without_zero([98.1, 98.9]), (98, 98.2, 98.4, 98.6, 98.8, 99)),
         (linear_scale_without_zero([-4.0, -4.0]), (-4, -3, -2, -1, 0)),
         (logarithmic_scale([3.0, 40.0]), (2, 5, 10, 20, 50)),
@@ -38,6 +41,8 @@ from reporter.figures.scales import (
         (doubling_scale([3.0, 17.0]), (2, 4, 8, 16, 32)),
         (doubling_scale([1.0, 2048.0]), tuple(4**index for index in range(7))),
         (doubling_scale([8.0, 8.0]), (8, 16)),
+        (doubling_scale([3.0, 16.0]), (2, 4, 8, 16)),
+        (doubling_scale([1.0, 4096.0]), tuple(4**index for index in range(7))),
     ],
 )
 def test_ticks_are_round_and_span_the_values(scale: Scale, ticks: tuple[float, ...]) -> None:
@@ -84,6 +89,7 @@ def test_labels_are_in_the_unit_of_the_axis() -> None:
         *((60.0 * minutes, f"{minutes:g}") for minutes in (1, 2, 3, 4)),
     )
     texts = {9999.0: "9999", 10_000.0: "10\u202f000", 1e9: "1e+09", -20_000.0: "-20\u202f000"}
+    texts |= {1_234_567.0: "1\u202f234\u202f567"}
     assert {value: tick_text(value) for value in texts} == texts
 
 
@@ -93,7 +99,8 @@ def test_an_estimate_has_its_ends() -> None:
     assert Estimate.between_quartiles([9, 1, 5, 3, 7]) == Estimate(5, 3, 7)
     assert Estimate.of_all([9.0, 1.0, 2.0]) == Estimate(2.0, 1.0, 9.0)
     assert Estimate(5.0, 3.0, 7.0).times(10) == Estimate(50.0, 30.0, 70.0)
-    assert Estimate(5.0, 6.0, None).ends == (5.0, 6.0)
+    assert Estimate(5.0, None, 7.0).times(60) == Estimate(300.0, None, 420.0)
+    assert Estimate(5.0, 6.0, None).ends == (5.0, 6.0) and Estimate(5.0).ends == (5.0, 5.0)
     assert mean_of([1.0, 2.0, 6.0]) == Estimate(3.0, *(3 + sign * 7**0.5 for sign in (-1, 1)))
     assert mean_of([4.0]) == Estimate(4.0)
 

@@ -19,61 +19,7 @@ from reporter.figures import (
 )
 from reporter.figures.model import Estimate, LegendEntry, Marks, Plot, PlotRow, Rows
 from reporter.pages import first_page
-from reporter.papers import measures
-from reporter.papers.exports import _values
 from suite.metrics.comparisons import Ratio
-
-
-def test_an_estimate_has_its_ends_and_another_unit() -> None:
-    assert Estimate.around(5.0, 2.0) == Estimate(5.0, 3.0, 7.0)
-    assert Estimate.around(5.0, None) == Estimate(5.0) and Estimate(5.0).ends == (5.0, 5.0)
-    assert Estimate.of_all([9.0, 1.0, 2.0]) == Estimate(2.0, 1.0, 9.0)
-    assert Estimate.between_quartiles([1.0, 2.0, 3.0, 4.0, 5.0]) == Estimate(3.0, 2.0, 4.0)
-    assert Estimate(5.0, None, 7.0).times(60) == Estimate(300.0, None, 420.0)
-    assert Estimate(5.0, 6.0, 7.0).ends == (5.0, 7.0)
-    assert entries.mean_of([1.0, 2.0, 6.0]) == Estimate.around(3.0, math.sqrt(7))
-    assert entries.mean_of([4.0]) == Estimate(4.0)
-
-
-@pytest.mark.parametrize(
-    ("make", "values", "ticks"),
-    [
-        (scales.linear_scale, [3.0, 58.0], (0, 10, 20, 30, 40, 50, 60)),
-        (scales.linear_scale, [60.0], (0, 10, 20, 30, 40, 50, 60)),
-        (scales.linear_scale, [-4.0, 8.0], (-4, -2, 0, 2, 4, 6, 8)),
-        (scales.linear_scale_without_zero, [101.0, 112.0], (100, 102, 104, 106, 108, 110, 112)),
-        (scales.linear_scale_without_zero, [0.0], (0, 1)),
-        (scales.linear_scale_without_zero, [5.0, 5.0], (0, 1, 2, 3, 4, 5)),
-        (scales.logarithmic_scale, [3.0, 40.0], (2, 5, 10, 20, 50)),
-        (scales.logarithmic_scale, [1.0, 1000.0], (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)),
-        (scales.logarithmic_scale, [1.0, 10_001.0], (1, 10, 100, 1000, 10_000, 100_000)),
-        (scales.logarithmic_scale, [10.0], (10, 100)),
-        (scales.doubling_scale, [3.0, 16.0], (2, 4, 8, 16)),
-        (scales.doubling_scale, [1.0, 4096.0], (1, 4, 16, 64, 256, 1024, 4096)),
-        (scales.doubling_scale, [8.0], (8, 16)),
-    ],
-)
-def test_a_scale_spans_its_values_with_round_ticks(
-    make: scales.Make, values: list[float], ticks: tuple[float, ...]
-) -> None:
-    assert make(values).ticks == pytest.approx(ticks)
-
-
-def test_a_place_on_a_scale_and_a_decade() -> None:
-    linear, logarithmic = scales.Scale((10.0, 20.0, 30.0)), scales.Scale((1.0, 100.0), True)
-    assert [linear.share(value) for value in (10, 15, 40)] == [0.0, 0.25, 1.5]
-    assert [logarithmic.share(value) for value in (1, 10, 100)] == pytest.approx([0, 0.5, 1])
-    assert logarithmic.share(0.0) == pytest.approx(-4.5), "below every tick, and finite"
-    spans = [scales.spans_a_decade(ends) for ends in ([1.0, 9.9], [1.0, 10.0], [0.0, 10.0])]
-    assert spans == [False, True, False]
-    assert scales.fitting_scale([1.0, 10.0]).logarithmic
-    assert scales.fitting_scale([8.0, 9.0]).ticks[0] == 0
-    assert scales.fitting_closely([8.0, 9.0]).ticks[0] == 8
-    minutes = scales.scale_in_units([60.0, 600.0 - 1], "s")
-    assert (minutes.unit, minutes.unit_size, minutes.ticks[-1]) == ("min", 60.0, 600.0)
-    assert minutes.labels[-1] == (600.0, "10")
-    texts = [scales.tick_text(value) for value in (9999.0, 10_000.0, 1_234_567.0, 1e9)]
-    assert texts == ["9999", "10\u202f000", "1\u202f234\u202f567", "1e+09"]
 
 
 def test_a_front_has_what_no_point_beats_in_both() -> None:
@@ -155,37 +101,6 @@ def test_the_legend_of_stacked_bars_has_the_parts_that_are_there() -> None:
 def test_unknown_values_come_first_then_texts_then_numbers() -> None:
     found = sorted(["b", 10, 9.5, None, "a"], key=entries._place)
     assert found == [None, "a", "b", 9.5, 10]
-
-
-def test_a_ratio_is_of_geometric_means_with_welch_s_interval() -> None:
-    """Logarithms to base e: sides {0, 2} and {0, 0}: difference 1, variances 1 and 0."""
-    e = math.e
-    found = measures.ratio_of_means([((1.0, e**2), (1.0, 1.0))])
-    assert found.value == pytest.approx(e) and found.of == "1 setting, 4 runs"
-    # one degree of freedom: t = 12.706 for 95 %
-    assert found.low == pytest.approx(e ** (1 - 12.7062), rel=1e-3)
-    assert found.high == pytest.approx(e ** (1 + 12.7062), rel=1e-3)
-    two = measures.ratio_of_means([((8.0,), (2.0,)), ((1.0,), (1.0,))])
-    assert two.value == pytest.approx(2.0) and two.low is None and two.of == "2 settings, 4 runs"
-    same = measures.ratio_of_means([((3.0, 3.0), (2.0, 2.0))])
-    assert (same.low, same.value, same.high) == pytest.approx((1.5, 1.5, 1.5))
-    assert measures.ratio_of_means([((3.0, 3.0), ())]).value == pytest.approx(3.0)
-    extremes = measures._extremes([(4.0, 6.0), (1.0, 3.0), (10.0, 10.0)])
-    assert extremes.value == pytest.approx(10 / math.sqrt(3))
-
-
-def test_a_panel_s_values_are_rows_of_a_file() -> None:
-    series = (LegendEntry("p0", "reading"), LegendEntry("p1", "computing"))
-    rows = (
-        PlotRow("batch 16", (Estimate(1.5, 1.0, 2.0), Estimate(3.0)), heading="PyTorch"),
-        PlotRow("batch 32", (Estimate(2.0),), singles=(1.0, 3.0)),
-    )
-    found = list(_values(Rows("s", scales.Scale((0.0, 1.0)), rows, series)))
-    assert found[:2] == [
-        ("PyTorch · batch 16", "reading", "", "1.5", "1", "2"),
-        ("PyTorch · batch 16", "computing", "", "3", "", ""),
-    ]
-    assert [row[3] for row in found[2:]] == ["1", "3"], "single values stand for their mean"
 
 
 def test_what_the_owner_s_page_says_of_a_ratio() -> None:

@@ -45,6 +45,12 @@ def test_a_ratio_has_an_interval_only_where_every_side_has_two_runs() -> None:
     assert (same.value, same.low, same.high) == (*map(pytest.approx, (2.0, 2.0, 2.0)),)
     alone = ratio_of_means([([2.0, 8.0], ())])
     assert (alone.value, alone.of) == (pytest.approx(4.0), "1 setting, 2 runs")
+    two = ratio_of_means([([8.0], [2.0]), ([1.0], [1.0])])
+    assert (two.value, two.low, two.of) == (pytest.approx(2.0), None, "2 settings, 4 runs")
+    # logarithms 0 and 2 against 0 and 0: one degree of freedom, whose t is 12.7062
+    one = ratio_of_means([([1.0, math.e**2], [1.0, 1.0])])
+    ends = [math.exp(1 + sign * 12.7062) for sign in (-1, 1)]
+    assert (one.value, one.low, one.high) == pytest.approx((math.e, *ends), rel=1e-3)
     assert _extremes([[5.0, 7.0], [1.0, 3.0], [2.0, 11.0]]).value == pytest.approx((22 / 3) ** 0.5)
 
 
