@@ -216,11 +216,17 @@ def problems_noted(problems: list[str], what: object, outcome: str) -> Iterator[
 
 
 def make_watched(
-    request: RunRequest, *, allow_invalid: bool = False, force: bool = False
+    request: RunRequest,
+    *,
+    allow_invalid: bool = False,
+    force: bool = False,
+    command: tuple[str, ...] | None = None,
 ) -> "RunResult":
-    """Make a run, and show its progress; raises as ``api.run``."""
+    """Make a run, and show its progress; arguments and errors as of ``api.run``."""
     with watcher() as progress:
-        return api.run(request, allow_invalid=allow_invalid, force=force, progress=progress)
+        return api.run(
+            request, allow_invalid=allow_invalid, force=force, command=command, progress=progress
+        )
 
 
 def make_look(request: RunRequest) -> Path:
@@ -228,10 +234,7 @@ def make_look(request: RunRequest) -> Path:
     command, because the one that was typed asks for other runs."""
     asked = ("--framework", request.training.framework, "--accelerator")
     command = ("suite", "quick", request.workload.name, *asked, request.training.accelerator)
-    with watcher() as progress:
-        return api.run(
-            request, allow_invalid=True, force=True, command=command, progress=progress
-        ).path
+    return make_watched(request, allow_invalid=True, force=True, command=command).path
 
 
 def _run(request: RunRequest) -> Path:
