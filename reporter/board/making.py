@@ -42,7 +42,12 @@ from reporter.data.frames import (
 from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_title
 from reporter.data.missed import is_short, reached_text
-from reporter.data.shown_replications import ShownReplication, provenance_of, replication_badges
+from reporter.data.shown_replications import (
+    ShownReplication,
+    provenance_of,
+    replication_badges,
+    submitters_of,
+)
 from reporter.data.values import figures_by_entry
 from reporter.data.words import submitter_title
 from suite.catalog.divisions import Division
@@ -285,8 +290,8 @@ def _order(scores: EntryScores, rank: Rank | None, figures: Mapping[str, Any]) -
 
 def _provenance(frames: Frames, entry: Row) -> str:
     audited_by = entry["audited_by"] if is_known(entry["audited_by"]) else None
-    submitters = entry["organization"], entry["signed_by"]
-    is_witnessed = is_known(entry["witnessed_by"]) and entry["witnessed_by"] not in submitters
+    witness = entry["witnessed_by"]
+    is_witnessed = is_known(witness) and witness not in submitters_of(entry)
     replications = frames.replications.get(entry["entry_id"], ())
     return provenance_of(replications, audited_by, is_witnessed)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from reporter.data.bundle_rows import BundleRows
 from reporter.data.folders import read_each
 from reporter.data.frames import ACCEPTED, Row
-from reporter.data.shown_replications import ShownReplication
+from reporter.data.shown_replications import ShownReplication, submitters_of
 from reporter.data.text import one_line, plain_or_none
 from suite.bundle.reader import Bundle
 from suite.bundle.replication_folder import RECORD
@@ -59,7 +59,7 @@ def _shown(folder: Path, placed: Mapping[str, PlacedRun]) -> tuple[str, ShownRep
             )
     entries = {_original(run, placed) for run in record.originals}
     rows = [placed[run.run_id].run for run in record.originals]
-    submitters = {row[name] for row in rows for name in ("organization", "signed_by")}
+    submitters = frozenset[str | None]().union(*map(submitters_of, rows))
     if len(entries) > 1:
         raise SuiteError("its originals belong to several entries")
     (entry,) = entries

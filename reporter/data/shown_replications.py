@@ -1,8 +1,9 @@
 """A replication as pages show it, and the badges that entries earn by replications."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from suite.metrics.replication_record import ReplicationVerdict
 
@@ -48,6 +49,11 @@ class ShownReplication:
             and self.is_of_all_runs
             and self.verdict == ReplicationVerdict.CONFIRMED.value
         )
+
+
+def submitters_of(row: Mapping[str, Any]) -> frozenset[str | None]:
+    """Who cannot vouch for a run or an entry: who submitted it, and who signed the submission."""
+    return frozenset((row["organization"], row["signed_by"]))
 
 
 def provenance_of(

@@ -141,7 +141,7 @@ def _status(verdict: SubmissionVerdict) -> SubmissionStatus:
         runs = tuple(_runs(path, folders))
         points = (
             *_findings(verdict),
-            *_evidence(verdict, runs),
+            *_evidence(verdict, folders, runs),
             *_seeds(judged_by, runs),
             *_claims(declaration, runs),
             *_objections(objections.by_file, withdrawals),
@@ -213,7 +213,9 @@ def _findings(verdict: SubmissionVerdict) -> Iterator[ReviewPoint]:
         )
 
 
-def _evidence(verdict: SubmissionVerdict, runs: tuple[_Run, ...]) -> Iterator[ReviewPoint]:
+def _evidence(
+    verdict: SubmissionVerdict, folders: Iterable[RunFolder], runs: tuple[_Run, ...]
+) -> Iterator[ReviewPoint]:
     """Optional evidence that is not there."""
     unproved = dict.fromkeys(
         run.entry
@@ -227,7 +229,8 @@ def _evidence(verdict: SubmissionVerdict, runs: tuple[_Run, ...]) -> Iterator[Re
         if each.record is not None and each.maker.state is not SignatureState.BAD
     ]
     waiting = {name for review in reviews for name in _waiting(review)}
-    present = {digest for run in read_folders(verdict.path)[0] if (digest := manifest_of(run.path))}
+    reviewed = folders if reviews else ()
+    present = {digest for run in reviewed if (digest := manifest_of(run.path))}
     replaced = {name for review in reviews for name in review.replaced(present)}
     missing = (
         (ReviewKind.NO_PROBE, unproved, "closed entries without a verdict of `suite verify-model`"),
