@@ -46,7 +46,7 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
         _resealed("a stall halved", change_record(_halve_stall)),
         _resealed(
             "a warm run of another batch size",
-            set_requested(BatchSource.WARM, global_batch_size=32),
+            set_requested(BatchSource.WARM, global_batch_size=64),
         ),
         of_analysis("the warm run lost", delete_folder(BatchSource.WARM.value)),
         _resealed(

@@ -32,6 +32,7 @@ def change_record(folder: Path, change: Callable[[Any], object]) -> None:
 def set_requested(folder: Path, /, source: BatchSource, **values: Any) -> None:
     """Set values of one run's request, its figures recomputed and its bundle sealed."""
     bundle = EditableBundle(folder / source.value)
+    assert any(bundle.request[name] != value for name, value in values.items()), "no fault"
     bundle.request.update(values)
     bundle.save(recomputed=True)
 
