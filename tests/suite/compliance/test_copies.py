@@ -2,14 +2,25 @@
 copies."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from suite.bundle.channels import Channel
 from suite.bundle.layout import PARTS
 from suite.bundle.reader import Bundle
 from suite.bundle.steps import StepRecords
-from suite.compliance.copies import KEPT_POWER, Likeness, find_likenesses, power_sample, step_times
+from suite.compliance.copies import (
+    KEPT_POWER,
+    Likeness,
+    StepTimes,
+    find_likenesses,
+    loss_sample,
+    memory_sample,
+    power_sample,
+    step_times,
+)
 from suite.files.paths import repository_root
 from tests import checks_alone
 
@@ -58,12 +69,13 @@ def test_a_copy_with_noise_and_another_speed_is_found(noise: float, count: int) 
     assert (found.one, found.other) == (0, 2) and "vary together" in found.what
 
 
-def test_a_copy_that_begins_with_steps_of_its_own_is_found() -> None:
-    original, own = steps(3000), steps(3000, seed=2)
+@pytest.mark.parametrize(("of_its_own", "first"), [(400, 1001), (1200, 5001)])
+def test_a_copy_that_begins_with_steps_of_its_own_is_found(of_its_own: int, first: int) -> None:
+    original, own = steps(5300), steps(5300, seed=2)
     copied = with_noise(original, 0.01).parts_s
-    copied[:, :400] = own.parts_s[:, :400]
+    copied[:, :of_its_own] = own.parts_s[:, :of_its_own]
     (found,) = likenesses(original, made(copied))
-    assert "over the steps 1001 to 1256" in found.what
+    assert f"over the steps {first} to {first + 255}" in found.what
 
 
 def test_a_shorter_copy_is_found() -> None:
@@ -121,10 +133,168 @@ def test_honest_runs_of_coarse_sensors_share_no_power() -> None:
     assert max(len(one & other) for place, one in enumerate(runs) for other in runs[:place]) < 2
 
 
+def compared(**given: Any) -> StepTimes:
+    """What is compared of a run: what is given, of two lengths and two later places."""
+    nothing = dict.fromkeys(("variations", "losses", "later"), (None, None))
+    return StepTimes(**{"ratios": None, "seed": None, **nothing, **given})
+
+
+def row(correlation: float) -> np.ndarray:
+    """Of norm 1, with this correlation with (1, 0, 0)."""
+    return np.array([correlation, np.sqrt(1 - correlation**2), 0])
+
+
 @pytest.mark.parametrize(
-    "values", [np.linspace(3, 5, 200), np.full(200, 5.0), np.resize([5.0, 5.4, 5.8], 200)]
+    ("part", "place", "least", "said"),
+    [
+        (
+            "variations",
+            0,
+            0.6,
+            "step times that vary together (correlation 0.60 over the first 256",
+        ),
+        (
+            "variations",
+            1,
+            0.8,
+            "step times that vary together (correlation 0.80 over the first 100",
+        ),
+        ("losses", 0, 0.6, "losses that vary together (correlation 0.60 over the first 256 steps)"),
+        ("losses", 1, 0.8, "losses that vary together (correlation 0.80 over the first 100 steps)"),
+        ("later", 0, 0.6, "(correlation 0.60 over the steps 1001 to 1256)"),
+        ("later", 1, 0.6, "(correlation 0.60 over the steps 5001 to 5256)"),
+    ],
 )
-def test_power_that_rises_steadily_or_has_few_values_is_no_sign_of_a_copy(
-    values: np.ndarray,
+def test_a_copy_varies_together_by_the_limit_or_more(
+    part: str, place: int, least: float, said: str
 ) -> None:
-    assert power(values) == frozenset()
+    def found(correlation: float) -> tuple[Likeness, ...]:
+        rows = (row(1.0), np.array([0.0, 0, 1]), row(correlation))
+        parts: list[list[Any]] = [[None, each] if place else [each, None] for each in rows]
+        runs = [compared(**{part: tuple(each)}, seed=seed) for seed, each in enumerate(parts)]
+        return find_likenesses(runs)
+
+    (like,) = found(least)
+    assert (like.one, like.other) == (0, 2) and said in like.what
+    assert found(least - 0.001) == ()
+
+
+def test_two_long_runs_are_compared_over_their_longer_part_alone() -> None:
+    first, other = compared(variations=(row(1), row(1))), (row(0.5), row(0.9))
+    assert find_likenesses([first, compared(variations=other)]) == ()
+    (found,) = find_likenesses([first, compared(variations=(None, other[1]))])
+    assert "0.90 over the first 100" in found.what
+
+
+@pytest.mark.parametrize(
+    ("seeds", "are_compared"),
+    [((0, 1), True), ((1, 1), False), ((None, 1), False), ((1, None), False)],
+)
+def test_losses_are_compared_of_closed_runs_of_different_seeds(
+    seeds: tuple[int | None, ...], are_compared: bool
+) -> None:
+    runs = [compared(losses=(row(1), None), seed=seed) for seed in seeds]
+    assert bool(find_likenesses(runs)) is are_compared
+
+
+def test_each_pair_is_told_once_in_order_and_by_its_step_times_first() -> None:
+    both = {"variations": (row(1), None), "losses": (row(1), None)}
+    runs = [compared(losses=(row(1), None), seed=1), compared(**both, seed=2)]
+    found = find_likenesses([*runs, compared(**both, seed=3)])
+    told = [(each.one, each.other, each.what.split()[0]) for each in found]
+    assert told == [(0, 1, "losses"), (0, 2, "losses"), (1, 2, "step")]
+
+
+def test_a_quarter_of_the_ratios_in_any_order_is_a_copy() -> None:
+    def sharing(count: int) -> StepTimes:
+        return compared(ratios=np.arange(256.0)[::-1] + 256 - count)
+
+    own = [compared(ratios=np.arange(256.0)), compared()]
+    (found,) = find_likenesses([*own, sharing(64)])
+    assert (found.one, found.other) == (0, 2) and "in 64 of 256 compared" in found.what
+    assert find_likenesses([*own, sharing(63)]) == ()
+
+
+def test_a_sample_has_256_different_ratios_whatever_their_order() -> None:
+    parts = steps(256).parts_s
+    repeated = np.tile(parts, 3)
+    found = [step_times(made(each)).ratios for each in (repeated, repeated[:, ::-1])]
+    assert found[0] is not None and found[1] is not None
+    assert len(set(found[0])) == 256 and set(found[0]) == set(found[1])
+    assert step_times(made(np.tile(parts[:, :255], 3))).ratios is None
+
+
+def test_steps_are_those_of_rank_0() -> None:
+    own, other = steps(300), steps(300, seed=2)
+    columns = np.stack([own.parts_s, other.parts_s], axis=2).reshape(4, -1)
+    both = checks_alone.steps(1, rank=[0, 1] * 300, **dict(zip(PARTS, columns, strict=True)))
+    assert len(likenesses(own, both)) == 1 and likenesses(other, both) == ()
+
+
+def asynchronous(fetch_s: np.ndarray, apart_ns: np.ndarray) -> StepRecords:
+    """Steps of which the fetch alone was timed, and the time from one to the next."""
+    untimed = dict.fromkeys(PARTS[1:], np.nan)
+    start_s = np.cumsum([0, *apart_ns[:-1]]) / 1e9
+    return checks_alone.steps(1, start_s, fetch_stall_s=fetch_s, **untimed)
+
+
+def test_copies_of_asynchronous_runs_are_found_by_their_fetches_and_the_times_between() -> None:
+    fetch_s, apart_ns = steps().fetch_stall_s, np.round(steps(seed=3).compute_s * 1e9)
+    order = [*np.random.default_rng(9).permutation(399), 399]
+    own, other = (
+        asynchronous(fetch_s, apart_ns),
+        asynchronous(steps(seed=2).fetch_stall_s, apart_ns),
+    )
+    (found,) = likenesses(own, other, asynchronous(fetch_s[order], apart_ns[order]))
+    assert (found.one, found.other) == (0, 2) and "256 of 256 compared steps" in found.what
+    ratios, computing_s = step_times(own).ratios, apart_ns[:-1] / 1e9 - fetch_s[:-1]
+    assert np.isin(np.round(ratios, 6), np.round(np.log(computing_s / fetch_s[:-1]), 6)).all()
+    noisy = fetch_s * np.exp(np.random.default_rng(9).normal(0, 0.01, 400))
+    (found,) = likenesses(own, other, asynchronous(noisy, apart_ns[::-1]))
+    assert (found.one, found.other) == (0, 2) and "over the first 256 steps" in found.what
+
+
+@pytest.mark.parametrize(
+    "factors",
+    [np.where(np.arange(400) == 50, 1000.0, 1.0), np.geomspace(1, 5, 400)],
+    ids=["a hanging card", "throttling"],
+)
+def test_one_slow_step_and_a_slow_course_of_two_runs_are_no_copy(factors: np.ndarray) -> None:
+    runs = [made(steps(400, seed).parts_s * factors) for seed in range(10)]
+    assert likenesses(*runs) == ()
+
+
+TURNS = [1.0, 3, 2, 4, 5, 6, 7, 8, 7, 6]
+"""Ten readings in a row, eight of them different, with three turns."""
+
+
+@pytest.mark.parametrize(
+    ("values", "count"),
+    [
+        (TURNS, 1),
+        ([*TURNS, 9.0], 2),
+        (TURNS[:9], 0),
+        ([1, 3, 2, 4, 5, 6, 7, 8, 9, 10], 0),
+        ([1, 3, 2, 4, 5, 6, 7, 6, 5, 4], 0),
+    ],
+    ids=["just enough", "two rows", "nine readings", "two turns", "seven values"],
+)
+def test_ten_readings_with_eight_values_and_three_turns_are_a_sign(
+    values: list[float], count: int
+) -> None:
+    assert len(power(np.array(values, float))) == count
+
+
+def test_a_sample_is_of_its_own_channels_in_the_order_of_time() -> None:
+    values, order = read(1), np.random.default_rng(9).permutation(600)
+
+    def shuffled(name: str, unit: str, own: np.ndarray = values) -> Channel:
+        return checks_alone.channel(name, unit, np.arange(600)[order], own[order])
+
+    expected, other = loss_sample(values), read(2)
+    assert power_sample([shuffled("um25c power", "W")]) == expected
+    assert memory_sample([shuffled("memory used", "B")]) == expected
+    for name, unit in (("memory free", "B"), ("process used", "B"), ("um25c voltage", "V")):
+        assert not power_sample([shuffled(name, unit)]) | memory_sample([shuffled(name, unit)])
+    two = power_sample([shuffled("a power", "W"), shuffled("b power", "W", other)])
+    assert two == frozenset(sorted(expected | power(other))[:KEPT_POWER])
