@@ -258,7 +258,8 @@ def _seed_of_order(run: SubmittedRun) -> int | None:
 
 def _states(log: Log) -> frozenset[str]:
     values = [event.value for event in log.all("state_digests") if isinstance(event.value, dict)]
-    return frozenset(str(value.get(kind)) for value in values for kind in ("parameter", "velocity"))
+    found = (value.get(kind) for value in values for kind in ("parameter", "velocity"))
+    return frozenset(digest for digest in found if isinstance(digest, str))
 
 
 def _digest(values: "np.ndarray[Any, Any]") -> str | None:
