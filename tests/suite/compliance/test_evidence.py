@@ -9,6 +9,7 @@ import pytest
 from suite.bundle.arrays import Values
 from suite.compliance.evidence import (
     MAX_BLOCKS,
+    event_pairs,
     interquartile_range,
     mean_rate,
     repeated_block,
@@ -16,7 +17,7 @@ from suite.compliance.evidence import (
     turning_points,
 )
 from suite.compliance.rules.losses import BLOCK, DISTINCT, TURNING_SHARE
-from tests.checks_alone import NS, channel
+from tests.checks_alone import NS, channel, log
 
 STEPS = 5625
 DISTRIBUTIONS: tuple[Callable[[np.random.Generator], Values], ...] = (
@@ -75,6 +76,40 @@ def test_a_block_that_occurs_twice_is_found_with_its_places() -> None:
     losses = falling(np.random.default_rng(1))
     losses[900 : 900 + BLOCK] = losses[100 : 100 + BLOCK]
     assert repeated_block(losses, BLOCK, DISTINCT) == (100, 900)
+
+
+@pytest.mark.parametrize(
+    ("values", "length", "distinct", "places"),
+    [
+        ([4, 1, 2, 3, 9, 1, 2, 3], 3, 3, (1, 5)),
+        ([1, 2, 3, 1, 2, 3], 3, 3, (0, 3)),
+        ([1, 2, 3, 1, 2, 4], 3, 2, None),
+        ([1, 1, 2, 0, 1, 1, 2], 3, 2, (0, 4)),
+        ([1, 1, 2, 0, 1, 1, 2], 3, 3, None),
+        ([1, 2, 1, 2, 1, 2], 4, 2, None),
+    ],
+    ids=["apart", "side by side", "shorter", "two values", "too few values", "one over the other"],
+)
+def test_two_equal_blocks_have_no_value_in_common(
+    values: list[float], length: int, distinct: int, places: tuple[int, int] | None
+) -> None:
+    assert repeated_block(np.array(values, float), length, distinct) == places
+
+
+def test_events_of_one_epoch_are_a_pair() -> None:
+    events = log(
+        ("eval_start", 2, 0, {"epoch_num": 2}),
+        ("eval_start", 1, 0, {"epoch_num": 1}),
+        ("eval_stop", 9, 0, {"epoch_num": 1}),
+        ("eval_stop", 4.5, 0, {"epoch_num": 2}),
+        *(("eval_start", when, 0, {"epoch_num": number}) for when, number in ((5, 3), (None, 4))),
+        ("eval_stop", 7, 0, {"epoch_num": 4}),
+    )
+    pairs = event_pairs(events, "eval_start", "eval_stop")
+    assert [(one.line, other.line, passed) for one, other, passed in pairs] == [
+        (1, 4, pytest.approx(2.5)),
+        (2, 3, pytest.approx(8)),
+    ]
 
 
 @pytest.mark.parametrize(

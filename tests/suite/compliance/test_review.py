@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from suite.catalog.frameworks import load_framework
 from suite.catalog.rounds import current_round
 from suite.catalog.seeds import use_nonce
 from suite.compliance import review as review_module
-from suite.compliance.finding import Severity
+from suite.compliance.finding import Finding, Severity
 from suite.compliance.paths import check_paths
 from suite.compliance.review import (
     ReviewKind,
@@ -25,7 +26,11 @@ from suite.compliance.review import (
     review_states,
 )
 from suite.files.paths import repository_root
-from suite.submission.objections import objections_folder
+from suite.files.signature import SignatureState
+from suite.submission.declaration import Code, SystemAvailability
+from suite.submission.folder_names import RunFolder
+from suite.submission.launches import FINISHED
+from suite.submission.objections import ObjectionState, objections_folder
 from tests.open_round import OPEN
 from tests.suite.submission.conftest import offer, submission  # noqa: F401 - fixtures
 from tests.suite.submission.test_objections import DECIDED, GOOD
@@ -135,18 +140,6 @@ def test_the_rounds_nonce_and_its_lock_take_their_points_away(
     assert points(submission, ReviewKind.NO_LOCK) == []
 
 
-def test_launches_that_did_not_finish_are_counted(submission: Path) -> None:  # noqa: F811
-    def add(values: Any) -> None:
-        values["entries"][0]["launches"] += [
-            {"run_id": "one", "status": "failed"},
-            {"run_id": "two", "status": "interrupted"},
-        ]
-
-    edit(submission / "declaration.json", add)
-    (point,) = points(submission, ReviewKind.LAUNCHES)
-    assert point.sentence == "launches that did not finish: 1 failed, 1 interrupted"
-
-
 @pytest.mark.parametrize("availability", ["available", "preview"])
 def test_availability_is_a_claim(availability: str, submission: Path) -> None:  # noqa: F811
     before = len(points(submission, ReviewKind.CLAIM))
@@ -156,24 +149,6 @@ def test_availability_is_a_claim(availability: str, submission: Path) -> None:  
         len(found) == before + 1
         and found[0].sentence == f"the system is declared as {availability}"
     )
-
-
-def test_code_that_cannot_be_fetched_is_a_claim(submission: Path) -> None:  # noqa: F811
-    known = {"address": "https://example.org/code", "commit": "1" * 40, "modified": False}
-    edit(
-        submission / "declaration.json",
-        lambda values: values.update(code=known, implementations=[]),
-    )
-    taken_over = "runs that were made for no organization: only the submitter says who ran them"
-    assert [point.sentence for point in points(submission, ReviewKind.CLAIM)] == [taken_over]
-    edit(
-        submission / "declaration.json",
-        lambda values: values.update(code={"address": None, "commit": None, "modified": True}),
-    )
-    assert [point.sentence for point in points(submission, ReviewKind.CLAIM)] == [
-        "code of the suite: no address, no commit, modified files",
-        taken_over,
-    ]
 
 
 def test_a_withdrawn_run_needs_no_further_decision(submission: Path) -> None:  # noqa: F811
@@ -234,3 +209,121 @@ def test_the_page_for_maintainers_explains_every_kind() -> None:
     page = (repository_root() / "docs/maintaining.md").read_text(encoding="utf-8")
     kinds = {kind.value for kind in ReviewKind} - {ReviewKind.FINDING.value}
     assert {kind for kind in kinds if f"\n| `{kind}` |" not in page} == set()
+
+
+def found(rule: str, severity: Severity, file: str) -> Finding:
+    return Finding(rule, rule, severity, file, None, "", "", "")
+
+
+def test_findings_of_one_rule_and_severity_are_one_point_with_their_places() -> None:
+    run, whole = Path("/s/lenet/jax/run_1"), Path("/s")
+    warned = [(each, found("a", Severity.WARNING, "log.txt")) for each in (run, whole, run)]
+    others = [(run, found("a", Severity.NOTE, "x")), (run, found("b", Severity.INVALID, "x"))]
+    verdict: Any = SimpleNamespace(path=whole, all_findings=lambda: [*warned, *others])
+    points = review_module._findings(verdict)
+    assert [(each.severity, each.where, each.sentence.split(";")[0]) for each in points] == [
+        (Severity.WARNING, ("lenet/jax/run_1/log.txt", "log.txt"), "3 warnings"),
+        (Severity.NOTE, ("lenet/jax/run_1/x",), "1 note"),
+    ]
+
+
+def runs_of(*requests: dict[str, str], folder: Path = Path("/s")) -> tuple[Any, ...]:
+    """Runs of one entry with these requests."""
+    folders = [
+        RunFolder(folder / f"lenet/jax/run_{number}", "lenet", "jax")
+        for number in range(1, len(requests) + 1)
+    ]
+    return tuple(
+        review_module._Run(
+            each.path.relative_to(folder).as_posix(), each, SimpleNamespace(request=request)
+        )  # type: ignore[arg-type]
+        for each, request in zip(folders, requests, strict=True)
+    )
+
+
+@pytest.mark.parametrize("state", [SignatureState.UNKNOWN, SignatureState.BAD])
+def test_evidence_is_missed_of_each_run_that_has_none(
+    state: SignatureState, tmp_path: Path
+) -> None:
+    """What a review that was edited says of a run counts for nothing."""
+    runs = runs_of({"division": "closed"}, {"division": "closed"}, {}, folder=tmp_path)
+    first, second, third = (each.folder.path for each in runs)
+    record = SimpleNamespace(
+        runs={
+            "lenet/jax/run_2": SimpleNamespace(epoch=3),
+            runs[0].name: SimpleNamespace(epoch=None),
+        },
+        is_from_drawn_state=lambda run: False,
+        replaced=lambda present: ["gone\n"],
+    )
+    verdict: Any = SimpleNamespace(
+        path=tmp_path,
+        bundles=[
+            SimpleNamespace(path=second, witnessed_by="w"),
+            SimpleNamespace(path=third, witnessed_by=None),
+        ],
+        audited_by={first: ("lab",), third: ()},
+        reviews=[SimpleNamespace(record=record, maker=SimpleNamespace(state=state))],
+    )
+    points = review_module._evidence(verdict, [each.folder for each in runs], runs)
+    of_review = {
+        ReviewKind.NO_STATE: ("lenet/jax/run_2",),
+        ReviewKind.REPLACED: ("gone\\n",),
+    }
+    assert {each.kind: each.where for each in points} == {
+        ReviewKind.NO_PROBE: ("lenet/jax",),
+        ReviewKind.NO_AUDIT: ("lenet/jax/run_2", "lenet/jax/run_3"),
+        ReviewKind.NO_WITNESS: ("lenet/jax/run_1", "lenet/jax/run_3"),
+        ReviewKind.UNSIGNED: (".",),
+        **(of_review if state is SignatureState.UNKNOWN else {}),
+    }
+
+
+def test_what_only_the_submitter_says_is_a_claim_and_unfinished_launches_are_counted() -> None:
+    def entry(name: str, *ends: str) -> SimpleNamespace:
+        launches = [SimpleNamespace(status=each) for each in ends]
+        return SimpleNamespace(workload=name, framework="jax", launches=launches)
+
+    ours = SimpleNamespace(name="ours", code=Code(None, None, True))
+    entries = [entry("lenet", "interrupted", "failed", FINISHED, "failed"), entry("vgg", FINISHED)]
+    declaration: Any = SimpleNamespace(
+        availability=SystemAvailability.RESEARCH,
+        code=Code("https://example.org", "1" * 40, None),
+        implementations=[ours],
+        entries=entries,
+    )
+    runs = runs_of({"division": "closed", "organization": "none"}, {"division": "open"})
+    points = [
+        (each.kind, each.where, each.sentence.partition(":")[0 if "runs" in each.sentence else 2])
+        for each in review_module._claims(declaration, runs)
+    ]
+    assert points == [
+        (ReviewKind.CLAIM, (".",), " unknown whether files were modified"),
+        (ReviewKind.CLAIM, (".",), " no address, no commit, modified files"),
+        (ReviewKind.CLAIM, ("lenet/jax/run_2",), "open runs"),
+        (ReviewKind.CLAIM, ("lenet/jax/run_1",), "runs that were made for no organization"),
+        (ReviewKind.LAUNCHES, ("lenet/jax",), " 2 failed, 1 interrupted"),
+    ]
+    entries.clear()
+    *_, last = review_module._claims(declaration, ())
+    assert (last.kind, last.sentence) == (ReviewKind.LAUNCHES, "the declaration lists no launches")
+
+
+@pytest.mark.parametrize(
+    ("state", "run", "where"),
+    [
+        (ObjectionState.OPEN, "a/b/run_1", "a/b/run_1"),
+        (ObjectionState.OPEN, "a/b/run_2", "a/b/run_2"),
+        (ObjectionState.OPEN, None, "."),
+        (ObjectionState.UPHELD, "a/b/run_1", None),
+        (ObjectionState.UPHELD, "a/b/run_2", "a/b/run_2"),
+        (ObjectionState.DISMISSED, "a/b/run_2", None),
+    ],
+)
+def test_an_objection_asks_while_it_is_open_or_its_result_still_stands(
+    state: ObjectionState, run: str | None, where: str | None
+) -> None:
+    objection: Any = SimpleNamespace(state=state, run=run, against="seed")
+    withdrawn = [Withdrawal("a/b/run_1", "too hot")]
+    points = review_module._objections({"1.toml": objection}, withdrawn)
+    assert [each.where for each in points] == ([] if where is None else [(where,)])

@@ -9,6 +9,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from suite.compliance.checker import BundleVerdict
+from suite.compliance.finding import Finding, Severity
 from suite.compliance.paths import CheckResult, check_paths
 from suite.compliance.registry import all_rules
 from suite.compliance.sarif import SCHEMA, to_sarif
@@ -95,3 +97,25 @@ def test_the_command_prints_it_and_keeps_the_exit_codes(
 def test_two_formats_at_once_are_refused(good_bundle: Path, suite: Run) -> None:
     answer = suite("check", "--sarif", "--json", good_bundle)
     assert answer.returncode == 2 and "choose one of them" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("severity", "level"),
+    [(Severity.INVALID, "error"), (Severity.WARNING, "warning"), (Severity.NOTE, "note")],
+)
+def test_a_finding_has_the_level_of_its_severity_and_says_all_it_knows(
+    severity: Severity, level: str, tmp_path: Path
+) -> None:
+    rule = next(each for each in all_rules() if each.severities[0] is severity)
+    finding = Finding(rule.id, rule.id, severity, "run.json", None, "a", "b", "do c")
+    verdict = BundleVerdict(tmp_path / "x", "", "", (finding,))
+    (run,) = to_sarif(CheckResult((verdict,), (), ()), tmp_path)["runs"]
+    (result,) = run["results"]
+    assert result["message"]["text"] == "Expected a; observed b. To fix it: do c."
+    (place,) = result["locations"]
+    assert place["physicalLocation"].keys() == {"artifactLocation"}, "no line is told"
+    described = run["tool"]["driver"]["rules"][result["ruleIndex"]]
+    assert result["level"] == described["defaultConfiguration"]["level"] == level
+    assert described["help"]["text"] == rule.fix
+    assert described["fullDescription"]["text"] == rule.rationale
+    assert run["invocations"] == [{"executionSuccessful": True}]
