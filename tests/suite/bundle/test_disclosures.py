@@ -1,20 +1,95 @@
 """What names somebody in a bundle's files."""
 
+import gzip
 import json
 import tracemalloc
 from pathlib import Path
 
+import pandas
 import pytest
 
-from suite.bundle.disclosures import find_disclosures
+from suite.bundle.disclosures import (
+    MAX_LINE_BYTES,
+    MAX_OF_FILE,
+    Disclosure,
+    describe_disclosure,
+    find_disclosures,
+)
+from suite.bundle.frames import write_table
+
+MAIL, IP = "jane@example.org", "10.1.2.3"
+NEARLY = "x" * (MAX_LINE_BYTES - 5)
+"""After it, a name lies across the pieces in which a line is read."""
 
 
-@pytest.mark.parametrize("key", ["hostname", "net.hostname"])
-def test_a_key_that_is_dotted_already_says_what_its_text_is(tmp_path: Path, key: str) -> None:
-    path = tmp_path / "system.json"
-    path.write_text(json.dumps({key: "kitchen"}))
-    (found,) = find_disclosures(tmp_path, [path])
-    assert (found.where, found.kind) == (key, "a host's name")
+def disclosed(folder: Path, name: str, content: bytes, *names: str) -> list[tuple[str, str]]:
+    """Where, and what, in a file with this content."""
+    (folder / name).write_bytes(content)
+    return [(each.where, each.text) for each in find_disclosures(folder, [folder / name], names)]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (
+            f"one\nto {MAIL}\n{MAIL} {IP} {MAIL}\n",
+            [("line 2", MAIL), ("line 3", IP), ("line 3", MAIL)],
+        ),
+        (f"{NEARLY} {MAIL}\nat {IP}", [("line 1", MAIL), ("line 2", IP)]),
+        (f"{NEARLY[100:]} {MAIL} {NEARLY}\n\n{MAIL}\n", [("line 1", MAIL), ("line 3", MAIL)]),
+        (f"{IP}\n" * 25, [(f"line {number}", IP) for number in range(1, MAX_OF_FILE + 1)]),
+    ],
+    ids=["each once a line", "between two pieces", "in two pieces", "twenty of a file"],
+)
+def test_a_line_is_named_by_its_number_also_of_a_packed_file(
+    text: str, found: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    assert disclosed(tmp_path, "output.txt", text.encode()) == found
+    assert disclosed(tmp_path, "trace.csv.gz", gzip.compress(text.encode())) == found
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ({"a": [{"b": MAIL}, IP], "c": IP}, [("a.0.b", MAIL), ("a.1", IP), ("c", IP)]),
+        ({"a": {MAIL: {"b": 1}}}, [("a", MAIL)]),
+        ({"libraries": {"x": IP}, "of": {"libraries": IP}, "library": IP}, [("library", IP)]),
+        ({"token": MAIL, "a": {"token": [MAIL]}, "tokens": MAIL}, [("tokens", MAIL)]),
+        ({"a": {"Serial": "AB12CD34"}}, [("a.Serial", "Serial: AB12CD34")]),
+        ({"hostname": "kitchen"}, [("hostname", "hostname: kitchen")]),
+        ({"net.hostname": "kitchen"}, [("net.hostname", "hostname: kitchen")]),
+        ({"hosts": "kitchen", "serials": "AB12CD34"}, []),
+        ('{"a": "jane\\u0040example.org"}', [("a", MAIL)]),
+        (f'{{"a":\n "{MAIL}"', [("line 2", MAIL)]),
+    ],
+)
+def test_a_text_of_a_json_file_is_named_by_its_key(
+    content: object, found: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    text = content if isinstance(content, str) else json.dumps(content)
+    assert disclosed(tmp_path, "system.json", text.encode()) == found
+
+
+def test_tables_and_names_of_files_are_searched_and_links_are_not_followed(tmp_path: Path) -> None:
+    write_table(pandas.DataFrame({"note": ["a", MAIL, MAIL], "n": [1, 2, 3]}), tmp_path / "t")
+    content = (tmp_path / "t").read_bytes()
+    assert disclosed(tmp_path, "t.parquet", content) == [("column note", MAIL)]
+    (tmp_path / "below").mkdir()
+    (file := tmp_path / f"below/{IP}.txt").write_text(MAIL)
+    (tmp_path / "link.txt").symlink_to(file)
+    found = list(find_disclosures(tmp_path, [tmp_path / "link.txt", file]))
+    assert [(each.file, each.where, each.line) for each in found] == [
+        (f"below/{IP}.txt", "its name", None),
+        (f"below/{IP}.txt", "line 1", 1),
+    ]
+    words = b"the Kitchen, not kitchens\n"
+    assert disclosed(tmp_path, "output.txt", words, "kitchen") == [("line 1", "Kitchen")]
+
+
+def test_a_disclosure_is_described_for_its_owner() -> None:
+    found = Disclosure("log.txt", "line 3", "a host's name", "küche\x1b" + "n" * 80, "küch…", 3)
+    expected = '"küche\\u001b' + "n" * 74 + '"'
+    assert describe_disclosure(found) == f"log.txt, line 3: a host's name ({expected})"
 
 
 def test_a_long_text_takes_memory_for_a_few_copies(tmp_path: Path) -> None:
