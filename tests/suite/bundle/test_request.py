@@ -10,52 +10,42 @@ from reference_impls.contract import Request, request_to_dict
 from suite.bundle.request import Unreadable, read_request
 from tests.builders import Scenario, make_request
 
+NAMES = "workload data.name start.checkpoint old_task.name recomputation.schedule"
+COUNTS = (
+    "epochs eval_every_epochs global_batch_size steps parallel.ranks data.train_samples"
+    " data.eval_samples data.classes old_task.train_samples old_task.eval_samples"
+    " old_task.classes recomputation.budget_bytes recomputation.planned_bytes"
+)
 NAME, PATTERNS = "n" * 200, ["p"] * 100
 LIMITS: list[tuple[str, Any, Any]] = [
-    ("workload", NAME, NAME + "n"),
+    *((name, NAME, NAME + "n") for name in NAMES.split()),
+    *((name, 1, 0) for name in COUNTS.split()),
     ("platform", NAME, 3),
-    ("data.name", NAME, NAME + "n"),
     ("division", "open", "opens"),
     ("seed", 0, -1),
     ("seed", 2**63 - 1, 2**63),
-    ("epochs", 1, 0),
-    ("eval_every_epochs", 1, 0),
-    ("global_batch_size", 1, 0),
     ("accumulation", 2, 0),
-    ("steps", 1, 0),
     ("target_accuracy", None, "0.9"),
     ("batches", "", None),
     ("drop_cache_every_epoch", True, 1),
     ("optimizer.base_learning_rate", -1, float("inf")),
     ("optimizer.momentum", 0.5, float("nan")),
     ("optimizer.weight_decay", 0, "0"),
-    ("data.train_samples", 1, 0),
-    ("data.eval_samples", 1, 0),
-    ("data.classes", 1, 0),
     ("preprocessing.mean", [], 0.5),
     ("preprocessing.std", [], 0.5),
     ("parallel.ranks", 4096, 4097),
-    ("parallel.ranks", 1, 0),
     ("parallel.normalisation", "synchronised", "synchronized"),
     ("parallel.wire", "bfloat16", "bfloat"),
     ("precision", "fp16-mixed", "fp16"),
     ("timing", "asynchronous", "synchronised\n"),
-    ("start.checkpoint", NAME, NAME + "n"),
     ("start.path", "", None),
     ("start.fresh", PATTERNS, [*PATTERNS, "p"]),
     ("trains.parameters", [NAME], [NAME + "n"]),
     ("trains.statistics", "frozen", "thawed"),
-    ("old_task.name", NAME, NAME + "n"),
-    ("old_task.train_samples", 1, 0),
-    ("old_task.eval_samples", 1, 0),
-    ("old_task.classes", 1, 0),
-    ("recomputation.budget_bytes", 1, 0),
-    ("recomputation.planned_bytes", 1, 0),
     ("recomputation.planned_spill_bytes", 0, -1),
     ("recomputation.planned_factor", 1, None),
     ("recomputation.factor_without_spill", None, "1"),
     ("recomputation.spill_folder", None, 1),
-    ("recomputation.schedule", NAME, NAME + "n"),
     ("recomputation.blocks", [[0, 1]], [[0]]),
     ("recomputation.actions", [["keep", 0, [1]], ["free", 2]], [["free", 0], ["free", "0"]]),
     ("recomputation.actions", [["free", 0]] * 20_000, [["free", 0]] * 20_001),

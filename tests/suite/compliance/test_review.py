@@ -2,7 +2,6 @@
 field and goes with it."""
 
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -30,10 +29,9 @@ from suite.files.signature import SignatureState
 from suite.submission.declaration import Code, SystemAvailability
 from suite.submission.folder_names import RunFolder
 from suite.submission.launches import FINISHED
-from suite.submission.objections import ObjectionState, objections_folder
+from suite.submission.objections import ObjectionState
 from tests.open_round import OPEN
 from tests.suite.submission.conftest import offer, submission  # noqa: F401 - fixtures
-from tests.suite.submission.test_objections import DECIDED, GOOD
 
 RUNS = tuple(f"lenet/pytorch/run_{number}" for number in (1, 2, 3))
 
@@ -104,16 +102,6 @@ def test_a_signature_takes_the_point_away(submission: Path) -> None:  # noqa: F8
     assert "submission-signature" in status_of(submission).violations
 
 
-def test_a_rule_with_warnings_is_one_point(submission: Path) -> None:  # noqa: F811
-    shutil.rmtree(submission / RUNS[2])
-    found = [
-        point for point in points(submission, ReviewKind.FINDING) if point.rule == "submission-runs"
-    ]
-    assert [(point.severity, point.where) for point in found] == [
-        (Severity.WARNING, ("lenet/pytorch",))
-    ]
-
-
 def test_the_rounds_nonce_and_its_lock_take_their_points_away(
     submission: Path,  # noqa: F811 - the fixture
     monkeypatch: pytest.MonkeyPatch,
@@ -140,17 +128,6 @@ def test_the_rounds_nonce_and_its_lock_take_their_points_away(
     assert points(submission, ReviewKind.NO_LOCK) == []
 
 
-@pytest.mark.parametrize("availability", ["available", "preview"])
-def test_availability_is_a_claim(availability: str, submission: Path) -> None:  # noqa: F811
-    before = len(points(submission, ReviewKind.CLAIM))
-    edit(submission / "declaration.json", lambda values: values.update(availability=availability))
-    found = points(submission, ReviewKind.CLAIM)
-    assert (
-        len(found) == before + 1
-        and found[0].sentence == f"the system is declared as {availability}"
-    )
-
-
 def test_a_withdrawn_run_needs_no_further_decision(submission: Path) -> None:  # noqa: F811
     (submission / f"{RUNS[0]}.WITHDRAWN").write_text("The fan was off.\nMore text.\n")
     status = status_of(submission)
@@ -173,21 +150,6 @@ def test_a_withdrawn_submission_has_no_points(submission: Path) -> None:  # noqa
     status = status_of(submission)
     assert (status.is_withdrawn, status.points) == (True, ())
     assert status.withdrawals == (Withdrawal(".", "\\x1b[31mred"),)
-
-
-def test_objections_ask_until_they_are_settled(submission: Path) -> None:  # noqa: F811
-    file = objections_folder(submission) / "1.toml"
-    file.parent.mkdir(parents=True)
-    file.write_text(GOOD)
-    (point,) = points(submission, ReviewKind.OBJECTION)
-    assert point.where == (RUNS[0],) and "is open" in point.sentence
-    file.write_text(GOOD + 'state = "upheld"\n' + DECIDED)
-    (point,) = points(submission, ReviewKind.OBJECTION)
-    assert "is not withdrawn" in point.sentence
-    (submission / f"{RUNS[0]}.WITHDRAWN").write_text("A pause.")
-    assert points(submission, ReviewKind.OBJECTION) == []
-    file.write_text(GOOD + 'state = "dismissed"\n' + DECIDED)
-    assert points(submission, ReviewKind.OBJECTION) == []
 
 
 def test_a_declaration_that_cannot_be_read_is_not_judged(submission: Path) -> None:  # noqa: F811
@@ -287,22 +249,31 @@ def test_what_only_the_submitter_says_is_a_claim_and_unfinished_launches_are_cou
     ours = SimpleNamespace(name="ours", code=Code(None, None, True))
     entries = [entry("lenet", "interrupted", "failed", FINISHED, "failed"), entry("vgg", FINISHED)]
     declaration: Any = SimpleNamespace(
-        availability=SystemAvailability.RESEARCH,
+        availability=SystemAvailability.PREVIEW,
         code=Code("https://example.org", "1" * 40, None),
         implementations=[ours],
         entries=entries,
     )
     runs = runs_of({"division": "closed", "organization": "none"}, {"division": "open"})
     points = [
-        (each.kind, each.where, each.sentence.partition(":")[0 if "runs" in each.sentence else 2])
-        for each in review_module._claims(declaration, runs)
+        (each.kind, each.where, each.sentence) for each in review_module._claims(declaration, runs)
     ]
+    claim, first, second = ReviewKind.CLAIM, "lenet/jax/run_1", "lenet/jax/run_2"
     assert points == [
-        (ReviewKind.CLAIM, (".",), " unknown whether files were modified"),
-        (ReviewKind.CLAIM, (".",), " no address, no commit, modified files"),
-        (ReviewKind.CLAIM, ("lenet/jax/run_2",), "open runs"),
-        (ReviewKind.CLAIM, ("lenet/jax/run_1",), "runs that were made for no organization"),
-        (ReviewKind.LAUNCHES, ("lenet/jax",), " 2 failed, 1 interrupted"),
+        (claim, (".",), "the system is declared as preview"),
+        (claim, (".",), "code of the suite: unknown whether files were modified"),
+        (claim, (".",), "code of implementation ours: no address, no commit, modified files"),
+        (claim, (second,), "open runs: only the implementation's own log says what was trained"),
+        (
+            claim,
+            (first,),
+            "runs that were made for no organization: only the submitter says who ran them",
+        ),
+        (
+            ReviewKind.LAUNCHES,
+            ("lenet/jax",),
+            "launches that did not finish: 2 failed, 1 interrupted",
+        ),
     ]
     entries.clear()
     *_, last = review_module._claims(declaration, ())
