@@ -35,3 +35,12 @@ def test_a_record_reads_back_and_needs_the_digest_of_every_kind_of_state() -> No
         with pytest.raises(ValueError, match="state has digests of"):
             read_resumption({**asdict(BEFORE), "state": state})
         assert known_resumption({**asdict(BEFORE), "state": state}) is None
+    for name, wrong in (
+        ("epoch", -1),
+        ("epoch", True),
+        ("reason", 3),
+        ("uncounted_s", float("nan")),
+        ("boot", 1),
+    ):
+        with pytest.raises(ValueError, match=name):
+            read_resumption({**asdict(BEFORE), name: wrong})

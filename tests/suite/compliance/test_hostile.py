@@ -1,7 +1,6 @@
 """Hostile and careless input: bounded, escaped, and reported as a finding."""
 
 import dataclasses
-import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -15,11 +14,8 @@ from suite.bundle.manifest import seal
 from suite.compliance.applying import MAX_VIOLATIONS
 from suite.compliance.checker import check_bundle
 from suite.compliance.finding import MAX_TEXT_LENGTH, Finding, printable
-from suite.errors import SuiteError
-from suite.files.archive import pack_archive, unpack_archive
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.witness_edits import witnessed
-from tests.open_round import OPEN
 
 Run = Callable[..., Any]
 
@@ -96,31 +92,6 @@ def test_values_that_overflow_are_a_finding(column: str, value: float, good_bund
 def test_metadata_of_any_type_is_compared(boot: object, good_bundle: Path) -> None:
     edited(good_bundle, lambda bundle: bundle.event("run_start")["metadata"].update(boot=boot))
     assert findings_of(good_bundle, "log-clock")
-
-
-def test_a_compressed_archive_is_refused_before_it_is_decompressed(
-    submission_folder: Path, tmp_path: Path
-) -> None:
-    archive = tmp_path / "bomb.tar"
-    archive.write_bytes(
-        gzip.compress(
-            pack_archive(
-                submission_folder, tmp_path / "plain.tar", base=submission_folder.parent.parent
-            ).read_bytes()
-        )
-    )
-    with pytest.raises(SuiteError, match="compressed by gzip"):
-        unpack_archive(archive, tmp_path / "target")
-    assert not (tmp_path / "target").exists()
-
-
-@pytest.fixture
-def submission_folder(tmp_path: Path) -> Path:
-    """A folder to pack."""
-    folder = tmp_path / OPEN / "acme"
-    folder.mkdir(parents=True)
-    (folder / "declaration.json").write_text(json.dumps({}))
-    return folder
 
 
 def test_an_event_after_a_million_characters_is_reported(good_bundle: Path) -> None:

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ import pytest
 from reference_impls import contract
 from reference_impls.state_file import StateFile, write_state
 from suite.bundle.reader import Bundle
-from suite.bundle.resumption import Resumption, read_resumption
+from suite.bundle.resumption import read_resumption
 from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import load_workload
 from suite.compliance.checker import check_bundle
@@ -34,19 +33,6 @@ EPOCHS = 4
 OPTIONS = (
     f"--division open --workload lenet --framework fake --data digits --epochs {EPOCHS}"
     " --batch-size 96"
-)
-RECORD = Resumption(
-    "before",
-    2,
-    {"parameter": "p", "velocity": "v", "statistic": "s"},
-    3,
-    3,
-    "lost",
-    5_000,
-    1_000,
-    10**9,
-    "boot",
-    0.5,
 )
 
 
@@ -157,23 +143,6 @@ def test_a_closed_interrupted_run_can_be_resumed(
     shutil.copytree(states_folder(interrupted), states_folder(closed))
     suite.done(f"finish {closed}")
     resumed(suite, closed, tmp_path / "again")
-
-
-@pytest.mark.parametrize(
-    ("more", "sentence"),
-    [
-        ("--seed 7", "trained with seed = 1, and 7 is requested"),
-        ("--learning-rate 0.5", "optimizer.base_learning_rate"),
-        ("--batch-size 48", "global_batch_size"),
-        ("--accumulate 2", "trained with accumulation = 1, and 2 is requested"),
-    ],
-)
-def test_another_training_is_refused(
-    suite: Run, interrupted: Path, tmp_path: Path, more: str, sentence: str
-) -> None:
-    answer = suite.refused(f"run {OPTIONS} {more} --resume {interrupted} --output {tmp_path}/again")
-    assert sentence in answer.stderr
-    assert not (tmp_path / "again").exists()
 
 
 def test_a_run_that_finished_is_not_resumed(suite: Run, whole_run: Path, tmp_path: Path) -> None:
@@ -333,22 +302,6 @@ def test_a_run_before_left_no_more_out_than_every_run_may(
         for finding in check_bundle(bundle.path).findings
         if finding.severity is Severity.INVALID
     ] == refused
-
-
-def test_a_record_reads_back() -> None:
-    values = json.loads(json.dumps({**vars(RECORD), "state": dict(RECORD.state)}))
-    assert read_resumption(values) == replace(RECORD, state=values["state"])
-    assert read_resumption(None) is None
-    for name, wrong in (
-        ("epoch", -1),
-        ("epoch", True),
-        ("reason", 3),
-        ("state", {}),
-        ("uncounted_s", float("nan")),
-        ("boot", 1),
-    ):
-        with pytest.raises(ValueError, match=name):
-            read_resumption({**values, name: wrong})
 
 
 @pytest.mark.proof

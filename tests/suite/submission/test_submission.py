@@ -154,24 +154,32 @@ def test_a_hostile_archive_is_refused_and_nothing_is_outside(
     ] == []
 
 
-def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("suite.files.archive.MAX_BYTES", 10_000)
-    with pytest.raises(SuiteError, match="more than"):
-        unpack_archive(
-            hostile(tmp_path / "bomb.tar", *(member(f"f{index}", size=3000) for index in range(5))),
-            tmp_path / "target",
-        )
-    monkeypatch.setattr("suite.files.archive.MAX_FILES", 3)
-    with pytest.raises(SuiteError, match="more than"):
-        unpack_archive(
-            hostile(tmp_path / "many.tar", *(member(f"f{index}") for index in range(5))),
-            tmp_path / "target2",
-        )
+@pytest.mark.parametrize(
+    ("limit", "most"), [("MAX_BYTES", 15_000), ("MAX_FILES", 5), ("MAX_DEPTH", 2)]
+)
+def test_a_bomb_is_not_unpacked(
+    limit: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = (member(f"d/f{index}", size=3000) for index in range(5))
+    bomb = hostile(tmp_path / "bomb.tar", *files)
+    monkeypatch.setattr(f"suite.files.archive.{limit}", most)
+    unpack_archive(bomb, tmp_path / "whole")
+    assert [path.stat().st_size for path in (tmp_path / "whole/d").iterdir()] == [3000] * 5
+    monkeypatch.setattr(f"suite.files.archive.{limit}", most - 1)
+    with pytest.raises(SuiteError, match="unpacking stopped"):
+        unpack_archive(bomb, tmp_path / "target")
 
 
 @pytest.mark.parametrize(
     ("head", "sentence"),
-    [(b"no tar", "not a whole tar archive"), (b"\x1f\x8b", "by gzip"), (b"PK\x03\x04", "by zip")],
+    [
+        (b"no tar", "not a whole tar archive"),
+        (b"\x1f\x8b", "by gzip"),
+        (b"PK\x03\x04", "by zip"),
+        (b"BZh9", "by bzip2"),
+        (b"\xfd7zXZ\x00", "by xz"),
+        (b"\x28\xb5\x2f\xfd", "by zstd"),
+    ],
 )
 def test_a_file_that_is_not_an_archive_is_one_sentence(
     head: bytes, sentence: str, tmp_path: Path
@@ -179,6 +187,7 @@ def test_a_file_that_is_not_an_archive_is_one_sentence(
     (tmp_path / "x.tar").write_bytes(head + bytes(1000))
     with pytest.raises(SuiteError, match=sentence):
         unpack_archive(tmp_path / "x.tar", tmp_path / "target")
+    assert not (tmp_path / "target").exists()
 
 
 def test_a_run_in_two_submissions_is_reported_for_both_because_neither_is_earlier(
