@@ -79,21 +79,21 @@ def test_a_block_that_occurs_twice_is_found_with_its_places() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "length", "distinct", "places"),
+    ("digits", "length", "distinct", "places"),
     [
-        ([4, 1, 2, 3, 9, 1, 2, 3], 3, 3, (1, 5)),
-        ([1, 2, 3, 1, 2, 3], 3, 3, (0, 3)),
-        ([1, 2, 3, 1, 2, 4], 3, 2, None),
-        ([1, 1, 2, 0, 1, 1, 2], 3, 2, (0, 4)),
-        ([1, 1, 2, 0, 1, 1, 2], 3, 3, None),
-        ([1, 2, 1, 2, 1, 2], 4, 2, None),
+        ("41239123", 3, 3, (1, 5)),
+        ("123123", 3, 3, (0, 3)),
+        ("123124", 3, 2, None),
+        ("1120112", 3, 2, (0, 4)),
+        ("1120112", 3, 3, None),
+        ("121212", 4, 2, None),
     ],
     ids=["apart", "side by side", "shorter", "two values", "too few values", "one over the other"],
 )
 def test_two_equal_blocks_have_no_value_in_common(
-    values: list[float], length: int, distinct: int, places: tuple[int, int] | None
+    digits: str, length: int, distinct: int, places: tuple[int, int] | None
 ) -> None:
-    assert repeated_block(np.array(values, float), length, distinct) == places
+    assert repeated_block(np.array([*digits], float), length, distinct) == places
 
 
 def test_events_of_one_epoch_are_a_pair() -> None:

@@ -47,18 +47,13 @@ def test_after_some_mini_batches_of_an_epoch_and_after_its_last_the_parameters_c
     assert ends_update(request, steps).tolist()[5:] == [False, True, True, True, True]
 
 
-def test_a_node_is_known_by_what_was_read_there() -> None:
+def test_a_node_s_cores_are_busy_by_its_cpu_meter() -> None:
     load = channel("cpu utilisation.total", "%", [1, 2, 3], [100, 50, 30])
     cores = [channel(f"cpu utilisation.core{each}", "%", [1], [0]) for each in range(4)]
-    meters = [{"name": "recorder"}, {"name": "rapl", "readings": 3}, "odd"]
-    here = node(channels(load, *cores), meters=meters)
-    assert (here.cores_read, list(here.meter_records)) == (4, ["recorder", "rapl"])
-    assert here.busy_cores((0, 2 * NS)) == pytest.approx(3.0)
-    assert here.busy_cores((2 * NS + 1, 9 * NS)) is None
-    assert node(channels(load)).busy_cores((0, 9 * NS)) is None
-    for idle, is_busy in (([20, 30], False), ([20, 30.1], True), ([np.nan, np.nan], False)):
-        before = channels(channel("cpu utilisation.total", "%", [1, 2], idle))
+    here = node(channels(load, *cores))
+    assert here.busy_cores((0, 2 * NS)) == pytest.approx(3.0), "three quarters of four"
+    assert here.busy_cores((2 * NS + 1, 9 * NS)) is None, "read once"
+    assert node(channels(load)).busy_cores((0, 9 * NS)) is None, "of unknown cores"
+    for idle, is_busy in ((30, False), (30.1, True), (np.nan, False)):
+        before = channels(channel("cpu utilisation.total", "%", [1, 2], [20, idle]))
         assert node(channels(load), idle=before).is_busy_before is is_busy
-    lost = [{"name": "recorder", "last_error": "full"}]
-    recorded = [here, node(channels(load), meters=lost), node(channels(), is_whole=False)]
-    assert [each.is_recorded for each in recorded] == [True, False, False]
