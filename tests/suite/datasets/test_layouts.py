@@ -1,7 +1,5 @@
 """What is wrong with a data set is found before a run, with the file named."""
 
-import csv
-import os
 import shutil
 import tarfile
 from collections.abc import Callable
@@ -14,7 +12,7 @@ from suite.catalog.data_sets import DataFile, load_data_set
 from suite.catalog.divisions import Division
 from suite.compliance.checker import check_request
 from suite.datasets import prepare
-from suite.datasets.layouts import decode_all, inspect_data_set
+from suite.datasets.layouts import decode_all
 from suite.datasets.locate import find_data_set
 from suite.datasets.synthetic import WRITERS
 from suite.errors import SuiteError
@@ -66,129 +64,7 @@ def test_generating_again_gives_the_same_bytes(
         ).read_bytes() == path.read_bytes()
 
 
-def edit_table(path: Path, change: Callable[[dict[str, str]], None], row: int = 3) -> None:
-    """Change a row of a table."""
-    with path.open(newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    change(rows[row])
-    with path.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-
-
-TABLE, BATCHES = "mini_gld_train_split.csv", "cifar-10-batches-bin"
-Spoil = Callable[[Path], object]
-
-
-def row(name: str, value: str) -> Spoil:
-    """A cell of the table is another."""
-    return lambda folder: edit_table(folder / TABLE, lambda cells: cells.update({name: value}))
-
-
-def removed(name: str) -> Spoil:
-    """A file or a folder is gone."""
-    return lambda folder: (folder / name).rename(folder.with_name("gone"))
-
-
-def written(name: str, content: bytes) -> Spoil:
-    """A file has other content."""
-    return lambda folder: (folder / name).write_bytes(content)
-
-
-def cut(name: str, size_bytes: int) -> Spoil:
-    """A file lacks its end."""
-    return lambda folder: os.truncate(folder / name, (folder / name).stat().st_size - size_bytes)
-
-
-def wrong_label(folder: Path) -> None:
-    path = folder / BATCHES / "data_batch_2.bin"
-    path.write_bytes(b"\x0b" + path.read_bytes()[1:])
-
-
-def no_column(folder: Path) -> None:
-    path = folder / TABLE
-    path.write_text(path.read_text().replace("image_id", "picture", 1))
-
-
-def empty_class(folder: Path) -> None:
-    for path in (folder / "train/class4").iterdir():
-        path.unlink()
-
-
-def no_training(folder: Path) -> None:
-    (folder / "train").rename(folder / "training")
-
-
-@pytest.mark.parametrize(
-    ("name", "spoil", "words"),
-    [
-        ("cifar10", wrong_label, r"data_batch_2.bin has labels 1 to 11"),
-        ("cifar10", removed(f"{BATCHES}/test_batch.bin"), r"test_batch.bin is missing"),
-        (
-            "gld23k",
-            removed("images/train000007.jpg"),
-            r"train000007.jpg cannot be read \(mini_gld_train_split.csv names it\)",
-        ),
-        ("gld23k", cut("images/test000002.jpg", 200), r"test000002.jpg is damaged"),
-        (
-            "gld23k",
-            written("images/train000001.jpg", b"<html>404</html>"),
-            r"train000001.jpg is damaged",
-        ),
-        (
-            "gld23k",
-            row("image_id", "../../etc/passwd"),
-            r"mini_gld_train_split.csv:5 names the image '../../etc/passwd'; only letters",
-        ),
-        (
-            "gld23k",
-            row("class", "203"),
-            r"mini_gld_train_split.csv:5 has the class '203', expected a number from 0 to 202",
-        ),
-        ("gld23k", row("class", "-1"), r"mini_gld_train_split.csv:5 has the class '-1'"),
-        ("gld23k", no_column, r"mini_gld_train_split.csv:2 names the image ''"),
-        (
-            "gld23k",
-            written(TABLE, b"user_id,image_id,class\n"),
-            r"mini_gld_train_split.csv names no image",
-        ),
-        (
-            "gld23k",
-            written(TABLE, b"user_id,image_id,class\n\xff\xfe\n"),
-            r"mini_gld_train_split.csv cannot be read",
-        ),
-        (
-            "imagefolder",
-            removed("val/class3"),
-            r"classes of training and evaluation differ: \['class3'\]",
-        ),
-        ("imagefolder", empty_class, r"empty: \['class4'\]"),
-        ("imagefolder", no_training, r"has no folder train"),
-    ],
-)
-def test_what_is_wrong_is_named(
-    name: str, spoil: Spoil, words: str, copy: Callable[[str], Path]
-) -> None:
-    folder = copy(name)
-    spoil(folder)
-    (folder / "prepared.json").unlink()
-    definition = load_data_set(name)
-    sizes = [path.stat().st_size for path in sorted((folder / BATCHES).glob("*.bin"))]
-    files = tuple(
-        replace(file, size_bytes=size)
-        for file, size in zip(definition.files, [*sizes, 0, 0, 0, 0, 0, 0], strict=False)
-    )
-    with pytest.raises(SuiteError, match=words):
-        inspect_data_set(replace(definition, files=files), folder, True)
-
-
-def test_a_truncated_batch_file_is_named_with_both_sizes(copy: Callable[[str], Path]) -> None:
-    folder = copy("cifar10")
-    cut(f"{BATCHES}/data_batch_3.bin", 1)(folder)
-    (folder / "prepared.json").unlink()
-    with pytest.raises(SuiteError, match=r"data_batch_1.bin has \d+ bytes, expected 30730000"):
-        find_data_set("cifar10", folder)
+BATCHES = "cifar-10-batches-bin"
 
 
 def test_damage_in_the_middle_of_an_image_is_found_by_decoding(copy: Callable[[str], Path]) -> None:
