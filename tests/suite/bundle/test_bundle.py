@@ -14,7 +14,6 @@ from suite.bundle.reader import Bundle
 from suite.bundle.tables import join_steps, raw_step_batches, step_batches
 from suite.catalog.power import Coverage, Tier
 from suite.errors import FileError
-from suite.files.json_file import write_json
 from suite.metrics.figure import Sensor
 from suite.metrics.power_totals import write_power_rules
 from suite.metrics.summary import derive_summary
@@ -71,14 +70,6 @@ def test_a_table_that_is_none_is_named(content: str, tmp_path: Path) -> None:
     (tmp_path / "steps.csv").write_text(content)
     with pytest.raises(FileError, match=r"steps\.csv"):
         join_steps(raw_step_batches([tmp_path / "steps.csv"], [1]))
-
-
-def test_json_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
-    write_json(tmp_path / "run.json", {"good": 1})
-    with pytest.raises(ValueError):
-        write_json(tmp_path / "run.json", {"bad": float("nan")})
-    assert json.loads((tmp_path / "run.json").read_text()) == {"good": 1}
-    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
 
 
 def test_run_json_of_another_schema_is_refused(good_bundle: Path) -> None:

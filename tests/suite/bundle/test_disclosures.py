@@ -10,8 +10,6 @@ import pytest
 
 from suite.bundle.disclosures import (
     MAX_LINE_BYTES,
-    Disclosure,
-    describe_disclosure,
     find_disclosures,
 )
 from suite.bundle.frames import write_table
@@ -90,12 +88,6 @@ def test_tables_and_names_of_files_are_searched_and_links_are_not_followed(tmp_p
     ]
     words = b"the Kitchen, not kitchens\n"
     assert disclosed(tmp_path, "output.txt", words, "kitchen") == "line 1 Kitchen"
-
-
-def test_a_disclosure_is_described_for_its_owner() -> None:
-    found = Disclosure("log.txt", "line 3", "a host's name", "küche\x1b" + "n" * 80, "küch…", 3)
-    expected = '"küche\\u001b' + "n" * 74 + '"'
-    assert describe_disclosure(found) == f"log.txt, line 3: a host's name ({expected})"
 
 
 def test_a_long_text_takes_memory_for_a_few_copies(tmp_path: Path) -> None:

@@ -79,15 +79,10 @@ def test_links_are_not_followed(good_bundle: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change",
     (
-        {"seed": "one"},
-        {"global_batch_size": 0},
         {"global_batch_size": 1e300},
-        {"division": "secret"},
         {"division": "closed\n"},
         {"workload": "../../etc"},
-        {"optimizer": None},
         {"data": []},
-        {"target_accuracy": "high"},
         {"preprocessing": {"mean": 1, "std": 2}},
         {"unknown": 1},
     ),

@@ -186,15 +186,10 @@ def test_two_long_runs_are_compared_over_their_longer_part_alone() -> None:
     assert "0.90 over the first 100" in found.what
 
 
-@pytest.mark.parametrize(
-    ("seeds", "are_compared"),
-    [((0, 1), True), ((1, 1), False), ((None, 1), False), ((1, None), False)],
-)
-def test_losses_are_compared_of_closed_runs_of_different_seeds(
-    seeds: tuple[int | None, ...], are_compared: bool
-) -> None:
-    runs = [compared(losses=(row(1), None), seed=seed) for seed in seeds]
-    assert bool(find_likenesses(runs)) is are_compared
+def test_losses_are_compared_of_closed_runs_of_different_seeds() -> None:
+    for seeds, count in (((0, 1), 1), ((1, 1), 0), ((None, 1), 0), ((1, None), 0)):
+        runs = [compared(losses=(row(1), None), seed=seed) for seed in seeds]
+        assert len(find_likenesses(runs)) == count
 
 
 def test_each_pair_is_told_once_in_order_and_by_its_step_times_first() -> None:

@@ -97,18 +97,13 @@ def test_two_equal_blocks_have_no_value_in_common(
 
 
 def test_events_of_one_epoch_are_a_pair() -> None:
-    events = log(
-        ("eval_start", 2, 0, {"epoch_num": 2}),
-        ("eval_start", 1, 0, {"epoch_num": 1}),
-        ("eval_stop", 9, 0, {"epoch_num": 1}),
-        ("eval_stop", 4.5, 0, {"epoch_num": 2}),
-        *(("eval_start", when, 0, {"epoch_num": number}) for when, number in ((5, 3), (None, 4))),
-        ("eval_stop", 7, 0, {"epoch_num": 4}),
-    )
-    pairs = event_pairs(events, "eval_start", "eval_stop")
-    assert [(one.line, other.line, passed) for one, other, passed in pairs] == [
-        (1, 4, pytest.approx(2.5)),
-        (2, 3, pytest.approx(8)),
+    moments = "start 2 2, start 1 1, stop 9 1, stop 4.5 2, start 5 3, stop 7 4"
+    words = [each.split() for each in moments.split(", ")]
+    events = log(*((key, float(at_s), 0, {"epoch_num": int(epoch)}) for key, at_s, epoch in words))
+    pairs = event_pairs(events, "start", "stop")
+    assert [(one.line, other.line, passed_s) for one, other, passed_s in pairs] == [
+        (1, 4, 2.5),
+        (2, 3, 8),
     ]
 
 

@@ -10,7 +10,7 @@ import pytest
 from suite.compliance import paths, submissions
 from suite.compliance.checker import BundleVerdict
 from suite.compliance.copies import Likeness
-from suite.compliance.folders import FolderKind, FolderVerdict
+from suite.compliance.folders import FolderKind
 from suite.compliance.paths import CheckResult
 from suite.compliance.submission_rule import SubmissionContext
 from suite.compliance.submissions import SubmissionVerdict
@@ -44,19 +44,15 @@ def test_the_result_names_the_archive_that_was_given_and_no_temporary_folder() -
         audits={Path("/tmp/u1/a/run_1"): badge},
         audited_by={Path("/tmp/u1/a/run_1"): ("lab",)},
     )
-    analysis = FolderVerdict(Path("/data/kept"), (), "")
     found = paths._with_archive_names(
-        CheckResult((bundle,), (submission,), ("/tmp/u2/c",), (analysis,)),
+        CheckResult((bundle,), (submission,), ("/tmp/u2/c",)),
         {Path("/tmp/u1"): Path("in/one.tar"), Path("/tmp/u2"): Path("in/two.tar")},
     )
     run = Path("in/one.tar/a/run_1")
     (of_it,) = found.submissions
-    assert [found.bundles[0].path, of_it.bundles[0].path] == [run, run]
-    assert (of_it.path, found.analyses[0].path) == (Path("in/one.tar/a"), Path("/data/kept"))
-    assert (of_it.broken, found.broken) == (
-        ("in/one.tar/a is broken", "in/two.tar/b too"),
-        ("in/two.tar/c",),
-    )
+    assert (found.bundles[0].path, of_it.bundles[0].path, of_it.path) == (run, run, run.parent)
+    assert of_it.broken == ("in/one.tar/a is broken", "in/two.tar/b too")
+    assert found.broken == ("in/two.tar/c",)
     assert (of_it.audits, of_it.audited_by) == ({run: badge}, {run: ("lab",)})
 
 

@@ -7,32 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suite.catalog.divisions import Division
 from suite.compliance.agreement import is_same
-from suite.compliance.finding import Severity
-from suite.compliance.rule import BOTH, CLOSED, Check, Rule
 from suite.compliance.updates import ends_update
 from tests import checks_alone
 from tests.checks_alone import NS, channel, channels, node
-
-OPEN = (Division.OPEN,)
 
 
 def test_equal_values_are_of_one_type() -> None:
     assert is_same(1, 1) and is_same(4, 4.0) and is_same(None, None) and is_same([1], [1])
     for value, expected in ((4.0, 4), (True, 1), (1, True), (True, 1.0), ("1", 1), ([1], (1,))):
         assert not is_same(value, expected)
-
-
-def test_a_rule_is_as_strict_as_its_strictest_check_and_judges_where_one_does() -> None:
-    def check(name: str, where: Any, severity: Severity, *formerly: str) -> Check[Any]:
-        return Check(name, lambda context: iter(()), where, severity, formerly=formerly)
-
-    note = check("one", OPEN, Severity.NOTE)
-    rule = Rule("one", "", "", "", (note, check("two", CLOSED, Severity.INVALID, "old", "older")))
-    assert rule.severities == (Severity.INVALID, Severity.NOTE)
-    assert rule.divisions == BOTH and rule.formerly == ("two", "old", "older")
-    assert Rule("one", "", "", "", (note,)).divisions == OPEN
 
 
 def test_after_some_mini_batches_of_an_epoch_and_after_its_last_the_parameters_change() -> None:

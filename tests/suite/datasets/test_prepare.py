@@ -57,23 +57,6 @@ def test_data_that_were_not_generated_are_said_how_to_generate(tmp_path: Path) -
         find_data_set("mnist", synthetic_place("mnist", tmp_path), tmp_path)
 
 
-def test_plain_and_gzip_files_are_taken_also_one_folder_down(
-    digits_files: Path, tmp_path: Path
-) -> None:
-    source = tmp_path / "download"
-    (source / "raw").mkdir(parents=True)
-    for index, file in enumerate(sorted(digits_files.iterdir())):
-        target = source / ("raw" if index % 2 else "") / file.name
-        if index < 2:
-            target.write_bytes(file.read_bytes())
-        else:
-            with gzip.open(f"{target}.gz", "wb") as stream:
-                stream.write(file.read_bytes())
-    assert prepare.from_directory("digits", source, tmp_path / "home").directory == data_set_folder(
-        "digits", tmp_path / "home"
-    )
-
-
 def test_preparing_again_replaces_nothing_that_is_good(digits_files: Path, tmp_path: Path) -> None:
     first = prepare.from_directory("digits", digits_files, tmp_path / "home")
     assert prepare.from_directory("digits", digits_files, tmp_path / "home") == first

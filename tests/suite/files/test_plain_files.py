@@ -30,6 +30,8 @@ def test_a_file_that_was_not_written_whole_is_not_there(tmp_path: Path) -> None:
         raise KeyError
     assert path.read_text() == "new" and list(tmp_path.iterdir()) == [path]
     write_json(path, {"a": 1})
+    with pytest.raises(ValueError):
+        write_json(path, {"a": float("nan")})
     assert path.read_text() == '{\n "a": 1\n}\n' and path.stat().st_mode & 0o777 == 0o644
     with pytest.raises(SuiteError, match=r"No space left.* another --output"), output_errors(path):
         raise OSError(28, "No space left")
