@@ -185,9 +185,10 @@ def machine_redactor(
         if len(place.parts) > 1
     ]
     whole = dict(reversed(found))
+    # a name is replaced in whatever case it is written
+    first = {each[0].lower(): each for each in reversed([*names, *names_of_machine()])}
     return Redactor(
-        tuple(sorted(whole.items(), key=lambda each: -len(each[0]))),
-        tuple(dict(reversed([*names, *names_of_machine()])).items()),
+        tuple(sorted(whole.items(), key=lambda each: -len(each[0]))), tuple(first.values())
     )
 
 
