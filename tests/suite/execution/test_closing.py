@@ -10,6 +10,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -242,3 +243,50 @@ def test_several_runs_are_finished_and_each_problem_is_named(
     assert (closed["path"], closed["status"], closed["epochs"]) == (str(path), "finished", 2)
     (again,) = api.finish(path)
     assert again.was_closed
+
+
+def test_a_closed_bundle_has_its_tables_logs_and_records_alone(tmp_path: Path) -> None:
+    raw = "steps.csv steps.rank1.csv steps.rank10.csv readings.csv readings.node1.csv"
+    raw += " baseload.csv baseload.node12.csv hosts.txt output.raw.txt private.json request.json"
+    cut_off = ".run.json.ab .system.json .counters.json.x .summary.json .power.json .nodes.json"
+    cut_off += " .output.txt .output.raw.txt .witness.json .MANIFEST.sha256 .steps.parquet"
+    kept = "log.txt log.rank1.txt steps.parquet readings.node1.parquet run.json output.txt"
+    kept += " notes.csv steps.rank1x.csv readings.nodex.csv .notes power.json nodes.json"
+    for name in (*raw.split(), *cut_off.split(), *kept.split(), layout.LOCK):
+        (tmp_path / name).touch()
+    (tmp_path / "steps.rank2.csv").mkdir()
+    *found, last = (file.name for file in closing.leftovers(tmp_path))
+    assert sorted(found) == sorted([*raw.split(), *cut_off.split()])
+    assert last == layout.LOCK, "until the last one is gone, closing again completes it"
+
+
+def test_power_rules_are_kept_of_what_was_read_on_any_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = [{"name": "rapl", "readings": 3}, {"name": "recorder", "readings": 9}]
+    unread = {"name": "um25c", "readings": 0}
+    record = SimpleNamespace(meters=[*read, unread, {"name": "cpu"}])
+    nodes = [SimpleNamespace(meters=[{"name": "shelly", "readings": 1}, unread])]
+    monkeypatch.setattr(closing, "Bundle", lambda path: SimpleNamespace(run=lambda: record))
+    monkeypatch.setattr(closing, "read_nodes", lambda bundle: nodes)
+    kept: list[set[str]] = []
+    write = "suite.metrics.power_totals.write_power_rules"
+    monkeypatch.setattr(write, lambda path, names: kept.append(names))
+    closing.write_power(tmp_path)
+    assert kept == [{"rapl", "shelly"}]
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (errno.ENOSPC, r"is full \(7 bytes free\); everything written so far is kept. Do so\."),
+        (errno.EDQUOT, "is full"),
+        (errno.EACCES, r"cannot be written: Permission denied \(log\)\."),
+    ],
+)
+def test_a_disk_that_refuses_is_named(
+    number: int, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(closing.shutil, "disk_usage", lambda path: SimpleNamespace(free=7))
+    with pytest.raises(SuiteError, match=words), closing.disk_errors(tmp_path, "Do so"):
+        raise OSError(number, os.strerror(number), "log")

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +17,8 @@ from reference_impls.contract import (
     log_name,
     steps_name,
 )
-from suite.execution.edge_watch import EdgeWatch
+from suite.execution import edge_watch
+from suite.execution.edge_watch import EVENT, IN_MODIFY, EdgeWatch, _modified_files
 from suite.execution.recorder import Recorder
 from suite.meters.meter import AVAILABLE, MeterAvailability, MeteredProcess, Reading
 
@@ -125,6 +127,30 @@ def test_the_recorder_reads_counters_at_edges_and_no_other_meter(
     records = {record.name: record for record in recorder.stop()}
     assert (counter.readings, other.readings) == (5, 2)  # both once more at the end
     assert records["counter"].readings == 5
+
+
+def event(name: str) -> bytes:
+    padded = name.encode().ljust(16, b"\0")
+    return EVENT.pack(1, IN_MODIFY, 0, len(padded)) + padded
+
+
+def test_the_names_of_all_events_are_read() -> None:
+    of_folder = EVENT.pack(1, IN_MODIFY, 0, 0)
+    names = list(_modified_files(event("log.txt") + of_folder + event("steps.csv")))
+    assert names == ["log.txt", "", "steps.csv"]
+
+
+def test_an_edge_is_told_once_and_one_of_the_steps_after_a_fiftieth_of_a_second(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(edge_watch, "time", SimpleNamespace(monotonic=lambda: now_s))
+    watch, log, now_s = EdgeWatch(tmp_path, lambda: None), tmp_path / log_name(0), 0.02
+    assert not watch._is_edge({log.name}), "it is not there yet"
+    log.write_text('"key": "epoch_start"\n')
+    assert watch._is_edge({log.name}) and not watch._is_edge({log.name})
+    assert not watch._is_edge({steps_name(0)})
+    now_s = 0.021
+    assert watch._is_edge({log.name, steps_name(0)}) and not watch._is_edge({steps_name(1)})
 
 
 def test_a_directory_that_cannot_be_watched_stops_nothing(tmp_path: Path) -> None:

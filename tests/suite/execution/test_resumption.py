@@ -11,6 +11,7 @@ import pytest
 
 from reference_impls import contract
 from reference_impls.state_file import state_name
+from suite.bundle.data_record import DataRecord, write_data_record
 from suite.bundle.reader import Bundle
 from suite.bundle.resumption import Resumption
 from suite.catalog.devices import load_device
@@ -22,6 +23,7 @@ from suite.execution.kept_states import states_folder
 from suite.execution.preparation import prepare_data
 from suite.execution.request import RunRequest
 from suite.execution.run_records import records_of
+from suite.files.digest import FileDigest
 from tests.builders import Scenario, make_bundle, make_request
 
 STATE = {"parameter": "p", "velocity": "v", "statistic": "s"}
@@ -53,6 +55,26 @@ def test_the_middle_one_of_three_runs_hands_on_what_the_first_left_out(tmp_path:
     assert (again.run_id, again.ended_time_ms) == (record.run_id, alone.ended_time_ms)
     assert (again.began_time_ms, again.began_mono_ns, again.boot) == (1_000, 10**9, "boot")
     assert again.uncounted_s == 7.5 + own_s and again.reason.startswith("its harness ended")
+    odd = replace(record, resumed={**vars(FIRST), "epoch": -1})
+    with pytest.raises(SuiteError, match=r"run\.json .*epoch.* in `resumed`"):
+        resume._resumption(odd, log, 3, STATE)
+    with pytest.raises(SuiteError, match="has no run_start in its log"):
+        resume._resumption(record, replace(log, events=()), 3, STATE)
+
+
+def test_the_data_are_those_of_the_run_before_whenever_they_were_read(tmp_path: Path) -> None:
+    file = FileDigest("images", 1, "1" * 64, "2" * 32)
+    own = DataRecord("digits", 5, (file,))
+    other = replace(file, sha256="3" * 64)
+    records = own, replace(own, taken_ns=9), replace(own, files=(other,)), replace(own, name="x")
+    folders = [tmp_path / str(number) for number in range(4)]
+    for folder, record in zip(folders, records, strict=True):
+        folder.mkdir()
+        write_data_record(folder, record)
+    resume.refuse_other_data(folders[0], folders[1])
+    for folder in folders[2:]:
+        with pytest.raises(SuiteError, match=f"data set is not that of {folder} "):
+            resume.refuse_other_data(folders[0], folder)
 
 
 @pytest.mark.parametrize(
@@ -114,6 +136,10 @@ def test_fewer_nodes_may_go_on_and_nothing_else_changes(
         resume._refuse_other_training(asked, record, tmp_path)
         changed = replace(asked, training=asked.training._replace(seed=7, accumulation=2))
         with pytest.raises(SuiteError, match="accumulation = 1, and 2"):  # the first by name
+            resume._refuse_other_training(changed, record, tmp_path)
+        mean = asked.training.preprocessing._replace(mean=[9.0])
+        changed = replace(asked, training=asked.training._replace(seed=7, preprocessing=mean))
+        with pytest.raises(SuiteError, match="seed = 1, and 7"):  # lists are long
             resume._refuse_other_training(changed, record, tmp_path)
     else:
         with pytest.raises(SuiteError, match=f"trained with {differs}"):

@@ -12,7 +12,12 @@ import pytest
 from suite.bundle.layout import LOCK, RUN
 from suite.errors import SuiteError
 from suite.execution import preflight as before
-from suite.execution.kept_states import make_states_folder, mebibytes, states_folder
+from suite.execution.kept_states import (
+    make_states_folder,
+    mebibytes,
+    states_folder,
+    states_size_bytes,
+)
 from suite.execution.preflight import BUNDLE_SIZE_BYTES, preflight
 from suite.execution.run_directory import RESERVE_BYTES, RunLock, is_held, make_output
 
@@ -102,6 +107,10 @@ def test_states_are_replaced_and_nothing_else(tmp_path: Path) -> None:
         assert content(folder) == ([] if is_made else sorted([*states, *more]))
         for path in folder.glob("notes"):
             path.unlink()
+    sizes = SimpleNamespace(parameters=1000), SimpleNamespace(epochs=5)
+    request: Any = SimpleNamespace(workload=sizes[0], training=sizes[1], ranks=3)
+    # parameters and velocities, and of every rank 2 % and 64 KiB
+    assert states_size_bytes(request) == 5 * (2 * 4000 + 3 * (80 + 65536))
     assert [mebibytes(size) for size in (10 * MIB - MIB // 10, 10 * MIB)] == ["9.9 MiB", "10 MiB"]
 
 
