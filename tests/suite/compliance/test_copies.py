@@ -244,8 +244,7 @@ def test_copies_of_asynchronous_runs_are_found_by_their_fetches_and_the_times_be
     assert (found.one, found.other) == (0, 2) and "256 of 256 compared steps" in found.what
     ratios, computing_s = step_times(own).ratios, apart_ns[:-1] / 1e9 - fetch_s[:-1]
     assert np.isin(np.round(ratios, 6), np.round(np.log(computing_s / fetch_s[:-1]), 6)).all()
-    noisy = fetch_s * np.exp(np.random.default_rng(9).normal(0, 0.01, 400))
-    (found,) = likenesses(own, other, asynchronous(noisy, apart_ns[::-1]))
+    (found,) = likenesses(own, other, asynchronous(fetch_s * 1.5, apart_ns[::-1]))
     assert (found.one, found.other) == (0, 2) and "over the first 256 steps" in found.what
 
 

@@ -9,7 +9,6 @@ import pytest
 from suite.bundle.arrays import Values
 from suite.compliance.evidence import (
     MAX_BLOCKS,
-    event_pairs,
     interquartile_range,
     mean_rate,
     repeated_block,
@@ -17,7 +16,7 @@ from suite.compliance.evidence import (
     turning_points,
 )
 from suite.compliance.rules.losses import BLOCK, DISTINCT, TURNING_SHARE
-from tests.checks_alone import NS, channel, log
+from tests.checks_alone import NS, channel
 
 STEPS = 5625
 DISTRIBUTIONS: tuple[Callable[[np.random.Generator], Values], ...] = (
@@ -94,17 +93,6 @@ def test_two_equal_blocks_have_no_value_in_common(
     digits: str, length: int, distinct: int, places: tuple[int, int] | None
 ) -> None:
     assert repeated_block(np.array([*digits], float), length, distinct) == places
-
-
-def test_events_of_one_epoch_are_a_pair() -> None:
-    moments = "start 2 2, start 1 1, stop 9 1, stop 4.5 2, start 5 3, stop 7 4"
-    words = [each.split() for each in moments.split(", ")]
-    events = log(*((key, float(at_s), 0, {"epoch_num": int(epoch)}) for key, at_s, epoch in words))
-    pairs = event_pairs(events, "start", "stop")
-    assert [(one.line, other.line, passed_s) for one, other, passed_s in pairs] == [
-        (1, 4, 2.5),
-        (2, 3, 8),
-    ]
 
 
 @pytest.mark.parametrize(

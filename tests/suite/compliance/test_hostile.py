@@ -75,12 +75,6 @@ def test_a_manifest_that_is_too_large_is_not_read(good_bundle: Path) -> None:
     assert MANIFEST in {finding.file for finding in findings_of(good_bundle, "bundle-readable")}
 
 
-@pytest.mark.parametrize("ranks", [0, -1, 10**12, "2", True, None])
-def test_an_impossible_number_of_ranks_is_refused_at_once(ranks: object, good_bundle: Path) -> None:
-    edited(good_bundle, lambda bundle: bundle.request["parallel"].update(ranks=ranks))
-    assert [finding.check for finding in check_bundle(good_bundle).findings] == ["request-readable"]
-
-
 @pytest.mark.parametrize("value", [1.5e308, -1.5e308, float("inf"), float("nan")])
 @pytest.mark.parametrize("column", ["fetch_stall_s", "compute_s", "loss"])
 def test_values_that_overflow_are_a_finding(column: str, value: float, good_bundle: Path) -> None:

@@ -78,17 +78,6 @@ def test_a_good_submission_complies_and_leaves_the_evidence_that_is_optional(
     } & set(by_kind)
 
 
-def test_the_submitters_prose_changes_nothing(submission: Path) -> None:  # noqa: F811
-    before = status_of(submission).points
-    edit(
-        submission / "declaration.json",
-        lambda values: values.update(
-            notes="signed, audited, witnessed; no warnings; seeds of the round's nonce"
-        ),
-    )
-    assert status_of(submission).points == before
-
-
 def test_a_verdict_on_the_model_that_is_missing_is_a_point(submission: Path) -> None:  # noqa: F811
     (submission / "probes/lenet-pytorch.json").unlink()
     (point,) = points(submission, ReviewKind.NO_PROBE)
@@ -280,21 +269,15 @@ def test_what_only_the_submitter_says_is_a_claim_and_unfinished_launches_are_cou
     assert (last.kind, last.sentence) == (ReviewKind.LAUNCHES, "the declaration lists no launches")
 
 
-@pytest.mark.parametrize(
-    ("state", "run", "where"),
-    [
-        (ObjectionState.OPEN, "a/b/run_1", "a/b/run_1"),
-        (ObjectionState.OPEN, "a/b/run_2", "a/b/run_2"),
-        (ObjectionState.OPEN, None, "."),
-        (ObjectionState.UPHELD, "a/b/run_1", None),
-        (ObjectionState.UPHELD, "a/b/run_2", "a/b/run_2"),
-        (ObjectionState.DISMISSED, "a/b/run_2", None),
-    ],
-)
-def test_an_objection_asks_while_it_is_open_or_its_result_still_stands(
-    state: ObjectionState, run: str | None, where: str | None
-) -> None:
-    objection: Any = SimpleNamespace(state=state, run=run, against="seed")
-    withdrawn = [Withdrawal("a/b/run_1", "too hot")]
-    points = review_module._objections({"1.toml": objection}, withdrawn)
-    assert [each.where for each in points] == ([] if where is None else [(where,)])
+def test_an_objection_asks_while_it_is_open_or_its_result_still_stands() -> None:
+    states, first, second = ObjectionState, "a/b/run_1", "a/b/run_2"
+    for state, run, where in (
+        (states.OPEN, first, first),
+        (states.OPEN, None, "."),
+        (states.UPHELD, first, None),
+        (states.UPHELD, second, second),
+        (states.DISMISSED, second, None),
+    ):
+        objection: Any = SimpleNamespace(state=state, run=run, against="seed")
+        points = review_module._objections({"x": objection}, [Withdrawal(first, "too hot")])
+        assert [each.where for each in points] == ([(where,)] if where else [])

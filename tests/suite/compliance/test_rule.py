@@ -4,13 +4,9 @@ known of a node."""
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-import pytest
-
 from suite.compliance.agreement import is_same
 from suite.compliance.updates import ends_update
 from tests import checks_alone
-from tests.checks_alone import NS, channel, channels, node
 
 
 def test_equal_values_are_of_one_type() -> None:
@@ -29,15 +25,3 @@ def test_after_some_mini_batches_of_an_epoch_and_after_its_last_the_parameters_c
     assert ends_update(request, steps).tolist() == epoch * 2
     request.steps = 8
     assert ends_update(request, steps).tolist()[5:] == [False, True, True, True, True]
-
-
-def test_a_node_s_cores_are_busy_by_its_cpu_meter() -> None:
-    load = channel("cpu utilisation.total", "%", [1, 2, 3], [100, 50, 30])
-    cores = [channel(f"cpu utilisation.core{each}", "%", [1], [0]) for each in range(4)]
-    here = node(channels(load, *cores))
-    assert here.busy_cores((0, 2 * NS)) == pytest.approx(3.0), "three quarters of four"
-    assert here.busy_cores((2 * NS + 1, 9 * NS)) is None, "read once"
-    assert node(channels(load)).busy_cores((0, 9 * NS)) is None, "of unknown cores"
-    for idle, is_busy in ((30, False), (30.1, True), (np.nan, False)):
-        before = channels(channel("cpu utilisation.total", "%", [1, 2], [20, idle]))
-        assert node(channels(load), idle=before).is_busy_before is is_busy

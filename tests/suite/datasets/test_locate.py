@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from suite.catalog.data_sets import DataFile, DataSetDefinition, load_data_set
-from suite.datasets import locate
 from suite.datasets.layouts import (
     DataSetContents,
     check_images,
@@ -16,7 +15,6 @@ from suite.datasets.layouts import (
     read_table,
     root_of,
 )
-from suite.datasets.locate import how_to_prepare, published_data_set
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 
@@ -150,25 +148,3 @@ def test_a_table_names_images_in_utf_8(tmp_path: Path) -> None:
         (tmp_path / "t.csv").write_bytes(content)
         with pytest.raises(SuiteError, match=words):
             read_table(tmp_path / "t.csv", 3)
-
-
-def test_a_definition_says_how_its_data_are_prepared() -> None:
-    for name, command in (
-        ("mnist", "`suite data prepare mnist --download` or `--from DIR`"),
-        ("cifar10", "`suite data prepare cifar10 --download` or `--from DIR`"),
-        ("digits", "`suite data prepare digits`"),
-        ("gld23k", "`suite data prepare gld23k --from DIR`"),
-    ):
-        assert how_to_prepare(load_data_set(name)) == command
-
-
-def test_what_will_be_prepared_is_known_where_the_definition_has_all_numbers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(locate, "data_set_folder", lambda name: tmp_path / name)
-    found = published_data_set("mnist")
-    assert found is not None and found.contents == DataSetContents(10, 60_000, 10_000, True)
-    assert (found.directory, found.is_synthetic) == (tmp_path / "mnist", False)
-    assert published_data_set("imagefolder") is None
-    (tmp_path / "mnist").mkdir()
-    assert published_data_set("mnist") is None

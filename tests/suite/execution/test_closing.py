@@ -1,7 +1,6 @@
 """A closing that is cut off at any file operation leaves the raw records or the closed bundle, and
 `suite finish` completes it."""
 
-import errno
 import fcntl
 import json
 import os
@@ -24,7 +23,7 @@ from suite.compliance.checker import check_bundle
 from suite.errors import SuiteError
 from suite.execution import closing
 from suite.execution.finish import CUT_OFF, finish
-from suite.execution.run_directory import RESERVE_BYTES, RunLock
+from suite.execution.run_directory import RunLock
 from tests.builders import RICH
 from tests.conftest import Run
 from tests.dead_disk import DeadDisk, Killed
@@ -219,20 +218,6 @@ def test_the_lock_of_a_process_that_was_killed_is_free_and_its_child_s_is_not(
         pass
 
 
-def test_the_last_status_fits_on_a_full_disk(tmp_path: Path) -> None:
-    written = []
-
-    def write() -> None:
-        if (tmp_path / layout.LOCK).stat().st_size:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        written.append("failed")
-
-    with RunLock(tmp_path) as lock:
-        assert (tmp_path / layout.LOCK).stat().st_blocks * 512 >= RESERVE_BYTES
-        lock.write(write)
-    assert written == ["failed"]
-
-
 def test_several_runs_are_finished_and_each_problem_is_named(
     suite: Run, unclosed: Path, tmp_path: Path
 ) -> None:
@@ -251,7 +236,7 @@ def test_a_closed_bundle_has_its_tables_logs_and_records_alone(tmp_path: Path) -
     cut_off = ".run.json.ab .system.json .counters.json.x .summary.json .power.json .nodes.json"
     cut_off += " .output.txt .output.raw.txt .witness.json .MANIFEST.sha256 .steps.parquet"
     kept = "log.txt log.rank1.txt steps.parquet readings.node1.parquet run.json output.txt"
-    kept += " notes.csv steps.rank1x.csv readings.nodex.csv .notes power.json nodes.json"
+    kept += " notes.csv steps.rankx.csv readings.nodex.csv .notes power.json nodes.json"
     for name in (*raw.split(), *cut_off.split(), *kept.split(), layout.LOCK):
         (tmp_path / name).touch()
     (tmp_path / "steps.rank2.csv").mkdir()
@@ -274,19 +259,3 @@ def test_power_rules_are_kept_of_what_was_read_on_any_node(
     monkeypatch.setattr(write, lambda path, names: kept.append(names))
     closing.write_power(tmp_path)
     assert kept == [{"rapl", "shelly"}]
-
-
-@pytest.mark.parametrize(
-    ("number", "words"),
-    [
-        (errno.ENOSPC, r"is full \(7 bytes free\); everything written so far is kept. Do so\."),
-        (errno.EDQUOT, "is full"),
-        (errno.EACCES, r"cannot be written: Permission denied \(log\)\."),
-    ],
-)
-def test_a_disk_that_refuses_is_named(
-    number: int, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(closing.shutil, "disk_usage", lambda path: SimpleNamespace(free=7))
-    with pytest.raises(SuiteError, match=words), closing.disk_errors(tmp_path, "Do so"):
-        raise OSError(number, os.strerror(number), "log")

@@ -1,7 +1,6 @@
 """An interrupted run is resumed from its last kept state: the losses are those of a run that
 nothing interrupted; lost time counts."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -12,18 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from reference_impls import contract
 from reference_impls.state_file import StateFile, write_state
 from suite.bundle.reader import Bundle
 from suite.bundle.resumption import read_resumption
-from suite.catalog.frameworks import load_framework
-from suite.catalog.workloads import load_workload
 from suite.compliance.checker import check_bundle
 from suite.compliance.finding import Severity
-from suite.errors import SuiteError
 from suite.execution.kept_states import states_folder
-from suite.execution.request import RunRequest
-from suite.execution.resume import resume_request
 from suite.files.paths import repository_root
 from tests.conftest import Run, environment_of, interruptible
 from tests.every_case import some
@@ -156,52 +149,6 @@ def test_a_run_that_kept_no_state_is_not_resumed(
     alone = shutil.copytree(interrupted, tmp_path / "alone")
     answer = suite.refused(f"run {OPTIONS} --resume {alone} --output {tmp_path}/again")
     assert "only runs with --keep-states can be resumed" in answer.stderr
-
-
-@pytest.mark.parametrize(
-    ("name", "before", "now", "said"),
-    [
-        (
-            "precision",
-            contract.FLOAT32,
-            contract.BF16_MIXED,
-            "precision = float32, and bf16-mixed is requested",
-        ),
-        (
-            "precision",
-            contract.BF16_MIXED,
-            contract.FLOAT32,
-            "precision = bf16-mixed, and float32 is requested",
-        ),
-        (
-            "timing",
-            contract.ASYNCHRONOUS,
-            contract.WAITING,
-            "timing = asynchronous, and synchronised is requested",
-        ),
-        ("accumulation", 4, 1, "accumulation = 4, and 1 is requested"),
-        ("steps", 40, None, "steps = 40, and none is requested"),
-    ],
-)
-def test_values_are_said_as_they_are_typed_defaults_too(
-    name: str, before: object, now: object, said: str, interrupted: Path, tmp_path: Path
-) -> None:
-    """A request has no key for some defaults."""
-    run = Path(shutil.copytree(interrupted, tmp_path / "run"))
-    record = json.loads((run / "run.json").read_text())
-    trained = contract.request_from_dict(record["request"])
-    request = RunRequest(
-        "again",
-        load_workload("lenet"),
-        None,
-        "",
-        load_framework("fake"),
-        trained._replace(**{name: now}),
-    )  # type: ignore[arg-type]
-    record["request"] = contract.request_to_dict(trained._replace(**{name: before}))
-    (run / "run.json").write_text(json.dumps(record))
-    with pytest.raises(SuiteError, match=f"trained with {said}; type the command of that run"):
-        resume_request(request, run)
 
 
 def with_edited_states(interrupted: Path, copy: Path) -> Path:

@@ -147,6 +147,28 @@ def test_fewer_nodes_may_go_on_and_nothing_else_changes(
 
 
 @pytest.mark.parametrize(
+    ("name", "before", "now", "said"),
+    [
+        ("precision", "float32", "bf16-mixed", "float32, and bf16-mixed is requested"),
+        ("precision", "bf16-mixed", "float32", "bf16-mixed, and float32 is requested"),
+        ("timing", "asynchronous", "synchronised", "asynchronous, and synchronised is requested"),
+        ("accumulation", 4, 1, "4, and 1 is requested"),
+        ("steps", 40, None, "40, and none is requested"),
+    ],
+)
+def test_values_are_said_as_they_are_typed_defaults_too(
+    name: str, before: Any, now: Any, said: str, tmp_path: Path
+) -> None:
+    """A request has no key for some defaults."""
+    asked = request(tmp_path)
+    values = records_of(asked).request_values(asked.training._replace(**{name: before}))
+    asked = replace(asked, training=asked.training._replace(**{name: now}))
+    record: Any = SimpleNamespace(request=values)
+    with pytest.raises(SuiteError, match=f"with {name} = {said}; type the command of that run"):
+        resume._refuse_other_training(asked, record, tmp_path)
+
+
+@pytest.mark.parametrize(
     ("are_cold", "is_cold"),
     [
         ([True, True, True], True),

@@ -88,6 +88,7 @@ def test_only_a_full_disk_is_given_the_reserve(
     with RunLock(tmp_path):
         assert (tmp_path / LOCK).read_bytes().startswith(who)
         assert (tmp_path / LOCK).stat().st_size == RESERVE_BYTES
+        assert (tmp_path / LOCK).stat().st_blocks * 512 >= RESERVE_BYTES
     assert not is_held(tmp_path)
 
 

@@ -50,19 +50,6 @@ def test_the_multiples_of_an_update(made: dict[str, np.ndarray], rate: float, de
     assert rate_and_decay(made, update(), DECAYED) == pytest.approx((rate, decay), abs=1e-9)
 
 
-def test_an_error_of_single_layers_without_direction_hardly_shows() -> None:
-    """What float32 does: each number of an update off by a third of the layer's typical one, in a
-    million numbers."""
-    many = np.random.default_rng(11)
-    weights, gradient = many.normal(size=10**6), many.normal(size=10**6)
-    decayed = {"w": -RATE * 0.5 * weights}
-    expected = {"w": -RATE * gradient + decayed["w"]}
-    disturbed = {"w": expected["w"] + many.normal(scale=RATE / 3, size=10**6)}
-    rate, decay = rate_and_decay(disturbed, expected, decayed)
-    assert abs(rate - 1) < 5 * (1 / 3) / 1000
-    assert abs(decay - 1) < 5 * (1 / 3) / 1000 / 0.5
-
-
 @pytest.mark.parametrize(
     "made",
     [{}, {"conv.weight": WEIGHTS["conv.weight"]}, {**update(), "fc.weight": np.zeros((8, 10))}],
