@@ -13,6 +13,7 @@ from reference_impls.contract import Request, Start, request_to_dict
 from suite.catalog.frameworks import load_framework
 from suite.catalog.seeds import (
     NOT_CONFIGURATION,
+    NonceUse,
     configuration_sha256,
     implementation_sha256,
     read_nonce_use,
@@ -149,6 +150,10 @@ def test_a_run_number_is_within_its_range(number: int, request_values: dict[str,
         use_nonce("a", "v0.2", number, FAKE, request_values)
 
 
-@pytest.mark.parametrize("values", [{}, {"nonce": "a"}, {"nonce": 1, "round": 2}])
-def test_an_incomplete_record_is_none(values: dict[str, Any]) -> None:
-    assert read_nonce_use(values) is None
+def test_a_record_with_a_nonce_or_a_number_that_is_none_is_not_read() -> None:
+    for number in (0, 9999):
+        good = NonceUse("n" * 200, "v0.3", number, "a", "b", "c")
+        assert read_nonce_use(vars(good)) == good
+    for wrong in ({"run_number": -1}, {"run_number": 10_000}, {"nonce": ""}, {"nonce": " n"}):
+        assert read_nonce_use({**vars(good), **wrong}) is None
+    assert read_nonce_use({"nonce": "a"}) is None

@@ -62,11 +62,6 @@ def test_quarters_of_eight_values() -> None:
     assert interquartile_range(np.array([8.0, 1, 64, 2, 4, 16, 32, 128])) == 64 - 4
 
 
-def test_two_thirds_of_independent_values_are_turning_points() -> None:
-    turning, places = turning_points(np.random.default_rng(1).normal(size=100_000))
-    assert turning / places == pytest.approx(2 / 3, abs=0.01)
-
-
 def test_equal_neighbours_do_not_count() -> None:
     assert turning_points(np.array([1.0, 1.0, 2.0, 1.0])) == (1, 1)
 

@@ -2,14 +2,12 @@
 rank, file, by how much."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from suite.compliance.checker import check_bundle
-from suite.compliance.finding import Severity
 from suite.compliance.wording import joined_names, numbers_text, seconds_text, value_text
 from tests.builders import RICH, make_bundle
 from tests.faults.edits.editable_bundle import EditableBundle
@@ -96,20 +94,6 @@ def test_a_finding_says_where_and_by_how_much(
         finding for finding in check_bundle(bundle.path).findings if finding.check == rule
     )
     assert f"{finding.expected} | {finding.observed}" == text
-
-
-def test_epoch_filled_speaks_once(tmp_path: Path) -> None:
-    bundle = EditableBundle(
-        make_bundle(tmp_path / "run", replace(RICH, accuracies=(*(0.98,) * 9, 0.9905), step_s=0.01))
-    )
-    scale_column("compute_s", 0.5)(bundle)
-    bundle.save(recomputed=True)
-    findings = [
-        finding for finding in check_bundle(bundle.path).findings if finding.check == "epoch-filled"
-    ]
-    assert [(finding.severity, "10" in finding.observed) for finding in findings] == [
-        (Severity.INVALID, True)
-    ]
 
 
 @pytest.mark.parametrize(

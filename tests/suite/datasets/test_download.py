@@ -87,8 +87,11 @@ def test_a_closed_connection_is_resumed(server: Server, tmp_path: Path) -> None:
         download(tmp_path / "file.gz", [server.address], is_right, silent)
     assert (tmp_path / "file.gz.part").stat().st_size == 1000
     server.cut_at = None
-    download(tmp_path / "file.gz", [server.address], is_right, silent)
+    seen: list[tuple[int, int | None]] = []
+    progress = lambda address, done, total: seen.append((done, total))  # noqa: E731
+    download(tmp_path / "file.gz", [server.address], is_right, progress)
     assert server.ranges == [None, "bytes=1000-"]
+    assert seen[0][0] > 1000 and seen[-1] == (len(CONTENT), len(CONTENT))
 
 
 def test_a_server_without_ranges_sends_the_whole_file_again(server: Server, tmp_path: Path) -> None:
@@ -127,3 +130,6 @@ def test_a_file_that_is_there_is_not_fetched(server: Server, tmp_path: Path) -> 
     (tmp_path / "file.gz").write_bytes(CONTENT)
     download(tmp_path / "file.gz", [server.address], is_right, silent)
     assert server.ranges == []
+    (tmp_path / "file.gz").write_bytes(CONTENT[1:])
+    download(tmp_path / "file.gz", [server.address], is_right, silent)
+    assert server.ranges == [None], "another one is"

@@ -13,7 +13,6 @@ from suite.datasets.layouts import (
     inspect_data_set,
     problem_with,
     read_table,
-    root_of,
 )
 from suite.errors import SuiteError
 from suite.files.digest import sha256
@@ -104,14 +103,6 @@ def test_the_first_file_of_another_content_is_named(tmp_path: Path) -> None:
         problem_with(tmp_path / first.name, replace(first, size_bytes=1))
     )
     assert "none is missing" in str(problem_with(tmp_path / "none", first))
-
-
-def test_files_are_named_from_the_folder_above_their_own(tmp_path: Path) -> None:
-    definition = replace(load_data_set("cifar10"), files=(DataFile("bin/a", 1),))
-    (tmp_path / "bin").mkdir()
-    assert root_of(definition, tmp_path / "bin") == root_of(definition, tmp_path) == tmp_path
-    (tmp_path / "bin/bin").mkdir()
-    assert root_of(definition, tmp_path / "bin") == tmp_path / "bin"
 
 
 @pytest.mark.parametrize(

@@ -57,11 +57,6 @@ def test_data_that_were_not_generated_are_said_how_to_generate(tmp_path: Path) -
         find_data_set("mnist", synthetic_place("mnist", tmp_path), tmp_path)
 
 
-def test_preparing_again_replaces_nothing_that_is_good(digits_files: Path, tmp_path: Path) -> None:
-    first = prepare.from_directory("digits", digits_files, tmp_path / "home")
-    assert prepare.from_directory("digits", digits_files, tmp_path / "home") == first
-
-
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [

@@ -143,14 +143,6 @@ def test_a_run_that_finished_is_not_resumed(suite: Run, whole_run: Path, tmp_pat
     assert "finished; there is nothing to resume" in answer.stderr
 
 
-def test_a_run_that_kept_no_state_is_not_resumed(
-    suite: Run, interrupted: Path, tmp_path: Path
-) -> None:
-    alone = shutil.copytree(interrupted, tmp_path / "alone")
-    answer = suite.refused(f"run {OPTIONS} --resume {alone} --output {tmp_path}/again")
-    assert "only runs with --keep-states can be resumed" in answer.stderr
-
-
 def with_edited_states(interrupted: Path, copy: Path) -> Path:
     """A copy of the run; a bit of its last state's velocity is another one, and it keeps no other
     state."""

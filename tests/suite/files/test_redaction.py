@@ -195,10 +195,10 @@ def test_what_is_given_comes_before_what_the_machine_knows(
     (tmp_path / "link").symlink_to(tmp_path / "janet")
     given = [(tmp_path / "link/one", "$OUTPUT"), (Path("/"), "$DATA"), (tmp_path / "a", "$DATA")]
     made = machine_redactor([*given, (tmp_path / "a", "$OUTPUT")], [("Kitchen", "node0")])
-    said = "{0}/janet/one/a {0}/link/one/b {0}/a {0}/janet/c {0}/janet/.suite/d janet KITCHEN / /etc"
+    said = "{0}/janet/one/a {0}/link/one/b {0}/a {0}/janet/c {0}/janet/.suite/d janet KITCHEN / at"
     assert (
         made.text(said.format(tmp_path))
-        == "$OUTPUT/a $OUTPUT/b $DATA $HOME/c $SUITE_HOME/d <user> node0 / /etc"
+        == "$OUTPUT/a $OUTPUT/b $DATA $HOME/c $SUITE_HOME/d <user> node0 / at"
     )
 
 

@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -327,3 +329,11 @@ def test_the_training_of_one_step_may_have_a_rate_of_its_own(
         assert made.first.optimizer.base_learning_rate == settings.first_base_learning_rate
         assert made.arrays["timed update/w"] == pytest.approx(settings.first_base_learning_rate)
         assert made.arrays["path/w"] == settings.base_learning_rate
+
+
+@pytest.mark.parametrize(("schedule", "rate"), [("linear", 0.5), ("one_cycle", 0.02)])
+def test_weights_decay_at_the_first_rate_of_the_schedule(schedule: str, rate: float) -> None:
+    optimizer = contract.Optimizer("sgd", 0.5, 0.9, 0.01, schedule)
+    request: Any = SimpleNamespace(optimizer=optimizer, epochs=4)
+    decayed = timed_steps._decayed(request, {"w": np.array([1.0, -2.0])})
+    assert decayed["w"] == pytest.approx([-0.01 * rate, 0.02 * rate])
