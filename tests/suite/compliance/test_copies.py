@@ -226,25 +226,25 @@ def test_steps_are_those_of_rank_0() -> None:
     assert len(likenesses(own, both)) == 1 and likenesses(other, both) == ()
 
 
-def asynchronous(fetch_s: np.ndarray, apart_ns: np.ndarray) -> StepRecords:
+def asynchronous(stalls_s: np.ndarray, apart_ns: np.ndarray) -> StepRecords:
     """Steps of which the fetch alone was timed, and the time from one to the next."""
     untimed = dict.fromkeys(PARTS[1:], np.nan)
     start_s = np.cumsum([0, *apart_ns[:-1]]) / 1e9
-    return checks_alone.steps(1, start_s, fetch_stall_s=fetch_s, **untimed)
+    return checks_alone.steps(1, start_s, fetch_stall_s=stalls_s, **untimed)
 
 
 def test_copies_of_asynchronous_runs_are_found_by_their_fetches_and_the_times_between() -> None:
-    fetch_s, apart_ns = steps().fetch_stall_s, np.round(steps(seed=3).compute_s * 1e9)
+    stalls_s, apart_ns = steps().fetch_stall_s, np.round(steps(seed=3).compute_s * 1e9)
     order = [*np.random.default_rng(9).permutation(399), 399]
     own, other = (
-        asynchronous(fetch_s, apart_ns),
+        asynchronous(stalls_s, apart_ns),
         asynchronous(steps(seed=2).fetch_stall_s, apart_ns),
     )
-    (found,) = likenesses(own, other, asynchronous(fetch_s[order], apart_ns[order]))
+    (found,) = likenesses(own, other, asynchronous(stalls_s[order], apart_ns[order]))
     assert (found.one, found.other) == (0, 2) and "256 of 256 compared steps" in found.what
-    ratios, computing_s = step_times(own).ratios, apart_ns[:-1] / 1e9 - fetch_s[:-1]
-    assert np.isin(np.round(ratios, 6), np.round(np.log(computing_s / fetch_s[:-1]), 6)).all()
-    (found,) = likenesses(own, other, asynchronous(fetch_s * 1.5, apart_ns[::-1]))
+    ratios, rest_s = step_times(own).ratios, apart_ns[:-1] / 1e9 - stalls_s[:-1]
+    assert np.isin(np.round(ratios, 6), np.round(np.log(rest_s / stalls_s[:-1]), 6)).all()
+    (found,) = likenesses(own, other, asynchronous(stalls_s * 1.5, apart_ns[::-1]))
     assert (found.one, found.other) == (0, 2) and "over the first 256 steps" in found.what
 
 
