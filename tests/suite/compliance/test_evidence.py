@@ -82,7 +82,6 @@ def test_a_block_that_occurs_twice_is_found_with_its_places() -> None:
         ("1120112", 3, 3, None),
         ("121212", 4, 2, None),
     ],
-    ids=["apart", "side by side", "shorter", "two values", "too few values", "one over the other"],
 )
 def test_two_equal_blocks_have_no_value_in_common(
     digits: str, length: int, distinct: int, places: tuple[int, int] | None
