@@ -32,8 +32,8 @@ def plain_or_none(value: object, max_length: int = MAX_LENGTH) -> str | None:
 
 def reason_of(error: SuiteError, folder: Path) -> str:
     """The error as a line that is the same wherever ``folder`` lies: paths in it are relative to
-    the folder."""
-    message = f"{error.path.name} {error.what}" if isinstance(error, FileError) else str(error)
+    the folder. What to do next is left out where it was given apart: it names the folder."""
+    message = f"{error.path.name} {error.what}" if isinstance(error, FileError) else error.problem
     return one_line(message.replace(f"{folder}/", "").replace(str(folder), "it"), MAX_REASON_LENGTH)
 
 

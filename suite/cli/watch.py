@@ -12,13 +12,13 @@ from reference_impls.contract import Request
 from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle
 from suite.bundle.request import read_request
+from suite.bundle.run_lock import is_held
 from suite.catalog.divisions import Division
 from suite.cli.results import ending_of
 from suite.cli.watching import REFRESH_S, LineWatcher
 from suite.errors import SuiteError
 from suite.execution.kept_states import states_folder
 from suite.execution.resume import FINISHED
-from suite.execution.run_directory import is_held
 from suite.execution.training import LogFollower
 from suite.files.shell_command import shell_command
 

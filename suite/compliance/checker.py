@@ -8,6 +8,7 @@ from reference_impls.contract import Request
 from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle, CachedBundle, RunRecord
 from suite.bundle.request import Unreadable, read_request
+from suite.bundle.run_lock import refuse_running
 from suite.catalog.divisions import Division
 from suite.catalog.rounds import Round, current_round, judging_round
 from suite.catalog.workloads import Workload
@@ -29,13 +30,13 @@ from suite.files.tree import files_below, refuse_large, refuse_site
 REQUEST_FILE = "the request"
 MAX_RANKS, MAX_NAME_LENGTH, MAX_ACTIONS = 4096, 200, 20_000
 UNKNOWN = "unknown"
-"""The division of a bundle whose request cannot be read."""
+"""The division, and round, of a bundle whose record does not say them."""
 
 
 @dataclass(frozen=True)
 class BundleVerdict:
     """The result for one bundle, checked by the rules of its ``round`` and ``division``; it
-    complies when no finding is invalid.
+    complies when no finding is invalid. Both are UNKNOWN where ``run.json`` cannot be read.
 
     ``witnessed_by`` is a witness of the rulebook that saw the run begin and end, and its files;
     None if none did. ``not_applicable`` are the checks that need the parts of steps, where
@@ -62,7 +63,8 @@ def check_request(training: Request, workload: Workload) -> tuple[Finding, ...]:
 
 
 def check_bundle(path: Path) -> BundleVerdict:
-    """Check one bundle; raises SuiteError when there is none at ``path``."""
+    """Check one bundle; raises SuiteError when there is none at ``path``, and for a run that still
+    runs, which is not judged."""
     return check_cached_bundle(CachedBundle(path))
 
 
@@ -71,6 +73,7 @@ def check_cached_bundle(bundle: CachedBundle) -> BundleVerdict:
     import numpy as np  # start-up
 
     path = bundle.path
+    refuse_running(path)
     refuse_large(path)
     try:
         run = bundle.run()
@@ -78,7 +81,7 @@ def check_cached_bundle(bundle: CachedBundle) -> BundleVerdict:
         if not (path / RUN).exists():
             raise
         unread = unmet_precondition(READABLE, Violation(RUN, "a readable file", error.what))
-        return BundleVerdict(path, current_round().name, UNKNOWN, (unread,))
+        return BundleVerdict(path, UNKNOWN, UNKNOWN, (unread,))
     judged_by = judging_round(run.round)  # rule `round-known` reports a name that is no round's
     try:
         request = read_request(run, "the request")

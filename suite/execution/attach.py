@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from suite.bundle.reader import Bundle
+from suite.bundle.run_lock import refuse_running
 from suite.catalog.power import Coverage, Tier
-from suite.errors import SuiteError
 from suite.execution.closing import disk_errors
-from suite.execution.run_directory import is_held
 from suite.execution.run_records import kept_records
 from suite.files.durable import sync_to_storage
 from suite.metrics.left_out import leave_out, refuse_left_out
@@ -61,8 +60,7 @@ def leave_meter_out(path: Path, meter: str, reason: str) -> None:
 def _ended(path: Path) -> Bundle:
     bundle = Bundle(path)
     bundle.expect_run()
-    if is_held(path):
-        raise SuiteError(f"{path} still runs; change it when the run has ended.")
+    refuse_running(path)
     return bundle
 
 

@@ -12,12 +12,12 @@ from suite.bundle.data_record import DATA, read_data_record
 from suite.bundle.log import Log
 from suite.bundle.reader import Bundle, RunRecord
 from suite.bundle.resumption import Resumption, read_resumption
+from suite.bundle.run_lock import refuse_running
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import Capability, refuse_without
 from suite.errors import FileError, SuiteError
 from suite.execution.kept_states import states_folder
 from suite.execution.request import Resume, RunRequest
-from suite.execution.run_directory import is_held
 from suite.execution.run_records import records_of
 from suite.files.json_file import flatten
 from suite.metrics.counted_time import uncounted_intervals
@@ -64,8 +64,7 @@ def resume_request(request: RunRequest, run: Path) -> RunRequest:
         raise SuiteError(
             f"{run} is the run to resume, whose records are kept; choose another --output."
         )
-    if is_held(run):
-        raise SuiteError(f"{run} still runs; wait for its end.")
+    refuse_running(run)
     bundle = Bundle(run)
     bundle.expect_run()
     record, log = bundle.run(), bundle.log()

@@ -2,7 +2,6 @@
 processes hold that run or close the run, with a reserve of disk space for its last status."""
 
 import errno
-import fcntl
 import os
 import shutil
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from pathlib import Path
 from suite.bundle import layout
 from suite.bundle.data_record import DATA
 from suite.bundle.manifest import refuse_inside_run
+from suite.bundle.run_lock import is_held, take_lock
 from suite.errors import SuiteError
 
 BEFORE_RECORD = frozenset(
@@ -39,7 +39,7 @@ class RunLock:
         space for the reserve."""
         self.handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            if not _lock(self.handle):
+            if not take_lock(self.handle):
                 who = os.pread(self.handle, _WHO_BYTES, 0).split(b"\n")[0].decode(errors="replace")
                 raise SuiteError(
                     f"{self._path.parent} still runs ({who or 'its process is unknown'}); wait for"
@@ -75,31 +75,6 @@ class RunLock:
         os.ftruncate(self.handle, 0)
         os.pwrite(self.handle, who + bytes(RESERVE_BYTES - len(who)), 0)
         os.fsync(self.handle)
-
-
-def is_held(directory: Path) -> bool:
-    """A process runs or closes the run in this directory."""
-    try:
-        handle = os.open(directory / layout.LOCK, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        return not _lock(handle)
-    finally:
-        os.close(handle)
-
-
-def _lock(handle: int) -> bool:
-    """Take the lock if nobody holds it. A file system without locks cannot say who holds one:
-    there, it is taken as free."""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS):
-            raise
-    return True
 
 
 def make_output(path: Path, force: bool) -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle
+from suite.bundle.run_lock import is_held
 from suite.compliance.checker import check_bundle
 from suite.errors import SuiteError
 from suite.execution.events import Notice, Progress, SweepRunKept, SweepRunStarted
 from suite.execution.finish import finish
 from suite.execution.request import RunRequest
-from suite.execution.run_directory import is_held
 from suite.execution.run_records import recorded_request
 from suite.experiments.one_run import FINISHED, run_one
 

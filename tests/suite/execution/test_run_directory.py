@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from suite.bundle.layout import LOCK, RUN
+from suite.bundle.run_lock import is_held
 from suite.errors import SuiteError
 from suite.execution import preflight as before
 from suite.execution.kept_states import (
@@ -19,7 +20,7 @@ from suite.execution.kept_states import (
     states_size_bytes,
 )
 from suite.execution.preflight import BUNDLE_SIZE_BYTES, preflight
-from suite.execution.run_directory import RESERVE_BYTES, RunLock, is_held, make_output
+from suite.execution.run_directory import RESERVE_BYTES, RunLock, make_output
 
 MIB = 2**20
 
