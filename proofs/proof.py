@@ -7,10 +7,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.catalog.definitions import nearest
 from suite.catalog.frameworks import load_frameworks
 from suite.datasets.locate import data_set_folder
 from suite.errors import SuiteError
+from suite.files.names import nearest
 from suite.files.paths import repository_root
 from suite.files.toml_file import read_toml
 from suite.launch.environments import RECORD, environment_folder

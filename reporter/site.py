@@ -20,7 +20,7 @@ import jinja2
 from reporter.board.making import make_boards
 from reporter.data.cache import digest_of_code
 from reporter.data.frames import Frames, Row
-from reporter.data.load import load_with
+from reporter.data.load import found_below, load_with
 from reporter.data.studies import StudyRecord, find_studies
 from reporter.data.workers import Workers
 from reporter.pages import page_kinds, templates
@@ -36,6 +36,7 @@ from reporter.pages.headlines import newest_day
 from reporter.pages.run_page import RunEvidence, RunPages, evidence_of_runs, run_pages
 from reporter.pages.shared import Page, SiteContents, make_contents
 from suite.errors import SuiteError
+from suite.files.durable import refuse_existing
 from suite.files.evidence_files import EvidenceFiles
 from suite.files.tree import SITE_MARK
 
@@ -84,9 +85,7 @@ def build_site(
     that can be shown.
     """
     given = [*paths, *([REFERENCE] if options.beside_reference else [])]
-    for path in given:
-        if not path.exists():
-            raise SuiteError(f"{path} does not exist; give the path of a run directory.")
+    found_below(given)  # what is wrong with the input is said first
     _refuse_foreign(output, force)
     with Workers() as workers:
         frames, (studies, broken) = load_with(workers, given), find_studies(given)
@@ -134,8 +133,7 @@ def _refuse_foreign(output: Path, force: bool) -> None:
         raise SuiteError(
             f"{output} exists and is not a site that `suite report` made; choose another --output."
         )
-    if not force:
-        raise SuiteError(f"{output} exists; replace it with --force, or choose another --output.")
+    refuse_existing(output, force)
 
 
 def _fill(contents: SiteContents, folder: Path, old: Path, workers: Workers) -> list[str]:

@@ -86,7 +86,7 @@ def load_frames(paths: str | Path | Iterable[str | Path]) -> Frames:
 def load_with(workers: Workers, paths: str | Path | Iterable[str | Path]) -> Frames:
     """As :func:`load_frames`, by these workers, which have more to do afterwards."""
     given = [Path(paths)] if isinstance(paths, str | Path) else list(map(Path, paths))
-    found = list(find([path for path in given if not _holds_a_record(path)]))
+    found = found_below(given)
     read_of = dict(zip(found, _read_all([one.path for one in found], workers), strict=True))
     submissions = judge_submissions(given, {one.path: rows for one, (_, rows) in read_of.items()})
     read: dict[str, Placed] = {}
@@ -109,6 +109,12 @@ def load_with(workers: Workers, paths: str | Path | Iterable[str | Path]) -> Fra
     return replace(
         frames, linpacks=make_frame(linpacks, columns.LINPACKS), replications=replications
     )
+
+
+def found_below(given: Iterable[Path]) -> list[Found]:
+    """The bundles that :func:`load_frames` reads, unread; raises SuiteError for a path without
+    any."""
+    return list(find([path for path in given if not _holds_a_record(path)]))
 
 
 def find(paths: Iterable[Path]) -> Iterator[Found]:

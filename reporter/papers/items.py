@@ -11,8 +11,9 @@ from reporter.papers import calculated, machine_column
 from reporter.papers.captions import caption_of
 from reporter.papers.comparing import ComparedValue, compare_with_paper
 from reporter.papers.exports import to_csv, to_latex, to_page
-from reporter.papers.make import draw_preset, preset_of
+from reporter.papers.make import draw_preset
 from reporter.papers.measures import MeasureSource
+from reporter.papers.presets import preset_of
 from reporter.papers.records import record_kinds
 from reporter.papers.render import render_figure
 from reporter.papers.style import PaperLook

@@ -3,14 +3,13 @@
 import importlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
 from reporter.data.frames import Frames
 from reporter.data.load import load_frames
 from reporter.figures.model import Missing, PaperFigure
 from reporter.papers.captions import caption_of
-from reporter.papers.presets import PLAIN, PRESETS, Preset
+from reporter.papers.presets import Preset, preset_of
 from reporter.papers.render import render_figure
 from reporter.papers.short_labels import with_short_labels
 from reporter.papers.style import PaperLook
@@ -43,20 +42,6 @@ def make_figure(name: str, paths: Iterable[Path], look: PaperLook, file_format: 
     return PaperFile(content, caption_of(preset, figure, frames.measured()))
 
 
-def preset_of(name: str) -> Preset:
-    """The preset of that name. Raises SuiteError, naming the nearest ones, if there is none."""
-    found = next((preset for preset in PRESETS if preset.name == PLAIN.get(name, name)), None)
-    if found is None:
-        near = get_close_matches(
-            name, [*PLAIN, *(preset.name for preset in PRESETS)], n=3, cutoff=0.4
-        )
-        raise SuiteError(
-            f"There is no figure {name!r}{f'; did you mean {near[0]!r}?' if near else '.'} `suite"
-            " list figures` lists them."
-        )
-    return found
-
-
 def draw_preset(preset: Preset, frames: Frames) -> PaperFigure | Missing:
     """The preset's panels, or why there are none."""
     module, function, *arguments = preset.drawn_by.split(":")
@@ -74,4 +59,4 @@ def _not_accepted(frames: Frames) -> str:
         f"{int(count)} {state}" for state, count in sorted(left_out["state"].value_counts().items())
     ]
     unread = [f"{len(frames.broken)} unreadable"] if len(frames.broken) else []
-    return f" ({', '.join([*others, *unread])} runs do not count)" if others or unread else ""
+    return f" (not counted: {', '.join([*others, *unread])})" if others or unread else ""

@@ -3,6 +3,9 @@ so that listing them is quick."""
 
 from dataclasses import dataclass
 
+from suite.errors import SuiteError
+from suite.files.names import nearest
+
 JETSON, PI, SUITE = "Jetson", "Raspberry Pi", "the suite"
 STUDIES = {
     JETSON: "Prashanthi et al., POMACS 2022",
@@ -424,3 +427,12 @@ PRESETS = (
         "epochs:time_to_target",
     ),
 )
+
+
+def preset_of(name: str) -> Preset:
+    """The preset of that name. Raises SuiteError, naming the nearest one, if there is none."""
+    found = next((preset for preset in PRESETS if preset.name == PLAIN.get(name, name)), None)
+    if found is None:
+        hint = nearest(name, [*PLAIN, *(preset.name for preset in PRESETS)])
+        raise SuiteError(f"There is no figure {name!r}; {hint}`suite list figures` lists them.")
+    return found

@@ -1,13 +1,12 @@
 """Loads folders of TOML files: one definition per file, the file named after the definition."""
 
-import difflib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from suite.errors import SuiteError
+from suite.files.names import nearest
 from suite.files.paths import rules_folder
 from suite.files.toml_file import read_toml
 
@@ -69,13 +68,6 @@ def unknown_name(noun: str, name: str, names: list[str], command: str) -> str:
     return (
         f"There is no {noun} {name!r}; {hint}{command} shows the known ones ({', '.join(names)})."
     )
-
-
-def nearest(name: str, names: Iterable[str]) -> str:
-    """The question whether the nearest known name was meant; empty without one."""
-    folded = {each.casefold(): each for each in names}
-    found = difflib.get_close_matches(name.casefold(), folded, n=1)
-    return f"did you mean {folded[found[0]]!r}? " if found else ""
 
 
 def _load(path: Path, kind: type[Definition]) -> Definition:

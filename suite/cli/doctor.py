@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Annotated
 
 import psutil
-from rich.markup import escape
-from rich.table import Column, Table
 from typer import Option
 
 from suite.catalog.data_sets import DataSetDefinition, load_data_sets
@@ -24,6 +22,7 @@ from suite.datasets import locate
 from suite.datasets.prepare import MAKERS
 from suite.errors import SuiteError
 from suite.experiments.machine_load import MachineLoad, measure_load
+from suite.files.counted import counted
 from suite.files.paths import suite_home
 from suite.launch import environments
 from suite.machine.identify import identify
@@ -76,22 +75,23 @@ def folded(diagnoses: list[Diagnosis]) -> list[Diagnosis]:
     kept = [each for each in diagnoses if each not in missing]
     if missing:
         names = ", ".join(each.what.removeprefix(METER) for each in missing)
-        line = Diagnosis(
-            f"{len(missing)} meter{'s' * (len(missing) > 1)}", False, names, "suite doctor --all"
-        )
+        line = Diagnosis(counted(len(missing), "meter"), False, names, "suite doctor --all")
         kept.insert(next(n for n, each in enumerate(kept) if each.what == "energy"), line)
     return kept
 
 
 def show(diagnoses: list[Diagnosis]) -> None:
     """Print a table."""
-    table = Table(Column("what", no_wrap=True), "there", "found", "what to do")
-    for diagnosis in diagnoses:
-        there = "[green]yes[/]" if diagnosis.there else "[yellow]no[/]"
-        table.add_row(
-            escape(diagnosis.what), there, escape(diagnosis.found), escape(diagnosis.remedy)
-        )
-    show_table(table)
+    rows = [
+        {
+            "what": each.what,
+            "there": "yes" if each.there else "no",
+            "found": each.found,
+            "what to do": each.remedy,
+        }
+        for each in diagnoses
+    ]
+    show_table(rows, keep=4)
 
 
 def _machine() -> Iterator[Diagnosis]:

@@ -9,10 +9,11 @@ from typer import Option
 
 from suite.bundle.manifest import refuse_inside_run
 from suite.cli.json_output import print_json
-from suite.cli.loading import load_runs
+from suite.cli.loading import expect_runs, load_runs
 from suite.cli.options import Json, Runs
 from suite.errors import SuiteError
-from suite.files.durable import output_errors
+from suite.files.counted import counted
+from suite.files.durable import output_errors, refuse_existing
 from suite.files.spreadsheet import safe_frame
 
 if TYPE_CHECKING:
@@ -75,8 +76,8 @@ def export(
             "such a file with --output."
         )
     refuse_inside_run(output)
-    if not force and (output.is_file() or (output.is_dir() and any(output.iterdir()))):
-        raise SuiteError(f"{output} exists; choose another --output, or replace it with --force.")
+    expect_runs(paths)
+    refuse_existing(output, force)
     frames = load_runs(paths)
     table = CLIENT_TRACE if client_trace else table
     frame = _table(frames, table)
@@ -89,8 +90,8 @@ def export(
     if json:
         print_json("export", {"path": output, "table": table, "rows": len(frame)})
     else:
-        what = f"{len(frame)} rows of {table}" if output.suffix else f"{len(frames.runs)} runs"
-        print(f"{output} has {what}")
+        rows, runs = counted(len(frame), "row"), counted(len(frames.runs), "run")
+        print(f"{output} has {f'{rows} of {table}' if output.suffix else runs}")
 
 
 def _table(frames: "Frames", table: str) -> "pandas.DataFrame":

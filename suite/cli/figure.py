@@ -5,31 +5,18 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from reporter.papers.presets import preset_of
 from suite import api
 from suite.bundle.manifest import refuse_inside_run
 from suite.cli.json_output import print_json
-from suite.cli.listing import show_figures
-from suite.cli.options import Json
-from suite.errors import SuiteError
-from suite.files.durable import output_errors
+from suite.cli.loading import expect_runs
+from suite.cli.options import Json, Runs
+from suite.files.durable import output_errors, refuse_existing
 
 
 def figure(
-    name: Annotated[
-        str | None,
-        Argument(help="Name of the figure (`suite list figures`).", metavar="NAME"),
-    ] = None,
-    paths: Annotated[
-        list[Path] | None,
-        Argument(help="Run directories, or folders with run directories.", metavar="PATHS..."),
-    ] = None,
-    list_: Annotated[
-        bool,
-        Option(
-            "--list",
-            help="List the figures: each one's number in its study, and the runs it needs.",
-        ),
-    ] = False,
+    name: Annotated[str, Argument(help="Name of the figure (`suite list figures`).")],
+    paths: Runs,
     format_: Annotated[
         str | None,
         Option(
@@ -46,25 +33,21 @@ def figure(
         Path | None,
         Option(help="File of the caption (default: the figure's name with .txt)."),
     ] = None,
+    force: Annotated[bool, Option("--force", help="Replace existing files.")] = False,
     json: Json = False,
 ) -> None:
     """Draw a figure for a paper, and write its caption: n, seeds, error bars, device,
     instrument."""
-    if list_:
-        show_figures(json)
-        return
-    if name is None or not paths:
-        raise SuiteError(
-            "`suite figure` needs the NAME of a figure and PATHS of runs; `suite figure --list`"
-            " lists the figures."
-        )
     file_format = format_ or (
         output.suffix.removeprefix(".").lower() if output and output.suffix else "pdf"
     )
     target = output or Path(f"{name}.{file_format}")
     beside = caption or target.with_suffix(".txt")
+    preset_of(name)
+    expect_runs(paths)
     for path in (target, beside):
         refuse_inside_run(path)
+        refuse_existing(path, force)
     made = api.figure(name, paths, file_format=file_format, width=width, height=height, font=font)
     _write(target, made.content)
     _write(beside, made.caption.encode("utf-8"))

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from typer import Option
 
 from suite.errors import SuiteError
-from suite.files.durable import refuse_no_place
+from suite.files.durable import refuse_existing, refuse_no_place
 from suite.files.json_file import write_json
 from suite.files.toml_file import read_toml
 
@@ -68,9 +68,10 @@ def print_rows(kind: str | JsonFormat, rows: Iterable[Mapping[str, Any]]) -> Non
 
 
 def expect_place(output: Path | None) -> None:
-    """Raise SuiteError where a record cannot be written to ``output``: before the work that it
-    would have been of."""
+    """Raise SuiteError where a record cannot be written to ``output``, or something is there:
+    before the work that it would have been of."""
     if output is not None:
+        refuse_existing(output)
         _naming_place(refuse_no_place, output)
 
 

@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 import typer
-from rich.markup import escape
-from rich.table import Column, Table
 
 from reporter.papers.presets import PLAIN, PRESETS
 from suite.catalog.data_sets import load_data_sets
@@ -33,13 +31,13 @@ def workloads(json: Json = False) -> None:
     fields = (
         "name",
         "title",
-        "model",
-        "data",
         "target_accuracy",
-        "is_characterisation",
         "epochs",
         "batch_size",
         "parameters",
+        "data",
+        "model",
+        "is_characterisation",
     )
     rows = [
         {name.removeprefix("is_"): getattr(workload, name) for name in fields}
@@ -57,10 +55,10 @@ def devices(json: Json = False) -> None:
             "name": device.name,
             "title": device.title,
             "this_machine": device.name == here,
-            "cpu": device.cpu and device.cpu.architecture,
-            "gpu": device.gpu and device.gpu.architecture,
             "closed_workloads": device.closed_workloads,
             "power_modes": tuple(mode.name for mode in device.power_modes),
+            "gpu": device.gpu and device.gpu.architecture,
+            "cpu": device.cpu and device.cpu.architecture,
         }
         for device in load_devices()
     ]
@@ -75,17 +73,17 @@ def frameworks(json: Json = False) -> None:
         row = {"name": framework.name, "title": framework.title}
         try:
             rows.append(
-                {**row, "interpreter": find_environment(framework).interpreter, "missing": None}
+                {**row, "missing": None, "interpreter": find_environment(framework).interpreter}
             )
         except SuiteError as error:
-            rows.append({**row, "interpreter": None, "missing": str(error)})
+            rows.append({**row, "missing": str(error), "interpreter": None})
     _show("frameworks", rows, json)
 
 
 @app.command(name="data-sets")
 def data_sets(json: Json = False) -> None:
     """List data sets for `suite data prepare`: layout and numbers of samples."""
-    columns = ("name", "title", "layout", "train_samples", "eval_samples")
+    columns = ("name", "title", "train_samples", "eval_samples", "layout")
     rows = [{name: getattr(each, name) for name in columns} for each in load_data_sets()]
     _show("data-sets", rows, json)
 
@@ -113,15 +111,14 @@ def studies(json: Json = False) -> None:
 def figures(json: Json = False) -> None:
     """List figures for `suite figure`: the study and number that each follows, and what it
     needs."""
-    show_figures(json)
-
-
-def show_figures(json: bool) -> None:
-    """Print the figures of `suite figure`."""
-    columns = ("name", "study", "number", "title", "needs")
+    columns = ("title", "needs", "study", "number")
     plain = {name: also for also, name in PLAIN.items()}
     rows = [
-        {**{name: getattr(one, name) for name in columns}, "also": plain.get(one.name)}
+        {
+            "name": one.name,
+            "also": plain.get(one.name),
+            **{name: getattr(one, name) for name in columns},
+        }
         for one in PRESETS
     ]
     _show("figures", rows, json)
@@ -135,9 +132,9 @@ def rounds(json: Json = False) -> None:
         {
             "name": each.name,
             "title": each.title,
-            "suite_versions": each.suite_versions,
-            "workloads": tuple(workload.name for workload in each.workloads),
             "closed": each.closed,
+            "workloads": tuple(workload.name for workload in each.workloads),
+            "suite_versions": each.suite_versions,
             "rules": len(rules_of(each, of_extensions=True)),
         }
         for each in load_rounds()
@@ -151,8 +148,8 @@ def rules(json: Json = False) -> None:
     rows = [
         {
             "id": rule.id,
-            "severity": " and ".join(each.value for each in rule.severities),
             "rule": rule.sentence,
+            "severity": " and ".join(each.value for each in rule.severities),
         }
         for rule in all_rules()
     ]
@@ -164,12 +161,12 @@ def _show(what: str, rows: Sequence[Mapping[str, object]], json: bool) -> None:
     if json:
         print_rows(f"list-{what}", rows)
         return
-    first, *others = (name.replace("_", " ") for name in rows[0])
-    # what is typed is whole, however narrow the terminal
-    table = Table(Column(first, no_wrap=True), *others)
-    for row in rows:
-        table.add_row(*(escape(_as_text(name, value)) for name, value in row.items()))
-    show_table(table)
+    show_table(
+        [
+            {name.replace("_", " "): _as_text(name, value) for name, value in row.items()}
+            for row in rows
+        ]
+    )
 
 
 def _as_text(column: str, value: object) -> str:

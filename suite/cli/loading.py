@@ -13,6 +13,14 @@ if TYPE_CHECKING:
     from reporter.data.frames import Frames
 
 
+def expect_runs(paths: Sequence[Path]) -> None:
+    """Raise SuiteError for a path without a run: before they are read, and before an output that
+    exists is refused."""
+    from reporter.data.load import found_below  # start-up: pandas
+
+    found_below(paths)
+
+
 def load_runs(paths: Sequence[Path]) -> "Frames":
     """The runs at or below the paths; says which cannot be read. Raises SuiteError where none
     can."""

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-MANY = 21
+from suite.cli.streams import terminal_columns
+
+MANY, NARROW = 21, 72
 PANELS = {
     "What": (
         *("study", "vary", "file", "values", "workload", "division", "framework", "implementation"),
@@ -42,7 +44,10 @@ _PLACES = {
 
 
 def in_panels(command: Any) -> None:
-    """Sort the options of a command that has MANY into the panels; arguments stay before them."""
+    """Sort the options of a command that has MANY into the panels; arguments stay before them. A
+    NARROW terminal gets a list, whose names are whole."""
+    if terminal_columns() < NARROW:
+        command.rich_markup_mode = None
     if len(command.params) < MANY:
         return
     command.params.sort(key=lambda each: _PLACES.get(each.name, (-1, ""))[0])

@@ -6,8 +6,17 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from shutil import get_terminal_size
 from typing import Any, TextIO
+
+
+def terminal_columns() -> int:
+    """Of the terminal that standard error is on: standard output may be a file."""
+    columns = 0
+    with suppress(OSError):
+        columns = os.get_terminal_size(sys.stderr.fileno()).columns
+    return get_terminal_size((columns or 80, 24)).columns
 
 
 class Tolerant(io.FileIO):

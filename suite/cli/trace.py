@@ -6,8 +6,11 @@ from typing import Annotated
 from typer import Argument, Option
 
 from suite import api
+from suite.bundle.manifest import refuse_inside_run
+from suite.bundle.reader import Bundle
 from suite.cli.json_output import print_json
 from suite.cli.options import Json
+from suite.files.durable import refuse_existing
 
 
 def trace(
@@ -21,11 +24,18 @@ def trace(
             )
         ),
     ] = None,
+    force: Annotated[bool, Option("--force", help="Replace an existing file.")] = False,
     json: Json = False,
 ) -> None:
     """Write a run as a trace for Perfetto or chrome://tracing: ranks, steps and readings on one
     clock."""
-    written = api.trace(run, output)
+    from suite.metrics.trace_file import default_path  # start-up: NumPy
+
+    Bundle(run).expect_run()
+    target = output or default_path(run)
+    refuse_inside_run(target)
+    refuse_existing(target, force)
+    written = api.trace(run, target)
     if json:
         print_json("trace", vars(written))
         return

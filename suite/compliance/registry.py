@@ -1,7 +1,6 @@
 """Every rule, discovered in the modules of ``suite.compliance.rules`` and in extensions. A new rule
 is one object in one of them, or in a new one."""
 
-import difflib
 import importlib
 import pkgutil
 from collections import Counter
@@ -18,6 +17,7 @@ from suite.compliance import rules
 from suite.compliance.finding import Severity
 from suite.compliance.rule import Check, Rule
 from suite.errors import SuiteError
+from suite.files.names import nearest
 
 Kind = TypeVar("Kind", bound=Check[Any])
 
@@ -127,6 +127,5 @@ def find_rule(name: str) -> Rule:
     known = _rules_by_id(all_rules())
     if name in known:
         return known[name]
-    nearest = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {nearest[0]!r}? " if nearest else ""
+    hint = nearest(name, known)
     raise SuiteError(f"There is no rule {name!r}; {hint}`suite list rules` shows all.")

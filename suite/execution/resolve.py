@@ -9,7 +9,6 @@ from pathlib import Path
 
 from reference_impls import contract
 from suite.catalog.data_sets import load_data_set
-from suite.catalog.definitions import nearest
 from suite.catalog.devices import Device
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import (
@@ -45,7 +44,7 @@ from suite.execution.request import (
     RunRequest,
     Wire,
 )
-from suite.files.names import plain_name
+from suite.files.names import nearest, plain_name
 from suite.launch.child_environment import usable_cores
 from suite.machine.identify import resolve_device
 

@@ -53,6 +53,14 @@ def output_errors(path: Path) -> Iterator[None]:
         ) from error
 
 
+def refuse_existing(path: Path, force: bool | None = None) -> None:
+    """Raise SuiteError for a file, or a folder with something in it, unless ``force`` replaces it;
+    None of a command without that option."""
+    if not force and (path.is_file() or (path.is_dir() and any(path.iterdir()))):
+        remedy = "remove it" if force is None else "replace it with --force"
+        raise SuiteError(f"{path} exists", f"{remedy}, or choose another --output")
+
+
 def refuse_no_folder(path: Path) -> None:
     """Raise OSError where there can be no folder ``path`` to write into: before the work whose
     results it would have. Leaves none behind."""

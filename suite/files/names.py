@@ -1,7 +1,9 @@
-"""Names that become folders'."""
+"""Names: those that become folders', and the known one that a wrong one means."""
 
+import difflib
 import re
 import unicodedata
+from collections.abc import Iterable
 
 from suite.errors import SuiteError
 
@@ -22,6 +24,16 @@ _STROKED = str.maketrans(
 )
 """Letters of Latin alphabets that are no letter with an accent to Unicode."""
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_.-]{0,59}")
+LIKENESS = 0.7
+"""Of a name that is meant by another: below, two short names are alike by chance."""
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """The question whether the nearest known name was meant, "did you mean 'x'? "; empty without
+    one."""
+    folded = {each.casefold(): each for each in names}
+    found = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=LIKENESS)
+    return f"did you mean {folded[found[0]]!r}? " if found else ""
 
 
 def is_plain_name(value: str) -> bool:

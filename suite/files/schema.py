@@ -2,7 +2,6 @@
 are those of the class. Errors name the place, what belongs there, and the nearest key of a wrong
 one."""
 
-import difflib
 import functools
 import re
 import sys
@@ -15,6 +14,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from suite.errors import SuiteError
+from suite.files.names import nearest
 
 Kind = TypeVar("Kind")
 
@@ -59,9 +59,8 @@ def from_plain(
         if key not in values:
             raise SchemaError(f"{where}the key {key!r} is missing.")
     for place, key, known in _unknown(values, kind, ""):
-        nearest = difflib.get_close_matches(key, known, n=1)
-        hint = f"did you mean {nearest[0]!r}" if nearest else f"known keys are {', '.join(known)}"
-        raise SchemaError(f"{where}{place}there is no key {key!r}; {hint}.")
+        hint = nearest(key, known) or f"known keys are {', '.join(known)}."
+        raise SchemaError(f"{where}{place}there is no key {key!r}; {hint.rstrip()}")
     try:
         return msgspec.convert(values, kind)
     except msgspec.ValidationError as error:

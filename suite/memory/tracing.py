@@ -1,11 +1,11 @@
 """Networks by name: the stored ones, else torchvision's, traced in PyTorch's environment."""
 
-import difflib
 import json
 from collections.abc import Sequence
 from typing import Any
 
 from suite.errors import SuiteError
+from suite.files.names import nearest
 from suite.memory.network import Network, load_network, parse_operations, stored_names
 from suite.memory.programs import output_of
 
@@ -56,8 +56,6 @@ def traced_rows(models: Sequence[str]) -> dict[str, Any]:
 
 
 def _unknown(name: str, known: list[str]) -> str:
-    nearest = [each for each in known if each == f"workload-{name}"] or difflib.get_close_matches(
-        name, known, n=1
-    )
-    hint = f"did you mean {nearest[0]!r}? " if nearest else ""
+    of_workload = f"workload-{name}"
+    hint = nearest(of_workload if of_workload in known else name, known)
     return f"There is no network {name!r}; {hint}stored are {', '.join(stored_names())}."

@@ -1,12 +1,12 @@
 """A power mode that somebody wants, and the steps that set it on a machine. What the machine does
 not offer is refused before anything changes."""
 
-import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 from suite.errors import SuiteError
+from suite.files.names import nearest
 from suite.machine.clock_domains import CPU, GPU, MEMORY, core_numbers
 from suite.machine.modes.offer import Domain, Offer
 from suite.machine.nvpmodel import Model
@@ -296,9 +296,7 @@ def _fan_steps(fan: str | None, offer: Offer) -> Iterator[Step]:
 def _unknown(what: str, name: str, known: Sequence[str], none: str) -> str:
     if not known:
         return f"There is no {what} {name!r}: {none}."
-    nearest = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {nearest[0]!r}? " if nearest else ""
     return (
-        f"There is no {what} {name!r}; {hint}`suite power list` shows the known ones"
-        f" ({', '.join(known)})."
+        f"There is no {what} {name!r}; {nearest(name, known)}`suite power list` shows the known"
+        f" ones ({', '.join(known)})."
     )

@@ -33,8 +33,8 @@ from reporter.figures.model import (
 )
 from reporter.figures.scales import doubling_scale, fitting_closely
 from reporter.papers.captions import caption_of
-from reporter.papers.make import draw_preset, make_figure, preset_of
-from reporter.papers.presets import PLAIN, PRESETS, Preset
+from reporter.papers.make import draw_preset, make_figure
+from reporter.papers.presets import PLAIN, PRESETS, Preset, preset_of
 from reporter.papers.render import paint_figure, render_figure
 from reporter.papers.short_labels import with_short_labels
 from reporter.papers.style import COLOURS, FORMATS, PaperLook, font_of, length_in
@@ -400,7 +400,7 @@ def test_without_matplotlib_one_sentence_says_what_to_install(
 
 def test_listing_figures_loads_neither_pandas_nor_matplotlib() -> None:
     code = (
-        "import sys, suite.cli.listing as l; l.show_figures(True); print(sorted({'pandas',"
+        "import sys, suite.cli.listing as l; l.figures(json=True); print(sorted({'pandas',"
         " 'matplotlib', 'pyarrow', 'scipy'} & set(sys.modules)))"
     )
     output = subprocess.run(

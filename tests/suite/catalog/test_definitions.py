@@ -12,7 +12,7 @@ from suite.catalog.accuracies import (
     load_accuracies,
 )
 from suite.catalog.audit_tolerances import OUTSIDE, AuditTolerances, PairTolerance
-from suite.catalog.definitions import load_one, nearest
+from suite.catalog.definitions import load_one
 from suite.catalog.extensions import _folder
 from suite.catalog.meter_choice import left_out
 from suite.catalog.power import (
@@ -32,6 +32,7 @@ from suite.catalog.throttling import COOLING_REMEDY, SUPPLY, is_throttling_chann
 from suite.catalog.uncounted_limits import UncountedReason
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
+from suite.files.names import nearest
 
 
 def test_a_definition_is_found_by_its_name_alone_and_read_again_when_it_changes(
@@ -56,6 +57,7 @@ def test_a_definition_is_found_by_its_name_alone_and_read_again_when_it_changes(
     assert (
         nearest("ORIM", ["Orin", "nano"]) == "did you mean 'Orin'? " and nearest("x", ["y"]) == ""
     )
+    assert nearest("nope", ["no-pause"]) == "", "short names are alike by chance"
 
 
 def test_a_short_entry_is_whole_epochs_of_a_longer_schedule() -> None:
