@@ -31,6 +31,7 @@ from reporter.pages.shared import (
     title_of,
 )
 from suite.catalog.scoring import load_scoring
+from suite.files.counted import counted
 from suite.metrics.comparisons import Ratio
 
 ALIKE = [
@@ -161,13 +162,9 @@ def framework_costs(comparisons: Sequence[Comparison]) -> Iterator[str]:
             alike = sum(not pair.is_different for pair in found)
             yield (
                 f"{name} takes {' to '.join(ends)} times as long as {base}, in"
-                f" {_settings(len(found))}"
+                f" {counted(len(found), 'setting')}"
                 f"{f'; {alike} of them not distinguishable' if alike else ''}."
             )
-
-
-def _settings(count: int) -> str:
-    return f"{count} setting{'' if count == 1 else 's'}"
 
 
 def framework_comparisons(frames: Frames) -> Iterator[tuple[dict[str, Any], Frames]]:

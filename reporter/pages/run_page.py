@@ -41,6 +41,7 @@ from suite.bundle.resumption import known_resumption
 from suite.compliance.checker import BundleVerdict
 from suite.compliance.values import is_number
 from suite.files.archive import add_file
+from suite.files.counted import counted
 from suite.files.evidence_files import EvidenceFiles
 from suite.metrics.summary import read_summary
 
@@ -360,13 +361,9 @@ def _resumed(record: RunRecord) -> str | None:
         return None
     return (
         f"Resumed after epoch {before.epoch} of run {one_line(before.run_id, 100)}, which trained "
-        f"on {_count_text(before.ranks, 'rank')} of {_count_text(before.nodes, 'node')} and ended:"
+        f"on {counted(before.ranks, 'rank')} of {counted(before.nodes, 'node')} and ended:"
         f" {one_line(before.reason)}"
     )
-
-
-def _count_text(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _command(arguments: tuple[Any, ...]) -> str:

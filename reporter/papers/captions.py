@@ -10,6 +10,7 @@ from reporter.figures.model import PaperFigure
 from reporter.papers.presets import STUDIES, SUITE, Preset
 from suite.catalog.data_sets import load_data_set
 from suite.errors import SuiteError
+from suite.files.counted import counted
 
 MAX_SHOWN = 6
 
@@ -61,8 +62,9 @@ def _runs_text(entries: Sequence[Row], runs: Sequence[Row]) -> str:
     rounds = _few(str(entry["round"]) for entry in entries if is_known(entry["round"]))
     of_round = f" Round {rounds}." if rounds else ""
     return (
-        f"n = {each} run{'' if counts[-1] == 1 else 's'} of each of {len(entries)} settings"
-        f" ({len(runs)} runs); seeds {_numbers(seeds)}.{of_round}"
+        f"n = {each} run{'' if counts[-1] == 1 else 's'} of each of"
+        f" {counted(len(entries), 'setting')} ({counted(len(runs), 'run')}); seeds"
+        f" {_numbers(seeds)}.{of_round}"
     )
 
 

@@ -11,6 +11,7 @@ from reporter.data.values import entries_of, values_of_runs
 from reporter.figures.entries import is_first_epoch, is_later_epoch, means_of_runs
 from suite.catalog.devices import load_device
 from suite.catalog.papers import EntrySelection, Measure
+from suite.files.counted import counted
 from suite.metrics.comparisons import student_t_quantile
 
 CONFIDENCE = 0.95
@@ -143,7 +144,7 @@ def ratio_of_means(pairs: "Sequence[tuple[Sequence[float], Sequence[float]]]") -
         for mine, other in pairs
     ]
     centre, runs = fmean(logs), sum(map(len, sides))
-    of = f"{len(pairs)} setting{'' if len(pairs) == 1 else 's'}, {runs} runs"
+    of = f"{counted(len(pairs), 'setting')}, {counted(runs, 'run')}"
     if min(map(len, sides)) < 2:
         return FoundValue(math.exp(centre), of=of)
     variances = [variance(side) / len(side) for side in sides]

@@ -7,6 +7,7 @@ one sentence and an exit code.
 import functools
 import importlib
 import itertools
+import re
 import sys
 import time
 import traceback
@@ -25,6 +26,7 @@ from suite.cli.streams import tolerant_streams
 from suite.compliance.finding import printable
 from suite.errors import COULD_NOT, InterruptedAfterEnd, Reported, SuiteError
 from suite.execution.interrupts import interrupt_at_signals
+from suite.files.names import nearest
 from suite.files.paths import suite_home
 from suite.files.shell_command import shell_command
 from suite.machine.modes.places import has_records
@@ -76,6 +78,23 @@ def listed_in(*described: Extension) -> dict[str, tuple[Extension, ListedCommand
     return {each.name: (one, each) for one in described for each in one.commands}
 
 
+ELSEWHERE = {
+    "help": "--help",
+    "version": "--version",
+    "data list": "list data-sets",
+    "env list": "list frameworks",
+    "submissions list": "submissions status",
+}
+"""What is typed as in other programs, and the command that does it."""
+WRONG_VALUE = re.compile(r"Invalid value for '(.+)': Input should be (.+)")
+"""What Pydantic says of a value; Typer's versions without it say it themselves."""
+WANTED = {
+    "a valid integer.*": "a whole number",
+    "a valid number.*": "a number",
+    "greater than or equal to (.*)": r"at least \1",
+    "less than or equal to (.*)": r"at most \1",
+}
+
 BEGIN = """\
 Benchmark DNN training on edge devices. Start with these commands:
 
@@ -106,6 +125,7 @@ class LazyGroup(typer.core.TyperGroup):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
+        in_panels(self)
         self._list(listed_in(own_commands()))
 
     def _list(self, commands: dict[str, tuple[Extension, ListedCommand]]) -> None:
@@ -200,6 +220,7 @@ def with_examples(path: str, command: Any) -> Any:
 app = typer.Typer(
     cls=LazyGroup,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
     help="Benchmark DNN training on edge devices.",
     epilog=(
         "Each command's --help ends with an example. Exit code: 0 done, 1 does not comply, 2 error."
@@ -246,7 +267,7 @@ def _run_command() -> None:
     except USAGE_ERROR as error:
         if not _sentence(error):  # a command without its subcommand: the help was printed
             sys.exit(COULD_NOT)
-        _end(f"{_sentence(error)} See `{_command_of(error)} --help`.")
+        _end(f"{_sentence(error)} {_meant(sys.argv[1:])}See `{_command_of(error)} --help`.")
     except PermissionError as error:
         _end(
             f"This user may not open {error.filename}: {error.strerror}. Choose another path, or "
@@ -295,8 +316,24 @@ def _end(sentence: str, with_json: bool = True) -> None:
     sys.exit(COULD_NOT)
 
 
+def _meant(words: list[str]) -> str:
+    """What a word means that stands where people of other programs write it."""
+    known = ELSEWHERE.get(" ".join(words[:2])) or ELSEWHERE.get("".join(words[:1]))
+    if known is None and words and words[0].startswith("-"):
+        return f"The command comes first: `suite COMMAND {words[0]}`. "
+    return "" if known is None else f"Did you mean `suite {known}`? "
+
+
 def _sentence(error: Any) -> str:
     message = " ".join(str(error.format_message()).replace("Value error, ", "").split())
+    cause = error.__cause__
+    if (found := WRONG_VALUE.fullmatch(message)) and hasattr(cause, "errors"):
+        option, wanted = found.groups()
+        for pattern, words in WANTED.items():
+            wanted = re.sub(pattern, words, wanted)
+        message = f"{option} must be {wanted}, not {cause.errors()[0]['input']!r}"
+    if possible := getattr(error, "possibilities", None):
+        message = f"{error.message}; {nearest(error.option_name, possible)}".rstrip("; ")
     return message if not message or message.endswith((".", "?")) else f"{message}."
 
 

@@ -13,6 +13,7 @@ from suite.cli.loading import load_runs
 from suite.cli.options import Json
 from suite.cli.results import PARTS_OF_EPOCH, ROWS
 from suite.errors import SuiteError
+from suite.files.counted import counted
 
 if TYPE_CHECKING:
     from reporter.data.frames import Frames
@@ -187,8 +188,10 @@ def _lines(
     for name, frames in groups.items():
         others = (frames.runs["state"] != "accepted").sum()
         refused = f", {others} of them not accepted (`suite check` says why)" if others else ""
-        yield f"{name}: {len(frames.runs)} run{'' if len(frames.runs) == 1 else 's'}{refused}"
+        yield f"{name}: {counted(len(frames.runs), 'run')}{refused}"
     for name, values in differences.items():
+        if name == "implementation" and "framework" in differences:
+            continue  # another framework has other code
         yield f"differs: {property_name(name)}: {' | '.join(values)}"
     for group in list(groups)[1:]:
         yield f"\n{group} / {rows[0].base}"

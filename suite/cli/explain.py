@@ -1,5 +1,6 @@
 """`suite explain RULE`."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from typer import Argument
@@ -34,11 +35,27 @@ def explain(
         }
         print_json("explain", {**plain, "rounds": rounds})
         return
-    in_rounds = ", ".join(f"{severity} in round {name}" for name, severity in rounds.items())
-    print(f"{found.id} ({divisions}; {in_rounds})\n{found.sentence}\nWhy: {found.rationale}")
+    plural = "s" * (len(found.divisions) > 1)
+    print(f"{found.id}, a rule of the {divisions} division{plural}\n{found.sentence}")
+    print(f"Why: {found.rationale}\nBreaking it is {_in_rounds(rounds)}.")
     print(f"To fix it: {found.fix}.")
     if found.formerly:
         print(f"Former ids, which closed rounds still use: {', '.join(found.formerly)}.")
+
+
+def _in_rounds(rounds: Mapping[str, str]) -> str:
+    """The severities, each once, with the rounds that have it."""
+    having = {
+        severity: [name for name in rounds if rounds[name] == severity]
+        for severity in rounds.values()
+    }
+    return (
+        "; ".join(
+            f"{severity} in round{'s' * (len(names) > 1)} {', '.join(names)}"
+            for severity, names in having.items()
+        )
+        or "noted in no round yet"
+    )
 
 
 def _severities(rule: Rule) -> str:

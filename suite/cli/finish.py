@@ -10,6 +10,7 @@ from suite.cli.json_output import print_json
 from suite.cli.options import Json
 from suite.errors import Reported, SuiteError
 from suite.execution.finish import FinishedRun
+from suite.files.counted import counted
 from suite.files.shell_command import shell_command
 
 
@@ -34,13 +35,14 @@ def finish(
     if json:
         print_json("finish", {"runs": closed, "problems": problems})
     else:
-        print("\n".join(map(_sentence, closed)))
+        for each in closed:
+            print(_sentence(each))
     if problems:
         raise Reported("\n".join(problems))
 
 
 def _sentence(run: FinishedRun) -> str:
-    epochs = f"{run.epochs} finished epoch{'s' * (run.epochs != 1)}"
+    epochs = counted(run.epochs, "finished epoch")
     if run.was_closed:
         return f"{run.path}: is already closed ({run.status}, {epochs})" + (
             f"; {run.reason}" if run.reason else ""

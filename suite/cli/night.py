@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TextIO
 
 from typer import Option
 
@@ -74,6 +74,13 @@ def night(
             f"{output} holds a night with other settings; choose another --output, or continue "
             f"that night: `{_command(begun, output)}`."
         )
+    if dry_run and begun is not None:
+        planned = nights.with_more_time(begun, limit_s).planned
+        if json:
+            print_json("night", {"index": None, "runs": {}, "planned": planned})
+        else:
+            _tell(planned, sys.stdout)
+        return
     if dry_run:
         _show_dry_run(
             [replace(settings, workload=each) for each in chosen_workloads(workloads, EPOCHS)],
@@ -92,14 +99,15 @@ def night(
 
 def _show_dry_run(settings: Sequence[RunOptions], limit_s: float, json: bool) -> None:
     """Print which workloads would be looked at, for how long, and what is left for whole runs."""
-    requests, _ = resolve_workloads(settings, None, to_show=True)
-    show_plan(requests, EPOCHS, limit_s * nights.LOOK_SHARE, json)
+    requests, left_out = resolve_workloads(settings, None, to_show=True)
+    look_s = limit_s * nights.LOOK_SHARE
     if not json:
-        left_s = limit_s * (1 - nights.LOOK_SHARE)
         print(
-            f"These are first looks. The {duration_text(left_s)} after them are for"
-            f" {len(nights.SEEDS)} whole runs of each workload that fits."
+            f"A night of {duration_text(limit_s)} (--within): {duration_text(look_s)} for first"
+            f" looks, then {duration_text(limit_s - look_s)} for {len(nights.SEEDS)} whole runs of"
+            " each workload that fits. First looks:"
         )
+    show_plan(requests, EPOCHS, look_s, json, left_out)
 
 
 def _nothing_fits(planned: Sequence[nights.PlannedWorkload]) -> str:
@@ -169,11 +177,9 @@ def _planned(
     ends_s, look_s = time.monotonic() + limit_s, limit_s * nights.LOOK_SHARE
     chosen = chosen_workloads(asked.workloads, EPOCHS)
     of_looks = replace(settings, division=Division.OPEN)
-    requests, problems = resolve_workloads(
+    requests, _ = resolve_workloads(
         [replace(of_looks, workload=each) for each in chosen], output / nights.LOOKS
     )
-    if not requests:
-        raise Reported("\n".join(problems))
     looks, failed = [], []
     for request in requests:
         try:
@@ -192,14 +198,14 @@ def _planned(
     return planned
 
 
-def _tell(planned: tuple[nights.PlannedWorkload, ...]) -> None:
+def _tell(planned: tuple[nights.PlannedWorkload, ...], to: TextIO | None = None) -> None:
     for each in planned:
         said = (
             f"{len(nights.SEEDS)} runs of about {duration_text(each.run_s or 0.0)}"
             if each.is_made
             else f"left out: {each.reason}"
         )
-        print(f"{each.workload}: {said}", file=sys.stderr)
+        print(f"{each.workload}: {said}", file=to or sys.stderr)
 
 
 def _make_runs(

@@ -2,9 +2,9 @@
 
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -88,20 +88,20 @@ def quick(
         precision=precision,
         timing=None,
     )
-    requests, problems = resolve_workloads(
+    requests, left_out = resolve_workloads(
         [replace(settings, workload=workload) for workload in chosen], output, dry_run
     )
     if dry_run:
-        show_plan(requests, epochs, within_s, json)
+        show_plan(requests, epochs, within_s, json, left_out)
         return
     for place, request in enumerate(requests):
-        with problems_noted(problems, request.workload.name, "not projected"):
+        name, failed = request.workload.name, list[str]()
+        with problems_noted(failed, name, "not projected"):
             if ends_s is None:
                 looks.append(quick_look(request, epochs, _run))
             else:
                 print(
-                    f"{request.workload.name}: first a few steps, to see for how many epochs "
-                    "there is time",
+                    f"{name}: first a few steps, to see for how many epochs there is time",
                     file=sys.stderr,
                 )
                 looks.append(
@@ -111,17 +111,25 @@ def quick(
                 )
             if not json:
                 print(quick_sentence(looks[-1]))
+        if failed:
+            left_out[name] = failed[0].removeprefix(f"{name}: ")
     if json:
-        print_rows("quick", map(vars, looks))
-    if problems and not looks:
-        raise Reported("\n".join(problems))
+        keys = [each.name for each in fields(QuickLook)]
+        print_rows("quick", [*map(vars, looks), *_left_out(left_out, keys, "reason")])
+    if left_out and not looks:
+        raise Reported("\n".join(_lines(left_out)))
 
 
 def show_plan(
-    requests: Sequence[RunRequest], epochs: int, within_s: float | None, json: bool
+    requests: Sequence[RunRequest],
+    epochs: int,
+    within_s: float | None,
+    json: bool,
+    left_out: Mapping[str, str],
 ) -> None:
-    """Print how many epochs each workload would be trained, and in what time."""
-    share_s = None if within_s is None else within_s / max(1, len(requests))
+    """Print how many epochs each workload would be trained, and in what time; as JSON also which
+    are left out, and why."""
+    share_s = None if within_s is None else within_s / len(requests)
     plan = [
         {
             "workload": each.workload.name,
@@ -129,11 +137,12 @@ def show_plan(
             "steps_per_epoch": steps_of_epoch(each),
             "time_s": share_s,
             "is_prepared": each.data_directory.is_dir(),
+            "left_out": None,
         }
         for each in requests
     ]
     if json:
-        print_rows("quick-plan", plan)
+        print_rows("quick-plan", [*plan, *_left_out(left_out, plan[0], "left_out")])
         return
     for row in plan:
         most = "" if share_s is None else f"at most {duration_text(share_s)}; up to "
@@ -142,6 +151,14 @@ def show_plan(
         print(f"{row['workload']}: {most}{steps}{missing}")
     if share_s is None:
         print("How long they take is known after the first steps; --within 30m sets a limit.")
+
+
+def _left_out(
+    workloads: Mapping[str, str], keys: Iterable[str], reason: str
+) -> Iterator[dict[str, str | None]]:
+    """A row of null for each workload but its name and, under the key ``reason``, why."""
+    for name, sentence in workloads.items():
+        yield {**dict.fromkeys(keys), "workload": name, reason: sentence}
 
 
 def chosen_workloads(named: Sequence[str] | None, epochs: int) -> list[str]:
@@ -176,9 +193,10 @@ def _refuse_taken(runs: Sequence[Path], have_trials: bool) -> None:
 
 def resolve_workloads(
     options: Sequence[RunOptions], output: Path | None, to_show: bool = False
-) -> tuple[list[RunRequest], list[str]]:
+) -> tuple[list[RunRequest], dict[str, str]]:
     """The requests of the workloads that this machine can train, which share the time, and why it
-    cannot train the others: said before hours pass, and no error unless it can train none."""
+    cannot train the others, by workload: said before hours pass. Raises SuiteError where it can
+    train none."""
     requests, problems = [], dict[str, str]()
     for one in options:
         try:
@@ -186,9 +204,10 @@ def resolve_workloads(
             requests.append(api.resolve(one, place, baseload_s=0.0, to_show=to_show))
         except SuiteError as error:
             problems[one.workload] = str(error)
-    if requests:
-        tell_left_out(problems)
-    return requests, _lines(problems)
+    if not requests:
+        raise SuiteError("\n".join(_lines(problems)))
+    tell_left_out(problems)
+    return requests, problems
 
 
 def tell_left_out(problems: Mapping[str, str]) -> None:
@@ -221,9 +240,10 @@ def make_watched(
     allow_invalid: bool = False,
     force: bool = False,
     command: tuple[str, ...] | None = None,
+    is_look: bool = False,
 ) -> "RunResult":
     """Make a run, and show its progress; arguments and errors as of ``api.run``."""
-    with watcher() as progress:
+    with watcher(is_look) as progress:
         return api.run(
             request, allow_invalid=allow_invalid, force=force, command=command, progress=progress
         )
@@ -234,7 +254,7 @@ def make_look(request: RunRequest) -> Path:
     command, because the one that was typed asks for other runs."""
     asked = ("--framework", request.training.framework, "--accelerator")
     command = ("suite", "quick", request.workload.name, *asked, request.training.accelerator)
-    return make_watched(request, allow_invalid=True, force=True, command=command).path
+    return make_watched(request, allow_invalid=True, force=True, command=command, is_look=True).path
 
 
 def _run(request: RunRequest) -> Path:

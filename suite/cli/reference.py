@@ -12,6 +12,7 @@ from suite.catalog.reference_points import ReferencePoint, load_points, write_po
 from suite.catalog.workloads import load_workload
 from suite.cli.json_output import print_json, print_rows
 from suite.cli.options import Json, WorkloadName
+from suite.files.counted import counted
 from suite.metrics.convergence import (
     INTERVAL_LEVEL,
     LEVEL,
@@ -182,7 +183,7 @@ def _expectation(point: ReferencePoint) -> str:
     ends = f"{low:.3g} or more" if high is None else f"{low:.3g} to {high:.3g}"
     return (
         f"{point.expected_epochs:.3g} epochs, {1 - INTERVAL_LEVEL:.0%} interval {ends} (bootstrap"
-        f" over {len(point.runs)} runs)"
+        f" over {counted(len(point.runs), 'run')})"
     )
 
 

@@ -15,6 +15,7 @@ from suite.cli.durations import duration_text
 from suite.cli.json_output import print_json
 from suite.compliance.finding import rules_broken_by
 from suite.errors import SuiteError
+from suite.files.counted import counted
 from suite.files.shell_command import shell_command
 from suite.metrics.figure import Figure
 from suite.metrics.stall_analysis import StallAnalysis
@@ -36,7 +37,8 @@ PARTS_OF_EPOCH = ("time_to_epoch_s", "fetch_stall_s", "compute_s", "communicatio
 """What is compared of two runs."""
 SHOWN_SHARE = 0.01
 """Of an epoch: a part that takes less is not shown."""
-WAITING_SHARE = 0.25
+WAITING_SHARE, SHORT_WAIT_S = 0.25, 1.0
+"""Of an epoch, and in it: what waits less waits for no card, disk or worker."""
 PARTS = (
     ("reading", "read_stall_s", "read_epoch_s"),
     ("preprocessing", "preprocessing_stall_s", "preprocessing_epoch_s"),
@@ -47,10 +49,10 @@ def show_result(result: "RunResult", json: bool, verbose: bool = False) -> None:
     """Print a run's sentence, its main figures (``verbose``: all), its disturbances, and the
     commands to use next."""
     bundle = Bundle(result.path)
-    summary = bundle.json(SUMMARY)
     if json:
-        print_json("run", {"path": result.path, "status": result.status, **summary})
+        print_run(bundle)
         return
+    summary = bundle.json(SUMMARY)
     print(f"{ending_of(bundle)}\n")
     print("\n".join(_figure_lines(summary["figures"], verbose)))
     _show_waiting(summary["figures"])
@@ -58,6 +60,12 @@ def show_result(result: "RunResult", json: bool, verbose: bool = False) -> None:
     _show_disturbances(summary["disturbances"], "")
     _show_ranks_and_nodes(summary)
     _show_what_next(result.path)
+
+
+def print_run(bundle: Bundle) -> None:
+    """Print a run's figures as JSON."""
+    values = {"path": bundle.path, "status": bundle.run().status, **bundle.json(SUMMARY)}
+    print_json("run", values)
 
 
 def _show_what_next(path: Path) -> None:
@@ -84,7 +92,7 @@ def ending_of(bundle: Bundle) -> str:
     )
     before, now = resumed.epoch if resumed else 0, len(summary["epochs"])
     is_reached, time_s = reached_s["value"] is not None, figures["gross_time_s"]["value"]
-    after = f"{before + now} epoch{'' if before + now == 1 else 's'}"
+    after = counted(before + now, "epoch")
     after += f" ({before} of them before it was resumed)" if before else ""
     if is_reached:
         after += f", in {duration_text(reached_s['value'])}"
@@ -147,7 +155,7 @@ def _interval(figure: dict[str, Any]) -> str:
 def _show_waiting(figures: Mapping[str, Any]) -> None:
     """Say it where a training waits for its data."""
     epoch_s, stall_s = (figures[name]["value"] for name in ("time_to_epoch_s", "fetch_stall_s"))
-    if epoch_s and stall_s and stall_s > WAITING_SHARE * epoch_s:
+    if epoch_s and stall_s and stall_s > max(WAITING_SHARE * epoch_s, SHORT_WAIT_S):
         print(
             f"WAITING FOR DATA: {stall_s / epoch_s:.0%} of an epoch; use a faster card or disk, or"
             " more --workers: `suite run --stall-analysis` tells which"

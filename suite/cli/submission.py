@@ -6,15 +6,16 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from suite import api
 from suite.catalog.frameworks import load_implementation
 from suite.catalog.seeds import implementation_sha256
 from suite.cli.options import Json, Runs, with_options
-from suite.cli.verdicts import show_result
+from suite.cli.verdicts import check_submissions_in, show_result
 from suite.compliance.checker import find_bundles
+from suite.compliance.paths import check_paths
 from suite.errors import SuiteError
 from suite.execution.kept_states import states_folder
 from suite.files.archive import pack_archive
+from suite.files.shell_command import shell_command
 from suite.submission import package as packaging
 from suite.submission.declaration import SystemAvailability
 
@@ -103,6 +104,8 @@ def package(
         tuple(evidence.audit or ()),
         tuple(_packaged(folder) for folder in evidence.implementation or ()),
     )
+    if archive is not None and archive.exists():  # before the folder is made
+        raise SuiteError(f"{archive} exists; choose another --archive.")
     states = {states_folder(path) for path in runs}  # what a shell's RUN* names beside the runs
     bundles = [bundle for path in runs if path not in states for bundle in find_bundles(path)]
     folder = packaging.package_runs(bundles, request, output)
@@ -113,7 +116,13 @@ def package(
             raise SuiteError(
                 f"{archive} cannot be written: {error.strerror}; choose another --archive."
             ) from error
-    show_result(api.check([folder]), json)
+    show_result(check_paths([folder]), json)
+    if not json:
+        packed = "" if archive is None else f"It is also in {archive}. "
+        print(
+            f"{packed}Next: {shell_command('suite submit --check-only', folder)}, then a pull"
+            " request that adds this folder (docs/submitting.md)"
+        )
 
 
 def _packaged(folder: Path) -> packaging.PackagedImplementation:
@@ -137,9 +146,4 @@ def submit(
             "Submissions are pull requests, which you open yourself; run `suite submit --check-only"
             " PATH` first, it applies the reviewer's checks."
         )
-    verdict = api.check([path])
-    if not verdict.submissions:
-        raise SuiteError(
-            f"{path} holds no submission (no declaration.json); make one with `suite package`."
-        )
-    show_result(verdict, json)
+    show_result(check_submissions_in(path, "make one with `suite package`"), json)

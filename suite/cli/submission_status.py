@@ -7,14 +7,15 @@ from typing import Annotated, Any
 import typer
 from typer import Argument
 
-from suite import api
 from suite.cli.json_output import print_rows
 from suite.cli.options import Json
-from suite.cli.verdicts import NOT_COMPLIANT
+from suite.cli.verdicts import NOT_COMPLIANT, check_submissions_in
 from suite.compliance.finding import printable
 from suite.compliance.review import ReviewPoint, SubmissionStatus, review_states
 from suite.compliance.wording import joined_names
-from suite.errors import Reported, SuiteError
+from suite.errors import Reported
+from suite.files.counted import counted
+from suite.files.shell_command import shell_command
 from suite.submission.objections import Objection, ObjectionState
 
 MAX_PLACES = 3
@@ -30,13 +31,8 @@ def status(
 ) -> None:
     """List verdicts, points to review, objections and withdrawals. Exit code: 0 all comply, 1 one
     does not, 2 could not judge."""
-    checked = api.check([folder])
+    checked = check_submissions_in(folder, "give the folder that holds the rounds")
     states = review_states(checked)
-    if not states:
-        raise SuiteError(
-            f"{folder} holds no submission (no declaration.json); give the folder that holds the"
-            " rounds."
-        )
     if json:
         print_rows("submissions-status", [_status_json(state) for state in states])
     else:
@@ -57,9 +53,11 @@ def status(
 def _lines(state: SubmissionStatus) -> Iterator[str]:
     withdrawn = "; withdrawn" if state.is_withdrawn else ""
     word = f"{_word(state)}{_round(state)}"
-    yield f"{printable(str(state.path))}: {word}; {state.runs} runs{withdrawn}"
+    yield f"{printable(str(state.path))}: {word}; {counted(state.runs, 'run')}{withdrawn}"
     for rule, count in sorted(state.violations.items()):
         yield f"  {'violates':10} {rule} ({count})"
+    if state.violations:
+        yield f"  {'next':10} {printable(shell_command('suite check', state.path))} names the files"
     for point in state.points:
         yield f"  {'to review':10} {_name(point)}: {point.sentence} ({_places(point.where)})"
     for name, objection in state.objections.items():

@@ -6,16 +6,30 @@ from typing import Any
 
 import typer
 
+from suite.bundle.layout import RUN
 from suite.cli.findings import show_findings
 from suite.cli.json_output import print_json
-from suite.compliance.checker import BundleVerdict
+from suite.compliance.checker import UNKNOWN, BundleVerdict
 from suite.compliance.finding import printable
-from suite.compliance.paths import CheckResult
+from suite.compliance.paths import CheckResult, check_paths
 from suite.compliance.sarif import to_sarif
 from suite.compliance.submissions import SubmissionVerdict
-from suite.errors import Reported
+from suite.errors import Reported, SuiteError
+from suite.files.counted import counted
+from suite.submission.declaration import NAME
+from suite.submission.folder_names import find_submissions
 
 NOT_COMPLIANT = 1
+
+
+def check_submissions_in(path: Path, remedy: str) -> CheckResult:
+    """The result for a folder or archive that holds a submission; raises SuiteError for one without
+    any."""
+    if not path.is_dir() or find_submissions(path):  # else it would be looked through for runs
+        result = check_paths([path])
+        if result.submissions:
+            return result
+    raise SuiteError(f"{path} holds no submission (no {NAME})", remedy)
 
 
 def show_result(verdict: CheckResult, json: bool) -> None:
@@ -31,7 +45,7 @@ def show_result(verdict: CheckResult, json: bool) -> None:
                 _show_bundle(bundle)
             show_findings(submission.findings, json=False)
             print(
-                f"{printable(str(submission.path))}: {len(submission.bundles)} runs,"
+                f"{printable(str(submission.path))}: {counted(len(submission.bundles), 'run')},"
                 f" {_word(submission.complies)}{_signed(submission)}"
             )
         for analysis in verdict.analyses:
@@ -59,12 +73,14 @@ def _show_bundle(verdict: BundleVerdict) -> None:
     if verdict.not_applicable:
         count = len(verdict.not_applicable)
         print(
-            f"{count} checks about the parts of steps were not applied: asynchronous timing takes"
-            f" none. {', '.join(verdict.not_applicable)}"
+            f"Not applied: {counted(count, 'check')} about the parts of steps, of which"
+            f" asynchronous timing takes none ({', '.join(verdict.not_applicable)})"
         )
+    of_round = f" with the {verdict.division} division of round {verdict.round}"
+    if verdict.division == UNKNOWN:
+        of_round = f" with any division: its {RUN} cannot be read"
     print(
-        f"{printable(str(verdict.path))}: {_word(verdict.complies)} with the {verdict.division}"
-        f" division of round {verdict.round}{_witnessed(verdict)}"
+        f"{printable(str(verdict.path))}: {_word(verdict.complies)}{of_round}{_witnessed(verdict)}"
     )
 
 

@@ -14,7 +14,8 @@ from suite.bundle.reader import Bundle
 from suite.bundle.request import read_request
 from suite.bundle.run_lock import is_held
 from suite.catalog.divisions import Division
-from suite.cli.results import ending_of
+from suite.cli.json_output import Json
+from suite.cli.results import ending_of, print_run
 from suite.cli.watching import REFRESH_S, LineWatcher
 from suite.errors import SuiteError
 from suite.execution.kept_states import states_folder
@@ -23,23 +24,27 @@ from suite.execution.training import LogFollower
 from suite.files.shell_command import shell_command
 
 
-def watch(run: Annotated[Path, Argument(help="Run directory.")]) -> None:
+def watch(run: Annotated[Path, Argument(help="Run directory.")], json: Json = False) -> None:
     """Follow a run that was started in another terminal, job or SSH session, until it ends."""
     Bundle(run).expect_run()
     training = read_request(Bundle(run).run(), str(run / RUN))
     lines = LineWatcher(training, run, sys.stderr.isatty())
-    follower, goes_on = LogFollower(run / contract.log_name(0)), True
+    follower, goes_on, is_past = LogFollower(run / contract.log_name(0)), True, True
     while goes_on:
         goes_on = is_held(run)
         for event in follower.new_events():
-            lines.event(event)
+            lines.event(event, is_past)
+        is_past = False
         lines.tick()
         time.sleep(REFRESH_S if goes_on else 0.0)
     lines.clear()
     bundle = Bundle(run)
     if not bundle.is_sealed or bundle.run().status != FINISHED:
         raise SuiteError(_why_not_whole(bundle, training))
-    print(ending_of(bundle))
+    if json:
+        print_run(bundle)
+    else:
+        print(ending_of(bundle))
 
 
 def _why_not_whole(bundle: Bundle, training: Request) -> str:

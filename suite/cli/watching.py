@@ -1,13 +1,11 @@
 """Shows progress on standard error: on a terminal a line that is rewritten, elsewhere one line per
 epoch."""
 
-import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from shutil import get_terminal_size
 
 from reference_impls.contract import DataSet, Request
 from reference_impls.updates import steps_per_epoch
@@ -16,9 +14,12 @@ from suite.catalog.data_sets import load_data_set
 from suite.catalog.frameworks import known_frameworks
 from suite.catalog.timings import EVALUATION_OF_STEP
 from suite.cli.durations import duration_text
+from suite.cli.streams import terminal_columns
 from suite.execution import events
 from suite.execution.kept_states import mebibytes
+from suite.execution.request import RunRequest
 from suite.execution.shown_steps import find_counter, steps_done
+from suite.files.counted import counted
 from suite.files.schema import Number, problem_of
 
 REFRESH_S = 0.5
@@ -93,8 +94,8 @@ class LineWatcher:
         self._accuracies: list[float] = []
         self._is_trained = False
 
-    def event(self, event: LogEvent) -> None:
-        """Show a line of the log."""
+    def event(self, event: LogEvent, is_past: bool = False) -> None:
+        """Show a line of the log; of what ``is_past`` it is not said how long the rest takes."""
         self._pace.event(event)
         total = self._training.epochs
         if event.key == "init_start":
@@ -110,7 +111,7 @@ class LineWatcher:
             is_reached = target is not None and self._accuracies[-1] >= target
             self._is_trained = is_reached or event.epoch == total
             self.clear()
-            left = self._left(event.mono_ns or time.monotonic_ns())
+            left = "" if is_past else self._left(event.mono_ns or time.monotonic_ns())
             _print(f"epoch {event.epoch}/{total}: accuracy {self._accuracies[-1]:.2%}{left}")
         elif event.key == "run_stop":
             self._phase, self._is_trained = "closing the bundle", True
@@ -121,7 +122,7 @@ class LineWatcher:
             self._shown_s = time.monotonic()
             self._counter = self._counter or find_counter(self._directory)
             self._pace.steps = max(self._pace.steps, steps_done(self._counter) or 0)
-            line = self.line(time.monotonic_ns(), _columns())
+            line = self.line(time.monotonic_ns(), terminal_columns())
             print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
 
     def line(self, now_ns: int, columns: int) -> str:
@@ -174,14 +175,6 @@ class LineWatcher:
         return "" if left_s is None else f", at most {duration_text(left_s)} to go"
 
 
-def _columns() -> int:
-    """Of the terminal that the line is on: standard output may be a file."""
-    columns = 0
-    with suppress(OSError):
-        columns = os.get_terminal_size(sys.stderr.fileno()).columns
-    return get_terminal_size((columns or 80, 24)).columns
-
-
 def sparkline(values: Sequence[float]) -> str:
     """A character for each value, from the lowest to the highest."""
     low, high = min(values), max(values)
@@ -190,16 +183,17 @@ def sparkline(values: Sequence[float]) -> str:
 
 
 class ProgressLines:
-    """A progress callback that prints every event."""
+    """A progress callback that prints every event; ``is_look`` of another command's first look."""
 
-    def __init__(self, moving: bool) -> None:
-        self._moving = moving
+    def __init__(self, moving: bool, is_look: bool = False) -> None:
+        self._moving, self._is_look = moving, is_look
         self._run: LineWatcher | None = None
 
     def __call__(self, event: events.ProgressEvent) -> None:
         if isinstance(event, events.RunStarted):
             training = event.request.training
             self._run = LineWatcher(training, event.request.directory, self._moving)
+            _print(_title(event.request, self._is_look))
         if isinstance(event, events.LogLine) and self._run:
             self._run.event(event.event)
         elif isinstance(event, events.Waiting) and self._run:
@@ -220,21 +214,25 @@ class ProgressLines:
             self._run = None
 
 
+def _title(request: RunRequest, is_look: bool) -> str:
+    """What is trained: the workload, with the data where it is not the workload's."""
+    training, workload, framework = request.training, request.workload, request.framework
+    data = training.data.name
+    in_place = "" if data == workload.data else f" in place of {workload.data}"
+    ranks = (
+        f", {training.parallel.ranks} ranks on {training.parallel.nodes} nodes"
+        if training.parallel.nodes > 1
+        else ""
+    )
+    what = f"a look of {training.steps} steps" if is_look else f"{training.division} division"
+    return (
+        f"{workload.title}{' in' if framework.outside is None else ':'} {framework.title}, {what},"
+        f" data: {data}{in_place}{_difference(training.data)}{ranks}"
+    )
+
+
 def _sentence(event: events.ProgressEvent) -> str | None:
     """The line that announces an event, None for those that are shown otherwise."""
-    if isinstance(event, events.RunStarted):
-        training = event.request.training
-        ranks = (
-            f", {training.parallel.ranks} ranks on {training.parallel.nodes} nodes"
-            if training.parallel.nodes > 1
-            else ""
-        )
-        framework = event.request.framework
-        return (
-            f"{event.request.workload.title}{' in' if framework.outside is None else ':'}"
-            f" {framework.title}, {training.division} division, data: {training.data.name}"
-            f"{_difference(training.data)}{ranks}"
-        )
     if isinstance(event, events.BaseloadStarted):
         return (
             f"Measuring the idle machine's power for {event.time_s:g} s ({', '.join(event.meters)})"
@@ -243,7 +241,7 @@ def _sentence(event: events.ProgressEvent) -> str | None:
         return f"warning: {event.sentence}; {event.remedy}"
     if isinstance(event, events.StatesKept):
         return (
-            f"Training states of at most {event.epochs} epoch{'s' * (event.epochs > 1)} are kept in"
+            f"Training states of at most {counted(event.epochs, 'epoch')} are kept in"
             f" {event.folder}: up to {mebibytes(event.size_bytes)}"
         )
     if isinstance(event, events.ClosingGoesOn):
@@ -274,12 +272,11 @@ def _sentence(event: events.ProgressEvent) -> str | None:
 def _cost(event: events.CostEstimated) -> str:
     if not event.runs:
         return "0 runs to make: all are finished"
+    runs = counted(event.runs, "run")
     if event.time_s is None:
-        return f"{event.runs} runs to make; how long they take is unknown: {event.source}"
+        return f"{runs} to make; how long they take is unknown: {event.source}"
     energy = "" if event.energy_j is None else f" and {event.energy_j / 1000:.3g} kJ"
-    return (
-        f"{event.runs} runs to make: about {duration_text(event.time_s)}{energy} ({event.source})"
-    )
+    return f"{runs} to make: about {duration_text(event.time_s)}{energy} ({event.source})"
 
 
 def _print(line: str | None) -> None:
@@ -288,9 +285,9 @@ def _print(line: str | None) -> None:
 
 
 @contextmanager
-def watcher() -> Iterator[ProgressLines]:
+def watcher(is_look: bool = False) -> Iterator[ProgressLines]:
     """A progress callback for what standard error is; leaves no moving line behind."""
-    lines = ProgressLines(moving=sys.stderr.isatty())
+    lines = ProgressLines(sys.stderr.isatty(), is_look)
     try:
         yield lines
     finally:

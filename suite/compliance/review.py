@@ -17,6 +17,7 @@ from suite.compliance.paths import CheckResult
 from suite.compliance.rules.reviews import manifest_of
 from suite.compliance.submissions import SubmissionVerdict
 from suite.errors import SuiteError
+from suite.files.counted import counted
 from suite.files.signature import SignatureState
 from suite.metrics.review_record import Review
 from suite.submission.declaration import Code, Declaration, SystemAvailability, read_declaration
@@ -205,7 +206,7 @@ def _findings(verdict: SubmissionVerdict) -> Iterator[ReviewPoint]:
             by_rule.setdefault((finding.rule, finding.severity), []).append(where)
     for (rule, severity), places in by_rule.items():
         sentence = (
-            f"{_number(len(places), severity.value)}; `suite check` prints what was expected and"
+            f"{counted(len(places), severity.value)}; `suite check` prints what was expected and"
             " observed"
         )
         yield ReviewPoint(
@@ -360,7 +361,3 @@ def _objections(
         if objection.state is ObjectionState.OPEN or (state and where not in withdrawn):
             sentence = f"{FOLDER}/…/{printable(name)} {state}"
             yield ReviewPoint(ReviewKind.OBJECTION, (where,), sentence)
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -82,11 +82,10 @@ def from_directory(
     if definition.tables or not definition.files:
         return _from_tree(definition, source, home, done)
     with _new_folder(name, home) as folder:
-        found = {file: _find_source(definition, source, file.name) for file in definition.files}
-        for file, path in found.items():
+        found = {file: _find_sources(definition, source, file.name) for file in definition.files}
+        for file, paths in found.items():
             (folder / file.name).parent.mkdir(parents=True, exist_ok=True)
-            _unpack(path, folder / file.name, file.size_bytes)
-            _refuse_other(definition, folder / file.name, file, path)
+            _take_right(definition, source, file, paths, folder / file.name)
     return find_data_set(name, home=home, verify=False)
 
 
@@ -247,19 +246,39 @@ def _arranged(
             yield Path(folder)
 
 
-def _find_source(definition: DataSetDefinition, source: Path, name: str) -> Path:
-    """A file of a data set below a folder, as it was published or as programs keep it: without the
-    archive's folder, with dots in its name, packed."""
+def _take_right(
+    definition: DataSetDefinition, source: Path, file: DataFile, paths: Sequence[Path], target: Path
+) -> None:
+    """Unpack the first of the ``paths`` that is the published file: others below ``source`` may be
+    anybody's. Raises SuiteError about the first one where none is."""
+    wrong: SuiteError | None = None
+    for path in paths:
+        try:
+            _unpack(path, target, file.size_bytes)
+            return _refuse_other(definition, target, file, path)
+        except SuiteError as error:
+            below = f" It was found below {source}: give --from the folder that is meant."
+            is_asked = path.parent in (source, (source / file.name).parent)
+            wrong = wrong or SuiteError(f"{error}{below * (not is_asked)}")
+    assert wrong is not None
+    raise wrong
+
+
+def _find_sources(definition: DataSetDefinition, source: Path, name: str) -> list[Path]:
+    """Files that may be one of a data set, in a folder or at most two below it, as they were
+    published or as programs keep them: without the archive's folder, with dots in its name,
+    packed."""
     plain = Path(name).name
-    names = (name, plain, plain.replace("-idx", ".idx"))
-    for folder in (source, *sorted(source.glob("*/")), *sorted(source.glob("*/*/"))):
-        for each in names:
-            for candidate in (folder / each, folder / f"{each}.gz"):
-                if candidate.is_file():
-                    return candidate
-    if (found := next(source.rglob("data_batch_1"), None)) is not None:
+    folders = (source, *sorted(source.glob("*/")), *sorted(source.glob("*/*/")))
+    places = [
+        folder / each for folder in folders for each in (name, plain, plain.replace("-idx", ".idx"))
+    ]
+    found = [path for place in places for path in (place, Path(f"{place}.gz")) if path.is_file()]
+    if found:
+        return list(dict.fromkeys(found))
+    if pickled := [folder for folder in folders if (folder / "data_batch_1").is_file()]:
         raise SuiteError(
-            f"{found.parent} holds the Python version, whose files are Python pickles; give the "
+            f"{pickled[0]} holds the Python version, whose files are Python pickles; give the "
             f"binary version, {_wanted(definition)}."
         )
     raise SuiteError(

@@ -53,7 +53,7 @@ def preflight(request: RunRequest, system_root: Path = Path("/")) -> None:
             " workload."
         )
     place = nearest_existing(request.directory)
-    free = shutil.disk_usage(place).free
+    free = free_bytes(place)
     if free < BUNDLE_SIZE_BYTES:
         raise SuiteError(
             f"The disk that holds {place} has {free // 2**20} MiB free and a run directory may need"
@@ -64,10 +64,18 @@ def preflight(request: RunRequest, system_root: Path = Path("/")) -> None:
     refuse_spill_folder(request.training.recomputation)
 
 
+def free_bytes(place: Path) -> int:
+    """Free space of the disk that holds ``place``; raises SuiteError where no disk does, as in
+    /proc."""
+    if not os.statvfs(place).f_blocks:
+        raise SuiteError(f"{place} is not on a disk and keeps no files; choose another --output.")
+    return shutil.disk_usage(place).free
+
+
 def refuse_full_disk(request: RunRequest, place: Path, reserved_bytes: int) -> None:
     """Raise SuiteError if the states of all epochs, and what the bundle may need, do not fit on the
     disk that holds ``place``."""
-    free, needed = shutil.disk_usage(place).free, states_size_bytes(request)
+    free, needed = free_bytes(place), states_size_bytes(request)
     epochs = request.training.epochs
     if free < needed + reserved_bytes:
         raise SuiteError(

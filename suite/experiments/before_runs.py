@@ -3,7 +3,6 @@ the folder is one sweep's, and one command's."""
 
 import fcntl
 import os
-import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from suite.bundle.layout import MATRIX, STUDY
 from suite.errors import SuiteError
-from suite.execution.preflight import BUNDLE_SIZE_BYTES, preflight
+from suite.execution.preflight import BUNDLE_SIZE_BYTES, free_bytes, preflight
 from suite.execution.request import RunRequest
 from suite.files.paths import nearest_existing
 from suite.launch.environments import find_environment
@@ -120,7 +119,7 @@ def held_folder(directory: Path) -> Iterator[None]:
 def _refuse_full_disk(requests: Sequence[RunRequest], directory: Path) -> None:
     place = nearest_existing(directory)
     missing = sum(not request.directory.exists() for request in requests)
-    free, needed = shutil.disk_usage(place).free, missing * RUN_BYTES
+    free, needed = free_bytes(place), missing * RUN_BYTES
     if free < needed > BUNDLE_SIZE_BYTES:  # of less, the preflight of one run has said it
         raise SuiteError(
             f"The disk that holds {place} has {free // 2**20} MiB free and {missing} runs need"

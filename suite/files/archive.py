@@ -59,6 +59,11 @@ def unpack_archive(path: Path, directory: Path) -> None:
     """
     _refuse_compressed(path)
     try:
+        if not tarfile.is_tarfile(path):
+            raise SuiteError(
+                f"{path} is neither a folder nor a tar archive",
+                "give a run directory, a submission or its archive",
+            )
         # plain tar only: a compressed archive may be a bomb
         with tarfile.open(path, "r:") as archive:
             written, seen = 0, set()

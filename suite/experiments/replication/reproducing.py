@@ -132,7 +132,12 @@ def reproduce(
 
     ``report`` gets a line for each replay that losses need. Raises as ``run_one``.
     """
-    directory = planned.directory
+    directory, ours = planned.directory, planned.organization
+    if ours in {original.request.organization for original in planned.originals}:
+        report(
+            f"The original runs and these are both of {ours!r}: a replication counts only from"
+            " another organization (--org)."
+        )
     find_environment(planned.requests[0].framework)
     labels = [f"seed {request.training.seed}" for request in planned.requests]
     run_all(planned.requests, labels, are_done(planned.requests), command, progress)

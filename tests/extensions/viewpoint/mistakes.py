@@ -7,5 +7,5 @@ MISTAKES = {
     "suite viewpoint empty --views 0..60": "with commas",
     "suite viewpoint empty --sure 90": "0.95 is one",
     "suite viewpoint empty --storage lots": "write a number and a unit",
-    "suite viewpoint empty --seed 5000000000": "less than or equal to 4294967295",
+    "suite viewpoint empty --seed 5000000000": "--seed must be at most 4294967295",
 }

@@ -19,7 +19,9 @@ def packaged(suite: Run, tmp_path: Path) -> Path:
     answer = suite.done(
         f"package --org acme --availability preview --round {OPEN} --probe {probe} {where}", *runs
     )
-    assert answer.stdout.splitlines()[-1].endswith(f"{OPEN}/acme: 3 runs, complies")
+    *_, verdict, then = answer.stdout.splitlines()
+    assert verdict.endswith(f"{OPEN}/acme: 3 runs, complies")
+    assert f"acme.tar. Next: suite submit --check-only {tmp_path}/submissions/{OPEN}/acme" in then
     return tmp_path / f"submissions/{OPEN}/acme"
 
 

@@ -64,6 +64,7 @@ def test_a_submission_that_does_not_comply_ends_with_one_beside_a_good_one(
     answer = suite.refused(f"submissions status {tree}", code=1)
     assert f"{tree}/{OPEN}/acme: " in answer.stdout
     assert "  violates   submission-layout (" in answer.stdout
+    assert f"  next       suite check {tree}/{OPEN}/bcme names the files\n" in answer.stdout
     assert "submissions: 2; " in answer.stdout
 
 

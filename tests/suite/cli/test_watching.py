@@ -162,6 +162,9 @@ def test_a_run_is_made_without_a_counter_where_python_has_no_such_memory(
 def test_a_run_that_is_over_is_told_in_its_sentence(good_bundle: Path) -> None:
     answer = CliRunner().invoke(app, ["watch", str(good_bundle)])
     assert answer.exit_code == 0 and ending_of(Bundle(good_bundle)) in answer.output
+    assert "epoch 1/" in answer.stderr and "to go" not in answer.stderr, "of past epochs"
+    figures = json.loads(CliRunner().invoke(app, ["watch", str(good_bundle), "--json"]).stdout)
+    assert (figures["format"], figures["status"]) == ("run/1", "finished")
 
 
 def test_a_run_of_the_first_round_is_told_in_its_sentence() -> None:

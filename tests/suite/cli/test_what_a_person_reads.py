@@ -7,12 +7,15 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from typer.testing import CliRunner
 
 from reference_impls.contract import DataSet
 from suite.catalog.reference_points import ReferencePoint, ReferenceRun
+from suite.catalog.workloads import load_workload
 from suite.cli import (
     cluster,
     data,
+    explain,
     finish,
     power_modes,
     quick,
@@ -21,7 +24,9 @@ from suite.cli import (
     verify_model,
     watching,
 )
+from suite.cli.app import app
 from suite.cli.durations import parse_duration
+from suite.cli.json_output import expect_place
 from suite.cluster.links import LinkMeasure, LinkMeasures
 from suite.cluster.node_answers import Link, NodeAnswer, NodeFacts
 from suite.errors import SuiteError
@@ -38,6 +43,7 @@ from suite.metrics.comparisons import Interval
 from suite.metrics.figure import Figure
 from suite.metrics.projection import TimeProjection
 from suite.verify.array_differences import QuantityDifference
+from tests.builders import Scenario, make_request
 
 
 def lines(found: Iterable[str]) -> str:
@@ -182,11 +188,12 @@ def test_a_reference_point_s_expectation_has_both_ends() -> None:
 
 
 def test_a_waiting_training_says_so_from_a_quarter_on(capsys: pytest.CaptureFixture[str]) -> None:
-    def shown(stall_s: float | None) -> str:
-        names = {"time_to_epoch_s": 10.0, "fetch_stall_s": stall_s}
+    def shown(stall_s: float | None, epoch_s: float = 10.0) -> str:
+        names = {"time_to_epoch_s": epoch_s, "fetch_stall_s": stall_s}
         results._show_waiting({name: {"value": value} for name, value in names.items()})
         return capsys.readouterr().out
 
+    assert shown(0.9, epoch_s=1.0) == "", "no card or disk is that slow"
     assert shown(2.5) == shown(None) == "" and shown(2.6).startswith("WAITING FOR DATA: 26% of an")
 
 
@@ -383,3 +390,68 @@ def test_a_closed_run_is_followed_by_the_command_that_reads_it(
 ) -> None:
     run = FinishedRun(Path("runs/first"), status, epochs, False, "it was killed")
     assert finish._sentence(run).endswith(f"(it was killed). {said}")
+
+
+def test_a_run_s_title_names_the_data_that_are_not_the_workload_s_and_what_a_look_is() -> None:
+    def titled(data: str, is_look: bool = False) -> str:
+        training = make_request(Path("run"), Scenario(data=data))._replace(steps=5)
+        framework = SimpleNamespace(outside=None, title="PyTorch")
+        request = SimpleNamespace(
+            training=training, workload=load_workload("lenet"), framework=framework
+        )
+        return watching._title(cast(Any, request), is_look)
+
+    assert titled("mnist").startswith("LeNet-5 on MNIST in PyTorch, closed division, data: mnist")
+    assert "mnist in place" not in titled("mnist")
+    assert ", data: digits in place of mnist" in titled("digits")
+    assert titled("mnist", is_look=True).startswith(
+        "LeNet-5 on MNIST in PyTorch, a look of 5 steps, data: mnist"
+    )
+
+
+def test_a_bundle_whose_record_cannot_be_read_has_no_round_and_no_division(
+    good_bundle: Path,
+) -> None:
+    (good_bundle / "run.json").write_text("{")
+    answer = CliRunner().invoke(app, ["check", str(good_bundle)])
+    last = f"{good_bundle}: does not comply with any division: its run.json cannot be read"
+    assert (answer.exit_code, answer.stdout.splitlines()[-1]) == (1, last)
+    assert "is not valid JSON" in answer.stdout and "fix       " in answer.stdout
+
+
+def test_a_rule_s_severity_is_said_of_breaking_it_and_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    explain.explain("closed-data")
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "closed-data, a rule of the closed division"
+    assert said[3].startswith("Breaking it is invalid in rounds v0.1, v0.2, ")
+    assert explain._in_rounds({"v1": "note", "v2": "invalid", "v3": "note"}) == (
+        "note in rounds v1, v3; invalid in round v2"
+    )
+
+
+def test_nothing_closed_is_no_empty_line(tmp_path: Path) -> None:
+    answer = CliRunner().invoke(app, ["finish", str(tmp_path)])
+    assert answer.stdout == "" and answer.exit_code
+
+
+def test_what_exists_is_replaced_only_on_force(good_bundle: Path, tmp_path: Path) -> None:
+    for name, words in {
+        "a.trace.json.gz": ("trace", good_bundle),
+        "a.pdf": ("figure", "accuracy", good_bundle),
+        "a.csv": ("export", good_bundle),
+    }.items():
+        place = tmp_path / name
+        typed = [str(word) for word in (*words, "--output", place)]
+        place.write_text("mine")
+        refused = CliRunner().invoke(app, typed)
+        assert str(refused.exception) == (
+            f"{place} exists; replace it with --force, or choose another --output."
+        )
+        assert place.read_text() == "mine"
+        assert CliRunner().invoke(app, [*typed, "--force"]).exit_code == 0
+        assert place.read_bytes() != b"mine"
+    place.write_text("mine")
+    with pytest.raises(SuiteError, match="exists; remove it, or choose another --output"):
+        expect_place(place)

@@ -209,3 +209,19 @@ def test_generated_samples_are_learnable_and_their_numbers_follow_from_the_train
     means = [[part[:64].mean(axis=0), part[64:].mean(axis=0)] for part in pictures]
     own, other = (np.abs(means[0][0] - means[1][label]).mean() for label in (0, 1))
     assert own < other / 2 and not np.array_equal(*pictures), "the same pattern, other noise"
+
+
+def test_a_stranger_s_file_below_the_folder_is_passed_over_and_named_where_it_is_all(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "t10k-labels-idx1-ubyte").write_bytes(b"mine")
+    (file,) = [each for each in load_data_set("mnist").files if each.name.startswith("t10k-labels")]
+    paths = prepare._find_sources(load_data_set("mnist"), tmp_path, file.name)
+    with pytest.raises(SuiteError, match=f"It was found below {tmp_path}: give --from the folder"):
+        prepare._take_right(load_data_set("mnist"), tmp_path, file, paths, tmp_path / "taken")
+    deep = tmp_path / "a" / "b" / "c" / "data_batch_1"
+    deep.parent.mkdir()
+    deep.touch()
+    with pytest.raises(SuiteError, match=r"has data_batch_1\.bin"):
+        prepare._find_sources(load_data_set("cifar10"), tmp_path, "data_batch_1.bin")

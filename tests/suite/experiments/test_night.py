@@ -123,7 +123,7 @@ def test_a_night_goes_on_after_a_power_cut_and_ends_with_its_page(
     monkeypatch.setattr(api, "run", board.run)
     monkeypatch.setattr(api, "resolve", board.resolve)
     requests = [SimpleNamespace(workload=SimpleNamespace(name=name)) for name in ("vgg11", "lenet")]
-    monkeypatch.setattr("suite.cli.night.resolve_workloads", lambda *_: (requests, []))
+    monkeypatch.setattr("suite.cli.night.resolve_workloads", lambda *_: (requests, {}))
     monkeypatch.setattr("suite.cli.night.look_within", looked)
     short = CliRunner().invoke(app, ["night", "lenet", "--within", "1m", "--output", night])
     assert "Nothing fits: 3 runs of lenet take 3 min after" in str(short.exception)
@@ -156,6 +156,8 @@ def test_a_night_goes_on_after_a_power_cut_and_ends_with_its_page(
         ("lenet", None),
         ("vgg11", "no batch fits into memory"),
     ]
+    dry = CliRunner().invoke(app, [*words, "--dry-run"])
+    assert dry.stdout.startswith("lenet: 3 runs of about 1 min\nvgg11: left out: no batch fits")
     for others in (["vgg11"], ["lenet", "--accelerator", "cpu"]):
         other = CliRunner().invoke(app, ["night", *others, "--output", night])
         assert "choose another --output" in str(other.exception)
@@ -163,3 +165,15 @@ def test_a_night_goes_on_after_a_power_cut_and_ends_with_its_page(
     (tmp_path / "night/night.json").write_text('{"schema": 1, "planned": [{}]}')
     damaged = CliRunner().invoke(app, words)
     assert "night.json is not as the suite writes it" in str(damaged.exception)
+
+
+def test_a_dry_run_says_how_long_the_night_is_although_nothing_was_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("suite.cli.night.resolve_workloads", lambda *_, **__: ([], {}))
+    monkeypatch.setattr("suite.cli.night.show_plan", lambda *_: None)
+    said = CliRunner().invoke(app, ["night", "--output", str(tmp_path), "--dry-run"]).stdout
+    assert said == (
+        "A night of 8 h (--within): 48 min for first looks, then 7 h 12 min for 3 whole runs of"
+        " each workload that fits. First looks:\n"
+    )

@@ -1,5 +1,6 @@
 """`suite quick`: a few epochs under the workload's own schedule, and what they say."""
 
+import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -171,6 +172,13 @@ def test_one_projected_workload_is_enough_and_missing_data_are_a_note(
     quick_command(["lenet", "vgg11"])
     shown = capsys.readouterr()
     assert "3 s to the target" in shown.out and "left out: vgg11: There are no" in shown.err
+    for dry_run, reason in ((False, "reason"), (True, "left_out")):
+        quick_command(["lenet", "vgg11"], json=True, dry_run=dry_run)
+        lenet, vgg11 = json.loads(capsys.readouterr().out)["rows"]
+        assert vgg11 == dict.fromkeys(lenet) | {
+            "workload": "vgg11",
+            reason: "There are no pictures.",
+        }
     quick_command(["lenet", "vgg11"], within="8m", dry_run=True)
     assert (
         capsys.readouterr().out

@@ -102,7 +102,9 @@ def test_a_truncated_archive_is_refused(submission: Path, tmp_path: Path) -> Non
         [1, 100, *ends[::4], ends[-1] + 600, len(whole.rstrip(b"\0")) + 20]
     ):
         (tmp_path / "cut.tar").write_bytes(whole[:size])
-        with pytest.raises(SuiteError, match="not a whole tar archive"):
+        is_begun = size > tarfile.BLOCKSIZE  # else nothing says that it is one
+        said = "not a whole tar archive" if is_begun else "neither a folder nor a tar archive"
+        with pytest.raises(SuiteError, match=said):
             unpack_archive(tmp_path / "cut.tar", tmp_path / f"target{number}")
 
 
@@ -173,7 +175,7 @@ def test_a_bomb_is_not_unpacked(
 @pytest.mark.parametrize(
     ("head", "sentence"),
     [
-        (b"no tar", "not a whole tar archive"),
+        (b"no tar", "neither a folder nor"),
         (b"\x1f\x8b", "by gzip"),
         (b"PK\x03\x04", "by zip"),
         (b"BZh9", "by bzip2"),

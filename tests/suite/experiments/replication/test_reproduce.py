@@ -5,6 +5,7 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,6 +14,8 @@ from reporter.data.shown_replications import provenance_of, replication_badges
 from suite import api
 from suite.bundle.layout import RUN
 from suite.bundle.replication_folder import RECORD
+from suite.experiments.replication import reproducing
+from suite.experiments.replication.reproducing import PlannedReplication
 from suite.files.signature import public_key
 from suite.metrics.replication import REPLICATION
 from suite.submission.evidence import sign_evidence
@@ -171,3 +174,22 @@ def test_a_record_that_says_something_else_of_its_original_is_told(
     assert any(
         "disagrees with the bundle of the original" in reason for reason in frames.broken["reason"]
     )
+
+
+def test_a_replication_by_the_runs_own_organization_is_told_before_its_hours(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(reproducing, "find_environment", lambda _: 1 / 0)
+    of_acme = SimpleNamespace(request=SimpleNamespace(organization="acme"))
+    told: list[str] = []
+    for organization in ("acme", "lab"):
+        planned = PlannedReplication(
+            tmp_path,
+            (of_acme,),
+            (SimpleNamespace(framework=None),),
+            organization,
+            None,  # type: ignore[arg-type]
+        )
+        with pytest.raises(ZeroDivisionError):
+            reproducing.reproduce(planned, report=told.append)
+    assert len(told) == 1 and "both of 'acme': a replication counts only from another" in told[0]
