@@ -333,7 +333,8 @@ def _sentence(error: Any) -> str:
             wanted = re.sub(pattern, words, wanted)
         message = f"{option} must be {wanted}, not {cause.errors()[0]['input']!r}"
     if possible := getattr(error, "possibilities", None):
-        message = f"{error.message}; {nearest(error.option_name, possible)}".rstrip("; ")
+        hint = nearest(error.option_name.lstrip("-"), [each.lstrip("-") for each in possible])
+        message = "; ".join(filter(None, (error.message, hint.replace("'", "'--", 1))))
     return message if not message or message.endswith((".", "?")) else f"{message}."
 
 

@@ -36,7 +36,7 @@ OF_THE_SUITE = {
     f"{RUN} --batch-size 1e3": "--batch-size must be a whole number, not '1e3'",
     f"{RUN} --silence 1": "--silence must be at least",
     f"{RUN} --epoch 3": "did you mean '--epochs'",
-    "suite --division open": "The command comes first: `suite COMMAND --division`",
+    "suite --division open": "No such option: --division. The command comes first",
     "suite help": "Did you mean `suite --help`",
     "suite data list": "Did you mean `suite list data-sets`",
     "suite explain nope": "There is no rule 'nope'; `suite list rules`",
