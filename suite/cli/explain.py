@@ -37,7 +37,7 @@ def explain(
         return
     plural = "s" * (len(found.divisions) > 1)
     print(f"{found.id}, a rule of the {divisions} division{plural}\n{found.sentence}")
-    print(f"Why: {found.rationale}\nBreaking it is {_in_rounds(rounds)}.")
+    print(f"Why: {found.rationale}\nSeverity of a finding: {_in_rounds(rounds)}.")
     print(f"To fix it: {found.fix}.")
     if found.formerly:
         print(f"Former ids, which closed rounds still use: {', '.join(found.formerly)}.")
@@ -54,7 +54,7 @@ def _in_rounds(rounds: Mapping[str, str]) -> str:
             f"{severity} in round{'s' * (len(names) > 1)} {', '.join(names)}"
             for severity, names in having.items()
         )
-        or "noted in no round yet"
+        or "no round has this rule yet"
     )
 
 

@@ -90,9 +90,12 @@ def ending_of(bundle: Bundle) -> str:
     accuracy, reached_s, energy = (
         figures[name] for name in ("best_accuracy", "time_to_target_s", "energy_j")
     )
-    before, now = resumed.epoch if resumed else 0, len(summary["epochs"])
+    before = resumed.epoch if resumed else 0
+    cut = [epoch for epoch in summary["epochs"] if not epoch.get("is_whole", True)]
+    now = len(summary["epochs"]) - len(cut)
     is_reached, time_s = reached_s["value"] is not None, figures["gross_time_s"]["value"]
-    after = counted(before + now, "epoch")
+    done = [counted(before + now, "epoch")] if before + now or not cut else []
+    after = " and ".join([*done, *(counted(epoch["steps"], "step") for epoch in cut)])
     after += f" ({before} of them before it was resumed)" if before else ""
     if is_reached:
         after += f", in {duration_text(reached_s['value'])}"
@@ -104,7 +107,7 @@ def ending_of(bundle: Bundle) -> str:
         last, best = _last_and_best(bundle)
         outcome = "target reached" if is_reached else reached_s["reason"]
         goal = "" if is_reached or target is None else f" ({100 * target:.3g} %)"
-        place = "" if last.epoch == before + now else f"epoch {last.epoch} of "
+        place = "" if last.epoch == before + now and not cut else f"epoch {last.epoch} of "
         said = f"{100 * last.value:.2f} % after {place}{after}: {outcome}{goal}."
         if best.value > last.value:
             said += f" Best: {100 * best.value:.2f} % after epoch {best.epoch}."

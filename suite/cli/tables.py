@@ -8,6 +8,8 @@ from rich.markup import escape
 from rich.table import Table
 
 COLOURS = {"yes": "green", "no": "yellow"}
+WIDEST = 48
+"""Characters to which the columns of a pipe's lines are padded."""
 SENTENCE = 24
 """Characters of a line of sentences that is still read quickly."""
 
@@ -54,7 +56,7 @@ def _least_width(rows: Sequence[Mapping[str, str]], shown: Sequence[str]) -> int
 
 def _plain(rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
     lines = [list(rows[0]), *(list(row.values()) for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    widths = [min(WIDEST, max(map(len, column))) for column in zip(*lines, strict=True)]
     for line in lines:
         yield "  ".join(map(str.ljust, line, widths)).rstrip()
 

@@ -118,6 +118,13 @@ def test_a_run_that_missed_its_target_or_was_never_evaluated_says_so(good_bundle
     assert "after 3 epochs, in 2.1 s: the target was not reached (99 %)." in said
     summarise(good_bundle, best_accuracy={"value": None, "reason": "no evaluation"})
     assert "3 epochs, in 2.1 s; accuracy unknown: no evaluation." in ending_of(Bundle(good_bundle))
+    summary = json.loads((good_bundle / "summary.json").read_text())
+    summary["epochs"][2] |= {"is_whole": False, "steps": 30}
+    (good_bundle / "summary.json").write_text(json.dumps(summary))
+    assert ending_of(Bundle(good_bundle)).startswith("2 epochs and 30 steps, in 2.1 s; ")
+    summary["epochs"] = summary["epochs"][2:]
+    (good_bundle / "summary.json").write_text(json.dumps(summary))
+    assert ending_of(Bundle(good_bundle)).startswith("30 steps, in 2.1 s; ")
 
 
 def test_the_accuracy_is_of_the_last_epoch_and_a_better_one_names_its_own(tmp_path: Path) -> None:

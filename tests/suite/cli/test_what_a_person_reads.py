@@ -425,7 +425,7 @@ def test_a_rule_s_severity_is_said_of_breaking_it_and_once(
     explain.explain("closed-data")
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "closed-data, a rule of the closed division"
-    assert said[3].startswith("Breaking it is invalid in rounds v0.1, v0.2, ")
+    assert said[3].startswith("Severity of a finding: invalid in rounds v0.1, v0.2, ")
     assert explain._in_rounds({"v1": "note", "v2": "invalid", "v3": "note"}) == (
         "note in rounds v1, v3; invalid in round v2"
     )
