@@ -26,6 +26,7 @@ from suite.bundle.layout import (
 )
 from suite.bundle.limits import RowLimit, possible_readings, possible_steps
 from suite.bundle.log import Log, read_log
+from suite.bundle.run_lock import refuse_running
 from suite.errors import FileError, SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import read_json
@@ -130,6 +131,7 @@ class Bundle:
         """Raise SuiteError unless the bundle was closed; ``purpose`` says which run is needed:
         "audit a run that `suite run` finished"."""
         self.expect_there()
+        refuse_running(self.path)
         if not self.is_sealed:
             raise SuiteError(f"{self.path} is not sealed; {purpose}.")
 

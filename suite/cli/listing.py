@@ -111,11 +111,12 @@ def studies(json: Json = False) -> None:
 def figures(json: Json = False) -> None:
     """List figures for `suite figure`: the study and number that each follows, and what it
     needs."""
-    columns = ("title", "needs", "study", "number")
+    columns = ("needs", "study", "number")
     plain = {name: also for also, name in PLAIN.items()}
     rows = [
         {
             "name": one.name,
+            "title": one.title,
             "also": plain.get(one.name),
             **{name: getattr(one, name) for name in columns},
         }

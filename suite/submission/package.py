@@ -15,7 +15,6 @@ from suite.bundle.disclosures import describe_disclosure, find_disclosures
 from suite.bundle.layout import MANIFEST, SYSTEM
 from suite.bundle.machines import MACHINE, different_fields
 from suite.bundle.reader import FIRST_ROUND, Bundle
-from suite.bundle.run_lock import refuse_running
 from suite.errors import SuiteError
 from suite.files.digest import sha256
 from suite.files.json_file import read_json, write_json
@@ -146,12 +145,7 @@ def _folders(bundles: Sequence[Bundle], request: PackageRequest) -> dict[Path, B
     folders: dict[Path, Bundle] = {}
     for bundle in bundles:
         of_run = bundle.run().request
-        refuse_running(bundle.path)
-        if not bundle.is_sealed:
-            raise SuiteError(
-                f"{bundle.path} is not a finished, sealed run; submit only runs that `suite run`"
-                " finished."
-            )
+        bundle.expect_sealed("submit only runs that `suite run` finished")
         if bundle.run().study is not None:
             raise SuiteError(
                 f"{bundle.path} was made for a study, and runs of studies are not submitted: make"

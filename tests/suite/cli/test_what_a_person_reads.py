@@ -436,6 +436,7 @@ def test_nothing_closed_is_no_empty_line(tmp_path: Path) -> None:
     assert answer.stdout == "" and answer.exit_code
 
 
+@pytest.mark.usefixtures("builds_a_site")
 def test_what_exists_is_replaced_only_on_force(good_bundle: Path, tmp_path: Path) -> None:
     for name, words in {
         "a.trace.json.gz": ("trace", good_bundle),
