@@ -162,6 +162,13 @@ class Bundle:
         """A rank's log."""
         return self.cached(f"log {rank}", lambda: self._read_log(rank))
 
+    def finished_epochs(self) -> int:
+        """Number of epochs that ended; 0 where the log cannot be read."""
+        try:
+            return len(self.log().finished_epochs())
+        except FileError:
+            return 0
+
     def steps(self) -> "StepRecords":
         """The step records of the finished epochs."""
         from suite.bundle.tables import join_steps  # start-up: pyarrow

@@ -24,6 +24,7 @@ from suite.compliance.rules.preconditions import (
 )
 from suite.compliance.rules.witness import witnessed_by
 from suite.errors import FileError, SuiteError
+from suite.files.counted import counted
 from suite.files.shell_command import shell_command
 from suite.files.tree import files_below, refuse_large, refuse_site
 
@@ -144,14 +145,10 @@ def find_bundles(path: Path) -> tuple[Path, ...]:
 
 
 def _unfinished(bundle: Bundle, run: RunRecord) -> Finding:
-    try:
-        epochs = len(bundle.log().finished_epochs())
-    except FileError:
-        epochs = 0
     observed = (
         f"status {run.status!r}"
         + (f": {run.message}" if run.message else "")
-        + f"; {epochs} finished epochs can be read"
+        + f"; {counted(bundle.finished_epochs(), 'finished epoch')} can be read"
     )
     finish = shell_command("suite finish", bundle.path)
     fix = None if bundle.is_sealed else f"type `{finish}`, which closes a run that ended"

@@ -73,7 +73,9 @@ def finish(path: Path) -> FinishedRun:
             if not bundle.is_sealed:
                 return _close(bundle, lock)
             remove_leftovers(path)
-    return FinishedRun(path, bundle.run().status, _epochs(bundle), True, _ask_witness_again(path))
+    return FinishedRun(
+        path, bundle.run().status, bundle.finished_epochs(), True, _ask_witness_again(path)
+    )
 
 
 def _close(bundle: Bundle, lock: RunLock) -> FinishedRun:
@@ -83,7 +85,11 @@ def _close(bundle: Bundle, lock: RunLock) -> FinishedRun:
     close_bundle(bundle.path)
     assert record.closed_later is not None
     return FinishedRun(
-        bundle.path, record.status, _epochs(bundle), False, str(record.closed_later["reason"])
+        bundle.path,
+        record.status,
+        bundle.finished_epochs(),
+        False,
+        str(record.closed_later["reason"]),
     )
 
 
@@ -172,10 +178,3 @@ def _counted_meters(bundle: Bundle) -> tuple[Mapping[str, Any], ...]:
         )
     )
     return tuple(asdict(each) for each in records)
-
-
-def _epochs(bundle: Bundle) -> int:
-    try:
-        return len(bundle.log().finished_epochs())
-    except FileError:
-        return 0

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from reference_impls.contract import Request
+from suite.bundle.reader import Bundle
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import Capability, refuse_without
 from suite.catalog.workloads import Workload
@@ -35,6 +36,7 @@ from suite.execution.request import RunRequest
 from suite.execution.run import RunResult, run
 from suite.execution.run_directory import make_output
 from suite.experiments.memory import largest_batch, ran_out_of_memory
+from suite.files.counted import counted
 from suite.files.shell_command import shell_command
 from suite.launch.building import build_implementation
 from suite.launch.environments import Environment, find_environment
@@ -134,19 +136,21 @@ def run_one(
     except InterruptedAfterEnd:
         raise
     except KeyboardInterrupt as interrupt:
-        raise Interrupted(
-            str(interrupt)
-            or f"every finished epoch is kept in {path}; "
-            f"`{shell_command('suite finish', path)}` closes it"
-        ) from None
+        closed = f"{path} keeps {_kept(path)}; `{shell_command('suite finish', path)}` closes it"
+        raise Interrupted(str(interrupt) or closed) from None
     if result.status != FINISHED:
         if ran_out_of_memory(path, kills):
             raise SuiteError(_out_of_memory(request, environment, progress))
         raise SuiteError(
             f"The run did not finish: {str(result.message).rstrip('.')}. What it wrote is in {path}"
-            f" (see output.txt); every finished epoch is kept.{_how_to_resume(request, path)}"
+            f" (see output.txt), with {_kept(path)}.{_how_to_resume(request, path)}"
         )
     return result
+
+
+def _kept(path: Path) -> str:
+    """What is left of a run that did not finish."""
+    return counted(Bundle(path).finished_epochs(), "finished epoch")
 
 
 def _how_to_resume(request: RunRequest, path: Path) -> str:
@@ -198,6 +202,6 @@ def _out_of_memory(request: RunRequest, environment: Environment, progress: Prog
     except KeyboardInterrupt:
         advice = "the search for one that fits was interrupted; try half of it"
     return (
-        f"Out of memory with mini-batches of {size} samples; {advice}. Every finished epoch is kept"
-        f" in {path} (see output.txt)."
+        f"Out of memory with mini-batches of {size} samples; {advice}. What was"
+        f" written is in {path} (see output.txt), with {_kept(Path(path))}."
     )

@@ -93,7 +93,7 @@ def test_ctrl_c_at_the_gate_is_an_interrupted_run(
 
     meter = GateMeter(interrupt)
     metered(meter)
-    with with_ctrl_c(), pytest.raises(api.Interrupted):
+    with with_ctrl_c(), pytest.raises(api.Interrupted, match="run keeps 0 finished epochs; `"):
         api.run(api.resolve(OPTIONS, tmp_path / "run", baseload_s=0))
     assert meter.waited and not psutil.pid_exists(meter.pid)
     assert Bundle(tmp_path / "run").run().status == "interrupted"

@@ -108,7 +108,7 @@ class Board:
 
     def run(self, request: SimpleNamespace, **_: object) -> SimpleNamespace:
         if len(self.made) == self.fails_at:
-            raise KeyboardInterrupt("every finished epoch is kept")
+            raise KeyboardInterrupt("3 finished epochs are kept")
         self.made.append(request.directory.name)
         name = f"lenet-pytorch-20270115T080000Z-{request.seed:06}"
         make_bundle(request.directory, Scenario(name=name, seed=request.seed))
