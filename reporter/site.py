@@ -76,9 +76,14 @@ WITHOUT = SiteOptions()
 
 
 def build_site(
-    paths: Iterable[Path], output: Path, force: bool = False, options: SiteOptions = WITHOUT
+    paths: Iterable[Path],
+    output: Path,
+    force: bool = False,
+    options: SiteOptions = WITHOUT,
+    say: Callable[[str], None] = lambda line: None,
 ) -> Path:
     """Render the bundles at or below ``paths`` into ``output``; returns the front page's path.
+    ``say`` gets a line for each that is not shown.
 
     A site that this function made is replaced if ``force`` is true; unchanged files keep their
     inode and time. Raises SuiteError for any other existing folder, and for paths without a bundle
@@ -91,6 +96,8 @@ def build_site(
         frames, (studies, broken) = load_with(workers, given), find_studies(given)
         frames = frames.with_broken(broken)
         _refuse_nothing(frames, studies)
+        for each in frames.broken.to_dict("records"):
+            say(f"not shown: {each['place']}: {each['reason']}")
         _write(
             options.contents(make_contents(frames, tuple(make_boards(frames)), studies)),
             output,

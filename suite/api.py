@@ -594,6 +594,7 @@ def report(
     address: str | None = None,
     beside_reference: bool = False,
     evidence: str = "copy",
+    say: Callable[[str], None] = lambda line: None,
 ) -> Path:
     """Render the bundles at or below the paths as a static site in ``output``; return its front
     page.
@@ -601,7 +602,8 @@ def report(
     ``force`` replaces a site made before. Any other existing folder is refused. ``address`` is
     where the site will be published, as https://example.org/edge: pictures of links need it.
     ``beside_reference`` shows the runs beside the project's reference results first. ``evidence``
-    is how the bundles' files come to the pages: copy, link or archive.
+    is how the bundles' files come to the pages: copy, link or archive. ``say`` gets a line for each
+    bundle that cannot be shown.
     """
     from reporter.site import SiteOptions, build_site  # start-up: pandas, jinja2
 
@@ -614,7 +616,7 @@ def report(
         raise SuiteError(f"evidence is {evidence!r}; it must be one of {', '.join(known)}.")
     refuse_inside_run(Path(output))
     options = SiteOptions(address, beside_reference, evidence)
-    return build_site(_paths(paths), Path(output), force, options)
+    return build_site(_paths(paths), Path(output), force, options, say)
 
 
 def figure(

@@ -7,7 +7,7 @@ from typer import Option
 
 from suite import api
 from suite.cli.json_output import print_json
-from suite.cli.options import Json, Runs
+from suite.cli.options import Json, Runs, say
 from suite.files.evidence_files import EvidenceFiles
 
 
@@ -42,6 +42,7 @@ def report(
         address=address,
         beside_reference=beside_reference,
         evidence=evidence.value,
+        say=say,
     )
     if json:
         print_json("report", {"index": index.resolve()})

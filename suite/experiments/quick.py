@@ -17,6 +17,7 @@ from suite.catalog.scoring import load_scoring
 from suite.catalog.timings import EVALUATION_OF_STEP, Timing
 from suite.errors import SuiteError
 from suite.execution.request import RunRequest
+from suite.files.counted import counted
 from suite.metrics.epoch_from_steps import MIN_STEPS, EpochFromSteps, epoch_from_steps, intervals_s
 from suite.metrics.projection import MIN_LATER_EPOCHS, TimeProjection, project_run
 
@@ -154,8 +155,8 @@ def _part(request: RunRequest, path: Path) -> QuickLook:
     estimate = epoch_from_steps(bundle.steps(), whole, load_scoring())
     epochs = sum(bool(epoch.get("is_whole", True)) for epoch in bundle.json(SUMMARY)["epochs"])
     reason = (
-        f"it had time for {estimate.steps} steps, {epochs} whole epochs; a projection needs"
-        f" {MIN_EPOCHS}, whose losses are compared"
+        f"it had time for {counted(estimate.steps, 'step')}, {counted(epochs, 'whole epoch')}; a"
+        f" projection needs {MIN_EPOCHS}: give more time with --within"
     )
     return QuickLook(
         request.workload.name,

@@ -274,7 +274,9 @@ def test_a_withdrawn_entry_is_kept_with_its_reason(runs: Path, tmp_path: Path) -
 def test_a_broken_bundle_is_listed(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs, tmp_path / "given")
     (tmp_path / "given" / "lenet-chainer-1" / "summary.json").unlink()
-    page = build_site([tmp_path / "given"], tmp_path / "site").read_text()
+    told: list[str] = []
+    page = build_site([tmp_path / "given"], tmp_path / "site", say=told.append).read_text()
+    assert told == ["not shown: lenet-chainer-1: summary.json is missing"]
     assert "<code>lenet-chainer-1</code>: summary.json is missing" in page
     boards = {"mnist": "3 entries, 8 runs", "digits": "1 entry, 1 run"}
     assert all(f": {text}" in page for text in boards.values()) and len(SCENARIOS) == 10
