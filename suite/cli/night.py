@@ -75,18 +75,11 @@ def night(
             f"that night: `{_command(begun, output)}`."
         )
     if dry_run and begun is not None:
-        planned = nights.with_more_time(begun, limit_s).planned
-        if json:
-            print_json("night", {"index": None, "runs": {}, "planned": planned})
-        else:
-            _tell(planned, sys.stdout)
+        _show_begun(begun, limit_s, json)
         return
     if dry_run:
-        _show_dry_run(
-            [replace(settings, workload=each) for each in chosen_workloads(workloads, EPOCHS)],
-            limit_s,
-            json,
-        )
+        chosen = chosen_workloads(workloads, EPOCHS)
+        _show_dry_run([replace(settings, workload=each) for each in chosen], limit_s, json)
         return
     _say_what_keeps_it()
     planned = _planned(begun or asked, settings, limit_s, output)
@@ -95,6 +88,15 @@ def night(
     _show(made, planned, output, json)
     if problems or not made:
         raise Reported("\n".join(problems or [_nothing_fits(planned)]))
+
+
+def _show_begun(begun: nights.Night, limit_s: float, json: bool) -> None:
+    """Print the plan of a night that was begun."""
+    planned = nights.with_more_time(begun, limit_s).planned
+    if json:
+        print_json("night", {"index": None, "runs": {}, "planned": planned})
+    else:
+        _tell(planned, sys.stdout)
 
 
 def _show_dry_run(settings: Sequence[RunOptions], limit_s: float, json: bool) -> None:

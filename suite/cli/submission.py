@@ -118,11 +118,15 @@ def package(
             ) from error
     show_result(check_paths([folder]), json)
     if not json:
-        packed = "" if archive is None else f"It is also in {archive}. "
-        print(
-            f"{packed}Next: {shell_command('suite submit --check-only', folder)}, then a pull"
-            " request that adds this folder (docs/submitting.md)"
-        )
+        _say_what_next(folder, archive)
+
+
+def _say_what_next(folder: Path, archive: Path | None) -> None:
+    packed = "" if archive is None else f"It is also in {archive}. "
+    print(
+        f"{packed}Next: {shell_command('suite submit --check-only', folder)}, then a pull request"
+        " that adds this folder (docs/submitting.md)"
+    )
 
 
 def _packaged(folder: Path) -> packaging.PackagedImplementation:
