@@ -453,6 +453,8 @@ def test_what_exists_is_replaced_only_on_force(good_bundle: Path, tmp_path: Path
         assert place.read_text() == "mine"
         assert CliRunner().invoke(app, [*typed, "--force"]).exit_code == 0
         assert place.read_bytes() != b"mine"
+    nothing = CliRunner().invoke(app, ["export", str(tmp_path / "none"), "--output", str(place)])
+    assert "none does not exist" in str(nothing.exception), "the input is wrong first"
     place.write_text("mine")
     with pytest.raises(SuiteError, match="exists; remove it, or choose another --output"):
         expect_place(place)
