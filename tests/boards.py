@@ -3,7 +3,7 @@ this machine is read."""
 
 from pathlib import Path
 
-from suite.catalog.devices import Device, Sample
+from suite.catalog.devices import Device, RecordedMachine
 from suite.meters.meter import MeteredProcess
 from suite.meters.registry import open_meters
 
@@ -12,30 +12,30 @@ SERIAL_NUMBER = "4207120008815"
 CPUS = "sys/devices/system/cpu"
 
 
-def plant(root: Path, sample: Sample, serial_number: str = SERIAL_NUMBER) -> Path:
-    """Write the sample's machine below ``root``, with this serial number; returns ``root``."""
+def plant(root: Path, recorded: RecordedMachine, serial_number: str = SERIAL_NUMBER) -> Path:
+    """Write the recorded machine below ``root``, with this serial number; returns ``root``."""
     for folder in ("proc/device-tree", "sys/class/dmi/id", "etc"):
         (root / folder).mkdir(parents=True)
-    if sample.compatible:
+    if recorded.compatible:
         (root / "proc/device-tree/compatible").write_bytes(
-            b"".join(entry.encode() + b"\0" for entry in sample.compatible)
+            b"".join(entry.encode() + b"\0" for entry in recorded.compatible)
         )
         (root / "proc/device-tree/serial-number").write_text(serial_number + "\0")
     else:
         (root / "sys/class/dmi/id/board_serial").write_text(serial_number + "\n")
-    _write(root / "sys/class/dmi/id", sample.dmi)
-    if sample.cpu_model is not None:
-        (root / "proc/cpuinfo").write_text(f"processor\t: 0\nmodel name\t: {sample.cpu_model}\n")
-    for part in sample.tree:
+    _write(root / "sys/class/dmi/id", recorded.dmi)
+    if recorded.cpu_model is not None:
+        (root / "proc/cpuinfo").write_text(f"processor\t: 0\nmodel name\t: {recorded.cpu_model}\n")
+    for part in recorded.tree:
         _write(root / part.folder, part.files)
     _link_policies(root)
     return root
 
 
 def planted(root: Path, device: Device, serial_number: str = SERIAL_NUMBER) -> Path:
-    """The tree of the profile's sample."""
-    assert device.sample is not None, f"rules/devices/{device.name}.toml has no [sample]"
-    return plant(root, device.sample, serial_number)
+    """The tree of the profile's recorded."""
+    assert device.recorded is not None, f"rules/devices/{device.name}.toml has no [recorded]"
+    return plant(root, device.recorded, serial_number)
 
 
 def readings_of(root: Path) -> list[tuple[int, str, str, float, str]]:

@@ -230,13 +230,13 @@ def _describe(path: Path, scenario: Scenario) -> system.SystemDescription:
 def _evidence(device: str) -> str:
     """What the harness would have found on the device."""
     profile, found = load_device(device), identify().evidence
-    sample = profile.sample
-    if sample is None or profile.is_fallback:
+    recorded = profile.recorded
+    if recorded is None or profile.is_fallback:
         return found
     names = [
-        *sample.compatible,
-        *(name.partition(": ")[2] for name in sample.dmi),
-        *([sample.cpu_model] if sample.cpu_model else []),
+        *recorded.compatible,
+        *(name.partition(": ")[2] for name in recorded.dmi),
+        *([recorded.cpu_model] if recorded.cpu_model else []),
     ]
     return f"recorded names: {', '.join(names)}"
 

@@ -15,10 +15,10 @@ from reference_impls import contract, definitions
 from reporter.data import frames
 from reporter.papers.presets import PRESETS
 from suite.catalog.audit_tolerances import AuditTolerances, load_all_audit_tolerances
-from suite.catalog.devices import Device, Identity, Sample, load_devices
+from suite.catalog.devices import Device, Identity, RecordedMachine, load_devices
 from suite.catalog.extensions import ExtensionPart, extension_modules
 from suite.catalog.frameworks import Framework, load_frameworks, locks_folder
-from suite.catalog.power import load_power_rules
+from suite.catalog.power import Tier, load_power_rules
 from suite.cli.json_output import JsonFormat, json_formats
 from suite.errors import SuiteError
 from suite.files.generated import Writers, fill_generated, generated_places, markdown_table
@@ -100,7 +100,7 @@ def _boards() -> str:
             device.title,
             _recognised_by(device.identity),
             ", ".join(mode.name for mode in device.power_modes) or "governor and limits",
-            *_read_from(device.sample),
+            *_read_from(device.recorded),
             _covered_by_sensors(device),
         )
         for device in load_devices()
@@ -111,7 +111,7 @@ def _boards() -> str:
             "covers",
             "recognised by",
             "modes",
-            "sample",
+            "recorded machine",
             "its power mode",
             "its total power",
             "what its own sensors cover",
@@ -122,13 +122,18 @@ def _boards() -> str:
 
 def _covered_by_sensors(device: Device) -> str:
     """What each total of the board's own sensors covers, and whose word it is."""
-    expected = None if device.sample is None else device.sample.expected.power_total
+    recorded = device.recorded
+    names = () if recorded is None else recorded.expected.totals
     found = [
-        f"{rule.name}: {rule.coverage.value} ({rule.reference})"
+        f"{rule.name}: {rule.coverage.value}{_indirectly(rule.tier)} ({rule.reference})"
         for rule in load_power_rules()
-        if rule.name == expected or set(rule.channels) <= set(device.power_rails)
+        if rule.name in names or set(rule.channels) <= set(device.power_rails)
     ]
     return "; ".join(found) or "unknown: no sensor whose scope is documented"
+
+
+def _indirectly(tier: Tier) -> str:
+    return ", an estimate" if tier is Tier.ESTIMATE else ""
 
 
 def _recognised_by(identity: Identity) -> str:
@@ -136,14 +141,16 @@ def _recognised_by(identity: Identity) -> str:
     return ", ".join(names) or "nothing: the fallback"
 
 
-def _read_from(sample: Sample | None) -> tuple[str, str, str]:
-    if sample is None:
+def _read_from(recorded: RecordedMachine | None) -> tuple[str, str, str]:
+    if recorded is None:
         return ("none", "", "")
-    name = next(iter((*sample.compatible, sample.cpu_model, *sample.dmi)), None)
-    expected = sample.expected
-    power = "no sensor that is a file" if expected.power_total is None else expected.power_total
+    name = next(iter((*recorded.compatible, recorded.cpu_model, *recorded.dmi)), None)
+    expected = recorded.expected
+    power = expected.power_total or "no sensor that is a file"
+    if expected.program_total is not None:
+        power = f"{expected.program_total}, which a program reads"
     watts = "" if expected.power_w is None else f": {expected.power_w:g} W"
-    return (f"`{name}`, {sample.memory_gb} GB", expected.power_mode or "", power + watts)
+    return (f"`{name}`, {recorded.memory_gb} GB", expected.power_mode or "", power + watts)
 
 
 def _tree() -> str:

@@ -36,10 +36,10 @@ cat /sys/bus/i2c/drivers/ina3221/*/hwmon/hwmon*/in?_label
 
 
 def board_of(profile: str) -> Board:
-    """The board of a profile's sample."""
-    sample = load_device(profile).sample
-    assert sample is not None and sample.compatible
-    return Board(sample.compatible, f"emulated {profile}")
+    """The board of a profile's recorded machine."""
+    recorded = load_device(profile).recorded
+    assert recorded is not None and recorded.compatible
+    return Board(recorded.compatible, f"emulated {profile}")
 
 
 def energy() -> Iterator[Verdict]:
@@ -138,15 +138,16 @@ def counters() -> Iterator[Verdict]:
 def profiles() -> Iterator[Verdict]:
     """Every profile with a device tree, each on a boot of its own."""
     for device in load_devices():
-        if device.sample is not None and device.sample.compatible:
+        recorded = device.recorded
+        if recorded is not None and recorded.compatible:
             script = (
                 "python3 -c 'from suite.machine.identify import identify;"
                 " print(identify().device.name)' >/out/device\n"
             )
-            job = boot(Board(device.sample.compatible, device.title, has_sensor=False), script)
+            job = boot(Board(recorded.compatible, device.title, has_sensor=False), script)
             name = _left(job, "device").decode().strip()
             yield Verdict(
-                f"{device.sample.compatible[0]}: {name} ({job.wall_s:.0f} s from power on to off)",
+                f"{recorded.compatible[0]}: {name} ({job.wall_s:.0f} s from power on to off)",
                 name == device.name,
             )
 

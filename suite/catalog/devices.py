@@ -88,7 +88,7 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class SampleFolder:
+class RecordedFolder:
     """Files of one folder of a recorded machine: each a name and its content, as
     ``"scaling_governor: schedutil"``; ``-> target`` makes a link."""
 
@@ -98,22 +98,29 @@ class SampleFolder:
 
 @dataclass(frozen=True)
 class Expected:
-    """What the suite reads from a sample: the label of the power mode, and the total of the board's
-    own power sensor (None: it has none)."""
+    """What the suite reads from a recorded machine: the label of the power mode, and the total of
+    the board's own power sensor (None: no file has one). ``program_total``: the total of a sensor
+    that a program reads, which the recorded files lack."""
 
     power_mode: str | None = None
     power_total: str | None = None
     power_w: float | None = None
+    program_total: str | None = None
+
+    @property
+    def totals(self) -> tuple[str, ...]:
+        """Names of the totals of the board's own sensors."""
+        return tuple(name for name in (self.power_total, self.program_total) if name is not None)
 
 
 @dataclass(frozen=True)
-class Sample:
+class RecordedMachine:
     """What one machine of the profile reports, as evidence that it is recognised and read: device
     tree, else DMI names, else CPU model.
 
     ``compatible``: entries of the device tree. ``dmi``: file names in /sys/class/dmi/id and their
     contents, as ``"product_name: NUC11TNKi5"``. ``memory_gb`` is the machine's nominal memory.
-    ``origin`` says where the sample is from, ``tree`` has further files of the machine.
+    ``origin`` says where the record is from, ``tree`` has further files of the machine.
     """
 
     memory_gb: int
@@ -121,7 +128,7 @@ class Sample:
     dmi: tuple[str, ...] = ()
     cpu_model: str | None = None
     origin: str = ""
-    tree: tuple[SampleFolder, ...] = ()
+    tree: tuple[RecordedFolder, ...] = ()
     expected: Expected = Expected()
 
 
@@ -156,7 +163,7 @@ class Device:
     machines that have it. ``power_rails`` are the rails of the board's own sensors that make its
     total; empty where it has none, or they are not known. ``peak_gflops`` is more than the device
     can compute per second in any precision that trains; None where that is not known.
-    ``is_fallback``: any machine that no other profile recognises; it needs no ``sample``.
+    ``is_fallback``: any machine that no other profile recognises; it needs no ``recorded``.
     ``short_title``: the title where there is little room. ``closed_workloads`` are those that a
     closed run trains where it names none; every other workload that fits the device may be entered.
     """
@@ -175,7 +182,7 @@ class Device:
     power_modes: tuple[PowerMode, ...] = ()
     power_rails: tuple[str, ...] = ()
     sensors: Sensors | None = None
-    sample: Sample | None = None
+    recorded: RecordedMachine | None = None
     is_fallback: bool = False
     short_title: str | None = None
 

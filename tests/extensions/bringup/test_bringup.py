@@ -95,7 +95,7 @@ def test_the_file_of_every_profile_s_machine_is_read_as_the_machine_was(
     assert all(trial.is_replayed and trial.readings for trial in replayed)
     copy = plant(found, tmp_path / "copy")
     assert read_power_settings(copy).label == read_power_settings(machine).label
-    if device.sample is not None and not device.sample.dmi:
+    if device.recorded is not None and not device.recorded.dmi:
         assert identify(copy).device == device
 
 

@@ -22,10 +22,10 @@ def claim_orin_on_raspberry_pi(bundle: EditableBundle) -> None:
 def _describe_as(bundle: EditableBundle, device: str) -> None:
     """Claim a device, and describe the machine as its profile's sample."""
     profile = load_device(device)
-    assert profile.cpu is not None and profile.sample is not None
+    assert profile.cpu is not None and profile.recorded is not None
     set_device(device)(bundle)
     bundle.run["device_evidence"] = (
-        f"/proc/device-tree/compatible holds {profile.sample.compatible[0]!r}"
+        f"/proc/device-tree/compatible holds {profile.recorded.compatible[0]!r}"
     )
     described = {
         "board": profile.title,
@@ -35,8 +35,8 @@ def _describe_as(bundle: EditableBundle, device: str) -> None:
     }
     bundle.system.update(
         described,
-        compatible=list(profile.sample.compatible),
-        memory_size_bytes=profile.sample.memory_gb * GIB,
+        compatible=list(profile.recorded.compatible),
+        memory_size_bytes=profile.recorded.memory_gb * GIB,
     )
     for name in described:
         bundle.system["notes"].pop(name, None)

@@ -103,9 +103,9 @@ def test_a_board_may_enter_every_workload(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("device", load_devices(), ids=lambda device: device.name)
-def test_a_device_has_an_identity_and_a_sample(device: Device) -> None:
-    identity, sample = device.identity, device.sample
-    if device.is_fallback:  # its sample is a machine that no other profile recognises
+def test_a_device_has_an_identity_and_a_recorded_machine(device: Device) -> None:
+    identity, recorded = device.identity, device.recorded
+    if device.is_fallback:  # its recorded machine is one that no other profile recognises
         assert device.name == GENERIC and not (
             identity.compatible or identity.dmi or identity.cpu_model
         )
@@ -114,12 +114,12 @@ def test_a_device_has_an_identity_and_a_sample(device: Device) -> None:
     assert identity.compatible or identity.dmi or identity.cpu_model, (
         f"fill in [identity] of {file}: compatible, dmi or cpu_model"
     )
-    assert sample is not None, (
-        f"fill in [sample] of {file}: memory_gb, and compatible, dmi or cpu_model as one such"
+    assert recorded is not None, (
+        f"fill in [recorded] of {file}: memory_gb, and compatible, dmi or cpu_model as one such"
         " machine reports them"
     )
-    assert device.memory is None or sample.memory_gb in device.memory.sizes_gb, (
-        f"{file}: sample.memory_gb is not in memory.sizes_gb"
+    assert device.memory is None or recorded.memory_gb in device.memory.sizes_gb, (
+        f"{file}: recorded.memory_gb is not in memory.sizes_gb"
     )
 
 

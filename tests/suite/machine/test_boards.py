@@ -28,21 +28,24 @@ DEVICES = load_devices()
 every_device = pytest.mark.parametrize("device", DEVICES, ids=lambda device: device.name)
 
 
-def test_profiles_state_where_their_sample_is_from_and_what_is_read_from_it() -> None:
-    samples = {device.name: device.sample for device in DEVICES}
+def test_profiles_state_where_their_recorded_machine_is_from_and_what_is_read_from_it() -> None:
+    machines = {device.name: device.recorded for device in DEVICES}
     lacking = [
         name
-        for name, sample in samples.items()
-        if sample is None or not sample.origin or not sample.tree or not sample.expected.power_mode
+        for name, machine in machines.items()
+        if machine is None
+        or not machine.origin
+        or not machine.tree
+        or not machine.expected.power_mode
     ]
     assert lacking == [], (
-        "state in [sample] its origin, in [[sample.tree]] the machine's files, and in"
-        " [sample.expected] the power mode that is read"
+        "state in [recorded] its origin, in [[recorded.tree]] the machine's files, and in"
+        " [recorded.expected] the power mode that is read"
     )
 
 
 @every_device
-def test_the_device_is_found_by_its_sample(device: Device, tmp_path: Path) -> None:
+def test_the_device_is_found_by_its_recorded_machine(device: Device, tmp_path: Path) -> None:
     root = planted(tmp_path, device)
     assert identify(root).device == device
     assert {resolve_device(name, root).device for name in (device.name, "auto")} == {device}
@@ -51,10 +54,10 @@ def test_the_device_is_found_by_its_sample(device: Device, tmp_path: Path) -> No
 @every_device
 def test_mode_and_clocks_are_read(device: Device, tmp_path: Path) -> None:
     settings = read_power_settings(planted(tmp_path, device))
-    assert device.sample is not None
-    assert settings.label == device.sample.expected.power_mode
+    assert device.recorded is not None
+    assert settings.label == device.recorded.expected.power_mode
     assert not settings.is_custom and settings.differences == ()
-    if not device.sample.tree:
+    if not device.recorded.tree:
         return
     assert settings.clocks and all(clock.max_hz and clock.governor for clock in settings.clocks)
     assert settings.cores_online is not None
@@ -83,8 +86,8 @@ def test_the_caps_that_are_read_are_those_of_the_profile_s_mode(
 
 @every_device
 def test_total_power_is_read_where_the_board_has_a_sensor(device: Device, tmp_path: Path) -> None:
-    assert device.sample is not None
-    expected = device.sample.expected
+    assert device.recorded is not None
+    expected = device.recorded.expected
     rows = readings_of(planted(tmp_path, device))
     channels = channels_of_frame(
         pandas.DataFrame(rows, columns=["t_ns", "source", "channel", "value", "unit"])
@@ -96,6 +99,13 @@ def test_total_power_is_read_where_the_board_has_a_sensor(device: Device, tmp_pa
             channels.get(total.source, name).mean for total in totals for name in total.channels
         )
         assert read_w == pytest.approx(expected.power_w, abs=0.02)
+
+
+@every_device
+def test_a_sensor_that_a_program_reads_has_a_power_rule(device: Device) -> None:
+    assert device.recorded is not None
+    total = device.recorded.expected.program_total
+    assert total is None or total in [rule.name for rule in load_power_rules()]
 
 
 @every_device

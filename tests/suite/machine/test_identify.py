@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.catalog.devices import Device, Sample, load_device
+from suite.catalog.devices import Device, RecordedMachine, load_device
 from suite.compliance.checker import check_bundle
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
@@ -34,26 +34,26 @@ max_frequency_mhz = 4200
 [memory]
 sizes_gb = [16]
 
-[sample]
+[recorded]
 memory_gb = 16
 dmi = ["product_name: NUC11TNKi5", "board_name: NUC11TNBi5"]
 cpu_model = "11th Gen Intel(R) Core(TM) i5-1135G7 @ 2.40GHz"
 """
 
 
-def machine(root: Path, sample: Sample) -> Path:
+def machine(root: Path, recorded: RecordedMachine) -> Path:
     """A recorded tree of a machine that reports this."""
     (root / "proc/device-tree").mkdir(parents=True)
     (root / "sys/class/dmi/id").mkdir(parents=True)
-    if sample.compatible:
+    if recorded.compatible:
         (root / "proc/device-tree/compatible").write_bytes(
-            b"".join(entry.encode() + b"\0" for entry in sample.compatible)
+            b"".join(entry.encode() + b"\0" for entry in recorded.compatible)
         )
-    for entry in sample.dmi:
+    for entry in recorded.dmi:
         name, _, content = entry.partition(": ")
         (root / "sys/class/dmi/id" / name).write_text(content + "\n")
-    if sample.cpu_model is not None:
-        (root / "proc/cpuinfo").write_text(f"processor\t: 0\nmodel name\t: {sample.cpu_model}\n")
+    if recorded.cpu_model is not None:
+        (root / "proc/cpuinfo").write_text(f"processor\t: 0\nmodel name\t: {recorded.cpu_model}\n")
     return root
 
 
@@ -107,7 +107,9 @@ PUBLISHED = {
 
 @pytest.mark.parametrize("entries", PUBLISHED)
 def test_a_published_device_tree_is_recognised(entries: str, tmp_path: Path) -> None:
-    tree = machine(tmp_path, Sample(memory_gb=8, compatible=tuple(entries.split()), tree=()))
+    tree = machine(
+        tmp_path, RecordedMachine(memory_gb=8, compatible=tuple(entries.split()), tree=())
+    )
     assert identify(tree).device.name == PUBLISHED[entries]
 
 
@@ -123,30 +125,32 @@ def test_a_published_device_tree_is_recognised(entries: str, tmp_path: Path) -> 
 def test_a_board_without_a_device_tree_is_recognised(
     product: str, name: str, tmp_path: Path
 ) -> None:
-    tree = machine(tmp_path, Sample(memory_gb=8, dmi=(f"product_name: {product}",), tree=()))
+    tree = machine(
+        tmp_path, RecordedMachine(memory_gb=8, dmi=(f"product_name: {product}",), tree=())
+    )
     assert identify(tree).device.name == name
 
 
 def on_device(path: Path, device: Device, evidence: str = "") -> None:
-    """Let a bundle's run be of the device, as its profile and sample describe it."""
+    """Let a bundle's run be of the device, as its profile and its recorded machine describe it."""
     bundle = EditableBundle(path)
     bundle.run["device_evidence"] = evidence
     set_device(device.name)(bundle)
-    assert device.sample is not None
+    assert device.recorded is not None
     if device.cpu is not None:
         assert device.cpu.machine, (
             f"fill in cpu.machine of rules/devices/{device.name}.toml: what uname -m prints"
         )
         bundle.system.update(architecture=device.cpu.machine[0], cpu_cores=device.cpu.cores)
-    bundle.system["memory_size_bytes"] = device.sample.memory_gb * GIB
+    bundle.system["memory_size_bytes"] = device.recorded.memory_gb * GIB
     bundle.save(recomputed=True)
 
 
 def test_an_unknown_machine_is_generic(tmp_path: Path) -> None:
     assert identify(tmp_path).device.name == "generic"
-    found = identify(machine(tmp_path / "board", Sample(4, compatible=("acme,board",))))
+    found = identify(machine(tmp_path / "board", RecordedMachine(4, compatible=("acme,board",))))
     assert found.device.name == "generic" and "device tree" in found.evidence
-    found = identify(machine(tmp_path / "pc", Sample(4, dmi=("product_name: Acme 1",))))
+    found = identify(machine(tmp_path / "pc", RecordedMachine(4, dmi=("product_name: Acme 1",))))
     assert found.device.name == "generic" and "DMI" in found.evidence
 
 
@@ -165,8 +169,8 @@ def test_an_x86_machine_is_recognised_and_its_run_complies(
 ) -> None:
     root = with_x86(tmp_path / "checkout", identity)
     nuc = load_device("nuc", root)
-    assert nuc.sample is not None
-    found = identify(machine(tmp_path / "pc", nuc.sample), root)
+    assert nuc.recorded is not None
+    found = identify(machine(tmp_path / "pc", nuc.recorded), root)
     assert (found.device, found.evidence) == (nuc, evidence)
 
     monkeypatch.setattr("suite.catalog.definitions.rules_folder", lambda _: root / "rules")
@@ -195,12 +199,14 @@ def test_a_run_of_another_instruction_set_does_not_fit(
 
 def test_the_device_tree_decides_before_dmi(tmp_path: Path) -> None:
     root = with_x86(tmp_path / "checkout", 'dmi = ["NUC11TN"]')
-    both = Sample(8, compatible=("raspberrypi,5-model-b",), dmi=("product_name: NUC11TNKi5",))
+    both = RecordedMachine(
+        8, compatible=("raspberrypi,5-model-b",), dmi=("product_name: NUC11TNKi5",)
+    )
     assert identify(machine(tmp_path / "board", both), root).device.name == "raspberry-pi-5"
 
 
 def test_another_device_is_refused_with_what_was_found_and_what_to_type(tmp_path: Path) -> None:
-    nano = load_device("nano").sample
+    nano = load_device("nano").recorded
     assert nano is not None
     with pytest.raises(SuiteError, match=r"not the device 'orin'.*found 'nano'.*--device nano"):
         resolve_device("orin", machine(tmp_path, nano))
