@@ -10,7 +10,7 @@ FOLDERS = (
     "suite/meters/sources",
     "suite/compliance/rules",
     "tests/faults",
-    "tests/suite/meters/samples",
+    "tests/suite/meters/recordings",
     "reference_impls",
     "extensions",
 )

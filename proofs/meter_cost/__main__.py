@@ -1,10 +1,10 @@
 """CPU time of a reading of every meter and of 150 a second, and memory over ten scripted hours:
 `make prove meter-cost`.
 
-1. Every meter that is available here is read here, the others over their recorded sample
-   (tests/suite/meters/samples), as files below a root of their own. Meters of a library, a serial
-   line or an external program are not in the table.
-2. The INA3221's rails over its sample, at a period that makes 150 readings a second, through the
+1. Every meter that is available here is read here, the others over their recording
+   (tests/suite/meters/recordings), as files below a root of their own. Meters of a library, a
+   serial line or an external program are not in the table.
+2. The INA3221's rails over its recording, at a period that makes 150 readings a second, through the
    recorder, for some seconds.
 3. A recorder with 150 readings a second over ten hours of scripted time; its process's resident
    memory.
@@ -29,7 +29,7 @@ from suite.execution.recorder import Recorder
 from suite.meters.meter import AVAILABLE, Meter, MeterAvailability, MeteredProcess, Reading
 from suite.meters.registry import MeterFactory, meter_classes
 from suite.meters.sources.ina3221 import Ina3221Meter
-from tests.suite.meters.meter_samples import board, load_sample
+from tests.suite.meters.meter_recordings import board, load_recording
 
 READINGS_PER_S = 150
 HOURS = 10
@@ -54,7 +54,7 @@ class ReadingCost:
 
 
 def reading_costs(calls: int) -> Iterator[ReadingCost]:
-    """Every meter that can be read here or over its sample; the processes that are measured are
+    """Every meter that can be read here or over its recording; the processes that are measured are
     this one and three workers."""
     workers = [
         subprocess.Popen(
@@ -67,13 +67,13 @@ def reading_costs(calls: int) -> Iterator[ReadingCost]:
             with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
                 root, pid, where = Path("/"), 0, "this machine"
                 if not cast(MeterFactory, make)(root).availability().available:
-                    sample = load_sample(make.name)
-                    if sample.tested_by is not None or sample.http or sample.programs:
+                    recording = load_recording(make.name)
+                    if recording.tested_by is not None or recording.http or recording.programs:
                         continue
                     root, pid, where = (
-                        stack.enter_context(board(sample, Path(folder))),
-                        sample.pid,
-                        "recorded sample",
+                        stack.enter_context(board(recording, Path(folder))),
+                        recording.pid,
+                        "recording",
                     )
                 yield _cost(cast(MeterFactory, make)(root), pid, root, where, calls)
     finally:
@@ -102,7 +102,7 @@ def share_of_a_core(seconds: float) -> tuple[float, float]:
     second that were reached."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        board(load_sample("ina3221"), Path(folder, "root")) as root,
+        board(load_recording("ina3221"), Path(folder, "root")) as root,
     ):
         meter = Ina3221Meter(root)
         meter.open(MeteredProcess(1, root))

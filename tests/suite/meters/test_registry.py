@@ -13,7 +13,7 @@ from suite.files.paths import repository_root
 from suite.meters import sources
 from suite.meters.meter import Meter, MeteredProcess, Reading
 from suite.meters.registry import meter_classes, meter_of, open_meters
-from tests.suite.meters.meter_samples import FOLDER, board, load_sample, path_of, write
+from tests.suite.meters.meter_recordings import FOLDER, board, load_recording, path_of, write
 
 FILES = sorted(
     path for path in Path(sources.__file__).parent.glob("*.py") if path.name != "__init__.py"
@@ -79,44 +79,44 @@ def test_on_a_machine_without_the_source_it_says_why_and_what_to_do(
 
 
 @meters
-def test_a_meter_has_a_complete_sample(make: type[Meter]) -> None:
+def test_a_meter_has_a_complete_recording(make: type[Meter]) -> None:
     path = path_of(make.name).relative_to(repository_root())
     assert path_of(make.name).exists(), (
         f"{path} is missing: record what {make.name} reads on a board"
-        " (tests/suite/meters/meter_samples.py)"
+        " (tests/suite/meters/meter_recordings.py)"
     )
-    sample = load_sample(make.name)
-    assert sample.missing() == [], f"fill in {path}"
-    if sample.tested_by is not None:
-        file, _, test = sample.tested_by.partition("::")
+    recording = load_recording(make.name)
+    assert recording.missing() == [], f"fill in {path}"
+    if recording.tested_by is not None:
+        file, _, test = recording.tested_by.partition("::")
         assert f"def {test}(" in Path(repository_root(), file).read_text(), (
             f"{path} names a test that does not exist"
         )
 
 
 @meters
-def test_a_meter_reads_its_sample(make: type[Meter], tmp_path: Path) -> None:
-    if not path_of(make.name).exists() or load_sample(make.name).tested_by:
-        # the test above names what is missing; the sample names the test that serves this meter
+def test_a_meter_reads_its_recording(make: type[Meter], tmp_path: Path) -> None:
+    if not path_of(make.name).exists() or load_recording(make.name).tested_by:
+        # the test above names what is missing; the recording names the test that serves this meter
         return
-    sample = load_sample(make.name)
-    with board(sample, tmp_path) as root:
+    recording = load_recording(make.name)
+    with board(recording, tmp_path) as root:
         meter = make(root)  # type: ignore[call-arg]
         assert meter.availability().available, meter.availability().reason
-        meter.open(MeteredProcess(sample.pid, root / "data"))
+        meter.open(MeteredProcess(recording.pid, root / "data"))
         try:
-            if sample.changed:
+            if recording.changed:
                 meter.read()
-                write(sample.changed, root)
+                write(recording.changed, root)
             readings = read_once(meter)
         finally:
             meter.close()
     assert {reading.source for reading in readings} == {make.name}
     assert {reading.channel: reading.unit for reading in readings} == {
-        channel: unit for channel, (_, unit) in sample.readings.items()
+        channel: unit for channel, (_, unit) in recording.readings.items()
     }
     assert {reading.channel: reading.value for reading in readings} == pytest.approx(
-        {channel: value for channel, (value, _) in sample.readings.items()}
+        {channel: value for channel, (value, _) in recording.readings.items()}
     )
 
 
@@ -129,7 +129,7 @@ def read_once(meter: Meter) -> list[Reading]:
     return readings
 
 
-def test_every_sample_belongs_to_a_meter() -> None:
+def test_every_recording_belongs_to_a_meter() -> None:
     assert sorted(path.stem for path in FOLDER.glob("*.toml")) == sorted(
         make.name for make in meter_classes()
     )

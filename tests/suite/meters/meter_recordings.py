@@ -1,10 +1,10 @@
-"""Recorded samples of meters: what a meter's source looks like on a board, and the readings
+"""Recordings of meters: what a meter's source looks like on a board, and the readings
 expected from it.
 
-``samples/<meter>.toml`` has, below a root of its own (no /proc or /sys of this machine is read):
+``recordings/<meter>.toml`` has, below a root of its own (no /proc or /sys of this machine is read):
 
 ``origin``
-    where the sample is from: the board and its release, or "written by hand in the form of ..."
+    where the recording is from: the board and its release, or "written by hand in the form of ..."
 ``[files]``
     path = content; ``-> target`` as content makes a symbolic link; ``data/...`` is the data set
 ``[programs]``
@@ -31,12 +31,12 @@ from pathlib import Path
 
 from suite.files.toml_file import tomllib
 
-FOLDER = Path(__file__).parent / "samples"
+FOLDER = Path(__file__).parent / "recordings"
 
 
 @dataclass(frozen=True)
-class MeterSample:
-    """One recorded sample; see the module's docstring."""
+class MeterRecording:
+    """One recording; see the module's docstring."""
 
     origin: str = ""
     pid: int = 1
@@ -54,7 +54,7 @@ class MeterSample:
             return (
                 []
                 if self.reason
-                else ["reason (why the sample cannot be files, programs or HTTP replies)"]
+                else ["reason (why the recording cannot be files, programs or HTTP replies)"]
             )
         missing = [] if self.origin else ["origin (the board and its release)"]
         missing += (
@@ -66,22 +66,22 @@ class MeterSample:
 
 
 def path_of(meter: str) -> Path:
-    """Where the meter's sample is."""
+    """Where the meter's recording is."""
     return FOLDER / f"{meter}.toml"
 
 
-def load_sample(meter: str) -> MeterSample:
-    """The meter's sample; raises TypeError naming an unknown key."""
-    return MeterSample(**tomllib.loads(path_of(meter).read_text(encoding="utf-8")))
+def load_recording(meter: str) -> MeterRecording:
+    """The meter's recording; raises TypeError naming an unknown key."""
+    return MeterRecording(**tomllib.loads(path_of(meter).read_text(encoding="utf-8")))
 
 
 @contextmanager
-def board(sample: MeterSample, root: Path) -> Iterator[Path]:
-    """The sample as a tree below ``root``, its HTTP replies served on this machine."""
-    with _served(sample.http) as address:
-        write(sample.files, root, address)
-        write(sample.programs, root, address)
-        for path in sample.programs:
+def board(recording: MeterRecording, root: Path) -> Iterator[Path]:
+    """The recording as a tree below ``root``, its HTTP replies served on this machine."""
+    with _served(recording.http) as address:
+        write(recording.files, root, address)
+        write(recording.programs, root, address)
+        for path in recording.programs:
             (root / path).chmod(0o755)
         yield root
 
