@@ -8,8 +8,9 @@ from suite.machine.procfs import natural_order, read_integer, read_text
 from suite.meters.channels import ChannelMeter, MeterChannel
 from suite.meters.meter import MeterAvailability
 
-# a Jetson's zone reads -256 degrees while its part is switched off, an unset one 2**31 - 1
-POSSIBLE_MILLIDEGREES = range(-199_999, 250_000)
+# a Jetson's zone reads -256 degrees while its part is switched off, some PC's -50, an unset one
+# 2**31 - 1; the coldest grade of chips works down to -40 degrees
+POSSIBLE_MILLIDEGREES = range(-40_000, 250_000)
 # drivers of some boards write 31 for 31 degrees (pi-hole/web #129); no machine is at 0.2 degrees
 MAX_DEGREES = 200
 

@@ -39,8 +39,8 @@ def test_chips_without_a_zone_are_read_too(tree) -> None:
 
 def test_degrees_are_read_as_such_and_an_unset_zone_not_at_all(tree) -> None:
     zone = "sys/class/thermal/thermal_zone0/"
-    read_as = {"31": 31.0, "199": 199.0, "200": 0.2, "-5000": -5.0, "249999": 249.999}
-    unset = dict.fromkeys(("2147483647", "-650788984", "250000", "-256000"))
+    read_as = {"31": 31.0, "199": 199.0, "200": 0.2, "-40000": -40.0, "249999": 249.999}
+    unset = dict.fromkeys(("2147483647", "-650788984", "250000", "-50000", "-256000"))
     for written, celsius in {**read_as, **unset}.items():
         found = read(tree({zone + "type": "cpu_thermal\n", zone + "temp": f"{written}\n"}))
         assert found.get("cpu_thermal") == celsius
