@@ -12,7 +12,8 @@ from suite.metrics.traces.columns import column_names, floats_of, words_of_name
 from suite.metrics.traces.head import Head
 
 STATISTICS = re.compile(
-    r"\b(draw|instant(aneous)?|current|average|avg|mean|min(imum)?|max(imum)?|peak|median)\b", re.I
+    r"\b(in|draw|instant(aneous)?|current|average|avg|mean|min(imum)?|max(imum)?|peak|median)\b",
+    re.I,
 )
 """Of one power."""
 LIMIT = re.compile(r"\b(limit|cap|tdp)\b", re.I)
