@@ -131,6 +131,11 @@ def read_logger(path: Path, options: TraceOptions) -> tuple[TraceFormat, ReadTra
         raise SuiteError(f"{path} cannot be attached: {stepped_text(read.trace)}.")
     if not how.is_energy:
         refuse_counter(read.trace.power_w)
+    if np.mean(read.trace.power_w) < 0:
+        raise SuiteError(
+            f"The power in {path} is below 0 on average, as of a battery that is discharged or a"
+            " clamp put on the wrong way round: export it with the other sign."
+        )
     is_known = how.turns > 1 or read.trace.averaged > 1
     turns = 1 if is_known else turns_of(read.trace.t_s, read.trace.power_w)
     if turns == 1 or options.series or how.series_columns:

@@ -34,6 +34,8 @@ NOT_POWER = re.compile(
     r"factor|energy|charge|capacity|reactive|apparent|mean time|\b[mk]?wh\b|\bm?ah\b", re.IGNORECASE
 )
 IN_BRACKETS = re.compile(r"[\[(]\s*([^\])]*?)\s*[\])]")
+LAST_WORD = re.compile(r"[A-Z][a-z]{3,}s$")
+"""Of a name in a program: ElapsedSeconds."""
 AT_END = re.compile(r"(?:^|[\s_./-])([a-zA-Zµμ]{1,3})$")
 WORDS = {
     "watt": "W",
@@ -110,7 +112,8 @@ def unit_of_name(name: str) -> str | None:
     """The unit that a header names, as in UNITS; None without one."""
     bracketed: list[str] = [found.strip() for found in IN_BRACKETS.findall(name)]
     at_end: list[str] = AT_END.findall(name)
-    for text in (*bracketed, *at_end, *words_of_name(name).split()[-1:], name.strip().lower()):
+    of_words: list[str] = [*words_of_name(name).split()[-1:], *LAST_WORD.findall(name.strip())]
+    for text in (*bracketed, *at_end, *of_words, name.strip().lower()):
         unit = WORDS.get(text.lower(), text.translate(MICRO))
         if unit in UNITS:
             return unit

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from suite.errors import SuiteError
 from suite.metrics.traces import logs
-from suite.metrics.traces.trace_format import MAX_COLUMNS, open_unpacked
+from suite.metrics.traces.trace_format import MAX_COLUMNS, UNITS, open_unpacked
 
 HEAD_BYTES, HEAD_LINES = 2**16, 400
 DELIMITERS = ",;\t|"
@@ -16,6 +16,18 @@ COMMENTS = "#%"
 POWERMETRICS = "*** Sampled system activity ("
 OF_PROMETHEUS = re.compile(r"# (HELP|TYPE) ")
 """Its comments name the metric, not the columns."""
+OF_JSON = re.compile(r"""[^,;\t"]*\{\s*["']\w+["']\s*:""")
+SUMMARY = re.compile(r'"?[^,;\t|={]+ = [-+\d.,]+"?\s*')
+"""Intel Power Gadget's averages below its rows."""
+MIN_ROWS_SHARE = 2 / 3
+"""Of the lines from the first row on, where blanks stand between cells: else it is prose."""
+MIN_PAIRS = 4
+"""Names and values at the head of a longer row."""
+NO_TABLE = (
+    "{path} is not a table: too few of its first {lines} lines are rows with a number in a column"
+    " of its own (JSON, name:value, blocks of lines and text between rows are not read). Write a"
+    " CSV file with a row for each reading."
+)
 STARTS_TIME = re.compile(
     r"\d|(mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[ ,.]",
     re.IGNORECASE,
@@ -72,13 +84,17 @@ def read_head(path: Path) -> Head:
             f"{path} is not a table: powermetrics writes a block of lines for each sample. Write a"
             " CSV file with the time and the power in mW of each, such as Combined Power."
         )
+    if sum(bool(OF_JSON.match(line)) for line in lines) > len(lines) / 2:
+        raise SuiteError(NO_TABLE.format(path=path, lines=len(lines)))
     comment = next(
         (sign for sign in COMMENTS if any(line.startswith(sign) for line in lines)), None
     )
     plain = [
         (number, line)
         for number, line in enumerate(lines)
-        if line.strip() and not (comment and line.startswith(comment))
+        if line.strip()
+        and not (comment and line.startswith(comment))
+        and not SUMMARY.fullmatch(line)
     ]
     if len(plain) < 2:
         raise SuiteError(f"{path} has fewer than two rows; export the logger's readings as CSV.")
@@ -93,20 +109,16 @@ def read_head(path: Path) -> Head:
         (
             place
             for place, (_, row) in enumerate(body)
-            if any(map(is_number, row)) or any(map(looks_like_time, row))
+            if any(is_number(cell) or looks_like_time(cell) or is_amount(cell) for cell in row)
         ),
         None,
     )
-    if first is None:
-        raise SuiteError(
-            f"{path} is not a table: no line of its first {len(plain)} is a row with a number in a"
-            " column of its own (JSON, name:value and blocks of lines are not read). Write a CSV"
-            " file with a row for each reading."
-        )
+    below = [] if first is None else [row for number, row in cells if number >= body[first][0]]
+    if first is None or (delimiter == " " and len(body) - first < MIN_ROWS_SHARE * len(below)):
+        raise SuiteError(NO_TABLE.format(path=path, lines=len(plain)))
     rows = tuple(row for _, row in body[first:])
-    names, has_header = _names(
-        body[first - 1][1] if first else None, lines, comment, delimiter, rows
-    )
+    above = body[first - 1][1] if first else _header_of_other_width(path, cells, body[0][0], rows)
+    names, has_header = _names(above, lines, comment, delimiter, rows)
     own = tuple(row for row in rows if row != names)
     return Head(
         encoding,
@@ -117,6 +129,28 @@ def read_head(path: Path) -> Head:
         has_header,
         own,
         repeats_header=len(own) < len(rows),
+    )
+
+
+def _header_of_other_width(
+    path: Path,
+    cells: Sequence[tuple[int, tuple[str, ...]]],
+    first_line: int,
+    rows: Sequence[tuple[str, ...]],
+) -> tuple[str, ...] | None:
+    """The line before the first row where it is a header and the rows end with empty cells; None
+    where it is none. Raises SuiteError for a header that names fewer or more columns."""
+    above = [row for number, row in cells if number < first_line][-1:]
+    header, width = above[0] if above else (), len(rows[0])
+    if len(header) < 2 or not all(re.match(r"[^\W\d_]|[%/]", name) for name in header):
+        return None
+    if len(header) < width and not any(any(row[len(header) :]) for row in rows):
+        return (*header, *[""] * (width - len(header)))
+    raise SuiteError(
+        f"The header of {path} has {len(header)} columns ({', '.join(header[:5])[:80]}), and its"
+        f" rows have {width} ({', '.join(rows[0][:5])[:80]}): a decimal comma between commas, or a"
+        " column that was added. Export it with one name for each column; if that line is not a"
+        " header, delete it."
     )
 
 
@@ -145,14 +179,22 @@ def _names(
 
 
 def _pair_names(rows: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """The names of rows with name and value in turn (PTDaemon: Time,…,Watts,…); none for others."""
-    width = len(rows[0])
-    if width < 4 or width % 2 or len(rows) < 2:
+    """The names of rows with name and value in turn (PTDaemon: Time,…,Watts,…); none for others.
+    Of several analysers PTDaemon's client writes the sum first: what follows has no name."""
+    cells, width = list(zip(*rows, strict=True)), len(rows[0])
+    pairs = 0
+    while 2 * pairs + 1 < width and _is_name(cells[2 * pairs]):
+        pairs += 1
+    if len(rows) < 2 or pairs < 2 or (2 * pairs < width and pairs < MIN_PAIRS):
         return ()
-    of_rows = {row[::2] for row in rows}
-    if len(of_rows) > 1 or any(is_number(name) or looks_like_time(name) for name in rows[0][::2]):
-        return ()
-    return tuple(rows[0][place - 1] if place % 2 else str(place + 1) for place in range(width))
+    return tuple(
+        rows[0][place - 1] if place % 2 and place < 2 * pairs else str(place + 1)
+        for place in range(width)
+    )
+
+
+def _is_name(cells: tuple[str, ...]) -> bool:
+    return len(set(cells)) == 1 and not is_number(cells[0]) and not looks_like_time(cells[0])
 
 
 def _delimiter(lines: Sequence[str]) -> str:
@@ -168,7 +210,7 @@ def _delimiter(lines: Sequence[str]) -> str:
         if sign in even:
             return sign
     if not any(map(any, counts.values())) and all(" " in line for line in sample.split("\n")):
-        return " "
+        return "," if all(map(is_amount, sample.split("\n"))) else " "
     try:
         return csv.Sniffer().sniff(sample, DELIMITERS + " ").delimiter
     except csv.Error:
@@ -176,6 +218,7 @@ def _delimiter(lines: Sequence[str]) -> str:
 
 
 def _cells(line: str, delimiter: str) -> tuple[str, ...]:
+    line = line.strip() if delimiter == " " else line
     return tuple(
         cell.strip()
         for cell in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])
@@ -185,6 +228,12 @@ def _cells(line: str, delimiter: str) -> tuple[str, ...]:
 def is_number(cell: str) -> bool:
     """Whether a cell is a number with a decimal point or comma."""
     return bool(re.fullmatch(r"[-+]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?", cell))
+
+
+def is_amount(cell: str) -> bool:
+    """Whether a cell is a number with its unit, as in 13.61 W."""
+    number, _, unit = cell.strip().partition(" ")
+    return is_number(number) and unit in UNITS
 
 
 def looks_like_time(cell: str) -> bool:

@@ -1,6 +1,7 @@
 """Reads the file of a logger in a known format, block by block in bounded memory; pandas parses the
 rows."""
 
+import codecs
 import hashlib
 import io
 import math
@@ -134,6 +135,11 @@ def _refuse_misread(path: Path, rows: "_Rows", trace: Trace, repeated: int) -> N
             f" like {rows.example!r}, with a decimal {sign} in"
             " the others; export it with one decimal sign, and none between thousands."
         )
+    if rows.wide > MAX_MALFORMED_SHARE * trace.rows:
+        raise SuiteError(
+            f"{path} has {rows.wide} rows with more than the {rows.how.columns} columns of its"
+            " first lines, so that columns may have moved: attach the part that has one header."
+        )
     is_late = trace.late > MAX_LATE_SHARE * trace.rows
     if (
         trace.rows == 0
@@ -189,6 +195,7 @@ class _Rows:
     read: int = 0
     unreadable: Counter[str] = field(default_factory=Counter)
     malformed: int = 0
+    wide: int = 0
     example: str = ""
     _day: tuple[float, float] = (0.0, -math.inf)
     _is_first: bool = True
@@ -202,29 +209,34 @@ class _Rows:
             block = log_table(
                 self.how.log, block.decode("utf-8", "replace"), self.how.names
             ).encode()
+        # a first line with one cell more, which pandas then reads of the others, too
+        widest = self.how.delimiter.join("0" * (self.how.columns + 1)) + "\n"
         try:
             frame = pandas.read_csv(
-                io.BytesIO(block),
+                io.BytesIO(widest.encode() + block.removeprefix(codecs.BOM_UTF8)),
                 sep=self.how.delimiter,
                 decimal=self.how.decimal,
                 comment=self.how.comment,
                 header=None,
-                skiprows=skipped,
-                names=list(range(self.how.columns)),
-                usecols=self.how.used,
-                encoding=self.how.encoding,
+                skiprows=range(1, skipped + 1),
+                names=list(range(self.how.columns + 1)),
+                usecols=[*self.how.used, self.how.columns],
+                encoding=self.how.encoding.removesuffix("-sig"),
                 on_bad_lines="skip",
                 index_col=False,
                 skipinitialspace=True,
                 encoding_errors="replace",
-            )
+            )[1:]
         except pandas.errors.EmptyDataError:
             return
         if self.how.repeats_header:
             frame = _without_headers(frame, self.how.names)
         if frame.empty:
             return
+        is_wide = frame[self.how.columns].notna()
+        self.wide += int(is_wide.sum())
         power_w = np.sum([self._power(frame, rail) for rail in self.how.rails], axis=0)
+        power_w = np.where(is_wide, np.nan, power_w)
         t_s = self._times(frame)
         names, places = self._series(frame)
         known = np.isfinite(t_s) & np.isfinite(power_w)
@@ -237,7 +249,7 @@ class _Rows:
     def _series(self, frame: Any) -> tuple[list[str], Any]:
         """The names of the series, and the place of each row's."""
         if self.how.series_columns:
-            columns = [frame[column].astype(str) for column in self.how.series_columns]
+            columns = [frame[column].fillna("").astype(str) for column in self.how.series_columns]
             names = columns[0].str.cat(columns[1:], sep=" ")
             places, found = pandas.factorize(names)
             if len(found) > MAX_COLUMNS:
@@ -311,7 +323,8 @@ class _Rows:
 def _without_headers(frame: Any, names: Sequence[str]) -> Any:
     """The rows that are not the columns' names again."""
     cells = frame.astype(str).apply(lambda column: column.str.strip())
-    return frame[~(cells == [names[column] for column in frame.columns]).all(axis=1)]
+    known = [column for column in frame.columns if column < len(names)]
+    return frame[~(cells[known] == [names[column] for column in known]).all(axis=1)]
 
 
 def _size(text: str, unit: str) -> float:
@@ -396,7 +409,12 @@ def power_of_energies(t_s: Values, energy_j: Values, averaged: int = 1) -> tuple
         return t_s, energy_j
     steps_j = np.diff(energy_j)
     rises, falls = int(np.sum(steps_j > 0)), int(np.sum(steps_j < 0))
-    if rises < MIN_RISES * max(falls, 1) and (falls or rises < MIN_COUNTED):
+    if rises < MIN_COUNTED and not falls and energy_j.any():
+        raise SuiteError(
+            f"The energy rises {rises} times in {len(t_s)} rows and never falls: too little to tell"
+            " a counter from the energy of each row. Attach a longer part of the log."
+        )
+    if rises < MIN_RISES * max(falls, 1) and (falls or not rises):
         spacings_s = _spacings_s(t_s)
         return t_s - spacings_s / 2, energy_j * averaged / spacings_s
     if rises < len(steps_j) / 2:  # of coarse steps: from one to the next

@@ -12,6 +12,7 @@ from suite.bundle.arrays import Values, median
 from suite.errors import SuiteError
 from suite.metrics.traces.columns import (
     CURRENT,
+    ENERGY,
     NOT_POWER,
     POWER,
     VOLTAGE,
@@ -20,7 +21,7 @@ from suite.metrics.traces.columns import (
     words_of_name,
 )
 from suite.metrics.traces.head import Head, is_number, looks_like_time
-from suite.metrics.traces.trace_format import UNITS
+from suite.metrics.traces.trace_format import UNITS, quantity_of_unit
 
 KEY = re.compile(
     r"(entity|entity id|index|idx|(gpu|device|sensor|channel) ?(id|index|name|uuid)?|ch|card|outlet"
@@ -45,19 +46,24 @@ MAX_RATIO, MAX_PAUSE_RATIO = 0.4, 0.1
 a turn to the longest: below them, rows take turns."""
 
 
-def key_columns(head: Head, used: Collection[int]) -> tuple[int, ...]:
-    """The columns whose values name the series of a row."""
+def key_columns(
+    head: Head, used: Collection[int], *, is_at_a_rate: bool = False
+) -> tuple[int, ...]:
+    """The columns whose values name the series of a row. Of rows without times each may be another
+    device, read once."""
     found = []
     for place in set(range(len(head.names))) - set(used):
         cells = [row[place] for row in head.rows]
-        if len(cells) > 3 and len(set(cells)) > len(cells) / 2:
-            continue  # the row's number
         name = words_of_name(head.names[place])
         is_text = not any(
             is_number(cell) or looks_like_time(cell) or cell in UNITS for cell in cells
         )
         is_key = head.has_header and KEY.fullmatch(name) is not None
-        if (is_key and not OFTEN_A_LOAD.fullmatch(name)) or (
+        if is_key and is_text and is_at_a_rate and len(set(cells)) == len(cells):
+            return (place,)
+        if len(cells) > 3 and len(set(cells)) > len(cells) / 2:
+            continue  # the row's number
+        if (is_key and "" not in cells and not OFTEN_A_LOAD.fullmatch(name)) or (
             (is_key or is_text) and _take_turns(cells)
         ):
             found.append(place)
@@ -65,8 +71,11 @@ def key_columns(head: Head, used: Collection[int]) -> tuple[int, ...]:
 
 
 def _take_turns(cells: Sequence[str]) -> bool:
+    changes = sum(map(str.__ne__, cells, cells[1:]))
+    # a phase or an event comes a few times, a device in every turn
     return any(
         len(set(cells[:turns])) > 1
+        and min(changes, *map(cells.count, set(cells[:turns]))) >= 0.9 * (len(cells) // turns)
         and sum(map(str.__eq__, cells, cells[turns:])) >= 0.9 * (len(cells) - turns)
         for turns in range(2, min(MAX_TURNS, len(cells) // 2) + 1)
     )
@@ -78,20 +87,33 @@ def rows_of_series(head: Head, names: Sequence[str]) -> Head:
     return replace(head, rows=rows) if rows else head
 
 
+def refuse_energy_as_power(name: str, unit: str | None) -> None:
+    """Raise SuiteError for a unit of power given to what is an energy by its name."""
+    words = words_of_name(name)
+    if unit and quantity_of_unit(unit) == "W" and ENERGY.search(words) and not POWER.search(words):
+        raise SuiteError(
+            f"{name!r} is an energy, by its name, and --unit {unit} is one of power: give the unit"
+            " of the energy (J, Wh, kWh, …), or rename it in the file if it is a power."
+        )
+
+
 def refuse_counter(values: Values) -> None:
     """Raise SuiteError for a power that only rises, a few resets apart."""
     steps = np.diff(values)
     if np.sum(steps > 0) >= MIN_RISES * max(1, int(np.sum(steps < 0))):
         raise SuiteError(
-            "The power hardly ever falls from one reading to the next: it counts energy. Add --unit"
-            " with its unit (J, mJ, uJ, Wh, mWh or kWh), or choose another column with --power."
+            "The power hardly ever falls from one reading to the next, as where it counts energy."
+            " Add --unit with its unit (J, mJ, uJ, Wh, mWh or kWh), choose another column with"
+            " --power, or, if it is a power, attach a part in which it also falls."
         )
 
 
 def refuse_other_quantities(names: Sequence[str], unit: str | None) -> None:
-    """Raise SuiteError for a series whose name says that it is no power, unless a unit is given."""
+    """Raise SuiteError for a series whose name says that it is no power, unless a unit is given
+    that fits it."""
     for name in names:
         words = words_of_name(name)
+        refuse_energy_as_power(name, unit)
         is_other = any(each.search(words) for each in (NOT_POWER, VOLTAGE, CURRENT))
         if unit is None and is_other and not POWER.search(words):
             raise SuiteError(

@@ -19,6 +19,7 @@ from suite.metrics.traces.columns import (
     words_of_name,
 )
 from suite.metrics.traces.head import Head, last_rows, looks_like_time
+from suite.metrics.traces.logs import TEGRASTATS
 from suite.metrics.traces.moments import form_of
 from suite.metrics.traces.series import MAX_TURNS
 from suite.metrics.traces.trace_format import quantity_of_unit
@@ -123,9 +124,11 @@ def time_form(path: Path, head: Head, times: tuple[int, ...], options: TraceOpti
         return pandas.Series([" ".join(row[place] for place in times) for row in rows], dtype=str)
 
     texts = joined(head.rows)
-    form = form_of(texts, options.day_first)
+    is_american = head.log == TEGRASTATS and options.day_first is None
+    day_first = False if is_american else options.day_first
+    form = form_of(texts, day_first)
     if form == "":
-        form = form_of(joined((*head.rows, *last_rows(path, head))), options.day_first)
+        form = form_of(joined((*head.rows, *last_rows(path, head))), day_first)
     if form is None:
         raise SuiteError(
             f"The times such as {texts[0][:60]!r} cannot be read; name another column with --time,"

@@ -31,6 +31,7 @@ from suite.metrics.traces.overlaps import refuse_overlaps
 from suite.metrics.traces.series import (
     device_turns,
     key_columns,
+    refuse_energy_as_power,
     refuse_other_quantities,
     rows_of_series,
 )
@@ -101,7 +102,7 @@ def _keys(
 ) -> tuple[int, ...]:
     """The columns that name a row's series; raises SuiteError where what is chosen of them is no
     power."""
-    keys = key_columns(head, times | measured)
+    keys = key_columns(head, times | measured, is_at_a_rate=not times)
     names = {" ".join(row[key] for key in keys) for row in head.rows} if keys else set()
     is_named = any(is_quantity(head.names[column], POWER, "W") for column in measured - times)
     if options.series or (len(names) == 1 and not is_named):
@@ -230,6 +231,10 @@ def _columns_named(head: Head, free: Sequence[int], words: re.Pattern[str], unit
 
 
 def _of_powers(head: Head, powers: Sequence[int], options: TraceOptions) -> tuple[Rail, ...]:
+    # a mode, or a sensor that the machine lacks
+    powers = [
+        place for place in powers if any(re.match(r"[-+.]?\d", row[place]) for row in head.rows)
+    ] or powers
     if len(powers) == 1:
         return (Rail(power=powers[0], power_unit=_unit_of(head, powers[0], "W", options.unit)),)
     rails = rails_of_a_board(head, powers)
@@ -365,6 +370,7 @@ def _unit_of(head: Head, column: int, base: str, given: str | None) -> str:
             raise SuiteError(
                 f"{head.names[column]!r} is in {found}, not in {given}: leave --unit out."
             )
+        refuse_energy_as_power(head.names[column], given)
         return given
     if found is not None and quantity_of_unit(found) in wanted:
         return found

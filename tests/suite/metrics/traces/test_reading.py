@@ -277,6 +277,57 @@ EXPORTS = {
         NOTHING,
         4.5,
     ),
+    "powerstat, whose lines end with blanks": (
+        "sudo powerstat\n\n  Time   Idle  Watts  CPU Freq\n"
+        + "".join(f"10:00:{n:02d}   95.5   {5 + n % 3}.28  2.27 GHz  \n" for n in range(30)),
+        NOTHING,
+        5.28,
+    ),
+    "averages below the rows": (
+        '"Elapsed Time (sec)","Processor Power_0(Watt)","GT Frequency(MHz)"\n'
+        + "".join(f'"  {n / 10}","  2{n % 3}.170","   0"\n' for n in range(30))
+        + '\n"Average Processor Power_0 (Watt) = 22.262827"\n' * 25,
+        NOTHING,
+        20.17,
+    ),
+    "a mode, and rows that end with a comma": (
+        "t [s],power.management,power.draw [W]\n"
+        + "".join(f"{n},Enabled,{19 + n % 3}.4 W,\n" for n in range(30)),
+        NOTHING,
+        19.4,
+    ),
+    "tegrastats, month first": (
+        "".join(
+            f"10-01-2025 20:05:{n:02d} RAM 22/68MB VDD_IN {5542 + n % 3}mW/5542mW"
+            " VDD_CPU_GPU_CV 1594mW/1594mW VDD_SOC 1234mW/1234mW\n"
+            for n in range(30)
+        ),
+        NOTHING,
+        5.542,
+    ),
+    "PTDaemon's log of two analysers, the sum first": (
+        "".join(
+            f"{line % (530 + n % 3)},Analyzer1,{line % 8},Analyzer2,{line % (522 + n % 3)}\n"
+            for n in range(30)
+            for line in [f"Time,11-28-2024 15:24:{n:02d}.738,Watts,%d,Volts,-1.0,Mark,a_test"]
+        ),
+        NOTHING,
+        530.0,
+    ),
+    "a power with its unit, alone": (
+        "power.draw [W]\n" + "".join(f"{13 + n % 3}.61 W\n" for n in range(30)),
+        TraceOptions(rate_hz=10.0),
+        13.61,
+    ),
+    "a name in a program, a phase and an event": (
+        "ElapsedSeconds,Power [mW],Phase,Event\n"
+        + "".join(
+            f"{5 * n},{4220 + n % 3},{'before' if n < 4 else 'load'},{'start' * (n == 4)}\n"
+            for n in range(30)
+        ),
+        TraceOptions(time=("1",)),
+        4.22,
+    ),
     "rows at a rate": (
         "power [W]\n" + "".join(f"{4 + n % 3}.5\n" for n in range(30)),
         TraceOptions(power=("1",), rate_hz=10.0),
@@ -477,6 +528,57 @@ REFUSED = {
         NOTHING,
         "its rows are in no order: sort them by time",
     ),
+    "a decimal comma between commas": (
+        "Timestamp,Power (W)\n"
+        + "".join(f"2026-11-29 15:22:{n:02d},30,{n % 9}\n" for n in range(30)),
+        TraceOptions(power=("2",), unit="W"),
+        "has 2 columns .Timestamp, Power .W.., and its rows have 3",
+    ),
+    "sentences": (
+        "  Power reading now:   97 Watts\n  Minimum during the period:   75 Watts\n"
+        "  Average power reading over the period:   90 Watts\n"
+        "  Time of the last reading:   Sun Mar 6 2022\n  Period:   0123 Seconds.\n",
+        TraceOptions(rate_hz=1.0),
+        "is not a table",
+    ),
+    "messages in JSON": (
+        "".join(
+            f'08:27:{n:02d} MQTT: tele/plug/STATE = {{"Time":"08:27", "Power":{n % 3}}}\n'
+            for n in range(30)
+        ),
+        NOTHING,
+        "JSON",
+    ),
+    "three cards, each once": (
+        "device,Name,Power (W)\ncard0,RX,19.0\ncard1,RX,18.0\ncard2,RX,19.0\n",
+        TraceOptions(rate_hz=1.0),
+        "3 series in turn: 'card0' .1 rows",
+    ),
+    "a column that was added later": (
+        "t [s],total [W],memory [MB]\n"
+        + "".join(f"{n},{30 + n % 3},16303\n" for n in range(500))
+        + "".join(f"{n},cpu,{30 + n % 3},16303\n" for n in range(500, 600)),
+        TraceOptions(power=("3",), unit="W"),
+        "100 rows with more than the 3 columns",
+    ),
+    "a counter of two rows": (
+        "entity_id,state,last_changed\n"
+        + "".join(f"sensor.b,18894.{n},2026-11-29T2{n}:00:00Z\n" for n in (1, 3)),
+        TraceOptions(unit="kWh"),
+        "rises 1 times in 2 rows",
+    ),
+    "an entity without a name": (
+        "time [s],entity_id,power [W]\n"
+        + "".join(f"{n},{'sensor.b' * (n % 2)},{4 + n % 3}.1\n" for n in range(30)),
+        NOTHING,
+        "2 series in turn: '' .15 rows",
+    ),
+    "an energy by its name, in watts": (
+        "entity_id,state,last_changed\n"
+        + "".join(f"sensor.a_energy,1889{n % 3}.1,2026-11-29T22:{n}:00Z\n" for n in range(10, 40)),
+        TraceOptions(unit="W"),
+        "is an energy, by its name",
+    ),
     "text": ("so be it\n" * 50, NOTHING, "is not a table"),
     "nothing": ("", NOTHING, "fewer than two rows"),
     "zeros of a disk": ("\0" * 5000, NOTHING, "binary file"),
@@ -636,6 +738,13 @@ def test_a_row_that_was_written_on_a_change_holds_until_the_next(tmp_path: Path)
     )
     trace = trace_of(tmp_path / "trace.csv", text)
     assert np.trapezoid(trace.power_w, trace.t_s) == pytest.approx(260, rel=0.005)
+
+
+def test_a_power_with_the_other_sign_is_not_attached(tmp_path: Path) -> None:
+    path = tmp_path / "trace.csv"
+    path.write_text("t [s],power [W]\n" + "".join(f"{n},-{4 + n % 3}.1\n" for n in range(30)))
+    with pytest.raises(SuiteError, match="below 0 on average"):
+        read_logger(path, NOTHING)
 
 
 def test_a_counter_that_was_reset_loses_one_interval() -> None:
