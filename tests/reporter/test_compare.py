@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from reporter.board.making import make_boards
 from reporter.data.entry_scores import SCORE_S
 from reporter.data.frames import Frames
 from reporter.data.text import significant
+from reporter.pages import compare
 from reporter.pages.compare import STATISTICS
 from reporter.site import build_site
 from suite.catalog.scoring import load_scoring
@@ -152,6 +154,47 @@ def test_only_one_board_s_entries_can_be_picked(site: Path, tab: Tab) -> None:
         "document.querySelector('select[name=a]').value !=="
         " document.querySelector('select[name=b]').value"
     )
+
+
+def test_all_pairs_of_ten_entries_are_listed_and_of_more_each_with_the_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(compare, "_pair", lambda one, other, _: (one, other))
+    monkeypatch.setattr(compare, "board_title", lambda _: "a board")
+
+    def pairs(entries: int) -> tuple[Any, bool]:
+        board: Any = SimpleNamespace(accepted=tuple(range(entries)))
+        found = compare._pairs(board, {})
+        return found.pairs, found.is_whole
+
+    every, is_whole = pairs(10)
+    assert is_whole and set(every) == {(n, m) for n in range(10) for m in range(n)}
+    assert pairs(11) == (tuple((n, 0) for n in range(1, 11)), False)
+    assert len(pairs(300)[0]) == compare.MAX_LISTED
+
+
+@pytest.mark.parametrize(
+    ("ratio", "words"),
+    [
+        (Ratio(2.0, 1.5, 2.5), "slower"),
+        (Ratio(0.5, 0.4, 0.6), "faster"),
+        (Ratio(1.2, 1.0, 1.4), "not distinguishable"),
+        (Ratio(0.8, 0.6, 1.0), "not distinguishable"),
+    ],
+)
+def test_a_verdict_in_words(ratio: Ratio, words: str) -> None:
+    assert compare._words(ratio) == words
+
+
+def test_two_of_one_name_are_told_apart_by_the_first_two_differences() -> None:
+    one: Any = SimpleNamespace(framework="JAX", system="Orin")
+    differences = [("threads", "1", "2"), ("workers", "0", "4"), ("rate", "1", "9")]
+    assert compare._names(one, one, differences) == (
+        "JAX · Orin · threads 1 · workers 0",
+        "JAX · Orin · threads 2 · workers 4",
+    )
+    other: Any = SimpleNamespace(framework="JAX", system="Nano")
+    assert compare._names(one, other, differences) == ("JAX · Orin", "JAX · Nano")
 
 
 def test_without_a_script_every_pair_of_a_small_board_is_listed(site: Path, frames: Frames) -> None:

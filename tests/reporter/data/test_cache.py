@@ -5,7 +5,9 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -111,6 +113,42 @@ def test_other_code_does_not_use_the_cache(
     monkeypatch.setattr(cache, "digest_of_code", lambda: "another version")
     reporter.load([given])
     assert len(read) == 4
+
+
+def test_the_digest_of_the_code_is_of_every_file_that_makes_rows_and_of_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = (
+        "suite/__init__.py",
+        "reporter/data/load.py",
+        "rules/power.toml",
+        "reference_impls/a.py",
+    )
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text("same")
+    monkeypatch.setattr(cache, "suite", SimpleNamespace(__file__=tmp_path / names[0]))
+    monkeypatch.setattr(cache, "repository_root", lambda: tmp_path)
+    found = [cache.digest_of_code.__wrapped__()]
+    for name in names:
+        (tmp_path / name).write_text(name)
+        found.append(cache.digest_of_code.__wrapped__())
+    (tmp_path / "rules/power.toml").rename(tmp_path / "rules/rail.toml")
+    found.append(cache.digest_of_code.__wrapped__())
+    assert len(set(found)) == len(found)
+    (tmp_path / "suite/__pycache__").mkdir()
+    (tmp_path / "suite/__pycache__/x.pyc").write_text("compiled")
+    assert cache.digest_of_code.__wrapped__() == found[-1]
+
+
+def test_rows_are_unpacked_as_they_were_packed(given: Path) -> None:
+    rows = bundle_rows.read_rows(given / "one")
+    assert isinstance(rows, bundle_rows.BundleRows)
+    for generated, studied in ((True, False), (False, True)):
+        packed = replace(rows, is_generated=generated, is_studied=studied)
+        found = cache._unpacked(cache._packed(packed))
+        assert replace(found, verdict=packed.verdict) == packed
+        assert replace(found.verdict, path=packed.verdict.path) == packed.verdict
 
 
 def test_a_damaged_cache_file_is_ignored(home: Path, read: list[Path], given: Path) -> None:

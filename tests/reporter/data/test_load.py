@@ -1,9 +1,12 @@
 """Frames: documented columns, unknown values with reasons, broken bundles listed, links not
 followed."""
 
+import importlib
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -14,6 +17,9 @@ from suite.errors import SuiteError
 from suite.extensions.memory_study.record.study_file import STUDY as MEMORY_STUDY
 from tests.builders import Scenario, make_bundle, run_id
 from tests.reporter.conftest import SCENARIOS
+
+# the package's attribute "load" is the function
+loading = importlib.import_module("reporter.data.load")
 
 
 def test_every_frame_has_the_documented_columns(runs: Path) -> None:
@@ -233,6 +239,62 @@ def test_a_withdrawn_run_is_kept_with_its_reason(runs: Path, tmp_path: Path) -> 
     (tmp_path / "vendor" / WITHDRAWAL).write_text("The board was cooled with ice.\n")
     run = reporter.load([tmp_path]).runs.iloc[0]
     assert (run["state"], run["withdrawn"]) == ("withdrawn", "The board was cooled with ice.")
+
+
+@pytest.mark.parametrize(
+    ("changes", "state"),
+    [
+        ({}, "accepted"),
+        ({"complies": False}, "refused"),
+        ({"complies": False, "study": "A sweep"}, "studied"),
+        ({"is_studied": True}, "studied"),
+        ({"is_studied": True, "is_generated": True}, "generated"),
+        ({"is_generated": True, "withdrawn": "It was hot."}, "withdrawn"),
+    ],
+)
+def test_a_run_has_the_first_state_that_is_true_of_it(
+    changes: dict[str, Any], state: str, tmp_path: Path
+) -> None:
+    of = {
+        **dict.fromkeys(("is_generated", "is_studied"), False),
+        **{"complies": True, "study": None, "withdrawn": None},
+        **changes,
+    }
+    rows: Any = SimpleNamespace(**of, run={"study": of["study"]})
+    found = loading.Found(tmp_path / "run", tmp_path, "run")
+    assert loading._state(found, rows, of["withdrawn"], rows) == state
+
+
+@pytest.mark.parametrize(
+    ("address", "commit", "modified", "is_public"),
+    [
+        ("https://a.org/b", "abc", False, True),
+        ("https://a.org/b", "abc", True, False),
+        ("https://a.org/b", "abc", None, False),
+        ("https://a.org/b", None, False, False),
+        (None, "abc", False, False),
+    ],
+)
+def test_code_is_public_at_an_address_and_a_commit_without_changes(
+    address: str | None, commit: str | None, modified: bool | None, is_public: bool
+) -> None:
+    code = SimpleNamespace(address=address, commit=commit, modified=modified)
+    declared: Any = SimpleNamespace(
+        organization="lab", availability=SimpleNamespace(value="available"), notes="", code=code
+    )
+    found = loading._declared(declared)
+    said = f"{address} at {commit or 'an unknown commit'}{', with changes' if modified else ''}"
+    assert (found["code_is_public"], found["code"]) == (is_public, address and said)
+
+
+def test_the_nearest_withdrawal_gives_the_reason(tmp_path: Path) -> None:
+    run = tmp_path / "vendor" / "entry" / "run"
+    run.mkdir(parents=True)
+    reasons = []
+    for place in (tmp_path, run.parents[1], run.parents[0], run):
+        (place / WITHDRAWAL).write_text(f"of {place.name}\n")
+        reasons.append(loading._withdrawal(loading.Found(run, tmp_path / "vendor", "")))
+    assert reasons == [None, "of vendor", "of entry", "of run"]
 
 
 def test_a_path_without_bundles_is_refused(tmp_path: Path) -> None:

@@ -81,6 +81,35 @@ def test_a_page_that_a_program_has_mapped_stays_and_the_cache_is_not_called_cold
     assert after.resident_bytes == 64 * PAGE
 
 
+def test_what_is_not_yet_written_is_written_before_the_cache_is_emptied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel keeps dirty pages."""
+    done: list[str] = []
+    for name in ("one", "two"):
+        (tmp_path / name).write_bytes(b"x")
+    monkeypatch.setattr(page_cache.os, "sync", lambda: done.append("written"))
+    monkeypatch.setattr(page_cache.os, "posix_fadvise", lambda *_: done.append("dropped"))
+    drop_page_cache(tmp_path, NO_ROOT)
+    assert done == ["written", "dropped", "dropped"]
+
+
+@pytest.mark.parametrize(
+    ("user", "is_writable", "is_known"),
+    [("root", False, True), ("owner", False, True), ("other", True, True), ("other", False, False)],
+)
+def test_the_kernel_tells_residency_to_root_to_the_owner_and_to_who_may_write(
+    user: str, is_writable: bool, is_known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"x")
+    owner = path.stat().st_uid
+    number = {"root": 0, "owner": owner, "other": owner + 1}[user]
+    monkeypatch.setattr(page_cache.os, "geteuid", lambda: number)
+    monkeypatch.setattr(page_cache.os, "access", lambda path, mode: is_writable)
+    assert (residency([path]).reason is None) is is_known
+
+
 def test_as_root_the_kernel_is_asked_to_drop_what_is_clean(data: Path, tree) -> None:
     root = tree({"proc/sys/vm/drop_caches": "0"})
     assert drop_page_cache(data, root)[0] is DropMethod.WHOLE_MACHINE

@@ -212,22 +212,23 @@ def test_of_two_limits_of_one_package_the_lower_one_is_in_the_label(
     assert str(read_power_settings(root).label).endswith("limited to 6 W and 25 W")
 
 
-def test_turbo_is_read_per_policy_where_there_is_no_switch_for_all_cores(tmp_path: Path) -> None:
-    folder = tmp_path / POLICY
-    folder.mkdir(parents=True)
-    write(
-        tmp_path,
-        {
-            f"{POLICY}/{name}": value
-            for name, value in {
-                "affected_cpus": 0,
-                "scaling_governor": "schedutil",
-                "boost": 0,
-            }.items()
-        },
-    )
-    assert read_power_settings(tmp_path).turbo is False
-    assert read_power_settings(write(tmp_path, {f"{POLICY}/boost": 1})).turbo is True
+@pytest.mark.parametrize(
+    ("switches", "turbo"),
+    [
+        ({}, None),
+        ({"intel_pstate/no_turbo": 0}, True),
+        ({"intel_pstate/no_turbo": 1, "cpufreq/boost": 1}, False),
+        ({"cpufreq/boost": 1}, True),
+        ({"cpufreq/boost": 0, "cpufreq/policy0/boost": 1}, False),
+        ({"cpufreq/policy0/boost": 0, "cpufreq/policy4/boost": 0}, False),
+        ({"cpufreq/policy0/boost": 0, "cpufreq/policy4/boost": 1}, True),
+    ],
+)
+def test_turbo_is_read_per_policy_where_there_is_no_switch_for_all_cores(
+    switches: dict[str, int], turbo: bool | None, tree: Callable[[Mapping[str, str]], Path]
+) -> None:
+    root = tree({f"sys/devices/system/cpu/{name}": f"{on}\n" for name, on in switches.items()})
+    assert read_power_settings(root).turbo is turbo
 
 
 def test_a_clock_that_only_root_reads_does_not_change_the_label(

@@ -6,16 +6,32 @@ from pathlib import Path
 import psutil
 import pytest
 
-from suite.machine.process_tree import CLOCK_TICKS_PER_S, cpu_s, parent_of, process_tree
+from suite.machine.process_tree import (
+    CLOCK_TICKS_PER_S,
+    ProcessUsage,
+    cpu_s,
+    cpu_usages,
+    io_usages,
+    is_running,
+    parent_of,
+    process_tree,
+    start_ticks,
+)
 
 PARENTS = {100: 1, 101: 100, 102: 100, 103: 102, 200: 1}
 
 
-def stat(pid: int, parent: int, ticks: tuple[int, int, int, int] = (0, 0, 0, 0)) -> str:
+def stat(
+    pid: int,
+    parent: int,
+    ticks: tuple[int, int, int, int] = (0, 0, 0, 0),
+    state: str = "S",
+    started: int = 5,
+) -> str:
     """A line of proc(5)'s stat with a command name that tries to mislead."""
     return (
-        f"{pid} (a) S 9 (b) S {parent} {pid} {pid} 0 -1 4194304 1 2 3 4 {' '.join(map(str, ticks))}"
-        " 20 0 1 0 5"
+        f"{pid} (a) Z 9 (b) {state} {parent} {pid} {pid} 0 -1 4194304 1 2 3 4"
+        f" {' '.join(map(str, ticks))} 20 0 1 0 {started} 7"
     )
 
 
@@ -47,6 +63,32 @@ def test_time_counts_user_and_system_of_the_living_and_of_ended_children(tree) -
     )
     assert cpu_s(root, [100, 101, 999]) == pytest.approx(1127 / CLOCK_TICKS_PER_S)
     assert [parent_of(root, pid) for pid in (101, 100, 999)] == [100, None, None]
+
+
+def test_a_process_runs_until_it_is_a_zombie_or_dead(tree) -> None:
+    root = tree(
+        {f"proc/{pid}/stat": stat(pid, 1, state=state) for pid, state in enumerate("RSDTZX")}
+    )
+    assert [is_running(root, pid) for pid in range(7)] == [True] * 4 + [False] * 3
+    assert [start_ticks(root / "proc" / pid) for pid in ("0", "6")] == [5, None]
+
+
+def test_an_orphan_is_known_by_its_start_and_a_later_process_of_its_number_is_not(tree) -> None:
+    parents = {100: 1, 101: 1, 102: 1, 103: 101}
+    files = {f"proc/{pid}/stat": stat(pid, parent) for pid, parent in parents.items()}
+    before = {pid: ProcessUsage(100, started, 0.0, 0.0) for pid, started in ((101, 5), (102, 4))}
+    files["proc/101/stat"] = stat(101, 1, (100, 20, 3, 4))
+    found = cpu_usages(tree(files), (100,), before)
+    assert set(found) == {100, 101, 103}
+    ticks = (found[101].used * CLOCK_TICKS_PER_S, found[101].from_children * CLOCK_TICKS_PER_S)
+    assert ticks == pytest.approx((127, 7))
+
+
+def test_bytes_of_storage_are_counted_and_all_of_them_may_be_of_children(tree) -> None:
+    root = tree({"proc/100/io": "rchar: 1\nwchar: 2\nread_bytes: 4096\nwrite_bytes: 512\n"})
+    read, written = io_usages(root, {pid: ProcessUsage(1, 5, 0.0, 0.0) for pid in (100, 101)})
+    assert read == {100: ProcessUsage(1, 5, 4096, 4096)}
+    assert written == {100: ProcessUsage(1, 5, 512, 512)}
 
 
 def test_this_machine_agrees_with_psutil() -> None:

@@ -1,5 +1,6 @@
 """Fresh runs judge originals: losses, accuracy, times; each confirmed, refuted or undecided."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -127,17 +128,27 @@ def test_another_board_of_the_same_kind_is_compared(original: MeasuredRun) -> No
     )
 
 
-def test_machines_without_a_name_are_compared_with_themselves_only(original: MeasuredRun) -> None:
-    unnamed = replace(original, machine=replace(original.machine, board=None))
-    other = replace(unnamed.machine, board_digest=None)
-    assert (
-        compare_runs([unnamed], fresh_of(unnamed, 10.02, 9.99, 10.01), ()).times.verdict
-        is CONFIRMED
-    )
-    found = compare_runs([unnamed], fresh_of(unnamed, 20.02, 19.99, 20.01, machine=other), ())
-    assert found.times.verdict is UNDECIDED and "does not state its model" in str(
-        found.times.reason
-    )
+@pytest.mark.parametrize(
+    ("first", "digests", "is_same"),
+    [
+        ("a", "aaa", True),
+        ("a", "aab", False),
+        ("b", "aaa", False),
+        ("a", ("a", None, "a"), None),
+        (None, "aaa", None),
+    ],
+)
+def test_machines_without_a_name_are_compared_with_themselves_only(
+    first: str | None, digests: Sequence[str | None], is_same: bool | None, original: MeasuredRun
+) -> None:
+    def on_board(run: MeasuredRun, digest: str | None) -> MeasuredRun:
+        return replace(run, machine=replace(run.machine, board=None, board_digest=digest))
+
+    fresh = map(on_board, fresh_of(original, 10.02, 9.99, 10.01), digests)
+    found = compare_runs([on_board(original, first)], tuple(fresh), ()).times
+    assert found.same_board is is_same
+    assert found.verdict is (CONFIRMED if is_same else UNDECIDED)
+    assert is_same or "does not state its model" in str(found.reason)
 
 
 def test_other_software_explains_a_faster_original(original: MeasuredRun) -> None:

@@ -8,14 +8,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import stdtrit  # type: ignore[import-untyped]
 
 from suite.errors import SuiteError
+from suite.metrics.linear_fit import LinearFit
 from suite.metrics.scaling_model import (
     Algorithm,
     AllreduceModel,
     Observation,
+    Parameter,
     Scaling,
     ScalingModel,
+    _better,
     fit_scaling,
 )
 
@@ -147,6 +151,52 @@ def test_with_noise_of_a_half_ring_and_tree_do_not_differ_significantly() -> Non
     model = fit_scaling(points, Scaling.WEAK)
     assert model.better is None
     assert "do not differ significantly" in model.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("ring", "tree", "better"),
+    [
+        (1.0, 6.2, None),
+        (1.0, 6.3, Algorithm.RING),
+        (5.1, 1.0, None),
+        (5.3, 1.0, Algorithm.TREE),
+    ],
+)
+def test_one_fits_better_where_its_variance_is_smaller_by_the_f_tests_limit(
+    ring: float, tree: float, better: Algorithm | None
+) -> None:
+    """Of six points, the ring's two parameters leave 4 and the tree's one leaves 5: the tables'
+    95 % quantiles are F(5, 4) = 6.26 and F(4, 5) = 5.19."""
+    variances = {Algorithm.RING: (4, ring), Algorithm.TREE: (5, tree)}
+    fits = {
+        algorithm: LinearFit((), (), (), freedom, math.sqrt(variance))
+        for algorithm, (freedom, variance) in variances.items()
+    }
+    assert _better(fits) is better
+
+
+def test_the_parts_of_an_interval_are_widened_so_that_they_hold_together() -> None:
+    """A step has two parts, an efficiency three: each part at 95 % of all (Bonferroni)."""
+    random = np.random.RandomState(3)
+    truth = (0.01, 0.0, 1e-3, 1e-9)
+    points = measured(Algorithm.TREE, Scaling.WEAK, truth, lambda: float(random.normal(1, 0.05)))
+    tree = of(fit_scaling(points, Scaling.WEAK), Algorithm.TREE)
+    busy, per_round = tree.parameters
+
+    def ends(one: Parameter, freedom: int, parts: int, factor: float = 1.0) -> list[float]:
+        wider = stdtrit(freedom, 1 - 0.025 / parts) / stdtrit(freedom, 0.975)
+        return [factor * (one.value + wider * (end - one.value)) for end in (one.low, one.high)]
+
+    found = next(each for each in tree.projections if each.ranks == 4)
+    (busy_low, busy_high), (low, high) = ends(busy, 11, 2), ends(per_round, 8, 2, 4.0)
+    assert (found.step_s.low, found.step_s.high) == pytest.approx(
+        (busy_low + low, busy_high + high)
+    )
+    assert found.exchange_share == pytest.approx(4 * per_round.value / found.step_s.value)
+    (busy_low, busy_high), (low, high) = ends(busy, 11, 3), ends(per_round, 8, 3, 4.0)
+    assert (found.efficiency.low, found.efficiency.high) == pytest.approx(
+        (busy_low / (busy_high + high), busy_high / (busy_low + low))
+    )
 
 
 def test_a_note_states_the_largest_projection() -> None:

@@ -97,6 +97,23 @@ def test_a_counter_that_a_suspend_reset_is_no_wrap(tree) -> None:
     assert "package-0" not in {reading.channel for reading in meter.read()}
 
 
+@pytest.mark.parametrize(
+    ("range_uj", "before_uj", "after_uj"),
+    [(0, 900, 100), (1000, 5000, 100)],
+    ids=["no range", "above its range"],
+)
+def test_a_counter_that_falls_and_cannot_have_wrapped_is_not_read(
+    range_uj: int, before_uj: int, after_uj: int, tree
+) -> None:
+    root = tree(zone("intel-rapl:0", "package-0", before_uj, range_uj))
+    meter = RaplMeter(root)
+    meter.open(MeteredProcess(1, Path("/data")))
+    assert [reading.value for reading in meter.read()] == [pytest.approx(before_uj * 1e-6)]
+    (root / "sys/class/powercap/intel-rapl:0/energy_uj").write_text(f"{after_uj}\n")
+    with pytest.raises(OSError, match="counters were set back"):
+        meter.read()
+
+
 def test_packages_and_memory_are_added_and_shown_twice_counts_once(tree, replay) -> None:
     states = [
         lambda second=second: tree(machine(second * 30_000_000, second * 4_000_000))

@@ -2,7 +2,9 @@
 
 import os
 import pty
+import select
 import threading
+import tty
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 
 from suite.catalog.power import Coverage, load_power_rules, totals_of_channels
 from suite.meters.meter import MeteredProcess
+from suite.meters.sources import um25c
 from suite.meters.sources.um25c import Um25cMeter, parse_um
 
 
@@ -92,6 +95,24 @@ def test_each_model_counts_in_its_own_steps(model: int, volts: int, amperes: int
 def test_what_is_no_answer_of_such_a_meter_is_refused(content: bytes) -> None:
     with pytest.raises(ValueError, match="not a reply of a UM24C"):
         parse_um(content)
+
+
+def test_what_is_left_of_an_earlier_reply_is_no_part_of_the_next() -> None:
+    master, slave = pty.openpty()
+    tty.setraw(slave)
+    try:
+        os.write(master, UM25C[-1:])
+        select.select([slave], [], [])
+
+        def reply() -> None:
+            assert os.read(master, 1) == um25c.REQUEST
+            os.write(master, UM25C)
+
+        threading.Thread(target=reply, daemon=True).start()
+        assert um25c._query(slave) == UM25C
+    finally:
+        os.close(master)
+        os.close(slave)
 
 
 def test_a_port_that_is_not_there_is_not_available(tree) -> None:
