@@ -1,5 +1,7 @@
 """The Pareto front: exact, and certain only where the intervals leave no doubt."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,9 +9,11 @@ from hypothesis.extra.numpy import arrays
 
 from suite.extensions.prediction.record.front import (
     Membership,
+    front_of,
     memberships,
     pareto_front,
 )
+from suite.extensions.prediction.record.table import Profile
 
 POINTS = arrays(
     float, st.tuples(st.integers(1, 12), st.integers(1, 3)), elements=st.integers(0, 4).map(float)
@@ -46,3 +50,15 @@ def test_values_without_error_leave_no_doubt() -> None:
         Membership.OFF,
         Membership.ON,
     ]
+
+
+def test_the_front_of_profiled_modes_is_over_time_power_and_energy_by_ascending_time() -> None:
+    """3, 5, 18 and 3.6 J: the third mode is worse than the second in all of them."""
+    rows = np.arange(1.0, 5.0)[:, None]
+    time_s, power_w = np.array([3.0, 1.0, 2.0, 4.0]), np.array([1.0, 5.0, 9.0, 0.9])
+    error = np.full(4, 1e-6)
+    exact = Profile(("cores",), rows, time_s, power_w, error, error)
+    assert front_of(exact) == [(place, Membership.ON) for place in (1, 0, 3)]
+    vague = replace(exact, power_error=np.array([1e-6, 1e-6, 0.3, 1e-6]))
+    assert front_of(vague)[1] == (2, Membership.POSSIBLY)
+    assert front_of(replace(exact, power_w=np.full(4, np.nan))) == []

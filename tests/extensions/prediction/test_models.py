@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from suite.errors import SuiteError
-from suite.extensions.prediction.record import linear, posterior
+from suite.extensions.prediction.record import linear, neural, posterior
 from suite.extensions.prediction.record.design import initial_design
 from suite.extensions.prediction.record.models import MODELS, fit
 from suite.extensions.prediction.record.table import Profile
@@ -174,6 +174,54 @@ def test_a_linear_law_is_found_by_the_linear_regression() -> None:
     samples = linear.fit(given).predict(MODES.rows)
     assert np.allclose(samples.time_s().value, time_s)
     assert np.allclose(samples.energy_j().value, energy_j)
+
+
+def _layers() -> list[np.ndarray]:
+    random = np.random.default_rng(1)
+    return [random.standard_normal(shape) for shape in ((2, 3), 3, (3, 3), 3, (3, 2), 2)]
+
+
+def test_the_network_s_gradients_are_those_of_its_error_and_its_weights() -> None:
+    """By small differences of the mean squared distance and half the decay of squared weights."""
+    random, layers = np.random.default_rng(2), _layers()
+    inputs, outputs = random.standard_normal((7, 2)), random.standard_normal((7, 2))
+
+    def error() -> float:
+        away = neural._forward(layers, inputs)[-1] - outputs
+        weights = sum(float(np.sum(layer**2)) for layer in layers[::2])
+        return float(np.mean(np.sum(away**2, axis=1))) + neural.DECAY / 2 * weights
+
+    for layer, found in zip(layers, neural._gradients(layers, inputs, outputs), strict=True):
+        for place in np.ndindex(layer.shape):
+            layer[place] += 1e-5
+            above = error()
+            layer[place] -= 2e-5
+            slope = (above - error()) / 2e-5
+            layer[place] += 1e-5
+            assert found[place] == pytest.approx(slope, abs=1e-6)
+
+
+def test_the_first_step_moves_every_weight_by_the_rate_against_its_slope() -> None:
+    """Adam divides by the slope's own size; the only step of one is at a tenth of the rate."""
+    layers, random = _layers(), np.random.default_rng(2)
+    inputs, outputs = random.standard_normal((7, 2)), random.standard_normal((7, 2))
+    slopes = neural._gradients(layers, inputs, outputs)
+    moved = neural._descend(layers, inputs, outputs, (1, 0.5), random)
+    for before, after, slope in zip(layers, moved, slopes, strict=True):
+        assert after - before == pytest.approx(-0.05 * np.sign(slope), abs=1e-3)
+
+
+def test_a_network_of_another_workload_begins_at_the_profile_s_own_level(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(neural, "FIRST_STEPS", 5)
+    monkeypatch.setattr(neural, "TUNING_STEPS", 0)
+    other, own = profile(np.arange(60)), profile(DESIGN)
+    found = neural._trained(own, neural._trained(other, None, 0), 0)
+    logs = np.log(np.column_stack([own.time_s, own.power_w]))
+    assert found.at(own.rows).mean(axis=0) == pytest.approx(logs.mean(axis=0))
+    time, power = neural._point(found)(own.rows)
+    assert np.column_stack([time, power]) == pytest.approx(found.at(own.rows))
 
 
 @pytest.mark.proof

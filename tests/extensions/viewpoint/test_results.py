@@ -1,13 +1,22 @@
 """The figures of a student and its teacher, worked out by hand from a made-up record, and records
 that have none."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from suite.errors import SuiteError
-from suite.extensions.viewpoint.record.records import SETTING
-from suite.extensions.viewpoint.record.results import FIGURES, Results, as_dict, read_results
+from suite.extensions.viewpoint.programs.labels import Judged
+from suite.extensions.viewpoint.programs.task import TRACK_COLUMNS
+from suite.extensions.viewpoint.record.records import SETTING, read_recording
+from suite.extensions.viewpoint.record.results import (
+    FIGURES,
+    Results,
+    as_dict,
+    labels_of,
+    read_results,
+)
 from suite.files.json_file import plain_values, read_json
 from tests.extensions.viewpoint.good_folder import make_viewpoint
 
@@ -27,6 +36,36 @@ def test_labels_count_what_was_sure_and_fitted(found: Results) -> None:
         25_000,
     )
     assert (labels.noise.successes, labels.noise.count) == (1, 25)
+
+
+def test_a_track_is_kept_whole_where_it_is_sure_enough_and_fits(tmp_path: Path) -> None:
+    folder = make_viewpoint(tmp_path / "good")
+    recorded = read_recording(folder)
+    tracks = (
+        Judged(1, 1, 0.95, 1000),  # just sure
+        Judged(2, 3, 0.99, 1500),  # wrong
+        Judged(4, 5, 0.94, 100),  # not sure
+        Judged(6, 7, 0.99, 501),  # a byte too large
+        Judged(8, 8, 1.0, 500),  # fills the storage
+    )
+    setting = replace(recorded.setting, sure=0.95, storage_bytes=3000, frames=10)
+    found = labels_of(replace(recorded, tracks=tracks, setting=setting), folder)
+    assert (found.tracks, found.sure, found.kept, found.frames, found.size_bytes) == (
+        *(5, 4, 3, 30),
+        3000,
+    )
+    assert (found.noise.successes, found.noise.count) == (1, 3)
+
+
+def test_a_row_of_the_tracks_has_its_columns_in_their_order(tmp_path: Path) -> None:
+    folder = make_viewpoint(tmp_path / "good")
+    heading, _, *rows = (folder / "tracks.csv").read_text().splitlines()
+    row = dict(zip(TRACK_COLUMNS, ["0", "3", "4", "1.0", "777"], strict=True))
+    (folder / "tracks.csv").write_text("\n".join([heading, ",".join(row.values()), *rows]) + "\n")
+    track = read_recording(folder).tracks[0]
+    assert {name: str(getattr(track, name)) for name in track._fields} == {
+        name: row[name] for name in track._fields
+    }
 
 
 def test_accuracy_is_counted_by_view_and_model(found: Results) -> None:
@@ -56,11 +95,15 @@ def test_the_written_figures_are_the_computed_ones(tmp_path: Path) -> None:
     ("name", "old", "new", "said"),
     [
         (SETTING, '"sure": 0.95', '"sure": 2.0', "sure is 2.0"),
+        (SETTING, '"sure": 0.95', '"sure": 1.0', "sure is 1.0"),
+        (SETTING, '"sure": 0.95', '"sure": 0.0', "sure is 0.0"),
+        (SETTING, '"frames": 10', '"frames": 1', "frames is 1"),
         (SETTING, '"tracks": 40', '"tracks": 0', "tracks is 0"),
         ("tracks.csv", "0.99,1000", "NaN,1000", "not a finite number"),
         ("tracks.csv", "0.99,1000", "1.5,1000", "not a probability"),
         ("tracks.csv", "track,", "tracks,", "expected the columns"),
         ("teacher.csv", "30,0,0,0", "30,0,0", "does not have 4 values"),
+        ("teacher.csv", "30,0,0,0", "30,0,0,0,1", "does not have 4 values"),
         ("student_after.csv", "30,0,0,1", "30,0,5,1", "other pictures or views"),
         ("student.json", '"parameters": 15738', '"parameters": 0', "no process has"),
     ],
