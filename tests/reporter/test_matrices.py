@@ -240,6 +240,10 @@ def test_several_boards_may_stand_out_but_none_of_two() -> None:
     mixed = np.array([1.0, 1.01, 0.99, 1.02, 1.0, 0.98, 1.5, 1.6])
     assert outliers(mixed, 0.05, 0.02) == (6, 7)
     assert outliers(np.array([1.0, 9.0]), 0.05, 0.02) == ()
+    # of five values Student's t of 4 degrees of freedom at a fifth of 5 %: 4.604 times the floor
+    equal = [100.0] * 4
+    assert outliers(np.array([*equal, 104.59]), 0.05, 0.01) == ()
+    assert outliers(np.array([95.39, *equal]), 0.05, 0.01) == (0,)
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,8 @@ def test_the_interval_holds_the_true_time_though_neighbours_are_alike(correlatio
 def test_too_few_steps_say_nothing() -> None:
     with pytest.raises(SuiteError, match=f"{MIN_STEPS} are needed"):
         epoch_from_steps(steps([1.0] * (MIN_STEPS - 2)), 100, SCORING)
-    assert epoch_from_steps(
-        steps([1.0] * (MIN_STEPS - 1)), 100, SCORING
-    ).epoch_s.value == pytest.approx(100)
+    found = epoch_from_steps(steps([9.0, 1.0, 1.1, 0.9]), 100, SCORING).epoch_s
+    assert found.value == pytest.approx(100)
+    # three intervals that scatter by a tenth, Student's t of 2 degrees of freedom
+    margin = math.hypot(4.302653 * 0.1 / math.sqrt(3), 1.959964 * SCORING.noise_floor)
+    assert found.high == pytest.approx(100 * math.exp(margin))

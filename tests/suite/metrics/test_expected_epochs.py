@@ -57,6 +57,13 @@ def test_missed_targets_of_the_reference_are_kept() -> None:
     assert found.log_sd == pytest.approx(statistics.stdev(math.log(one) for one in (6, 7, 8, 10)))
 
 
+def test_a_rate_as_far_as_the_tolerance_has_the_point_and_one_without_epochs_has_none() -> None:
+    points = (point(16, 0.5, [4, 5, 6]), point(64, 2.0, [], missed=3))
+    found = [expected_epochs(points, 16, rate, None, 0.25) for rate in (0.625, 0.375, 0.63, 0.37)]
+    assert [each is not None for each in found] == [True, True, False, False]
+    assert expected_epochs(points, 32, 1.0, None, 0.25) is None, "one of two never reached it"
+
+
 def test_between_two_batch_sizes_epochs_are_linear_and_the_rate_is_geometric() -> None:
     found = expected(64, 0.02)
     share = (64 - 16) / (128 - 16)

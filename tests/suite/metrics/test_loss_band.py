@@ -65,6 +65,18 @@ def test_all_epochs_of_an_honest_run_are_inside_ninety_nine_times_in_a_hundred()
     assert outside / trials == pytest.approx(LEVEL, abs=0.006)
 
 
+def test_a_band_is_a_prediction_interval_at_its_share_of_the_level() -> None:
+    """Logs of -1.5, -0.5, 0.5 and 1.5 scatter by sqrt(5 / 3); Student's t of 3 degrees of freedom
+    is 5.8409 at 1 % and 7.4533 at half of it."""
+    logs = (-1.5, -0.5, 0.5, 1.5)
+    for epochs, quantile in ((1, 5.840909), (2, 7.453319)):
+        runs = tuple(RunLosses(str(log), (math.exp(log),) * epochs) for log in logs)
+        for band in loss_bands(replace(LENET[0], runs=runs), epochs):
+            high = quantile * math.sqrt(5 / 3) * math.sqrt(1 + 1 / 4)
+            assert (math.log(band.low), math.log(band.high)) == pytest.approx((-high, high))
+            assert band.runs == 4
+
+
 def test_an_epoch_that_few_runs_trained_has_no_band() -> None:
     reference = replace(
         LENET[0],

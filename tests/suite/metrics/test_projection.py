@@ -15,7 +15,7 @@ from suite.errors import SuiteError
 from suite.files.paths import repository_root
 from suite.metrics.costs import TrainingCost
 from suite.metrics.expected_epochs import ExpectedEpochs
-from suite.metrics.projection import EpochTimes, project_run, project_times
+from suite.metrics.projection import EpochTimes, expected_at, project_run, project_times
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.log_edits import set_everywhere
 from tests.open_round import OPEN
@@ -91,6 +91,14 @@ def test_a_run_that_learns_otherwise_than_the_reference_is_not_projected(tmp_pat
         ),
     ):
         project_run(Bundle(learning_as_the_reference(tmp_path / "run", factor=1.5)), SCORING)
+
+
+def test_a_run_that_updates_after_several_mini_batches_is_not_projected(good_bundle: Path) -> None:
+    edited = EditableBundle(good_bundle)
+    edited.run["request"]["accumulation"] = 2
+    edited.save()
+    with pytest.raises(SuiteError, match=r"after every mini-batch; the run updated after every 2"):
+        expected_at(Bundle(good_bundle), SCORING)
 
 
 def test_a_setting_without_a_reference_point_is_named_with_those_that_there_are(

@@ -3,6 +3,7 @@ do not determine it."""
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.special import stdtrit  # type: ignore[import-untyped]
 
 from suite.errors import SuiteError
-from suite.metrics.linear_fit import LinearFit
+from suite.metrics.linear_fit import FittedValue, LinearFit
 from suite.metrics.scaling_model import (
     Algorithm,
     AllreduceModel,
@@ -20,6 +21,8 @@ from suite.metrics.scaling_model import (
     Scaling,
     ScalingModel,
     _better,
+    _is_precise,
+    _quotient,
     fit_scaling,
 )
 
@@ -187,6 +190,7 @@ def test_the_parts_of_an_interval_are_widened_so_that_they_hold_together() -> No
         wider = stdtrit(freedom, 1 - 0.025 / parts) / stdtrit(freedom, 0.975)
         return [factor * (one.value + wider * (end - one.value)) for end in (one.low, one.high)]
 
+    assert set(vars(tree.projections[0].efficiency).values()) == {1.0}, "one rank is measured"
     found = next(each for each in tree.projections if each.ranks == 4)
     (busy_low, busy_high), (low, high) = ends(busy, 11, 2), ends(per_round, 8, 2, 4.0)
     assert (found.step_s.low, found.step_s.high) == pytest.approx(
@@ -204,7 +208,46 @@ def test_a_note_states_the_largest_projection() -> None:
         measured(Algorithm.RING, Scaling.WEAK, (0.01, 0.0, 1e-4, 1e-9)), Scaling.WEAK
     )
     assert (model.most_measured, of(model, Algorithm.RING).projections[-1].ranks) == (8, 512)
-    assert "Ring: projected to 512 ranks, 64 times the largest measured" in model.notes[1]
+    assert model.notes[1] == (
+        "Ring: projected to 512 ranks, 64 times the largest measured; up to 512 ranks (64 times) the"
+        " confidence interval is within a fifth of the step time."
+    )
+
+
+@pytest.mark.parametrize(("noise", "close_to"), [(0.1, 16), (0.2, 8), (0.25, None)])
+def test_a_model_is_close_up_to_the_last_precise_projection_beyond_the_measured_ones(
+    noise: float, close_to: int | None
+) -> None:
+    random = np.random.RandomState(4)
+    points = measured(
+        Algorithm.TREE,
+        Scaling.WEAK,
+        (0.5, 0.0, 0.01, 1e-9),
+        lambda: float(random.uniform(1 - noise, 1 + noise)),
+        (1, 2, 4),
+        2,
+    )
+    ring = of(fit_scaling(points, Scaling.WEAK), Algorithm.RING)
+    assert [_is_precise(one) for one in ring.projections[:3]] == [True] * 3
+    assert ring.close_to == close_to
+    ends = ((8.0, 12.0), (7.9, 11.0), (9.0, 12.1))
+    intervals = [replace(ring.projections[0], step_s=FittedValue(10.0, *each)) for each in ends]
+    assert [_is_precise(one) for one in intervals] == [True, False, False]
+
+
+def test_the_order_of_the_points_changes_nothing() -> None:
+    points = measured(Algorithm.RING, Scaling.STRONG, (0.01, 0.001, 1e-4, 1e-9))
+    one, other = (fit_scaling(each, Scaling.STRONG) for each in (points, points[::-1]))
+    assert [each.ranks for each in of(one, Algorithm.RING).projections] == [
+        each.ranks for each in of(other, Algorithm.RING).projections
+    ]
+    step_s = [of(each, Algorithm.RING).projections[-1].step_s.value for each in (one, other)]
+    assert step_s[0] == pytest.approx(step_s[1])
+
+
+def test_a_quotient_has_a_largest_value() -> None:
+    pairs = ((3.0, 2.0), (0.0, 0.0), (1.0, 0.0), (1.0, 1e-12))
+    assert [_quotient(*pair) for pair in pairs] == [1.5, 0.0, 1e9, 1e9]
 
 
 def test_a_mini_batch_is_shared_by_no_more_ranks_than_it_has_samples() -> None:

@@ -9,14 +9,17 @@ import pytest
 from suite.bundle.arrays import Values
 from suite.bundle.channels import Channel, Channels
 from suite.catalog.power import Coverage, PowerRule, PowerTotal, Tier
+from suite.metrics import uncertainty
 from suite.metrics.energy import Energy, energy_of
 from suite.metrics.energy_figures import mean_energy
 from suite.metrics.uncertainty import (
     NORMAL,
     Uncertainty,
+    at_random_moments,
     edges_half_width,
     gaps_half_width,
     quantisation_half_width,
+    sampling_half_width,
     shift_half_width,
     weights_s,
 )
@@ -93,6 +96,51 @@ def test_a_sensors_step_is_an_error_of_every_code(
 ) -> None:
     found = quantisation_half_width(array(0, 4, 10), array(*values), 10, step)
     assert found == pytest.approx(expected)
+
+
+def test_every_part_of_an_uncertainty_is_multiplied_and_stays_positive() -> None:
+    assert Uncertainty(1, 2, 3, 4, 5, True).times(-2) == Uncertainty(2, 4, 6, 8, 10, True)
+    assert Uncertainty(None, 2, 3, 4, 5, False).times(2).sampling is None
+    assert Uncertainty(1, 2, 4, 10, 0, False).half_width == pytest.approx(11)
+    assert Uncertainty(2, 2, 0, 0, 1, False).half_width == pytest.approx(3)
+
+
+@pytest.mark.parametrize(
+    ("spacings_s", "is_random"),
+    [
+        ((0.3, 1.7, 0.5, 1.4, 0.8, 1.1, 0.2, 1.9), True),
+        ((0.3, 1.7, 0.5, 1.4, 0.8, 1.1, 0.2), False),  # eight readings are too few
+        ((1.0, 1.0, 1.0, 0.3, 0.5, 0.6, 1.6, 1.9), True),
+        ((1.0, 1.0, 1.0, 1.0, 0.3, 0.5, 1.6, 1.9), False),  # half of them near the median
+    ],
+)
+def test_random_moments_are_told_from_a_clocks(
+    spacings_s: tuple[float, ...], is_random: bool
+) -> None:
+    assert at_random_moments(np.cumsum([0.0, *spacings_s])) is is_random
+
+
+def test_half_a_squared_difference_and_the_distance_from_a_line_tell_the_nugget() -> None:
+    """0 and 2 W in turns: half of 2^2, and 2^2 over the 1.5 times that three readings have."""
+    t_s, power_w = np.arange(5.0), array(0, 2, 0, 2, 0)
+    assert uncertainty._fit_differences(t_s, power_w, math.inf) == pytest.approx((2, 0))
+    assert uncertainty._fit_residuals(t_s, power_w, math.inf) == pytest.approx((4 / 1.5, 0))
+    half = 4.302653 * math.sqrt((2 + 4 / 1.5) / 2 * (0.25 + 3 + 0.25))
+    assert sampling_half_width(t_s, power_w, 4.0, math.inf) == pytest.approx(half, rel=1e-6)
+    assert sampling_half_width(t_s, power_w, 3.9, math.inf) is None, "four in the window"
+
+
+def test_what_drifts_between_readings_and_beyond_them_is_that_of_a_random_walk(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A walk that varies by 2 W^2/s adds d^3 / 6 between two readings and 2 / 3 d^3 beyond the
+    last; of a longer pause, and outside the window, nothing."""
+    for name in ("_fit_differences", "_fit_residuals"):
+        monkeypatch.setattr(uncertainty, name, lambda *_: (0.0, 1.0))
+    t_s, power_w = array(1, 2, 4, 5, 6, 16), np.ones(6)
+    variance = (1 + 8 + 1 + 1) / 6 + (1 + 8) * 2 / 3
+    found = sampling_half_width(t_s, power_w, 18.0, 9.0)
+    assert found == pytest.approx(4.302653 * math.sqrt(variance), rel=1e-6)
 
 
 def test_the_mean_of_epochs_has_the_mean_of_what_errs_alike_and_less_of_what_does_not() -> None:
