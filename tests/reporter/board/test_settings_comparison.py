@@ -100,5 +100,7 @@ def test_a_corrected_p_is_never_below_that_of_a_smaller_one() -> None:
         [0.09, 0.04, 0.09, 0.5]
     )
     assert [pair.differs for pair in found] == [False, None, True, False, False]
+    likely = [SettingComparison("", "", "", "", 2, p=p) for p in (0.6, 0.7, 0.8)]
+    assert [pair.p_corrected for pair in _corrected(likely)] == [1.0] * 3
     (one,) = _corrected(pairs[:1])
     assert (one.p_corrected, one.differs) == (0.04, True)

@@ -109,10 +109,15 @@ def test_a_change_that_keeps_size_and_time_is_detected(
 def test_other_code_does_not_use_the_cache(
     home: Path, read: list[Path], given: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(cache, "digest_of_code", lambda: "the code before")
     reporter.load([given])
+    del read[1]
+    assert read == [given / "one"]
     monkeypatch.setattr(cache, "digest_of_code", lambda: "another version")
-    reporter.load([given])
-    assert len(read) == 4
+    reporter.load([given / "one"])
+    assert read == [given / "one"] * 2
+    monkeypatch.setattr(cache, "digest_of_code", lambda: "the code before")
+    assert len(reporter.load([given / "two"]).runs) == 1 and len(read) == 3, "rows of it are gone"
 
 
 def test_the_digest_of_the_code_is_of_every_file_that_makes_rows_and_of_its_name(

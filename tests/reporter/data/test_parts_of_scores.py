@@ -8,6 +8,8 @@ import pytest
 
 from reporter.data import scores
 from suite.catalog.scoring import load_scoring
+from suite.metrics.costs import TrainingCost
+from suite.metrics.expected_epochs import ScoredEpochs
 
 SCORING: Any = SimpleNamespace(min_sessions=3)
 
@@ -89,6 +91,30 @@ def test_times_of_fewer_than_two_runs_or_of_none_have_no_interval() -> None:
     scoring = load_scoring()
     assert scores.time_interval([10.0], scoring) is None
     assert scores.time_interval([10.0, 0.0], scoring) is None
+    # equal times differ as sessions do; Student's t of 60 degrees of freedom
+    equal = scores.time_interval([10.0] * 3, scoring)
+    assert equal is not None
+    assert equal.high == pytest.approx(10 * math.exp(2.000298 * scoring.session_floor))
     found = scores.time_interval([9.0, 11.0], scoring)
     assert found is not None and found.low is not None and found.high is not None
     assert found.low < 9.95 < found.high, "the geometric mean"
+
+
+@pytest.mark.parametrize(
+    ("parts", "is_possible"),
+    [
+        ((10.0, 5.0, -2.0), True),
+        ((20.0, 1.0, -3.0), False),  # 9 s at the reference's 5 epochs, below 0 at its own 10
+        ((-10.0, 5.0, -2.0), False),  # 0 at 5 epochs, 15 s at 10
+    ],
+)
+def test_a_cost_is_above_zero_at_the_reference_s_epochs_and_at_its_own(
+    parts: tuple[float, ...], is_possible: bool
+) -> None:
+    names = scores.PARTS[scores.SCORE_S]
+    figures = {name: {"value": value} for name, value in zip(names, parts, strict=True)}
+    found = scores._cost(scores.SCORE_S, figures, ScoredEpochs(10.0, 5.0, 10.0, 0.01))
+    if is_possible:
+        assert found == TrainingCost(*parts)
+    else:
+        assert str(found).startswith("the parts of the run add up to")

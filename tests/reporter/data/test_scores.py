@@ -163,6 +163,9 @@ def test_a_vendors_implementation_that_waits_for_its_accelerator_has_a_score() -
     assert "need asynchronous timing" in str(
         scored([10.0] * 3, {**ENTRY, "accelerator": "cuda"}).reason
     )
+    for waits in ({"ranks": 2}, {"recomputation": "of 2 GB"}):
+        found = scored([10.0] * 3, {**ENTRY, "accelerator": "cuda", **waits})
+        assert "asynchronous" not in str(found.reason), waits
 
 
 def test_between_reference_points_there_is_a_score() -> None:

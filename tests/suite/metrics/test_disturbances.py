@@ -17,6 +17,7 @@ from suite.bundle.reader import Bundle
 from suite.cli.results import show_result
 from suite.compliance.checker import check_bundle
 from suite.execution.run import RunResult
+from suite.metrics.disturbances import find_clock_steps, find_throttling
 from suite.metrics.machine_figures import recorded_disturbances as disturbances_of
 from tests.builders import Scenario, make_bundle
 
@@ -90,12 +91,17 @@ def test_a_wall_clock_that_was_set_is_a_sentence_too() -> None:
             [(1.0, 1.0, 2, None), (8.0, 1.0, 2, None)],
         ),
         ("tcp.retransmitted", [9, 11, 12, 13, 13, 13, 14, 14, 14, 14], [(0.0, 6.0, 5, 5 / 60)]),
+        ("tcp.retransmitted", [9, 9, 12, 12, 12, 12, 12, 12, 12, 12], [(1.0, 1.0, 3, 0.3)]),
+        ("eth0.dropped", [0, 10**4, *[10**4] * 8], [(0.0, 1.0, 10**4, 0.01)]),
         ("tcp.retransmitted", [9, 9, 9, 11, 11, 11, 11, 11, 11, 11], []),
         ("eth0.dropped", [0, 0, 3, 3, 3, 3, 3, 3, 3, 3], []),
         ("eth0.carrier_changes", [4, 6, 0, 1, 1, 1, 1, 1, 1, 1], [(0.0, 3.0, 3, None)]),
         ("eth0.carrier_changes", [0, math.inf] * 5, []),
     ],
-    ids=["a cable pulled twice", "a cut of seconds", "two segments", "a millionth", "reset", "inf"],
+    ids=[
+        *("a cable pulled twice", "a cut of seconds", "three segments", "a hundredth"),
+        *("two segments", "a millionth", "reset", "inf"),
+    ],
 )
 def test_what_a_link_loses_is_a_disturbance(
     name: str, counts: list[float], expected: list[tuple[float, float, int, float | None]]
@@ -118,6 +124,39 @@ def test_what_a_link_loses_is_a_disturbance(
         (each["start_s"], each["held_s"], each["count"], each["share"]) for each in found
     ] == expected
     assert "links" not in disturbances_of(channels, (0, 9 * 10**9), is_one_of_several=False)
+
+
+def read(source: str, name: str, unit: str, values: list[float]) -> Channel:
+    """A channel that was read once a second."""
+    t_ns = np.arange(len(values)) * 10**9
+    return Channel(source, name, unit, 1, 0, len(values), lambda: (t_ns, np.array(values, float)))
+
+
+def test_flags_last_until_they_are_read_as_gone_and_counters_count() -> None:
+    """Of a GPU the power limit (4) and idle (1) are no disturbance; a flag since boot says nothing
+    where its flag was read itself."""
+    channels = (
+        read("throttling", "throttled", "active", [0, 1, 1, 0, 0, 1]),
+        read("throttling", "throttled.since_boot", "active", [0, 0, 1, 1, 1, 1]),
+        read("throttling", "under_voltage.since_boot", "active", [0, 0, 0, 1, 1, 1]),
+        read("throttling", "thermal.core.cpu0", "events", [4, 4, 7, 7, 7, 9]),
+        read("nvml", "gpu0.throttle_reasons", "bits", [0, 4, 128, 132, 1, 4]),
+    )
+    found = find_throttling(Channels(channels, channels[0].t_ns), 0, 6 * 10**9)
+    assert [(one.t_ns / 1e9, one.channel, one.held_s, one.count) for one in found] == [
+        (1, "throttled", 2.0, 1),
+        (2, "gpu0.throttle_reasons", 2.0, 1),
+        (2, "thermal.core.cpu0", None, 3),
+        (3, "under_voltage.since_boot", None, 1),
+        (5, "thermal.core.cpu0", None, 2),
+        (5, "throttled", 1.0, 1),
+    ]
+
+
+def test_a_step_of_the_wall_clock_has_a_sign_and_the_moment_of_the_reading_that_shows_it() -> None:
+    drift = read("wall-clock", "drift", "s", [0.0, 0.05, -3.0, -3.0, 0.5])
+    found = find_clock_steps(Channels((drift,), drift.t_ns), 0, 9 * 10**9)
+    assert [(one.t_ns / 1e9, one.step_s) for one in found] == [(2, -3.05), (4, 3.5)]
 
 
 def test_the_page_says_which_node_lost_what() -> None:

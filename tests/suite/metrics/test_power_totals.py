@@ -3,6 +3,8 @@ added."""
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas
@@ -11,7 +13,8 @@ import pytest
 from suite.bundle.channels import Channels
 from suite.bundle.reader import Bundle
 from suite.bundle.readings_table import channels_of_frame
-from suite.catalog.power import Coverage, Tier, load_power_rules
+from suite.catalog.power import Coverage, MachinePart, Tier, load_power_rules
+from suite.metrics.energy import Energy, energy_of
 from suite.metrics.energy_figures import (
     energy_figures,
     energy_rows,
@@ -19,12 +22,15 @@ from suite.metrics.energy_figures import (
     window_energy,
 )
 from suite.metrics.power_totals import (
+    MeasuredTotal,
     combined_coverage,
+    energies_contradict,
     measure_totals,
     power_rules,
     power_totals,
     write_power_rules,
 )
+from suite.metrics.uncertainty import Uncertainty
 from tests.builders import make_bundle
 
 SECONDS = 100
@@ -282,3 +288,44 @@ def test_an_estimate_does_not_contradict_a_meter() -> None:
     meter, estimate = measure_totals(channels, RULES, RUN)
     assert meter.energy.energy_j == pytest.approx(900.0)
     assert estimate.energy.energy_j is None and "um25c" in str(estimate.energy.reason)
+
+
+def test_a_sum_has_the_coverage_of_its_least_covered_part() -> None:
+    channels = machine(*PC[:2], power("nvml", "gpu0.power", 250.0, range(40, 44)))
+    chosen = power_totals(channels, RULES, RUN)
+    parts = [energy_of(channels, total, *RUN).coverage for total in chosen]
+    whole = window_energy(channels, chosen, *RUN)
+    assert whole is not None and whole.coverage == min(parts) < max(parts)
+
+
+BOARD, CHIP = Coverage.BOARD, Coverage.CHIP
+
+
+@pytest.mark.parametrize(
+    ("changes", "contradicts"),
+    [
+        ({"energy_j": 107.0}, True),
+        ({"energy_j": 93.0}, True),
+        ({"energy_j": 106.0}, False),  # 3 and 3.5 J are stated
+        ({"energy_j": None}, False),
+        ({"source": "one"}, False),
+        ({"coverage": CHIP}, False),
+        ({"part": MachinePart.CPU}, False),
+        ({"tier": Tier.ESTIMATE}, False),
+        ({"own_tier": Tier.ESTIMATE}, True),
+        ({"own_tier": Tier.ESTIMATE, "tier": Tier.ESTIMATE}, True),
+    ],
+)
+def test_two_of_the_same_contradict_where_they_differ_by_more_than_both_state(
+    changes: dict[str, Any], contradicts: bool
+) -> None:
+    def total(source: str, energy_j: float | None, gain: float, **of: Any) -> MeasuredTotal:
+        made: Any = SimpleNamespace(source=source, rule=SimpleNamespace(**of))
+        error = Uncertainty(None, 0.0, gain, 0.0, 0.0, False)
+        return MeasuredTotal(made, Energy(energy_j, None, 1.0, 0, 1.0, 1.0, 9, 0, error))
+
+    of = {"coverage": BOARD, "part": MachinePart.MACHINE, "tier": Tier.WALL_METER}
+    given = {"source": "other", "energy_j": 107.0, "gain": 3.5, **of, **changes}
+    own_tier = given.pop("own_tier", Tier.WALL_METER)
+    one = total("one", 100.0, 3.0, **{**of, "tier": own_tier})
+    assert energies_contradict(one, total(**given)) is contradicts

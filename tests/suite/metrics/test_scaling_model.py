@@ -209,8 +209,8 @@ def test_a_note_states_the_largest_projection() -> None:
     )
     assert (model.most_measured, of(model, Algorithm.RING).projections[-1].ranks) == (8, 512)
     assert model.notes[1] == (
-        "Ring: projected to 512 ranks, 64 times the largest measured; up to 512 ranks (64 times) the"
-        " confidence interval is within a fifth of the step time."
+        "Ring: projected to 512 ranks, 64 times the largest measured; up to 512 ranks (64 times)"
+        " the confidence interval is within a fifth of the step time."
     )
 
 

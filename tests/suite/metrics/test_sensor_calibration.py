@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from suite.bundle.arrays import Times, Values, Window
 from suite.bundle.channels import Channel
+from suite.metrics import sensor_calibration
 from suite.metrics.sensor_calibration import SensorCalibration, calibrate
 
 NS = 1e9
@@ -209,3 +210,38 @@ def test_a_silent_sensor_gives_a_reason():
 
 def times(whole: Channel, factor: float) -> Channel:
     return channel(whole.source, (whole.t_ns - START_NS) / NS, whole.values * factor)
+
+
+def test_the_interval_is_that_of_students_t_and_of_the_meters_gain() -> None:
+    """Seven stairs leave 5 degrees of freedom: 2.570582."""
+    found = Simulation().calibrated(meter_gain_error=0.02)
+    assert all(stair.reason is None for stair in found.stairs)
+    assert found.gain is not None and found.gain_error is not None
+    half = np.hypot(2.570582 * found.gain_error, 0.02 * found.gain)
+    assert (found.gain_low, found.gain_high) == pytest.approx(
+        (found.gain - half, found.gain + half)
+    )
+
+
+@pytest.mark.parametrize(("chi_square", "factor"), [(4.0, 2.0), (0.25, 1.0)])
+def test_points_far_from_the_line_widen_its_errors_and_near_ones_do_not(
+    chi_square: float, factor: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = sensor_calibration._Line(1.0, 0.5, 0.01, 0.2, chi_square)
+    monkeypatch.setattr(sensor_calibration, "_york", lambda _: line)
+    found = Simulation().calibrated()
+    assert (found.gain_error, found.offset_error_w) == pytest.approx((0.01 * factor, 0.2 * factor))
+    assert found.scatter == pytest.approx(np.sqrt(chi_square))
+
+
+def test_five_readings_are_a_stair_and_a_step_remains_in_every_mean() -> None:
+    def stair(count: int) -> str | None:
+        made = channel("x", np.arange(float(count)), np.full(count, 5.0))
+        readings = sensor_calibration._Readings(made, 0.0, 0.0)
+        window = (START_NS, START_NS + round(count * NS))
+        return sensor_calibration._stair(readings, readings, window).reason
+
+    assert stair(5) is None
+    assert stair(4) == "4 readings of its steady part; 5 are needed"
+    stepped = sensor_calibration._Readings(channel("x", np.arange(5.0), np.ones(5)), 0.6, 0.0)
+    assert stepped.standard_error_w(np.ones(5)) == pytest.approx(0.6 / np.sqrt(12))

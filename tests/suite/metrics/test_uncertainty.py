@@ -9,7 +9,7 @@ import pytest
 from suite.bundle.arrays import Values
 from suite.bundle.channels import Channel, Channels
 from suite.catalog.power import Coverage, PowerRule, PowerTotal, Tier
-from suite.metrics import uncertainty
+from suite.metrics import energy, uncertainty
 from suite.metrics.energy import Energy, energy_of
 from suite.metrics.energy_figures import mean_energy
 from suite.metrics.uncertainty import (
@@ -199,6 +199,14 @@ def test_a_counters_error_is_at_its_ends_and_of_its_steps() -> None:
     assert found.uncertainty is not None
     assert found.uncertainty.time == pytest.approx(4 * (0.4 + 0.5))
     assert found.uncertainty.quantisation == pytest.approx(1.0 / math.sqrt(3))
+
+
+def test_a_counter_s_end_is_off_by_the_powers_beside_it() -> None:
+    """1, 5, 2 and 9 W between the readings: beside 1.8 s are 1 to 5 W, 0.2 s from a reading."""
+    t_s, energy_j = np.arange(5.0), np.cumsum(array(0, 1, 5, 2, 9))
+    assert energy._end_half_width(t_s, energy_j, 1.8, 0.5) == pytest.approx(4 * (0.2 + 0.5))
+    found = Energy(20.0, None, 1.0, 0, 1.0, 1.0, 9, 0, Uncertainty(3.0, 4.0, 0, 0, 0, False))
+    assert found.interval_j == (15.0, 25.0)
 
 
 def test_readings_that_cover_as_much_as_the_rule_demands_give_an_energy() -> None:
