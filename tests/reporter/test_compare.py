@@ -173,30 +173,6 @@ def test_all_pairs_of_ten_entries_are_listed_and_of_more_each_with_the_first(
     assert len(pairs(300)[0]) == compare.MAX_LISTED
 
 
-@pytest.mark.parametrize(
-    ("ratio", "words"),
-    [
-        (Ratio(2.0, 1.5, 2.5), "slower"),
-        (Ratio(0.5, 0.4, 0.6), "faster"),
-        (Ratio(1.2, 1.0, 1.4), "not distinguishable"),
-        (Ratio(0.8, 0.6, 1.0), "not distinguishable"),
-    ],
-)
-def test_a_verdict_in_words(ratio: Ratio, words: str) -> None:
-    assert compare._words(ratio) == words
-
-
-def test_two_of_one_name_are_told_apart_by_the_first_two_differences() -> None:
-    one: Any = SimpleNamespace(framework="JAX", system="Orin")
-    differences = [("threads", "1", "2"), ("workers", "0", "4"), ("rate", "1", "9")]
-    assert compare._names(one, one, differences) == (
-        "JAX · Orin · threads 1 · workers 0",
-        "JAX · Orin · threads 2 · workers 4",
-    )
-    other: Any = SimpleNamespace(framework="JAX", system="Nano")
-    assert compare._names(one, other, differences) == ("JAX · Orin", "JAX · Nano")
-
-
 def test_without_a_script_every_pair_of_a_small_board_is_listed(site: Path, frames: Frames) -> None:
     page = html.unescape((site / "compare.html").read_text())
     (board,) = [board for board in make_boards(frames) if board.division == "closed"]

@@ -42,16 +42,6 @@ def test_certain_memberships_hold_wherever_the_values_lie(
         assert not any(on[index] for index, one in enumerate(found) if one is Membership.OFF)
 
 
-def test_values_without_error_leave_no_doubt() -> None:
-    values = np.array([[1.0, 5.0], [2.0, 2.0], [3.0, 3.0], [4.0, 1.0]])
-    assert memberships(values, values) == [
-        Membership.ON,
-        Membership.ON,
-        Membership.OFF,
-        Membership.ON,
-    ]
-
-
 def test_the_front_of_profiled_modes_is_over_time_power_and_energy_by_ascending_time() -> None:
     """3, 5, 18 and 3.6 J: the third mode is worse than the second in all of them."""
     rows = np.arange(1.0, 5.0)[:, None]

@@ -201,29 +201,6 @@ def test_the_network_s_gradients_are_those_of_its_error_and_its_weights() -> Non
             assert found[place] == pytest.approx(slope, abs=1e-6)
 
 
-def test_the_first_step_moves_every_weight_by_the_rate_against_its_slope() -> None:
-    """Adam divides by the slope's own size; the only step of one is at a tenth of the rate."""
-    layers, random = _layers(), np.random.default_rng(2)
-    inputs, outputs = random.standard_normal((7, 2)), random.standard_normal((7, 2))
-    slopes = neural._gradients(layers, inputs, outputs)
-    moved = neural._descend(layers, inputs, outputs, (1, 0.5), random)
-    for before, after, slope in zip(layers, moved, slopes, strict=True):
-        assert after - before == pytest.approx(-0.05 * np.sign(slope), abs=1e-3)
-
-
-def test_a_network_of_another_workload_begins_at_the_profile_s_own_level(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(neural, "FIRST_STEPS", 5)
-    monkeypatch.setattr(neural, "TUNING_STEPS", 0)
-    other, own = profile(np.arange(60)), profile(DESIGN)
-    found = neural._trained(own, neural._trained(other, None, 0), 0)
-    logs = np.log(np.column_stack([own.time_s, own.power_w]))
-    assert found.at(own.rows).mean(axis=0) == pytest.approx(logs.mean(axis=0))
-    time, power = neural._point(found)(own.rows)
-    assert np.column_stack([time, power]) == pytest.approx(found.at(own.rows))
-
-
 @pytest.mark.proof
 def test_the_network_learns_from_another_workload() -> None:
     every = np.arange(len(MODES))

@@ -114,15 +114,6 @@ def test_time_and_power_are_positive_and_finite_in_every_mode() -> None:
         assert np.all(np.isfinite(values))
 
 
-@pytest.mark.parametrize("column", range(4))
-def test_a_higher_setting_never_takes_longer_where_power_is_not_limited(column: int) -> None:
-    lower = MODES.rows[MODES.rows[:, column] < MODES.rows[:, column].max()]
-    higher = lower.copy()
-    higher[:, column] = MODES.rows[:, column].max()
-    standard = parameters(limit=20)
-    assert np.all(predicted(higher, standard)[0] <= predicted(lower, standard)[0] + 1e-9)
-
-
 def test_power_stays_below_its_limit_and_the_time_grows_instead() -> None:
     free, limited = parameters(limit=20), parameters(limit=-2)
     limit = np.log(30.0) + PRIORS["limit"].centre - 2 * PRIORS["limit"].spread
@@ -132,57 +123,6 @@ def test_power_stays_below_its_limit_and_the_time_grows_instead() -> None:
     assert np.all(lower <= limit + 1e-9)
     assert np.all(slower[exceeds] >= time[exceeds] - 1e-9)
     assert np.array_equal(slower[~exceeds], time[~exceeds])
-
-
-def test_overlap_reaches_from_the_sum_of_the_stages_to_their_maximum() -> None:
-    together = np.exp(predicted(MODES.rows, parameters(limit=20, overlap=-20))[0])
-    sequential = np.exp(predicted(MODES.rows, parameters(limit=20, overlap=20))[0])
-    assert np.all(together <= sequential * (1 + 1e-9))
-    # the larger of two is at least half of their sum
-    assert np.all(together >= sequential / 2 * (1 - 1e-9))
-    assert np.max(sequential / together) > 1.8
-
-
-def test_voltage_is_constant_up_to_a_knee_and_rises_above_it() -> None:
-    clocks = grid((Axis("gpu_mhz", (100, 200, 300, 400, 700, 1000)),))
-    highest = ("limit", "gpu_knee", "gpu_voltage", "cpu_idle", "gpu_idle", "memory_idle")
-    inputs = board_of(clocks).inputs(clocks.rows)
-    standard = parameters(**dict.fromkeys(highest, 20.0))  # busy all the time
-    power = np.exp(log_time_and_power(standard, inputs, (50.0, 30.0))[1])
-    rise = np.diff(power, axis=1) / np.diff(clocks.rows[:, 0])
-    assert np.allclose(rise[:, :3], rise[:, :1]), "proportional to the clock"
-    assert np.all(rise[:, 4] > 2 * rise[:, 3])
-
-
-def on_quotas(**fixed: float) -> dict[tuple[float, ...], np.ndarray]:
-    """Times by (cores, quota, threads) of a board whose modes set all three."""
-    settings = grid(
-        (Axis("cores", (1, 2)), Axis("cpu_quota", (0.5, 1, 2)), Axis("threads", (1, 2, 4)))
-    )
-    given = board_of(settings).inputs(settings.rows)
-    drawn = np.random.default_rng(1).standard_normal((SETS, len(given.priors)))
-    for name, value in fixed.items():
-        drawn[:, list(given.priors).index(name)] = value
-    time, _ = log_time_and_power(drawn, given, (50.0, 30.0))
-    return {tuple(row): time[:, index] for index, row in enumerate(settings.rows.tolist())}
-
-
-def test_a_resource_that_the_modes_do_not_set_is_constant() -> None:
-    by_mode = on_quotas(limit=20)
-    assert np.all(by_mode[1, 0.5, 1] > by_mode[1, 1, 1])
-    assert np.all(by_mode[2, 2, 2] < by_mode[2, 2, 1])
-
-
-def test_threads_without_a_processor_each_wait_for_one_another_in_turns() -> None:
-    by_mode = on_quotas(limit=20)
-    assert np.all(by_mode[1, 1, 1] < by_mode[1, 1, 2]) and np.all(
-        by_mode[1, 1, 2] < by_mode[1, 1, 4]
-    )
-    free = on_quotas(limit=20, turns=-30)
-    assert np.array_equal(free[1, 0.5, 1], by_mode[1, 0.5, 1]), "one thread waits for none"
-    assert np.array_equal(free[2, 2, 2], by_mode[2, 2, 2]), (
-        "neither do as many as there are processors"
-    )
 
 
 def test_boards_whose_modes_set_neither_threads_nor_quotas_have_no_such_term() -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from suite.errors import SuiteError
 from suite.extensions.viewpoint.programs.labels import Judged
-from suite.extensions.viewpoint.programs.task import TRACK_COLUMNS
 from suite.extensions.viewpoint.record.records import SETTING, read_recording
 from suite.extensions.viewpoint.record.results import (
     FIGURES,
@@ -55,17 +54,6 @@ def test_a_track_is_kept_whole_where_it_is_sure_enough_and_fits(tmp_path: Path) 
         3000,
     )
     assert (found.noise.successes, found.noise.count) == (1, 3)
-
-
-def test_a_row_of_the_tracks_has_its_columns_in_their_order(tmp_path: Path) -> None:
-    folder = make_viewpoint(tmp_path / "good")
-    heading, _, *rows = (folder / "tracks.csv").read_text().splitlines()
-    row = dict(zip(TRACK_COLUMNS, ["0", "3", "4", "1.0", "777"], strict=True))
-    (folder / "tracks.csv").write_text("\n".join([heading, ",".join(row.values()), *rows]) + "\n")
-    track = read_recording(folder).tracks[0]
-    assert {name: str(getattr(track, name)) for name in track._fields} == {
-        name: row[name] for name in track._fields
-    }
 
 
 def test_accuracy_is_counted_by_view_and_model(found: Results) -> None:

@@ -117,7 +117,7 @@ def test_other_code_does_not_use_the_cache(
     reporter.load([given / "one"])
     assert read == [given / "one"] * 2
     monkeypatch.setattr(cache, "digest_of_code", lambda: "the code before")
-    assert len(reporter.load([given / "two"]).runs) == 1 and len(read) == 3, "rows of it are gone"
+    assert len(reporter.load([given / "two"]).runs) == 1 and len(read) == 3
 
 
 def test_the_digest_of_the_code_is_of_every_file_that_makes_rows_and_of_its_name(

@@ -17,7 +17,6 @@ from reporter.data.frames import (
 )
 from reporter.data.scaling import scaling_lines
 from reporter.data.values import (
-    add_labels,
     figures_by_entry,
     values_of,
     values_of_runs,
@@ -84,12 +83,6 @@ def test_figures_are_found_by_entry_and_those_of_runs_in_the_order_of_the_runs()
         1,
         2,
     )
-
-
-def test_a_given_label_stands_for_the_made_one() -> None:
-    frames = frames_of([entry(name, framework="numpy") for name in "xy"], [])
-    found = add_labels(frames, {"x": "16 threads"})
-    assert found["x"]["label"] == "16 threads" != found["y"]["label"]
 
 
 def test_scaling_holds_the_global_batch_or_that_of_a_rank_and_the_ranks_per_node() -> None:

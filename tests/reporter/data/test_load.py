@@ -265,38 +265,6 @@ def test_a_run_has_the_first_state_that_is_true_of_it(
     assert loading._state(found, rows, of["withdrawn"], rows) == state
 
 
-@pytest.mark.parametrize(
-    ("address", "commit", "modified", "is_public"),
-    [
-        ("https://a.org/b", "abc", False, True),
-        ("https://a.org/b", "abc", True, False),
-        ("https://a.org/b", "abc", None, False),
-        ("https://a.org/b", None, False, False),
-        (None, "abc", False, False),
-    ],
-)
-def test_code_is_public_at_an_address_and_a_commit_without_changes(
-    address: str | None, commit: str | None, modified: bool | None, is_public: bool
-) -> None:
-    code = SimpleNamespace(address=address, commit=commit, modified=modified)
-    declared: Any = SimpleNamespace(
-        organization="lab", availability=SimpleNamespace(value="available"), notes="", code=code
-    )
-    found = loading._declared(declared)
-    said = f"{address} at {commit or 'an unknown commit'}{', with changes' if modified else ''}"
-    assert (found["code_is_public"], found["code"]) == (is_public, address and said)
-
-
-def test_the_nearest_withdrawal_gives_the_reason(tmp_path: Path) -> None:
-    run = tmp_path / "vendor" / "entry" / "run"
-    run.mkdir(parents=True)
-    reasons = []
-    for place in (tmp_path, run.parents[1], run.parents[0], run):
-        (place / WITHDRAWAL).write_text(f"of {place.name}\n")
-        reasons.append(loading._withdrawal(loading.Found(run, tmp_path / "vendor", "")))
-    assert reasons == [None, "of vendor", "of entry", "of run"]
-
-
 def test_a_path_without_bundles_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="holds no run directory"):
         reporter.load([tmp_path])

@@ -116,17 +116,6 @@ def test_as_root_the_kernel_is_asked_to_drop_what_is_clean(data: Path, tree) -> 
     assert (root / "proc/sys/vm/drop_caches").read_text() == "1\n"
 
 
-def test_residency_of_another_users_file_is_unknown(
-    data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(page_cache.os, "geteuid", lambda: 12345)
-    monkeypatch.setattr(page_cache.os, "access", lambda path, mode: False)
-    found = residency(data_files(data))
-    assert found.resident_bytes is None
-    assert "does not report" in (found.reason or "")
-    assert drop_page_cache(data, NO_ROOT)[1].is_cold is None
-
-
 @pytest.mark.proof
 @pytest.mark.skipif(
     shutil.which("vmtouch") is None, reason="vmtouch is not installed (make prove calculations)"

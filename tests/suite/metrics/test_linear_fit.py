@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from suite.errors import SuiteError
 from suite.metrics.linear_fit import FittedValue, LinearFit, fit_nonnegative
 
 
@@ -37,9 +36,3 @@ def test_a_coefficient_is_never_negative_and_its_interval_holds_the_value() -> N
     assert interval(0.0, -1.0) == FittedValue(0.0, 0.0, 0.0)
     falling = fit_nonnegative([(1.0, n) for n in (1.0, 2.0, 3.0)], [3.0, 2.0, 1.0], [1, 2, 3], "x")
     assert falling.coefficients[1] == 0 and falling.unconstrained[1] == pytest.approx(-1)
-
-
-def test_as_many_points_as_coefficients_are_too_few() -> None:
-    rows = [(1.0, 1.0), (1.0, 2.0)]
-    with pytest.raises(SuiteError, match="2 measured, 3 needed for 2 parameters"):
-        fit_nonnegative(rows, [1.0, 2.0], [1, 2], "x")

@@ -305,15 +305,12 @@ BOARD, CHIP = Coverage.BOARD, Coverage.CHIP
     ("changes", "contradicts"),
     [
         ({"energy_j": 107.0}, True),
-        ({"energy_j": 93.0}, True),
         ({"energy_j": 106.0}, False),  # 3 and 3.5 J are stated
-        ({"energy_j": None}, False),
         ({"source": "one"}, False),
         ({"coverage": CHIP}, False),
         ({"part": MachinePart.CPU}, False),
         ({"tier": Tier.ESTIMATE}, False),
         ({"own_tier": Tier.ESTIMATE}, True),
-        ({"own_tier": Tier.ESTIMATE, "tier": Tier.ESTIMATE}, True),
     ],
 )
 def test_two_of_the_same_contradict_where_they_differ_by_more_than_both_state(

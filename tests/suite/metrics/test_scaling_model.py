@@ -3,7 +3,6 @@ do not determine it."""
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import stdtrit  # type: ignore[import-untyped]
 
 from suite.errors import SuiteError
-from suite.metrics.linear_fit import FittedValue, LinearFit
+from suite.metrics.linear_fit import LinearFit
 from suite.metrics.scaling_model import (
     Algorithm,
     AllreduceModel,
@@ -21,8 +20,6 @@ from suite.metrics.scaling_model import (
     Scaling,
     ScalingModel,
     _better,
-    _is_precise,
-    _quotient,
     fit_scaling,
 )
 
@@ -142,20 +139,6 @@ def test_with_noise_the_intervals_cover_the_truth(scaling: Scaling) -> None:
     assert any(count < trials for count in covered.values())
 
 
-def test_with_noise_of_a_half_ring_and_tree_do_not_differ_significantly() -> None:
-    random = np.random.RandomState(1)
-    points = measured(
-        Algorithm.RING,
-        Scaling.WEAK,
-        (0.01, 0.0, 1e-4, 1e-9),
-        lambda: float(random.uniform(0.5, 1.5)),
-        (1, 2, 4),
-    )
-    model = fit_scaling(points, Scaling.WEAK)
-    assert model.better is None
-    assert "do not differ significantly" in model.notes[0]
-
-
 @pytest.mark.parametrize(
     ("ring", "tree", "better"),
     [
@@ -203,68 +186,11 @@ def test_the_parts_of_an_interval_are_widened_so_that_they_hold_together() -> No
     )
 
 
-def test_a_note_states_the_largest_projection() -> None:
-    model = fit_scaling(
-        measured(Algorithm.RING, Scaling.WEAK, (0.01, 0.0, 1e-4, 1e-9)), Scaling.WEAK
-    )
-    assert (model.most_measured, of(model, Algorithm.RING).projections[-1].ranks) == (8, 512)
-    assert model.notes[1] == (
-        "Ring: projected to 512 ranks, 64 times the largest measured; up to 512 ranks (64 times)"
-        " the confidence interval is within a fifth of the step time."
-    )
-
-
-@pytest.mark.parametrize(("noise", "close_to"), [(0.1, 16), (0.2, 8), (0.25, None)])
-def test_a_model_is_close_up_to_the_last_precise_projection_beyond_the_measured_ones(
-    noise: float, close_to: int | None
-) -> None:
-    random = np.random.RandomState(4)
-    points = measured(
-        Algorithm.TREE,
-        Scaling.WEAK,
-        (0.5, 0.0, 0.01, 1e-9),
-        lambda: float(random.uniform(1 - noise, 1 + noise)),
-        (1, 2, 4),
-        2,
-    )
-    ring = of(fit_scaling(points, Scaling.WEAK), Algorithm.RING)
-    assert [_is_precise(one) for one in ring.projections[:3]] == [True] * 3
-    assert ring.close_to == close_to
-    ends = ((8.0, 12.0), (7.9, 11.0), (9.0, 12.1))
-    intervals = [replace(ring.projections[0], step_s=FittedValue(10.0, *each)) for each in ends]
-    assert [_is_precise(one) for one in intervals] == [True, False, False]
-
-
-def test_the_order_of_the_points_changes_nothing() -> None:
-    points = measured(Algorithm.RING, Scaling.STRONG, (0.01, 0.001, 1e-4, 1e-9))
-    one, other = (fit_scaling(each, Scaling.STRONG) for each in (points, points[::-1]))
-    assert [each.ranks for each in of(one, Algorithm.RING).projections] == [
-        each.ranks for each in of(other, Algorithm.RING).projections
-    ]
-    step_s = [of(each, Algorithm.RING).projections[-1].step_s.value for each in (one, other)]
-    assert step_s[0] == pytest.approx(step_s[1])
-
-
-def test_a_quotient_has_a_largest_value() -> None:
-    pairs = ((3.0, 2.0), (0.0, 0.0), (1.0, 0.0), (1.0, 1e-12))
-    assert [_quotient(*pair) for pair in pairs] == [1.5, 0.0, 1e9, 1e9]
-
-
 def test_a_mini_batch_is_shared_by_no_more_ranks_than_it_has_samples() -> None:
     model = fit_scaling(
         measured(Algorithm.RING, Scaling.STRONG, (0.01, 0.001, 1e-4, 1e-9)), Scaling.STRONG
     )
     assert of(model, Algorithm.RING).projections[-1].ranks == 64
-
-
-def test_one_rank_alone_is_efficient() -> None:
-    ring = of(
-        fit_scaling(measured(Algorithm.RING, Scaling.WEAK, (0.01, 0.0, 1e-4, 1e-9)), Scaling.WEAK),
-        Algorithm.RING,
-    )
-    assert ring.projections[0].efficiency.value == 1.0
-    step_s = 0.01 + exchange_s(Algorithm.RING, 8, 1e-4, 1e-9)
-    assert ring.projections[3].efficiency.value == pytest.approx(0.01 / step_s)
 
 
 @pytest.mark.parametrize(

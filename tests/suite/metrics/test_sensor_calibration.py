@@ -232,16 +232,3 @@ def test_points_far_from_the_line_widen_its_errors_and_near_ones_do_not(
     found = Simulation().calibrated()
     assert (found.gain_error, found.offset_error_w) == pytest.approx((0.01 * factor, 0.2 * factor))
     assert found.scatter == pytest.approx(np.sqrt(chi_square))
-
-
-def test_five_readings_are_a_stair_and_a_step_remains_in_every_mean() -> None:
-    def stair(count: int) -> str | None:
-        made = channel("x", np.arange(float(count)), np.full(count, 5.0))
-        readings = sensor_calibration._Readings(made, 0.0, 0.0)
-        window = (START_NS, START_NS + round(count * NS))
-        return sensor_calibration._stair(readings, readings, window).reason
-
-    assert stair(5) is None
-    assert stair(4) == "4 readings of its steady part; 5 are needed"
-    stepped = sensor_calibration._Readings(channel("x", np.arange(5.0), np.ones(5)), 0.6, 0.0)
-    assert stepped.standard_error_w(np.ones(5)) == pytest.approx(0.6 / np.sqrt(12))
