@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from suite.catalog.data_sets import DataSetDefinition
 from suite.catalog.definitions import unknown_name
@@ -246,15 +246,37 @@ def load_implementation(place: Path) -> Framework:
             " '_', 40 at most: it names folders."
         )
     for key, text in (("title", framework.title), ("language", framework.language)):
-        problem = problem_of_text(text)
+        problem = problem_of_text(text) or _problem_of_line(text)
         if problem is not None:
             raise SuiteError(f"{path}: {key} is refused: {problem}; write plain text.")
+    _refuse_undigested(framework, path)
     if framework.name in {known.name for known in load_frameworks()}:
         raise SuiteError(
             f"{path}: {framework.name!r} is the name of a reference implementation; choose another"
             " one."
         )
     return replace(framework, outside=str(path.parent))
+
+
+def _problem_of_line(text: str) -> str | None:
+    """Why a title is refused; None where it is not."""
+    if not 1 <= len(text.strip()) <= 80:
+        return "it has no letters, or more than 80"
+    return None if text.isprintable() else "it has line breaks or characters that nobody sees"
+
+
+def _refuse_undigested(framework: Framework, path: Path) -> None:
+    """Raise SuiteError for a command that names a file which the implementation's digest leaves
+    out: above its folder, or hidden."""
+    for word in (*framework.train, *framework.probe, *framework.build):
+        place = PurePath(word)
+        is_left_out = any(part.startswith(".") for part in place.parts)
+        if is_left_out and not place.is_absolute() and (path.parent / place).exists():
+            raise SuiteError(
+                f"{path}: {word!r} is above the folder or hidden, so the digest of the"
+                " implementation leaves it out; put the file into the folder, under a name"
+                " that does not begin with a dot."
+            )
 
 
 def refuse_without(framework: Framework, capability: Capability, option: str) -> None:

@@ -217,11 +217,13 @@ def implementation_files(
 
 
 def _outside_files(folder: Path) -> Iterator[tuple[str, str]]:
-    found = {
-        path.relative_to(folder).as_posix(): path
-        for path in folder.rglob("*")
-        if path.is_file() and _is_source(path.relative_to(folder))
-    }
+    sources = [path for path in folder.rglob("*") if _is_source(path.relative_to(folder))]
+    for path in sources:
+        if path.is_symlink() and path.is_dir():
+            raise SuiteError(
+                f"{path} is a link to a folder, whose files no digest would cover; copy them."
+            )
+    found = {path.relative_to(folder).as_posix(): path for path in sources if path.is_file()}
     if len(found) > MAX_FILES or sum(path.stat().st_size for path in found.values()) > MAX_BYTES:
         raise SuiteError(
             f"{folder} has more than {MAX_FILES} files or {MAX_BYTES // 2**20} MiB; keep data and"

@@ -10,7 +10,7 @@ from typing import Any
 from reference_impls import contract
 from suite.bundle import layout
 from suite.bundle.reader import Bundle, RunRecord
-from suite.execution.closing import training_ended
+from suite.execution.closing import has_records, training_ended
 from suite.execution.heartbeat import Heartbeat, HeartbeatMonitor
 from suite.execution.remote_recorders import RemoteRecorders
 from suite.execution.run_records import amend_system
@@ -52,10 +52,16 @@ def _outcome(training: Training, report: ExitReport, remote: RemoteRecorders) ->
         return {"status": "finished", "exit_code": 0 if exit_code == 0 else None}
     if training.is_interrupted:
         return {"status": "interrupted", "message": "interrupted by the user"}
-    if training.problem is None and exit_code == 0:
+    is_done = training.problem is None and exit_code == 0
+    if is_done and training_ended(path) and has_records(path):
         return {"status": "finished", "exit_code": 0}
     message = f"the implementation {report.reason}"
-    if training.monitor:
+    if is_done:
+        message = (
+            "the implementation ended with exit code 0, but its log has no run_stop, or its step"
+            " records are missing (docs/implementing.md)"
+        )
+    elif training.monitor:
         cause = training.problem or describe_failure(
             report, training.monitor, remote, kills_since(training.kills_before)
         )

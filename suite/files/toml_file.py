@@ -28,8 +28,10 @@ def read_table(path: Path) -> dict[str, Any]:
     """The file's content as it is; raises SuiteError for a file that cannot be read, or is not
     TOML."""
     try:
-        return dict(tomllib.loads(path.read_text(encoding="utf-8")))
+        return dict(tomllib.loads(path.read_text(encoding="utf-8-sig")))
     except OSError as error:
         raise SuiteError(f"{path} cannot be read: {error.strerror}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeError as error:
+        raise SuiteError(f"{path} is not in UTF-8; save it as UTF-8.") from error
+    except tomllib.TOMLDecodeError as error:
         raise SuiteError(f"{path} is not valid TOML: {error}.") from error

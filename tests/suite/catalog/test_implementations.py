@@ -48,11 +48,40 @@ def test_commands_are_started_in_the_folder(tmp_path: Path) -> None:
         ('name = "theirs"\ntitle = "Theirs"\n', "names its command"),
         (MANIFEST + 'module = "theirs"\n', "must not set module, outside or version"),
         (MANIFEST + 'outside = "/etc"\n', "must not set module, outside or version"),
+        (MANIFEST.replace("Theirs", ""), "title is refused: it has no letters"),
+        (MANIFEST.replace("Theirs", "x" * 81), "title is refused: .* more than 80"),
+        (MANIFEST.replace("Theirs", "a\\nb"), "title is refused: it has line breaks"),
+        (MANIFEST.replace("Theirs", "a \\u202e b"), "characters that nobody sees"),
+        (MANIFEST + 'build = ["sh", "../train.sh"]\n', "'../train.sh' is above the folder"),
+        (MANIFEST + 'build = ["sh", ".train.sh"]\n', "'.train.sh' is above the folder or hidden"),
     ],
 )
 def test_a_manifest_that_cannot_be_used(text: str, words: str, tmp_path: Path) -> None:
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    for path in (tmp_path / "train.sh", folder / ".train.sh"):
+        path.touch()
     with pytest.raises(SuiteError, match=words):
-        load_implementation(written(tmp_path, text))
+        load_implementation(written(folder, text))
+
+
+def test_a_manifest_in_another_encoding(tmp_path: Path) -> None:
+    text = MANIFEST.replace("Theirs", "Thé")
+    (tmp_path / "framework.toml").write_bytes(text.encode("latin-1"))
+    with pytest.raises(SuiteError, match="is not in UTF-8; save it as UTF-8"):
+        load_implementation(tmp_path)
+    (tmp_path / "framework.toml").write_bytes(text.encode("utf-8-sig"))
+    assert load_implementation(tmp_path).title == "Thé"
+
+
+def test_a_folder_of_sources_is_no_link(tmp_path: Path) -> None:
+    folder = tmp_path / "theirs"
+    (tmp_path / "elsewhere").mkdir()
+    folder.mkdir()
+    (folder / "lib").symlink_to(tmp_path / "elsewhere")
+    framework = load_implementation(written(folder))
+    with pytest.raises(SuiteError, match="lib is a link to a folder"):
+        implementation_sha256(framework)
 
 
 def test_what_a_manifest_does_not_declare_is_refused(tmp_path: Path) -> None:

@@ -45,6 +45,17 @@ INTERRUPTED = {"status": "interrupted", "message": "interrupted by the user"}
                 "message": "the implementation ended with exit code 3: no GPU",
             },
         ),
+        (
+            {},
+            False,
+            0,
+            {
+                "status": "failed",
+                "exit_code": 0,
+                "message": "the implementation ended with exit code 0, but its log has no run_stop,"
+                " or its step records are missing (docs/implementing.md)",
+            },
+        ),
     ],
 )
 def test_a_run_is_finished_failed_or_interrupted(
