@@ -76,6 +76,9 @@ def _compare_group(
     if not errors:
         return QuantityDifference(quantity, 0.0, tolerance, "", None)
     worst = max(errors, key=lambda name: errors[name])
+    if not np.isfinite(errors[worst]):
+        problem = "a value that is not a finite number"
+        return QuantityDifference(quantity, None, tolerance, worst, problem)
     return QuantityDifference(quantity, errors[worst], tolerance, worst)
 
 

@@ -44,6 +44,8 @@ from suite.launch.placement import Placement
 from suite.verify.array_differences import Arrays
 
 TIMEOUT_S = 1800
+MAX_BYTES = 2**30
+"""Of one file of a probe; the largest array of any model has 19 MB."""
 ALONE = Parallel(1, 1, "none", 0, False)
 Shape = tuple[int, ...]
 NO_SHAPES: Mapping[str, Shape] = MappingProxyType({})
@@ -243,7 +245,7 @@ def read_archive(path: Path, problem: str, remedy: str = ".") -> dict[str, "np.n
     try:
         with np.load(path, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, MemoryError, zipfile.BadZipFile) as error:
         raise SuiteError(f"{problem} ({str(error)[:200]}){remedy}") from error
 
 
@@ -254,8 +256,8 @@ def _read_files(
     for path in sorted(output.rglob("*.npy")):
         name = path.relative_to(output).as_posix().removesuffix(".npy")
         try:
-            found[name] = np.load(path, allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
+            found[name] = _numbers(path)
+        except (OSError, ValueError, EOFError, MemoryError) as error:
             raise SuiteError(
                 f"The probe of {implementation.name} wrote {name}.npy, which is not an array "
                 f"({str(error)[:200]})."
@@ -266,3 +268,16 @@ def _read_files(
             " docs/implementing.md for what it must write."
         )
     return found
+
+
+def _numbers(path: Path) -> "np.ndarray[Any, Any]":
+    """The array of a file; raises ValueError for a link or a pipe, which reading would follow or
+    wait for, a file too large, and an array of anything but real numbers."""
+    if path.is_symlink() or not path.is_file():
+        raise ValueError("it is not a regular file")
+    if path.stat().st_size > MAX_BYTES:
+        raise ValueError(f"it has more than {MAX_BYTES // 2**20} MiB")
+    array: np.ndarray[Any, Any] = np.load(path, allow_pickle=False)
+    if array.dtype.kind not in "fiu":
+        raise ValueError(f"it has values of the type {array.dtype}")
+    return array

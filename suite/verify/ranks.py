@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from reference_impls.contract import LOCAL, Parallel
 from reference_impls.probe import ProbeRequest
 from suite import __version__
@@ -106,10 +108,11 @@ def _differences(
     limits = {name: getattr(tolerances, name) for name in ("losses", "parameter", "statistic")}
     # ranks that received the same sums have bit-identical parameters
     distance = found.get("apart")
-    missing = None if distance is not None else "the probe wrote no such number (apart.npy)"
-    apart = QuantityDifference(
-        "ranks apart", None if distance is None else float(distance), 0.0, "", missing
-    )
+    error = None
+    if distance is not None and distance.shape == () and np.isfinite(distance):
+        error = float(distance)
+    problem = "the probe wrote no such number (apart.npy)" if error is None else None
+    apart = QuantityDifference("ranks apart", error, 0.0, "", problem)
     return (*compare_arrays(expected, found, limits), apart)
 
 

@@ -63,4 +63,7 @@ def test_different_names_and_shapes_are_a_problem(found: Arrays, words: str) -> 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 def test_nan_never_passes_in_whichever_array(bad: float, name: str) -> None:
     found = {**REFERENCE, name: np.full_like(REFERENCE[name], bad)}
-    assert not only(found, "gradient", 1e9).passed
+    difference = only(found, "gradient", 1e9)
+    assert not difference.passed
+    assert difference.error is None  # JSON has no infinity
+    assert difference.problem == "a value that is not a finite number"

@@ -150,6 +150,27 @@ def test_a_verdict_names_the_command_and_no_interpreter(tmp_path: Path) -> None:
             ),
             "wrote logits.npy, which is not an array",
         ),
+        (
+            "pathlib.Path(request['output'], 'a.npy').symlink_to('/etc/hostname')",
+            "not a regular file",
+        ),
+        ("import os; os.mkfifo(pathlib.Path(request['output'], 'a.npy'))", "not a regular file"),
+        ("np.save(pathlib.Path(request['output'], 'a.npy'), 'text')", "values of the type <U4"),
+        (
+            (
+                "file = pathlib.Path(request['output'], 'a.npy')\nnp.save(file, 1.0)\n"
+                "import os; os.truncate(file, 2**40)"
+            ),
+            "more than 1024 MiB",
+        ),
+        (
+            (
+                "header = {'descr': '<f8', 'fortran_order': False, 'shape': (10**12,)}\n"
+                "with open(pathlib.Path(request['output'], 'a.npy'), 'wb') as file:\n"
+                "    np.lib.format.write_array_header_1_0(file, header)"
+            ),
+            "wrote a.npy, which is not an array",
+        ),
     ],
 )
 def test_files_that_are_no_arrays_are_named(body: str, words: str, tmp_path: Path) -> None:
