@@ -61,6 +61,12 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
             ),
         ),
         of_submission(
+            "a run declared twice",
+            lambda submission: edit_json(
+                submission / NAME, "entries.0.launches", lambda launches: [*launches, launches[0]]
+            ),
+        ),
+        of_submission(
             "a submitted run declared as failed",
             set_value(NAME, "entries.0.launches.0.status", "failed"),
         ),

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suite.metrics.energy import Energy, difference_counter, integrate_power
+from suite.catalog.power import PowerTotal, load_power_rules
+from suite.metrics.energy import Energy, _sum, difference_counter, integrate_power
 
 ANYTHING = (-math.inf, math.inf)
 BOOT_NS = 40 * 86400 * 10**9  # a board that has been up for forty days
@@ -104,6 +105,19 @@ def test_a_window_inside_one_pair_of_readings_is_interpolated_at_both_ends() -> 
 def test_complete_readings_cover_the_window() -> None:
     measured = power(np.arange(-1, 12), np.full(13, 5.0), 0, 10)
     assert measured == Energy(pytest.approx(50.0), None, pytest.approx(1.0), 0, 1.0, 1.0, 11, 0)
+
+
+def test_a_sum_of_rails_is_as_complete_as_its_least_complete_rail() -> None:
+    total = PowerTotal(load_power_rules()[0], "ina3221", ("CPU", "GPU", "SOC"))
+    parts = [
+        Energy(value, None, coverage, gaps, 1.0, longest_s, 10, rejected)
+        for value, coverage, gaps, longest_s, rejected in (
+            (20.0, 0.9, 1, 2.0, 3),
+            (30.0, 0.5, 2, 6.0, 1),
+            (40.0, 1.0, 0, 1.0, 0),
+        )
+    ]
+    assert _sum(total, parts) == Energy(90.0, None, 0.5, 2, 1.0, 6.0, 10, 4)
 
 
 def test_a_pause_of_exactly_three_periods_is_none() -> None:

@@ -20,8 +20,10 @@ from suite.files.digest import sha256
 from suite.files.json_file import read_json
 from suite.files.paths import repository_root
 from suite.machine.storage import disk_of, mount_of
+from suite.metrics import stall_analysis
 from suite.metrics.figure import Figure
-from suite.metrics.stall_analysis import SourceRun, _notes, stall_differences
+from suite.metrics.stall_analysis import FIGURES, SourceRun, _notes, _run, stall_differences
+from tests.builders import make_bundle
 from tests.conftest import Run
 from tests.disks import own_disk
 
@@ -113,6 +115,21 @@ def test_a_warm_run_that_was_not_warm_and_a_cold_one_that_was_not_cold_are_noted
     )
     assert len(notes) == len(words)
     assert all(word in note for word, note in zip(words, notes, strict=True))
+
+
+def test_the_share_in_memory_is_that_of_the_epochs_of_the_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle = Bundle(make_bundle(tmp_path / "run"))
+    epochs = [
+        {"epoch": number, "resident_start_ratio": share}
+        for number, share in ((1, 0.0), (2, 0.5), (3, None), (4, 0.7))
+    ]
+    figures = dict.fromkeys(FIGURES, vars(Figure(1.0, "s", "steps.parquet", 4)))
+    monkeypatch.setattr(
+        stall_analysis, "read_summary", lambda _: {"epochs": epochs, "figures": figures}
+    )
+    assert _run(bundle).resident_start_ratio == pytest.approx(0.6)
 
 
 @pytest.mark.parametrize(
