@@ -61,9 +61,14 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
             ),
         ),
         of_submission(
-            "a run declared twice",
-            lambda submission: edit_json(
-                submission / NAME, "entries.0.launches", lambda launches: [*launches, launches[0]]
+            "a run declared twice, of four planned",
+            in_turn(
+                set_value(NAME, "entries.0.planned_runs", 4),
+                lambda submission: edit_json(
+                    submission / NAME,
+                    "entries.0.launches",
+                    lambda launches: [*launches, launches[0]],
+                ),
             ),
         ),
         of_submission(
