@@ -18,6 +18,7 @@ from suite.errors import SuiteError
 from suite.verify import verdict
 from suite.verify.array_differences import Arrays
 from suite.verify.probing import ProbedImplementation
+from suite.verify.verdict import PARAMETER_COUNT
 
 REFERENCE, OTHER = (
     ProbedImplementation(name, Path("python"), f"reference_impls.{name}.probe")
@@ -37,10 +38,10 @@ def workload() -> Workload:
 
 
 def arrays(
-    logits: tuple[float, ...] = LOGITS, losses: tuple[float, ...] = LOSSES
+    logits: tuple[float, ...] = LOGITS, losses: tuple[float, ...] = LOSSES, size: int = 61_706
 ) -> dict[str, Arrays]:
     """What a probe writes of a model with one parameter, by precision."""
-    both = {"parameter/w": np.zeros(61_706), "gradient/w": np.ones(1), "loss": np.array(2.0)}
+    both = {"parameter/w": np.zeros(size), "gradient/w": np.ones(1), "loss": np.array(2.0)}
     both |= {"logits": np.array([[*logits], [9.0] * len(logits)]), "losses": np.array(losses)}
     return {WIDE: both, NARROW: both}
 
@@ -68,6 +69,14 @@ def test_a_reference_that_computes_something_else_is_not_its_own_proof(workload:
     assert missed(workload, {"pytorch": arrays(losses=(2.0, 1.4))}, REFERENCE) == {
         "pytorch": {"golden losses"}
     }
+
+
+@pytest.mark.parametrize("size", [61_705, 61_707])
+def test_a_reference_has_as_many_parameters_as_the_workload_says(
+    workload: Workload, size: int
+) -> None:
+    found = missed(workload, {"pytorch": arrays(size=size)}, REFERENCE)
+    assert found == {"pytorch": {PARAMETER_COUNT}}
 
 
 def test_another_is_not_compared_with_such_a_reference(workload: Workload) -> None:
