@@ -146,6 +146,16 @@ def frames_for(chart: Chart, frames: Frames) -> Frames:
     return frames
 
 
+def test_rounds_share_a_line_only_in_one_precision(frames: Frames) -> None:
+    chart = by_name("rounds")
+    several = frames_for(chart, frames)
+    is_older = several.entries["round"] == "v0.2"
+    precisions = is_older.map({True: "float32", False: "bf16-mixed"})
+    other = replace(several, entries=several.entries.assign(precision=precisions))
+    assert isinstance(chart.describe(several, CONTEXT), Plot)
+    assert isinstance(chart.describe(other, CONTEXT), Missing)
+
+
 @every_chart
 def test_a_figure_has_a_label_and_a_table(chart: Chart, frames: Frames) -> None:
     drawing = drawn(chart, frames_for(chart, frames))

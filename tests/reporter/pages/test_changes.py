@@ -1,0 +1,47 @@
+"""The page of changes names a result that was the fastest until then, and only such a one."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from reporter.board.comparison import Comparable
+from reporter.pages import changes
+from suite.metrics.comparisons import run_statistics
+
+
+def a_line(name: str, day: int, *, confirmed: bool = True, section: str = "accepted") -> Any:
+    """A result whose last run was on that day."""
+    row = SimpleNamespace(entry_id=name, entry={"entry_id": name}, is_confirmed=confirmed)
+    board = SimpleNamespace(frames=None, time=SimpleNamespace(figure="score_s"))
+    dates = SimpleNamespace(last_ms=day)
+    return SimpleNamespace(row=row, board=board, section=section, dates=dates)
+
+
+def test_a_result_is_compared_with_the_fastest_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    middles_s = {"first": 100.0, "faster": 50.0, "slower": 80.0, "alike": 49.9, "two runs": 10.0}
+    monkeypatch.setattr(
+        changes,
+        "comparables",
+        lambda *_: {
+            name: Comparable(name, run_statistics([0.99 * value, value, 1.01 * value]), None)
+            for name, value in middles_s.items()
+        },
+    )
+    lines = [
+        a_line("alike", 5),
+        a_line("slower", 4),
+        a_line("faster", 2),
+        a_line("first", 1),
+        a_line("two runs", 3, confirmed=False),
+        a_line("refused", 6, section="refused"),
+    ]
+    found = {one.line.row.entry_id: one.what for one in changes._changes(lines)}
+    assert found == {
+        "first": "the first",
+        "faster": "2.00 times as fast as the best before",
+        "two runs": "",
+        "slower": "",
+        "alike": "",
+        "refused": "refused",
+    }
