@@ -121,3 +121,9 @@ def test_a_sketch_keeps_distances_and_depends_on_the_seed() -> None:
     assert (sketch(one, 1) != sketch(one, 2)).any()
     without = np.stack([[sketch(np.full(3, np.nan), 1)]] * 2)
     assert farthest(without, ["a"], 0.2) == Distance(None, None, []), "unknown where all overflow"
+
+
+def test_of_two_ranks_the_distance_is_theirs_and_not_that_to_their_middle() -> None:
+    """3 and 4 differ by 1, a quarter of the longer one; so do 4 and 3."""
+    found = farthest(np.array([[[3.0, 0.0]], [[4.0, 0.0]]]), ["fc"], 0.2)
+    assert found == Distance(0.25, "fc", [0, 1])

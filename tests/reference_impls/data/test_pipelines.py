@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reference_impls.contract import ContractError, DataSet, Loading, Preprocessing, Request
-from reference_impls.data.photographs import central_crop, random_crop
+from reference_impls.data.photographs import ImageFolderReader, central_crop, random_crop
 from reference_impls.data.pipelines import READERS, Share, open_pipeline
 from suite.catalog.data_sets import load_data_set
 from suite.datasets.synthetic import WRITERS
@@ -150,6 +150,16 @@ def test_the_number_of_threads_changes_no_image(
     assert all(
         np.array_equal(one.images, other.images) for one, other in zip(alone, together, strict=True)
     )
+
+
+def test_photographs_are_known_by_their_endings_in_any_case(tmp_path: Path) -> None:
+    for name in ("train/cat/b.PNG", "train/cat/a.JPG", "train/cat/notes.txt", "train/dog/c.jpeg"):
+        place = tmp_path / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.touch()
+    found = ImageFolderReader(request_for(tmp_path, "imagefolder", TRAIN)).training()
+    assert [Path(str(path)).name for path in found.images] == ["a.JPG", "b.PNG", "c.jpeg"]
+    assert found.labels.tolist() == [0, 0, 1]
 
 
 @pytest.mark.parametrize("threads", [1, 2])
