@@ -11,6 +11,7 @@ import re
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,8 @@ def listed_in(*described: Extension) -> dict[str, tuple[Extension, ListedCommand
     return {each.name: (one, each) for one in described for each in one.commands}
 
 
+WRITTEN = ("output", "archive", "caption")
+"""Options that name what a command writes."""
 ELSEWHERE = {
     "help": "--help",
     "version": "--version",
@@ -212,9 +215,26 @@ def with_examples(path: str, command: Any) -> Any:
     if example:
         codes = "" if "Exit code:" in (command.help or "") else CODES.get(path, USUAL_CODES)
         command.epilog = f"For example: {example}" + (f"\n\n{codes}" if codes else "")
-    for name, child in getattr(command, "commands", {}).items():
+    children = getattr(command, "commands", {})
+    for name, child in children.items():
         with_examples(f"{path} {name}", child)
+    if not children:
+        command.callback = _beside_runs(command.callback)
     return command
+
+
+def _beside_runs(call: Callable[..., Any]) -> Callable[..., Any]:
+    """The command, which refuses a place in a run directory for what it writes."""
+
+    @functools.wraps(call)
+    def refusing(*arguments: Any, **values: Any) -> Any:
+        from suite.bundle.manifest import refuse_inside_run  # start-up
+
+        for place in filter(None, map(values.get, WRITTEN)):
+            refuse_inside_run(Path(place))
+        return call(*arguments, **values)
+
+    return refusing
 
 
 app = typer.Typer(

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from suite.bundle.manifest import refuse_inside_run
 from suite.cli.json_output import print_json
 from suite.cli.loading import expect_runs, load_runs
 from suite.cli.options import Json, Runs
@@ -75,7 +74,6 @@ def export(
             f"--client-trace writes one file ({', '.join(FORMATS)}); leave --table out, and name "
             "such a file with --output."
         )
-    refuse_inside_run(output)
     expect_runs(paths)
     refuse_existing(output, force)
     frames = load_runs(paths)

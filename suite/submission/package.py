@@ -14,6 +14,7 @@ from suite.bundle import layout
 from suite.bundle.disclosures import describe_disclosure, find_disclosures
 from suite.bundle.layout import MANIFEST, SYSTEM
 from suite.bundle.machines import MACHINE, different_fields
+from suite.bundle.manifest import refuse_inside_run
 from suite.bundle.reader import FIRST_ROUND, Bundle
 from suite.errors import SuiteError
 from suite.files.digest import sha256
@@ -86,6 +87,7 @@ def package_runs(runs: Sequence[Path], request: PackageRequest, root: Path) -> P
     bundles = sorted((Bundle(path) for path in runs), key=lambda bundle: bundle.run().run_id)
     round_name = _one_round(bundles, request.round)
     folder = root / round_name / plain_name(request.organization, "--org")
+    refuse_inside_run(folder)
     if folder.exists():
         raise SuiteError(
             f"{folder} exists; submissions are never overwritten: choose another --org, or move it"

@@ -5,6 +5,7 @@ import enum
 import shutil
 from pathlib import Path
 
+from suite.bundle.manifest import refuse_inside_run
 from suite.catalog.frameworks import (
     IMPLEMENTATION_NAME,
     MANIFEST,
@@ -41,6 +42,7 @@ def copy_example(name: str, language: Language, parent: Path) -> tuple[Path, ...
     if name in {known.name for known in load_frameworks()}:
         raise SuiteError(f"{name!r} is the name of a reference implementation; choose another one.")
     target = parent / name
+    refuse_inside_run(target)
     if target.exists():
         raise SuiteError(f"{target} exists; choose another name, or another folder with --output.")
     source = example_folder(language)

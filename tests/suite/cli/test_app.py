@@ -197,10 +197,23 @@ def test_a_dataclass_becomes_options() -> None:
     assert seen == [(Colour(name="red"), 5), (Colour(name="blue", bright=True), 3)]
 
 
-@pytest.mark.parametrize("place", ["log.txt", "site", "pictures/one.svg"])
-@pytest.mark.parametrize("command", [["trace"], ["report"], ["figure", "pi-2e"]])
+@pytest.mark.parametrize(
+    ("command", "option", "place"),
+    [
+        (["trace"], "--output", "log.txt"),
+        (["report"], "--output", "site"),
+        (["figure", "pi-2e"], "--output", "pictures/one.svg"),
+        (["audit"], "--output", "audit.json"),
+        (["verify-model", "lenet"], "--output", "verdict.json"),
+        (["sweep", "--vary", "threads=1,2"], "--output", "sweep"),
+        (["package", "--org", "acme", "--availability", "available"], "--archive", "acme.tar"),
+        (["package", "--org", "none", "--availability", "available"], "--output", ""),
+        (["implementation", "new", "theirs", "--language", "c"], "--output", ""),
+    ],
+)
 def test_nothing_is_written_into_a_run_directory(
     command: list[str],
+    option: str,
     place: str,
     good_bundle: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -208,9 +221,9 @@ def test_nothing_is_written_into_a_run_directory(
 ) -> None:
     """It would replace a record of the run, or add what breaks its seal."""
     before = sorted(good_bundle.rglob("*")), (good_bundle / "log.txt").read_bytes()
-    monkeypatch.setattr(
-        "sys.argv", ["suite", *command, str(good_bundle), "--output", str(good_bundle / place)]
-    )
+    has_run = command[0] in ("trace", "report", "figure", "audit", "package")
+    run = [str(good_bundle)] if has_run else []
+    monkeypatch.setattr("sys.argv", ["suite", *command, *run, option, str(good_bundle / place)])
     with pytest.raises(SystemExit) as end:
         main()
     assert (

@@ -52,6 +52,11 @@ def test_both_digests_of_a_file_are_of_the_same_bytes(tmp_path: Path) -> None:
     }
 
 
+def test_a_folder_that_was_meant_and_is_none_is_not_a_missing_data_set(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match=r"mnits is not a folder; give the folder that holds"):
+        find_data_set("mnist", tmp_path / "mnits", tmp_path)
+
+
 def test_data_that_were_not_generated_are_said_how_to_generate(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="suite data prepare mnist --synthetic"):
         find_data_set("mnist", synthetic_place("mnist", tmp_path), tmp_path)
