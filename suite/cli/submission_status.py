@@ -13,7 +13,7 @@ from suite.cli.verdicts import NOT_COMPLIANT, check_submissions_in
 from suite.compliance.finding import printable
 from suite.compliance.review import ReviewPoint, SubmissionStatus, review_states
 from suite.compliance.wording import joined_names
-from suite.errors import Reported
+from suite.errors import Reported, SuiteError
 from suite.files.counted import counted
 from suite.files.shell_command import shell_command
 from suite.submission.objections import Objection, ObjectionState
@@ -31,6 +31,9 @@ def status(
 ) -> None:
     """List verdicts, points to review, objections and withdrawals. Exit code: 0 all comply, 1 one
     does not, 2 could not judge."""
+    if folder.is_file():
+        unpack = shell_command("tar xf", folder)
+        raise SuiteError(f"{folder} is a file: unpack it (`{unpack}`), and give the folder.")
     checked = check_submissions_in(folder, "give the folder that holds the rounds")
     states = review_states(checked)
     if json:

@@ -118,3 +118,10 @@ def test_a_folder_without_submissions_is_a_mistake(
 ) -> None:
     answer = suite.refused(f"submissions status {tmp_path}/{folder}")
     assert said in answer.stderr
+
+
+def test_an_archive_has_no_files_that_a_review_could_open(suite: Run, tmp_path: Path) -> None:
+    """Unpacked for the checker only, it had no points to review."""
+    (tmp_path / "acme.tar").touch()
+    answer = suite.refused(f"submissions status {tmp_path}/acme.tar")
+    assert f"tar xf {tmp_path}/acme.tar" in answer.stderr
