@@ -188,7 +188,11 @@ def _lines(
     for name, frames in groups.items():
         others = (frames.runs["state"] != "accepted").sum()
         refused = f", {others} of them not accepted (`suite check` says why)" if others else ""
-        yield f"{name}: {counted(len(frames.runs), 'run')}{refused}"
+        least, most = frames.runs["epochs"].min(), frames.runs["epochs"].max()
+        trained = (
+            f"{least} to {most} whole epochs" if least < most else counted(most, "whole epoch")
+        )
+        yield f"{name}: {counted(len(frames.runs), 'run')} of {trained}{refused}"
     for name, values in differences.items():
         if name == "implementation" and "framework" in differences:
             continue  # another framework has other code
