@@ -36,7 +36,10 @@ def printed(*words: object) -> str:
 @pytest.mark.usefixtures("builds_a_site")
 def test_two_configurations_have_ratios_with_intervals_and_what_differs(runs: Path) -> None:
     said = printed("compare", runs / "16", runs / "64")
-    assert f"{runs / '16'}: 3 runs of 3 whole epochs" in said and "differs: batch size: 16 | 64" in said
+    assert (
+        f"{runs / '16'}: 3 runs of 3 whole epochs" in said
+        and "differs: batch size: 16 | 64" in said
+    )
     assert "an epoch" in said and "99 %: " in said  # as on leaderboards
     found = json.loads(printed("compare", runs / "16", runs / "64", "--json"))
     epoch = next(row for row in found["compared"] if row["figure"] == "time_to_epoch_s")

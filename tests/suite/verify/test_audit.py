@@ -96,7 +96,7 @@ def test_records_that_are_not_those_that_were_sealed_are_refused(
     [
         ("--steps 0", "--steps must be from 1"),
         ("--framework caffe", "There is no framework 'caffe'"),
-        ("--data /none", "is not prepared"),
+        ("--data /none", "is not a folder"),
     ],
 )
 def test_what_cannot_be_replayed_is_one_sentence(
