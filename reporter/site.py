@@ -90,10 +90,10 @@ def build_site(
     that can be shown.
     """
     given = [*paths, *([REFERENCE] if options.beside_reference else [])]
-    found_below(given)  # what is wrong with the input is said first
+    found = found_below(given)  # what is wrong with the input is said first
     _refuse_foreign(output, force)
     with Workers() as workers:
-        frames, (studies, broken) = load_with(workers, given), find_studies(given)
+        frames, (studies, broken) = load_with(workers, given, found), find_studies(given)
         frames = frames.with_broken(broken)
         _refuse_nothing(frames, studies)
         for each in frames.broken.to_dict("records"):

@@ -79,14 +79,15 @@ def load_frames(paths: str | Path | Iterable[str | Path]) -> Frames:
     the others are still loaded. Bundles that the same code has read before come from the cache.
     Raises SuiteError for a path without any bundle.
     """
-    with Workers() as workers:
-        return load_with(workers, paths)
-
-
-def load_with(workers: Workers, paths: str | Path | Iterable[str | Path]) -> Frames:
-    """As :func:`load_frames`, by these workers, which have more to do afterwards."""
     given = [Path(paths)] if isinstance(paths, str | Path) else list(map(Path, paths))
     found = found_below(given)
+    with Workers() as workers:
+        return load_with(workers, given, found)
+
+
+def load_with(workers: Workers, given: Sequence[Path], found: Sequence[Found]) -> Frames:
+    """As :func:`load_frames`, of what :func:`found_below` found, by these workers, which have more
+    to do afterwards."""
     read_of = dict(zip(found, _read_all([one.path for one in found], workers), strict=True))
     submissions = judge_submissions(given, {one.path: rows for one, (_, rows) in read_of.items()})
     read: dict[str, Placed] = {}

@@ -6,7 +6,6 @@ from typing import Annotated
 from typer import Argument, Option
 
 from suite import api
-from suite.bundle.manifest import refuse_inside_run
 from suite.bundle.reader import Bundle
 from suite.cli.json_output import print_json
 from suite.cli.options import Json
@@ -33,7 +32,6 @@ def trace(
 
     Bundle(run).expect_run()
     target = output or default_path(run)
-    refuse_inside_run(target)
     refuse_existing(target, force)
     written = api.trace(run, target)
     if json:

@@ -69,9 +69,9 @@ def find_data_set(
     definition = load_data_set(name)
     where = directory or data_set_folder(name, home)
     how = how_to_prepare(definition)
-    if not where.is_dir() and where.parent != data_set_folder(name, home).parent:
-        raise SuiteError(f"{where} is not a folder; give the folder that holds {name!r}.")
     if not where.is_dir():
+        if where.parent != data_set_folder(name, home).parent:
+            raise SuiteError(f"{where} is not a folder; give the folder that holds {name!r}.")
         generate = f"`suite data prepare {name} --{SYNTHETIC}`"
         missing = f"The data set {name!r} is not prepared ({where} does not exist)"
         raise SuiteError(
