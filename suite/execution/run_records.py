@@ -8,11 +8,12 @@ environment lacks.
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from reference_impls import contract
 from suite.bundle import layout
@@ -41,6 +42,9 @@ from suite.witness.record import WitnessRecord
 FREE_TEXTS = frozenset(("asked_again", "last_error", "message", "notes", "problem", "reason"))
 """Keys of texts that drivers, programs and other machines write; all other texts of these records
 are the suite's own."""
+KEPT_OF_EACH_END, MAX_LINE = 2**20, 2**16
+"""Characters of an implementation's output that are kept from its beginning and from its end, and
+of a line that is read at once."""
 
 
 @dataclass(frozen=True)
@@ -146,8 +150,8 @@ def without_names(values: Any, redactor: Redactor) -> Any:
 
 
 def write_output(path: Path) -> None:
-    """Replace ``output.txt`` by its redacted text. The output as it was is kept until the closing
-    ends, so that this can be repeated."""
+    """Replace ``output.txt`` by its redacted text, of a long one by both ends. The output as it was
+    is kept until the closing ends, so that this can be repeated."""
     raw, shown = path / layout.RAW_OUTPUT, path / layout.OUTPUT
     if not raw.exists():
         if not shown.exists():
@@ -158,7 +162,28 @@ def write_output(path: Path) -> None:
     # every byte reads back
     opened = partial(open, encoding="utf-8", errors="surrogateescape", newline="")
     with publish(shown) as temporary, opened(raw) as lines, opened(temporary, "w") as stream:
-        stream.writelines(map(redactor.text, lines))
+        stream.writelines(map(redactor.text, _both_ends(lines)))
+
+
+def _both_ends(stream: TextIO) -> Iterator[str]:
+    """The lines of a text, of a long one those at its ends, with a line for what is left out."""
+    lines = iter(partial(stream.readline, MAX_LINE), "")
+    room = KEPT_OF_EACH_END
+    for line in lines:
+        yield line
+        room -= len(line)
+        if room <= 0:
+            break
+    last, length, left_out = deque[str](), 0, 0
+    for line in lines:
+        last.append(line)
+        length += len(line)
+        while length > KEPT_OF_EACH_END:
+            gone = len(last.popleft())
+            length, left_out = length - gone, left_out + gone
+    if left_out:
+        yield f"\n[{left_out} characters of the output were left out here]\n"
+    yield from last
 
 
 def amend_system(path: Path, name: str, value: object) -> None:

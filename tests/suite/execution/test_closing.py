@@ -21,7 +21,7 @@ from suite.bundle.reader import Bundle
 from suite.cli.app import app
 from suite.compliance.checker import check_bundle
 from suite.errors import SuiteError
-from suite.execution import closing
+from suite.execution import closing, run_records
 from suite.execution.finish import CUT_OFF, finish
 from suite.execution.run_directory import RunLock
 from tests.builders import RICH
@@ -259,3 +259,17 @@ def test_power_rules_are_kept_of_what_was_read_on_any_node(
     monkeypatch.setattr(write, lambda path, names: kept.append(names))
     closing.write_power(tmp_path)
     assert kept == [{"rapl", "shelly"}]
+
+
+def test_of_a_long_output_both_ends_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_records, "KEPT_OF_EACH_END", 1000)
+    path = make_unclosed(tmp_path / "run", SHORT)
+    lines = [f"{number:09d}\n" for number in range(500)]
+    (path / layout.OUTPUT).write_text("".join(lines))
+    closing.close_bundle(path)
+    left_out = "[3000 characters of the output were left out here]\n"
+    assert (path / layout.OUTPUT).read_text() == "".join(
+        [*lines[:100], "\n", left_out, *lines[-100:]]
+    )
