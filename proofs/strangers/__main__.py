@@ -70,9 +70,9 @@ def stranger(root: Path) -> ProbedImplementation:
     """PyTorch's implementation in the copy ``root``, in a folder of its own."""
     folder = root / "stranger"
     folder.mkdir()
-    (folder / "reference_impls").symlink_to(root / "reference_impls")
-    (folder / "train.py").write_text(TRAIN)
-    (folder / "probe.py").write_text(ANSWER)
+    found_in = f"import sys\n\nsys.path.insert(0, {str(root)!r})\n"
+    (folder / "train.py").write_text(found_in + TRAIN)
+    (folder / "probe.py").write_text(found_in + ANSWER)
     interpreter = find_environment(load_framework(REFERENCE)).interpreter
     (folder / "framework.toml").write_text(
         f'name = "stranger"\ntitle = "Stranger"\ntrain = ["{interpreter}", "train.py"]\nprobe ='
