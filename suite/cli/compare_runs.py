@@ -51,7 +51,11 @@ class ComparedFigure:
 
 def compare(
     paths: Annotated[
-        list[Path], Argument(help="Runs, or folders that each hold the runs of one configuration.")
+        list[Path],
+        Argument(
+            help="Runs, or folders that each hold the runs of one configuration (verdicts need"
+            " three runs each)."
+        ),
     ],
     json: Json = False,
 ) -> None:

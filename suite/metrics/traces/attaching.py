@@ -85,7 +85,7 @@ def prepare_attachment(
     expect_finished(bundle)
     if covers not in COVERAGES or tier not in (None, *TIERS):
         raise SuiteError(
-            f"A logger covers {', '.join(each.value for each in COVERAGES)}, and is"
+            f"--covers is one of {', '.join(each.value for each in COVERAGES)}; --tier is one of"
             f" {', '.join(each.value for each in TIERS)}."
         )
     how, read = read_logger(trace_path, options)

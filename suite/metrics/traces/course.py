@@ -111,8 +111,8 @@ def course_of(bundle: Bundle) -> Course:
         )
     if read_nodes(bundle) or len(set(log.value("nodes_of_ranks") or [])) > 1:
         raise SuiteError(
-            f"{bundle.path} ran on several nodes, and one trace measures one machine: the trace"
-            " cannot be attached."
+            f"{bundle.path} ran on several nodes, and one trace measures one machine: it cannot be"
+            " attached. Give each node a meter that is read during the run (docs/measuring.md)."
         )
     pulses = pulse_windows(run.power_pulse)
     around = _around(bundle, log, window, pulses)
