@@ -210,14 +210,14 @@ def _figures() -> str:
     rows = [
         (
             f"`{one.name}`",
-            f"{one.study} {one.number}".strip(),
+            f"{one.paper} {one.number}".strip(),
             one.title,
             one.needs,
             f"`{one.make}`",
         )
         for one in PRESETS
     ]
-    return markdown_table(("name", "study, figure", "shows", "needs", "for example"), rows)
+    return markdown_table(("name", "paper, figure", "shows", "needs", "for example"), rows)
 
 
 def _locks() -> str:

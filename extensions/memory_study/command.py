@@ -1,6 +1,7 @@
 """`suite memory plan|tables|framework|kept|study`: does training fit a board's memory, with which
 schedule, at which price."""
 
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -34,7 +35,7 @@ PLAN_FORMAT = JsonFormat(
     "suite memory plan",
     {
         "network": "its name",
-        "batch": "mini-batch size",
+        "batch_size": "samples of a mini-batch",
         "image": "width and height of a picture",
         "optimizer": "sgd, sgd-momentum or adam",
         "budget_bytes": "memory that training may take",
@@ -49,7 +50,7 @@ PLAN_FORMAT = JsonFormat(
         "peak_bytes": "highest memory without recomputation, everything included",
         "planned_bytes": "highest memory under the schedule",
         "fits": "whether training fits without recomputation",
-        "largest_batch": "largest mini-batch that fits without recomputation, or null",
+        "largest_batch_size": "largest mini-batch that fits without recomputation, or null",
         "largest_image": "largest picture that fits without recomputation, or null",
         "bfloat16": "planned_bytes if all activations were kept in bfloat16",
         "storage": (
@@ -73,7 +74,7 @@ TABLES_FORMAT = JsonFormat(
     {
         "table": "I, II or III",
         "depth": "of the ResNet",
-        "batch": "mini-batch size",
+        "batch_size": "samples of a mini-batch",
         "image": "width and height of a picture",
         "published": "value of the paper: MiB, in Table III GiB",
         "calculated": "value from the layers",
@@ -95,8 +96,21 @@ KEPT_FORMAT = JsonFormat(
     is_list=True,
 )
 
+
+def _say_the_new_name(batch_size: int) -> int:
+    if any(word.partition("=")[0] == "--batch" for word in sys.argv):
+        print("note: --batch is called --batch-size now.", file=sys.stderr)
+    return batch_size
+
+
 BatchSize = Annotated[
-    int, typer.Option("--batch-size", "--batch", help="Mini-batch size, as of `suite run`.")
+    int,
+    typer.Option(
+        "--batch-size",
+        "--batch",
+        callback=_say_the_new_name,
+        help="Samples of a mini-batch, as of `suite run`.",
+    ),
 ]
 Model = Annotated[
     str,
@@ -362,12 +376,12 @@ def _verdict(made: MemoryPlan) -> Iterator[str]:
         yield f"It fits {budget} without recomputation."
     else:
         yield f"It does not fit {budget} without recomputation."
-    if made.largest_batch is None:
+    if made.largest_batch_size is None:
         yield "Without recomputation not even one picture fits."
     else:
         yield (
-            f"Without recomputation the largest mini-batch that fits is {made.largest_batch} at"
-            " this picture size."
+            "Without recomputation the largest mini-batch that fits is"
+            f" {made.largest_batch_size} at this picture size."
         )
     if made.largest_image is not None:
         yield (
@@ -392,7 +406,7 @@ def _as_dict(made: MemoryPlan) -> dict[str, object]:
     where = made.workplace
     values: dict[str, object] = {
         "network": where.network.name,
-        "batch": made.batch,
+        "batch_size": made.batch,
         "image": where.image,
         "optimizer": where.optimizer,
         "budget_bytes": made.budget_bytes,
@@ -410,7 +424,8 @@ def _as_dict(made: MemoryPlan) -> dict[str, object]:
         "planned_bytes",
     )
     values |= {
-        name: getattr(made, name) for name in (*names, "fits", "largest_batch", "largest_image")
+        name: getattr(made, name)
+        for name in (*names, "fits", "largest_batch_size", "largest_image")
     }
     values["bfloat16"] = {
         "planned_bytes": where.fixed_bytes + peak_in_bfloat16(updated_at_once(made.blocks))
@@ -444,7 +459,7 @@ def _table_lines(found: list[Cell]) -> Iterator[str]:
             f" {'deviation':>9}  {'kept by PyTorch':>15}"
         )
         for cell in own:
-            value = cell.batch if table.varies == "batch" else cell.image
+            value = cell.batch_size if table.varies == "batch" else cell.image
             figures = (
                 f"{cell.published:>10.2f} {cell.calculated:>10.2f} {cell.deviation:>+9.2%} "
                 f" {cell.kept:>15.2f}"

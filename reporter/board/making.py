@@ -343,7 +343,7 @@ def _badges(
         else ()
     )
     attached = (
-        ("energy from a trace that was attached after the run",)
+        ("energy from a logger's file that was attached after the run",)
         if figures.get("energy_per_epoch_j", {}).get("attached")
         else ()
     )

@@ -196,7 +196,8 @@ FIGURES: Mapping[str, str] = {
     ),
     "tier": "kind of that sensor: analyser, wall meter, on-board sensor or estimate",
     "attached": (
-        "whether its readings come from a trace that was added after the run; None without a sensor"
+        "whether its readings come from a logger's file that was attached after the run; None "
+        "without a sensor"
     ),
     "contradicted_by": (
         "meters of the same coverage that differ from that sensor by more than their stated "

@@ -7,7 +7,7 @@ from reporter.data.machine_names import machine_title
 from reporter.data.values import entries_of
 from reporter.figures.for_papers import entry_model
 from reporter.figures.model import PaperFigure
-from reporter.papers.presets import STUDIES, SUITE, Preset
+from reporter.papers.presets import PAPERS, SUITE, Preset
 from suite.catalog.data_sets import load_data_set
 from suite.errors import SuiteError
 from suite.files.counted import counted
@@ -22,9 +22,7 @@ def caption_of(preset: Preset, figure: PaperFigure, frames: Frames) -> str:
     entries = [entries_of(frames)[name] for name in ids]
     runs = list(rows_of(frames.select("runs", "entry_id", ids)))
     source = (
-        ""
-        if preset.study == SUITE
-        else f", as in {_figure_text(preset)} of {STUDIES[preset.study]}"
+        "" if preset.paper == SUITE else f", as in {_figure_text(preset)} of {PAPERS[preset.paper]}"
     )
     lines = [
         f"{preset.title}{source}.",

@@ -7,7 +7,7 @@ from suite.errors import SuiteError
 from suite.files.names import nearest
 
 JETSON, PI, SUITE = "Jetson", "Raspberry Pi", "the suite"
-STUDIES = {
+PAPERS = {
     JETSON: "Prashanthi et al., POMACS 2022",
     PI: "Mwase, Kahira and Zuo, AAAI 2024 (student abstract)",
     SUITE: "the suite's own",
@@ -16,7 +16,7 @@ STUDIES = {
 
 @dataclass(frozen=True)
 class Preset:
-    """A figure by name: the study and number that it follows, its title, what it needs, and a
+    """A figure by name: the paper and number that it follows, its title, what it needs, and a
     command that makes the data.
 
     ``drawn_by`` is ``module:function`` in reporter.figures, with arguments after further colons;
@@ -24,7 +24,7 @@ class Preset:
     """
 
     name: str
-    study: str
+    paper: str
     number: str
     title: str
     needs: str

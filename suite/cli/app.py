@@ -359,7 +359,8 @@ def _sentence(error: Any) -> str:
 
 
 def _command_of(error: Any) -> str:
-    return error.ctx.command_path if getattr(error, "ctx", None) is not None else "suite"
+    path = error.ctx.command_path if getattr(error, "ctx", None) is not None else "suite"
+    return " ".join(path.split())  # the command of `suite audit` itself has no name
 
 
 def _is_in_a_folder() -> bool:

@@ -28,7 +28,7 @@ EXIT_CODES = {
 
 
 class AuditGroup(typer.core.TyperGroup):
-    """`suite audit BUNDLE` and `suite audit draw BUNDLE`: what is no subcommand is a bundle or an
+    """`suite audit RUN` and `suite audit draw RUN`: what is no subcommand is a run or an
     option of the audit itself."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -37,17 +37,20 @@ class AuditGroup(typer.core.TyperGroup):
             ctx, args if args[:1] and args[0] in self.commands else [OWN, *(args or ["--help"])]
         )
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The audit's own command has no name in usage and errors."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return "" if name == OWN else name, command, rest
+
 
 app = typer.Typer(cls=AuditGroup, add_completion=False)
 
 
 @app.command(OWN)
 def audit(
-    bundle: Annotated[
+    run: Annotated[
         Path,
-        Argument(
-            help="Sealed run directory; `suite audit draw BUNDLE` draws the epoch for --state."
-        ),
+        Argument(help="Sealed run directory; `suite audit draw RUN` draws the epoch for --state."),
     ],
     framework: Annotated[
         str | None,
@@ -88,7 +91,7 @@ def audit(
     undecided."""
     expect_place(output)
     record = api.audit(
-        bundle,
+        run,
         framework=framework,
         steps=steps,
         data=data,
@@ -109,7 +112,7 @@ def audit(
 
 @app.command()
 def draw(
-    bundle: Annotated[Path, Argument(help="Sealed run directory.")],
+    run: Annotated[Path, Argument(help="Sealed run directory.")],
     value: Annotated[
         str | None,
         Option(help="Text that a witness or a reviewer gives after the run was sealed."),
@@ -118,7 +121,7 @@ def draw(
 ) -> None:
     """Draw the epoch whose training state must be handed in, from the log's last chain value and a
     text."""
-    drawn = api.draw_epoch(bundle, value)
+    drawn = api.draw_epoch(run, value)
     if json:
         print_json("audit-draw", vars(drawn))
         return

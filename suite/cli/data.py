@@ -119,7 +119,7 @@ def _show(prepared: PreparedDataSet, json: bool) -> None:
     if json:
         values = {
             "name": prepared.definition.name,
-            "directory": prepared.directory,
+            "path": prepared.directory,
             "synthetic": prepared.is_synthetic,
             **vars(found),
         }

@@ -117,7 +117,7 @@ def _show_adoption(framework: Framework, environment: Environment, json: bool) -
             "env-plan",
             {
                 "framework": framework.name,
-                "folder": place,
+                "path": place,
                 "locked": False,
                 "index": None,
                 "download_bytes": 0,
@@ -144,7 +144,7 @@ def _show(recipe: EnvironmentRecipe, place: Path, json: bool) -> None:
             "env-plan",
             {
                 "framework": recipe.framework.name,
-                "folder": place,
+                "path": place,
                 "locked": lock is not None,
                 "index": recipe.index,
                 "download_bytes": lock and lock.download_bytes,

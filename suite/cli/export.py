@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TABLES = ("runs", "figures", "epochs", "entries")
 FORMATS = (".csv", ".parquet", ".json")
-CLIENT_TRACE = "client trace"
+CLIENT_PROFILES = "client profiles"
 CLIENT = (
     *("device", "cpu_model", "gpu", "power_mode", "framework", "accelerator", "precision"),
     *("threads", "nodes", "workload", "data", "model_trained", "parameters", "batch_size"),
@@ -51,10 +51,10 @@ def export(
             "long format.",
         ),
     ] = "runs",
-    client_trace: Annotated[
+    client_profiles: Annotated[
         bool,
         Option(
-            "--client-trace",
+            "--client-profiles",
             help=(
                 "Write client profiles for federated-learning simulators instead: time, energy "
                 "and peak memory by device, model and batch size; one row per entry."
@@ -69,15 +69,15 @@ def export(
         raise SuiteError(f"--table {table!r} is unknown; choose {', '.join(TABLES)}.")
     if output.suffix not in (*FORMATS, ""):
         raise SuiteError(f"{output} ends with none of {', '.join(FORMATS)}; choose one of them.")
-    if client_trace and (table != TABLES[0] or not output.suffix):
+    if client_profiles and (table != TABLES[0] or not output.suffix):
         raise SuiteError(
-            f"--client-trace writes one file ({', '.join(FORMATS)}); leave --table out, and name "
-            "such a file with --output."
+            f"--client-profiles writes one file ({', '.join(FORMATS)}); leave --table out, and "
+            "name such a file with --output."
         )
     expect_runs(paths)
     refuse_existing(output, force)
     frames = load_runs(paths)
-    table = CLIENT_TRACE if client_trace else table
+    table = CLIENT_PROFILES if client_profiles else table
     frame = _table(frames, table)
     with output_errors(output):
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -93,7 +93,7 @@ def export(
 
 
 def _table(frames: "Frames", table: str) -> "pandas.DataFrame":
-    made = {"runs": _wide, CLIENT_TRACE: _clients}
+    made = {"runs": _wide, CLIENT_PROFILES: _clients}
     return made[table](frames) if table in made else getattr(frames, table)
 
 

@@ -23,7 +23,7 @@ from suite.metrics.linpack_study_record import LinpackStudy
 
 
 def linpack(
-    output: Annotated[Path, Option(help="Directory of the record; it must not exist.")] = Path(
+    output: Annotated[Path, Option(help="Folder of the record; it must not exist.")] = Path(
         "runs/linpack"
     ),
     ranks: Annotated[

@@ -109,9 +109,9 @@ def studies(json: Json = False) -> None:
 
 @app.command()
 def figures(json: Json = False) -> None:
-    """List figures for `suite figure`: the study and number that each follows, and what it
+    """List figures for `suite figure`: the paper that each follows, its number there, and what it
     needs."""
-    columns = ("needs", "study", "number")
+    columns = ("needs", "paper", "number")
     plain = {name: also for also, name in PLAIN.items()}
     rows = [
         {

@@ -44,7 +44,7 @@ WorkloadName = Annotated[
 ClosedWorkloads = Annotated[
     list[str] | None,
     Argument(
-        metavar="[WORKLOAD]…",
+        metavar="WORKLOAD",
         autocompletion=workload_names,
         help="Workloads (default: every closed workload of this device).",
     ),
@@ -200,7 +200,7 @@ class TrainingOptions:
     ] = None
     ranks_per_node: Annotated[
         int | None,
-        Option(help="Ranks on each host (default: 1; of --study linpack: one per core)."),
+        Option(help="Ranks on each node (default: 1; of --study linpack: one per core)."),
     ] = None
     collective: OfAllReduce = Collective.MPI
     normalisation: OfStatistics = Normalisation.LOCAL

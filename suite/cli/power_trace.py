@@ -96,8 +96,8 @@ class FileOptions:
 @app.command()
 @with_options
 def attach(
-    bundle: Annotated[Path, Argument(help="Run directory of a finished run.")],
-    trace: Annotated[
+    run: Annotated[Path, Argument(help="Run directory of a finished run.")],
+    log: Annotated[
         Path,
         Argument(
             help=(
@@ -124,7 +124,7 @@ def attach(
         float | None,
         Option(
             help=(
-                "Seconds to add to the trace's times to count them from run_start; recorded as"
+                "Seconds to add to the file's times to count them from run_start; recorded as"
                 " given by hand (default: fitted)."
             )
         ),
@@ -134,15 +134,15 @@ def attach(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Attach the trace of an external logger to a finished run, and compute its energy.
+    """Attach the file of an external logger to a finished run, and compute its energy.
 
     The logger's clock is fitted to the run by how the power changes: start the logger ten seconds
-    before the run and end ten seconds after it. A trace that fits nowhere, or at several places, is
+    before the run and end ten seconds after it. A file that fits nowhere, or at several places, is
     refused. `suite run --power-pulse` makes a pattern of loads that fits at one place only.
     """
     found = api.attach_power(
-        bundle,
-        trace,
+        run,
+        log,
         covers=covers,
         tier=tier,
         options=file.options(),
@@ -150,32 +150,32 @@ def attach(
         dry_run=dry_run,
         command=tuple(sys.argv),
     )
-    energy = None if dry_run else api.energy_figure(bundle)
+    energy = None if dry_run else api.energy_figure(run)
     if json:
-        print_json("power-attach", _attachment_json(bundle, found, energy))
+        print_json("power-attach", _attachment_json(run, found, energy))
         return
     print(found.understood)
     print(_fit_sentence(found))
     if energy is not None:
         print(_energy_sentence(energy))
-        print(f"The run is sealed again. Check it: suite check {bundle}")
+        print(f"The run is sealed again. Check it: suite check {run}")
 
 
 @app.command()
 def leave_out(
-    bundle: Annotated[Path, Argument(help="Run directory of a finished run.")],
+    run: Annotated[Path, Argument(help="Run directory of a finished run.")],
     meter: Annotated[
         str, Argument(help="Name of the power meter, as in the output of `suite check`.")
     ],
     reason: Annotated[str, Option(help="What is wrong with it; readers see it.")],
 ) -> None:
     """Leave a power meter out of a run's energies, because it contradicts another one."""
-    api.leave_meter_out(bundle, meter, reason=reason)
-    print(_energy_sentence(api.energy_figure(bundle)))
-    print(f"The run is sealed again. Check it: suite check {bundle}")
+    api.leave_meter_out(run, meter, reason=reason)
+    print(_energy_sentence(api.energy_figure(run)))
+    print(f"The run is sealed again. Check it: suite check {run}")
 
 
-def _attachment_json(bundle: Path, found: Attachment, energy: object) -> dict[str, object]:
+def _attachment_json(run: Path, found: Attachment, energy: object) -> dict[str, object]:
     trace = found.read.trace
     counts = {
         "rows": trace.rows,
@@ -185,7 +185,7 @@ def _attachment_json(bundle: Path, found: Attachment, energy: object) -> dict[st
         "averaged": trace.averaged,
     }
     return {
-        "bundle": bundle,
+        "path": run,
         "understood": found.understood,
         "trace": counts,
         "fit": asdict(found.fit),

@@ -13,7 +13,7 @@ from suite.files.evidence_files import EvidenceFiles
 
 def report(
     paths: Runs,
-    output: Annotated[Path, Option(help="Directory of the site.")] = Path("site"),
+    output: Annotated[Path, Option(help="Folder of the site.")] = Path("site"),
     force: Annotated[bool, Option("--force", help="Replace an earlier site.")] = False,
     address: Annotated[
         str | None,

@@ -96,7 +96,7 @@ def reproduce(
     if options.sign is not None:
         sign_evidence(folder / RECORD, options.sign)
     if json:
-        print_json("reproduce", {"folder": folder, **asdict(record)})
+        print_json("reproduce", {"path": folder, **asdict(record)})
     else:
         _show(record, folder)
     raise typer.Exit(EXIT_CODES[record.comparisons.verdict])

@@ -89,7 +89,7 @@ class RunSettings:
             "--power-pulse",
             help=(
                 "Load all cores in a pattern before and after the run, which `suite power attach`"
-                " finds in a trace."
+                " finds in a logger's file."
             ),
         ),
     ] = False

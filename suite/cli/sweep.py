@@ -74,7 +74,7 @@ class SweepSettings:
         Path | None,
         Option(
             help=(
-                "Directory of the study (default: runs/<study>-<workload>); finished runs in it are"
+                "Folder of the study (default: runs/<study>-<workload>); finished runs in it are"
                 " kept."
             )
         ),

@@ -55,7 +55,7 @@ class PlanOptions:
     recomputed.
     """
 
-    batch: str = "--batch"
+    batch: str = "--batch-size"
     budget: str = "--budget"
     left_free: float = 0.0
     spills: bool = False
@@ -76,7 +76,7 @@ class MemoryPlan:
     ``activation_bytes`` is what all blocks keep for the backward pass, ``transient_bytes`` what the
     highest moment needs beyond it. ``schedule`` is the fastest that fits, with each weight updated
     as soon as its gradient is there, and ``stored`` the one that writes the fewest activations to
-    storage and recomputes none; None if none does. ``largest_batch`` and ``largest_image`` fit
+    storage and recomputes none; None if none does. ``largest_batch_size`` and ``largest_image`` fit
     without either; None if not even the smallest does.
     """
 
@@ -93,7 +93,7 @@ class MemoryPlan:
     peak_bytes: int
     schedule: PlannedSchedule | None
     stored: PlannedSchedule | None
-    largest_batch: int | None
+    largest_batch_size: int | None
     largest_image: int | None
 
     @property
@@ -141,7 +141,7 @@ def plan_memory(
         peak_bytes=workplace.fixed_bytes + ordinary,
         schedule=best,
         stored=stored,
-        largest_batch=_largest(
+        largest_batch_size=_largest(
             lambda size: _ordinary(scale_chain(single, size)) <= free, 1, MAX_BATCH, 1
         ),
         largest_image=_largest(

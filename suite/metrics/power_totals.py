@@ -58,7 +58,7 @@ def power_rules(bundle: Bundle) -> tuple[PowerRule, ...]:
     try:
         return from_plain(values, _PowerFile, "").rules
     except SuiteError as error:
-        raise FileError(path, f"does not hold power rules ({str(error)[:200]})") from error
+        raise FileError(path, f"does not hold power totals ({str(error)[:200]})") from error
 
 
 def counted_rules(bundle: Bundle) -> tuple[PowerRule, ...]:

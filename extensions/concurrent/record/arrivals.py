@@ -86,7 +86,7 @@ class Arrivals:
         times = tuple(time for time in self.trace_s if time < duration_s)
         if self.kind is ArrivalKind.TRACE and not times:
             raise SuiteError(
-                f"The trace has no arrival within its first {duration_s:g} s, a short"
+                f"The file has no arrival within its first {duration_s:g} s, a short"
                 " measurement's; use a longer --duration."
             )
         rate_per_s = (

@@ -55,7 +55,7 @@ def measure(wanted: Measure, study: object) -> FoundValue:
 def compared_cells(item: Item) -> Iterator[ComparedCell]:
     """The cells of a published table beside the calculated ones."""
     for cell in memory_cells(item):
-        name = f"ResNet-{cell.depth}, {cell.batch} pictures of {cell.image}x{cell.image}"
+        name = f"ResNet-{cell.depth}, {cell.batch_size} pictures of {cell.image}x{cell.image}"
         agrees = abs(cell.deviation) <= LIMIT
         yield ComparedCell(name, f"{cell.published:.2f}", f"{cell.calculated:.2f}", agrees)
 
@@ -78,10 +78,10 @@ def _memory_cells() -> list[Cell]:
 
 def _memory_table(item: Item) -> PaperFigure:
     found, depths = memory_cells(item), published().depths
-    by_batch = len({cell.batch for cell in found}) > 1
+    by_batch = len({cell.batch_size for cell in found}) > 1
     rows: dict[int, list[Cell]] = {}
     for cell in found:
-        rows.setdefault(cell.batch if by_batch else cell.image, []).append(cell)
+        rows.setdefault(cell.batch_size if by_batch else cell.image, []).append(cell)
     lines = []
     for value, of_row in sorted(rows.items()):
         ordered = sorted(of_row, key=lambda cell: depths.index(cell.depth))

@@ -189,7 +189,7 @@ def fits_of(known: str, framework: Resident) -> Iterator[Fit]:
         try:
             made = plan_memory(where, FITS_BATCH, budget)
             factor = None if made.schedule is None else made.schedule.cost.recompute_factor
-            yield Fit(memory_gb, devices, known, made.largest_batch, factor)
+            yield Fit(memory_gb, devices, known, made.largest_batch_size, factor)
         except SuiteError:  # not with any schedule
             yield Fit(memory_gb, devices, known, _largest_batch(where, budget), None)
 

@@ -54,7 +54,7 @@ class Cell:
 
     table: str
     depth: int
-    batch: int
+    batch_size: int
     image: int
     published: float
     calculated: float

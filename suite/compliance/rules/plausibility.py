@@ -303,7 +303,7 @@ RULES = (
         "power-possible",
         "The mean power of a run is at least 0.1 W and at most what the board's supply can give. "
         "At most a twentieth of a power meter's readings are outside the range that its power "
-        "rule calls plausible. A meter of the whole board reads no less than a meter of a part "
+        "total calls plausible. A meter of the whole board reads no less than a meter of a part "
         "of it, within their stated errors; a meter at the wall reads at most twice what the "
         "board takes, plus 5 W.",
         "Wrong units, missing rails and made-up readings give an impossible power. Glitches are"

@@ -70,7 +70,7 @@ def _check_power_rules(context: BundleContext) -> Violations:
     if not (context.bundle.path / POWER).exists():
         if context.run.schema == 1:  # carried no rules: the rulebook's are applied
             return
-        yield Violation(POWER, "the power rules of the meters that were read", "no such file")
+        yield Violation(POWER, "the power totals of the meters that were read", "no such file")
         return
     carried = power_rules(context.bundle)
     rulebook = rulebook_beside(carried) if context.round.is_before_v03 else load_power_rules()
@@ -78,8 +78,8 @@ def _check_power_rules(context: BundleContext) -> Violations:
         if rule not in rulebook:
             yield Violation(
                 POWER,
-                "power rules as in rules/power.toml",
-                f"the rule {rule.name[:80]!r} with {_difference(rule, rulebook)}",
+                "power totals as in rules/power.toml",
+                f"the total {rule.name[:80]!r} with {_difference(rule, rulebook)}",
             )
     sources = {channel.source for node in context.nodes for channel in node.channels}
     for rule in rules_for(rulebook, sources):
@@ -115,7 +115,7 @@ def _units(context: BundleContext) -> Violations:
         if channel.unit != unit:
             yield Violation(
                 node.file,
-                f"{channel.source} {channel.name} in {unit}, as its power rule says",
+                f"{channel.source} {channel.name} in {unit}, as its power total says",
                 f"in {channel.unit!r}",
             )
 
@@ -455,10 +455,10 @@ def _in_run(context: BundleContext, unit: str) -> Iterator[tuple[NodeContext, Ch
 RULES = (
     Rule(
         "power-rules-known",
-        "The power rules in a bundle are the rulebook's: all those of the meters that were read, "
-        "in the rulebook's order. The channels of a total have the unit of its rule, and a meter "
-        "that is called an analyser resolves the error that its tier promises, 2 % of the mean "
-        "power.",
+        "The power totals in a bundle are the rulebook's: all those of the meters that were read, "
+        "in the rulebook's order. Their channels have the units that the rulebook states, and a "
+        "meter that is called an analyser resolves the error that its tier promises, 2 % of the "
+        "mean power.",
         "A submitter who chose the channels of a total would choose the energy, and adding "
         "milliwatts as watts would make the energy a thousand times larger. Results of analysers "
         "are ranked with one another; a plug that reads whole watts is a wall meter.",

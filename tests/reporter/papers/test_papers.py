@@ -75,7 +75,7 @@ def test_a_caption_states_runs_seeds_device_and_error_bars(
         and "Device: " in caption
         and "rror bars" in caption
     )
-    assert preset.study == "the suite" or preset.number in caption
+    assert preset.paper == "the suite" or preset.number in caption
     if "energy" in preset.drawn_by or "energies" in preset.drawn_by:
         assert "wall meter, covers the wall" in caption
 
@@ -89,7 +89,7 @@ def test_without_data_the_reason_is_one_sentence(preset: Preset, paper_frames: F
 
 def test_presets_have_distinct_names_and_cover_the_two_studies() -> None:
     assert len({preset.name for preset in PRESETS}) == len(PRESETS)
-    numbers = {preset.number for preset in PRESETS if preset.study == "Jetson"}
+    numbers = {preset.number for preset in PRESETS if preset.paper == "Jetson"}
     assert {
         "2a",
         "2b",
@@ -120,7 +120,7 @@ def test_presets_have_distinct_names_and_cover_the_two_studies() -> None:
     } == numbers
     assert {
         f"{figure}{part}" for figure, parts in (("1", "abcd"), ("2", "abcdefgh")) for part in parts
-    } | {"text"} == {preset.number for preset in PRESETS if preset.study == "Raspberry Pi"}
+    } | {"text"} == {preset.number for preset in PRESETS if preset.paper == "Raspberry Pi"}
 
 
 @pytest.mark.parametrize("file_format", some(FORMATS))

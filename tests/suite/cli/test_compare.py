@@ -107,14 +107,14 @@ def test_runs_are_exported_for_a_spreadsheet_and_unknown_is_empty(
         printed("export", runs, "--output", tmp_path / "t.csv")
     assert "6 rows" in printed("export", runs, "--output", tmp_path / "t.csv", "--force")
     clients = tmp_path / "clients.json"
-    assert "2 rows" in printed("export", runs, "--client-trace", "--output", clients)
+    assert "2 rows" in printed("export", runs, "--client-profiles", "--output", clients)
     assert [
         (row["device"], row["batch_size"], row["time_per_1000_samples_s_runs"])
         for row in json.loads(clients.read_text())
     ] == [("generic", 16, 3), ("generic", 64, 3)]
     for options in (("--table", "epochs", "--output", clients), ("--output", tmp_path / "folder")):
         with pytest.raises(SuiteError, match="leave --table out, and name such a file"):
-            printed("export", runs, "--client-trace", *options)
+            printed("export", runs, "--client-profiles", *options)
     with pytest.raises(SuiteError, match=r"ends with none of \.csv, \.parquet, \.json"):
         printed("export", runs, "--output", tmp_path / "t.xlsx")
 

@@ -54,9 +54,9 @@ def test_a_plan_that_does_not_fit_says_what_does() -> None:
     assert made.schedule is not None and made.planned_bytes is not None
     assert made.planned_bytes <= 1_500_000_000
     assert 1 < made.schedule.cost.recompute_factor < 1.3
-    assert made.largest_batch is not None and made.largest_image is not None
-    assert plan_memory(workplace("resnet152"), made.largest_batch, 1_500_000_000).fits
-    assert not plan_memory(workplace("resnet152"), made.largest_batch + 1, 1_500_000_000).fits
+    assert made.largest_batch_size is not None and made.largest_image is not None
+    assert plan_memory(workplace("resnet152"), made.largest_batch_size, 1_500_000_000).fits
+    assert not plan_memory(workplace("resnet152"), made.largest_batch_size + 1, 1_500_000_000).fits
     assert plan_memory(workplace("resnet152", made.largest_image), 8, 1_500_000_000).fits
 
 
@@ -79,7 +79,7 @@ def test_a_budget_below_the_weights_is_refused_with_one_that_works() -> None:
 
 @pytest.mark.proof
 def test_a_mini_batch_that_no_schedule_fits_is_refused_with_one_that_does() -> None:
-    with pytest.raises(SuiteError, match=r"use --batch (\d+), or --budget") as refused:
+    with pytest.raises(SuiteError, match=r"use --batch-size (\d+), or --budget") as refused:
         plan_memory(workplace(), 64, 800_000_000)
-    batch = int(str(refused.value).split("--batch ")[1].split(",")[0])
+    batch = int(str(refused.value).split("--batch-size ")[1].split(",")[0])
     assert plan_memory(workplace(), batch, 800_000_000).schedule is not None
