@@ -70,7 +70,7 @@ class ViewpointOptions:
     storage: Annotated[
         str,
         typer.Option(
-            help="Limit of all kept frames; a track that does not fit is not kept: 64MB, 10GB."
+            help="Storage for all kept frames (64MB, 10GB); tracks that do not fit are not kept."
         ),
     ] = "64MB"
     views: Annotated[

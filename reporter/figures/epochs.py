@@ -113,7 +113,7 @@ def by_workers(frames: Frames, context: Context) -> Plot | Missing:
     }
     if not found:
         return Missing(
-            "no setting was run with two numbers of workers or storage media with all else equal"
+            "no two entries differ only in their number of workers or their storage medium"
         )
     bars = {
         name: PlotRow(

@@ -105,9 +105,9 @@ def _show_dry_run(settings: Sequence[RunOptions], limit_s: float, json: bool) ->
     look_s = limit_s * nights.LOOK_SHARE
     if not json:
         print(
-            f"A night of {duration_text(limit_s)} (--within): {duration_text(look_s)} for first"
-            f" looks, then {duration_text(limit_s - look_s)} for {len(nights.SEEDS)} whole runs of"
-            " each workload that fits. First looks:"
+            f"A night of {duration_text(limit_s)} (--within): {duration_text(look_s)} for trial"
+            f" steps, then {duration_text(limit_s - look_s)} for {len(nights.SEEDS)} whole runs of"
+            " each workload that fits. Trial steps:"
         )
     show_plan(requests, EPOCHS, look_s, json, left_out)
 
@@ -116,12 +116,14 @@ def _nothing_fits(planned: Sequence[nights.PlannedWorkload]) -> str:
     """What the workload that takes the least needs."""
     times = [(each.run_s, each.workload) for each in planned if each.run_s is not None]
     if not times:
-        return "Nothing fits: first looks did not show how long a run takes; give more --within."
+        return (
+            "Nothing fits: the trial steps did not show how long a run takes; give more --within."
+        )
     run_s, workload = min(times)
     needed_s = len(nights.SEEDS) * run_s / (1 - nights.LOOK_SHARE)
     return (
         f"Nothing fits: {len(nights.SEEDS)} runs of {workload} take"
-        f" {duration_text(len(nights.SEEDS) * run_s)} after the first looks; give --within"
+        f" {duration_text(len(nights.SEEDS) * run_s)} after the trial steps; give --within"
         f" {math.ceil(1.1 * needed_s / 60)}m or more."
     )
 

@@ -79,7 +79,8 @@ class FileOptions:
         bool | None,
         Option(
             "--mean/--moment",
-            help="Whether each row is the mean since the row before (default: known instruments).",
+            help="Each row is the mean since the row before, or one moment (default: as the known"
+            " instruments do).",
         ),
     ] = None
 

@@ -66,8 +66,8 @@ def verify_model(
         Precision,
         Option(
             help=(
-                "Of the timed steps; the tolerances are float32's, and show what another precision"
-                " changes."
+                "Precision of the timed steps. The tolerances stay those of float32, so that the"
+                " differences of another precision show."
             )
         ),
     ] = Precision.FLOAT32,
@@ -175,8 +175,8 @@ def _show_end(verdict: EquivalenceVerdict) -> None:
     for subject in verdict.subjects:
         if verdict.timed_batch_size is not None and not subject.shows_states:
             print(
-                f"  unproved: update, rate, decay and path of the timed steps; {subject.name} hands"
-                " over no training states, which a closed submission needs"
+                "  unproved: whether the timed steps used the right optimizer, rate and decay;"
+                f" {subject.name} hands over no training states, which a closed submission needs"
                 " (docs/implementing.md#training-states)"
             )
     print(f"\n{verdict.workload}: " + ("equivalent" if verdict.passed else "not equivalent"))

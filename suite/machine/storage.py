@@ -143,4 +143,4 @@ def _medium(disk: Path) -> tuple[Medium | None, str]:
         return Medium.USB, f"{name} is on the USB bus"
     if name.startswith("sd") and "/ata" in where:
         return Medium.SATA, f"{name} is on the SATA bus"
-    return None, f"{name} is of an unknown kind"
+    return None, f"the kind of {name} is unknown"

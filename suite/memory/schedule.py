@@ -178,8 +178,8 @@ class _State:
         )
         if found is None:
             raise SuiteError(
-                f"The schedule {self.schedule.name} leaves outputs out of {block.name} that its"
-                " backward pass cannot compute again"
+                f"The schedule {self.schedule.name} drops outputs of {block.name} that cannot be"
+                " recomputed in its backward pass"
             )
         return found
 

@@ -122,8 +122,8 @@ def _of_run(
     needed = math.floor(share * epochs)
     if needed == 0:
         raise SuiteError(
-            f"{bundle.path} has a schedule of {epochs} epoch, none of which ends in the first"
-            f" {share:.0%}, where a target is looked for; leave it out."
+            f"{bundle.path} trains {epochs} epoch, too few: a target comes from the epochs that end"
+            f" in the first {share:.0%} of the schedule. Leave it out."
         )
     if not bundle.is_sealed or len(accuracies) < needed:
         raise SuiteError(

@@ -109,7 +109,7 @@ def _verify_file(path: Path, digest: str, authorities: Sequence[Path]) -> TokenV
     shown = _openssl("ts", "-reply", "-in", str(path), "-text")
     found = _STAMPED.search(shown or "")
     if found is None:
-        return TokenVerdict(SignatureState.BAD, reason="it is not a time stamp that was granted")
+        return TokenVerdict(SignatureState.BAD, reason="the authority granted no time stamp")
     month, day, clock, fraction, year = found.groups()
     moment = datetime.strptime(f"{month} {day} {clock} {year}", "%b %d %H:%M:%S %Y").replace(
         tzinfo=timezone.utc

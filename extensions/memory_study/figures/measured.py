@@ -35,9 +35,9 @@ def draw(item: Item, study: MemoryStudy) -> PaperFigure | Missing:
     axes = ("recompute factor, measured", "highest resident set, MiB")
     second = lines_panel(axes, measured, linear_scale_without_zero)
     about = (
-        f"{figure.about} Below, measured: PyTorch with one thread, the framework's "
-        f"{study.framework_bytes / calculated.MIB:.0f} MiB included; factor: CPU time of a step "
-        "over that without recomputation."
+        f"{figure.about} The panel below was measured in PyTorch with one thread; its memory "
+        f"includes the framework's {study.framework_bytes / calculated.MIB:.0f} MiB. The factor is "
+        "the CPU time of a step over that of a step without recomputation."
     )
     return PaperFigure((panel, second), (), about, "none: every point is one process")
 

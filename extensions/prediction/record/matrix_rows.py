@@ -32,7 +32,8 @@ def rows_of_matrix(folder: Path) -> list[Row]:
     if others:
         raise FileError(
             folder / MATRIX,
-            f"varies {', '.join(others)} beside resources; modes are predicted for one value of it",
+            f"varies {', '.join(others)} beside resources; give it one value, because"
+            " modes are predicted for one",
         )
     timed = _timed(matrix, folder)
     powers = [point.figures.mean_power_w for point in matrix.points]

@@ -427,8 +427,8 @@ RULES = (
         "cpu-time-agrees",
         "The implementation uses no more CPU time than the cores have, nor more than all programs"
         " together. Two counts of it agree within a tenth: the task clock of the meter counters,"
-        " and process_tree of the meter cpu. The total utilisation is the mean of the cores', and a"
-        " share of no more of the kernel's ticks than fit between two readings.",
+        " and process_tree of the meter cpu. The total utilisation is the mean of the cores'. It is"
+        " a fraction of whole kernel ticks, no more of them than fit between two readings.",
         "The implementation's CPU time is read from its processes, the utilisation from the"
         " kernel's idle time. They count the same cores independently, and differ where one was"
         " edited. The kernel's ticks keep their length where the times of a run were made shorter.",

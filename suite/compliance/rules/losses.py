@@ -152,7 +152,7 @@ def _scatter(context: BundleContext) -> Violations:
             turning, places, smallest = found
             yield Violation(
                 STEPS,
-                f"{smallest} or more, as of mini-batches that differ by chance",
+                f"{smallest} or more: mini-batches differ by chance",
                 f"{turning} of {places} losses of rank {rank} are larger or smaller than both"
                 " neighbours",
             )
@@ -203,8 +203,8 @@ def _in_ratio(context: BundleContext) -> Violations:
                 yield Violation(
                     STEPS,
                     "different losses in every epoch",
-                    f"{share:.0%} of those of epoch {second} of rank {rank} are"
-                    f" {np.median(ratios):.4g} times those of epoch {first}, if sorted",
+                    f"sorted by size, {share:.0%} of rank {rank}'s losses in epoch {second} are"
+                    f" {np.median(ratios):.4g} times those in epoch {first}",
                 )
                 return
 
@@ -282,8 +282,8 @@ RULES = (
         " near the loss of guessing, more than ten steps pass between an untrained model's loss and"
         " a trained one's, and at most one loss in fifty equals that of the step before; the losses"
         " of a single rank are float32 numbers.",
-        "Other losses were not computed, came from other initial weights, or were rounded"
-        " afterwards. If the steps of a larger mini-batch are cut in pieces, the pieces have the"
+        "Losses that break this rule were made up, come from other initial weights, or were rounded"
+        " afterwards. The pieces of a larger mini-batch that was cut into several steps have the"
         " same loss.",
         "begin with the initial weights of the workload, and record the loss of every mini-batch as"
         " it was computed",

@@ -532,8 +532,8 @@ RULES = (
         " powersave holds a low clock. Where the processor's governor is known, the cores' clocks"
         " were read.",
         "An overclocked board is not the board that is sold, and eight cores are not two. The"
-        " kernel keeps a core's governor and clock in the same folder (cpufreq), which the meter"
-        " reads.",
+        " kernel keeps a core's governor and its clock in one folder (cpufreq): where the first is"
+        " known, the second can be read.",
         "run at the clocks that are sold, and describe all cores that were used",
         (OfBundle("clocks-possible", _clocks), OfBundle("governor-read", _scaled)),
     ),

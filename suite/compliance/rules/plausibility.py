@@ -320,9 +320,10 @@ RULES = (
     Rule(
         "power-above-idle",
         "A machine that trains draws at least a hundredth more than its idle power. If other "
-        "programs kept a quarter of the processor busy before the run, it draws at least three "
-        "fifths of the power before the run, or proportionally less where the processor is less "
-        "busy. Just before and after the run, a board draws at least half its lowest idle power.",
+        "programs kept a quarter of the processor busy before the run, the run draws at least "
+        "three fifths of the power before it, or less in proportion if it keeps the processor "
+        "less busy than they did. Just before and after the run, a board draws at least half its "
+        "lowest idle power.",
         "The same meter measures the baseload right before the run: readings that were made "
         "smaller fall below it. A busy machine's power is not an idle power, so only a fall that "
         "no other load explains is refused; such a baseload is reported by `foreign-load`. Lower "

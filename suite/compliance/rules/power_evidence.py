@@ -241,8 +241,8 @@ def _own_values(context: BundleContext) -> Violations:
                 node.file,
                 f"readings of {channel.source} {channel.name} that rarely are the mean of the one"
                 " before and the one after",
-                f"{count} of {places} are, the first of them number {int(is_straight.argmax()) + 2}"
-                " in the run",
+                f"{count} of {places} are that mean, first reading {int(is_straight.argmax()) + 2}"
+                " of the run",
             )
 
 
@@ -473,11 +473,11 @@ RULES = (
     Rule(
         "power-own",
         "Power readings vary and do not repeat. A power meter does not read the same value during"
-        " the whole run, nor does one of its rails while another is resolved finely; an energy"
-        " counter does not rise along a straight line. No sixteen readings in a row occur twice,"
-        " and no ten readings of the idle machine occur in the run too. A fine meter reads its"
-        " largest value in less than a thirtieth of the run. At most two fifths of the readings of"
-        " a meter that the suite reads lie on a straight line with both neighbours (a warning).",
+        " the whole run, and where one of its rails is resolved finely, the others vary, too."
+        " An energy counter does not rise along a straight line. No sixteen readings in a row occur"
+        " twice, and no ten readings of the idle machine occur in the run too. A fine meter reads"
+        " its largest value in less than a thirtieth of the run. At most two fifths of the readings"
+        " of a meter that the suite reads lie on a straight line with both neighbours (a warning).",
         "Power follows every step and every evaluation, and its last digits are noise. A constant"
         " comes from a broken sensor, or was made up; a limit that is reached again and again is"
         " the meter's range, or an edit. Readings of the run that are called idle make the training"

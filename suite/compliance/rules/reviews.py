@@ -152,8 +152,8 @@ RULES = (
     Rule(
         RECORDS,
         f"A record in {REVIEWS}/ is signed by the organization that it names, whose key is in"
-        f" submissions/{allowed_signers().name}. It belongs to this submission, draws epochs of"
-        " manifests after their runs began, matches the runs' records and the rulebook's"
+        f" submissions/{allowed_signers().name}. It belongs to this submission, drew its epochs"
+        " after the runs began, matches the runs' records and the rulebook's"
         " tolerances, and contradicts neither runs nor model.",
         "Anybody can compute the first losses by training ten steps. What counts is an epoch "
         "that nobody knew when the runs were handed in, replayed by somebody who signs for it. "

@@ -113,8 +113,8 @@ def _check_repeated_courses(context: BundleContext) -> Violations:
             yield Violation(
                 STEPS,
                 "different step times in every epoch",
-                f"those of epoch {second} are those of epoch {first}, step by step, on rank {rank};"
-                f" {len(alike)} such pairs of epochs",
+                f"epochs {first} and {second} of rank {rank} rise and fall together, step by step;"
+                f" pairs of epochs that do: {len(alike)}",
             )
 
 
@@ -237,8 +237,8 @@ def _coincidences(blocks: "list[Values]") -> "tuple[Values, Values]":
 RULES = (
     Rule(
         "step-times-scatter",
-        "No step time occurs, to the nanosecond, in more steps of a rank than ten plus twenty "
-        "times the number that the spread of its times makes likely. The parts that the suite's "
+        "The same step time, to the nanosecond, occurs in at most ten steps of a rank, plus twenty "
+        "times the number that the spread of its times predicts. The parts that the suite's "
         "own loop timed are whole nanoseconds, within a thousandth.",
         "Interrupts, caches and clocks make every step differ: means, limits and rounded times"
         " put one value into many steps. The parts are differences of a clock that counts"
@@ -252,9 +252,10 @@ RULES = (
     Rule(
         "step-times-own",
         "Every epoch and rank has its own step times. The step times of no two epochs of a rank "
-        "rise and fall together. No two epochs or ranks share the computing and fetching times "
-        "of 20 steps and a tenth of their steps. Two halves of epochs share, to the nanosecond, "
-        "at most 30 compute times plus six times what repetitions within the halves make likely.",
+        "rise and fall together. Two epochs or ranks that have equal computing and fetching times "
+        "in 20 steps or more have them in less than a tenth of their steps. Two halves of epochs "
+        "have at most 30 compute times in common (to the nanosecond), plus six times the number "
+        "that repetitions within the halves predict.",
         "Disturbances of a step come by chance: the changes from step to step of two epochs do not"
         " correlate (0.24 at most in real runs; the limit is 0.9; a drift within every epoch, from"
         " heat for example, does not count), and times to the nanosecond do not recur. Where they"

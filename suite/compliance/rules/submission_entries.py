@@ -257,7 +257,7 @@ RULES = (
         "submission-runs",
         "An entry has three runs or more; an entry that only shows how a step divides"
         " (submission-split) needs one.",
-        "Fewer runs cannot be distinguished from chance.",
+        "With fewer runs, a difference cannot be distinguished from chance.",
         "make further runs (--run-number, or other seeds)",
         (OfSubmission("submission-runs", _runs, severity=Severity.WARNING),),
     ),

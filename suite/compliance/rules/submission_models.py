@@ -446,8 +446,9 @@ RULES = (
     Rule(
         "submission-equivalence",
         "A closed submission proves, for each implementation, that it computes the workload's"
-        " model on the accelerator of its runs, and what its timed steps do to parameters and"
-        " statistics, in mini-batches at least as large as a rank of the runs has.",
+        " model on the accelerator of its runs, and that its timed steps change parameters and"
+        " statistics as they should. Those steps have mini-batches at least as large as a rank's"
+        " share in the runs.",
         "A name and a number of parameters prove nothing. Losses of a few steps hardly show a"
         " weight decay that is left out, or half the rate, and an implementation that leaves out"
         " part of a large mini-batch need not do so in a small one.",

@@ -281,7 +281,9 @@ def _states(
         return point(False, f"from a state within an epoch: {within.described}")
     found, expected = on.losses, whole.losses[kept.progress.step :]
     is_same = len(found) == len(expected) > 0 and all(map(_is_near, found, expected))
-    return point(is_same, f"losses after it begin with {found[:2]}, without a break {expected[:2]}")
+    return point(
+        is_same, f"losses begin with {found[:2]} from the state, {expected[:2]} without a break"
+    )
 
 
 def _is_near(one: float, other: float) -> bool:

@@ -105,7 +105,7 @@ def _request(original: Original, request: RunRequest) -> RunRequest:
     if different:
         name = different[0]
         raise SuiteError(
-            f"{original.bundle.path} cannot be made again here as it was: {name} was"
+            f"{original.bundle.path} cannot be repeated here with its own settings: {name} was"
             f" {wanted.get(name)!r} and would be {found.get(name)!r}"
             + (f" (also different: {', '.join(different[1:])})." if different[1:] else ".")
         )

@@ -92,7 +92,7 @@ def test_versions_matter_between_rows_of_one_framework_only() -> None:
             {"witnessed_by": "w", "signed_by": "s", "audited_in": "pytorch, from a drawn state"},
             {"energy_per_epoch_j": {"attached": True}},
             (
-                "energy from a trace that was attached after the run",
+                "energy from a logger's file that was attached after the run",
                 "unsigned audit in PyTorch, from a drawn state",
                 "witnessed by w",
                 "signed by s",

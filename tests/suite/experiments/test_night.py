@@ -174,6 +174,6 @@ def test_a_dry_run_says_how_long_the_night_is_although_nothing_was_typed(
     monkeypatch.setattr("suite.cli.night.show_plan", lambda *_: None)
     said = CliRunner().invoke(app, ["night", "--output", str(tmp_path), "--dry-run"]).stdout
     assert said == (
-        "A night of 8 h (--within): 48 min for first looks, then 7 h 12 min for 3 whole runs of"
-        " each workload that fits. First looks:\n"
+        "A night of 8 h (--within): 48 min for trial steps, then 7 h 12 min for 3 whole runs of"
+        " each workload that fits. Trial steps:\n"
     )

@@ -108,7 +108,7 @@ MACHINES = {
     "Xen guest": (on("202:1", "xen/block/xvda", "/xvda1"), Medium.VIRTUAL, "xvda"),
     "compressed memory": (on("252:0", "virtual/block/zram0"), Medium.MEMORY, "zram0"),
     "memory disk": (on("1:0", "virtual/block/ram0"), Medium.MEMORY, "ram0"),
-    "disk of another bus": (on("8:0", "pci/host0/block/sda"), None, "sda is of an unknown kind"),
+    "disk of another bus": (on("8:0", "pci/host0/block/sda"), None, "the kind of sda is unknown"),
     "over SSH": (
         {"proc/self/mountinfo": "22 1 0:20 / / rw - fuse.sshfs me@host:/data rw\n"},
         Medium.NETWORK,
