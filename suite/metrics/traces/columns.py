@@ -122,6 +122,15 @@ def unit_of_name(name: str) -> str | None:
     return None
 
 
+def refuse_other_unit(name: str, stated: str | None, given: str, option: str) -> None:
+    """Raise SuiteError where the file states another unit of a column than the option says."""
+    if stated is not None and (quantity_of_unit(stated), UNITS[stated]) != (
+        quantity_of_unit(given),
+        UNITS[given],
+    ):
+        raise SuiteError(f"{name!r} is in {stated}, not in {given}: leave {option} out.")
+
+
 def floats_of(cells: Sequence[str], decimal: str) -> Values:
     """Cells as numbers; NaN for anything else."""
     whole = (

@@ -15,6 +15,7 @@ from suite.metrics.traces.columns import (
     TraceOptions,
     column_of,
     floats_of,
+    refuse_other_unit,
     unit_of_name,
     words_of_name,
 )
@@ -111,9 +112,11 @@ def time_kind(
         return "index", "s"
     numbers = floats_of([row[times[0]] for row in head.rows], decimal)
     if len(times) == 1 and np.isfinite(numbers).mean() > 0.5:
-        return "number", options.time_unit or _unit_of_numbers(
-            head.names[times[0]], numbers[np.isfinite(numbers)]
-        )
+        name = head.names[times[0]]
+        if options.time_unit is None:
+            return "number", _unit_of_numbers(name, numbers[np.isfinite(numbers)])
+        refuse_other_unit(name, _time_unit(name), options.time_unit, "--time-unit")
+        return "number", options.time_unit
     return "text", "s"
 
 
@@ -142,9 +145,13 @@ def time_form(path: Path, head: Head, times: tuple[int, ...], options: TraceOpti
     return form
 
 
-def _unit_of_numbers(name: str, numbers: Values) -> str:
+def _time_unit(name: str) -> str | None:
     unit = unit_of_name(name)
-    if unit is not None and quantity_of_unit(unit) == "s":
+    return unit if unit is not None and quantity_of_unit(unit) == "s" else None
+
+
+def _unit_of_numbers(name: str, numbers: Values) -> str:
+    if unit := _time_unit(name):
         return unit
     for least, found in EPOCHS:
         if numbers.size and numbers[0] > least:

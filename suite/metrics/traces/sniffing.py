@@ -21,6 +21,7 @@ from suite.metrics.traces.columns import (
     column_of,
     floats_of,
     is_quantity,
+    refuse_other_unit,
     unit_of_name,
     words_of_name,
 )
@@ -57,7 +58,7 @@ MAX_UNSTATED = 300.0
 def recognise_format(path: Path, options: TraceOptions) -> TraceFormat:
     """The format of a file; raises SuiteError, which names the option to give, for what the file
     does not tell."""
-    _refuse_unknown(options)
+    _refuse_contradictions(options)
     head = read_head(path)
     chosen = rows_of_series(head, options.series)
     _refuse_changing_units(chosen)
@@ -161,12 +162,17 @@ def _rail_text(rail: Rail, names: Sequence[str]) -> str:
     return f"{names[rail.current]!r} ({rail.current_unit}) x {volts}"
 
 
-def _refuse_unknown(options: TraceOptions) -> None:
+def _refuse_contradictions(options: TraceOptions) -> None:
     if options.decimal not in (None, ".", ","):
         raise SuiteError(f"--decimal is . or a comma, not {options.decimal!r}.")
     for unit in (options.time_unit, options.unit):
         if unit is not None and unit not in UNITS:
             raise SuiteError(f"There is no unit {unit!r}; choose one of {', '.join(UNITS)}.")
+    has_volts = bool(options.voltage) or options.volts is not None
+    if options.power and (options.current or has_volts):
+        raise SuiteError("--power names the power; leave --current, --voltage and --volts out.")
+    if options.voltage and (not options.current or options.volts is not None):
+        raise SuiteError("--voltage belongs to --current, and takes the place of --volts.")
 
 
 def _refuse_changing_units(head: Head) -> None:
@@ -366,10 +372,8 @@ def _unit_of(head: Head, column: int, base: str, given: str | None) -> str:
                 f"--unit {given} is not a unit of {head.names[column]!r}; it must be one of "
                 f"{known}."
             )
-        if found is not None and {quantity_of_unit(found), quantity_of_unit(given)} == {"W", "J"}:
-            raise SuiteError(
-                f"{head.names[column]!r} is in {found}, not in {given}: leave --unit out."
-            )
+        is_stated = found is not None and quantity_of_unit(found) in wanted
+        refuse_other_unit(head.names[column], found if is_stated else None, given, "--unit")
         refuse_energy_as_power(head.names[column], given)
         return given
     if found is not None and quantity_of_unit(found) in wanted:

@@ -449,6 +449,26 @@ REFUSED = {
         TraceOptions(power=("2",), unit="mW"),
         "is in mWh, not in mW: leave --unit out",
     ),
+    "kilowatts of watts": (
+        EXPORTS["UM25C"][0],
+        TraceOptions(power=("Power (W)",), unit="kW"),
+        "is in W, not in kW: leave --unit out",
+    ),
+    "minutes of seconds": (
+        EXPORTS["two rails"][0],
+        TraceOptions(power=("2",), time_unit="min"),
+        "is in s, not in min: leave --time-unit out",
+    ),
+    "a power and a voltage": (
+        EXPORTS["two rails"][0],
+        TraceOptions(power=("2",), volts=5.0),
+        "leave --current, --voltage and --volts out",
+    ),
+    "a voltage of no current": (
+        EXPORTS["UM25C"][0],
+        TraceOptions(voltage=("Voltage (V)",)),
+        "--voltage belongs to --current",
+    ),
     "two entities": (
         "entity_id,state,last_changed\n"
         + "".join(
