@@ -101,7 +101,8 @@ class Framework:
     accelerators that its training loop need not wait for in every step (--timing asynchronous).
     ``without_recomputation`` says why it follows no schedule of recomputation (suite.memory);
     empty: it does. ``capabilities`` are those of an implementation elsewhere. ``layouts`` are those
-    of the data sets that it reads; empty: every one.
+    of the data sets that it reads; empty: every one. ``whole_models_only``: it neither starts from
+    a checkpoint nor trains a part of a model.
     """
 
     name: str
@@ -123,6 +124,7 @@ class Framework:
     asynchronous_on: tuple[str, ...] = ()
     capabilities: tuple[Capability, ...] = ()
     layouts: tuple[str, ...] = ()
+    whole_models_only: bool = False
     without_recomputation: str = "its implementation cannot follow a schedule of recomputation"
     without_gpu: tuple[WithoutGpu, ...] = ()
     with_cuda: tuple[WithCuda, ...] = ()
@@ -295,6 +297,15 @@ def refuse_layout(framework: Framework, definition: DataSetDefinition) -> None:
             f"{framework.title} reads data in the layout {' or '.join(framework.layouts)};"
             f" {definition.name!r} is in the layout {definition.layout}. Choose another framework"
             " or workload."
+        )
+
+
+def refuse_adaptation(framework: Framework, workload: str) -> None:
+    """Raise SuiteError where the framework cannot adapt the workload's checkpoint."""
+    if framework.whole_models_only:
+        raise SuiteError(
+            f"{framework.title} trains whole models only, and {workload!r} adapts a checkpoint;"
+            " choose another framework or workload."
         )
 
 

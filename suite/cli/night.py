@@ -18,7 +18,14 @@ from suite.api import Accelerator, Division, RunOptions
 from suite.bundle.reader import Bundle
 from suite.cli.durations import duration_text, parse_limit
 from suite.cli.json_output import print_json
-from suite.cli.options import DIVISION_HELP, ClosedWorkloads, FrameworkName, Json, WhereTrained
+from suite.cli.options import (
+    DIVISION_HELP,
+    FRAMEWORK,
+    ClosedWorkloads,
+    FrameworkName,
+    Json,
+    WhereTrained,
+)
 from suite.cli.quick import (
     EPOCHS,
     chosen_workloads,
@@ -52,7 +59,7 @@ def night(
     workloads: ClosedWorkloads = None,
     within: Annotated[str, Option(metavar="TIME", help="Time for all runs together.")] = "8h",
     division: Annotated[Division, Option(help=f"Division: {DIVISION_HELP}")] = Division.CLOSED,
-    framework: FrameworkName = "pytorch",
+    framework: FrameworkName = FRAMEWORK,
     accelerator: WhereTrained = Accelerator.AUTO,
     output: Annotated[Path, Option(help="Folder for the plan, the runs and the site.")] = Path(
         "night"
@@ -180,9 +187,8 @@ def _planned(
         return _continued(asked, limit_s, output)
     ends_s, look_s = time.monotonic() + limit_s, limit_s * nights.LOOK_SHARE
     chosen = chosen_workloads(asked.workloads, EPOCHS)
-    of_looks = replace(settings, division=Division.OPEN)
     requests, _ = resolve_workloads(
-        [replace(of_looks, workload=each) for each in chosen], output / nights.LOOKS
+        [replace(settings, workload=each) for each in chosen], output / nights.LOOKS
     )
     looks, failed = [], []
     for request in requests:

@@ -6,6 +6,7 @@ import sys
 import typer
 
 from reference_impls.contract import request_to_dict
+from suite.catalog.divisions import Division
 from suite.catalog.rounds import current_round
 from suite.catalog.seeds import (
     configuration_sha256,
@@ -14,9 +15,11 @@ from suite.catalog.seeds import (
     request_identity,
 )
 from suite.cli.json_output import print_rows
-from suite.cli.options import TrainingOptions, with_options
-from suite.cli.run import resolve_requests
+from suite.cli.options import NOBODY, TrainingOptions, with_options
+from suite.cli.run import refuse_contradictions, resolve_requests
 from suite.cli.run_settings import RunSettings
+from suite.errors import SuiteError
+from suite.experiments.one_run import broken_rules
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -26,8 +29,14 @@ app = typer.Typer(no_args_is_help=True)
 def lock(settings: RunSettings, training: TrainingOptions) -> None:
     """Print the digest of each entry that `suite run` with these options belongs to. Hand it in
     before the round's nonce is given out."""
+    refuse_contradictions(training, settings)
+    if settings.division is not Division.CLOSED:
+        raise SuiteError("Only entries of the closed division are locked; add --division closed.")
+    if settings.org == NOBODY:
+        raise SuiteError("An entry is locked for an organization; name yours with --org.")
     records = []
     for request in resolve_requests(training, settings):
+        broken_rules(request, allow_invalid=False)
         values = request_to_dict(request.training)
         implementation, settled = (
             implementation_sha256(request.framework),

@@ -25,7 +25,12 @@ from suite.api import (
 )
 from suite.cli.completion import device_names, framework_names, workload_names
 from suite.cli.json_output import Json as Json
+from suite.errors import SuiteError
 
+FRAMEWORK = "pytorch"
+"""What trains where no other is named."""
+NOBODY = "none"
+"""The organization of runs that nobody hands in."""
 DIVISION_HELP = "`closed` (rulebook settings) or `open` (anything goes; quality is reported)."
 SHORTEST_SILENCE_S, LONGEST_SILENCE_S = HEARTBEAT_TIMEOUT_S, 3600.0
 """A rank's meters may take six seconds until the harness replies to it."""
@@ -93,6 +98,14 @@ def say(line: str) -> None:
     print(line, file=sys.stderr)
 
 
+def refuse_both(framework: object, implementation: Path | None) -> None:
+    """Raise SuiteError where two options say what computes."""
+    if framework and implementation is not None:
+        raise SuiteError(
+            "--framework and --implementation both say what computes; leave one of them out."
+        )
+
+
 def with_options(function: Callable[..., None]) -> Callable[..., None]:
     """Turn each parameter that is a dataclass into one option per field, named and typed as the
     field.
@@ -154,7 +167,13 @@ class TrainingOptions:
         str,
         Option(autocompletion=device_names, help="Device profile, or auto (`suite list devices`)."),
     ] = "auto"
-    framework: FrameworkName = "pytorch"
+    framework: Annotated[
+        str | None,
+        Option(
+            autocompletion=framework_names,
+            help=f"Framework (`suite list frameworks`; default: {FRAMEWORK}).",
+        ),
+    ] = None
     implementation: OwnImplementation = None
     data: Annotated[
         str | None,
@@ -236,6 +255,9 @@ class TrainingOptions:
     )
     json: Json = False
 
+    def __post_init__(self) -> None:
+        refuse_both(self.framework, self.implementation)
+
     def place(self, nodes: int | None) -> Placement:
         """The first ``nodes`` hosts (default: all of them), or this machine."""
         return replace(
@@ -253,6 +275,7 @@ class TrainingOptions:
             for name in (each.name for each in fields(RunOptions))
             if hasattr(self, name)
         }
+        common["framework"] = self.framework or FRAMEWORK
         if self.seed is None:
             del common["seed"]
         if self.implementation is not None:

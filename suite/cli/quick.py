@@ -15,10 +15,18 @@ from suite.api import Accelerator, Division, RunOptions, RunRequest
 from suite.catalog.workloads import load_workload
 from suite.cli.durations import duration_text, parse_limit
 from suite.cli.json_output import print_rows
-from suite.cli.options import ClosedWorkloads, FrameworkName, Json, OfArithmetic, WhereTrained
+from suite.cli.options import (
+    FRAMEWORK,
+    ClosedWorkloads,
+    FrameworkName,
+    Json,
+    OfArithmetic,
+    WhereTrained,
+)
 from suite.cli.watching import watcher
 from suite.errors import Reported, SuiteError
 from suite.execution.run_directory import is_taken
+from suite.experiments.one_run import broken_rules
 from suite.experiments.quick import (
     MIN_EPOCHS,
     QuickLook,
@@ -40,7 +48,7 @@ IN_HOURS_S = 7200
 
 def quick(
     workloads: ClosedWorkloads = None,
-    framework: FrameworkName = "pytorch",
+    framework: FrameworkName = FRAMEWORK,
     epochs: Annotated[
         int,
         Option(min=MIN_EPOCHS, help="Epochs of each workload's schedule to train."),
@@ -201,7 +209,9 @@ def resolve_workloads(
     for one in options:
         try:
             place = output and output / one.workload
-            requests.append(api.resolve(one, place, baseload_s=0.0, to_show=to_show))
+            request = api.resolve(one, place, baseload_s=0.0, to_show=to_show)
+            broken_rules(request, allow_invalid=False)
+            requests.append(request)
         except SuiteError as error:
             problems[one.workload] = str(error)
     if not requests:
@@ -250,11 +260,14 @@ def make_watched(
 
 
 def make_look(request: RunRequest) -> Path:
-    """Make another command's first look at a workload, as `suite quick` would: the record has that
-    command, because the one that was typed asks for other runs."""
-    asked = ("--framework", request.training.framework, "--accelerator")
-    command = ("suite", "quick", request.workload.name, *asked, request.training.accelerator)
-    return make_watched(request, allow_invalid=True, force=True, command=command, is_look=True).path
+    """Make another command's first look at a workload, as `suite quick` would: in the open
+    division, and the record has that command, because the one that was typed asks for other
+    runs."""
+    training = request.training._replace(division=Division.OPEN.value)
+    asked = ("--framework", training.framework, "--accelerator", training.accelerator)
+    command = ("suite", "quick", request.workload.name, *asked)
+    look = replace(request, training=training, nonce=None)
+    return make_watched(look, allow_invalid=True, force=True, command=command, is_look=True).path
 
 
 def _run(request: RunRequest) -> Path:

@@ -11,7 +11,7 @@ from suite import api
 from suite.bundle.replication_folder import RECORD
 from suite.catalog.reproduction import load_reproduction
 from suite.cli.json_output import print_json
-from suite.cli.options import DataFolder, Json, say, with_options
+from suite.cli.options import NOBODY, DataFolder, Json, say, with_options
 from suite.cli.watching import watcher
 from suite.compliance.finding import printable
 from suite.errors import SuiteError
@@ -25,7 +25,6 @@ from suite.metrics.replication_record import (
 )
 from suite.submission.evidence import sign_evidence
 
-NOBODY = "none"
 EXIT_CODES = {
     ReplicationVerdict.CONFIRMED: 0,
     ReplicationVerdict.REFUTED: 1,

@@ -39,6 +39,7 @@ NOT_COMPLIANT = 1
 @with_options
 def run(settings: RunSettings, training: TrainingOptions) -> None:
     """Train a workload under the rules of a division and record everything that was measured."""
+    refuse_contradictions(training, settings)
     if settings.boards is not None:
         return _fleet(settings.boards, settings, training)
     planned = _board_runs(training, settings)
@@ -118,7 +119,8 @@ def _warn_of_nonce(settings: RunSettings) -> None:
     print(f"warning: round {judged_by.name} {said} (docs/submitting.md)", file=sys.stderr)
 
 
-def _refuse_contradictions(training: TrainingOptions, settings: RunSettings) -> None:
+def refuse_contradictions(training: TrainingOptions, settings: RunSettings) -> None:
+    """Raise SuiteError for options that exclude one another."""
     if settings.nonce is not None and training.seed is not None:
         raise SuiteError("--nonce computes the seed; leave --seed out.")
     if settings.nonce is None and settings.run_number is not None:
@@ -145,12 +147,11 @@ def _refuse_contradictions(training: TrainingOptions, settings: RunSettings) -> 
 
 
 def resolve_requests(training: TrainingOptions, settings: RunSettings) -> list[RunRequest]:
-    """One request per workload; raises SuiteError for options that contradict each other.
+    """One request per workload.
 
     A stall analysis has its own number of epochs; the request that it is made from is judged
     without it.
     """
-    _refuse_contradictions(training, settings)
     device, placement = resolve_device(training.device).device, training.place(settings.nodes)
     workloads = (settings.workload,) if settings.workload is not None else device.closed_workloads
     outputs = {
@@ -209,7 +210,6 @@ def _fleet(file: Path, settings: RunSettings, training: TrainingOptions) -> None
     from suite.cli.sweep_matrix import on_boards  # start-up: asyncio
     from suite.experiments.boards import board_numbers  # start-up: asyncio
 
-    _refuse_contradictions(training, settings)
     if settings.workload is None:
         raise SuiteError("--boards makes one run on each board; name its --workload.")
     for each in fields(settings):
@@ -251,7 +251,8 @@ def _refuse_invalid(requests: list[RunRequest], settings: RunSettings, json: boo
     except CannotComply as refusal:
         show_findings(refusal.findings, json)
         print(
-            f"{refusal} Change what the findings say, or use --allow-invalid to run it anyway.",
+            f"{refusal.problem}. Change what the findings say, or use --allow-invalid to run it"
+            " anyway.",
             file=sys.stderr,
         )
         raise typer.Exit(NOT_COMPLIANT) from None

@@ -28,6 +28,7 @@ from suite.cli.options import (
     OfStatistics,
     OwnImplementation,
     WorkloadName,
+    refuse_both,
     say,
 )
 from suite.errors import SuiteError
@@ -98,11 +99,9 @@ def verify_model(
     """Verify that implementations compute the same model. Exit code: 0 yes, 1 no, 2 unknown."""
     definition = load_workload(workload)
     expect_place(output)
-    for each in (
-        _frameworks(framework) if implementation is None else [load_implementation(implementation)]
-    ):
+    for each in _frameworks(framework, implementation):
         refuse_precision(each, precision, accelerator.value)
-    reference = subject_of(REFERENCE)
+    reference = _probe(load_framework(REFERENCE))
     options = VerifyOptions(
         accelerator.value, _batch_size(definition, full, batch_size), precision.value
     )
@@ -137,27 +136,22 @@ def subjects(
     frameworks: list[str] | None, implementation: Path | None
 ) -> list[ProbedImplementation]:
     """The probe of the implementation, or of the named frameworks, or of every one that has one."""
-    if implementation is None:
-        return [subject_of(one.name) for one in _frameworks(frameworks)]
-    own = load_implementation(implementation)
-    return [build_probe(own, find_environment(own))]
+    return [_probe(one) for one in _frameworks(frameworks, implementation)]
 
 
-def _frameworks(names: list[str] | None) -> list[Framework]:
-    return (
-        [load_framework(name) for name in names]
-        if names
-        else [one for one in load_frameworks() if one.serves_closed]
-    )
+def _frameworks(names: list[str] | None, implementation: Path | None) -> list[Framework]:
+    refuse_both(names, implementation)
+    if implementation is not None:
+        return [load_implementation(implementation)]
+    if names:
+        return [load_framework(name) for name in names]
+    return [one for one in load_frameworks() if one.serves_closed]
 
 
-def subject_of(name: str) -> ProbedImplementation:
-    """The probe of a framework of the checkout."""
-    framework = load_framework(name)
-    if not framework.serves_closed:
+def _probe(framework: Framework) -> ProbedImplementation:
+    if framework.outside is None and not framework.serves_closed:
         raise SuiteError(
-            f"The framework {name!r} has no probe: it is a test framework, or for the open division"
-            " only."
+            f"The framework {framework.name!r} has no probe: it is for the open division only."
         )
     return build_probe(framework, find_environment(framework))
 
@@ -218,7 +212,7 @@ def verify_ranks(
             Parallel(size, 1, collective.value, BUCKET_BYTES, True, normalisation.value),
             say,
             steps,
-            None if subject.outside is None else subject_of(REFERENCE),
+            None if subject.outside is None else _probe(load_framework(REFERENCE)),
         )
         for subject in subjects(framework, implementation)
         for size in ranks or (2, 4)

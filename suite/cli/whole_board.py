@@ -92,8 +92,8 @@ def tell_hours(runs: Sequence[BoardRun], left: Mapping[Path, RunRequest], resolv
     total_s = 0.0
     for workload, members in of_workload.items():
         first, looks = members[0], members[0].path.parent.parent / nights.LOOKS
-        looked = replace(first.settings, division=Division.OPEN, output=looks / workload)
-        (request,) = resolve(first.training, replace(looked, keep_states=False, short=None))
+        looked = replace(first.settings, output=looks / workload, keep_states=False, short=None)
+        (request,) = resolve(first.training, looked)
         run_s = None
         with problems_noted([], workload, "not tried"):
             run_s = _run_s(look_within(request, EPOCHS, FIRST_LOOK_S, make_look), left[first.path])

@@ -16,6 +16,7 @@ from suite.catalog.frameworks import (
     Framework,
     load_framework,
     load_implementation,
+    refuse_adaptation,
     refuse_layout,
     refuse_precision,
     refuse_without,
@@ -67,6 +68,8 @@ def resolve_options(
     workload, framework = load_workload(options.workload), chosen_framework(options)
     choice = choose_data(workload, options.data)
     refuse_layout(framework, load_data_set(choice.name))
+    if workload.start is not None:
+        refuse_adaptation(framework, workload.name)
     prepared = (
         published_data_set(choice.name) if as_published and choice.directory is None else None
     ) or find_data_set(choice.name, choice.directory)

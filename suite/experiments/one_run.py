@@ -52,7 +52,8 @@ class CannotComply(SuiteError):
     def __init__(self, request: RunRequest, findings: tuple[Finding, ...]) -> None:
         super().__init__(
             f"This run could never comply with the {request.training.division} division"
-            f" ({', '.join(rules_broken_by(findings))})."
+            f" ({', '.join(rules_broken_by(findings))})",
+            next(finding.fix for finding in findings if finding.is_invalid),
         )
         self.findings = findings
 

@@ -164,7 +164,10 @@ def test_a_request_that_can_never_comply_is_refused_with_its_findings(home: Path
     ) as refusal:
         api.run(request)
     # its epochs and target follow from the data
-    assert [finding.check for finding in refusal.value.findings] == ["closed-data"]
+    assert [finding.check for finding in refusal.value.findings] == [
+        "closed-data",
+        "closed-arithmetic",
+    ]
     assert not Path(request.training.output_directory).exists()
 
 

@@ -126,7 +126,28 @@ OF_THE_SUITE = {
     "suite cluster doctor": "--hostfile FILE",
     "suite figure throughput": "Missing argument 'paths'",
     "suite new meter Meter!": "Meter!",
-    "suite nonce lock --division open --workload lenett": "did you mean 'lenet'",
+    "suite nonce lock --division closed --workload lenett --org lab": "did you mean 'lenet'",
+    "suite nonce lock --division open --workload lenet --org lab": "add --division closed",
+    "suite nonce lock --division closed --workload lenet": "name yours with --org",
+    "suite nonce lock --division closed --workload lenet --org lab --framework fake --dry-run": (
+        "could never comply with the closed division (closed-framework)"
+    ),
+    "suite night lenet --framework fake --dry-run": (
+        "could never comply with the closed division (closed-framework)"
+    ),
+    "suite run --division open --workload lenet-adapt --framework fake --data digits": (
+        "trains whole models only"
+    ),
+    "suite run --division open --workload lenet --implementation empty --framework fake": (
+        "--framework and --implementation both say what computes"
+    ),
+    "suite sweep --vary threads=1 --workload lenet --implementation empty --framework fake": (
+        "--framework and --implementation both say what computes"
+    ),
+    "suite verify-model lenet --implementation empty --framework pytorch": (
+        "--framework and --implementation both say what computes"
+    ),
+    "suite run --division open --resume nowhere": "give its --workload",
     "suite run --division open --workload lenet --memory-budget 100MB --dry-run": (
         "use --memory-budget"
     ),
@@ -166,7 +187,7 @@ MISTAKES = OF_THE_SUITE | {
 }
 """What was typed, and words that must be said; the exit code is 2."""
 
-INVALID = {RUN.replace("open", "closed"): "--allow-invalid"}
+INVALID = {RUN.replace("open", "closed"): "(closed-data, closed-framework). Change"}
 """Runs that would not comply: the exit code is 1."""
 
 

@@ -17,14 +17,15 @@ from tests.conftest import Run
 FAKE = "--division open --workload lenet --framework fake --data digits"
 
 
-def test_a_run_belongs_to_the_entry_that_was_locked(suite: Run, digits: Path) -> None:
+def test_a_run_belongs_to_the_entry_that_was_locked(suite: Run) -> None:
     """Threads may be tuned after the lock; the batch size may not."""
-    locked = suite.typed(f"nonce lock {FAKE}")
+    closed = "--division closed --workload lenet --org lab --dry-run"
+    locked = suite.done(f"nonce lock {closed}")
     digest, *_ = locked.stdout.split()
     assert f"rules/rounds/{current_round().name}.toml" in locked.stderr
 
     def entry(options: str = "") -> tuple[str, int]:
-        answer = suite.done(f"run {FAKE} --dry-run --nonce drawn {options}")
+        answer = suite.done(f"run {closed} --nonce drawn {options}")
         (printed,) = json.loads(answer.stdout)["rows"]
         return printed["nonce"]["entry_sha256"], printed["request"]["seed"]
 

@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 
 from reference_impls.contract import request_from_dict
-from suite.api import Division
+from suite.api import Division, RunRequest
 from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle
+from suite.catalog.devices import load_device
+from suite.catalog.frameworks import load_framework
+from suite.catalog.workloads import load_workload
 from suite.cli import whole_board
 from suite.cli.options import TrainingOptions
 from suite.cli.quick import make_look
@@ -26,6 +29,7 @@ from suite.cli.whole_board import (
 )
 from suite.errors import SuiteError
 from suite.experiments.quick import QuickLook
+from tests.builders import Scenario, make_request
 
 CLOSED = RunSettings(division=Division.CLOSED, org="acme", short=5)
 UNPREPARED = "vgg11"
@@ -109,17 +113,17 @@ def test_a_look_is_recorded_with_a_command_that_makes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The typed one asks for closed runs, which the look is not."""
-    made: list[tuple[str, ...]] = []
+    made: list[tuple[str, str]] = []
 
-    def make(_request: Any, *, command: tuple[str, ...], **_: object) -> Any:
-        made.append(command)
+    def make(request: RunRequest, *, command: tuple[str, ...], **_: object) -> Any:
+        made.append((" ".join(command), request.training.division))
         return SimpleNamespace(path=tmp_path)
 
     monkeypatch.setattr("suite.api.run", make)
-    training = SimpleNamespace(framework="pytorch", accelerator="cpu")
-    request: Any = SimpleNamespace(workload=SimpleNamespace(name="lenet"), training=training)
+    defined = load_workload("lenet"), load_device("generic"), "", load_framework("pytorch")
+    request = RunRequest("run", *defined, make_request(tmp_path, Scenario(division="closed")))
     assert make_look(request) == tmp_path
-    assert " ".join(made[0]) == "suite quick lenet --framework pytorch --accelerator cpu"
+    assert made == [("suite quick lenet --framework pytorch --accelerator cpu", "open")]
 
 
 def test_what_fails_is_said_and_the_other_runs_are_made(
