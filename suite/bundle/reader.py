@@ -231,9 +231,12 @@ class Bundle:
     def _read_log(self, rank: int) -> Log:
         path = self.file(contract.log_name(rank))
         try:
-            return read_log(path)
+            log = read_log(path)
         except OSError as error:
             raise FileError(path, f"cannot be read: {error.strerror}") from error
+        if not log.events and self.is_sealed and self.run().status == "finished":
+            raise FileError(path, "has no events, and the run finished")
+        return log
 
     def _read_channels(self, table: str, raw: str) -> "Channels":
         from suite.bundle.channels import no_channels  # start-up: NumPy

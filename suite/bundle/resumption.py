@@ -3,12 +3,15 @@ and why that run ended."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from reference_impls.contract import SECONDS_PER_NS
+from reference_impls.contract import SECONDS_PER_NS, Request
 from reference_impls.training_state import KINDS
+from suite.bundle.layout import states_folder
 from suite.bundle.log import LogEvent
 from suite.files.schema import Count, Seconds, ShortText, from_plain
+from suite.files.shell_command import shell_command
 
 MS_PER_S = 1000.0
 
@@ -60,6 +63,18 @@ def read_resumption(values: Mapping[str, Any] | None) -> Resumption | None:
     if set(found.state) != set(KINDS):
         raise ValueError(f"state has digests of {list(found.state)}"[:300] + f", not of {KINDS}")
     return found
+
+
+def how_to_resume(run: Path, training: Request) -> str:
+    """How to continue a run that did not finish; nothing where it kept no state, and in the closed
+    division, which trains without a break."""
+    if training.division != "open" or not any(states_folder(run).glob("epoch_*.npz")):
+        return ""
+    hosts = " and a --hostfile of the hosts that are left" if training.parallel.nodes > 1 else ""
+    return (
+        f"Type its command with another --output, `{shell_command('--resume', run)}`{hosts} to"
+        " continue from the last state that it kept."
+    )
 
 
 def known_resumption(values: Mapping[str, Any] | None) -> Resumption | None:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from suite.bundle.layout import states_folder
 from suite.catalog.frameworks import load_implementation
 from suite.catalog.seeds import implementation_sha256
 from suite.cli.options import Json, Runs, with_options
@@ -13,7 +14,6 @@ from suite.cli.verdicts import check_submissions_in, show_result
 from suite.compliance.checker import find_bundles
 from suite.compliance.paths import check_paths
 from suite.errors import SuiteError
-from suite.execution.kept_states import states_folder
 from suite.files.archive import pack_archive
 from suite.files.shell_command import shell_command
 from suite.submission import package as packaging

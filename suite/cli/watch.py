@@ -12,13 +12,12 @@ from reference_impls.contract import Request
 from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle
 from suite.bundle.request import read_request
+from suite.bundle.resumption import how_to_resume
 from suite.bundle.run_lock import is_held
-from suite.catalog.divisions import Division
 from suite.cli.json_output import Json
 from suite.cli.results import ending_of, print_run
 from suite.cli.watching import REFRESH_S, LineWatcher
 from suite.errors import SuiteError
-from suite.execution.kept_states import states_folder
 from suite.execution.resume import FINISHED
 from suite.execution.training import LogFollower
 from suite.files.shell_command import shell_command
@@ -59,10 +58,4 @@ def _why_not_whole(bundle: Bundle, training: Request) -> str:
         )
     cause = str(record.message or record.status).rstrip(".")
     closed = ending_of(bundle) if bundle.is_sealed else f"`{finish}` closes it."
-    said = f"{run} ended: {cause}. {closed}"
-    if training.division != Division.OPEN.value or not any(states_folder(run).glob("epoch_*.npz")):
-        return said
-    return (
-        f"{said} To continue from the last state that it kept, type its command with another "
-        f"--output and `{shell_command('--resume', run)}`."
-    )
+    return f"{run} ended: {cause}. {closed} {how_to_resume(run, training)}".rstrip()

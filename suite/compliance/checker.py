@@ -8,6 +8,7 @@ from reference_impls.contract import Request
 from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle, CachedBundle, RunRecord
 from suite.bundle.request import Unreadable, read_request
+from suite.bundle.resumption import how_to_resume
 from suite.bundle.run_lock import refuse_running
 from suite.catalog.divisions import Division
 from suite.catalog.rounds import Round, current_round, judging_round
@@ -93,7 +94,7 @@ def check_cached_bundle(bundle: CachedBundle) -> BundleVerdict:
         unread = unmet_precondition(REQUEST_READABLE, Violation(RUN, expected, str(error), fix=fix))
         return BundleVerdict(path, judged_by.name, _division(run), (unread,))
     if run.status != "finished" or not bundle.is_sealed:
-        return BundleVerdict(path, judged_by.name, request.division, (_unfinished(bundle, run),))
+        return BundleVerdict(path, judged_by.name, request.division, _unfinished(bundle, request))
     context = BundleContext(bundle, run, request, workload, judged_by)
     # values may be infinite or NaN: the rules report them, NumPy's warnings would say it twice
     with np.errstate(all="ignore"):
@@ -144,19 +145,21 @@ def find_bundles(path: Path) -> tuple[Path, ...]:
     return bundles
 
 
-def _unfinished(bundle: Bundle, run: RunRecord) -> Finding:
+def _unfinished(bundle: Bundle, request: Request) -> tuple[Finding]:
+    run = bundle.run()
     observed = (
         f"status {run.status!r}"
         + (f": {run.message}" if run.message else "")
         + f"; {counted(bundle.finished_epochs(), 'finished epoch')} can be read"
     )
     finish = shell_command("suite finish", bundle.path)
-    fix = None if bundle.is_sealed else f"type `{finish}`, which closes a run that ended"
-    if fix is not None and run.status == "running":
+    fix = "run it again" if bundle.is_sealed else f"type `{finish}`, which closes a run that ended"
+    if not bundle.is_sealed and run.status == "running":
         fix = f"wait while it runs (`{shell_command('suite watch', bundle.path)}`), or {fix}"
-    return unmet_precondition(
-        RUN_COMPLETE, Violation(RUN, "a finished, sealed run", observed, fix=fix)
-    )
+    if resume := how_to_resume(bundle.path, request):
+        fix = f"{fix}. {resume.rstrip('.')}"
+    violation = Violation(RUN, "a finished, sealed run", observed, fix=fix)
+    return (unmet_precondition(RUN_COMPLETE, violation),)
 
 
 def _check_request(context: RequestContext) -> Iterator[Finding]:

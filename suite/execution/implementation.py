@@ -12,9 +12,9 @@ from typing import Any
 
 from reference_impls import contract
 from suite.bundle import layout
+from suite.bundle.layout import states_folder
 from suite.catalog.commands import train_command, working_folder
 from suite.errors import SuiteError
-from suite.execution.kept_states import states_folder
 from suite.execution.request import FLOAT_BYTES, RunRequest
 from suite.launch.child_environment import child_environment
 from suite.launch.command import last_line

@@ -3,17 +3,12 @@ and the disk space that they need."""
 
 from pathlib import Path
 
+from suite.bundle.layout import states_folder
 from suite.errors import SuiteError
 from suite.execution.request import FLOAT_BYTES, RunRequest
 
 ARRAYS_PER_PARAMETER = 2  # parameters and velocities
 STATISTICS_SHARE, HEADERS_BYTES = 0.02, 2**16  # of every rank: 1 % at most in the suite's models
-
-
-def states_folder(run: Path) -> Path:
-    """The folder of a run's states, beside its run directory: what a bundle contains is sealed, and
-    states are large."""
-    return run.with_name(f"{run.name}.states")
 
 
 def states_size_bytes(request: RunRequest) -> int:

@@ -9,6 +9,7 @@ from reference_impls.contract import ContractError, Parallel, Request
 from reference_impls.state_file import StateFile, state_name
 from reference_impls.training_state import digests
 from suite.bundle.data_record import DATA, read_data_record
+from suite.bundle.layout import states_folder
 from suite.bundle.log import Log
 from suite.bundle.reader import Bundle, RunRecord
 from suite.bundle.resumption import Resumption, read_resumption
@@ -16,7 +17,6 @@ from suite.bundle.run_lock import refuse_running
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import Capability, refuse_without
 from suite.errors import FileError, SuiteError
-from suite.execution.kept_states import states_folder
 from suite.execution.request import Resume, RunRequest
 from suite.execution.run_records import records_of
 from suite.files.json_file import flatten

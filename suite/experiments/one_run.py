@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from reference_impls.contract import Request
+from suite.bundle.layout import states_folder
 from suite.bundle.reader import Bundle
-from suite.catalog.divisions import Division
+from suite.bundle.resumption import how_to_resume
 from suite.catalog.frameworks import Capability, refuse_without
 from suite.catalog.workloads import Workload
 from suite.cluster.doctor import admit_run
@@ -28,7 +29,7 @@ from suite.execution.events import (
     StatesKept,
     silent,
 )
-from suite.execution.kept_states import make_states_folder, states_folder, states_size_bytes
+from suite.execution.kept_states import make_states_folder, states_size_bytes
 from suite.execution.preflight import preflight
 from suite.execution.preparation import Invocation, begin_lifetime
 from suite.execution.recorder import Recorder
@@ -142,30 +143,17 @@ def run_one(
     if result.status != FINISHED:
         if ran_out_of_memory(path, kills):
             raise SuiteError(_out_of_memory(request, environment, progress))
-        raise SuiteError(
+        said = (
             f"The run did not finish: {str(result.message).rstrip('.')}. What it wrote is in {path}"
-            f" (see output.txt), with {_kept(path)}.{_how_to_resume(request, path)}"
+            f" (see output.txt), with {_kept(path)}. {how_to_resume(path, request.training)}"
         )
+        raise SuiteError(said.rstrip())
     return result
 
 
 def _kept(path: Path) -> str:
     """What is left of a run that did not finish."""
     return counted(Bundle(path).finished_epochs(), "finished epoch")
-
-
-def _how_to_resume(request: RunRequest, path: Path) -> str:
-    """How to continue a run on several nodes that has kept a state; nothing for one that cannot be
-    continued."""
-    is_open, several = request.training.division == Division.OPEN.value, request.placement.nodes > 1
-    if not (
-        is_open and several and request.keep_states and any(states_folder(path).glob("epoch_*.npz"))
-    ):
-        return ""
-    return (
-        " To continue from its last state, type the command with another --output, --resume "
-        f"{path} and a --hostfile of the hosts that are left."
-    )
 
 
 def _measure_baseload(

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from suite.bundle.layout import states_folder
 from suite.bundle.reader import Bundle
 from suite.bundle.resumption import read_resumption
-from suite.execution.kept_states import states_folder
 from tests.conftest import Run, environment_of
 from tests.hosts.test_failures import finished_epochs, wait_for
 from tests.hosts.training import Trainer

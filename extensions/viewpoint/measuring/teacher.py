@@ -7,12 +7,12 @@ from pathlib import Path
 from reference_impls import contract
 from reference_impls.state_file import state_name
 from suite.bundle import layout
+from suite.bundle.layout import states_folder
 from suite.bundle.manifest import file_digests
 from suite.bundle.reader import Bundle
 from suite.catalog.frameworks import load_framework
 from suite.datasets.locate import find_data_set
 from suite.errors import SuiteError
-from suite.execution.kept_states import states_folder
 from suite.extensions.viewpoint.measuring.options import Options
 from suite.files.digest import sha256
 from suite.verify.kept_state import HandedIn, open_state

@@ -30,6 +30,7 @@ from suite.catalog.power import Coverage, Tier, rulebook_beside
 from suite.errors import SuiteError
 from suite.files.durable import publish
 from suite.files.json_file import write_json
+from suite.files.shell_command import shell_command
 from suite.metrics.power_totals import power_rules
 from suite.metrics.summary import derive_summary
 from suite.metrics.traces.board_rails import labels_of
@@ -115,10 +116,15 @@ def expect_finished(bundle: Bundle) -> None:
             f"{bundle.path} was made by suite {run.suite_version}, whose bundles cannot be changed:"
             " make the run again with this version."
         )
-    if not bundle.is_sealed or run.status != "finished":
+    if not bundle.is_sealed:
+        finish = shell_command("suite finish", bundle.path)
         raise SuiteError(
-            f"{bundle.path} is not a finished, closed run (status {run.status}); `suite finish`"
-            " closes it."
+            f"{bundle.path} is not closed (status {run.status}); `{finish}` closes it."
+        )
+    if run.status != "finished":
+        raise SuiteError(
+            f"{bundle.path} did not finish (status {run.status}), and only a finished run has an"
+            " energy: make the run again."
         )
 
 

@@ -8,13 +8,13 @@ from typer.testing import CliRunner
 
 from reference_impls.contract import Request
 from reference_impls.shown_steps import ShownSteps
+from suite.bundle.layout import states_folder
 from suite.bundle.log import LogEvent, parse_line
 from suite.bundle.reader import Bundle
 from suite.cli.app import app
 from suite.cli.results import ending_of
 from suite.cli.watching import LineWatcher, Pace, sparkline, watcher
 from suite.execution.events import CostEstimated
-from suite.execution.kept_states import states_folder
 from suite.execution.run_directory import RunLock
 from suite.execution.shown_steps import find_counter, step_counter, steps_done
 from suite.files.paths import repository_root
@@ -216,6 +216,9 @@ def test_an_unclosed_run_says_what_ended_it_and_what_to_do(
     assert (f"`--resume {good_bundle}`" in answer) == (status in ("interrupted", "failed"))
 
 
+WALL = ("--covers", "wall")
+
+
 def test_a_run_that_was_ended_and_closed_is_no_finished_one(good_bundle: Path) -> None:
     record = json.loads((good_bundle / "run.json").read_text())
     record |= {"status": "interrupted", "message": "it was killed."}
@@ -226,6 +229,10 @@ def test_a_run_that_was_ended_and_closed_is_no_finished_one(good_bundle: Path) -
     (good_bundle / "log.txt").write_text("")
     answer = str(CliRunner().invoke(app, ["watch", str(good_bundle)]).exception)
     assert "summary.json has an accuracy, and the log no evaluation; `suite check" in answer
+    answer = str(
+        CliRunner().invoke(app, ["power", "attach", str(good_bundle), "x", *WALL]).exception
+    )
+    assert f"{good_bundle} did not finish (status interrupted)" in answer
 
 
 def test_the_cost_of_the_runs_that_are_left_is_said_in_people_s_units(

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from reference_impls import contract
+from suite.bundle.layout import MANIFEST, RUN, states_folder
+from suite.bundle.manifest import seal
 from suite.compliance.checker import check_bundle, find_bundles
 from suite.compliance.registry import find_rule
 from suite.errors import SuiteError
@@ -177,3 +179,31 @@ def test_ranks_of_one_machine_log_one_boot(tmp_path: Path) -> None:
     (bundle / contract.log_name(1)).write_text(log.replace(boot, boot[::-1]), encoding="utf-8")
     (found,) = [each for each in check_bundle(bundle).findings if each.check == "nodes-placed"]
     assert found.observed.endswith("it ran on another machine")
+
+
+def test_a_finished_run_with_an_empty_log_is_one_finding(good_bundle: Path) -> None:
+    (good_bundle / "log.txt").write_text("")
+    (good_bundle / MANIFEST).unlink()
+    seal(good_bundle)
+    (finding,) = check_bundle(good_bundle).findings
+    assert (finding.rule, finding.observed) == (
+        "bundle-readable",
+        "has no events, and the run finished",
+    )
+
+
+@pytest.mark.parametrize("is_sealed", [True, False])
+def test_an_interrupted_run_that_kept_states_can_be_resumed(
+    is_sealed: bool, good_bundle: Path
+) -> None:
+    record = json.loads((good_bundle / RUN).read_text()) | {"status": "interrupted"}
+    states_folder(good_bundle).mkdir()
+    (states_folder(good_bundle) / "epoch_1.npz").touch()
+    if not is_sealed:
+        (good_bundle / MANIFEST).unlink()
+    for division in ("open", "closed"):
+        record["request"]["division"] = division
+        (good_bundle / RUN).write_text(json.dumps(record))
+        (finding,) = check_bundle(good_bundle).findings
+        assert (f"`--resume {good_bundle}`" in finding.fix) == (division == "open")
+        assert ("suite finish" in finding.fix) is not is_sealed

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from reference_impls.state_file import StateFile, write_state
+from suite.bundle.layout import states_folder
 from suite.bundle.reader import Bundle
 from suite.bundle.resumption import read_resumption
 from suite.compliance.checker import check_bundle
 from suite.compliance.finding import Severity
-from suite.execution.kept_states import states_folder
 from suite.files.paths import repository_root
 from tests.conftest import Run, environment_of, interruptible
 from tests.every_case import some

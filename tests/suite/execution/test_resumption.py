@@ -12,6 +12,7 @@ import pytest
 from reference_impls import contract
 from reference_impls.state_file import state_name
 from suite.bundle.data_record import DataRecord, write_data_record
+from suite.bundle.layout import states_folder
 from suite.bundle.reader import Bundle
 from suite.bundle.resumption import Resumption
 from suite.catalog.devices import load_device
@@ -19,7 +20,6 @@ from suite.catalog.frameworks import load_framework
 from suite.catalog.workloads import load_workload
 from suite.errors import SuiteError
 from suite.execution import preparation, resume
-from suite.execution.kept_states import states_folder
 from suite.execution.preparation import prepare_data
 from suite.execution.request import RunRequest
 from suite.execution.run_records import records_of

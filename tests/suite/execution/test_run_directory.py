@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 
-from suite.bundle.layout import LOCK, RUN
+from suite.bundle.layout import LOCK, RUN, states_folder
 from suite.bundle.run_lock import is_held
 from suite.errors import SuiteError
 from suite.execution import preflight as before
 from suite.execution.kept_states import (
     make_states_folder,
     mebibytes,
-    states_folder,
     states_size_bytes,
 )
 from suite.execution.preflight import BUNDLE_SIZE_BYTES, preflight

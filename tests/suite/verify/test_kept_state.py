@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from reference_impls.state_file import StateFile, write_state
+from suite.bundle.layout import states_folder
 from suite.bundle.reader import Bundle
 from suite.bundle.request import read_request
 from suite.catalog.frameworks import load_framework, load_implementation
@@ -20,7 +21,7 @@ from suite.catalog.seeds import implementation_sha256
 from suite.datasets.prepare import make_data_set
 from suite.errors import FileError, SuiteError
 from suite.execution import preflight
-from suite.execution.kept_states import states_folder, states_size_bytes
+from suite.execution.kept_states import states_size_bytes
 from suite.execution.preflight import refuse_full_disk
 from suite.files.paths import repository_root, suite_home
 from suite.metrics.counted_time import uncounted_intervals
