@@ -1,33 +1,41 @@
-"""What the runs of a matrix will take, from finished runs of the same workload and framework on
-this machine."""
+"""What the runs of a matrix will take, from finished runs like them on this machine."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from reference_impls.contract import NS_PER_S
+from reference_impls.contract import NS_PER_S, Request
+from reference_impls.updates import steps_per_epoch
 from suite.bundle.layout import MANIFEST, STEPS
 from suite.bundle.lifetime import read_lifetime
+from suite.bundle.log import Log
 from suite.bundle.reader import Bundle, RunRecord
+from suite.bundle.request import read_request
+from suite.catalog.timings import EVALUATION_OF_STEP
 from suite.errors import SuiteError
 from suite.execution.events import CostEstimated
 from suite.execution.request import RunRequest
+from suite.files.counted import counted
+from suite.metrics.epoch_from_steps import MIN_STEPS
 from suite.metrics.summary import read_summary
 
 MAX_READ = 50
 _DEPTH = 3
+ALIKE = ("workload", "framework", "global_batch_size", "accelerator", "precision")
+"""Keys of the request in which runs that take as long per sample are the same."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast a finished run was: seconds around its steps (start, loading, closing) and per
-    sample, and its mean power (None: not measured)."""
+    """How fast a finished run was, s: once (start, first step, closing), per sample of its other
+    steps, and per evaluation (None: it made none); and its mean power (None: not measured).
+    ``settings`` are its values of ALIKE."""
 
-    workload: str
-    framework: str
-    start_s: float
+    settings: tuple[object, ...]
+    once_s: float
     sample_s: float
+    evaluation_s: float | None
     power_w: float | None
 
 
@@ -35,17 +43,19 @@ def estimate_matrix_cost(requests: Sequence[RunRequest], folder: Path) -> CostEs
     """Time and energy of the requests, from finished runs in ``folder`` and beside it. Unknown
     where none of the finished runs is like one of them.
 
-    A run is taken to need as long per sample as the median of the finished ones; other settings
-    make it differ, so it is an estimate.
+    A run is taken to need as long per sample and evaluation as the median of those like it; other
+    settings make it differ, so it is an estimate.
     """
-    paces = list(_paces(folder))
-    costs = [_cost(request, paces) for request in requests]
+    wanted = {_settings(request.training) for request in requests}
+    paces = [pace for pace in _paces(folder) if pace.settings in wanted]
+    costs = [_cost(request.training, request.baseload_s, paces) for request in requests]
     if not costs or None in costs:
         return CostEstimated(
             len(requests),
             None,
             None,
-            "no run of this workload and framework was finished in or beside the folder",
+            "no run like each of them (workload, framework, batch size, accelerator, precision) was"
+            " finished in or beside the folder",
         )
     known = [cost for cost in costs if cost is not None]
     powers = [power for _, power in known]
@@ -54,28 +64,36 @@ def estimate_matrix_cost(requests: Sequence[RunRequest], folder: Path) -> CostEs
         len(requests),
         sum(time_s for time_s, _ in known),
         energy_j,
-        f"from {len(paces)} finished runs, by samples; without cooling",
+        f"from the steps and evaluations of {counted(len(paces), 'finished run')}; without cooling",
     )
 
 
-def _cost(request: RunRequest, paces: Sequence[Pace]) -> tuple[float, float | None] | None:
+def _settings(training: Request) -> tuple[object, ...]:
+    return tuple(getattr(training, name) for name in ALIKE)
+
+
+def _cost(
+    training: Request, baseload_s: float, paces: Sequence[Pace]
+) -> tuple[float, float | None] | None:
     """Seconds, and watts where known, of one request."""
-    like = [
-        pace
-        for pace in paces
-        if (pace.workload, pace.framework) == (request.workload.name, request.framework.name)
-    ]
+    like = [pace for pace in paces if pace.settings == _settings(training)]
     if not like:
         return None
-    training = request.training
-    samples = training.data.train_samples * training.epochs
+    samples, epochs = training.data.train_samples * training.epochs, training.epochs
     if training.steps is not None:
         samples = min(samples, training.steps * training.global_batch_size)
+        epochs = min(epochs, training.steps // steps_per_epoch(training))
+    sample_s = median(pace.sample_s for pace in like)
+    known_s = [pace.evaluation_s for pace in like if pace.evaluation_s is not None]
+    evaluation_s = (
+        median(known_s) if known_s else EVALUATION_OF_STEP * training.data.eval_samples * sample_s
+    )
     powers_w = [pace.power_w for pace in like if pace.power_w is not None]
     time_s = (
-        request.baseload_s
-        + median(pace.start_s for pace in like)
-        + samples * median(pace.sample_s for pace in like)
+        baseload_s
+        + median(pace.once_s for pace in like)
+        + samples * sample_s
+        + epochs // training.eval_every_epochs * evaluation_s
     )
     return time_s, median(powers_w) if powers_w else None
 
@@ -101,16 +119,35 @@ def _paces(folder: Path) -> Iterator[Pace]:
 
 
 def _pace(bundle: Bundle) -> Pace:
-    request, summary = bundle.run().request, read_summary(bundle)
-    figures, samples = summary["figures"], sum(epoch["samples"] for epoch in summary["epochs"])
+    """The pace of a run, its first step apart: caches and compilers warm up in it. Raises
+    ValueError for too few steps."""
+    training, summary = read_request(bundle.run(), str(bundle.path)), read_summary(bundle)
+    figures, epochs, starts_ns = (
+        summary["figures"],
+        summary["epochs"],
+        bundle.steps().first_rank.start_ns,
+    )
+    if len(starts_ns) < MIN_STEPS:
+        raise ValueError("too few steps")
     run_s, energy_j = float(figures["gross_time_s"]["value"]), figures["energy_j"]["value"]
+    first_s = float(starts_ns[1] - starts_ns[0]) / NS_PER_S
+    steps_s = sum(epoch["end_to_end_s"] for epoch in epochs) - first_s
+    samples = sum(epoch["samples"] for epoch in epochs) - training.global_batch_size
+    evaluations_s = list(_evaluations_s(bundle.log()))
+    started_s = max(float(figures["initialisation_s"]["value"]), _around_s(bundle.run(), run_s))
     return Pace(
-        workload=str(request["workload"]),
-        framework=str(request["framework"]),
-        start_s=max(float(figures["initialisation_s"]["value"]), _around_s(bundle.run(), run_s)),
-        sample_s=run_s / samples,
+        settings=_settings(training),
+        once_s=started_s + max(0.0, run_s - steps_s - sum(evaluations_s)),
+        sample_s=steps_s / samples,
+        evaluation_s=sum(evaluations_s) / len(evaluations_s) if evaluations_s else None,
         power_w=None if energy_j is None else float(energy_j) / run_s,
     )
+
+
+def _evaluations_s(log: Log) -> Iterator[float]:
+    for begun, ended in zip(log.all("eval_start"), log.all("eval_stop"), strict=False):
+        if begun.mono_ns is not None and ended.mono_ns is not None:
+            yield (ended.mono_ns - begun.mono_ns) / NS_PER_S
 
 
 def _around_s(record: RunRecord, run_s: float) -> float:

@@ -484,7 +484,7 @@ def test_what_is_left_is_estimated_from_finished_runs(
         and 0 < found.time_s < 600
     )
     other = [
-        replace(request, framework=replace(request.framework, name="pytorch"))
+        replace(request, training=request.training._replace(framework="pytorch"))
         for request in requests
     ]
     assert estimate_matrix_cost(other, tmp_path / "second").time_s is None

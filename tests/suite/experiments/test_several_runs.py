@@ -68,33 +68,42 @@ def test_the_time_that_is_left_is_the_mean_of_the_runs_that_were_made(
 def test_a_matrix_costs_what_like_runs_took(
     request_of: Callable[..., RunRequest], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    like = [Pace("lenet", "fake", start, sample, 4.0) for start, sample in ((1, 0.1), (9, 0.5))]
+    alike = ("lenet", "fake", 10, "cpu", "float32")
+    like = [Pace(alike, once, sample, 3.0, 4.0) for once, sample in ((1, 0.1), (9, 0.5))]
     paces = [
         *like,
-        Pace("lenet", "fake", 2, 0.2, None),
-        Pace("lenet", "pytorch", 99, 99, 99),
-        Pace("vgg11", "fake", 99, 99, 99),
+        Pace(alike, 2, 0.2, None, None),
+        Pace(("lenet", "pytorch", *alike[2:]), 99, 99, 99, 99),
+        Pace(("lenet", "fake", 20, *alike[3:]), 99, 99, 99, 99),
     ]
     monkeypatch.setattr(matrix_cost, "_paces", lambda folder: iter(paces))
-    whole = request_of(epochs=2)  # 2 x 1,438 samples at 0.2 s, 2 s around, 10 s idle
-    cut = request_of(epochs=2, steps=3, global_batch_size=10)
-    requests = [whole, cut, request_of(epochs=2, steps=10**6)]  # no more than the epochs
+    # 2 x 1,438 samples at 0.2 s, two evaluations, 2 s once, 10 s idle
+    whole = request_of(epochs=2, global_batch_size=10)
+    cut = request_of(epochs=2, steps=150, global_batch_size=10)  # 144 steps are an epoch
+    no_more = request_of(epochs=2, steps=10**6, global_batch_size=10)
+    requests = [whole, cut, no_more]
     found = estimate_matrix_cost(requests, tmp_path)
-    assert found.time_s == pytest.approx(3 * (10 + 2) + 0.2 * (2 * 2 * 1438 + 30))
+    assert found.time_s == pytest.approx(3 * (10 + 2) + 0.2 * (2 * 2 * 1438 + 1500) + 5 * 3.0)
     assert found.energy_j == pytest.approx(4.0 * (found.time_s or 0)) and found.runs == 3
-    paces[:3] = [replace(pace, power_w=None) for pace in paces[:3]]
+    assert "of 3 finished runs" in found.source
+    paces[:3] = [replace(pace, power_w=None, evaluation_s=None) for pace in paces[:3]]
     unmeasured = estimate_matrix_cost(requests, tmp_path)
-    assert (unmeasured.time_s, unmeasured.energy_j) == (found.time_s, None)
-    other = replace(whole, workload=replace(whole.workload, name="other"))
+    forward_s = 0.2 * whole.training.data.eval_samples / 3
+    assert unmeasured.time_s == pytest.approx((found.time_s or 0) + 5 * (forward_s - 3.0))
+    assert unmeasured.energy_j is None
+    other = request_of(epochs=2, global_batch_size=16)
     assert estimate_matrix_cost([whole, other], tmp_path).time_s is None
 
 
-def test_a_runs_pace_is_its_own_time_over_its_samples(tmp_path: Path) -> None:
+def test_a_run_s_pace_is_that_of_its_steps_and_of_its_evaluations(tmp_path: Path) -> None:
     bundle = Bundle(make_bundle(tmp_path / "run", Scenario(power_w=5.0)))
     pace, figures = matrix_cost._pace(bundle), bundle.json("summary.json")["figures"]
-    run_s = figures["gross_time_s"]["value"]
-    assert (pace.workload, pace.framework) == ("lenet", "pytorch")
-    assert pace.sample_s == pytest.approx(run_s / (3 * 60_000))
+    run_s, epochs = figures["gross_time_s"]["value"], bundle.json("summary.json")["epochs"]
+    assert pace.settings == ("lenet", "pytorch", 32, "cpu", "float32")
+    assert pace.sample_s == pytest.approx(epochs[1]["end_to_end_s"] / 60_000, 1e-2)
+    assert pace.evaluation_s == pytest.approx(
+        (run_s - sum(epoch["end_to_end_s"] for epoch in epochs)) / 3, 1e-2
+    )
     assert pace.power_w == pytest.approx(figures["energy_j"]["value"] / run_s)
     lifetime = Lifetime(None, 10**9, ((10**9, 5 * 10**9), (80 * 10**9, 86 * 10**9)), 91 * 10**9)
     lived = replace(bundle.run(), lifetime=lifetime.to_dict())

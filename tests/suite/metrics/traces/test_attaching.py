@@ -399,7 +399,7 @@ def _edit_run(bundle: Path, **values: object) -> None:
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("run.json", "is not a run directory"), ("MANIFEST.sha256", "is not a finished, closed run")],
+    [("run.json", "is not a run directory"), ("MANIFEST.sha256", "is not closed")],
 )
 def test_what_is_no_closed_run_is_refused(
     name: str, message: str, good_bundle: Path, trace: Path
