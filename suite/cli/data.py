@@ -87,11 +87,12 @@ def _download(name: str) -> PreparedDataSet:
     definition = load_data_set(name)
     addresses = definition.archive.addresses if definition.archive else definition.mirrors
     size = sum(file.download_size_bytes or file.size_bytes for file in definition.files)
-    print(
-        f"Downloading {definition.title}, up to {size / 1e6:.1f} MB, from {', '.join(addresses)}"
-        " (in this order, until one has it)",
-        file=sys.stderr,
-    )
+    if addresses:
+        print(
+            f"Downloading {definition.title}, up to {size / 1e6:.1f} MB, from"
+            f" {', '.join(addresses)} (in this order, until one has it)",
+            file=sys.stderr,
+        )
     try:
         return preparing.from_network(name, _Progress())
     except KeyboardInterrupt:

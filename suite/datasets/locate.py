@@ -64,36 +64,39 @@ def find_data_set(
     """The prepared data set, in ``directory`` or in the folder of `suite data prepare`.
 
     ``verify`` also reads every file and verifies the known checksums. Raises SuiteError naming the
-    file, the expected value and the value found, and the command that prepares the data set.
+    file, the expected value and the value found, and the command that prepares the data set; for
+    another folder, that it does not hold the data set.
     """
     definition = load_data_set(name)
     where = directory or data_set_folder(name, home)
-    how = how_to_prepare(definition)
+    how = {
+        data_set_folder(name, home): how_to_prepare(definition),
+        synthetic_place(name, home): f"`suite data prepare {name} --{SYNTHETIC}`",
+    }.get(where)
+    holder = f"give the folder that holds {name!r}"
     if not where.is_dir():
-        if where.parent != data_set_folder(name, home).parent:
-            raise SuiteError(f"{where} is not a folder; give the folder that holds {name!r}.")
-        generate = f"`suite data prepare {name} --{SYNTHETIC}`"
+        if how is None:
+            raise SuiteError(f"{where} is not a folder", holder)
         missing = f"The data set {name!r} is not prepared ({where} does not exist)"
-        raise SuiteError(
-            missing, f"prepare it with {generate if where == synthetic_place(name, home) else how}"
-        )
+        raise SuiteError(missing, f"prepare it with {how}")
+    try:
+        return _inspected(definition, where, verify)
+    except SuiteError as error:
+        if how is None:
+            problem = f"{where} does not hold {definition.title}: {error}"
+            raise SuiteError(problem.rstrip("."), holder) from error
+        raise SuiteError(str(error), f"prepare the data set {name!r} again with {how}") from error
+
+
+def _inspected(definition: DataSetDefinition, where: Path, verify: bool) -> PreparedDataSet:
     provenance = read_provenance(where)
     is_synthetic = provenance.synthetic_seed is not None
-    try:
-        expected = (
-            _generated_definition(definition, where, provenance) if is_synthetic else definition
-        )
-        contents = inspect_data_set(expected, where, verify)
-        if is_synthetic and contents.different:
-            raise SuiteError(contents.different)
-    except SuiteError as error:
-        raise SuiteError(str(error), f"prepare the data set {name!r} again with {how}") from error
-    return PreparedDataSet(
-        definition,
-        where,
-        replace(contents, verified=contents.verified and not is_synthetic),
-        is_synthetic,
-    )
+    expected = _generated_definition(definition, where, provenance) if is_synthetic else definition
+    contents = inspect_data_set(expected, where, verify)
+    if is_synthetic and contents.different:
+        raise SuiteError(contents.different)
+    contents = replace(contents, verified=contents.verified and not is_synthetic)
+    return PreparedDataSet(definition, where, contents, is_synthetic)
 
 
 def published_data_set(name: str) -> PreparedDataSet | None:

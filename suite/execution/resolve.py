@@ -46,6 +46,7 @@ from suite.execution.request import (
     Wire,
 )
 from suite.files.names import nearest, plain_name
+from suite.files.shell_command import shell_command
 from suite.launch.child_environment import usable_cores
 from suite.machine.identify import resolve_device
 
@@ -134,9 +135,16 @@ def choose_data(workload: Workload, data: str | None) -> DataChoice:
     if data in known:
         return known[data]
     name, _, folder = data.rpartition("=")
-    if name in others and Path(folder).is_dir():
-        return replace(others[name], directory=Path(folder).resolve())
+    named = {own.name: own, **others}
+    if name in named and Path(folder).is_dir():
+        return replace(named[name], directory=Path(folder).resolve())
     if Path(data).is_dir():
+        called = Path(data).resolve().name
+        if called in others:
+            raise SuiteError(
+                f"A folder alone is read as {own.name!r}; for {called!r} type"
+                f" `{shell_command('--data', f'{called}={data}')}`."
+            )
         return replace(own, directory=Path(data).resolve())
     hint = nearest(name or data, known)
     raise SuiteError(

@@ -57,6 +57,16 @@ OF_THE_SUITE = {
     f"{RUN} --hostfile twice.txt": "is named twice",
     f"{RUN} --meters cpuu": "cpuu",
     f"{RUN} --witness lab:8731": "lab:8731",
+    "suite run --division open --workload lenet --framework fake --data /etc": (
+        "/etc does not hold MNIST handwritten digits: /etc/train-images-idx3-ubyte is missing"
+    ),
+    "suite run --division open --workload lenet --framework fake --data ../home/data/digits": (
+        "for 'digits' type `--data digits=../home/data/digits`"
+    ),
+    "suite data verify mnist --from /etc": "/etc does not hold MNIST",
+    "suite data prepare gld23k --download": (
+        "error: The data set 'gld23k' cannot be downloaded; prepare it with `suite data prepare"
+    ),
     "suite data prepare mnst": "did you mean 'mnist'",
     "suite data prepare mnist --from /etc": "train-images-idx3-ubyte",
     "suite data prepare cifar10 --from /etc": (
