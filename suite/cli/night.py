@@ -75,7 +75,7 @@ def night(
     limit_s = parse_limit(within, "--within")
     settings = RunOptions(division, "auto", "", framework, accelerator=accelerator, timing=None)
     asked = nights.Night(division.value, framework, accelerator.value, tuple(workloads or ()))
-    begun = nights.saved(output)
+    begun = nights.begun_in(output, asked, limit_s)
     if begun is not None and begun.asked != asked:
         raise SuiteError(
             f"{output} holds a night with other settings; choose another --output, or continue "
@@ -89,12 +89,12 @@ def night(
         _show_dry_run([replace(settings, workload=each) for each in chosen], limit_s, json)
         return
     _say_what_keeps_it()
-    planned = _planned(begun or asked, settings, limit_s, output)
-    problems = _make_runs(settings, planned, output, restart)
-    made = [run for *_, run in nights.runs_of(output, planned) if Bundle(run).is_sealed]
-    _show(made, planned, output, json)
+    plan = _planned(begun or asked, settings, limit_s, output)
+    problems = _make_runs(settings, plan.planned, output, restart)
+    made = [run for *_, run in nights.runs_of(output, plan.planned) if Bundle(run).is_sealed]
+    _show(made, plan.planned, output, json)
     if problems or not made:
-        raise Reported("\n".join(problems or [_nothing_fits(planned)]))
+        raise Reported("\n".join(problems or [_nothing_fits(plan)]))
 
 
 def _show_begun(begun: nights.Night, limit_s: float, json: bool) -> None:
@@ -119,19 +119,16 @@ def _show_dry_run(settings: Sequence[RunOptions], limit_s: float, json: bool) ->
     show_plan(requests, EPOCHS, look_s, json, left_out)
 
 
-def _nothing_fits(planned: Sequence[nights.PlannedWorkload]) -> str:
-    """What the workload that takes the least needs."""
-    times = [(each.run_s, each.workload) for each in planned if each.run_s is not None]
-    if not times:
+def _nothing_fits(plan: nights.Night) -> str:
+    """What the workload that takes the least needs; the same folder continues from its looks."""
+    least_s = plan.least_s()
+    if least_s is None:
         return (
             "Nothing fits: the trial steps did not show how long a run takes; give more --within."
         )
-    run_s, workload = min(times)
-    needed_s = len(nights.SEEDS) * run_s / (1 - nights.LOOK_SHARE)
     return (
-        f"Nothing fits: {len(nights.SEEDS)} runs of {workload} take"
-        f" {duration_text(len(nights.SEEDS) * run_s)} after the trial steps; give --within"
-        f" {math.ceil(1.1 * needed_s / 60)}m or more."
+        f"Nothing fits: trial steps and {len(nights.SEEDS)} runs of the shortest workload take"
+        f" longer; give --within {math.ceil(least_s / 60)}m or more."
     )
 
 
@@ -168,20 +165,18 @@ def _say_what_keeps_it() -> None:
         )
 
 
-def _continued(
-    begun: nights.Night, limit_s: float, output: Path
-) -> tuple[nights.PlannedWorkload, ...]:
+def _continued(begun: nights.Night, limit_s: float, output: Path) -> nights.Night:
     """The plan of a night that was begun, and what a longer one has time for."""
     longer = nights.with_more_time(begun, limit_s)
     if longer != begun:
         nights.save(output, longer)
         _tell(longer.planned)
-    return longer.planned
+    return longer
 
 
 def _planned(
     asked: nights.Night, settings: RunOptions, limit_s: float, output: Path
-) -> tuple[nights.PlannedWorkload, ...]:
+) -> nights.Night:
     """The plan, from a short look at each workload, and kept; that of a night that was begun."""
     if asked.planned:
         return _continued(asked, limit_s, output)
@@ -200,12 +195,11 @@ def _planned(
         raise Reported("\n".join(f"{each.workload}: {each.reason}" for each in failed))
     left_s = max(0.0, ends_s - time.monotonic())
     planned = (*nights.plan_night(looks, left_s), *failed)
-    if any(each.is_made for each in planned):  # else more time makes another plan
-        output.mkdir(parents=True, exist_ok=True)
-        plan = replace(asked, planned=planned, within_s=limit_s, left_s=left_s)
-        nights.save(output, plan)
+    output.mkdir(parents=True, exist_ok=True)
+    plan = replace(asked, planned=planned, within_s=limit_s, left_s=left_s)
+    nights.save(output, plan)
     _tell(planned)
-    return planned
+    return plan
 
 
 def _tell(planned: tuple[nights.PlannedWorkload, ...], to: TextIO | None = None) -> None:

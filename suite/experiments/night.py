@@ -16,6 +16,8 @@ LOOK_SHARE = 0.1
 """Of the time: what first looks may take."""
 RECORD, LOOKS, RUNS, SITE = "night.json", "looks", "runs", "site"
 SCHEMA = 1
+SHORT_S = 3.0
+"""Less is 0.0 min."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,20 @@ class Night:
         """The same before it was planned."""
         return replace(self, planned=(), within_s=None, left_s=None)
 
+    def is_continued_by(self, asked: "Night", within_s: float) -> bool:
+        """Whether a command makes this night's runs: not where nothing fits into it, and other
+        settings or much longer looks make another plan."""
+        has_runs = any(each.is_made for each in self.planned)
+        is_short = self.within_s is not None and within_s * LOOK_SHARE <= self.within_s
+        return has_runs or (self.asked == asked and is_short)
+
+    def least_s(self) -> float | None:
+        """The shortest night with runs of a workload, s; None where no time of a run is known."""
+        runs_s = [each.run_s for each in self.planned if each.run_s is not None]
+        if not runs_s or self.within_s is None or self.left_s is None:
+            return None
+        return self.within_s - self.left_s + len(SEEDS) * min(runs_s)
+
 
 def plan_night(looks: Sequence[QuickLook], left_s: float) -> tuple[PlannedWorkload, ...]:
     """The cheapest workloads first, as many as have time for a run with every seed."""
@@ -74,8 +90,8 @@ def _fitting(costs: Mapping[str, float | None], left_s: float) -> tuple[PlannedW
                 )
             )
         elif len(SEEDS) * run_s > left_s:
-            need, have = map(_in_hours, (len(SEEDS) * run_s, left_s))
-            reason = f"{len(SEEDS)} runs take {need}, and {have} are left"
+            have = "no time is" if left_s < SHORT_S else f"{_in_hours(left_s)} are"
+            reason = f"{len(SEEDS)} runs take {_in_hours(len(SEEDS) * run_s)}, and {have} left"
             planned.append(PlannedWorkload(name, run_s, False, reason))
         else:
             left_s -= len(SEEDS) * run_s
@@ -107,11 +123,12 @@ def save(folder: Path, night: Night) -> None:
     write_json(folder / RECORD, {"schema": SCHEMA, **asdict(night)})
 
 
-def saved(folder: Path) -> Night | None:
-    """The night that was begun in this folder; None: there is none. Raises FileError for a file
-    that the suite did not write."""
+def begun_in(folder: Path, asked: Night, within_s: float) -> Night | None:
+    """The night that was begun in this folder; None: there is none, or nothing fits into it and
+    this command plans another one. Raises FileError for a file that the suite did not write."""
     path = folder / RECORD
-    return read_as(path, Night, SCHEMA) if path.is_file() else None
+    begun = read_as(path, Night, SCHEMA) if path.is_file() else None
+    return begun if begun is not None and begun.is_continued_by(asked, within_s) else None
 
 
 def runs_of(folder: Path, planned: Sequence[PlannedWorkload]) -> Iterator[tuple[str, int, Path]]:

@@ -25,7 +25,7 @@ from suite.cli import (
     watching,
 )
 from suite.cli.app import app
-from suite.cli.durations import parse_duration
+from suite.cli.durations import parse_duration, parse_limit
 from suite.cli.json_output import expect_place
 from suite.cluster.links import LinkMeasure, LinkMeasures
 from suite.cluster.node_answers import Link, NodeAnswer, NodeFacts
@@ -167,8 +167,17 @@ def test_what_is_no_duration_is_refused(value: str) -> None:
 def test_durations_are_read_by_their_unit() -> None:
     said = {"250ms": 0.25, "1.5s": 1.5, "10m": 600.0, "8h": 28_800.0}
     assert {text: parse_duration(text, "--within") for text in said} == said
-    with pytest.raises(SuiteError, match="10h for hours, 10m for minutes, 10s for seconds"):
-        parse_duration("10", "--within")
+    for typed, write in {
+        "10": "10h for hours, 10m for minutes, 10s for seconds",
+        "8hours": "write 8h\\.",
+        "30 s": "write 30s\\.",
+        "2Min": "write 2m\\.",
+    }.items():
+        with pytest.raises(SuiteError, match=write):
+            parse_duration(typed, "--within")
+    for nothing in ("0", "0.0", "0h"):
+        with pytest.raises(SuiteError, match=f"--within {nothing} leaves no time"):
+            parse_limit(nothing, "--within")
 
 
 def point(*runs: tuple[int, bool]) -> ReferencePoint:

@@ -56,7 +56,7 @@ def test_each_workload_is_planned_from_what_the_cheaper_ones_leave() -> None:
         ("vgg11", True),
         ("resnet18", False),
     ]
-    assert planned[2].reason == "3 runs take 12.5 min, and 0.0 min are left"
+    assert planned[2].reason == "3 runs take 12.5 min, and no time is left"
     begun = Night("closed", "pytorch", "auto", (), planned, within_s=1000.0, left_s=900.0)
     for within_s, is_made in ((1749.0, False), (1750.0, True)):
         later = with_more_time(begun, within_s)
@@ -77,6 +77,17 @@ def test_a_run_takes_what_is_known_best() -> None:
         known = replace(known, **{name: None})
         found.append(run_s_of(known))
     assert found == [60.0, 70.0, 60.0, 90.0, None]  # of ten epochs
+
+
+def test_a_night_into_which_nothing_fits_gives_way_to_others_and_to_longer_looks() -> None:
+    asked = Night("closed", "pytorch", "auto", ())
+    begun = replace(asked, planned=plan_night([look("lenet", 60.0)], 50.0), within_s=60.0)
+    begun = replace(begun, left_s=50.0)
+    assert begun.least_s() == 190.0 and with_more_time(begun, 190.0).planned[0].is_made
+    assert not with_more_time(begun, 189.0).planned[0].is_made
+    assert begun.is_continued_by(asked, 190.0) and not begun.is_continued_by(asked, 3600.0)
+    assert not begun.is_continued_by(replace(asked, framework="chainer"), 190.0)
+    assert with_more_time(begun, 190.0).is_continued_by(asked, 3600.0)
 
 
 def looked(request: SimpleNamespace, *_: object) -> QuickLook:
@@ -126,11 +137,14 @@ def test_a_night_goes_on_after_a_power_cut_and_ends_with_its_page(
     monkeypatch.setattr("suite.cli.night.resolve_workloads", lambda *_: (requests, {}))
     monkeypatch.setattr("suite.cli.night.look_within", looked)
     short = CliRunner().invoke(app, ["night", "lenet", "--within", "1m", "--output", night])
-    assert "Nothing fits: 3 runs of lenet take 3 min after" in str(short.exception)
+    assert "first looks and 3 runs of the shortest workload" in str(short.exception)
     assert "give --within 4m or more." in str(short.exception)
     board.fails_at = 2
-    words = ["night", "lenet", "--within", "1h", "--output", night]
-    assert CliRunner().invoke(app, words).exit_code != 0
+    words = ["night", "lenet", "--within", "4m", "--output", night]
+    with monkeypatch.context() as patched:
+        patched.delattr("suite.cli.night.look_within")  # what was named is enough, without looks
+        assert CliRunner().invoke(app, words).exit_code != 0
+    assert len(board.made) == 2
     board.fails_at = None
     unclosed = tmp_path / "night/runs/lenet/seed-3"
     unclosed.mkdir()
