@@ -12,7 +12,7 @@ import typer
 from suite.catalog.definitions import unknown_name
 from suite.catalog.devices import load_devices
 from suite.cli.json_output import JsonFormat, print_json, print_rows
-from suite.cli.options import Json
+from suite.cli.options import Json, say
 from suite.errors import SuiteError
 from suite.extensions.memory_study.measuring.halved import peak_in_bfloat16
 from suite.extensions.memory_study.measuring.kept_parts import kept_parts
@@ -94,6 +94,33 @@ KEPT_FORMAT = JsonFormat(
         "weight_bytes": "bytes of it that are weights, which are in memory anyway",
     },
     is_list=True,
+)
+
+FRAMEWORK_FORMAT = JsonFormat(
+    "memory-framework",
+    "suite memory framework",
+    {
+        "size_bytes": "resident size of PyTorch's process before any weight",
+        "source": "source of that figure",
+    },
+)
+
+TIMES_FORMAT = JsonFormat(
+    "memory-times",
+    "suite memory times",
+    {
+        "network": "its name",
+        "batch_size": "samples of a mini-batch",
+        "image": "width and height of a picture",
+        "forward_s": "CPU time of a forward pass per picture, one thread",
+        "backward_s": "that of a backward pass",
+    },
+)
+
+STUDY_FORMAT = JsonFormat(
+    "memory-study",
+    "suite memory study",
+    {"path": "folder of the study", "panels": "list: name, lines, and what was measured"},
 )
 
 
@@ -187,10 +214,13 @@ def tables(json: Json = False) -> None:
 
 
 @memory.command()
-def framework() -> None:
+def framework(json: Json = False) -> None:
     """Measure the resident size of PyTorch's environment on this machine; `suite memory plan` uses
     it from then on."""
     found = measure_resident()
+    if json:
+        print_json(FRAMEWORK_FORMAT, {"size_bytes": found.size_bytes, "source": found.source})
+        return
     print(
         f"PyTorch's process takes {write_size(found.size_bytes)} before any weight of the network"
         f" ({found.source})."
@@ -202,6 +232,7 @@ def times(
     model: Model,
     batch: BatchSize = 8,
     image: Image = None,
+    json: Json = False,
 ) -> None:
     """Measure CPU times of a network's operations on this machine; `suite memory plan` uses them
     from then on for pictures of this size."""
@@ -209,6 +240,10 @@ def times(
     pixels = network.image[1] if image is None else image
     found = measure_times(network, pixels, batch)
     forward, backward = sum(found.forward), sum(found.backward)
+    if json:
+        asked = {"network": network.name, "batch_size": batch, "image": pixels}
+        print_json(TIMES_FORMAT, {**asked, "forward_s": forward, "backward_s": backward})
+        return
     print(
         f"{network.title}, {batch} pictures of {pixels}x{pixels}, one thread: {forward:.3g} s"
         f" forward and {backward:.3g} s backward per picture."
@@ -261,6 +296,7 @@ def study(
     steps: Annotated[
         int, typer.Option(min=1, help="Measured steps of each schedule, after one that warms up.")
     ] = 3,
+    json: Json = False,
 ) -> None:
     """Plan and measure peak memory and recompute factor over depth, mini-batch and picture: Figure
     1 of Kukreja et al. (2019)."""
@@ -274,10 +310,17 @@ def study(
             f"choose from {', '.join(STUDIED)}, or give --networks '' to measure none",
         )
     asked = Asked(STUDIED, names, parse_size(budget), parse_size(measure_below), steps)
-    made = make(asked, resident_size(), cpu_model(), lambda line: print(line, flush=True))
+    made = make(asked, resident_size(), cpu_model(), say)
     output.mkdir(parents=True, exist_ok=True)
     MEMORY_STUDY.write(output, asdict(made))
-    if names:
+    if json:
+        print_json(STUDY_FORMAT, {"path": output, "panels": made.panels})
+    else:
+        _show_study(made, output)
+
+
+def _show_study(made: MemoryStudy, output: Path) -> None:
+    if any(panel.measured for panel in made.panels):
         print("\n".join(_study_lines(made)))
     print(
         f"The study is in {output}\n"

@@ -218,7 +218,7 @@ def _lines(
 def _line(row: ComparedFigure) -> str:
     from suite.catalog.scoring import load_scoring  # start-up: SciPy
 
-    unit, size = {"ratio": ("", 1), "B": ("MiB", 2**20)}.get(row.unit, (row.unit, 1))
+    unit, size = {"ratio": ("%", 0.01), "B": ("MiB", 2**20)}.get(row.unit, (row.unit, 1))
     means = (quantity((each or 0.0) / size, unit)[0] for each in (row.value, row.base_value))
     said = f"  {FIGURES[row.figure]:30} {' / '.join(means):28}"
     if row.ratio is not None:

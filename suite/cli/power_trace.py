@@ -169,10 +169,15 @@ def leave_out(
         str, Argument(help="Name of the power meter, as in the output of `suite check`.")
     ],
     reason: Annotated[str, Option(help="What is wrong with it; readers see it.")],
+    json: Json = False,
 ) -> None:
     """Leave a power meter out of a run's energies, because it contradicts another one."""
     api.leave_meter_out(run, meter, reason=reason)
-    print(_energy_sentence(api.energy_figure(run)))
+    energy = api.energy_figure(run)
+    if json:
+        print_json("power-leave-out", {"path": run, "meter": meter, "energy_j": energy})
+        return
+    print(_energy_sentence(energy))
     print(f"The run is sealed again. Check it: suite check {run}")
 
 

@@ -1,11 +1,14 @@
 """`suite witness serve`: a witness for a lab."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from typer import Option
 
+from suite.cli.json_output import print_json
+from suite.cli.options import Json, say
 from suite.files.paths import suite_home
 from suite.witness.server import Witness, WitnessServer
 
@@ -37,6 +40,7 @@ def serve(
             help="File to append every statement to (default: witness/journal.jsonl, likewise)."
         ),
     ] = None,
+    json: Json = False,
 ) -> None:
     """Sign the digests that runs send (`suite run --witness http://HOST:PORT`) with this machine's
     time, until Ctrl-C."""
@@ -44,13 +48,17 @@ def serve(
     witness = Witness(name, key or folder / "key", journal or folder / "journal.jsonl")
     try:
         with WitnessServer(witness, host, port) as server:
-            print(
-                f"Witness {name} at port {server.server_port}. Its line for"
-                f" rules/witnesses/allowed_signers:\n{witness.trust_line}",
-                flush=True,
-            )
+            if json:
+                found = {"port": server.server_port, "trust_line": witness.trust_line}
+                print_json("witness-serve", {"name": name, **found})
+            else:
+                print(
+                    f"Witness {name} at port {server.server_port}. Its line for"
+                    f" rules/witnesses/allowed_signers:\n{witness.trust_line}"
+                )
+            sys.stdout.flush()
             server.serve_forever()
     except KeyboardInterrupt:
-        print("Stopped; the journal is kept.")
+        say("Stopped; the journal is kept.")
     finally:
         witness.close()

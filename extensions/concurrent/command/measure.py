@@ -45,6 +45,12 @@ FORMAT = JsonFormat(
     },
 )
 
+FIGURES_FORMAT = JsonFormat(
+    "concurrent-figures",
+    "suite concurrent figures",
+    {"figures": "paths of the figures; each caption is beside, as .txt"},
+)
+
 app = typer.Typer(
     no_args_is_help=True,
     help="Measure training beside inference: latency, queue, throughput, and what each side loses.",
@@ -145,6 +151,7 @@ def figures(
         typer.Option(help="Folder of the figures; must not be the experiment's, which is sealed."),
     ],
     format_: Annotated[str, typer.Option("--format", help="svg, pdf or png.")] = "svg",
+    json: Json = False,
 ) -> None:
     """Draw latency by image, latency over time and training throughput (figures 1a, 1b and 1c of
     the study) with their captions."""
@@ -164,15 +171,19 @@ def figures(
             f"{output} is in the experiment's folder, which is sealed; choose another --output."
         )
     drawn = {number: (title, draw(folder)) for number, (title, draw) in FIGURES.items()}
+    places = {number: output / f"concurrent-{number}.{format_}" for number in drawn}
     with output_errors(output):
         output.mkdir(parents=True, exist_ok=True)
-        for number, (title, figure) in drawn.items():
-            place = output / f"concurrent-{number}.{format_}"
+        for number, place in places.items():
+            title, figure = drawn[number]
             place.write_bytes(render_figure(figure, title, PaperLook(), format_))
             place.with_suffix(".txt").write_text(
                 f"{title}. {figure.about} Error bars: {figure.error_bars}.\n", encoding="utf-8"
             )
-            print(place)
+    if json:
+        print_json(FIGURES_FORMAT, {"figures": list(places.values())})
+    else:
+        print(*places.values(), sep="\n")
 
 
 def _print(found: Results, place: Path, json: bool) -> None:

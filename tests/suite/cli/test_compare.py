@@ -67,6 +67,7 @@ def test_single_runs_have_a_ratio_without_a_verdict_and_other_workloads_none(
 ) -> None:
     said = printed("compare", runs / "16" / "1", runs / "64" / "1")
     assert "1 of the 3 runs that an interval needs" in said and "99 %" not in said
+    assert "best accuracy                  99.0 % / 99.0 %" in said
     digits = make_bundle(tmp_path / "digits", Scenario(division="open", data="digits"))
     said = printed("compare", runs / "16" / "1", digits)
     assert "another data" in said and " = " not in said

@@ -5,12 +5,13 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from suite.catalog.devices import load_devices
-from suite.cli.app import main
+from suite.cli.app import listed_commands, load_command, main
 from suite.cli.doctor import Diagnosis, show
 from suite.cli.json_output import json_formats, print_json
 from suite.cluster.doctor import Examination
@@ -124,6 +125,33 @@ def test_a_failure_is_an_object_and_a_sentence(words: tuple[str, ...], say: Say)
     assert set(printed) == {"format", *json_formats()["error"].keys}
     assert (printed["format"], printed["exit_code"], code) == ("error/1", 2, 2)
     assert said == f"error: {printed['error']}\n"
+
+
+def options_of(path: str, command: Any) -> Iterator[tuple[str, set[str]]]:
+    """Every command that does something, those of extensions too, with its options."""
+    children = getattr(command, "commands", {})
+    for name, child in children.items():
+        yield from options_of(f"{path} {name}", child)
+    if not children:
+        yield path, {option for each in command.params for option in each.opts}
+
+
+def test_every_command_has_json() -> None:
+    every = [one for name in listed_commands() for one in options_of(name, load_command(name))]
+    assert [path for path, options in every if "--json" not in options] == []
+
+
+def test_what_was_measured_or_left_out_is_an_object(
+    say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = SimpleNamespace(size_bytes=7, source="here")
+    monkeypatch.setattr("suite.extensions.memory_study.command.measure_resident", lambda: found)
+    printed, _, code = say("memory", "framework")
+    assert (printed["size_bytes"], printed["source"], code) == (7, "here", 0)
+    monkeypatch.setattr("suite.api.leave_meter_out", lambda *_, **__: None)
+    monkeypatch.setattr("suite.api.energy_figure", lambda _: {"value": 4.5})
+    printed, _, code = say("power", "leave-out", "run", "um25c", "--reason", "loose")
+    assert (printed["meter"], printed["energy_j"], code) == ("um25c", {"value": 4.5}, 0)
 
 
 def test_a_key_that_no_format_has_is_not_printed() -> None:
