@@ -48,10 +48,10 @@ def _outcome(training: Training, report: ExitReport, remote: RemoteRecorders) ->
     """Status, exit code and message of run.json."""
     path, exit_code = training.run.records.path, report.exit_code
     # the implementation may have been terminated as it exited
-    if training.is_interrupted and training_ended(path):
+    if training.interrupted is not None and training_ended(path):
         return {"status": "finished", "exit_code": 0 if exit_code == 0 else None}
-    if training.is_interrupted:
-        return {"status": "interrupted", "message": "interrupted by the user"}
+    if training.interrupted is not None:
+        return {"status": "interrupted", "message": training.interrupted}
     is_done = training.problem is None and exit_code == 0
     if is_done and training_ended(path) and has_records(path):
         return {"status": "finished", "exit_code": 0}

@@ -16,8 +16,26 @@ from typing import Any
 INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C; what `kill`, systemd and job schedulers send; a terminal that was closed, or a lost SSH
 connection."""
+CAUSES: dict[int, str] = {
+    signal.SIGTERM: "interrupted by SIGTERM (kill, systemd or a job scheduler)",
+    signal.SIGHUP: "interrupted because its terminal or SSH connection was closed",
+}
 ENDING_S = 20.0
 """Longer than a run takes to end its processes, stop its meters and write its record."""
+
+
+class BySignal(KeyboardInterrupt):
+    """An interrupt by one of INTERRUPTS."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+def cause_of(interrupt: KeyboardInterrupt) -> str:
+    """What a record says of it."""
+    number = interrupt.number if isinstance(interrupt, BySignal) else signal.SIGINT
+    return CAUSES.get(number, "interrupted by the user")
 
 
 class Interrupting:
@@ -32,7 +50,7 @@ class Interrupting:
         now_s = time.monotonic()
         if now_s - self._raised_s >= ENDING_S:
             self._raised_s = now_s
-            raise KeyboardInterrupt
+            raise BySignal(number)
 
 
 def interrupt_at_signals() -> None:

@@ -10,7 +10,7 @@ from suite.errors import InterruptedAfterEnd
 from suite.execution.closing import close_bundle, disk_errors, training_ended
 from suite.execution.ending import end_run
 from suite.execution.events import ClosingGoesOn, Progress
-from suite.execution.interrupts import HeldBack, hold_back
+from suite.execution.interrupts import HeldBack, cause_of, hold_back
 from suite.execution.power_pulse import with_pulses
 from suite.execution.preparation import Invocation, prepare, prepare_data
 from suite.execution.recorder import Recorder
@@ -59,8 +59,8 @@ def run(
                     try:
                         training.start()
                         training.follow(remote, progress)
-                    except KeyboardInterrupt:
-                        training.is_interrupted = True
+                    except KeyboardInterrupt as interrupted:
+                        training.interrupted = cause_of(interrupted)
                     finally:
                         training.terminate()
                     record = end_run(training, remote)

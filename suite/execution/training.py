@@ -36,8 +36,8 @@ EPOCH_ENDS = ("epoch_start", "epoch_stop")
 class Training:
     """The implementation of a run, within :func:`at_gate`. ``monitor`` is None for one rank.
 
-    Of its end: ``problem`` is why it was terminated, if a rank failed; ``is_interrupted``: the user
-    interrupted it. ``kills_before`` are the kernel's for lack of memory, as it began.
+    Of its end: ``problem`` is why it was terminated, if a rank failed; ``interrupted`` by whom, if
+    it was. ``kills_before`` are the kernel's for lack of memory, as it began.
     """
 
     run: Preparation
@@ -50,7 +50,7 @@ class Training:
     kills_before: int | None
     released_ns: int | None = None
     problem: str | None = None
-    is_interrupted: bool = False
+    interrupted: str | None = None
 
     def start(self) -> None:
         """Let the implementation go, once limits, meters and neighbours are there."""

@@ -14,17 +14,18 @@ from suite.execution.power_pulse import Pulse, run_pulse, with_pulses
 from suite.launch.process import exit_report
 from tests.builders import make_bundle
 
-INTERRUPTED = {"status": "interrupted", "message": "interrupted by the user"}
+BY_USER = "interrupted by the user"
+INTERRUPTED = {"status": "interrupted", "message": BY_USER}
 
 
 @pytest.mark.parametrize(
     ("said", "has_ended", "exit_code", "expected"),
     [
         ({}, True, 0, {"status": "finished", "exit_code": 0}),
-        ({"is_interrupted": True}, True, 0, {"status": "finished", "exit_code": 0}),
-        ({"is_interrupted": True}, True, -15, {"status": "finished", "exit_code": None}),
-        ({"is_interrupted": True}, False, 0, INTERRUPTED),
-        ({"is_interrupted": True, "problem": "it hangs."}, False, -9, INTERRUPTED),
+        ({"interrupted": BY_USER}, True, 0, {"status": "finished", "exit_code": 0}),
+        ({"interrupted": BY_USER}, True, -15, {"status": "finished", "exit_code": None}),
+        ({"interrupted": BY_USER}, False, 0, INTERRUPTED),
+        ({"interrupted": BY_USER, "problem": "it hangs."}, False, -9, INTERRUPTED),
         (
             {"problem": "it hangs.", "monitor": True},
             True,
@@ -69,7 +70,7 @@ def test_a_run_is_finished_failed_or_interrupted(
     monkeypatch.setattr(ending, "training_ended", lambda path: has_ended)
     run = SimpleNamespace(records=SimpleNamespace(path=good_bundle))
     training = SimpleNamespace(
-        **{"run": run, "monitor": None, "problem": None, "is_interrupted": False, **said}
+        **{"run": run, "monitor": None, "problem": None, "interrupted": None, **said}
     )
     report = exit_report(exit_code, ["no GPU"], 1)
     assert ending._outcome(training, report, None) == expected  # type: ignore[arg-type]

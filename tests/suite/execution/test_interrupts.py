@@ -13,6 +13,7 @@ from suite.execution.interrupts import (
     ENDING_S,
     INTERRUPTS,
     Interrupting,
+    cause_of,
     hold_back,
     interrupts_deferred,
 )
@@ -73,6 +74,21 @@ def test_a_signal_that_follows_an_interrupt_is_ignored_while_the_command_ends(
     now_s[0] += ENDING_S / 2  # what ends it hangs
     with pytest.raises(KeyboardInterrupt):
         handler(signal.SIGTERM, None)
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (signal.SIGINT, "interrupted by the user"),
+        (signal.SIGTERM, "interrupted by SIGTERM (kill, systemd or a job scheduler)"),
+        (signal.SIGHUP, "interrupted because its terminal or SSH connection was closed"),
+    ],
+)
+def test_an_interrupt_says_what_it_came_from(number: signal.Signals, said: str) -> None:
+    with pytest.raises(KeyboardInterrupt) as interrupt:
+        Interrupting()(number, None)
+    assert (cause_of(interrupt.value), str(interrupt.value)) == (said, "")
+    assert cause_of(KeyboardInterrupt()) == "interrupted by the user"
 
 
 @pytest.mark.parametrize("number", INTERRUPTS)
