@@ -17,7 +17,7 @@ from suite.cli.completion import study_names, workload_names
 from suite.cli.json_output import print_rows
 from suite.cli.options import DIVISION_HELP, TrainingOptions, with_options
 from suite.cli.results import figure_text
-from suite.cli.sweep_matrix import MatrixOptions, show_record, sweep_matrix
+from suite.cli.sweep_matrix import MatrixOptions, show_record, show_requests, sweep_matrix
 from suite.cli.watching import watcher
 from suite.errors import SuiteError
 from suite.experiments.matrix_plan import matrix_of_study
@@ -88,6 +88,8 @@ def sweep(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOpti
         _matrix(settings, matrix, training)
         return
     if settings.study == LINPACK:
+        if training.dry_run:
+            raise SuiteError("The study linpack has one run on each node; leave --dry-run out.")
         from suite.cli.linpack_rate import linpack_study  # start-up: psutil
 
         linpack_study(
@@ -117,12 +119,18 @@ def sweep(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOpti
         settings.output or Path("runs") / f"{settings.study}-{settings.workload}"
     ).absolute()
     if training.dry_run:
+        requests = resolve_planned(planned, directory, to_show=True)
+        if not training.json:
+            show_requests(
+                requests, [{definition.variable.value: run.point} for run in planned.runs]
+            )
+            return
         plain = [
             {
                 "output": request.training.output_directory,
                 "request": request_to_dict(request.training),
             }
-            for request in resolve_planned(planned, directory, to_show=True)
+            for request in requests
         ]
         print_rows("sweep-requests", plain)
         return

@@ -1,6 +1,6 @@
 """`suite sweep --vary` and `suite sweep --file`: a matrix of settings."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +14,7 @@ from suite.bundle.layout import MATRIX
 from suite.cli.json_output import print_json, print_rows
 from suite.cli.options import TrainingOptions
 from suite.cli.results import figure_text
+from suite.cli.tables import show_table
 from suite.cli.watching import watcher
 from suite.errors import SuiteError
 from suite.execution.request import RunRequest
@@ -28,6 +29,7 @@ from suite.experiments.matrix_plan import (
     with_varied,
 )
 from suite.experiments.planned_runs import resolve_planned, validate_requests
+from suite.files.counted import counted
 from suite.files.shell_command import shell_command
 from suite.launch.placement import Placement, read_hosts
 from suite.metrics.matrix_record import Matrix
@@ -158,7 +160,7 @@ def sweep_matrix(
     if training.dry_run:
         requests = resolve_planned(planned, directory, to_show=True)
         validate_requests(planned, requests, directory)
-        _print_plan(planned, requests)
+        _print_plan(planned, requests, training.json)
         return
     with watcher() as progress:
         computed = api.run_matrix(planned, directory, progress=progress)
@@ -185,7 +187,7 @@ def on_boards(
     directory = _directory(output, planned)
     boards = Boards(tuple(read_hosts(file)), training.launch_agent)
     if training.dry_run:
-        _print_plan(planned, resolve_planned(planned, directory, to_show=True))
+        _print_plan(planned, resolve_planned(planned, directory, to_show=True), training.json)
         return
     with watcher() as progress:
         computed = api.run_on_boards(definition, options, boards, directory, progress=progress)
@@ -246,8 +248,32 @@ def _with_typed(definition: MatrixDefinition, training: TrainingOptions) -> Matr
     return replace(definition, fixed=replace(definition.fixed, **typed))
 
 
-def _print_plan(planned: PlannedMatrix, requests: Sequence[RunRequest]) -> None:
+def show_requests(requests: Sequence[RunRequest], settings: Sequence[Mapping[str, str]]) -> None:
+    """Print a line for each run of a plan: its folder, its settings and what it trains."""
+    show_table(
+        [
+            {
+                "run": request.directory.name,
+                **varied,
+                "seed": str(request.training.seed),
+                "epochs": str(request.training.epochs),
+                "steps": "all" if request.training.steps is None else str(request.training.steps),
+            }
+            for request, varied in zip(requests, settings, strict=True)
+        ]
+    )
+    print(f"{counted(len(requests), 'run')} in {requests[0].directory.parent}")
+
+
+def _print_plan(planned: PlannedMatrix, requests: Sequence[RunRequest], json: bool) -> None:
     """Print every request."""
+    if not json:
+        names = [name for name in planned.variables if name not in ("epochs", "steps")]
+        show_requests(
+            requests,
+            [{name: dict(run.mark.settings)[name] for name in names} for run in planned.runs],
+        )
+        return
     print_rows(
         "matrix-requests",
         [

@@ -1,15 +1,18 @@
 """What audits, reviews, replications, LINPACK and sweeps print for a person, of records made for
 it."""
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from suite.catalog.divisions import Division
 from suite.cli import audit, linpack_rate, reproduce, review, sweep, sweep_matrix
+from suite.cli.app import app
 from suite.errors import SuiteError
 from suite.metrics.audit_record import AuditVerdict
 from suite.metrics.figure import Figure
@@ -285,3 +288,15 @@ def test_what_was_typed_goes_before_a_matrix_s_file(tmp_path: Path) -> None:
         typed.workload == "lenet"
         and options.definition(training, Division.OPEN, None, None).workload == "vgg11"
     )
+
+
+def test_a_dry_run_of_a_sweep_is_a_table_and_with_json_its_requests() -> None:
+    words = "sweep --study batch-size --workload lenet --framework fake --repetitions 1 --dry-run"
+    said = CliRunner().invoke(app, words.split()).stdout.splitlines()
+    assert [line.split() for line in said[:2]] == [
+        ["run", "batch_size", "seed", "epochs", "steps"],
+        ["8-r1", "8", "1", "1", "45"],
+    ]
+    assert said[-1].startswith("4 runs in ")
+    found = json.loads(CliRunner().invoke(app, [*words.split(), "--json"]).stdout)
+    assert found["format"] == "sweep-requests/1" and len(found["rows"]) == 4

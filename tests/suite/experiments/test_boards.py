@@ -161,7 +161,7 @@ def test_a_fleet_refuses_what_one_run_refuses_and_has_the_seed_that_was_typed(
         "open --memory-budget 1GB": "--memory-budget is for runs without --boards",
     }.items():
         assert said in suite.typed(f"{run} {options}", *where).stderr
-    (planned,) = json.loads(suite.done(f"{run} open --seed 0", *where).stdout)["rows"]
+    (planned,) = json.loads(suite.done(f"{run} open --seed 0 --json", *where).stdout)["rows"]
     assert planned["request"]["seed"] == 0
 
 
