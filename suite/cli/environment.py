@@ -1,5 +1,6 @@
 """`suite env create FRAMEWORK`."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -65,6 +66,9 @@ def create(
         if adopted is not None:
             _show_adoption(chosen, adopted, json)
             return
+        with suppress(SuiteError):
+            found = environments.find_environment(chosen).interpreter
+            say(f"{chosen.title} runs in {found} already; only --force would build it again.")
         _show(
             environments.plan_environment(chosen, python),
             environments.environment_folder(chosen),

@@ -29,6 +29,7 @@ from suite.execution.run_directory import is_taken
 from suite.experiments.one_run import broken_rules
 from suite.experiments.quick import (
     MIN_EPOCHS,
+    TRIAL,
     QuickLook,
     look_within,
     quick_look,
@@ -253,7 +254,7 @@ def make_watched(
     is_look: bool = False,
 ) -> "RunResult":
     """Make a run, and show its progress; arguments and errors as of ``api.run``."""
-    with watcher(is_look) as progress:
+    with watcher(is_look, request.directory.suffix == TRIAL) as progress:
         return api.run(
             request, allow_invalid=allow_invalid, force=force, command=command, progress=progress
         )

@@ -29,14 +29,19 @@ def watch(run: Annotated[Path, Argument(help="Run directory.")], json: Json = Fa
     training = read_request(Bundle(run).run(), str(run / RUN))
     lines = LineWatcher(training, run, sys.stderr.isatty())
     follower, goes_on, is_past = LogFollower(run / contract.log_name(0)), True, True
-    while goes_on:
-        goes_on = is_held(run)
-        for event in follower.new_events():
-            lines.event(event, is_past)
-        is_past = False
-        lines.tick()
-        time.sleep(REFRESH_S if goes_on else 0.0)
-    lines.clear()
+    try:
+        while goes_on:
+            goes_on = is_held(run)
+            for event in follower.new_events():
+                lines.event(event, is_past)
+            is_past = False
+            lines.tick()
+            time.sleep(REFRESH_S if goes_on else 0.0)
+    except KeyboardInterrupt:
+        again = shell_command("suite watch", run)
+        raise SuiteError(f"Interrupted; {run} goes on. To watch it again: {again}") from None
+    finally:
+        lines.clear()
     bundle = Bundle(run)
     if not bundle.is_sealed or bundle.run().status != FINISHED:
         raise SuiteError(_why_not_whole(bundle, training))

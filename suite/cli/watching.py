@@ -29,8 +29,8 @@ BAR, LEVELS, SHOWN_EPOCHS = 16, "▁▂▃▄▅▆▇█", 12
 
 
 class Pace:
-    """Estimates the longest time that is left, from the steps so far; the run ends earlier when the
-    target is reached."""
+    """Estimates the longest time that is left, from the steps so far; a run with a target ends
+    earlier when that is reached."""
 
     def __init__(self, training: Request) -> None:
         self.whole = steps_per_epoch(training)
@@ -93,6 +93,7 @@ class LineWatcher:
         self._began_s, self._shown_s, self._phase = time.monotonic(), 0.0, "starting"
         self._accuracies: list[float] = []
         self._is_trained = False
+        self._most = "" if training.target_accuracy is None else "at most "
 
     def event(self, event: LogEvent, is_past: bool = False) -> None:
         """Show a line of the log; of what ``is_past`` it is not said how long the rest takes."""
@@ -145,7 +146,7 @@ class LineWatcher:
                 full = int(pace.share * BAR)
                 bar, share = f" [{'#' * full}{'.' * (BAR - full)}]", f" {pace.share:.0%}"
         if self._phase.startswith("epoch"):
-            epochs = f" of at most {self._training.epochs}"
+            epochs = f" of {self._most}{self._training.epochs}"
             if pace.step:
                 step, whole = f", step {pace.step}", f" of {pace.whole}"
         if self._accuracies:
@@ -172,7 +173,7 @@ class LineWatcher:
 
     def _left(self, now_ns: int) -> str:
         left_s = None if self._is_trained else self._pace.left_s(now_ns)
-        return "" if left_s is None else f", at most {duration_text(left_s)} to go"
+        return "" if left_s is None else f", {self._most or 'about '}{duration_text(left_s)} to go"
 
 
 def sparkline(values: Sequence[float]) -> str:
@@ -183,17 +184,19 @@ def sparkline(values: Sequence[float]) -> str:
 
 
 class ProgressLines:
-    """A progress callback that prints every event; ``is_look`` of another command's first look."""
+    """A progress callback that prints every event; ``is_look`` of another command's first look,
+    ``is_trial`` of the few steps before a run of the same title."""
 
-    def __init__(self, moving: bool, is_look: bool = False) -> None:
-        self._moving, self._is_look = moving, is_look
+    def __init__(self, moving: bool, is_look: bool = False, is_trial: bool = False) -> None:
+        self._moving, self._is_look, self._is_trial = moving, is_look, is_trial
         self._run: LineWatcher | None = None
 
     def __call__(self, event: events.ProgressEvent) -> None:
         if isinstance(event, events.RunStarted):
             training = event.request.training
             self._run = LineWatcher(training, event.request.directory, self._moving)
-            _print(_title(event.request, self._is_look))
+            if not self._is_trial:
+                _print(_title(event.request, self._is_look))
         if isinstance(event, events.LogLine) and self._run:
             self._run.event(event.event)
         elif isinstance(event, events.Waiting) and self._run:
@@ -285,9 +288,9 @@ def _print(line: str | None) -> None:
 
 
 @contextmanager
-def watcher(is_look: bool = False) -> Iterator[ProgressLines]:
+def watcher(is_look: bool = False, is_trial: bool = False) -> Iterator[ProgressLines]:
     """A progress callback for what standard error is; leaves no moving line behind."""
-    lines = ProgressLines(sys.stderr.isatty(), is_look)
+    lines = ProgressLines(sys.stderr.isatty(), is_look, is_trial)
     try:
         yield lines
     finally:

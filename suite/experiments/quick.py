@@ -22,6 +22,7 @@ from suite.metrics.epoch_from_steps import MIN_STEPS, EpochFromSteps, epoch_from
 from suite.metrics.projection import MIN_LATER_EPOCHS, TimeProjection, project_run
 
 MIN_EPOCHS = MIN_LATER_EPOCHS + 1
+TRIAL = ".trial"
 TRIAL_SHARE = 0.1
 """Of the time that is left after the first trial: what a second one may take."""
 
@@ -51,7 +52,7 @@ class QuickLook:
 def trial_of(run: Path) -> Path:
     """The directory of a run's first steps, which :func:`look_within` removes; a killed one leaves
     it."""
-    return run.with_name(f"{run.name}.trial")
+    return run.with_name(f"{run.name}{TRIAL}")
 
 
 def steps_of_epoch(request: RunRequest) -> int:

@@ -71,6 +71,8 @@ def test_a_rehearsal_with_an_interpreter_says_what_it_has_and_installs_nothing(
     assert not (tmp_path / "home").exists()
     app(["env", "create", "pytorch", "--interpreter", str(old_pytorch)], standalone_mode=False)
     assert capsys.readouterr().out.splitlines() == [f"PyTorch runs in {old_pytorch}", *said[1:]]
+    app(["env", "create", "pytorch", "--dry-run"], standalone_mode=False)
+    assert f"PyTorch runs in {old_pytorch} already; only --force" in capsys.readouterr().err
 
 
 def test_a_rehearsal_with_an_interpreter_in_json(

@@ -11,10 +11,14 @@ from reference_impls.shown_steps import ShownSteps
 from suite.bundle.layout import states_folder
 from suite.bundle.log import LogEvent, parse_line
 from suite.bundle.reader import Bundle
+from suite.catalog.devices import load_device
+from suite.catalog.frameworks import load_framework
+from suite.catalog.workloads import load_workload
 from suite.cli.app import app
 from suite.cli.results import ending_of
 from suite.cli.watching import LineWatcher, Pace, sparkline, watcher
-from suite.execution.events import CostEstimated
+from suite.execution.events import CostEstimated, RunStarted
+from suite.execution.request import RunRequest
 from suite.execution.run_directory import RunLock
 from suite.execution.shown_steps import find_counter, step_counter, steps_done
 from suite.files.paths import repository_root
@@ -118,6 +122,41 @@ def test_the_line_leaves_out_the_least_important_words_of_a_narrow_terminal(
     lines._pace.steps = 150
     assert lines.line(90 * S, columns) == line
     assert sparkline([0.5]) == "▁"
+
+
+def test_a_run_without_a_target_does_not_end_before_its_last_epoch(tmp_path: Path) -> None:
+    training = of_steps(100, epochs=2)._replace(target_accuracy=None)
+    lines = LineWatcher(training, tmp_path, moving=False)
+    for event in (
+        *(happened("run_start", 0), happened("epoch_start", 0, 1), happened("epoch_stop", 60, 1)),
+        happened("epoch_start", 60, 2),
+    ):
+        lines.event(event)
+    assert "about 1 min to go, epoch 2 of 2" in lines.line(60 * S, 200)
+
+
+def test_ctrl_c_ends_the_watching_and_not_the_run(
+    good_bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("suite.cli.watch.time.sleep", interrupted)
+    answer = str(CliRunner().invoke(app, ["watch", str(good_bundle)]).exception)
+    assert answer == (
+        f"Interrupted; {good_bundle} goes on. To watch it again: suite watch {good_bundle}"
+    )
+
+
+@pytest.mark.parametrize(("is_trial", "titles"), [(False, 1), (True, 0)])
+def test_trial_steps_have_no_title_of_their_own(
+    is_trial: bool, titles: int, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    training = make_request(tmp_path, Scenario())
+    defined = load_workload("lenet"), load_device("generic"), "", load_framework("pytorch")
+    with watcher(is_trial=is_trial) as show:
+        show(RunStarted(RunRequest("run", *defined, training)))
+    assert capsys.readouterr().err.count("LeNet-5 on MNIST") == titles
 
 
 @pytest.mark.parametrize(("epoch", "accuracy"), [(1, 0.99), (2, 0.5)])
