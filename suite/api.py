@@ -345,15 +345,15 @@ def attach_power(
     written. Raises SuiteError, and nothing is changed, for a trace that cannot be read or does not
     fit.
     """
-    from suite.catalog.power import Coverage, Tier  # start-up: as below
     from suite.execution.attach import attach_trace  # start-up: pandas
+    from suite.metrics.traces.attaching import COVERAGES, TIERS  # start-up: pandas
     from suite.metrics.traces.columns import TraceOptions  # start-up: pandas
 
     return attach_trace(
         Path(bundle),
         Path(trace),
-        _choice(Coverage, covers, "coverage"),
-        None if tier is None else _choice(Tier, tier, "tier"),
+        _choice(COVERAGES, covers, "coverage"),
+        None if tier is None else _choice(TIERS, tier, "tier"),
         options or TraceOptions(),
         offset_s=offset_s,
         command=command,
@@ -387,13 +387,11 @@ def trace(run: str | Path, output: str | Path | None = None) -> "WrittenTrace":
     return write_trace(Path(run), Path(output) if output is not None else default_path(Path(run)))
 
 
-def _choice(kind: "type[Choice]", name: str, what: str) -> "Choice":
-    try:
-        return kind(name)
-    except ValueError:
-        raise SuiteError(
-            f"There is no {what} {name!r}; choose one of {', '.join(each.value for each in kind)}."
-        ) from None
+def _choice(possible: "Iterable[Choice]", name: str, what: str) -> "Choice":
+    known = {each.value: each for each in possible}
+    if name not in known:
+        raise SuiteError(f"There is no {what} {name!r}; choose one of {', '.join(known)}.")
+    return known[name]
 
 
 def plan_sweep(

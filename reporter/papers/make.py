@@ -58,5 +58,8 @@ def _not_accepted(frames: Frames) -> str:
     others = [
         f"{int(count)} {state}" for state, count in sorted(left_out["state"].value_counts().items())
     ]
-    unread = [f"{len(frames.broken)} unreadable"] if len(frames.broken) else []
-    return f" (not counted: {', '.join([*others, *unread])})" if others or unread else ""
+    if len(frames.broken):
+        others.append(
+            f"{len(frames.broken)} left out, the first: {frames.broken['reason'].iloc[0]}"
+        )
+    return f" (not counted: {', '.join(others)})" if others else ""

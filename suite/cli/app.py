@@ -230,7 +230,11 @@ def _beside_runs(call: Callable[..., Any]) -> Callable[..., Any]:
     def refusing(*arguments: Any, **values: Any) -> Any:
         from suite.bundle.manifest import refuse_inside_run  # start-up
 
-        for place in filter(None, map(values.get, WRITTEN)):
+        for name in WRITTEN:
+            if (place := values.get(name)) is None:
+                continue
+            if str(place) == "-":
+                raise SuiteError(f"--{name} takes the name of a file or folder, and - is none.")
             refuse_inside_run(Path(place))
         return call(*arguments, **values)
 
@@ -287,7 +291,11 @@ def _run_command() -> None:
     except USAGE_ERROR as error:
         if not _sentence(error):  # a command without its subcommand: the help was printed
             sys.exit(COULD_NOT)
-        _end(f"{_sentence(error)} {_meant(sys.argv[1:])}See `{_command_of(error)} --help`.")
+        meant = _meant(sys.argv[1:], error)
+        said = _sentence(error)
+        if "Did you mean `" in meant:  # better than a command of nearly the same letters
+            said = said.partition(" Did you mean ")[0]
+        _end(f"{said} {meant}See `{_command_of(error)} --help`.")
     except PermissionError as error:
         _end(
             f"This user may not open {error.filename}: {error.strerror}. Choose another path, or "
@@ -336,12 +344,24 @@ def _end(sentence: str, with_json: bool = True) -> None:
     sys.exit(COULD_NOT)
 
 
-def _meant(words: list[str]) -> str:
+def _meant(words: list[str], error: Any) -> str:
     """What a word means that stands where people of other programs write it."""
-    known = ELSEWHERE.get(" ".join(words[:2])) or ELSEWHERE.get("".join(words[:1]))
-    if known is None and words and words[0].startswith("-"):
-        return f"The command comes first: `suite COMMAND {words[0]}`. "
-    return "" if known is None else f"Did you mean `suite {known}`? "
+    first = "".join(words[:1])
+    if first.startswith("-"):
+        return f"The command comes first: `suite COMMAND {first}`. "
+    known = [ELSEWHERE.get(" ".join(words[:2])) or ELSEWHERE.get(first)]
+    if first not in listed_commands():
+        known += [path for path in command_examples() if path.endswith(f" {first}")]
+    if found := " or ".join(f"`suite {each}`" for each in known if each):
+        return f"Did you mean {found}? "
+    command = getattr(getattr(error, "ctx", None), "command", None)
+    if any("--workload" in option.opts for option in getattr(command, "params", ())):
+        from suite.cli.completion import workload_names  # start-up: of failures only
+
+        for before, word in itertools.pairwise(words):
+            if not before.startswith("--") and word in workload_names(""):
+                return f"A workload is named as `--workload {word}`. "
+    return ""
 
 
 def _sentence(error: Any) -> str:
@@ -355,6 +375,7 @@ def _sentence(error: Any) -> str:
     if possible := getattr(error, "possibilities", None):
         hint = nearest(error.option_name.lstrip("-"), [each.lstrip("-") for each in possible])
         message = "; ".join(filter(None, (error.message, hint.replace("'", "'--", 1))))
+    message = message.rstrip()
     return message if not message or message.endswith((".", "?")) else f"{message}."
 
 

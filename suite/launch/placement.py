@@ -16,6 +16,7 @@ _LIST = re.compile(
     r"([A-Za-z0-9._-]+)\[(\d{1,4}(?:-\d{1,4})?(?:,\d{1,4}(?:-\d{1,4})?)*)\]([\w.:-]*)"
 )
 _SLOTS = re.compile(r"^[^\s:]+:(\d{1,4})\b|\sslots=(\d{1,4})\b")
+_NUMBERED = re.compile(r"slots=\d{1,4}")
 _LOOPBACK = re.compile(r"localhost(\..*)?|127\.\d+\.\d+\.\d+")
 _IPV6 = re.compile(r"\[?[0-9A-Fa-f]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]?(%\w+)?")
 
@@ -57,8 +58,7 @@ def read_hosts(path: Path) -> dict[str, int | None]:
     except (OSError, UnicodeDecodeError) as error:
         cause = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise SuiteError(
-            f"The hostfile {path} cannot be read: {cause}; it is a text with one host per line,"
-            " this machine first."
+            f"{path} cannot be read: {cause}; write one host per line in a text file."
         ) from error
     hosts: dict[str, int | None] = {}
     for number, line in enumerate(lines, start=1):
@@ -73,7 +73,7 @@ def read_hosts(path: Path) -> dict[str, int | None]:
             stated = _SLOTS.search(" ".join([name, *words[1:]]))
             hosts[host] = int(stated[1] or stated[2]) if stated else None
     if not hosts:
-        raise SuiteError(f"The hostfile {path} names no host; write one host per line.")
+        raise SuiteError(f"{path} names no host; write one host per line.")
     return hosts
 
 
@@ -103,6 +103,9 @@ def _host(words: Sequence[str], where: str) -> str:
             f"{where}: {further[:80]!r} stands after the host name; write one host per line, as in"
             " `pi1 slots=4`."
         )
+    for word in words:
+        if word.startswith("slots=") and not _NUMBERED.fullmatch(word):
+            raise SuiteError(f"{where}: {word[:80]!r} is not a number of slots; write slots=4.")
     if _IPV6.fullmatch(name):
         raise SuiteError(
             f"{where}: {name} is an IPv6 address; write the host's name or its IPv4 address."

@@ -182,4 +182,4 @@ def test_hosts_of_which_this_machine_is_not_the_first_are_named(
 def test_a_hostfile_that_is_not_there_is_one_sentence(doctor: Doctor) -> None:
     answer = doctor("--hostfile", "/no/such/file")
     assert answer.returncode == 2
-    assert answer.stderr.startswith("error: The hostfile /no/such/file cannot be read")
+    assert answer.stderr.startswith("error: /no/such/file cannot be read")

@@ -408,3 +408,12 @@ def test_listing_figures_loads_neither_pandas_nor_matplotlib() -> None:
     ).stdout
     listed, _, loaded = output.strip().rpartition("\n")
     assert loaded == "[]" and len(json.loads(listed)["rows"]) == len(PRESETS)
+
+
+def test_an_interrupted_run_is_left_out_with_its_reason(good_bundle: Path) -> None:
+    """It can be read, and did not finish."""
+    record = json.loads((good_bundle / "run.json").read_text())
+    record |= {"status": "interrupted", "message": "interrupted by the user"}
+    (good_bundle / "run.json").write_text(json.dumps(record))
+    with pytest.raises(SuiteError, match="1 left out, the first: status 'interrupted': interr"):
+        make_figure("stalls", [good_bundle], PaperLook(), "svg")

@@ -35,7 +35,7 @@ OF_THE_SUITE = {
     f"{RUN} --epochs three": "--epochs must be a whole number, not 'three'",
     f"{RUN} --batch-size 1e3": "--batch-size must be a whole number, not '1e3'",
     f"{RUN} --silence 1": "--silence must be at least",
-    f"{RUN} --epoch 3": "did you mean '--epochs'",
+    f"{RUN} --epoch 3": "did you mean '--epochs'? See",
     "suite --division open": "No such option: --division. The command comes first",
     "suite help": "Did you mean `suite --help`",
     "suite data list": "Did you mean `suite list data-sets`",
@@ -55,6 +55,12 @@ OF_THE_SUITE = {
     f"{RUN} --nodes 2": "needs --hostfile FILE",
     f"{RUN} --hostfile nowhere.txt": "nowhere.txt cannot be read",
     f"{RUN} --hostfile twice.txt": "is named twice",
+    f"{RUN} --boards nowhere.txt": "error: nowhere.txt cannot be read",
+    f"{RUN} lenet": "A workload is named as `--workload lenet`",
+    "suite run resnet18 --division open": "A workload is named as `--workload resnet18`",
+    "suite attach run trace.csv": "No such command 'attach'. Did you mean `suite power attach`?",
+    "suite export empty --output -": "--output takes the name of a file or folder, and - is none",
+    "suite audit empty --output -": "--output takes the name of a file or folder, and - is none",
     f"{RUN} --meters cpuu": "cpuu",
     f"{RUN} --witness lab:8731": "lab:8731",
     "suite run --division open --workload lenet --framework fake --data /etc": (
@@ -96,6 +102,7 @@ OF_THE_SUITE = {
     "suite explain log-chian": "did you mean 'log-chain'",
     "suite list data sets": "Did you mean 'data-sets'",
     "suite sweep --study batchsize --workload lenet": "did you mean 'batch-size'",
+    "suite sweep --study linpack --dry-run": "leave --dry-run out",
     "suite sweep --workload lenet": "--vary batch_size=16,32",
     "suite sweep --vary batchsize=8,16 --workload lenet": "did you mean 'batch_size'?",
     "suite sweep --vary batch_size=8,x --workload lenet": "is not a whole number",
@@ -125,7 +132,7 @@ OF_THE_SUITE = {
     "suite audit nowhere": "nowhere does not exist",
     "suite reproduce empty --org lab": "empty holds no run directory",
     "suite power attach empty twice.txt --covers socket": (
-        "choose one of chip, chips, module, board, wall"
+        "choose one of board, module, wall, chip"
     ),
     "suite power attach empty trace.csv": "Missing option '--covers'",
     "suite env create pytoch": "did you mean 'pytorch'",

@@ -98,6 +98,7 @@ def test_slots_are_the_ranks_of_a_node_unless_they_were_typed(
         ("pi1\nfe80::1\n", ":2: fe80::1 is an IPv6 address"),
         ("pi1\njane@pi2\n", ":2: 'jane@pi2' names a user; write pi2, and `User jane`"),
         ("pi1,pi2\n", ":1: 'pi1,pi2' is not a host name"),
+        ("pi1\npi2 slots=x\n", ":2: 'slots=x' is not a number of slots"),
     ],
 )
 def test_a_file_without_hosts_or_with_what_is_none_is_refused(
