@@ -276,6 +276,8 @@ class Bundle:
         """Path of a plain file of this bundle; raises FileError for a link, a missing or an
         oversized file."""
         path = self.path / name
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise FileError(path, "is outside of the bundle")
         if path.is_symlink():
             raise FileError(path, "is a link; a bundle holds plain files only")
         if not path.is_file():

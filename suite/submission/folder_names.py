@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from suite.bundle.attached import BEFORE
 from suite.bundle.layout import RUN, WITHDRAWN, is_withdrawal
 from suite.errors import SuiteError
 from suite.files.tree import files_below, paths_below
@@ -73,7 +74,8 @@ def _is_expected(path: Path, parts: tuple[str, ...]) -> bool:
         return parts[0] in (NAME, SYSTEM, LISTING, SIGNATURE)
     if len(parts) == 2 and parts[0] in (PROBES, AUDITS, REVIEWS):
         return parts[1].endswith((".json", ".json.sig") if parts[0] == REVIEWS else ".json")
-    return len(parts) == 4 and RUN_FOLDER.fullmatch(parts[2]) is not None
+    depth = RUN_DEPTH + (2 if BEFORE in parts[RUN_DEPTH:-1] else 1)
+    return len(parts) == depth and RUN_FOLDER.fullmatch(parts[2]) is not None
 
 
 def _withdrawn_run(path: Path) -> Path | None:

@@ -284,9 +284,10 @@ def _subject(path: Path) -> tuple[str, str]:
 def _copy(bundle: Bundle, target: Path) -> None:
     """Copy the files that the manifest lists, and the manifest."""
     names = [line.split("  ", 1)[1] for line in bundle.manifest()]
-    target.mkdir(parents=True)
     for name in (*names, MANIFEST):
-        shutil.copyfile(bundle.file(name), target / name)
+        source, copy = bundle.file(name), target / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, copy)
 
 
 def code_of(root: Path | None) -> Code:

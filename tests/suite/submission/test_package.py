@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from suite.bundle.layout import MANIFEST
+from suite.bundle.manifest import file_digests
 from suite.bundle.study_mark import StudyMark
 from suite.errors import SuiteError
 from suite.submission.declaration import read_declaration
+from suite.submission.folder_names import read_folders
 from suite.submission.package import PackagedImplementation, PackageRequest, package_runs
+from tests.faults.edits.attached_edits import attached
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.suite.submission.conftest import make_runs
 
@@ -62,6 +66,28 @@ def test_other_files_are_refused(
             tmp_path / "submissions",
         )
     assert not (tmp_path / "submissions").exists()
+
+
+def test_a_run_that_a_trace_was_attached_to_is_packaged_whole(
+    offer: PackageRequest, tmp_path: Path
+) -> None:
+    paths = make_runs(tmp_path / "runs", 1)
+    attached()(paths[0])
+    folder = package_runs(paths, offer, tmp_path / "submissions")
+    (run,), misplaced = read_folders(folder)
+    assert file_digests(run.path) == file_digests(paths[0]) and misplaced == ()
+
+
+@pytest.mark.parametrize("name", ["../name", "/etc/hostname"])
+def test_a_manifest_names_no_file_outside_of_its_bundle(
+    name: str, offer: PackageRequest, tmp_path: Path
+) -> None:
+    paths = make_runs(tmp_path / "runs", 1)
+    (tmp_path / "runs" / "name").write_text("no record")
+    with (paths[0] / MANIFEST).open("a") as manifest:
+        manifest.write(f"{FILES}  {name}\n")
+    with pytest.raises(SuiteError, match="is outside of the bundle"):
+        package_runs(paths, offer, tmp_path / "submissions")
 
 
 def test_a_run_of_a_study_is_not_packaged(offer: PackageRequest, tmp_path: Path) -> None:
