@@ -41,7 +41,7 @@ from suite.catalog.extensions import extensions
 from suite.compliance.checker import BundleVerdict, find_bundles
 from suite.errors import SuiteError
 from suite.submission.declaration import NAME, Declaration, read_declaration
-from suite.submission.folder_names import withdrawal_beside
+from suite.submission.folder_names import undeclared_submission, withdrawal_beside
 from suite.submission.launches import UNFINISHED
 from suite.submission.objections import ObjectionState, read_objections
 
@@ -95,7 +95,13 @@ def load_with(workers: Workers, given: Sequence[Path], found: Sequence[Found]) -
         {"place": one_line(place), "reason": reason} for place, reason in submissions.broken
     ]
     for one, (digest, rows) in read_of.items():
-        reason = rows.reason if isinstance(rows, Broken) else _duplicate(one, rows, read)
+        if submissions.are_unjudged(one.path):
+            continue
+        reason = (
+            rows.reason
+            if isinstance(rows, Broken)
+            else _undeclared(one, rows) or _duplicate(one, rows, read)
+        )
         if isinstance(rows, Broken) or reason:
             broken.append({"place": one_line(one.place), "reason": reason})
         else:
@@ -207,6 +213,13 @@ def _read_with_digest(path: Path) -> Read:
     before = digest_of_bundle(path)
     rows = read_rows(path)
     return before if digest_of_bundle(path) == before else None, rows
+
+
+def _undeclared(found: Found, rows: BundleRows) -> str | None:
+    place = undeclared_submission(found.path, str(rows.run["workload"]), str(rows.run["framework"]))
+    if place is None or place not in found.folders() or (place / NAME).is_file():
+        return None
+    return f"its place is that of a run in a submission, which has no {NAME}"
 
 
 def _duplicate(found: Found, rows: BundleRows, read: Mapping[str, Placed]) -> str | None:

@@ -21,10 +21,15 @@ from suite.submission.folder_names import find_submissions
 @dataclass(frozen=True)
 class SubmissionVerdicts:
     """The verdicts, and the submissions that could not be judged, as (place relative to the given
-    path, reason)."""
+    path, reason): none of their runs is shown."""
 
     verdicts: tuple[SubmissionVerdict, ...]
     broken: tuple[tuple[str, str], ...]
+
+    def are_unjudged(self, bundle: Path) -> bool:
+        """Whether the submission that holds the bundle could not be judged."""
+        folders = (bundle, *bundle.parents)
+        return any(_is_unjudged(each) and each.path in folders for each in self.verdicts)
 
     def findings_of(self, bundle: Path) -> tuple[Finding, ...]:
         """The findings on the submission that holds the bundle."""
@@ -88,7 +93,11 @@ def judge_submissions(
     broken = [
         (places[verdict.path], one_line(reason.replace(f"{verdict.path}/", ""), 400))
         for verdict in verdicts
-        if not verdict.bundles
+        if _is_unjudged(verdict)
         for reason in verdict.broken
     ]
     return SubmissionVerdicts(verdicts, tuple(broken))
+
+
+def _is_unjudged(verdict: SubmissionVerdict) -> bool:
+    return bool(verdict.broken) and not verdict.bundles

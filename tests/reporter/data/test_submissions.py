@@ -86,7 +86,15 @@ def test_a_submission_that_cannot_be_read_is_listed_as_broken(
         loaded.broken["place"].tolist() == [f"{OPEN}/pies-ltd"]
         and "declaration.json" in loaded.broken["reason"][0]
     )
-    assert str(tmp_path) not in loaded.broken["reason"][0]
+    assert str(tmp_path) not in loaded.broken["reason"][0] and loaded.runs.empty
+
+
+def test_runs_of_a_submission_without_a_declaration_are_not_shown(submission: Path) -> None:
+    """A forger could leave out what a declaration is judged by; a run alone is nobody's result."""
+    (submission / "declaration.json").unlink()
+    loaded = reporter.load([submission.parents[1]])
+    assert loaded.runs.empty and "has no declaration.json" in loaded.broken["reason"][0]
+    assert len(reporter.load([submission / "lenet"]).runs) == 3
 
 
 def test_a_withdrawn_submission_is_kept_with_its_reason(submission: Path) -> None:
