@@ -39,7 +39,6 @@ from reporter.data.frames import (
     is_known,
     rows_of,
 )
-from reporter.data.framework_names import framework_name
 from reporter.data.machine_names import machine_title
 from reporter.data.missed import is_short, reached_text
 from reporter.data.shown_replications import (
@@ -336,12 +335,6 @@ def _badges(
     people = (
         f"{words} {entry[name]}" for name, words in EVIDENCE_WORDS.items() if is_known(entry[name])
     )
-    framework, *of_state = str(entry["audited_in"]).partition(",")
-    audit = (
-        (f"unsigned audit in {framework_name(framework)}{''.join(of_state)}",)
-        if is_known(entry["audited_in"])
-        else ()
-    )
     attached = (
         ("energy from a logger's file that was attached after the run",)
         if figures.get("energy_per_epoch_j", {}).get("attached")
@@ -356,7 +349,6 @@ def _badges(
         *short,
         *disturbed,
         *attached,
-        *audit,
         *people,
         *replication_badges(replications, entry["code_is_public"] is True),
     )

@@ -91,21 +91,12 @@ def test_a_badge_names_a_known_signer(
     assert badges(submission) == ("signed by acme",)
 
 
-@pytest.mark.parametrize(
-    ("changes", "badge"),
-    [
-        ({}, ("unsigned audit in PyTorch",)),
-        ({"losses.plain.3": 9.0, "losses.float64": "plain"}, ()),
-    ],
-    ids=["agrees", "its verdict does not follow from its losses"],
-)
-def test_a_badge_says_that_an_audit_agrees(
-    runs: Path, tmp_path: Path, changes: dict[str, object], badge: tuple[str, ...]
-) -> None:
+def test_an_unsigned_audit_is_no_badge(runs: Path, tmp_path: Path) -> None:
+    """Anybody can write one, from the run's own losses."""
     offer = PackageRequest("acme", None, SystemAvailability.RESEARCH, "", ())
     submission = package_runs([runs / "lenet-pytorch-1"], offer, tmp_path / "submissions")
-    add_audit(changes)(submission)
-    assert badges(submission) == badge
+    add_audit({})(submission)
+    assert badges(submission) == ()
 
 
 @pytest.mark.parametrize(

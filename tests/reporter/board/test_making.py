@@ -93,7 +93,6 @@ def test_versions_matter_between_rows_of_one_framework_only() -> None:
             {"energy_per_epoch_j": {"attached": True}},
             (
                 "energy from a logger's file that was attached after the run",
-                "unsigned audit in PyTorch, from a drawn state",
                 "witnessed by w",
                 "signed by s",
             ),
