@@ -15,7 +15,7 @@ from typing import Annotated
 from benchmarks.runner.benchmark import Benchmark, Ratio, alternating, ratio_of
 from benchmarks.runner.command_line import run_alone
 from reference_impls.shown_steps import ShownSteps
-from suite.execution.shown_steps import step_counter
+from suite.launch.step_counter import step_counter
 
 
 @dataclass(frozen=True)

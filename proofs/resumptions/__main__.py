@@ -18,9 +18,9 @@ from pathlib import Path
 
 from proofs.figures import hand_over
 from proofs.interruptions.__main__ import await_lock, poll
+from suite.bundle.layout import states_folder
 from suite.bundle.reader import Bundle
 from suite.errors import SuiteError
-from suite.execution.kept_states import states_folder
 from suite.files.paths import repository_root
 
 EPOCHS, BATCH = 4, 96

@@ -1,6 +1,8 @@
 """The run directory's file names, its schema, and the limits within which untrusted files are
 read."""
 
+import secrets
+import time
 from pathlib import Path
 
 SCHEMA = 2
@@ -63,6 +65,18 @@ def node_baseloads(place: int | str) -> tuple[str, str]:
 def _tables(what: str, place: int | str) -> tuple[str, str]:
     name = f"{what}.node{place}" if place else what
     return f"{name}.parquet", f"{name}.csv"
+
+
+def states_folder(run: Path) -> Path:
+    """The folder of a run's states, beside its run directory: what a bundle contains is sealed, and
+    states are large."""
+    return run.with_name(f"{run.name}.states")
+
+
+def new_run_id(workload: str, framework: str) -> str:
+    """A run's id, which names its directory; names sort by time."""
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    return f"{workload}-{framework}-{stamp}-{secrets.token_hex(3)}"
 
 
 def is_withdrawal(path: Path) -> bool:

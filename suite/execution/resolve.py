@@ -1,13 +1,12 @@
 """From a person's options to a request: judges them, looks up the prepared data set, and names the
 run."""
 
-import secrets
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reference_impls import contract
+from suite.bundle.layout import new_run_id
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.devices import Device
 from suite.catalog.divisions import Division
@@ -82,9 +81,7 @@ def resolve_options(
             f" {how_to_prepare(prepared.definition)}, or run it in the open division."
         )
     device = resolve_device(options.device)
-    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    # names sort by time
-    run_id = f"{workload.name}-{framework.name}-{stamp}-{secrets.token_hex(3)}"
+    run_id = new_run_id(workload.name, framework.name)
     training = _training(options, workload, framework, device.device, choice, prepared)
     training = training._replace(output_directory=str((output or RUNS / run_id).absolute()))
     used = None

@@ -19,10 +19,10 @@ from suite.execution.interrupts import interrupts_deferred
 from suite.execution.preparation import Preparation
 from suite.execution.recorder import Recorder
 from suite.execution.remote_recorders import RemoteRecorders
-from suite.execution.shown_steps import step_counter
 from suite.files.appended import lines_after
 from suite.launch.first_records import begin_log
 from suite.launch.process import release_process, terminate_session
+from suite.launch.step_counter import step_counter
 from suite.machine.limits import process_limits
 from suite.machine.procfs import kills_for_memory
 from suite.meters.meter import MeteredProcess

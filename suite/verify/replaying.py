@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from reference_impls import contract
-from suite.bundle.layout import OUTPUT
+from suite.bundle.layout import OUTPUT, new_run_id, states_folder
 from suite.bundle.log import read_log
 from suite.bundle.reader import Bundle
 from suite.catalog.commands import train_command, working_folder
@@ -32,6 +32,7 @@ from suite.launch.process import (
     start_process,
     terminate_session,
 )
+from suite.launch.step_counter import step_counter
 from suite.verify.probing import ALONE, read_archive
 
 TIMEOUT_S = 3600
@@ -87,18 +88,22 @@ def train_as_in_a_run(
     """The first ``steps`` steps of the epoch that the run's own program trains of the run's request
     from the training state before it; raises SuiteError when it ends before the epoch does.
 
-    The request is that of the run, to its end: the program is ended from outside when the epoch is
-    over.
+    Request, arguments, environment and folders are like those of a run that keeps its states, to
+    its end: the program is ended from outside when the epoch is over.
     """
     environment = find_environment(framework)
     build_implementation(framework, environment)
     command = train_command(framework, environment.interpreter)
-    with tempfile.TemporaryDirectory(prefix="run-") as name:
-        folder = Path(name)
-        path = write_first_records(request._replace(output_directory=name))
+    with tempfile.TemporaryDirectory() as name, step_counter() as variables:
+        folder = Path(name, new_run_id(request.workload, framework.name))
+        for made in (folder, states := states_folder(folder)):
+            made.mkdir()
+        path = write_first_records(request._replace(output_directory=str(folder)))
+        asked = ("--request", path, "--keep-states", states, "--start-state", start)
+        tf32 = request.precision == contract.TF32
         process = start_process(
-            [*command, "--request", str(path), "--start-state", str(start)],
-            child_environment(request.threads, tf32=request.precision == contract.TF32),
+            [*command, *map(str, asked)],
+            {**child_environment(request.threads, tf32=tf32), **variables},
             folder / OUTPUT,
             folder=working_folder(framework),
         )
@@ -185,16 +190,16 @@ def train_program(
     request's; raises SuiteError, which names it as ``what``, where it does not end well."""
     path = write_first_records(request)
     tf32 = request.precision == contract.TF32
-    variables = {**child_environment(request.threads, tf32=tf32), "TF_CPP_MIN_LOG_LEVEL": "3"}
-    run_to_end(
-        [*command, "--request", str(path), *arguments],
-        folder,
-        what,
-        TIMEOUT_S,
-        if_missing="create the environment again with `suite env create`",
-        if_slow="ask for fewer steps or smaller mini-batches.",
-        variables=variables,
-    )
+    with step_counter() as variables:
+        run_to_end(
+            [*command, "--request", str(path), *arguments],
+            folder,
+            what,
+            TIMEOUT_S,
+            if_missing="create the environment again with `suite env create`",
+            if_slow="ask for fewer steps or smaller mini-batches.",
+            variables={**child_environment(request.threads, tf32=tf32), **variables},
+        )
 
 
 def recorded_losses(path: Path) -> list[float]:

@@ -20,8 +20,9 @@ from suite.cli.watching import LineWatcher, Pace, sparkline, watcher
 from suite.execution.events import CostEstimated, RunStarted
 from suite.execution.request import RunRequest
 from suite.execution.run_directory import RunLock
-from suite.execution.shown_steps import find_counter, step_counter, steps_done
+from suite.execution.shown_steps import find_counter, steps_done
 from suite.files.paths import repository_root
+from suite.launch.step_counter import step_counter
 from tests.builders import Scenario, make_request
 
 S = 10**9

@@ -199,13 +199,26 @@ def implementation(folder: Path, change: str = "") -> Path:
     return folder
 
 
+SEEN = """
+import json, os, pathlib
+options = [word for word in sys.argv if word.startswith("--")]
+folder = pathlib.Path(sys.argv[2]).parent
+shape = folder.name.split("-")[:2], os.path.relpath(sys.argv[4], folder)[:2], sys.argv[4][-7:]
+told = [name for name in sorted(os.environ) if name.startswith(("EDGE_TRAINING_STEPS", "TF_"))]
+pathlib.Path("build").mkdir(exist_ok=True)
+with open("build/seen.jsonl", "a") as seen:
+    seen.write(json.dumps([options, told, shape]) + "\\n")
+"""
+"""What a program may tell a timed run by; no digest covers what it writes into build."""
+
+
 @pytest.fixture(scope="module")
 def their_run(suite: Run, digits: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of an implementation outside the checkout that kept its states."""
     folder = tmp_path_factory.mktemp("theirs")
-    program = implementation(folder / "program")
-    suite.done(f"run {KEPT} --implementation {program} --epochs 2 --output {folder / 'run'}")
-    return folder / "run"
+    program, run = implementation(folder / "program", SEEN), folder / "lenet-theirs"
+    suite.done(f"run {KEPT} --implementation {program} --epochs 2 --output {run}")
+    return run
 
 
 @pytest.mark.proof
@@ -264,6 +277,9 @@ def test_a_review_trains_with_the_program_that_made_the_run(
     (run,), (model,) = record.runs.values(), record.models.values()
     assert run.reason is None and run.audit is not None and run.audit.state is not None
     assert run.audit.state.program == run.audit.state.epoch_after
+    lines = (their_run.with_name("program") / "build/seen.jsonl").read_text().splitlines()
+    timed, *_, replayed = map(json.loads, lines)
+    assert (*timed[0], "--start-state") == tuple(replayed[0]) and timed[1:] == replayed[1:]
     assert "Theirs has no probe" in str(model.reason)
 
 
