@@ -48,7 +48,8 @@ from tests.suite.submission.conftest import EPOCHS_TO_TARGET
 
 MONTH_S, HOUR_S = 31 * 86_400, 3_600
 SELF = "self-reported"
-AUDITED = "audited by lab, time stated by the submitter"
+STATED = "time and energy stated by the submitter"
+AUDITED = f"audited by lab, {STATED}"
 NOBODY = "runs that no other organization audited from a training state that it drew"
 STRANGER = "its key is not in allowed"
 
@@ -360,7 +361,7 @@ FABRICATED: dict[str, tuple[Callable[[Place], object], str | None, str]] = {
             lambda place: place.know("uni", place.own_key),
             lambda place: place.review(by="uni", key=place.own_key),
         ),
-        "audited by uni, time stated by the submitter",
+        f"audited by uni, {STATED}",
         "a signature by acme expected, one by lab found",
     ),
     "its own replication in a reviewer's name": (
@@ -439,12 +440,12 @@ FABRICATED: dict[str, tuple[Callable[[Place], object], str | None, str]] = {
     "nobody's name": (lambda place: place.rename("none"), SELF, NOBODY),
     "a name with a Cyrillic letter": (
         lambda place: place.declare(organization="\u0430cme"),
-        SELF,
+        None,
         "must be lower-case letters",
     ),
     "a name with a space behind it": (
         lambda place: place.declare(organization="acme "),
-        SELF,
+        None,
         "must be lower-case letters",
     ),
 }
@@ -460,7 +461,10 @@ def test_a_fabricated_submission_has_no_mark_that_nobody_gave_it(name: str, plac
 
 @pytest.mark.parametrize(
     ("add", "mark"),
-    [(Place.review, AUDITED), (Place.replicate, "reproduced by lab")],
+    [
+        (Place.review, AUDITED),
+        (Place.replicate, "reproduced by lab, energy stated by the submitter"),
+    ],
     ids=["review", "replication"],
 )
 def test_the_same_records_by_others_earn_their_marks(

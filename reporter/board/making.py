@@ -86,6 +86,7 @@ SEEDS = {
 OF_FRAMEWORK = ("framework_version", CODE)
 """Facets that matter between rows of one framework."""
 NO_ROUND = "no round"
+EPOCH_ENERGY = "energy_per_epoch_j"
 NOT_ACCEPTED = unranked("not ranked: it is not accepted")
 
 
@@ -127,7 +128,9 @@ def _board(
         frames, {*DISTURBANCES, *(column.figure for column in FIGURE_COLUMNS)}
     )
     facets = {
-        entry["entry_id"]: _facets(entry, figures[entry["entry_id"]], _provenance(frames, entry))
+        entry["entry_id"]: _facets(
+            entry, found := figures[entry["entry_id"]], _provenance(frames, entry, found)
+        )
         for entry in rows_of(frames.entries)
     }
     differ, same = _differing(list(facets.values()), division == Division.OPEN.value)
@@ -222,15 +225,13 @@ def _board_rows(
             f"entries/{name}.html",
             ranks.get(name, NOT_ACCEPTED),
             scores,
-            instrument_order(
-                scores.instrument or _kind(found.get("energy_per_epoch_j", {})), scoring
-            ),
+            instrument_order(scores.instrument or _kind(found.get(EPOCH_ENERGY, {})), scoring),
             facets[name],
             tuple(make_cell(column, found.get(column.figure)) for column in columns),
             findings[name],
             _badges(entry, found, frames.replications.get(name, ())),
             reached_text(entry),
-            _provenance(frames, entry),
+            _provenance(frames, entry, found),
         )
 
 
@@ -287,19 +288,20 @@ def _order(scores: EntryScores, rank: Rank | None, figures: Mapping[str, Any]) -
     return *behind, *(float(value) if is_known(value) else float("inf") for value in values)
 
 
-def _provenance(frames: Frames, entry: Row) -> str:
+def _provenance(frames: Frames, entry: Row, figures: Mapping[str, Any]) -> str:
     audited_by = entry["audited_by"] if is_known(entry["audited_by"]) else None
     witness = entry["witnessed_by"]
     is_witnessed = is_known(witness) and witness not in submitters_of(entry)
     replications = frames.replications.get(entry["entry_id"], ())
-    return provenance_of(replications, audited_by, is_witnessed)
+    has_energy = is_known(figures.get(EPOCH_ENERGY, {}).get("value"))
+    return provenance_of(replications, audited_by, is_witnessed, has_energy)
 
 
 def _facets(entry: Row, figures: Mapping[str, Row], status: str) -> dict[str, str]:
     availability = entry["availability"] if is_known(entry["availability"]) else "not submitted"
     special = {
         "device": machine_title(entry),
-        "energy": _sensor(figures.get("energy_per_epoch_j", {})),
+        "energy": _sensor(figures.get(EPOCH_ENERGY, {})),
         "availability": availability,
         PROVENANCE: status,
         "launches": (
@@ -337,7 +339,7 @@ def _badges(
     )
     attached = (
         ("energy from a logger's file that was attached after the run",)
-        if figures.get("energy_per_epoch_j", {}).get("attached")
+        if figures.get(EPOCH_ENERGY, {}).get("attached")
         else ()
     )
     short = (

@@ -8,7 +8,7 @@ from typing import Any
 from suite.metrics.replication_record import ReplicationVerdict
 
 AVAILABLE, FUNCTIONAL, REPRODUCED = "available", "functional", "reproduced"
-SELF_REPORTED, TIME_STATED = "self-reported", ", time stated by the submitter"
+SELF_REPORTED = "self-reported"
 PROJECT, AND = "project", " and "
 """Badges, as those of ACM's Artifact Review and Badging: code that everybody can get; runs that
 others made again; results that they confirmed."""
@@ -57,17 +57,26 @@ def submitters_of(row: Mapping[str, Any]) -> frozenset[str | None]:
 
 
 def provenance_of(
-    replications: Sequence[ShownReplication], audited_by: str | None, is_witnessed: bool
+    replications: Sequence[ShownReplication],
+    audited_by: str | None,
+    is_witnessed: bool,
+    has_energy: bool = False,
 ) -> str:
     """What stands behind an entry's figures: *reproduced by X*, *audited by X* or
-    *self-reported*. An audit repeats no times: they need somebody else's witness."""
+    *self-reported*. An audit repeats no times: they need somebody else's witness. None of these
+    repeats an energy."""
     makers = {each.organization for each in replications if each.earns_mark}
-    if makers:
-        return f"reproduced by {_in_words(sorted(makers))}"
-    if audited_by is None:
+    if not makers and audited_by is None:
         return SELF_REPORTED
-    auditors = _in_words(audited_by.split(AND))
-    return f"audited by {auditors}{'' if is_witnessed else TIME_STATED}"
+    stated = AND.join(
+        [*(["time"] if not (makers or is_witnessed) else []), *(["energy"] if has_energy else [])]
+    )
+    who = (
+        f"reproduced by {_in_words(sorted(makers))}"
+        if makers
+        else f"audited by {_in_words(str(audited_by).split(AND))}"
+    )
+    return f"{who}, {stated} stated by the submitter" if stated else who
 
 
 def _in_words(makers: Sequence[str]) -> str:

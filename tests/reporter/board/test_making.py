@@ -105,15 +105,22 @@ def test_badges(changes: dict[str, Any], figures: dict[str, Any], badges: tuple[
 
 
 @pytest.mark.parametrize(
-    ("witness", "stated"), [(None, True), ("acme", True), ("key", True), ("lab", False)]
+    ("witness", "energy_j", "stated"),
+    [
+        (None, None, "time "),
+        ("acme", None, "time "),
+        ("key", 7.0, "time and energy "),
+        ("lab", None, ""),
+        ("lab", 7.0, "energy "),
+    ],
 )
-def test_only_a_witness_who_is_not_the_submitter_vouches_for_the_time(
-    witness: str | None, stated: bool
+def test_only_a_witness_who_is_not_the_submitter_vouches_for_the_time_and_nobody_for_the_energy(
+    witness: str | None, energy_j: float | None, stated: str
 ) -> None:
     frames: Any = SimpleNamespace(replications={})
     audited = entry(audited_by="lab", witnessed_by=witness, signed_by="key")
-    said = making._provenance(frames, audited)
-    assert said == f"audited by lab{', time stated by the submitter' if stated else ''}"
+    said = making._provenance(frames, audited, {"energy_per_epoch_j": {"value": energy_j}})
+    assert said == f"audited by lab{stated and f', {stated}stated by the submitter'}"
 
 
 @pytest.mark.parametrize(
