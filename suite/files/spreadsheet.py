@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     import pandas
 
-_FORMULA = re.compile(r"\s*[=+@-]")
+_FORMULA = re.compile(r"\s*[=+@\uff1d\uff0b\uff20\uff0d-]")
+"""The wide forms of the four signs begin a formula in East Asian settings."""
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 

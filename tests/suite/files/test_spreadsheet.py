@@ -15,7 +15,9 @@ from suite.files.paths import repository_root
 from suite.files.spreadsheet import problem_of_text, safe_cell, write_rows
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+cmd", "-cmd|x", "@SUM(A1)", "\t=1", " =1"])
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+cmd", "-cmd|x", "@SUM(A1)", "\t=1", " =1", "\uff1d1+1", "\uff20SUM(A1)"]
+)
 def test_a_formula_is_neutralised_and_refused(text: str) -> None:
     assert safe_cell(text) == f"'{text}" and "begins with" in str(problem_of_text(text))
 
