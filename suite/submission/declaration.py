@@ -31,6 +31,10 @@ class SystemAvailability(str, enum.Enum):
     RESEARCH = "research"
 
 
+ADDRESSES = ("https://", "git@", "ssh://")
+"""How the address of a repository begins."""
+
+
 @dataclass(frozen=True)
 class Code:
     """The code that ran: the repository's address and commit, and whether files differed from it;

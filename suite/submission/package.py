@@ -25,6 +25,7 @@ from suite.files.paths import checkout
 from suite.files.redaction import names_of_machine
 from suite.files.spreadsheet import problem_of_text
 from suite.submission.declaration import (
+    ADDRESSES,
     SCHEMA,
     Code,
     Declaration,
@@ -320,7 +321,7 @@ def _git(root: Path, *arguments: str) -> str | None:
 def _public_address(address: str | None) -> str | None:
     """The address without user name and password; None for a path on this machine, and for a host
     without a public name."""
-    if not address or not address.startswith(("https://", "git@", "ssh://")):
+    if not address or not address.startswith(ADDRESSES):
         return None
     scheme, separator, rest = address.partition("://")
     public = address if not separator else f"{scheme}://{rest.rpartition('@')[2]}"

@@ -57,6 +57,10 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
             of_submission(f"notes {text!r}", set_value(NAME, "notes", text))
             for text in ("=1+1", " @SUM(A1)", "a\x07bell")
         ),
+        *(
+            of_submission(f"{name} {text!r}", set_value(NAME, name, text))
+            for name, text in (("code.address", "=1+1"), ("code.commit", "the last one"))
+        ),
     ),
     "submission-system": (
         *(

@@ -1,5 +1,6 @@
 """Submissions: round, layout, organization and system."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,11 +13,13 @@ from suite.compliance.submission_rule import OfSubmission, SubmissionContext, Su
 from suite.compliance.wording import value_text
 from suite.files.signature import SignatureState
 from suite.files.spreadsheet import problem_of_text
-from suite.submission.declaration import NAME
+from suite.submission.declaration import ADDRESSES, NAME
 from suite.submission.folder_names import AUDITS, LISTING, PROBES, REVIEWS, SIGNATURE
 from suite.submission.signature import allowed_signers
 
 ORDER = 103  # after the rules of bundles
+
+COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def _one_round(context: SubmissionContext) -> Violations:
@@ -85,7 +88,7 @@ def _organization(context: SubmissionContext) -> Violations:
 
 def _text(context: SubmissionContext) -> Violations:
     """Free text of the declaration that spreadsheets would compute, or that has control
-    characters."""
+    characters; code that nobody could fetch."""
     declared = context.declaration
     texts = {"notes": declared.notes}
     for each in declared.implementations:
@@ -94,6 +97,12 @@ def _text(context: SubmissionContext) -> Violations:
         problem = problem_of_text(text)
         if problem is not None:
             yield Violation(NAME, f"{name}: plain text", problem)
+    for code in (declared.code, *(each.code for each in declared.implementations)):
+        if code.address is not None and not code.address.startswith(ADDRESSES):
+            expected = f"an address of code that begins with {' or '.join(ADDRESSES)}"
+            yield Violation(NAME, expected, code.address)
+        if code.commit is not None and not COMMIT.fullmatch(code.commit):
+            yield Violation(NAME, "a commit of 40 or 64 hexadecimal digits", code.commit)
 
 
 def _system(context: SubmissionContext) -> Violations:
@@ -198,9 +207,10 @@ RULES = (
     ),
     Rule(
         "submission-text",
-        "Free text of a declaration begins with none of = + - @ and has no control characters.",
+        "Free text of a declaration begins with none of = + - @ and has no control characters. Its"
+        " addresses of code are those of repositories, its commits hexadecimal.",
         "It is published in tables, and a spreadsheet would evaluate text that begins like a "
-        "formula.",
+        "formula. An entry whose code can be fetched is called available.",
         "write plain text, and package again",
         (OfSubmission("submission-text", _text),),
     ),
