@@ -36,6 +36,13 @@ def times(equal: int, others: int, fetch: Any = 0, **more: Any) -> StepRecords:
     return steps(1, compute_s=[*[0.01] * equal, *(0.01 + apart)], fetch_stall_s=fetch, **more)
 
 
+def waiting(count: int) -> StepRecords:
+    """Steps of a small program among many: even ones, a third of which waited for the core."""
+    even_ns = DRAWN.normal(1_122_000, 150, count).round()
+    waited_ns = np.where(np.arange(count) % 3, 0, DRAWN.uniform(1e6, 4e7, count).round())
+    return steps(1, compute_s=(even_ns + waited_ns) * NS)
+
+
 def two(*columns: tuple[str, Any, Any], by: str = "epoch", **more: Any) -> StepRecords:
     """Two epochs, or two ranks, with these columns."""
     count = len(columns[0][1])
@@ -210,6 +217,7 @@ CASES: dict[str, tuple[str, StepRecords, dict[str, Any], int]] = {
         {},
         0,
     ),
+    "even steps of which every third had to wait": ("step-times-scatter", waiting(7500), {}, 0),
     "all but one": ("step-times-scatter", times(39, 1, np.arange(40) * 1e-4), {}, 1),
     "a part of 10 ms and half a nanosecond": (
         "step-times-whole",
