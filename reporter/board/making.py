@@ -210,6 +210,7 @@ def _board_rows(
     entries = {entry["entry_id"]: entry for entry in rows_of(frames.entries)}
     labels, settings = make_labels(list(entries.values())), _settings(entries.values())
     ranks, findings, scoring = _ranks(frames), _findings(frames), load_scoring()
+    unread = frames.with_unread_sensors()
     order = {
         name: (*_order(frames.scores[name], ranks.get(name), figures[name]), name)
         for name in entries
@@ -229,7 +230,10 @@ def _board_rows(
             facets[name],
             tuple(make_cell(column, found.get(column.figure)) for column in columns),
             findings[name],
-            _badges(entry, found, frames.replications.get(name, ())),
+            (
+                *(["its board's sensors were not read"] if name in unread else []),
+                *_badges(entry, found, frames.replications.get(name, ())),
+            ),
             reached_text(entry),
             _provenance(frames, entry, found),
         )

@@ -11,6 +11,7 @@ import pandas
 from reporter.data.entry_scores import EntryScores
 from reporter.data.shown_replications import ShownReplication
 from suite.compliance.checker import BundleVerdict
+from suite.compliance.rules.sensors import SENSORS_ELSEWHERE
 
 Row = dict[str, Any]
 Value = TypeVar("Value")
@@ -385,6 +386,15 @@ class Frames:
         return self.cached(
             f"{name} by {column}", lambda: getattr(self, name).groupby(column, sort=False).indices
         )
+
+    def with_unread_sensors(self) -> set[str]:
+        """The entries with a run whose board's own sensors were not read, on a kernel or in a
+        container that may lack them."""
+        return {
+            entry
+            for run, entry in self.entry_of.items()
+            if any(each.check == SENSORS_ELSEWHERE for each in self.verdicts[run].findings)
+        }
 
     def with_broken(self, rows: Iterable[Mapping[str, str]]) -> "Frames":
         """These frames with more rows of ``broken``."""

@@ -9,12 +9,15 @@ import pytest
 import reporter
 from reporter.board.making import make_boards
 from suite.compliance import submission_rule
+from suite.compliance.rules.sensors import SENSORS_ELSEWHERE
 from suite.files.signature import make_key, public_key
 from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package_runs
+from tests.builders import RICH, make_bundle
 from tests.faults.edits.audit_edits import add_audit
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.nonce_edits import set_nonce
+from tests.faults.sensors import FAULTS
 
 
 @pytest.mark.parametrize(
@@ -89,6 +92,14 @@ def test_a_badge_names_a_known_signer(
     assert badges(submission) == ()
     monkeypatch.setattr(submission_rule, "allowed_signers", lambda: tmp_path / "allowed")
     assert badges(submission) == ("signed by acme",)
+
+
+def test_a_badge_says_that_a_board_s_sensors_were_not_read(tmp_path: Path) -> None:
+    run = make_bundle(tmp_path / "run", RICH)
+    assert badges(run) == ()
+    (on_another_kernel,) = FAULTS[SENSORS_ELSEWHERE]
+    on_another_kernel.change(run)
+    assert badges(run) == ("its board's sensors were not read",)
 
 
 def test_an_unsigned_audit_is_no_badge(runs: Path, tmp_path: Path) -> None:
