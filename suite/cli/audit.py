@@ -143,7 +143,7 @@ def _show(record: AuditRecord) -> None:
     if step is not None:
         what = (
             "first step beyond its tolerance"
-            if record.verdict is AuditVerdict.CONTRADICTS
+            if record.comparison.verdict is AuditVerdict.CONTRADICTS
             else "step nearest to its tolerance"
         )
         print(f"  {what}: {step.step}, loss {step.observed:.6g}, expected {step.expected:.6g}")

@@ -219,7 +219,7 @@ def audited(verdict: AuditVerdict, **changes: Any) -> Any:
     given = {
         "replayer": of(framework="pytorch", framework_version="2.9.0", data_verified=True),
         "bundle": of(run_id="lenet-1", framework="tensorflow"),
-        "comparison": of(step=step),
+        "comparison": of(step=step, verdict=verdict),
         "verdict": verdict,
         "steps": 30,
         "time_s": 12.0,
@@ -245,6 +245,9 @@ def test_an_audit_says_what_it_would_have_found_and_what_it_did_not_look_at(
     said = shown(audited(AuditVerdict.CONTRADICTS, reason="other losses"))
     assert "first step beyond its tolerance: 7" in said and "not checked" not in said
     assert "\n  other losses\n" in said
+    first_agree = of(step=audited(AuditVerdict.AGREES).comparison.step, verdict=AuditVerdict.AGREES)
+    said = shown(audited(AuditVerdict.CONTRADICTS, comparison=first_agree))
+    assert "step nearest to its tolerance: 7" in said, "the drawn state contradicts it, not a step"
     unverified = of(framework="pytorch", framework_version=None, data_verified=False)
     said = shown(audited(AuditVerdict.AGREES, replayer=unverified, rate_error_found=None))
     assert "30 steps in PyTorch, 12 s" in said and "batch size\n" in said
