@@ -219,7 +219,10 @@ def _undeclared(found: Found, rows: BundleRows) -> str | None:
     place = undeclared_submission(found.path, str(rows.run["workload"]), str(rows.run["framework"]))
     if place is None or place not in found.folders() or (place / NAME).is_file():
         return None
-    return f"its place is that of a run in a submission, which has no {NAME}"
+    return (
+        f"its place is that of a run in a submission, which has no {NAME}; package it with `suite"
+        " package`"
+    )
 
 
 def _duplicate(found: Found, rows: BundleRows, read: Mapping[str, Placed]) -> str | None:
