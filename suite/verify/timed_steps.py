@@ -1,7 +1,7 @@
 """Trains a few epochs with the command that a run times, and compares them with the same steps of a
 referee in float64.
 
-The command reads a request like a run's, on generated data in the workload's layout: whole
+The command reads a request like a closed run's, on generated data in the workload's layout: whole
 mini-batches and smaller last ones, evaluations between them, the whole schedule. What it writes is
 what a run writes: the losses of its steps, and the correct predictions of its evaluations. One that
 keeps its training states also shows what the first step did to every parameter.
@@ -23,6 +23,7 @@ from reference_impls.data.pipelines import reader_of
 from reference_impls.data.reader import Reader
 from reference_impls.schedules import SCHEDULES
 from reference_impls.state_file import state_name
+from suite.bundle.layout import new_run_id, states_folder
 from suite.bundle.log import read_log
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.frameworks import REFERENCE, known_frameworks, load_framework
@@ -102,7 +103,7 @@ def timed_reference(
 ) -> Iterator[TimedReference]:
     """Generate the data, and let the referee train; raises SuiteError when that fails. The data are
     removed afterwards."""
-    with tempfile.TemporaryDirectory(prefix="timed-") as folder:
+    with tempfile.TemporaryDirectory() as folder:
         request = _request(workload, timed, options, Path(folder))
         report(
             f"training {timed.epochs} epochs in float64, mini-batches of"
@@ -134,12 +135,12 @@ def timed_differences(
     implementation: ProbedImplementation, reference: TimedReference
 ) -> tuple[QuantityDifference, ...]:
     """Train with the implementation's own command, and compare; raises SuiteError when it fails."""
-    with tempfile.TemporaryDirectory(prefix="timed-") as folder:
+    with tempfile.TemporaryDirectory() as folder:
         tolerances = dict(reference.tolerances)
         if implementation.keeps_states:
             found = _state_arrays(implementation, reference, Path(folder))
         else:
-            found = _trained(implementation, reference.request, Path(folder) / "run")
+            found = _trained(implementation, reference.request, Path(folder, "run"))
             tolerances = {
                 name: value for name, value in tolerances.items() if name not in OF_STATES
             }
@@ -166,7 +167,7 @@ def _request(
         workload.name,
         workload.model,
         REFERENCE,
-        "open",
+        "closed",
         "none",
         "generic",
         SEED,
@@ -214,7 +215,7 @@ def _generated_data(
     folder.mkdir()
     WRITERS[definition.layout](folder, definition, samples, evaluated, seed)
     return contract.DataSet(
-        name, str(folder), definition.layout, classes, samples, evaluated, False, True
+        name, str(folder), definition.layout, classes, samples, evaluated, True, False
     )
 
 
@@ -285,13 +286,15 @@ def _state_arrays(
     initial, update, way, statistic_way = (
         _arrays_of(reference.arrays, kind) for kind in (INITIAL, UPDATE, WAY, STATISTIC_WAY)
     )
-    keeping = _keeping(folder / "states") if PATH in reference.tolerances else ()
-    found = _trained(implementation, reference.request, folder / "run", *keeping)
-    _trained(implementation, reference.first, folder / "first", *_keeping(folder / "first-states"))
+    names = (new_run_id(reference.request.workload, implementation.name) for _ in range(2))
+    whole_run, first_step = (folder / name for name in names)
+    keeping = _keeping(whole_run) if PATH in reference.tolerances else ()
+    found = _trained(implementation, reference.request, whole_run, *keeping)
+    _trained(implementation, reference.first, first_step, *_keeping(first_step))
     kept = partial(_kept_changes, implementation, initial)
-    first = kept(folder / "first-states" / state_name(1))
+    first = kept(states_folder(first_step) / state_name(1))
     if keeping:
-        last = kept(folder / "states" / state_name(reference.request.epochs))
+        last = kept(states_folder(whole_run) / state_name(reference.request.epochs))
         found[PATH] = np.array([relative_progress(last["parameter"], way)])
         found[BIAS_PATH] = np.array(
             [relative_progress(biases_only(last["parameter"]), biases_only(way))]
@@ -324,7 +327,8 @@ def _kept_changes(
         ) from error
 
 
-def _keeping(folder: Path) -> tuple[str, str]:
+def _keeping(run: Path) -> tuple[str, str]:
+    folder = states_folder(run)
     folder.mkdir()
     return "--keep-states", str(folder)
 
