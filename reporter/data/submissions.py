@@ -2,7 +2,7 @@
 bundles."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -85,7 +85,7 @@ def judge_submissions(
     def verdict_of(bundle: CachedBundle) -> BundleVerdict:
         rows = rows_of.get(bundle.path)
         if isinstance(rows, BundleRows):
-            return rows.verdict
+            return replace(rows.verdict, path=bundle.path)  # the cache's has none
         raise SuiteError(rows.reason if rows else f"{bundle.path} was not read")
 
     places = {path: place_below(path, root) for root in given for path in find_submissions(root)}
