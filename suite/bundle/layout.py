@@ -45,12 +45,6 @@ MAX_MANIFEST_BYTES = 4 * 2**20
 MAX_WITHDRAWAL_BYTES = 64 * 2**10
 
 
-def states_folder(run: Path) -> Path:
-    """The folder of a run's training states, beside its run directory: what a bundle contains is
-    sealed, and states are large."""
-    return run.with_name(f"{run.name}.states")
-
-
 def node_tables(place: int | str) -> tuple[str, str]:
     """A node's readings: names of the Parquet table, and of the CSV file while the run goes on.
     The harness's node is 0; ``"*"`` gives patterns for all others."""

@@ -9,7 +9,7 @@ from typer import Argument
 
 from reference_impls import contract
 from reference_impls.contract import Request
-from suite.bundle.layout import RUN, states_folder
+from suite.bundle.layout import RUN
 from suite.bundle.reader import Bundle
 from suite.bundle.request import read_request
 from suite.bundle.resumption import how_to_resume
