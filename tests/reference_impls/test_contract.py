@@ -107,3 +107,15 @@ def test_a_log_is_never_overwritten(tmp_path: Path) -> None:
     contract.LogWriter(contract.RecordFile(str(tmp_path / "log.txt"))).close()
     with pytest.raises(FileExistsError):
         contract.LogWriter(contract.RecordFile(str(tmp_path / "log.txt")))
+
+
+def test_memory_is_told_in_bytes_of_the_kernel_s_kibibytes(tmp_path: Path) -> None:
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/status").write_text(
+        "Name:\tpython\nVmHWM:\t    9000 kB\nVmRSS:\t    5000 kB\nRssAnon:\t    3000 kB\nRssFile:\t"
+        "    2000 kB\n"
+    )
+    root = str(tmp_path)
+    assert contract.peak_rss_bytes(root) == 9_216_000
+    assert contract.resident_bytes(root) == {"VmRSS": 5_120_000, "RssFile": 2_048_000}
+    assert (contract.peak_rss_bytes("/none"), contract.resident_bytes("/none")) == (None, {})

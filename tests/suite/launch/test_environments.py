@@ -4,6 +4,7 @@ is there already."""
 import dataclasses
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -89,6 +90,29 @@ def test_a_python_that_is_too_new_is_refused_before_anything_is_made(tmp_path: P
     with pytest.raises(SuiteError, match=r"--python PATH.*uv python install 3\.6"):
         environments.create_environment(old, silent, home=tmp_path)
     assert not (tmp_path / "envs").exists() or not list((tmp_path / "envs").iterdir())
+
+
+def test_an_environment_that_the_disk_has_no_room_for_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = recipe.Lock(tmp_path, (), 10, 3_000_000)
+    plan = dataclasses.replace(environments.plan_environment(LITTLE, None), lock=lock)
+    monkeypatch.setattr(environments, "plan_environment", lambda *_: plan)
+
+    def create_with(free_bytes: int) -> None:
+        usage = SimpleNamespace(free=free_bytes)
+        monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
+        environments.create_environment(LITTLE, silent, home=tmp_path)
+
+    with pytest.raises(SuiteError, match=r"needs 3 MB in .* has 2 MB left"):
+        create_with(2_000_000)
+
+    def begin(*_: object, **__: object) -> None:
+        raise InterruptedError
+
+    monkeypatch.setattr("shutil.rmtree", begin)
+    with pytest.raises(InterruptedError):
+        create_with(3_000_000)
 
 
 def test_other_requirements_make_another_environment(

@@ -16,9 +16,13 @@ def run(script: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(["sh", "-c", script], capture_output=True, text=True)
 
 
-def test_the_first_interpreter_that_exists_gets_the_argument_unchanged() -> None:
+def test_the_first_interpreter_that_exists_gets_the_argument_unchanged(tmp_path: Path) -> None:
     done = run(module_script((MISSING, Path(sys.executable)), "json.tool", "--help"))
     assert (done.returncode, done.stdout.startswith("usage:")) == (0, True)
+    blank = tmp_path / "its own $HOME" / "echo"
+    blank.parent.mkdir()
+    blank.symlink_to("/bin/echo")
+    assert run(module_script((blank,), "module", "told")).stdout == "-m module told\n"
     argument = """{"data": "it's $HOME"}"""
     assert argument in run(module_script((MISSING, Path("/bin/echo")), "module", argument)).stdout
 

@@ -140,9 +140,11 @@ def test_no_number_is_no_power(tree, plug: Plug, answer: Any) -> None:
 
 
 def test_what_a_plug_cannot_read_at_the_moment_is_left_out(tree, plug: Plug) -> None:
-    assert ShellyMeter().parse(SHELLY | {"voltage": None, "current": None, "aenergy": None}) == {
-        "power": (7.4, "W")
+    assert ShellyMeter().parse(SHELLY | {"voltage": None, "current": None}) == {
+        "power": (7.4, "W"),
+        "energy": (1000.5 * 3600, "J"),  # the plug counts watt-hours
     }
+    assert "energy" not in ShellyMeter().parse(SHELLY | {"aenergy": None})
     energy = TASMOTA["StatusSNS"]["ENERGY"] | {"Voltage": None, "Current": None}  # type: ignore[operator]
     assert TasmotaMeter().parse({"StatusSNS": {"ENERGY": energy}}) == {"power": (7.0, "W")}
 

@@ -21,7 +21,7 @@ from suite.errors import SuiteError
 from suite.metrics.power_totals import power_rules
 from suite.metrics.traces import attaching, reading
 from suite.metrics.traces.course import Course, course_of
-from tests.builders import RICH, make_bundle
+from tests.builders import RICH, START_MS, make_bundle
 from tests.faults.edits.attached_edits import START_S, made_trace, scale_own
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.load_edits import add_load
@@ -258,6 +258,7 @@ def test_a_level_that_changes_within_the_run_is_asked_for_and_moves_no_clock(
     """Watts become kilowatts at 17 s: power follows the run 11 s away, too."""
     bundle, path = with_pulse(tmp_path / "run"), tmp_path / "logger.csv"
     course = course_of(Bundle(bundle))
+    assert course.wall_s == pytest.approx(START_MS / 1000, abs=1)
     t_s = np.arange(course.begin_s - 60, course.end_s + 60, 0.1)
     shares, idle = shares_of(course, t_s, 0.1)
     pulse = shares[:, [phase.name for phase in course.phases].index("pulse")]
