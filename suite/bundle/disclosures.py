@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from suite.bundle.layout import STEPS
 from suite.errors import FileError
 from suite.files.json_file import read_json
 from suite.files.name_forms import Name, find_all, has_form
@@ -149,7 +150,8 @@ def _texts_of_table(path: Path) -> Iterator[tuple[str, str]]:
     from suite.bundle.schemas import READING_TYPES  # start-up: loads pyarrow
     from suite.bundle.tables import texts_of_table  # start-up: loads pyarrow
 
-    coded = tuple(name for name, kind in READING_TYPES.items() if kind == "string")
+    texts = tuple(name for name, kind in READING_TYPES.items() if kind == "string")
+    coded = texts if path.name != STEPS else ()
     with suppress(FileError):
         for name, text in texts_of_table(path, coded):
             yield f"column {name}", text

@@ -80,13 +80,20 @@ class Log:
     events: tuple[LogEvent, ...]
     problems: tuple[LogProblem, ...]
 
+    @cached_property
+    def _by_key(self) -> Mapping[str, tuple[LogEvent, ...]]:
+        found: dict[str, list[LogEvent]] = {}
+        for event in self.events:
+            found.setdefault(event.key, []).append(event)
+        return {key: tuple(events) for key, events in found.items()}
+
     def all(self, key: str) -> tuple[LogEvent, ...]:
         """All events with this key, in file order."""
-        return tuple(event for event in self.events if event.key == key)
+        return self._by_key.get(key, ())
 
     def first(self, key: str) -> LogEvent | None:
         """The first event with this key, or None."""
-        return next((event for event in self.events if event.key == key), None)
+        return next(iter(self.all(key)), None)
 
     def value(self, key: str) -> Any:
         """The value of the first event with this key; None if there is none."""

@@ -18,7 +18,7 @@ from suite.bundle.channels import HEAD_ROWS, MAX_CHANNELS, Channel, Channels
 from suite.bundle.limits import RowLimit
 from suite.bundle.raw_tables import read_batches
 from suite.bundle.schemas import READING_TYPES, UNREADABLE, unreadable_table
-from suite.bundle.tables import count_rows, numeric_column, table_batches
+from suite.bundle.tables import numeric_column, table_batches
 
 if TYPE_CHECKING:
     import pandas
@@ -155,8 +155,9 @@ def read_channels(path: Path, limit: RowLimit, memory: ReadingsMemory) -> Channe
     """``readings.parquet``; raises FileError when it is not a table of readings, has more rows than
     ``limit``, or as :func:`channels_of_batches`.
     """
-    count_rows(path, limit)
-    return channels_of_batches(path, lambda: table_batches(path, READING_TYPES, TEXTS), memory)
+    return channels_of_batches(
+        path, lambda: table_batches(path, READING_TYPES, limit, TEXTS), memory
+    )
 
 
 def read_raw_channels(path: Path, memory: ReadingsMemory) -> Channels:
@@ -254,7 +255,7 @@ def _numbered(column: pyarrow.Array, known: dict[str, int]) -> npt.NDArray[np.in
     if column.null_count:
         raise ValueError("an empty cell where there must be a name")
     codes = numeric_column(column.indices, "int64")
-    used = np.unique(codes)
+    used = np.flatnonzero(np.bincount(codes))
     if len(used) > MAX_CHANNELS:
         raise ValueError(f"more than {MAX_CHANNELS} different names")
     # Arrow's own selection and casts import pyarrow.compute

@@ -4,6 +4,7 @@ rule."""
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -95,11 +96,17 @@ class StepRecords:
             order = np.argsort(keys, kind="stable")
             ordered, keys = self._select(order), keys[order]
         starts = _starts(keys)
+        if len(starts) == 1:  # of one rank, say: with what was computed of it before
+            yield int(keys[0]), ordered
+            return
         for first, last in zip(starts, np.append(starts, len(keys))[1:], strict=True):
             yield int(keys[first]), ordered._select(slice(first, last))
 
     def _select(self, chosen: Any) -> "StepRecords":
-        return StepRecords(*(getattr(self, field.name)[chosen] for field in fields(self)))
+        return StepRecords(*(column[chosen] for column in _COLUMNS(self)))
+
+
+_COLUMNS = attrgetter(*(field.name for field in fields(StepRecords)))
 
 
 def _distinct(values: Integers) -> tuple[int, ...]:

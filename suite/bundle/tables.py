@@ -49,8 +49,7 @@ def join_steps(batches: Iterable[StepRecords]) -> StepRecords:
 
 def step_batches(path: Path, limit: RowLimit) -> Iterator[StepRecords]:
     """``steps.parquet``, batch by batch; raises FileError when it is not a step table."""
-    count_rows(path, limit)
-    for batch in table_batches(path, STEP_TYPES, older_names=SCHEMA_1_STEP_NAMES):
+    for batch in table_batches(path, STEP_TYPES, limit, older_names=SCHEMA_1_STEP_NAMES):
         try:
             yield _step_records(batch)
         except UNREADABLE as error:
@@ -84,30 +83,23 @@ def finished_steps(
             yield batch.filter(is_in(batch.column("epoch"), finished))
 
 
-def count_rows(path: Path, limit: RowLimit) -> int:
-    """Number of rows as the file's row groups give it; raises FileError for more than ``limit``. No
-    row is read."""
-    with _opened(path, ()) as file:
-        groups = range(file.metadata.num_row_groups)
-        rows = sum(int(file.metadata.row_group(place).num_rows) for place in groups)
-    if rows > limit.rows:
-        raise FileError(
-            path, f"holds {rows} rows; {limit.rows} are possible at most: {limit.reason}"
-        )
-    return rows
-
-
 def table_batches(
-    path: Path, types: dict[str, str], coded: Sequence[str] = (), older_names: tuple[str, ...] = ()
+    path: Path,
+    types: dict[str, str],
+    limit: RowLimit | None = None,
+    coded: Sequence[str] = (),
+    older_names: tuple[str, ...] = (),
 ) -> Iterator[pyarrow.RecordBatch]:
     """The rows of a table with the columns of ``types``, those in ``coded`` dictionary-encoded, as
     the file stores them.
 
     ``older_names`` are what an earlier schema called the same columns. Raises FileError for
-    anything else.
+    anything else, and for more rows than ``limit``, as the file's row groups give their number:
+    then no row is read.
     """
     try:
         with _opened(path, coded) as file:
+            _refuse_rows(path, file.metadata, limit)
             names, schema = tuple(file.schema_arrow.names), file.schema_arrow
             if names not in (tuple(types), older_names):
                 raise FileError(path, f"has columns {list(names)[:20]}, expected {list(types)}")
@@ -119,6 +111,16 @@ def table_batches(
                 yield batch.rename_columns(list(types))
     except UNREADABLE as error:
         raise unreadable_table(path, error) from error
+
+
+def _refuse_rows(
+    path: Path, metadata: pyarrow.parquet.FileMetaData, limit: RowLimit | None
+) -> None:
+    rows = sum(int(metadata.row_group(each).num_rows) for each in range(metadata.num_row_groups))
+    if limit is not None and rows > limit.rows:
+        raise FileError(
+            path, f"holds {rows} rows; {limit.rows} are possible at most: {limit.reason}"
+        )
 
 
 def texts_of_table(path: Path, coded: Sequence[str]) -> Iterator[tuple[str, str]]:

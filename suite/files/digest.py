@@ -4,12 +4,15 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
+CHUNK_BYTES = 2**16
+"""Most files are smaller than a mebibyte, whose allocation takes longer than their digest."""
+
 
 def sha256(path: Path) -> str:
     """SHA-256 of a file's content, hexadecimal; reads it in chunks."""
     digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while chunk := stream.read(2**20):
+    with path.open("rb", buffering=0) as stream:
+        while chunk := stream.read(CHUNK_BYTES):
             digest.update(chunk)
     return digest.hexdigest()
 

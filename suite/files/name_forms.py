@@ -134,7 +134,7 @@ def find_names(text: str, *, has_versions: bool = False) -> Iterator[Name]:
 def has_form(text: str) -> bool:
     """Whether anything in a text has the form of a name, also across its lines and strings; what
     stands around it is not looked at, so that few of them are names."""
-    folded = text.casefold()
+    folded = text.casefold().replace('": ', '" ')  # colons of JSON are in no address
     return any(form.may_be_in(folded) and form.pattern.search(text) for form in _FORMS)
 
 
@@ -317,14 +317,17 @@ _FORMS: tuple[_Form, ...] = (
         ),
         _url,
     ),
-    _Form(
-        "a MAC address",
-        (":", "-"),
-        re.compile(
-            r"(?i)(?<![0-9a-f:-])[0-9a-f]{2}([:-])[0-9a-f]{2}(?:\1[0-9a-f]{2}){4}(?![0-9a-f]|[:-][0-9a-f])"
-        ),
-        _mac,
-        core=re.compile(r":[0-9a-f]{2}:|-[0-9a-f]{2}-"),
+    *(
+        _Form(
+            "a MAC address",
+            (mark,),
+            re.compile(
+                rf"(?i)(?<![0-9a-f:-])[0-9a-f]{{2}}(?:{mark}[0-9a-f]{{2}}){{5}}(?![0-9a-f]|[:-][0-9a-f])"
+            ),
+            _mac,
+            core=re.compile(rf"{mark}[0-9a-f]{{2}}{mark}"),
+        )
+        for mark in (":", "-")
     ),
     _Form(
         "a MAC address",
@@ -344,7 +347,7 @@ _FORMS: tuple[_Form, ...] = (
         (":",),
         re.compile(r"(?i)(?<![0-9a-z:.])[0-9a-f]{1,4}:[0-9a-f:]{1,38}(?![0-9a-z:])"),
         _ipv6,
-        core=re.compile(r"[0-9a-f]:[0-9a-f:]"),
+        core=re.compile(r":(?<=[0-9a-f]:)[0-9a-f:]"),
     ),
     _Form(
         "an e-mail address or an account",
@@ -356,12 +359,13 @@ _FORMS: tuple[_Form, ...] = (
     ),
     _Form(
         "a host's name",
-        (".local", ".lan", ".internal", ".intranet", ".corp", ".fritz.box", ".home.arpa"),
+        (".",),
         re.compile(
             r"(?i)(?<![\w.-])(?=[\w.-]*[\d-]|raspberrypi)[a-z0-9][\w-]{0,62}(?:\.[a-z0-9][\w-]{0,62}){0,3}"
             r"\.(?:local|lan|localdomain|internal|intranet|corp|fritz\.box|home\.arpa)(?![\w.]|-)"
         ),
         _local_host,
+        core=re.compile(r"\.(?:local|lan|internal|intranet|corp|fritz\.box|home\.arpa)"),
     ),
     _Form(
         "a host's name",

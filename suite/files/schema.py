@@ -89,7 +89,7 @@ def _unknown(values: Any, kind: Any, place: str) -> Iterator[tuple[str, str, Seq
         for key, value in values.items():
             if key not in fields:
                 yield place, key, tuple(fields)
-            else:
+            elif isinstance(value, Mapping | list | tuple):  # most are numbers and texts
                 yield from _unknown(value, fields[key], f"{place}{key}.")
     elif typing.get_origin(kind) is tuple and isinstance(values, list | tuple):
         for number, value in enumerate(values):

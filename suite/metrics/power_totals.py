@@ -85,12 +85,11 @@ def measure_totals(
     CPU and GPU together, does not contain them: it has no energy, with the reason. One that another
     instrument of the same contradicts has ``contradicted_by``.
     """
-    found = totals_of_channels(rules, ((channel.source, channel.name) for channel in channels))
     measured = [
         _without_contained(
             MeasuredTotal(total, energy_of(channels, total, *window)), channels, window
         )
-        for total in found
+        for total in _totals_read(channels, rules)
     ]
     chips = _best_of_parts(measured)
     least_j = sum(_bounds(one)[0] for one in chips)
@@ -118,7 +117,17 @@ def power_totals(
     """The totals that count in a window; without one (an unfinished run), in the time of all
     readings."""
     span = window or channels.span_ns
-    return () if span is None else totals_that_count(measure_totals(channels, rules, span))
+    if span is None:
+        return ()
+    found = _totals_read(channels, rules)
+    # an only total counts whatever its energy is
+    return found if len(found) < 2 else totals_that_count(measure_totals(channels, rules, span))
+
+
+def _totals_read(channels: Channels, rules: Sequence[PowerRule]) -> tuple[PowerTotal, ...]:
+    """The totals whose channels were all read, in order of preference."""
+    names = ((channel.source, channel.name) for channel in channels)
+    return tuple(totals_of_channels(rules, names))
 
 
 def _best_of_parts(measured: Sequence[MeasuredTotal]) -> list[MeasuredTotal]:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -167,7 +168,8 @@ def _ticks(context: BundleContext) -> Violations:
             continue
         most = MORE_TICKS * node.cores_read * np.diff(total.t_ns) / TICK_NS + 1
         every = -(-len(most) // MAX_SHARES)
-        are_shares = list(map(_is_share, total.values[1::every] / 100, most[::every]))
+        parts, shares = most.astype(np.int64), total.values[1:] / 100
+        are_shares = list(map(_is_share, shares[::every].tolist(), parts[::every].tolist()))
         wrong = are_shares.count(False) / len(are_shares)
         if wrong > MAX_TICKED:
             yield Violation(
@@ -178,10 +180,12 @@ def _ticks(context: BundleContext) -> Violations:
             )
 
 
-def _is_share(value: float, most: float) -> bool:
-    """Whether a value, as floating point divides, is a fraction of at most ``most`` parts."""
+@lru_cache(maxsize=4096)
+def _is_share(value: float, most: int) -> bool:
+    """Whether a value, as floating point divides, is a fraction of at most ``most`` parts. Shares
+    of whole ticks are few, and recur."""
     exact = Fraction(value) if math.isfinite(value) else Fraction()
-    return abs(exact.limit_denominator(int(most)) - exact) < EXACTLY
+    return abs(exact.limit_denominator(most) - exact) < EXACTLY
 
 
 def _load(context: BundleContext) -> Violations:

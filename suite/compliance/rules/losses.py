@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from suite.bundle.arrays import Values
+from suite.bundle.arrays import Mask, Values
 from suite.bundle.layout import STEPS
 from suite.bundle.log import LogEvent
 from suite.bundle.steps import StepRecords
@@ -105,20 +105,29 @@ def _course(context: BundleContext) -> Violations:
     if len(losses) < 2 * WINDOW or context.request.division != Division.CLOSED.value or classes < 2:
         return
     guess = math.log(classes)
-    medians = np.median(np.lib.stride_tricks.sliding_window_view(losses, WINDOW), axis=1)
-    falls = np.flatnonzero(
-        (medians[:-WINDOW] > UNTRAINED * guess) & (medians[WINDOW:] < TRAINED * guess)
-    )
+    high, low = UNTRAINED * guess, TRAINED * guess
+    windows = np.lib.stride_tricks.sliding_window_view(losses, WINDOW)
+    # a median beyond a limit has half of its window beyond it: few places need medians
+    above, below = _mostly(losses > high), _mostly(losses < low)
+    places = np.flatnonzero(above[:-WINDOW] & below[WINDOW:])
+    before, after = (np.median(windows[each], axis=1) for each in (places, places + WINDOW))
+    falls = np.flatnonzero((before > high) & (after < low))
     if len(falls):
-        first = int(falls[0])
+        first, of_first = int(places[falls[0]]), int(falls[0])
         step = int(context.steps.first_rank.step[first + WINDOW])
         yield Violation(
             STEPS,
-            f"a loss that takes more than {WINDOW} steps from above {UNTRAINED * guess:.2f} to"
-            f" below {TRAINED * guess:.2f}",
-            f"{medians[first]:.3f} in the {WINDOW} steps before step {step},"
-            f" {medians[first + WINDOW]:.3f} from it on",
+            f"a loss that takes more than {WINDOW} steps from above {high:.2f} to below {low:.2f}",
+            f"{before[of_first]:.3f} in the {WINDOW} steps before step {step},"
+            f" {after[of_first]:.3f} from it on",
         )
+
+
+def _mostly(mask: Mask) -> Mask:
+    """Whether half of the WINDOW values from each place on are true."""
+    counts = np.lib.stride_tricks.sliding_window_view(mask, WINDOW).sum(axis=1)
+    found: Mask = counts >= WINDOW / 2
+    return found
 
 
 def _single(context: BundleContext) -> Violations:
