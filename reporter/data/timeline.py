@@ -12,7 +12,7 @@ from suite.bundle.reader import Bundle
 from suite.catalog.power import PowerRule, PowerTotal
 from suite.metrics.power_totals import counted_rules, describe_totals, power_totals
 
-INTERVALS = 200
+INTERVALS = 100
 LOADS = (
     ("cpu", "utilisation.total", "CPU"),
     ("nvml", "gpu0.utilisation", "GPU"),

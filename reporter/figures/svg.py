@@ -4,7 +4,10 @@ deterministically."""
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from xml.sax.saxutils import escape, quoteattr
+
+import numpy as np
 
 SHAPES: tuple[tuple[tuple[float, float], ...], ...] = (
     (),
@@ -18,6 +21,9 @@ SHAPES: tuple[tuple[tuple[float, float], ...], ...] = (
 """The mark of each number of a colour, as corners in radii; the first is a circle."""
 
 Point = tuple[float, float]
+GRID = "grid"
+MANY = 12
+"""The style of a grid's lines; a path of more points than MANY is written as steps."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +59,7 @@ class Shape:
                 return "circle", _attributes(cx=x, cy=y, r=self.radius)
             outline = [(x + self.radius * a, y + self.radius * b) for a, b in corners]
             return replace(self, kind="polygon", points=tuple(outline))._element()
-        way = "L".join(
-            f"{coordinate_text(across)} {coordinate_text(down)}" for across, down in self.points
-        )
+        way = _way(self.points) if len(self.points) <= MANY else _steps(self.points)
         return "path", f'd="M{way}{"Z" if self.kind == "polygon" else ""}"'
 
 
@@ -168,13 +172,43 @@ class Canvas:
 
     def svg(self, title: str, description: str) -> str:
         """The SVG document."""
-        label = quoteattr(f"{title}. {description}")
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {coordinate_text(self.width)}'
             f' {coordinate_text(self.height)}" role="graphics-document" '
-            f"aria-label={label}><title>{escape(title)}</title><desc>{escape(description)}</desc>"
-            f"{''.join(part.svg() for part in self.parts)}</svg>"
+            f"aria-label={quoteattr(title)}><title>{escape(title)}</title><desc>{escape(description)}</desc>"
+            f"{''.join(self._elements())}</svg>"
         )
+
+    def _elements(self) -> Iterator[str]:
+        """The elements of the parts; lines of a grid are one."""
+        for is_grid, parts in groupby(self.parts, _is_grid):
+            if not is_grid:
+                yield from (part.svg() for part in parts)
+                continue
+            lines = "".join(f"M{_way(part.points)}" for part in parts if isinstance(part, Shape))
+            yield f'<path d="{lines}"{_class(GRID)}/>'
+
+
+def _is_grid(part: Shape | Words | Tag) -> bool:
+    return isinstance(part, Shape) and (part.kind, part.style) == ("line", GRID)
+
+
+def _way(points: Iterable[Point]) -> str:
+    """The corners of a path."""
+    return "L".join(f"{coordinate_text(across)} {coordinate_text(down)}" for across, down in points)
+
+
+def _steps(points: Sequence[Point]) -> str:
+    """A path of many points: its first one and the steps to the others, half as long as their
+    places. Steps are between rounded places, so that nothing adds up; one that goes on level is
+    part of the next."""
+    places = np.rint(np.multiply(points, 10)).astype(int)
+    across, down = np.diff(places, axis=0).T
+    goes_on = (across[:-1] * across[1:] > 0) & (down[:-1] == 0) & (down[1:] == 0)
+    kept = places[np.concatenate(([True], ~goes_on, [True]))]
+    steps = np.diff(kept, axis=0).ravel().tolist()
+    texts = "".join(f" {each / 10:g}" if each >= 0 else f"{each / 10:g}" for each in steps)
+    return f"{coordinate_text(points[0][0])} {coordinate_text(points[0][1])}l{texts.lstrip()}"
 
 
 def _class(style: str) -> str:

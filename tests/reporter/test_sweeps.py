@@ -69,10 +69,17 @@ def drawn(study: Study, quantity: sweep_scaling.Quantity = sweep_scaling.STEP) -
 def paths(drawing: Drawing, style: str) -> list[list[Spot]]:
     """The points of every path of exactly this style."""
     found = re.findall(rf'<path d="M([^"]*)" class="{style}"', drawing.svg)
-    return [
-        [(float(x), float(y)) for x, y in (spot.split(" ") for spot in way.rstrip("Z").split("L"))]
-        for way in found
-    ]
+    return [spots_of(way) for way in found]
+
+
+def spots_of(way: str) -> list[Spot]:
+    """The points of what stands behind a path's M: places, or one place and steps from there."""
+    places, _, steps = way.rstrip("Z").partition("l")
+    spots = [(float(x), float(y)) for x, y in (spot.split(" ") for spot in places.split("L"))]
+    numbers = [float(number) for number in re.findall(r"-?[\d.]+", steps)]
+    for across, down in zip(numbers[::2], numbers[1::2], strict=True):
+        spots.append((spots[-1][0] + across, spots[-1][1] + down))
+    return spots
 
 
 def dots(drawing: Drawing) -> list[Spot]:
@@ -278,9 +285,9 @@ def test_everything_is_drawn_inside_the_chart(
     assert drawing.svg == drawn(study, quantity).svg
     assert ElementTree.fromstring(drawing.svg).get("role") == "graphics-document"
     ways = [
-        spot for way in re.findall(r'<path d="M([^"Z]*)', drawing.svg) for spot in way.split("L")
+        way for path in re.findall(r'<path d="M([^"]*)', drawing.svg) for way in path.split("M")
     ]
-    spots = [(float(x), float(y)) for x, y in (spot.split(" ") for spot in ways)] + dots(drawing)
+    spots = [spot for way in ways for spot in spots_of(way)] + dots(drawing)
     assert len(dots(drawing)) == 4
     assert all(
         ACROSS[0] - 0.1 <= x <= ACROSS[1] + 0.1 and UP[1] - 0.1 <= y <= UP[0] + 0.1

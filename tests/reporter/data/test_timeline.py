@@ -64,16 +64,16 @@ def test_few_readings_are_as_they_are_and_unknown_ones_are_left_out() -> None:
 
 
 def test_many_readings_are_means_of_equal_intervals_with_their_extremes() -> None:
-    """Ten a second for 100 s: five in each of 200 intervals, the last of which has one more."""
+    """Ten a second for 100 s: ten in each of 100 intervals, the last of which has one more."""
     times = np.arange(1001) / 10
     readings = series(*((10 + time_s, number % 5) for number, time_s in enumerate(times)))
     (found,) = timeline._time_series("n", "W", readings, 10 * S)
-    assert len(found.t_s) == 200
-    middle = slice(1, 198)
-    assert set(np.round(np.diff(found.t_s[middle]), 6)) == {0.5}
+    assert len(found.t_s) == 100
+    middle = slice(1, 98)
+    assert set(np.round(np.diff(found.t_s[middle]), 6)) == {1.0}
     assert {*found.low[middle]} == {0} and {*found.high[middle]} == {4}
     assert {*np.round(found.mean[middle], 9)} == {2}
-    weights = np.diff([0, *np.searchsorted(times, np.linspace(0, 100, 201)[1:-1]), 1001])
+    weights = np.diff([0, *np.searchsorted(times, np.linspace(0, 100, 101)[1:-1]), 1001])
     assert np.dot(found.mean, weights) == sum(number % 5 for number in range(1001))
 
 

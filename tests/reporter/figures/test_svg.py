@@ -1,5 +1,6 @@
 """Scales have round ticks that span the values; strings are escaped."""
 
+import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -49,6 +50,29 @@ def test_coordinates_have_one_format() -> None:
         "12.3",
         "100",
     ]
+
+
+def test_a_path_of_many_points_is_written_as_steps_that_do_not_add_up_errors() -> None:
+    canvas = Canvas(900)
+    places = [(3.33 * number, 50 + 7.77 * (number % 3)) for number in range(200)]
+    canvas.path(places, "l0 curve")
+    (steps,) = re.findall(r'd="M0 50l([^"]*)"', canvas.svg("t", "d"))
+    numbers = [float(number) for number in re.findall(r"-?[\d.]+", steps)]
+    assert sum(numbers[::2]) == pytest.approx(places[-1][0], abs=0.051)
+    assert 50 + sum(numbers[1::2]) == pytest.approx(places[-1][1], abs=0.051)
+
+
+def test_a_level_stretch_of_a_path_is_one_step_and_a_turn_is_kept() -> None:
+    canvas = Canvas(900)
+    canvas.path([*((float(x), 5.0) for x in range(20)), (3.0, 5.0)], "l0 curve")
+    assert 'd="M0 5l19 0-16 0"' in canvas.svg("t", "d")
+
+
+def test_the_lines_of_a_grid_are_one_path() -> None:
+    canvas = Canvas(900)
+    for x in (1.0, 2.0):
+        canvas.line(x, 0, x, 9, "grid")
+    assert '<path d="M1 0L1 9M2 0L2 9" class="grid"/>' in canvas.svg("t", "d")
 
 
 def test_no_text_becomes_markup() -> None:
