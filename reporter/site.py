@@ -3,6 +3,7 @@ are not written again."""
 
 import contextlib
 import filecmp
+import gc
 import hashlib
 import json
 import os
@@ -19,8 +20,8 @@ import jinja2
 
 from reporter.board.making import make_boards
 from reporter.data.cache import digest_of_code
-from reporter.data.frames import Frames, Row
-from reporter.data.load import found_below, load_with
+from reporter.data.frames import Frames, Row, records
+from reporter.data.load import Found, found_below, load_with
 from reporter.data.studies import StudyRecord, find_studies
 from reporter.data.workers import Workers
 from reporter.pages import page_kinds, templates
@@ -31,9 +32,10 @@ from reporter.pages.entry_page import (
     entry_place,
     evidence_of_entries,
     replication_files,
+    with_figures,
 )
 from reporter.pages.headlines import newest_day
-from reporter.pages.run_page import RunEvidence, RunPages, evidence_of_runs, run_pages
+from reporter.pages.run_page import RunPages, evidence_of_run, run_pages
 from reporter.pages.shared import Page, SiteContents, make_contents
 from suite.errors import SuiteError
 from suite.files.durable import refuse_existing
@@ -92,6 +94,21 @@ def build_site(
     given = [*paths, *([REFERENCE] if options.beside_reference else [])]
     found = found_below(given)  # what is wrong with the input is said first
     _refuse_foreign(output, force)
+    gc.freeze()  # modules stay: looking for garbage in them takes an eighth of a rendering again
+    try:
+        _build(given, found, output, options, say)
+    finally:
+        gc.unfreeze()
+    return output / "index.html"
+
+
+def _build(
+    given: Sequence[Path],
+    found: Sequence[Found],
+    output: Path,
+    options: SiteOptions,
+    say: Callable[[str], None],
+) -> None:
     with Workers() as workers:
         frames, (studies, broken) = load_with(workers, given, found), find_studies(given)
         frames = frames.with_broken(broken)
@@ -103,7 +120,6 @@ def build_site(
             output,
             workers,
         )
-    return output / "index.html"
 
 
 def _refuse_nothing(frames: Frames, studies: Sequence[StudyRecord]) -> None:
@@ -197,10 +213,11 @@ def _tasks(
         keys[ENTRIES][name] = key = _entry_key(entry, contents)
         is_unchanged = key is not None and before[ENTRIES].get(name) == key
         if not (is_unchanged and _link([entry_place(name), *citation_places(name)], folder, old)):
-            yield partial(_write_entry, entry, contents.address, folder, old)
-    for evidence in evidence_of_runs(contents.frames):
-        name = evidence.run["run_id"]
-        keys[RUNS][name] = key_of_run = _key(evidence, contents)
+            evidence = with_figures(entry, contents.frames)
+            yield partial(_write_entry, evidence, contents.address, folder, old)
+    for run in records(contents.frames.runs):
+        name = run["run_id"]
+        keys[RUNS][name] = key_of_run = _key(run, contents)
         if (
             key_of_run is not None
             and before[RUNS].get(name) == key_of_run
@@ -210,7 +227,9 @@ def _tasks(
         else:
             yield partial(
                 _write_run,
-                RunPages(evidence, contents.colours, contents.evidence),
+                RunPages(
+                    evidence_of_run(run, contents.frames), contents.colours, contents.evidence
+                ),
                 contents.address,
                 folder,
                 old,
@@ -290,13 +309,12 @@ def _swap(folder: Path, output: Path, unchanged: Iterable[str]) -> None:
     shutil.rmtree(aside, ignore_errors=True)
 
 
-def _key(evidence: RunEvidence, contents: SiteContents) -> str | None:
+def _key(run: Row, contents: SiteContents) -> str | None:
     """Digest of what a run's page is made from: bundle, code, verdict, colour, row of the run; None
     if the bundle's digest is unknown."""
-    run = evidence.run
     if (digest := contents.frames.digests[run["run_id"]]) is None:
         return None
-    verdict = [str(finding) for finding in evidence.verdict.findings]
+    verdict = [str(finding) for finding in contents.frames.verdicts[run["run_id"]].findings]
     row = {name: str(value) for name, value in _without_place(run).items()}
     inputs = [
         digest,
@@ -323,7 +341,6 @@ def _entry_key(evidence: EntryEvidence, contents: SiteContents) -> str | None:
     inputs = {
         **vars(evidence),
         "figures": digests,
-        "values": (),
         "scores": (),
         "runs": [_without_place(run) for run in evidence.runs],
         "verdicts": verdicts,

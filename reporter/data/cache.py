@@ -2,15 +2,18 @@
 
 import hashlib
 import json
+import os
 import sqlite3
 import sys
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import asdict
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
+
+import msgspec
 
 import suite
 from reporter.data.bundle_rows import BundleRows
@@ -31,16 +34,23 @@ def digest_of_bundle(path: Path) -> str | None:
     link is hashed by name and not followed."""
     digest = hashlib.sha256()
     try:
-        for file in sorted(path.rglob("*")):
-            if file.is_symlink():
-                digest.update(json.dumps([file.relative_to(path).as_posix(), "link"]).encode())
-            elif file.is_file():
-                digest.update(
-                    json.dumps([file.relative_to(path).as_posix(), sha256(file)]).encode()
-                )
+        for name, entry in _entries(path, ""):
+            content = "link" if entry.is_symlink() else sha256(Path(entry.path))
+            digest.update(json.dumps([name, content]).encode())
     except OSError:
         return None
     return digest.hexdigest()
+
+
+def _entries(folder: str | Path, above: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """The files and links below a folder, each with its name below the first one, in order."""
+    with os.scandir(folder) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _entries(entry.path, f"{above}{entry.name}/")
+        elif entry.is_symlink() or entry.is_file():
+            yield f"{above}{entry.name}", entry
 
 
 @lru_cache(maxsize=1)
@@ -88,9 +98,11 @@ def cached_rows(digests: Iterable[str | None]) -> dict[str | None, BundleRows]:
                     "SELECT rows FROM bundles WHERE digest = ? AND code = ?",
                     (digest, digest_of_code()),
                 ).fetchone()
-                if row is not None:
-                    found[digest] = _unpacked(row[0])
-    except (sqlite3.Error, zlib.error, ValueError, KeyError, TypeError):
+                # infinity and half a surrogate pair are in no JSON that msgspec reads
+                with suppress(zlib.error, ValueError, KeyError, TypeError):
+                    if row is not None:
+                        found[digest] = _unpacked(row[0])
+    except sqlite3.Error:
         return {}
     return found
 
@@ -126,7 +138,8 @@ def _packed(rows: BundleRows) -> bytes:
 
 
 def _unpacked(packed: bytes) -> BundleRows:
-    run, figures, epochs, judged_by, findings, *flags = json.loads(zlib.decompress(packed))
+    values = msgspec.json.decode(zlib.decompress(packed))
+    run, figures, epochs, judged_by, findings, *flags = values
     found = tuple(
         Finding(**{**finding, "severity": Severity(finding["severity"])}) for finding in findings
     )

@@ -370,13 +370,11 @@ class Frames:
 
     def rows_by(self, name: str, column: str) -> Callable[[Any], list[dict[str, Any]]]:
         """A function from a key to the rows of the frame ``name`` whose ``column`` holds it;
-        unknown values are None."""
-        frame = getattr(self, name)
-        positions, names = self._positions(name, column), [str(one) for one in frame.columns]
-        every = list(zip(*(_values_of(frame[one]) for one in names), strict=True))
+        unknown values are None. Nothing is read before the first key."""
 
         def rows(key: Any) -> list[dict[str, Any]]:
-            of_key = positions.get(key, np.empty(0, int)).tolist()
+            names, every = self.cached(f"rows of {name}", lambda: _rows_of(getattr(self, name)))
+            of_key = self._positions(name, column).get(key, np.empty(0, int)).tolist()
             return [dict(zip(names, every[position], strict=True)) for position in of_key]
 
         return rows
@@ -443,6 +441,12 @@ def _values_of(column: pandas.Series) -> list[Any]:
     return [None if gone else one for one, gone in zip(values, unknown.tolist(), strict=True)]
 
 
+def _rows_of(frame: pandas.DataFrame) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """The names of the columns and the rows' values; unknown ones are None."""
+    names = [str(name) for name in frame.columns]
+    return names, list(zip(*(_values_of(frame[name]) for name in names), strict=True))
+
+
 def rows_of(frame: pandas.DataFrame) -> Iterator[dict[str, Any]]:
     """The rows as dictionaries of Python numbers and strings; unknown values are None or NaN (see
     :func:`is_known`)."""
@@ -455,8 +459,8 @@ def rows_of(frame: pandas.DataFrame) -> Iterator[dict[str, Any]]:
 
 def records(frame: pandas.DataFrame) -> Iterator[dict[str, Any]]:
     """The rows as dictionaries; unknown values are None."""
-    names = [str(name) for name in frame.columns]
-    for values in zip(*(_values_of(frame[name]) for name in names), strict=True):
+    names, every = _rows_of(frame)
+    for values in every:
         yield dict(zip(names, values, strict=True))
 
 

@@ -35,18 +35,14 @@ class Dates:
 
 @dataclass(frozen=True)
 class EntryLine:
-    """An entry with its leaderboard. ``section`` is where it stands there: accepted,
-    refused or withdrawn."""
+    """An entry with its leaderboard, whose ``title`` is in words. ``section`` is where it stands
+    there: accepted, refused or withdrawn."""
 
     row: BoardRow
     board: Board
     section: str
     dates: Dates
-
-    @property
-    def title(self) -> str:
-        """The board in words."""
-        return board_title(self.board)
+    title: str
 
     @property
     def machine(self) -> str:
@@ -102,8 +98,10 @@ def entry_lines(boards: Iterable[Board], frames: Frames) -> tuple[EntryLine, ...
 
 def _lines(boards: Iterable[Board], dates: Mapping[str, Dates]) -> Iterator[EntryLine]:
     for board in boards:
+        title = board_title(board)
         for section, rows in sections(board):
-            yield from (EntryLine(row, board, section, dates[row.entry_id]) for row in rows)
+            for row in rows:
+                yield EntryLine(row, board, section, dates[row.entry_id], title)
 
 
 def sections(board: Board) -> tuple[tuple[str, Sequence[BoardRow]], ...]:

@@ -1,7 +1,7 @@
 """A page per entry: its figures, and the runs that they are computed from."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import jinja2
 
@@ -16,7 +16,7 @@ from reporter.data.scores import PARTS
 from reporter.data.shown_replications import ShownReplication, replication_badges
 from reporter.data.text import significant
 from reporter.data.values import entries_of
-from reporter.pages.shared import Page, board_title, render_page
+from reporter.pages.shared import Page, board_title, render_page, unknown_figures
 from reporter.pages.standings import Standing, standings_of
 from suite.compliance.checker import BundleVerdict
 
@@ -35,55 +35,55 @@ class BoardLink:
 
 @dataclass(frozen=True)
 class EntryEvidence:
-    """An entry with its rows, those of its runs, their verdicts, and their values by figure."""
+    """An entry, the rows of its runs and their verdicts; :func:`with_figures` adds its rows of
+    figures and the runs' values by figure."""
 
     entry: Row
     label: str
     board: BoardLink | None
-    figures: Sequence[Row]
     runs: Sequence[Row]
     verdicts: Sequence[BundleVerdict]
-    values: Sequence[Mapping[str, float | None]]
     scores: EntryScores
     standing: Standing
     replications: Sequence[ShownReplication]
     badges: Sequence[str]
+    figures: Sequence[Row] = ()
+    values: Sequence[Mapping[str, float | None]] = ()
 
 
 def evidence_of_entries(frames: Frames, boards: Sequence[Board]) -> Iterator[EntryEvidence]:
-    """The evidence of every entry, one at a time."""
+    """Every entry, one at a time, without its figures."""
     labels, standings = entries_of(frames), standings_of(frames, boards)
-    links = {
-        row.entry_id: BoardLink(board.slug, board_title(board))
-        for board in boards
-        for row in board.rows
-    }
-    figures, runs, values = (
-        frames.rows_by("entry_figures", "entry_id"),
-        frames.rows_by("runs", "entry_id"),
-        frames.rows_by("figures", "run_id"),
-    )
+    runs, links = frames.rows_by("runs", "entry_id"), dict[str, BoardLink]()
+    for board in boards:
+        link = BoardLink(board.slug, board_title(board))
+        links |= {row.entry_id: link for row in board.rows}
     for entry in records(frames.entries):
         name, its_runs = entry["entry_id"], runs(entry["entry_id"])
-        scores, replications = frames.scores[name], frames.replications.get(name, ())
-        of_runs = [
-            {row["figure"]: row["value"] for row in values(run["run_id"])}
-            | _scores_of_run(scores, run["run_id"])
-            for run in its_runs
-        ]
+        replications = frames.replications.get(name, ())
         yield EntryEvidence(
             entry,
             labels[name]["label"],
             links.get(name),
-            sorted(figures(name), key=lambda row: row["value"] is None),
             its_runs,
             [frames.verdicts[run["run_id"]] for run in its_runs],
-            of_runs,
-            scores,
+            frames.scores[name],
             standings[name],
             replications,
             replication_badges(replications, entry["code_is_public"] is True),
         )
+
+
+def with_figures(evidence: EntryEvidence, frames: Frames) -> EntryEvidence:
+    """The evidence with its figures, which the page of an unchanged entry does not need."""
+    of_run = frames.rows_by("figures", "run_id")
+    values = [
+        {row["figure"]: row["value"] for row in of_run(run["run_id"])}
+        | _scores_of_run(evidence.scores, run["run_id"])
+        for run in evidence.runs
+    ]
+    figures = frames.rows_by("entry_figures", "entry_id")(evidence.entry["entry_id"])
+    return replace(evidence, figures=figures, values=values)
 
 
 def _scores_of_run(scores: EntryScores, run_id: str) -> dict[str, float]:
@@ -109,9 +109,14 @@ def entry_place(name: str) -> str:
 
 def entry_page(evidence: EntryEvidence, environment: jinja2.Environment) -> Page:
     """entries/<id>.html: an entry's figures and the runs that they are computed from."""
-    entry = evidence.entry
+    entry, known = evidence.entry, list(_known(evidence))
+    names = {figure["figure"] for figure in known}
     shown = {
         **vars(evidence),
+        "known": known,
+        "unknown": unknown_figures(
+            figure for figure in evidence.figures if figure["figure"] not in names
+        ),
         "runs": list(zip(evidence.runs, evidence.verdicts, evidence.values, strict=True)),
         "reached": reached_text(entry),
         "evidence_of": EVIDENCE_OF_SCORES,
@@ -123,6 +128,14 @@ def entry_page(evidence: EntryEvidence, environment: jinja2.Environment) -> Page
         "framework": str(entry["implementation_name"]),
     }
     return render_page(environment, "entry.html", entry_place(entry["entry_id"]), "entry", **shown)
+
+
+def _known(evidence: EntryEvidence) -> Iterator[Row]:
+    """The figures that the entry or one of its runs has a value of, those of the entry first."""
+    for figure in sorted(evidence.figures, key=lambda row: row["value"] is None):
+        values = (of_run.get(figure["figure"]) for of_run in evidence.values)
+        if figure["value"] is not None or any(value is not None for value in values):
+            yield figure
 
 
 HEADLINES = (

@@ -8,6 +8,7 @@ import jinja2
 import markupsafe
 
 from reporter.board.columns import FIGURE_COLUMNS
+from reporter.data.frames import IDENTITY
 from reporter.pages.shared import MenuItem, Page, PageKind, SiteContents, board_title, render_page
 from suite.catalog.scoring import load_scoring
 from suite.compliance import rulebook
@@ -61,7 +62,12 @@ def _in_checkout(link: re.Match[str]) -> str:
 def about_page(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """about.html: definitions of figures and ranks, links to data files."""
     boards = [(board_title(board), board.slug) for board in contents.boards]
-    shown = {"columns": FIGURE_COLUMNS, "boards": boards, "scoring": load_scoring()}
+    shown = {
+        "columns": FIGURE_COLUMNS,
+        "identity": IDENTITY,
+        "boards": boards,
+        "scoring": load_scoring(),
+    }
     yield render_page(environment, "about.html", "about.html", "about", **shown)
 
 

@@ -14,7 +14,7 @@ import jinja2
 
 from reference_impls.contract import TOKEN, log_name
 from reporter.board.columns import name_of_figure
-from reporter.data.frames import Frames, Row, records
+from reporter.data.frames import Frames, Row, grouped
 from reporter.data.link_losses import link_loss
 from reporter.data.machine_names import machine_title
 from reporter.data.text import number_in_full, one_line, significant
@@ -22,7 +22,7 @@ from reporter.data.timeline import Timeline, read_timeline
 from reporter.figures import over_time
 from reporter.figures.chart import Context, Described
 from reporter.pages.run_headline import run_headline, with_digits
-from reporter.pages.shared import Page, place_drawings, render_page, title_of
+from reporter.pages.shared import Page, place_drawings, render_page, title_of, unknown_figures
 from suite.bundle.layout import (
     BASELOAD,
     COUNTERS,
@@ -87,21 +87,30 @@ EPOCH_FIGURES = frozenset(
 
 @dataclass(frozen=True)
 class RunEvidence:
-    """One run: its row, the rows of its figures and epochs, and the checker's verdict. Its page
+    """One run: its row, the checker's verdict, and the rows of its figures and epochs. Its page
     also reads the bundle's files."""
 
     run: Row
+    verdict: BundleVerdict
     figures: Sequence[Row]
     epochs: Sequence[Row]
-    verdict: BundleVerdict
 
 
-def evidence_of_runs(frames: Frames) -> Iterator[RunEvidence]:
-    """The evidence of every run, one at a time."""
-    figures, epochs = frames.rows_by("figures", "run_id"), frames.rows_by("epochs", "run_id")
-    for run in records(frames.runs):
-        name = run["run_id"]
-        yield RunEvidence(run, figures(name), epochs(name), frames.verdicts[name])
+def evidence_of_run(run: Row, frames: Frames) -> RunEvidence:
+    """The evidence of one run."""
+    name = run["run_id"]
+    figures, epochs = (frames.rows_by(each, "run_id")(name) for each in ("figures", "epochs"))
+    return RunEvidence(run, frames.verdicts[name], figures, epochs)
+
+
+@dataclass(frozen=True)
+class FigureEvidence:
+    """What a figure is from: a file of the bundle, the page's table of epochs, and lines of the
+    log, as (line number, event)."""
+
+    source: str
+    has_epochs: bool
+    lines: tuple[tuple[int, str], ...]
 
 
 @dataclass(frozen=True)
@@ -158,7 +167,6 @@ def _page(
         as_text=_as_text,
         is_number=is_number,
         columns_of_ranks=COLUMNS_OF_RANKS,
-        of_epochs=EPOCH_FIGURES,
         **_shown(evidence, bundle),
     )
 
@@ -181,9 +189,9 @@ def _shown(evidence: RunEvidence, bundle: CachedBundle) -> dict[str, Any]:
     record, summary = bundle.run(), read_summary(bundle)
     target, who = log.value("target_accuracy"), str(run["implementation_name"])
     by_name = {str(figure["figure"]): figure for figure in evidence.figures}
-    figures = sorted(evidence.figures, key=lambda figure: figure["value"] is None)
-    links = {figure["figure"]: _evidence(figure, log) for figure in figures}
-    cited = {number for of_figure in links.values() for number, _ in of_figure}
+    figures = [figure for figure in evidence.figures if figure["value"] is not None]
+    known = grouped(figures, lambda figure: _evidence(figure, log))
+    cited = {number for each in known for number, _ in each.lines}
     cited |= {finding.line for finding in verdict.findings if finding.line}
     return {
         "run": run,
@@ -198,8 +206,8 @@ def _shown(evidence: RunEvidence, bundle: CachedBundle) -> dict[str, Any]:
         "command": _command(record.command),
         "resumed": _resumed(record),
         "verdict": verdict,
-        "figures": figures,
-        "evidence": links,
+        "known": list(known.items()),
+        "unknown": unknown_figures(evidence.figures),
         "epochs": evidence.epochs,
         "system": bundle.json(SYSTEM),
         "ranks": _mappings_of(summary.get("ranks")),
@@ -235,8 +243,7 @@ def copied_files(bundle: Bundle) -> list[str]:
 
 
 def _how(figure: Row) -> str:
-    """How a figure was obtained, or why it is unknown; its interval, and how densely its readings
-    lie."""
+    """How a known figure was obtained, its interval, and how densely its readings lie."""
     interval = (
         f"95 % interval {number_in_full(figure['low'], 4)} to {number_in_full(figure['high'], 4)}"
         if figure["low"] is not None
@@ -249,11 +256,7 @@ def _how(figure: Row) -> str:
         if figure["coverage"] is not None
         else ""
     )
-    return "; ".join(
-        part
-        for part in (figure["reason"] or figure["method"], interval, level, period, coverage)
-        if part
-    )
+    return "; ".join(part for part in (figure["method"], interval, level, period, coverage) if part)
 
 
 def _as_text(value: object) -> str:
@@ -266,21 +269,25 @@ def _as_text(value: object) -> str:
     return str(value)
 
 
-def _evidence(figure: Mapping[str, Any], log: Log) -> list[tuple[int, str]]:
-    """The log lines that a figure was computed from, as (line number, event)."""
+def _evidence(figure: Mapping[str, Any], log: Log) -> FigureEvidence:
+    """What a known figure was computed from."""
+    name, source = str(figure["figure"]), str(figure["source"])
+    return FigureEvidence(source, name in EPOCH_FIGURES, tuple(_numbered(_events(figure, log))))
+
+
+def _events(figure: Mapping[str, Any], log: Log) -> Sequence[LogEvent | None]:
+    """The events of the log that a known figure was computed from."""
     name, value = figure["figure"], figure["value"]
-    if value is None:
-        return []
     ends, target = [log.first("run_start"), log.first("run_stop")], log.value("target_accuracy")
     evaluations = [each for each in log.all("eval_accuracy") if is_number(each.value)]
     if name in ("time_to_target_s", "epochs_to_target"):
         reached = [each for each in evaluations if is_number(target) and each.value >= target]
-        return _numbered([ends[0], *reached[:1]])
+        return [ends[0], *reached[:1]]
     if name == "uncounted_s":
-        return _numbered(log.all("uncounted_start")[:5])
+        return log.all("uncounted_start")[:5]
     if name == "best_accuracy":
-        return _numbered([each for each in evaluations if each.value == value][:1])
-    return _numbered(ends) if name == "gross_time_s" or figure["source"] == READINGS else []
+        return [each for each in evaluations if each.value == value][:1]
+    return ends if name == "gross_time_s" or figure["source"] == READINGS else []
 
 
 def disturbance_sentences(summary: Mapping[str, Any]) -> Iterator[str]:

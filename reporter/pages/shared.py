@@ -1,7 +1,7 @@
 """Parts of pages: the site's contents, kinds of pages, and charts placed on a page."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -13,7 +13,7 @@ import markupsafe
 from reporter.board.boards import Board
 from reporter.data.discovery import declarations
 from reporter.data.entries import STRICT
-from reporter.data.frames import Frames, Row
+from reporter.data.frames import Frames, Row, grouped
 from reporter.data.studies import StudyRecord
 from reporter.data.words import workload_title
 from reporter.figures import charts_for
@@ -156,6 +156,13 @@ def title_of(entry: Row) -> str:
     with the data set's name if that is not the workload's own."""
     title = workload_title(str(entry["workload"]), str(entry["round"]))
     return title if entry["own_data"] else f"{title.partition(' on ')[0]} on {entry['data']}"
+
+
+def unknown_figures(figures: Iterable[Row]) -> list[tuple[str, list[str]]]:
+    """The names of the figures without a value, by the reason, which is said once."""
+    unknown = [figure for figure in figures if figure["value"] is None]
+    by_reason = grouped(unknown, lambda figure: str(figure["reason"] or figure.get("method") or ""))
+    return [(why, [str(each["figure"]) for each in found]) for why, found in by_reason.items()]
 
 
 def place_charts(

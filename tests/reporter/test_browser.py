@@ -270,6 +270,7 @@ def test_a_cell_links_to_its_evidence(tab: Tab, site: Path) -> None:
     assert tab.page.inner_text(":target th").startswith("measured time to target")
     tab.page.click(':target a[href*="runs/"]')
     assert tab.page.inner_text(":target th").startswith("measured time to target")
+    tab.page.click(":target td a")
     tab.page.click(':target a[href^="#line-"]:last-of-type')
     assert "eval_accuracy" in tab.page.inner_text(":target")
 

@@ -170,7 +170,9 @@ def test_evidence_links_to_lines_of_the_log(site: Path) -> None:
     page = (site / "runs" / run_id("lenet-pytorch-1") / "index.html").read_text()
     log = (site / "runs" / run_id("lenet-pytorch-1") / "log.txt").read_text().splitlines()
     row = page[page.index('<tr id="time_to_target_s">') :].partition("</tr>")[0]
-    pointed = [int(number) for number in re.findall(r'href="#line-(\d+)"', row)]
+    (place,) = re.findall(r'href="#(from-\d+)"', row)
+    evidence = page[page.index(f'<tr id="{place}">') :].partition("</tr>")[0]
+    pointed = [int(number) for number in re.findall(r'href="#line-(\d+)"', evidence)]
     assert '"key": "run_start"' in log[pointed[0] - 1] and '"value": 0.9905' in log[pointed[1] - 1]
     assert all(f'id="line-{number}"' in page for number in pointed)
 
@@ -486,10 +488,15 @@ def test_a_run_on_several_nodes_shows_its_ranks_and_links_all_files(tmp_path: Pa
         ).read_bytes() and f'href="{name}"' in page
 
 
-def test_unknown_figures_come_last(site: Path) -> None:
+def test_unknown_figures_come_last_with_each_reason_once(site: Path) -> None:
     page = (site / "runs" / run_id("lenet-pytorch-1") / "index.html").read_text()
-    values = re.findall(r'<tr id="\w+"><th scope="row">.*?</th><td class="n">(.*?)</td>', page)
-    unknown = [value == "—" for value in values]
-    assert any(unknown) and unknown == sorted(unknown)
+    known, _, unknown = page.partition("<h3>Unknown, with the reasons</h3>")
+    assert '<tr id="time_to_target_s">' in known and '<span id="gpu_utilisation">' in unknown
+    reasons = re.findall("<dt>(.*?)</dt><dd><span", unknown.partition("</dl>")[0])
+    assert "the run had one rank" in reasons and len(reasons) == len(set(reasons))
+
+
+def test_a_list_of_the_system_is_text(site: Path) -> None:
+    page = (site / "runs" / run_id("lenet-pytorch-1") / "index.html").read_text()
     links = re.findall(r"<dt>links</dt><dd>(.*?)</dd>", page)
     assert links and "{" not in links[0] and "[" not in links[0]

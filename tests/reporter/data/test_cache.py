@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import math
 import os
 import shutil
 from collections.abc import Callable
@@ -163,6 +164,15 @@ def test_a_damaged_cache_file_is_ignored(home: Path, read: list[Path], given: Pa
     )
     assert len(reporter.load([given]).runs) == 2
     assert len(reporter.load([given]).runs) == 2
+
+
+def test_rows_that_cannot_be_unpacked_hide_no_others(home: Path, given: Path) -> None:
+    whole, infinite = (bundle_rows.read_rows(given / name) for name in ("one", "two"))
+    assert isinstance(whole, bundle_rows.BundleRows)
+    assert isinstance(infinite, bundle_rows.BundleRows)
+    infinite.figures[0]["value"] = math.inf
+    cache.store_rows({"infinite": infinite, "whole": whole})
+    assert list(cache.cached_rows(["infinite", "whole"])) == ["whole"]
 
 
 def test_a_broken_bundle_is_not_cached(home: Path, read: list[Path], given: Path) -> None:
