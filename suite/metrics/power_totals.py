@@ -51,6 +51,10 @@ def power_rules(bundle: Bundle) -> tuple[PowerRule, ...]:
 
     Raises FileError when the file is malformed.
     """
+    return bundle.cached("power rules", lambda: _read_rules(bundle))
+
+
+def _read_rules(bundle: Bundle) -> tuple[PowerRule, ...]:
     path = bundle.path / POWER
     if not path.exists():
         return power_rules_before_v03() if bundle.is_first_schema else load_power_rules()
