@@ -231,11 +231,10 @@ def _beside_runs(call: Callable[..., Any]) -> Callable[..., Any]:
         from suite.bundle.manifest import refuse_inside_run  # start-up
 
         for name in WRITTEN:
-            if (place := values.get(name)) is None:
-                continue
-            if str(place) == "-":
-                raise SuiteError(f"--{name} takes the name of a file or folder, and - is none.")
-            refuse_inside_run(Path(place))
+            if str(place := values.get(name)) == "-":
+                raise SuiteError(f"--{name} writes a file or folder, not to standard output (-).")
+            if place is not None:
+                refuse_inside_run(Path(place))
         return call(*arguments, **values)
 
     return refusing
@@ -291,8 +290,7 @@ def _run_command() -> None:
     except USAGE_ERROR as error:
         if not _sentence(error):  # a command without its subcommand: the help was printed
             sys.exit(COULD_NOT)
-        meant = _meant(sys.argv[1:], error)
-        said = _sentence(error)
+        meant, said = _meant(sys.argv[1:], error), _sentence(error)
         if "Did you mean `" in meant:  # better than a command of nearly the same letters
             said = said.partition(" Did you mean ")[0]
         _end(f"{said} {meant}See `{_command_of(error)} --help`.")

@@ -59,8 +59,8 @@ OF_THE_SUITE = {
     f"{RUN} lenet": "A workload is named as `--workload lenet`",
     "suite run resnet18 --division open": "A workload is named as `--workload resnet18`",
     "suite attach run trace.csv": "No such command 'attach'. Did you mean `suite power attach`?",
-    "suite export empty --output -": "--output takes the name of a file or folder, and - is none",
-    "suite audit empty --output -": "--output takes the name of a file or folder, and - is none",
+    "suite export empty --output -": "--output writes a file or folder, not to standard output (-)",
+    "suite audit empty --output -": "--output writes a file or folder, not to standard output (-)",
     f"{RUN} --meters cpuu": "cpuu",
     f"{RUN} --witness lab:8731": "lab:8731",
     "suite run --division open --workload lenet --framework fake --data /etc": (
