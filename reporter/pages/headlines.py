@@ -37,11 +37,12 @@ MAX_NAMED = 2
 class Headline:
     """The sentence, ``who`` and what is said of it; ``lines`` below it say what the number is, how
     sure the order is, whose word it is, who needs the least energy, and where the entries are
-    from."""
+    from; ``notes`` say what the intervals allow for."""
 
     who: str
     said: str
     lines: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -65,14 +66,12 @@ def _headline(board: Board) -> Headline:
     who, said, sure = _sentence(board, rows, where)
     lines = (
         _quantity(board, rows, sure),
-        _chosen(rows),
         *_not_nominated(board, rows),
         *_whose_word(board, rows),
         *_least_energy(board),
-        _sessions(rows),
         _origin(board),
     )
-    return Headline(who, said, tuple(line for line in lines if line))
+    return Headline(who, said, lines, tuple(filter(None, (_chosen(rows), _sessions(rows)))))
 
 
 def _fastest(board: Board, by: str) -> list[DotRow]:

@@ -200,11 +200,11 @@ def test_the_sentence_is_made_from_the_pairs_verdict(boards: dict[str, Board]) -
         " ahead of Jetson AGX Orin."
     )
     assert found.lines[0].startswith("Expected time to 99 % at 5 epochs (measured 8.7 min).")
-    assert found.lines[1] == (
+    assert found.notes[0] == (
         "Jetson AGX Thor and Jetson AGX Orin are shown in the fastest of their 2 and 8 settings;"
         " the interval is widened for that choice."
     )
-    assert "from too few sessions (starts of a rested machine)" in " ".join(found.lines)
+    assert "from too few sessions (starts of a rested machine)" in found.notes[1]
     assert "Least expected energy, meter at the wall: Jetson AGX Orin" in " ".join(found.lines)
     assert "2.33 h measured" in headline(boards["resnet18"]).text, "no round has its epochs"
 

@@ -261,7 +261,7 @@ def test_a_tie_is_said_and_so_is_what_another_round_set_otherwise(
         assert "PyTorch" in headline(board).who and "TensorFlow" in headline(board).who
         assert " are not distinguishable on AMD EPYC: each trains LeNet-5" in headline(board).text
         assert "contains 1" in headline(board).lines[0]
-        assert "too few sessions" in " ".join(headline(board).lines)
+        assert "too few sessions" in " ".join(headline(board).notes)
         first = headline(board).who.partition(" and ")[0]
         assert f" epochs (measured, {first}: " in headline(board).lines[0]
         lowest, second, third = board.accepted
