@@ -10,27 +10,66 @@ from reporter.board.dot_chart import time_chart
 from reporter.pages.devices import machine_pages
 from reporter.pages.entry_lines import entry_lines
 from reporter.pages.headlines import headline
+from reporter.pages.leaderboard import front_page_order
 from reporter.pages.shared import Page, PageKind, SiteContents, board_title, render_page
 from reporter.pages.submitters import submitters_of
 from suite.compliance.registry import all_rules
 
-Found = tuple[str, str, str, str]
-"""Kind, title, further words, page from the site's root."""
+Found = tuple[str, str, str, str, str]
+"""Kind, title, what is said of it, further words that it is found by, page from the site's root."""
 
 
 PAGES: tuple[Found, ...] = (
-    ("page", "Data and definitions", "download CSV JSON Parquet API figures ranks", "about.html"),
-    ("page", "Compare two entries", "ratio interval verdict difference", "compare.html"),
-    ("page", "Frameworks compared", "PyTorch TensorFlow Chainer ratio", "frameworks.html"),
+    (
+        "page",
+        "Data and definitions",
+        "CSV, JSON and Parquet of every leaderboard; what each figure is",
+        "download API ranks",
+        "about.html",
+    ),
+    (
+        "page",
+        "Compare two entries",
+        "their ratio, with its interval",
+        "verdict difference",
+        "compare.html",
+    ),
+    (
+        "page",
+        "Frameworks compared",
+        "PyTorch, TensorFlow and Chainer with all else equal",
+        "ratio",
+        "frameworks.html",
+    ),
+    (
+        "page",
+        "Submitters",
+        "whose entries others audited or reproduced, and whose not",
+        "audit unaudited self-reported witness reviews nobody",
+        "submitters/index.html",
+    ),
     (
         "page",
         "Rules & evidence",
-        "rulebook divisions scoring audited reproduced self-reported reviews witness",
+        "the rulebook: divisions, scoring, reviews",
+        "audited reproduced self-reported witness",
         "rules.html",
     ),
-    ("page", "What each round changed", "changelog rules rounds new", "changelog.html"),
-    ("page", "Results by date", "changes newest records feed", "changes.html"),
-    ("page", "Measure your board", "install submit package pull request", "submit.html"),
+    (
+        "page",
+        "What each round changed",
+        "the changes of the rules",
+        "changelog rounds new",
+        "changelog.html",
+    ),
+    ("page", "Results by date", "the newest first", "changes records feed", "changes.html"),
+    (
+        "page",
+        "Measure your board",
+        "seven steps to a result here",
+        "install submit package pull request",
+        "submit.html",
+    ),
 )
 """The pages that are not about one thing, with words that their titles lack."""
 
@@ -57,18 +96,21 @@ def _index(contents: SiteContents) -> Iterator[Found]:
         yield (
             "leaderboard",
             board_title(board),
-            f"{headline(board).text} {board.workload} {board.data}",
+            headline(board).text,
+            f"{board.workload} {board.data}",
             f"boards/{board.slug}.html",
         )
     for machine in machine_pages(contents):
-        yield "device", machine.title, machine.slug, f"devices/{machine.slug}.html"
+        said = machine.headlines[0].text if machine.headlines else machine.facts
+        yield "device", machine.title, said, machine.slug, f"devices/{machine.slug}.html"
     for title, slug, entries, *_ in submitters_of(contents):
-        yield "submitter", title, f"{entries} entries", f"submitters/{slug}.html"
+        yield "submitter", title, f"entries: {entries}", "", f"submitters/{slug}.html"
     for study in contents.studies:
         yield (
             "study",
             study.title,
-            " ".join(value for _, value in study.facts),
+            ", ".join(value for _, value in study.facts),
+            "",
             f"studies/{study.name}.html",
         )
     first = {
@@ -76,19 +118,19 @@ def _index(contents: SiteContents) -> Iterator[Found]:
         for board in contents.boards
         for row in time_chart(board).rows
     }
-    for line in entry_lines(contents.boards, contents.frames):
+    heaviest = sorted(contents.boards, key=front_page_order, reverse=True)
+    places = {board.slug: place for place, board in enumerate(heaviest)}
+    lines = entry_lines(contents.boards, contents.frames)
+    for line in sorted(lines, key=lambda line: places[line.board.slug]):
         entry = line.row.entry
-        words = (
-            f"{first.get(line.row.entry_id, '')} {line.machine} {line.submitter}"
-            f" {entry['workload']} {line.board.division} {line.board.round} {line.section}"
-            f" {line.row.provenance} {entry['entry_id']}"
-        )
+        parts = (line.title, first.get(line.row.entry_id, ""), line.submitter, line.row.provenance)
+        words = f"{line.machine} {entry['workload']} {line.section} {entry['entry_id']}"
         cell = line.row.cell(line.board.time.figure)
         said = f": {cell.quantity}, {cell.column.heading}" if cell is not None and cell.raw else ""
-        yield "entry", f"{line.row.label}{said}", f"{line.title} {words}", line.row.evidence
+        title, told = f"{line.row.label}{said}", " · ".join(filter(None, parts))
+        yield "entry", title, told, words, line.row.evidence
     for rule in all_rules():
-        words = " ".join((rule.sentence, *rule.formerly))
-        yield "rule", rule.id, words, f"checks.html#{rule.id}"
+        yield "rule", rule.id, rule.sentence, " ".join(rule.formerly), f"checks.html#{rule.id}"
 
 
 PAGE_KIND = PageKind(search_page, 65)

@@ -3,7 +3,7 @@
 
 const SHOWN_RESULTS = 60;
 const form = document.querySelector("#search"), input = form.elements.q;
-const indexed = SEARCH_INDEX.map(([kind, title, words, page]) => ({ kind, title, words, page, text: `${kind} ${title} ${words}`.toLowerCase() }));
+const indexed = SEARCH_INDEX.map(([kind, title, said, words, page]) => ({ kind, title, said, page, text: `${kind} ${title} ${said} ${words}`.toLowerCase() }));
 
 function find(text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
@@ -19,13 +19,13 @@ function show() {
     const row = document.createElement("li"), link = document.createElement("a"), note = document.createElement("small");
     link.href = one.page;
     link.textContent = one.title;
-    note.textContent = `${one.kind} · ${one.words}`;
+    note.textContent = [one.kind, one.said].filter(Boolean).join(" · ");
     row.append(link, note);
     return row;
   }));
-  const count = exact.length ? `${found.length} found` : "0 found. Every word must occur: try fewer, or one of these pages";
+  const count = exact.length ? `${found.length} found for “${input.value.trim()}”` : "0 found: every word must occur. Try fewer, or one of these pages";
   const more = found.length > SHOWN_RESULTS ? `, the first ${SHOWN_RESULTS} shown` : "";
-  document.querySelector("#found-count").textContent = input.value.trim() ? count + more : `${indexed.length} pages and rules can be found.`;
+  document.querySelector("#found-count").textContent = input.value.trim() ? count + more : "Search";
 }
 
 function readAddress() {
