@@ -29,6 +29,7 @@ def submitter_pages(contents: SiteContents, environment: jinja2.Environment) -> 
             here,
             title=submitter_title(name),
             count=len(lines),
+            vouched=sum(line.row.is_vouched for line in lines),
             last=_last_day(lines),
             machines=_machines(lines),
             boards=lines_by_board(lines),
@@ -37,14 +38,15 @@ def submitter_pages(contents: SiteContents, environment: jinja2.Environment) -> 
         )
 
 
-def submitters_of(contents: SiteContents) -> list[tuple[str, str, int, int, str]]:
-    """Title, slug, number of entries and of machines, and the day of the last run of every
-    submitter, those with the most entries first."""
+def submitters_of(contents: SiteContents) -> list[tuple[str, str, int, int, int, str]]:
+    """Title, slug, number of entries, of those that others audited or reproduced and of machines,
+    and the day of the last run of every submitter, those with the most entries first."""
     listed = [
         (
             submitter_title(name),
             submitter_slug(name),
             len(lines),
+            sum(line.row.is_vouched for line in lines),
             len(_machines(lines)),
             _last_day(lines),
         )
