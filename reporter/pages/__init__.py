@@ -1,6 +1,7 @@
 """One module per kind of page: its contents, from frames; templates hold its layout. A module that
 declares PAGE_KIND or PAGE_KINDS is found here."""
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -36,6 +37,15 @@ def _in_text(text: str) -> markupsafe.Markup:
     return markupsafe.Markup(str(markupsafe.escape(text)).replace("&#34;", '"'))
 
 
+_WHOLE = re.compile(r"\d{4}-\d\d-\d\d|[\d.]+ (?:%|(?:[smhdJW]|min|[kMG]J|kW|[KMG]iB)\b)")
+
+
+def unbroken(text: str) -> markupsafe.Markup:
+    """The text, escaped; no line breaks in its dates nor between its numbers and their units."""
+    escaped = str(markupsafe.escape(text))
+    return markupsafe.Markup(_WHOLE.sub(r'<span class="whole">\g<0></span>', escaped))
+
+
 @cache
 def templates(address: str | None = None, data_of: str = "") -> jinja2.Environment:
     """The templates, with every value escaped and a missing one an error; ``menu`` is the site's,
@@ -51,6 +61,7 @@ def templates(address: str | None = None, data_of: str = "") -> jinja2.Environme
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
     environment.filters["plain"] = one_line
     environment.filters["in_text"] = _in_text
+    environment.filters["unbroken"] = unbroken
     environment.filters["digits"] = significant
     environment.filters["machine"] = machine_title
     environment.filters["in_words"] = property_in_words

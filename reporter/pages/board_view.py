@@ -131,8 +131,7 @@ class BoardView:
         if not best.is_confirmed:
             yield best.why_not_counted
         if best.is_vouched:
-            yield best.provenance
-        yield from best.badges
+            yield best.provenance.partition(",")[0]
 
     def measured(self, row: DotRow) -> str:
         """The measured time beside an expected one; empty where that is what the row shows."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import jinja2
 
 from reporter.board.comparison import Comparable, comparables, compare_pair
-from reporter.data.frames import grouped
+from reporter.data.frames import ACCEPTED, grouped
 from reporter.data.text import significant
 from reporter.pages.entry_lines import EntryLine, entry_lines
 from reporter.pages.shared import Page, PageKind, SiteContents, render_page
@@ -31,9 +31,9 @@ def changes_page(contents: SiteContents, environment: jinja2.Environment) -> Ite
     found = [change for of_board in boards for change in _changes(of_board)]
     found.sort(key=lambda one: (-one.line.dates.last_ms, one.line.row.entry_id))
     days = grouped(found[:MAX_RESULTS], lambda one: one.line.dates.last)
-    yield render_page(
-        environment, "changes.html", "changes.html", "changes", days=days, count=len(found)
-    )
+    newest = next((one for one in found if one.what and one.line.section == ACCEPTED), None)
+    shown = {"days": days, "count": len(found), "newest": newest}
+    yield render_page(environment, "changes.html", "changes.html", "changes", **shown)
 
 
 def _changes(lines: Sequence[EntryLine]) -> Iterator[Change]:

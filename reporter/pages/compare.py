@@ -40,7 +40,13 @@ NOT_COMPARED = (
     "foreign_cpu_share",
 )
 """Left out: what follows from other figures, shares, and what is no cost of a training."""
-COMPARED = tuple(column for column in FIGURE_COLUMNS if column.figure not in NOT_COMPARED)
+COMPARED = tuple(
+    sorted(
+        (column for column in FIGURE_COLUMNS if column.figure not in NOT_COMPARED),
+        key=lambda column: column.is_energy,
+    )
+)
+"""Times come first."""
 MAX_NAMED = 2
 """Properties in the names of two entries of one framework and system; the table of differences has
 all."""

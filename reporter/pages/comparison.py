@@ -30,7 +30,9 @@ from reporter.pages.shared import (
     render_page,
     title_of,
 )
+from suite.catalog.rounds import judging_round
 from suite.catalog.scoring import load_scoring
+from suite.errors import SuiteError
 from suite.files.counted import counted
 from suite.metrics.comparisons import Ratio
 
@@ -120,7 +122,7 @@ def frameworks_page(contents: SiteContents, environment: jinja2.Environment) -> 
     Where there are several, the settings, entries and figures of each are on a page of its own,
     frameworks/<name>.html.
     """
-    found = list(framework_comparisons(contents.frames.accepted()))
+    found = sorted(framework_comparisons(contents.frames.accepted()), key=_lightest_last)
     titles = _titles([setting for setting, _ in found])
     comparisons, up = [], "../" if len(found) > 1 else ""
     for (setting, frames), title in zip(found, titles, strict=True):
@@ -140,6 +142,15 @@ def frameworks_page(contents: SiteContents, environment: jinja2.Environment) -> 
         "level": load_scoring().pair_confidence,
     }
     yield render_page(environment, "frameworks.html", "frameworks.html", "frameworks", **shown)
+
+
+def _lightest_last(found: tuple[Row, Frames]) -> int:
+    """Orders settings by their workload's multiply-adds."""
+    setting, _ = found
+    try:
+        return -judging_round(str(setting["round"])).workload(str(setting["workload"])).forward_macs
+    except SuiteError:
+        return 0
 
 
 def framework_costs(comparisons: Sequence[Comparison]) -> Iterator[str]:

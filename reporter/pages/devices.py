@@ -1,5 +1,6 @@
 """A page per machine: its boards, power modes, Pareto fronts, trends, profile and price."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,7 +20,12 @@ from reporter.pages.entry_lines import (
     power_modes_of_board,
     trends,
 )
-from reporter.pages.headlines import Headline, device_headline
+from reporter.pages.headlines import (
+    Headline,
+    device_headline,
+    quantity_words,
+    row_of_device,
+)
 from reporter.pages.leaderboard import front_page_order
 from reporter.pages.shared import (
     Charts,
@@ -29,6 +35,7 @@ from reporter.pages.shared import (
     SiteContents,
     place_charts,
     render_page,
+    trained_title,
 )
 from suite.catalog.devices import Device, load_devices
 from suite.catalog.literature import PublishedResult, load_literature
@@ -36,6 +43,8 @@ from suite.catalog.prices import load_prices, system_prices
 
 OF_BOARD = "machine"
 """Kind of page whose charts are drawn for one board of a machine."""
+MAX_BOARDS = 4
+"""Leaderboards beside one another on the page of all devices."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +107,9 @@ def device_pages(contents: SiteContents, environment: jinja2.Environment) -> Ite
     """devices/index.html, and devices/<slug>.html for every device profile and every machine
     without one that has entries."""
     pages = machine_pages(contents)
-    yield render_page(environment, "devices.html", "devices/index.html", "devices", machines=pages)
+    yield render_page(
+        environment, "devices.html", "devices/index.html", "devices", **_listed(pages, contents)
+    )
     own = [(page.title, page.slug, page.entries) for page in pages if page.profile is None]
     for page in pages:
         groups = [
@@ -117,6 +128,7 @@ def device_pages(contents: SiteContents, environment: jinja2.Environment) -> Ite
             f"devices/{page.slug}.html",
             "devices",
             title=page.title,
+            facts=page.facts,
             device=page.profile,
             count=page.entries,
             boards=groups,
@@ -149,6 +161,31 @@ def machine_pages(contents: SiteContents) -> tuple[MachinePage, ...]:
             key=lambda page: (-page.entries, -len(page.lines), page.title, page.slug),
         )
     )
+
+
+def _listed(pages: tuple[MachinePage, ...], contents: SiteContents) -> Row:
+    """The devices with results, the fastest first: their times on the boards of the round and
+    division that the front page answers first; then those without."""
+    main = max(contents.boards, key=front_page_order, default=None)
+    alike = [
+        board
+        for board in contents.boards
+        if main and (board.round, board.division) == (main.round, main.division) and board.own_data
+    ]
+    boards = sorted(alike, key=front_page_order, reverse=True)[:MAX_BOARDS]
+    found = []
+    for page in (page for page in pages if page.entries):
+        names = frozenset(line.row.system for line in page.lines)
+        found.append((page, [row_of_device(board, names) for board in boards]))
+    # a board on which a device has no row comes after its others
+    found.sort(
+        key=lambda one: [math.inf if row is None else row.cell.value or math.inf for row in one[1]]
+    )
+    return {
+        "found": found,
+        "boards": [(board, trained_title(board), quantity_words(board, None)) for board in boards],
+        "waiting": [page for page in pages if not page.entries],
+    }
 
 
 def _of_board(

@@ -183,9 +183,7 @@ def energy_and_memory_sentences(board: Board) -> dict[str, str]:
 def device_headline(board: Board, names: frozenset[str]) -> Headline:
     """The sentence of one device, against the others of a board; of several of them only where a
     single one has no entry."""
-    chart = time_chart(board)
-    own = [row for row in chart.rows if row.name in names]
-    row = min(own, key=lambda row: int(row.best.entry["nodes"]) > 1, default=None)
+    chart, row = time_chart(board), row_of_device(board, names)
     if row is None:
         return _without_a_row(board, names, chart)
     first = chart.rows[0]
@@ -199,6 +197,13 @@ def device_headline(board: Board, names: frozenset[str]) -> Headline:
     return Headline(
         row.name, said, (f"{words[0].upper()}{words[1:]}.{alike}{status}", _origin(board))
     )
+
+
+def row_of_device(board: Board, names: frozenset[str]) -> DotRow | None:
+    """The row of a device on a board, that of several of them only where a single one has none;
+    None without a row."""
+    own = [row for row in time_chart(board).rows if row.name in names]
+    return min(own, key=lambda row: int(row.best.entry["nodes"]) > 1, default=None)
 
 
 def _place(board: Board, row: DotRow, count: int) -> str:

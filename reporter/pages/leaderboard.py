@@ -273,7 +273,14 @@ def _figures_page(
     title = trained_title(board)
     place = f"boards/{board.slug}-figures.html"
     yield render_page(
-        environment, "figures.html", place, "front", board=board, title=title, charts=charts
+        environment,
+        "figures.html",
+        place,
+        "front",
+        board=board,
+        title=title,
+        headline=headline(board),
+        charts=charts,
     )
     yield from charts.files
 

@@ -23,12 +23,16 @@ def rules_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
     and every section."""
     pages = (rulebook.path(), rulebook.checks_path(), rulebook.path().with_name("CHANGELOG.md"))
     for path in pages:
-        html = _as_html(path.read_text(encoding="utf-8"))
+        title, html = _as_html(path.read_text(encoding="utf-8")).split("</h1>", 1)
         chapters = [
             (place, markupsafe.Markup(title))
             for place, title in re.findall(r'<h2 id="([^"]*)">(.*?)</h2>', html)
         ]
-        shown = {"text": markupsafe.Markup(html), "chapters": chapters}
+        shown = {
+            "title": markupsafe.Markup(title.partition("<h1>")[2]),
+            "text": markupsafe.Markup(html),
+            "chapters": chapters,
+        }
         yield render_page(environment, "rules.html", f"{path.stem.lower()}.html", "rules", **shown)
 
 

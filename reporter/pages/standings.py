@@ -31,14 +31,16 @@ NO_SCORE = "the time of a training is not known, since the entry has no score"
 
 @dataclass(frozen=True)
 class Standing:
-    """``badge`` is the text of the badge, ``sentence`` describes the entry, ``title`` names
-    workload, data set, framework and machine.
+    """``badge`` is the text of the badge, ``said`` what came out in short, ``sentence`` describes
+    the entry, ``title`` names workload, data set, framework and machine, ``trained`` the first two.
 
     ``costs`` are (configuration, cost with currency, reason if it is unknown). ``submitter_page``
     is empty for an entry on no leaderboard.
     """
 
     title: str
+    trained: str
+    said: str
     sentence: str
     badge: str
     is_ranked: bool
@@ -92,16 +94,15 @@ def _standing(
         ),
         "",
     )
-    rank = _rank(line)
+    rank, is_ranked = _rank(line), line is not None and line.row.rank.place is not None
     said = f"{score}, {rank}" if score else rank
     return Standing(
         title=title,
+        trained=trained,
+        said=said if is_ranked or not score else score,
         sentence=f"{title}: {said}.",
-        badge=(
-            f"{score or 'no time'} ·"
-            f" {rank if line is not None and line.row.rank.place else _status(line)}"
-        ),
-        is_ranked=line is not None and line.row.rank.place is not None,
+        badge=(f"{score or 'no time'} · {rank if is_ranked else _status(line)}"),
+        is_ranked=is_ranked,
         rank=rank,
         machine=machine_title(entry),
         machine_page=_machine_page(entry, line),

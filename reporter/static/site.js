@@ -563,18 +563,28 @@ class ChartRows {
     }
     this.showCosts();
     const visible = this.rows.filter((row) => row.checkVisibility()).length, all = this.rows.filter((row) => row.closest(".v").checkVisibility()).length;
-    this.form.querySelector("output").textContent = visible < all ? `${visible} of ${all} rows. ${this.said()}The sentence above is of all.` : "";
+    this.form.querySelector("output").textContent = visible < all ? `${visible} of ${all} rows` : "";
+    this.answer(visible < all ? this.said(visible, all) : "");
     this.picked.hidden = !this.isChoosing;
     this.picked.querySelector("output").textContent = `Chosen: ${[...this.only].join(", ") || "none"}. Click 2 to ${MOST_COMPARED} rows. `;
     this.picked.querySelector("button").textContent = this.only.size < 2 ? "Stop choosing" : "Compare them";
     this.writeAddress();
   }
 
-  said() { // the first of the rows that filters leave; verdicts are known of the best settings only, so it claims none
+  answer(text) { // in place of the sentence of all rows
+    const board = this.view.closest(".board-view");
+    if (!board) return;
+    this.shown ??= board.querySelector(".answer").appendChild(element("span", { class: "s" }));
+    this.shown.textContent = text;
+    this.shown.hidden = !text;
+    board.classList.toggle("filtered", Boolean(text));
+  }
+
+  said(visible, all) { // the first of the rows that filters leave; verdicts are known of the best settings only, so it claims none
     const row = this.rows.find((one) => one.checkVisibility());
-    if (!row) return "";
+    if (!row) return `None of ${all} rows fits.`;
     const first = [...row.closest("tbody").rows].find((one) => !one.hidden), [, , quantity] = row.closest("table").tHead.rows[0].cells;
-    return `First of these: ${first.dataset.name}, ${quantity.textContent} ${first.cells[2].firstChild.textContent}. `;
+    return `First of the ${visible} of ${all} rows that fit: ${first.dataset.name}, ${`${first.cells[2].firstChild.textContent} ${quantity.textContent}`.replaceAll(/(\d) (?=[a-zA-Z]{1,3} |%)/g, "$1\u00a0")} (${first.querySelector("th > small").textContent}).`;
   }
 
   radio(name) { return this.view.querySelector(`input[name^="${name}-"]:checked`)?.value ?? ""; }
@@ -619,7 +629,7 @@ function addRowFilter(table) { // rows whose heading has all words, as "resnet o
   table.closest(".scroll").before(line);
 }
 
-for (const table of document.querySelectorAll("table.overview")) if (table.tBodies[0].rows.length > MANY_ROWS) addRowFilter(table);
+for (const table of document.querySelectorAll("table.overview:not(.lines, .whole-table)")) if (table.tBodies[0].rows.length > MANY_ROWS) addRowFilter(table);
 for (const view of document.querySelectorAll(".dots-view")) new ChartRows(view);
 const tools = document.querySelector("#tools");
 if (tools) new BoardTools(tools, document.querySelector("#board"));

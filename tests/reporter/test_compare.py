@@ -90,6 +90,7 @@ def test_a_pair_has_an_address_and_the_suite_s_verdict(
         f" {significant(expected.high)}). They differ."
     )
     assert tab.page.inner_text("tr[data-figure=score_s] td:last-child") == "second is better"
+    assert tab.page.inner_text("#figures tr >> nth=0").startswith("expected time"), "times first"
     assert "framework" in tab.page.inner_text(
         "#differences"
     ) and "threads 2" in tab.page.inner_text("#same")

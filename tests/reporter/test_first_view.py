@@ -104,6 +104,17 @@ def test_the_sentence_and_the_first_five_devices_are_in_the_first_view(
 
 
 @pytest.mark.proof
+def test_on_a_phone_what_to_choose_by_is_in_view(frames: Frames, site: Path, tab: Tab) -> None:
+    tab.look((390, 664))
+    tab.open(page_of(site, make_boards(frames)[0]))
+    for one in (
+        *(f"label:has([value={name}])" for name in ("time", "energy", "memory")),
+        "nav.tabs",
+    ):
+        box = tab.page.locator(f".choose {one} >> nth=0").bounding_box()
+        assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 390, one
+
+
 def test_so_they_are_at_a_thousand_entries(tab: Tab, tmp_path: Path) -> None:
     frames = many_entries(make_template(tmp_path / "run"), 1000)
     site, (board,) = render(frames, tmp_path / "site"), make_boards(frames)
@@ -157,11 +168,17 @@ def test_a_row_opens_a_panel_is_hidden_and_compared_and_the_address_keeps_it(
     address = tab.page.url
     tab.open(address)
     assert "hide=Jetson+AGX+Thor" in address and len(tab.run(rows)) == 3
-    said = tab.page.locator(".find output").inner_text()
-    assert "First of these: 4 × Raspberry Pi 5, " in said and "sentence above is of all" in said
+    answer = tab.page.locator("h1")
+    assert answer.inner_text().startswith(
+        "First of the 3 of 11 rows that fit: 4 × Raspberry Pi 5, "
+    )
+    assert (
+        tab.page.locator("h1 + .lead").inner_text().startswith("By time, of all: Jetson AGX Thor")
+    )
     tab.page.click(".find button")
     tab.page.wait_for_url(lambda url: "#" not in url)
     assert tab.run(rows)[0] == ["Jetson AGX Thor", "fastest"]
+    assert answer.inner_text().startswith("Jetson AGX Thor trains ")
 
 
 def test_rows_to_compare_are_chosen_by_clicking_them(frames: Frames, site: Path, tab: Tab) -> None:
@@ -357,9 +374,11 @@ def test_devices_are_listed_with_what_the_front_page_says_of_them(site: Path) ->
     assert "<h1>10 devices have results</h1>" in listed
     submit = (site / "submit.html").read_text(encoding="utf-8")
     waiting = submit[submit.index("without a confirmed") :].count('href="devices/')
-    assert f'<p class="lead">{waiting} with a profile wait' in listed, "as many as there"
-    (said,) = re.findall(r"<p>(Jetson AGX Orin trains [^<]*)</p>", listed)
-    assert said.startswith("Jetson AGX Orin trains ResNet-18 on CIFAR-10 to 93 % in ")
+    assert f"<h2>{waiting} with a profile wait" in listed, "as many as there"
+    heads = re.findall(r'<th scope="col" class="n">([^<]*) <small>([^<]*)<', listed)
+    assert heads[0] == ("ResNet-18 on CIFAR-10", "measured time to 93 %")
+    times = re.findall(r'data-label="ResNet-18 [^>]*>(?:<a[^>]*>)?([\d.]+ \w+)', listed)
+    assert times[:2] == ["2.33 h", "3.66 h"] and len(times) == 10, "the fastest first"
     cluster = (site / "devices" / "raspberry-pi-5.html").read_text(encoding="utf-8")
     assert ">4 × Raspberry Pi 5</a></td>" in cluster, "which of its entries are of several nodes"
     own = (site / "devices" / "orin.html").read_text(encoding="utf-8")

@@ -17,6 +17,7 @@ from reporter import site as site_module
 from reporter.board.making import make_boards
 from reporter.data.machine_names import machine_name, machine_title
 from reporter.data.words import day_of, moment_of
+from reporter.pages import unbroken
 from reporter.pages.addresses import machine_slug, submitter_slug, with_digest
 from reporter.pages.citations import badge_svg
 from reporter.pages.entry_lines import entry_lines, trends
@@ -137,7 +138,8 @@ def test_a_machine_has_a_page_with_its_boards_modes_and_dates(whole_site: Path) 
         whole_site / "devices" / f"{machine_slug({'device': 'generic', 'cpu_model': MODEL})}.html"
     )
     text = page.read_text()
-    assert f"<h1>{MACHINE}</h1>" in text
+    heading = text[text.index("<h1") : text.index("</h1>")]
+    assert f"<em>{MACHINE}</em> trains LeNet-5" in heading, "its answer, not its name alone"
     assert (
         f"boards/lenet-closed-mnist-{SLUG}.html" in text
         and "2027-01-15" in text
@@ -395,6 +397,48 @@ def test_words_find_pages_without_a_server(whole_site: Path, tab: Tab) -> None:
         "[...document.querySelectorAll('#found a')].map((link) => link.getAttribute('href'))"
     ):
         assert (whole_site / link.partition("#")[0]).is_file()
+
+
+def test_every_page_has_one_heading_and_it_stands_above_the_contents(whole_site: Path) -> None:
+    """The first thing to read is what came out, not where to go."""
+    for path in whole_site.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        assert text.count("<h1") == 1, path
+        assert text.index("<h1") < text.find('class="contents"') or "contents" not in text, path
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("entries/*", r"<em>[^<]+ on [^<]+</em> trains LeNet-5 on \w+: "),
+        ("submitters/index", r"\d+ of \d+ entries are audited or reproduced by others"),
+        ("submitters/pies-ltd", r"<em>[^<]+</em>: \d+ entr"),
+        ("changes", r"Newest record, \d{4}-\d\d-\d\d: <em>"),
+        ("frameworks/*", r"<em>\w+</em> is the fastest framework for |No framework is signif"),
+        ("boards/*-figures", r" fastest|not distinguishable|no confirmed result| trains "),
+    ],
+)
+def test_the_heading_is_the_answer(place: str, said: str, whole_site: Path) -> None:
+    for path in whole_site.glob(f"{place}.html"):
+        heading = path.read_text(encoding="utf-8").partition("<h1")[2].partition("</h1>")[0]
+        assert re.search(said, re.sub(r"</?span[^>]*>", "", heading)), path
+
+
+def test_a_number_and_its_unit_stand_in_one_line() -> None:
+    whole = '<span class="whole">{}</span>'
+    assert unbroken("5.6 h, 1.6 times < 93 % on 2027-01-15") == (
+        f"{whole.format('5.6 h')}, 1.6 times &lt; {whole.format('93 %')} on"
+        f" {whole.format('2027-01-15')}"
+    )
+
+
+def test_what_is_found_is_said_in_words_and_ids_are_not_shown(whole_site: Path) -> None:
+    script = (whole_site / "data" / "search.js").read_text()
+    index = json.loads(script.partition("SEARCH_INDEX = ")[2].rstrip().removesuffix(";"))
+    entries = [(said, words, page) for kind, _, said, words, page in index if kind == "entry"]
+    for said, words, page in entries:
+        name = Path(page).stem
+        assert name in words and name not in said and " · " in said
 
 
 def test_every_indexed_page_exists(whole_site: Path) -> None:
