@@ -32,7 +32,6 @@ from suite.execution.run_records import recorded_request
 from suite.files.digest import FileDigest
 from suite.files.json_file import write_json
 from suite.machine import system
-from suite.machine.identify import identify
 from suite.metrics import replication_record, stall_analysis
 from suite.metrics.event_counts import derive_counters
 from suite.metrics.power_totals import write_power_rules
@@ -41,6 +40,19 @@ from suite.metrics.summary import derive_summary
 from tests.made_once import made_once
 
 BOOT = "00000000-0000-4000-8000-000000000000"
+NO_MACHINE = Path("/no/machine")
+MACHINE: dict[str, Any] = {
+    "board": "Board & Sons <B>",
+    "architecture": "x86_64",
+    "cpu_model": "AMD Ryzen 5 5600",
+    "cpu_cores": 2,
+    "memory_size_bytes": 24 * 2**30,
+    "kernel": "6.1.0-28-amd64",
+    "operating_system": "Debian GNU/Linux 12 (bookworm)",
+    "python": "3.11.2",
+    "links": ({"interface": "eth0", "kind": "wired", "speed_mbit_s": 1000, "reason": None},),
+}
+"""What bundles say of the machine that they were made on."""
 START_NS = 1_000_000_000_000
 START_MS = 1_800_000_000_000
 AHEAD_NS, DRIFT = 7_000_000_000_000_000, 20e-6  # 20 ppm: a quartz clock
@@ -203,24 +215,27 @@ def make_replication(
 
 
 def _describe(path: Path, scenario: Scenario) -> system.SystemDescription:
-    """This machine with two cores, as another boot."""
+    """The made-up machine: a kept output must be the same on any machine."""
     libraries = dict.fromkeys(("numpy", *load_framework(scenario.framework).packages[:1]), "1.0")
     found = system.describe_system(
         scenario.device,
         system.Software(scenario.framework, "1.0", libraries),
         path,
+        NO_MACHINE,
         with_identity=False,
     )
     notes = {
         name: note
         for name, note in found.notes.items()
-        if name not in ("boot", "cpu_cores", "storage_medium")
+        if name not in (*MACHINE, "boot", "storage_medium")
     }
     notes["cpu_governor"] = "made up by tests"
+    settings = replace(found.power_settings, cores_online=(0, 1))
     return replace(
         found,
+        **MACHINE,
+        power_settings=settings,
         boot=BOOT,
-        cpu_cores=2,
         cpu_governor=None,
         storage_medium="NVMe" if scenario.counted else "network",
         notes=notes,
@@ -229,10 +244,10 @@ def _describe(path: Path, scenario: Scenario) -> system.SystemDescription:
 
 def _evidence(device: str) -> str:
     """What the harness would have found on the device."""
-    profile, found = load_device(device), identify().evidence
+    profile = load_device(device)
     recorded = profile.recorded
     if recorded is None or profile.is_fallback:
-        return found
+        return f"{MACHINE['board']}: no profile matches its CPU model"
     names = [
         *recorded.compatible,
         *(name.partition(": ")[2] for name in recorded.dmi),

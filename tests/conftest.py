@@ -108,10 +108,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark the tests of every framework with `framework` too, so that no list of names selects
-    them."""
+    """Mark the tests of every framework with `framework` too, and modules of kept outputs with
+    `kept`, so that no list of names selects them."""
     if any(mark.name in FRAMEWORKS for mark in item.iter_markers()):
         item.add_marker("framework")
+    if hasattr(getattr(item, "module", None), "kept"):
+        item.add_marker("kept")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

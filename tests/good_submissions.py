@@ -3,8 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from suite.submission import package
 from suite.submission.declaration import SystemAvailability
-from suite.submission.package import PackageRequest, package_runs
+from suite.submission.package import PackageRequest
 from tests.builders import RICH, Scenario, make_bundle
 from tests.made_once import made_once
 from tests.suite.submission.conftest import EPOCHS_TO_TARGET, LATER_S, make_probe, started_name
@@ -33,7 +36,14 @@ def _write_submission(folder: Path, ranks: int) -> None:
     offer = PackageRequest(
         "acme", None, SystemAvailability.RESEARCH, "", (make_probe(folder / "probe.json"),)
     )
-    package_runs(runs, offer, folder / "submissions")
+    package_outside_git(runs, offer, folder / "submissions")
+
+
+def package_outside_git(runs: list[Path], offer: PackageRequest, tree: Path) -> Path:
+    """Package runs as an installed suite does: a kept output is the same in every checkout."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(package, "_git", lambda root, *arguments: None)
+        return package.package_runs(runs, offer, tree)
 
 
 def run_scenario(seed: int, epochs: int, ranks: int = 1) -> Scenario:

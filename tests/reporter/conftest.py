@@ -2,8 +2,6 @@
 meter; one on other data, in the open division."""
 
 import json
-import os
-import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -19,13 +17,14 @@ from suite.bundle.layout import LINPACK_RECORD
 from suite.bundle.layout import WITHDRAWN as WITHDRAWAL
 from suite.files import json_file
 from suite.files.paths import HOME_VARIABLE
-from suite.machine.system import board_name, cpu_model
 from suite.metrics import stall_analysis
 from suite.metrics.linpack_record import SCHEMA, Linpack, LinpackPower, Problem, Solution
 from suite.submission.declaration import SystemAvailability
-from suite.submission.package import PackageRequest, package_runs
+from suite.submission.package import PackageRequest
+from tests import builders
 from tests.browser import Tab, browser
 from tests.builders import Scenario, make_bundle
+from tests.good_submissions import package_outside_git
 from tests.made_once import shared
 
 SPEEDS = {"pytorch": 0.0005, "tensorflow": 0.000525, "chainer": 0.0025}
@@ -54,8 +53,8 @@ SCENARIOS = (
 )
 
 
-MACHINE = machine_name({"device": "generic", "cpu_model": cpu_model(), "board": board_name()})
-"""The name of the machine that the tests run on; bundles are made up as its own."""
+MACHINE = machine_name({**builders.MACHINE, "device": "generic"})
+"""The name of the machine that bundles are made up on."""
 
 
 @pytest.fixture(scope="session")
@@ -126,7 +125,8 @@ def make_everything(folder: Path, make_linpack: Callable[..., Path]) -> None:
         scenario = replace(scenario, later_s=900 * seed)
         make_bundle(folder / "made" / str(seed), scenario)
     offer = PackageRequest("pies-ltd", None, SystemAvailability.PREVIEW, "cooled by a fan", ())
-    package_runs([folder / "made" / str(seed) for seed in (1, 2, 3)], offer, folder / "submissions")
+    made = [folder / "made" / str(seed) for seed in (1, 2, 3)]
+    package_outside_git(made, offer, folder / "submissions")
     shutil.rmtree(folder / "made")
     make_study(folder / "stalls")
     make_linpack(folder / "linpack")
@@ -190,24 +190,6 @@ def tab(one_browser: Tab) -> Iterator[Tab]:
         for address in one_browser.requests
         if not address.startswith(("file:", "data:", "about:", "blob:"))
     ]
-
-
-@pytest.fixture
-def golden() -> Callable[[str, str], None]:
-    """Compare with a golden file, without entry ids."""
-
-    def compare(name: str, text: str) -> None:
-        path = Path(__file__).parent / "golden" / name
-        plain = re.sub(r"entries/[0-9a-f]{10}", "entries/ENTRY", text).replace(MACHINE, "MACHINE")
-        if os.environ.get("REFRESH_GOLDEN"):
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(plain)
-        assert plain == path.read_text(), (
-            f"{path.name} differs; if that is intended: REFRESH_GOLDEN=1 pytest tests/reporter,"
-            " then check git diff"
-        )
-
-    return compare
 
 
 @pytest.fixture(scope="session")

@@ -30,7 +30,7 @@ from suite.catalog.literature import load_literature
 from suite.catalog.prices import LIFETIME_S, SystemPart, load_prices, system_prices
 from suite.errors import SuiteError
 from suite.files.paths import repository_root
-from suite.machine.system import board_name, cpu_model
+from tests import builders
 from tests.browser import NARROW, Tab
 from tests.builders import Scenario, make_bundle
 from tests.every_case import some
@@ -43,7 +43,7 @@ pytestmark = pytest.mark.usefixtures("builds_a_site")
 
 STEPS_OF_DIGITS = 90
 """Of an epoch, in mini-batches of 16."""
-MODEL = cpu_model() or board_name()
+MODEL = builders.MACHINE["cpu_model"]
 ATOM = "{http://www.w3.org/2005/Atom}"
 
 
@@ -103,11 +103,6 @@ def test_the_pages_of_a_site_name_no_generic_machine(whole_site: Path) -> None:
             "studies",
         ):
             assert not re.search(r">[^<]*\bgeneric\b", page.read_text()), page
-
-
-def test_own_data_is_said_in_words(whole_site: Path) -> None:
-    page = next(whole_site.glob("entries/*.html")).read_text()
-    assert re.search(r">workload&#39;s own data</dt><dd>(yes|no)<", page)
 
 
 def test_slugs_tell_names_apart_that_look_alike() -> None:
@@ -172,13 +167,6 @@ def test_trends_need_two_rounds_or_versions(runs: Path) -> None:
         for row, _ in of_score.rows
     ]
     assert best == [("0.1.0", 2, "pytorch"), ("0.2.0", 1, "tensorflow")]
-
-
-def test_a_submitter_has_a_page_with_what_was_declared(whole_site: Path) -> None:
-    page = (whole_site / "submitters" / "pies-ltd.html").read_text()
-    assert "cooled by a fan" in page and "preview" in page and MACHINE in page
-    entry = re.search(r'href="\.\./(entries/\w+\.html)"', page)
-    assert entry and "submitters/pies-ltd.html" in (whole_site / entry[1]).read_text()
 
 
 def test_figures_of_one_bar_are_not_drawn(runs: Path, tmp_path: Path) -> None:

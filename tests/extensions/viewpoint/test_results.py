@@ -11,30 +11,12 @@ from suite.extensions.viewpoint.programs.labels import Judged
 from suite.extensions.viewpoint.record.records import SETTING, read_recording
 from suite.extensions.viewpoint.record.results import (
     FIGURES,
-    Results,
     as_dict,
     labels_of,
     read_results,
 )
 from suite.files.json_file import plain_values, read_json
 from tests.extensions.viewpoint.good_folder import make_viewpoint
-
-
-@pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return read_results(make_viewpoint(tmp_path_factory.mktemp("viewpoints") / "good"))
-
-
-def test_labels_count_what_was_sure_and_fitted(found: Results) -> None:
-    labels = found.labels
-    assert (labels.tracks, labels.sure, labels.kept, labels.frames, labels.size_bytes) == (
-        40,
-        30,
-        25,
-        250,
-        25_000,
-    )
-    assert (labels.noise.successes, labels.noise.count) == (1, 25)
 
 
 def test_a_track_is_kept_whole_where_it_is_sure_enough_and_fits(tmp_path: Path) -> None:
@@ -54,24 +36,6 @@ def test_a_track_is_kept_whole_where_it_is_sure_enough_and_fits(tmp_path: Path) 
         3000,
     )
     assert (found.noise.successes, found.noise.count) == (1, 3)
-
-
-def test_accuracy_is_counted_by_view_and_model(found: Results) -> None:
-    shares = {
-        view.view_deg: (
-            view.teacher.successes,
-            view.before.successes,
-            view.after.successes,
-            view.after.count,
-        )
-        for view in found.views
-    }
-    assert shares == {0: (20, 2, 19, 20), 30: (20, 2, 19, 20), 60: (12, 2, 19, 20)}
-
-
-def test_time_is_that_of_the_training(found: Results) -> None:
-    assert (found.training.samples, found.training.time_s, found.training.cpu_s) == (500, 4.0, 3.0)
-    assert found.setting.energy.energy_j is None and found.setting.energy.reason
 
 
 def test_the_written_figures_are_the_computed_ones(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
 
@@ -94,26 +93,6 @@ def test_a_study_has_a_page_that_links_to_its_runs(analysed: Path, tmp_path: Pat
     ).read_bytes()
     for target in re.findall(r'href="(\.\./[^"#]+)', page):
         assert (site / "studies" / target).resolve().is_file(), target
-
-
-def test_the_charts_of_a_stall_analysis_have_tables(analysed: Path) -> None:
-    study = the_study(analysed)
-    three, two = (
-        chart.draw(reporter.load([analysed]), CONTEXT)
-        for chart in drawn.charts(study.figures, dict(study.runs))
-    )
-    assert isinstance(three, Drawing) and isinstance(two, Drawing)
-    assert [row[0] for row in three.figure.rows] == [
-        "cold page cache",
-        "warm page cache",
-        "one mini-batch in memory",
-    ]
-    assert float(three.figure.rows[0][-1]) == pytest.approx(0.00075 * 1875, rel=0.05)
-    assert [row[0] for row in two.figure.rows] == ["reading", "preprocessing"] and two.figure.rows[
-        0
-    ][3] == "yes"
-    for drawing in (three, two):
-        assert ElementTree.fromstring(drawing.svg).get("role") == "graphics-document"
 
 
 def test_a_difference_without_significance_is_noted(analysed: Path) -> None:

@@ -20,20 +20,6 @@ def tree(submission: Path) -> Path:  # noqa: F811
     return submission.parents[1]
 
 
-def test_a_good_tree_ends_with_zero(suite: Run, tree: Path) -> None:
-    answer = suite.typed(f"submissions status {tree}")
-    assert (answer.returncode, answer.stderr) == (0, "")
-    first, *points, last = answer.stdout.splitlines()
-    assert (
-        first
-        == f"{tree}/{OPEN}/acme: complies with round {OPEN}, which takes more submissions; 3 runs"
-    )
-    assert all(line.startswith("  to review  ") for line in points)
-    assert last.startswith(
-        "submissions: 1; comply: 1; do not comply: 0; could not be judged: 0; points to review: "
-    )
-
-
 def test_json_has_the_keys_of_its_format(suite: Run, tree: Path) -> None:
     folder = tree / f"{OPEN}/OBJECTIONS/acme"
     folder.mkdir(parents=True)

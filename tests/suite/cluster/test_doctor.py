@@ -15,6 +15,7 @@ from suite.cluster.problems import (
     judge_cluster,
 )
 from suite.errors import SuiteError
+from tests.kept_outputs import in_short, kept
 
 EXPECTED = ExpectedNode("0.1.0", "a" * 64, "c" * 40, {"numpy": "2.1.0", "torch": "2.13.0"})
 WIRED = Link("eth0", "10.0.0.1", "wired", 1000, None)
@@ -239,3 +240,23 @@ def test_a_link_much_slower_than_the_others_is_a_problem() -> None:
 def test_a_link_that_mpi_cannot_use_is_named_by_how_far_it_came() -> None:
     found = problem(answers(FACTS, FACTS, FACTS), links(MEASURE, problem="no output within 60 s"))
     assert (found.node, found.point) == ("pi3", "mpi")
+
+
+def test_all_that_is_wrong_with_a_cluster() -> None:
+    """Every node with faults of its own: hosts that are silent, other packages and data, slow and
+    unequal links, clocks that are wrong."""
+    asked = answers(
+        FACTS,
+        replace(FACTS, version="0.0.9", packages={"numpy": "1.26.4"}, source_sha256="b" * 64),
+        replace(FACTS, data={"/data/mnist": None}, link=replace(WIRED, kind="wireless")),
+        replace(UNREACHED, python="3.12.1", packages={}, data={"/data/mnist": "e" * 64}),
+        replace(FACTS, link=replace(WIRED, speed_mbit_s=100)),
+    )
+    silent = NodeAnswer("pi<9>", False, None, "pi<9> cannot be reached & more", "see that it is on")
+    rates = (94.0, 501.0, 49.0)
+    measured = links(*(replace(MEASURE, bandwidth_mbit_s=rate) for rate in rates))
+    found = [
+        [each.node, each.point, in_short(each.sentence), in_short(each.remedy)]
+        for each in judge_cluster((*asked, silent), measured, EXPECTED)
+    ]
+    kept("cluster-problems", found)

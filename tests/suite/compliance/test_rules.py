@@ -32,6 +32,7 @@ from tests.faults import all_faults
 from tests.faults.edits.editable_bundle import EditableBundle
 from tests.faults.edits.fault import BUNDLE, Fault, Scope, sealed
 from tests.faults.edits.log_edits import remove_event, set_everywhere
+from tests.kept_outputs import in_short, kept, plain
 
 MISSED = "target-missed"
 """Its faults shorten or repeat a run that reached the target, which other rules find, too."""
@@ -53,6 +54,10 @@ FAULTS = one_of_each(
 OF_FOLDERS = [pair for pair in FAULTS if pair[1].scope.make is not None]
 OF_RUNS = [pair for pair in FAULTS if pair[1].scope.make is None]
 Judged = Callable[[Fault], tuple[tuple[Finding, ...], bool]]
+
+
+SHOWN = 3
+"""Findings of a fault that are kept whole."""
 
 
 def names(faults: list[tuple[Check[Any], Fault]]) -> list[str]:
@@ -112,7 +117,9 @@ def test_a_good_bundle_has_no_finding(ranks: int, good_bundle_of: Callable[[int]
 
 @pytest.mark.parametrize(("check", "fault"), OF_RUNS, ids=names(OF_RUNS))
 def test_a_rule_finds_its_fault(check: Check[Any], fault: Fault, judged: Judged) -> None:
-    assert_found(check, *judged(fault))
+    found, complies = judged(fault)
+    assert_found(check, found, complies)
+    keep(check, fault, found)
 
 
 @pytest.mark.parametrize("check", WARNINGS, ids=lambda check: check.id)
@@ -123,6 +130,7 @@ def test_a_warning_alone_does_not_make_a_result_invalid(check: Check[Any], judge
         found, complies = judged(fault)
         assert_found(check, found, complies)
         if complies:
+            keep(check, fault, found)
             return
     pytest.fail(f"other rules find each of the {len(faults)} faults, too")
 
@@ -154,7 +162,26 @@ def test_a_rule_finds_its_fault_in_a_folder(
     folder = Path(shutil.copytree(_good_folders[fault.scope], tmp_path / fault.scope.name))
     fault.change(folder)
     result = check_paths([folder])
-    assert_found(check, tuple(finding for _, finding in result.all_findings()), result.complies)
+    found = tuple(finding for _, finding in result.all_findings())
+    assert_found(check, found, result.complies)
+    keep(check, fault, found)
+
+
+def keep(check: Check[Any], fault: Fault, findings: tuple[Finding, ...]) -> None:
+    """Keep what the check itself finds, and which others do; not of a proof's further faults."""
+    if EVERY_CASE:
+        return
+    own = [finding for finding in findings if finding.check == check.id]
+    shown = [
+        [each.rule, each.severity.value, each.file, each.line, each.expected, each.observed]
+        for each in own[:SHOWN]
+    ]
+    others = sorted({finding.check for finding in findings} - {check.id})
+    kept(
+        "findings",
+        in_short(plain({"found": shown, "number": len(own), "others": others})),
+        f"{check.id}: {fault.name} ({fault.scope.name})",
+    )
 
 
 def assert_found(check: Check[Any], findings: tuple[Finding, ...], complies: bool) -> None:

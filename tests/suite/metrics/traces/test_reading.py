@@ -30,31 +30,26 @@ EXPORTS = {
         "#time,current,voltage,power\n"
         + "".join(f"{n / 2},0.{n % 3 + 1},5.1,{(n % 3 + 1) * 0.51:.3f}\n" for n in range(30)),
         NOTHING,
-        0.51,
     ),
     "Monsoon": (
         "Time(s),Main(mA),Main Voltage(V)\n"
         + "".join(f"{n / 5000:.4f},{400 + n},4.2\n" for n in range(30)),
         NOTHING,
-        1.68,
     ),
     "PPK2": (
         "Timestamp(ms),Current(uA)\n" + "".join(f"{n * 10},{400000 + n}\n" for n in range(30)),
         TraceOptions(volts=5.0),
-        2.0,
     ),
     "PPK2 with its logic port": (
         "Timestamp(ms),Current(uA),D0-D7\n"
         + "".join(f"{n * 10},{400000 + n},00000000\n" for n in range(30)),
         TraceOptions(volts=5.0),
-        2.0,
     ),
     # apower is the power; current times voltage would be the apparent power
     "Shelly, by the names of its RPC": (
         "timestamp,apower,voltage,current,aenergy.total\n"
         + "".join(f"{1795330800 + n},{4 + n % 3}.1,230.1,0.031,{n}\n" for n in range(30)),
         NOTHING,
-        4.1,
     ),
     # the voltages of the USB data lines are none of the supply
     "FNIRSI FNB58, fnirsi-usb-power-data-logger": (
@@ -66,100 +61,82 @@ EXPORTS = {
             for n in range(30)
         ),
         NOTHING,
-        2.511625,
     ),
     "Otii, decimal commas": (
         "Timestamp;Main current (A);Main voltage (V)\n"
         + "".join(f"{n / 4};0,4{n};5,01\n".replace(".", ",") for n in range(30)),
         NOTHING,
-        2.004,
     ),
     "Home Assistant": (
         "entity_id,state,last_changed\n"
         + "".join(f"sensor.p,{4 + n % 3}.5,2026-11-22T07:00:{n:02d}.500Z\n" for n in range(30))
         + "sensor.p,unavailable,2026-11-22T07:01:00Z\n",
         NOTHING,
-        4.5,
     ),
     "date and time": (
         "Datum;Uhrzeit;Leistung [W]\n"
         + "".join(f"22.11.2026;07:00:{n:02d};{4 + n % 3},5\n" for n in range(30)),
         NOTHING,
-        4.5,
     ),
     "UM25C": (
         "Time,Voltage (V),Current (A),Power (W),Energy (mWh)\n"
         + "".join(f"00:00:{n:02d},5.1,0.5,{2.5 + n % 3},{n}\n" for n in range(30)),
         NOTHING,
-        2.5,
     ),
     "no header": (
         "".join(f"{n / 10:.1f},{4 + n % 3}\n" for n in range(30)),
         TraceOptions(unit="W"),
-        4.0,
     ),
     "text before the header": (
         "Logger v3\nSerial: 1234\n\nsample\ttime_s\tP_mW\n"
         + "".join(f"{n}\t{n / 10:.1f}\t{4000 + n % 3}\n" for n in range(30)),
         NOTHING,
-        4.0,
     ),
     "milliseconds since 1970": (
         "timestamp,power\n"
         + "".join(f"{1795330800000 + n * 1000},{4 + n % 3}.1\n" for n in range(30)),
         NOTHING,
-        4.1,
     ),
     "units in cells": (
         "Zeit,Power\n" + "".join(f"2026-11-22 07:00:{n:02d},{4 + n % 3}.5 W\n" for n in range(30)),
         NOTHING,
-        4.5,
     ),
     "quoted decimal commas": (
         '"t","W"\n' + "".join(f'"{n / 2}","{4 + n % 3},5"\n'.replace(".", ",") for n in range(30)),
         NOTHING,
-        4.5,
     ),
     "two rails": (
         "t [s],cpu [mW],gpu [mW]\n" + "".join(f"{n},1000,{2000 + n}\n" for n in range(30)),
         TraceOptions(power=("cpu [mW]", "gpu [mW]")),
-        3.0,
     ),
     "a meter that chooses its range": (
         "t [s],P\n"
         + "".join(f"{n},{['950 mW', '1.05 W', '990000 µW'][n % 3]}\n" for n in range(30)),
         NOTHING,
-        0.95,
     ),
     "thousands": (
         "t [s],P [mW]\n" + "".join(f'{n},"{950.5 + n * 10:,.1f}"\n' for n in range(30)),
         NOTHING,
-        0.9505,
     ),
     "thousands without decimals": (
         "t [s],P [mW]\n" + "".join(f'{n / 2},"{950 + n * 10:,d}"\n' for n in range(30)),
         NOTHING,
-        0.95,
     ),
     "German thousands": (
         "t [s];P [mW]\n" + "".join(f"{n},5;{written(950.5 + n * 10, '.')}\n" for n in range(30)),
         NOTHING,
-        0.9505,
     ),
     "French thousands": (
         "t [s];P [mW]\n" + "".join(f"{n},5;{written(950.5 + n * 10, ' ')}\n" for n in range(30)),
         NOTHING,
-        0.9505,
     ),
     "names as in programs": (
         "t_ms,power_mw\n" + "".join(f"{n * 100},{4000 + n}\n" for n in range(30)),
         NOTHING,
-        4.0,
     ),
     "minutes": (
         "elapsed_minutes,power_w\n" + "".join(f"{n / 60:.5f},{4 + n % 3}\n" for n in range(30)),
         NOTHING,
-        4.0,
     ),
     "millions with points": (
         "t [s];P [uW]\n"
@@ -168,13 +145,11 @@ EXPORTS = {
             for n in range(30)
         ),
         NOTHING,
-        0.9,
     ),
     "days of a spreadsheet": (
         "Time,Power (W)\n"
         + "".join(f"{46348.8 + n / 86400:.8f},{4 + n % 3}.5\n" for n in range(30)),
         TraceOptions(time_unit="d"),
-        4.5,
     ),
     "tegrastats": (
         "".join(
@@ -183,7 +158,6 @@ EXPORTS = {
             for n in range(30)
         ),
         NOTHING,
-        4.5,
     ),
     "tegrastats without times, of a board that has no input rail": (
         "".join(
@@ -192,7 +166,6 @@ EXPORTS = {
             for n in range(30)
         ),
         TraceOptions(rate_hz=1.0),
-        8.0,
     ),
     "jtop's log": (
         "time,uptime,CPU1,GPU,Power VDD_CPU_GPU_CV,Power VDD_SOC,Power TOT\n"
@@ -200,7 +173,6 @@ EXPORTS = {
             f"2026-11-27 10:00:{n:02d}.5,1 day,{n},0,900,1350,{4500 + n}\n" for n in range(30)
         ),
         NOTHING,
-        4.5,
     ),
     "Tasmota's log": (
         "".join(
@@ -209,7 +181,6 @@ EXPORTS = {
             for n in range(30)
         ),
         NOTHING,
-        4.0,
     ),
     "PTDaemon's log": (
         "".join(
@@ -217,7 +188,6 @@ EXPORTS = {
             for n in range(30)
         ),
         NOTHING,
-        4.006,
     ),
     "turbostat, a row for the machine and one for each CPU": (
         "Time_Of_Day_Seconds\tCore\tCPU\tAvg_MHz\tPkgWatt\tCorWatt\n"
@@ -229,13 +199,11 @@ EXPORTS = {
             for cpu in ("-", 0, 1)
         ),
         NOTHING,
-        4.0,
     ),
     "nvidia-smi dmon": (
         "# Date Time gpu pwr gtemp sm\n#YYYYMMDD HH:MM:SS Idx W C %\n"
         + "".join(f" 20261127 10:00:{n:02d} 0 {40 + n % 3} 35 0\n" for n in range(30)),
         NOTHING,
-        40.0,
     ),
     "perf stat -I -x, with joules of each interval": (
         "# started on Fri Nov 27 14:00:00 2026\n\n"
@@ -244,25 +212,21 @@ EXPORTS = {
             for n in range(1, 31)
         ),
         NOTHING,
-        2.05,
     ),
     "a counter of mWh": (
         "t [s],energy (mWh)\n"
         + "".join(f"{n / 5},{n / 10 + n * n / 1e4:.4f}\n" for n in range(31)),
         NOTHING,
-        1.8018,
     ),
     "microwatts, by the column's name": (
         "timestamp,scaph_host_power_microwatts\n"
         + "".join(f"{1795330800 + n},{4000000 + n % 3}\n" for n in range(30)),
         NOTHING,
-        4.0,
     ),
     "a counter of microjoules, by the column's name": (
         "timestamp,scaph_host_energy_microjoules\n"
         + "".join(f"{1795330800 + n},{4000000 * n + n * n}\n" for n in range(31)),
         NOTHING,
-        4.000001,
     ),
     "a plug of two channels, both": (
         "".join(
@@ -270,31 +234,26 @@ EXPORTS = {
             for n in range(30)
         ),
         TraceOptions(sum=True),
-        11.5,
     ),
     "kilowatts": (
         "t [s],Power (kW)\n" + "".join(f"{n},0.00{4 + n % 3}5\n" for n in range(30)),
         NOTHING,
-        4.5,
     ),
     "powerstat, whose lines end with blanks": (
         "sudo powerstat\n\n  Time   Idle  Watts  CPU Freq\n"
         + "".join(f"10:00:{n:02d}   95.5   {5 + n % 3}.28  2.27 GHz  \n" for n in range(30)),
         NOTHING,
-        5.28,
     ),
     "averages below the rows": (
         '"Elapsed Time (sec)","Processor Power_0(Watt)","GT Frequency(MHz)"\n'
         + "".join(f'"  {n / 10}","  2{n % 3}.170","   0"\n' for n in range(30))
         + '\n"Average Processor Power_0 (Watt) = 22.262827"\n' * 25,
         NOTHING,
-        20.17,
     ),
     "a mode, and rows that end with a comma": (
         "t [s],power.management,power.draw [W]\n"
         + "".join(f"{n},Enabled,{19 + n % 3}.4 W,\n" for n in range(30)),
         NOTHING,
-        19.4,
     ),
     "tegrastats, month first": (
         "".join(
@@ -303,7 +262,6 @@ EXPORTS = {
             for n in range(30)
         ),
         NOTHING,
-        5.542,
     ),
     "PTDaemon's log of two analysers, the sum first": (
         "".join(
@@ -312,12 +270,10 @@ EXPORTS = {
             for line in [f"Time,11-28-2024 15:24:{n:02d}.738,Watts,%d,Volts,-1.0,Mark,a_test"]
         ),
         NOTHING,
-        530.0,
     ),
     "a power with its unit, alone": (
         "power.draw [W]\n" + "".join(f"{13 + n % 3}.61 W\n" for n in range(30)),
         TraceOptions(rate_hz=10.0),
-        13.61,
     ),
     "a name in a program, a phase and an event": (
         "ElapsedSeconds,Power [mW],Phase,Event\n"
@@ -326,17 +282,12 @@ EXPORTS = {
             for n in range(30)
         ),
         TraceOptions(time=("1",)),
-        4.22,
     ),
     "rows at a rate": (
         "power [W]\n" + "".join(f"{4 + n % 3}.5\n" for n in range(30)),
         TraceOptions(power=("1",), rate_hz=10.0),
-        4.5,
     ),
 }
-
-
-OF_MEANS = ("PPK2", "PTDaemon", "turbostat", "perf stat", "a counter")
 
 
 def test_a_row_that_is_the_mean_since_the_last_is_of_the_middle_between_them(
@@ -350,16 +301,6 @@ def test_a_row_that_is_the_mean_since_the_last_is_of_the_middle_between_them(
 def trace_of(path: Path, text: str, options: TraceOptions = NOTHING) -> Trace:
     path.write_text(text, encoding="utf-8")
     return read_trace(path, recognise_format(path, options)).trace
-
-
-@pytest.mark.parametrize("name", EXPORTS)
-def test_an_export_is_understood(name: str, tmp_path: Path) -> None:
-    text, options, first_w = EXPORTS[name]
-    trace = trace_of(tmp_path / "trace.csv", text, options)
-    assert len(trace.t_s) == 30 or name == "Home Assistant"
-    assert trace.power_w[0] == pytest.approx(first_w)
-    assert trace.is_mean == name.startswith(OF_MEANS)
-    assert (np.diff(trace.t_s) > 0).all()
 
 
 REFUSED = {
