@@ -4,6 +4,7 @@ one command in a folder at a time."""
 import os
 import shutil
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +18,8 @@ from suite.errors import SuiteError
 from suite.execution.request import RunOptions
 from suite.experiments.before_runs import (
     MAX_PROBLEMS,
+    RUN_BYTES,
+    _refuse_full_disk,
     held_folder,
     left_over,
     refuse_at_once,
@@ -85,6 +88,19 @@ def test_runs_that_a_sweep_has_no_more_are_named(tmp_path: Path) -> None:
     for name in ("8-aa-r1", "8-aa-r2", "site"):
         (tmp_path / name).mkdir()
     assert left_over(tmp_path, {"8-aa-r1"}) == ["8-aa-r2"]
+
+
+def test_the_disk_is_enough_to_the_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs that are there need nothing more."""
+    runs = [SimpleNamespace(directory=tmp_path / str(number)) for number in range(41)]
+    runs[0].directory.mkdir()
+    for free in (40 * RUN_BYTES - 1, 40 * RUN_BYTES):
+        usage = SimpleNamespace(free=free)
+        monkeypatch.setattr(shutil, "disk_usage", lambda place, usage=usage: usage)
+        with (
+            nullcontext() if free == 40 * RUN_BYTES else pytest.raises(SuiteError, match="40 runs")
+        ):
+            _refuse_full_disk(runs, tmp_path)  # type: ignore[arg-type]
 
 
 def test_a_study_needs_disk_for_all_its_runs(
