@@ -77,7 +77,8 @@ def more(tmp_path_factory: pytest.TempPathFactory, make_linpack: Callable[..., P
             ),
         )
     make_bundle(
-        more / "counted", Scenario(name="counted", framework="fake", step_s=0.000125, counted=True)
+        more / "counted",
+        Scenario(name="counted", framework="fake", division="open", step_s=0.000125, counted=True),
     )
     return more
 
