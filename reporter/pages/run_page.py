@@ -203,7 +203,7 @@ def _shown(evidence: RunEvidence, bundle: CachedBundle) -> dict[str, Any]:
             float(target) if is_number(target) else None,
         ),
         "framework": who,
-        "command": _command(record.command),
+        "command": command_line(record.command),
         "resumed": _resumed(record),
         "verdict": verdict,
         "known": list(known.items()),
@@ -373,8 +373,9 @@ def _resumed(record: RunRecord) -> str | None:
     )
 
 
-def _command(arguments: tuple[Any, ...]) -> str:
-    """The command line to repeat the run, without the program's path and the option --output."""
+def command_line(arguments: Sequence[Any]) -> str:
+    """The command line to repeat the run, for a shell, without the program's path and the option
+    --output."""
     kept, skip = ["suite"], False
     for argument in arguments[1:]:
         if not skip and argument != "--output":

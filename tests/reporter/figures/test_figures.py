@@ -165,7 +165,8 @@ def written(svg: str) -> dict[str, Any]:
     texts = [[ElementTree.fromstring(svg).get("aria-label")]]
     for element in ElementTree.fromstring(svg).iter():
         tag = element.tag.rpartition("}")[2]
-        numbers = [float(one) for one in DRAWN_NUMBER.findall(" ".join(element.attrib.values()))]
+        drawn_by = [value for name, value in element.attrib.items() if name != "href"]
+        numbers = [float(one) for one in DRAWN_NUMBER.findall(" ".join(drawn_by))]
         if tag in ("text", "title"):
             texts.append([element.text, *map(round, numbers[:2])])
             continue

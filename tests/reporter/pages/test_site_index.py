@@ -1,4 +1,5 @@
-"""What programs are told of a site: its leaderboards with their files."""
+"""What programs are told of a site: its leaderboards with their files, the day of its data, and how
+a run is repeated."""
 
 import json
 from types import SimpleNamespace
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from reporter.pages import site_index
+from reporter.pages.run_page import command_line
 
 NAMES = {
     **{"slug": "lenet-open", "workload": "lenet", "division": "open", "data": "mnist"},
@@ -17,14 +19,17 @@ NAMES = {
 def test_a_leaderboard_is_listed_with_its_sentence_and_its_files(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(site_index, "newest_day", lambda _: "")
     monkeypatch.setattr(site_index, "board_title", lambda _: "LeNet-5 on MNIST")
     monkeypatch.setattr(site_index, "headline", lambda _: SimpleNamespace(text="A is first."))
     board = SimpleNamespace(**NAMES, accepted=(1, 2, 3), refused=(4,))
-    contents: Any = SimpleNamespace(frames=None, boards=[board], address=None)
+    started_ms = [1_800_000_000_000, None, 1_800_200_000_000, 1_799_000_000_000]
+    frames = SimpleNamespace(runs={"started_time_ms": started_ms})
+    contents: Any = SimpleNamespace(frames=frames, boards=[board], address=None)
     (index,) = site_index.site_index(contents, None)  # type: ignore[arg-type]
     assert index.place == "data/index.json"
-    (found,) = json.loads(str(index.content))["leaderboards"]
+    content = json.loads(str(index.content))
+    assert content["newest_run"] == "2027-01-17"
+    (found,) = content["leaderboards"]
     ends = (".csv", ".json", ".parquet", "-comparisons.json", "-devices.json")
     assert found == {
         **NAMES,
@@ -32,3 +37,8 @@ def test_a_leaderboard_is_listed_with_its_sentence_and_its_files(
         "page": "boards/lenet-open.html",
         "files": [f"data/lenet-open{end}" for end in ends],
     }
+
+
+def test_a_run_s_command_is_safe_to_paste() -> None:
+    typed = ["/opt/x/suite", "run", "--output", "runs/a b", "--org", "$(reboot)", "--data", "it's;"]
+    assert command_line(typed) == """suite run --org '$(reboot)' --data 'it'"'"'s;'"""
