@@ -131,7 +131,8 @@ class BoardView:
         if not best.is_confirmed:
             yield best.why_not_counted
         if best.is_vouched:
-            yield best.provenance.partition(",")[0]
+            yield best.provenance
+        yield from best.badges
 
     def measured(self, row: DotRow) -> str:
         """The measured time beside an expected one; empty where that is what the row shows."""

@@ -106,13 +106,8 @@ def _index(contents: SiteContents) -> Iterator[Found]:
     for title, slug, entries, *_ in submitters_of(contents):
         yield "submitter", title, f"entries: {entries}", "", f"submitters/{slug}.html"
     for study in contents.studies:
-        yield (
-            "study",
-            study.title,
-            ", ".join(value for _, value in study.facts),
-            "",
-            f"studies/{study.name}.html",
-        )
+        facts = ", ".join(value for _, value in study.facts)
+        yield "study", study.title, facts, "", f"studies/{study.name}.html"
     first = {
         row.best.entry_id: f"fastest of {row.name}"
         for board in contents.boards
