@@ -98,7 +98,7 @@ def _accuracy(found: Sequence[tuple[float, float]]) -> Plot | Missing:
     panel = Plane(
         "epoch",
         "accuracy, %",
-        linear_scale_without_zero(numbers),
+        linear_scale_without_zero(numbers, about=min(6, max(1, round(numbers[-1] - numbers[0])))),
         linear_scale_without_zero(values),
         (line,),
     )
