@@ -6,7 +6,7 @@ Standard library only, Python 3.6 grammar.
 """
 
 import math
-from typing import Iterable, Iterator, List, NamedTuple, Optional
+from typing import Callable, Iterator, List, NamedTuple, Optional
 
 from reference_impls.contract import Request
 from reference_impls.schedules import SCHEDULES
@@ -43,28 +43,28 @@ def places(request: Request, left: Optional[int]) -> Iterator[Place]:
             yield Place(sum(group), number == len(group) - 1)
 
 
-def update_of(request: Request, step: int) -> int:
-    """The number of the update that a mini-batch is part of; both count from 0 over the whole
-    run."""
-    epochs, place = divmod(step, steps_per_epoch(request))
-    return epochs * updates_of(request, steps_per_epoch(request)) + place // request.accumulation
+def rate_of(request: Request) -> Callable[[int], float]:
+    """The rate of the update that a mini-batch is part of, counted from 0 over the whole run: the
+    schedule counts updates."""
+    per_epoch, accumulation = steps_per_epoch(request), request.accumulation
+    whole, optimizer = updates_of(request, per_epoch), request.optimizer
+    schedule, horizon = SCHEDULES[optimizer.schedule], request.epochs * whole
 
+    def rate(step: int) -> float:
+        epochs, place = divmod(step, per_epoch)
+        update = epochs * whole + place // accumulation
+        return schedule(optimizer.base_learning_rate, update, horizon)
 
-def rates_of(request: Request, updates: Iterable[int]) -> List[float]:
-    """The rates of updates: the schedule counts them."""
-    schedule, base = SCHEDULES[request.optimizer.schedule], request.optimizer.base_learning_rate
-    horizon = request.epochs * updates_of(request, steps_per_epoch(request))
-    return [schedule(base, update, horizon) for update in updates]
+    return rate
 
 
 def learning_rate(request: Request, step: int) -> float:
     """The rate of a single mini-batch's update."""
-    return rates_of(request, [update_of(request, step)])[0]
+    return rate_of(request)(step)
 
 
 def learning_rates(request: Request, done: int, steps: int) -> List[float]:
     """The rates of an epoch's updates: of its first and its last one, and their mean. ``done``
     mini-batches came before its ``steps``."""
-    first = update_of(request, done)
-    rates = rates_of(request, range(first, first + updates_of(request, steps)))
+    rates = list(map(rate_of(request), range(done, done + steps, request.accumulation)))
     return [rates[0], rates[-1], math.fsum(rates) / len(rates)] if rates else []

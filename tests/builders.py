@@ -47,7 +47,7 @@ MACHINE: dict[str, Any] = {
     "cpu_model": "AMD Ryzen 5 5600",
     "cpu_cores": 2,
     "memory_size_bytes": 24 * 2**30,
-    "kernel": "6.1.0-28-amd64",
+    "kernel": "6.8.0-49-generic",
     "operating_system": "Debian GNU/Linux 12 (bookworm)",
     "python": "3.11.2",
     "links": ({"interface": "eth0", "kind": "wired", "speed_mbit_s": 1000, "reason": None},),

@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 from suite import __version__
+from suite.files.paths import repository_root
 from tests.every_case import in_ci
 
 FOLDER, WIDTH, SHOWN = Path(__file__).parent / "kept", 150, 8
@@ -76,9 +77,10 @@ def plain(value: Any) -> Any:
 
 
 def _lasting(text: str) -> str:
-    """Without digests and the suite's version, which change with files that are none of the
-    output's business."""
-    return DIGEST.sub("DIGEST", text.replace(__version__, "VERSION"))
+    """Without digests, the suite's version and the checkout's folder, which change with what is
+    none of the output's business."""
+    text = text.replace(str(repository_root()), "CHECKOUT").replace(__version__, "VERSION")
+    return DIGEST.sub("DIGEST", text)
 
 
 def differences(expected: Any, found: Any, where: str = "") -> Iterator[tuple[str, Any, Any]]:

@@ -383,7 +383,7 @@ FABRICATED: dict[str, tuple[Callable[[Place], object], str | None, str]] = {
     "its own witness": (
         witness_all,
         SELF,
-        f"{FIRST}, {SECOND}, {THIRD}: runs whose times no listed witness confirms",
+        f"{FIRST}, {SECOND}, {THIRD}: runs whose times no listed witness of another organization confirms",
     ),
     "a witness's record of another run": (
         several(know_witness, witness_of_another_run),
@@ -403,7 +403,7 @@ FABRICATED: dict[str, tuple[Callable[[Place], object], str | None, str]] = {
     "two reviewers, each of some runs": (
         audited_by_two_halves,
         SELF,
-        "runs whose times no listed witness confirms",
+        "runs whose times no listed witness of another organization confirms",
     ),
     "a contradicted run sealed again": (
         contradicted_and_sealed_again,

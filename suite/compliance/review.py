@@ -223,7 +223,8 @@ def _evidence(
         for run in runs
         if run.is_closed and not probe_path(verdict.path, *run.folder.trained).is_file()
     )
-    witnessed = {bundle.path for bundle in verdict.bundles if bundle.witnessed_by is not None}
+    nobody_else = {None, verdict.path.name, verdict.signed_by}
+    witnessed = {each.path for each in verdict.bundles if each.witnessed_by not in nobody_else}
     reviews = [
         each.record
         for each in verdict.reviews
@@ -253,7 +254,7 @@ def _evidence(
         (
             ReviewKind.NO_WITNESS,
             [run.name for run in runs if run.folder.path not in witnessed],
-            "runs whose times no listed witness confirms",
+            "runs whose times no listed witness of another organization confirms",
         ),
     )
     yield from (

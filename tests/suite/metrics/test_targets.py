@@ -102,7 +102,7 @@ def test_a_run_that_a_target_ended_and_one_of_another_recipe_are_refused(tmp_pat
 @pytest.mark.parametrize(
     ("changes", "accuracy", "said"),
     [
-        ({"epochs": 1}, 0.97, "a schedule of 1 epoch"),
+        ({"epochs": 1}, 0.97, "trains 1 epoch, too few"),
         ({}, 97.0, "an accuracy that is not a fraction"),
         ({}, "high", "an accuracy that is not a fraction"),
     ],
