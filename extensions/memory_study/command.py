@@ -1,7 +1,6 @@
 """`suite memory plan|tables|framework|kept|study`: does training fit a board's memory, with which
 schedule, at which price."""
 
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -66,6 +65,7 @@ PLAN_FORMAT = JsonFormat(
         ),
     },
     optional=frozenset({"schedule"}),
+    version=2,
 )
 
 TABLES_FORMAT = JsonFormat(
@@ -82,6 +82,7 @@ TABLES_FORMAT = JsonFormat(
         "deviation": "calculated over published, less 1",
     },
     is_list=True,
+    version=2,
 )
 
 KEPT_FORMAT = JsonFormat(
@@ -124,20 +125,8 @@ STUDY_FORMAT = JsonFormat(
 )
 
 
-def _say_the_new_name(batch_size: int) -> int:
-    if any(word.partition("=")[0] == "--batch" for word in sys.argv):
-        print("note: --batch is called --batch-size now.", file=sys.stderr)
-    return batch_size
-
-
 BatchSize = Annotated[
-    int,
-    typer.Option(
-        "--batch-size",
-        "--batch",
-        callback=_say_the_new_name,
-        help="Samples of a mini-batch, as of `suite run`.",
-    ),
+    int, typer.Option("--batch-size", help="Samples of a mini-batch, as of `suite run`.")
 ]
 Model = Annotated[
     str,

@@ -29,11 +29,14 @@ LIKENESS = 0.7
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """The question whether the nearest known name was meant, "did you mean 'x'? "; empty without
-    one."""
-    folded = {each.casefold(): each for each in names}
-    found = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=LIKENESS)
-    return f"did you mean {folded[found[0]]!r}? " if found else ""
+    """The question whether the nearest known name, or else the only one that begins like it, was
+    meant, "did you mean 'x'? "; empty without one."""
+    folded, typed = {each.casefold(): each for each in names}, name.casefold()
+    begun = [each for each in folded if each.startswith(typed)]
+    found = difflib.get_close_matches(typed, folded, n=1, cutoff=LIKENESS) or begun
+    if len(found) != 1:
+        return ""
+    return f"did you mean {folded[found[0]]!r}? "
 
 
 def is_plain_name(value: str) -> bool:

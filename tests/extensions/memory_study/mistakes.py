@@ -2,6 +2,7 @@
 
 MISTAKES = {
     "suite memory plan lenet --budget 2GB": "did you mean 'workload-lenet'",
+    "suite memory plan resnet18 --budget 2GB --batch 4": "did you mean '--batch-size'",
     "suite memory plan resnet18 --budget 2GB --batch-size 0": "the smallest is 1",
     "suite memory plan resnet18 --budget orinn": "did you mean 'orin'",
     "suite memory plan resnet18 --budget 2G": "write a number and a unit",

@@ -2,6 +2,8 @@
 and completion as a shell expects them."""
 
 import json
+import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -17,6 +19,7 @@ from suite.cli.json_output import json_formats, print_json
 from suite.cluster.doctor import Examination
 from suite.datasets.layouts import DataSetContents
 from suite.experiments.quick import QuickLook
+from suite.files.paths import repository_root
 from suite.metrics.audit_record import AuditRecord
 from suite.metrics.linpack_record import Linpack
 from suite.metrics.linpack_study_record import LinpackStudy
@@ -29,7 +32,15 @@ from suite.metrics.targets import FollowingTarget
 from suite.metrics.trace_file import WrittenTrace
 from suite.verify.kept_state import Draw
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 Say = Callable[..., tuple[Any, str, int]]
+ROOT = repository_root()
+KEY_OF_TABLE = re.compile(r"^\| (?:`([\w-]+/\d+)`.*?)? ?\| .*?\| `(\w+)`", re.MULTILINE)
+KEYS_OF_0_2 = tomllib.loads(Path(__file__).with_name("json_keys_of_0_2.toml").read_text("utf-8"))
 
 
 @pytest.fixture
@@ -60,9 +71,21 @@ def keys_of(value: Any) -> Iterator[str]:
 @pytest.mark.parametrize("name", [name for name in json_formats() if name.startswith("list-")])
 def test_lists_have_rows_with_the_keys_of_their_format(name: str, say: Say) -> None:
     printed, _, code = say("list", name.removeprefix("list-"))
-    assert (printed["format"], code) == (f"{name}/1", 0)
+    assert (printed["format"], code) == (json_formats()[name].label, 0)
     assert all(set(row) == set(json_formats()[name].keys) for row in printed["rows"])
     assert not [key for key in keys_of(printed) if " " in key]
+
+
+def test_a_format_that_lost_a_key_since_0_2_has_another_version() -> None:
+    keys: dict[str, set[str]] = {}
+    for label, key in KEY_OF_TABLE.findall((ROOT / "docs" / "json.md").read_text("utf-8")):
+        of_label = keys.setdefault(label or next(reversed(keys)), set())
+        of_label.add(key)
+    lost = {
+        label: set(old.split()) - keys[label] for label, old in KEYS_OF_0_2.items() if label in keys
+    }
+    assert not {label: found for label, found in lost.items() if found}
+    assert {label.split("/")[0] for label in KEYS_OF_0_2} <= {each.split("/")[0] for each in keys}
 
 
 @pytest.mark.parametrize(

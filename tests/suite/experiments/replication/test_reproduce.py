@@ -67,7 +67,7 @@ def test_the_same_command_keeps_finished_runs(
     assert answer.stderr.count("finished before, kept") == 3
     printed = json.loads(answer.stdout)
     assert (printed["format"], printed["comparisons"]["losses"]["verdict"]) == (
-        "reproduce/1",
+        "reproduce/2",
         "confirmed",
     )
     assert {path: (path / RUN).read_bytes() for path in replication.glob("run_*")} == before
