@@ -25,6 +25,7 @@ from suite.metrics.traces.columns import (
     unit_of_name,
     words_of_name,
 )
+from suite.metrics.traces.contradictions import refuse_contradictions, refuse_unused
 from suite.metrics.traces.decimals import decimal_sign, refuse_ambiguous
 from suite.metrics.traces.head import Head, is_number, read_head
 from suite.metrics.traces.moments import TIME_OF_DAY
@@ -58,7 +59,7 @@ MAX_UNSTATED = 300.0
 def recognise_format(path: Path, options: TraceOptions) -> TraceFormat:
     """The format of a file; raises SuiteError, which names the option to give, for what the file
     does not tell."""
-    _refuse_contradictions(options)
+    refuse_contradictions(options)
     head = read_head(path)
     chosen = rows_of_series(head, options.series)
     _refuse_changing_units(chosen)
@@ -66,6 +67,7 @@ def recognise_format(path: Path, options: TraceOptions) -> TraceFormat:
     times = time_columns(head, options, decimal)
     rails = _rails(chosen, options, set(times), decimal)
     kind, unit = time_kind(head, times, options, decimal)
+    refuse_unused(options, kind, rails)
     form = time_form(path, head, times, options) if kind == "text" else ""
     measured = {column for rail in rails for column in rail.columns}
     if options.decimal is None:
@@ -160,19 +162,6 @@ def _rail_text(rail: Rail, names: Sequence[str]) -> str:
         else f"{names[rail.voltage]!r} ({rail.voltage_unit})"
     )
     return f"{names[rail.current]!r} ({rail.current_unit}) x {volts}"
-
-
-def _refuse_contradictions(options: TraceOptions) -> None:
-    if options.decimal not in (None, ".", ","):
-        raise SuiteError(f"--decimal is . or a comma, not {options.decimal!r}.")
-    for unit in (options.time_unit, options.unit):
-        if unit is not None and unit not in UNITS:
-            raise SuiteError(f"There is no unit {unit!r}; choose one of {', '.join(UNITS)}.")
-    has_volts = bool(options.voltage) or options.volts is not None
-    if options.power and (options.current or has_volts):
-        raise SuiteError("--power names the power; leave --current, --voltage and --volts out.")
-    if options.voltage and (not options.current or options.volts is not None):
-        raise SuiteError("--voltage belongs to --current, and takes the place of --volts.")
 
 
 def _refuse_changing_units(head: Head) -> None:

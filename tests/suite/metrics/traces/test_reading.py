@@ -405,6 +405,26 @@ REFUSED = {
         TraceOptions(power=("2",), volts=5.0),
         "leave --current, --voltage and --volts out",
     ),
+    "a supply's voltage beside a power": (
+        EXPORTS["UM25C"][0],
+        TraceOptions(volts=5.0),
+        "--volts would change nothing",
+    ),
+    "a unit of dates": (
+        "time,power [W]\n" + "".join(f"2026-11-22 07:00:{n:02d},4\n" for n in range(60)),
+        TraceOptions(time_unit="ms"),
+        "--time-unit would change nothing",
+    ),
+    "a unit of rows at a rate": (
+        EXPORTS["rows at a rate"][0],
+        replace(EXPORTS["rows at a rate"][1], time_unit="ms"),
+        "--time-unit would change nothing",
+    ),
+    "the order of a date's numbers, of seconds": (
+        EXPORTS["two rails"][0],
+        TraceOptions(power=("2",), day_first=True),
+        "--month-first would change nothing",
+    ),
     "a voltage of no current": (
         EXPORTS["UM25C"][0],
         TraceOptions(voltage=("Voltage (V)",)),
