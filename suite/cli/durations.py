@@ -8,6 +8,7 @@ from suite.errors import SuiteError
 READ = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_NOTHING = re.compile(r"0+(\.0+)?")
 _NEARLY = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)[a-z]*", re.IGNORECASE)
 
 
@@ -26,7 +27,7 @@ def parse_duration(text: str, option: str) -> float:
 
 def parse_limit(text: str, option: str) -> float:
     """A duration, s, that leaves time for something; raises SuiteError for 0, too."""
-    limit_s = parse_duration(text, option) if text.strip("0.") else 0.0
+    limit_s = 0.0 if _NOTHING.fullmatch(text) else parse_duration(text, option)
     if limit_s <= 0:
         raise SuiteError(f"{option} {text} leaves no time; give more, such as {option} 10m.")
     return limit_s

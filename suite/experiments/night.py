@@ -51,10 +51,12 @@ class Night:
 
     def is_continued_by(self, asked: "Night", within_s: float) -> bool:
         """Whether a command makes this night's runs: not where nothing fits into it, and other
-        settings or much longer looks make another plan."""
-        has_runs = any(each.is_made for each in self.planned)
-        is_short = self.within_s is not None and within_s * LOOK_SHARE <= self.within_s
-        return has_runs or (self.asked == asked and is_short)
+        settings or longer looks make another plan. Looks may be longer where none told a time, or
+        where this night was shorter than they may be."""
+        if any(each.is_made for each in self.planned):
+            return True
+        enough_s = within_s if self.least_s() is None else within_s * LOOK_SHARE
+        return self.asked == asked and self.within_s is not None and enough_s <= self.within_s
 
     def least_s(self) -> float | None:
         """The shortest night with runs of a workload, s; None where no time of a run is known."""

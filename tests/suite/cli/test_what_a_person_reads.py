@@ -178,6 +178,8 @@ def test_durations_are_read_by_their_unit() -> None:
     for nothing in ("0", "0.0", "0h"):
         with pytest.raises(SuiteError, match=f"--within {nothing} leaves no time"):
             parse_limit(nothing, "--within")
+    with pytest.raises(SuiteError, match="'' is not a duration"):
+        parse_limit("", "--within")
 
 
 def point(*runs: tuple[int, bool]) -> ReferencePoint:

@@ -88,6 +88,8 @@ def test_a_night_into_which_nothing_fits_gives_way_to_others_and_to_longer_looks
     assert begun.is_continued_by(asked, 190.0) and not begun.is_continued_by(asked, 3600.0)
     assert not begun.is_continued_by(replace(asked, framework="chainer"), 190.0)
     assert with_more_time(begun, 190.0).is_continued_by(asked, 3600.0)
+    unknown = replace(begun, planned=plan_night([look("lenet", None)], 50.0))
+    assert unknown.is_continued_by(asked, 60.0) and not unknown.is_continued_by(asked, 120.0)
 
 
 def looked(request: SimpleNamespace, *_: object) -> QuickLook:
