@@ -140,7 +140,9 @@ def timed_differences(
         if implementation.keeps_states:
             found = _state_arrays(implementation, reference, Path(folder))
         else:
-            found = _trained(implementation, reference.request, Path(folder, "run"))
+            found = _trained(
+                implementation, reference.request, _new_run(implementation, reference, Path(folder))
+            )
             tolerances = {
                 name: value for name, value in tolerances.items() if name not in OF_STATES
             }
@@ -286,8 +288,7 @@ def _state_arrays(
     initial, update, way, statistic_way = (
         _arrays_of(reference.arrays, kind) for kind in (INITIAL, UPDATE, WAY, STATISTIC_WAY)
     )
-    names = (new_run_id(reference.request.workload, implementation.name) for _ in range(2))
-    whole_run, first_step = (folder / name for name in names)
+    whole_run, first_step = (_new_run(implementation, reference, folder) for _ in range(2))
     keeping = _keeping(whole_run) if PATH in reference.tolerances else ()
     found = _trained(implementation, reference.request, whole_run, *keeping)
     _trained(implementation, reference.first, first_step, *_keeping(first_step))
@@ -325,6 +326,10 @@ def _kept_changes(
             f"The training of {implementation.name} kept no training state that can be read"
             f" ({str(error)[:200]}); see docs/implementing.md#training-states."
         ) from error
+
+
+def _new_run(implementation: ProbedImplementation, reference: TimedReference, folder: Path) -> Path:
+    return folder / new_run_id(reference.request.workload, implementation.name)
 
 
 def _keeping(run: Path) -> tuple[str, str]:

@@ -142,6 +142,7 @@ def test_what_is_asked_for(reference: TimedReference, tmp_path: Path) -> None:
     assert request.seed != workload.verification.seed
     data, said = request.data, json.dumps(contract.request_to_dict(request))
     assert (request.division, data.verified, data.synthetic) == ("closed", True, False)
+    assert Path(request.output_directory).name.startswith("lenet-theirs-2")
     assert "timed" not in said and "verify" not in said.replace("verified", "")
     assert request.optimizer.schedule == workload.optimizer.schedule
     assert request.optimizer.weight_decay > 0
