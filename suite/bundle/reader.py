@@ -275,10 +275,10 @@ class Bundle:
     def file(self, name: str) -> Path:
         """Path of a plain file of this bundle; raises FileError for a link, a missing or an
         oversized file."""
-        path = self.path / name
-        if Path(name).is_absolute() or ".." in Path(name).parts:
+        path, inside = self.path / name, Path(name)
+        if inside.is_absolute() or ".." in inside.parts:
             raise FileError(path, "is outside of the bundle")
-        if path.is_symlink():
+        if any((self.path / each).is_symlink() for each in (inside, *inside.parents[:-1])):
             raise FileError(path, "is a link; a bundle holds plain files only")
         if not path.is_file():
             raise FileError(path, "is missing")

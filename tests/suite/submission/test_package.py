@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from suite.bundle.attached import BEFORE
 from suite.bundle.layout import MANIFEST
 from suite.bundle.manifest import file_digests
 from suite.bundle.study_mark import StudyMark
@@ -87,6 +88,18 @@ def test_a_manifest_names_no_file_outside_of_its_bundle(
     with (paths[0] / MANIFEST).open("a") as manifest:
         manifest.write(f"{FILES}  {name}\n")
     with pytest.raises(SuiteError, match="is outside of the bundle"):
+        package_runs(paths, offer, tmp_path / "submissions")
+
+
+def test_a_folder_in_a_bundle_that_is_a_link_holds_none_of_its_files(
+    offer: PackageRequest, tmp_path: Path
+) -> None:
+    paths = make_runs(tmp_path / "runs", 1)
+    attached()(paths[0])
+    before = paths[0] / BEFORE
+    before.rename(tmp_path / "elsewhere")
+    before.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(SuiteError, match="is a link"):
         package_runs(paths, offer, tmp_path / "submissions")
 
 
