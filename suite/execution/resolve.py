@@ -138,9 +138,9 @@ def choose_data(workload: Workload, data: str | None) -> DataChoice:
     if Path(data).is_dir():
         called = Path(data).resolve().name
         if called in others:
+            typed = (shell_command("--data", f"{each}={data}") for each in (called, own.name))
             raise SuiteError(
-                f"A folder alone is read as {own.name!r}; for {called!r} type"
-                f" `{shell_command('--data', f'{called}={data}')}`."
+                f"{data} may hold {called!r} or {own.name!r}; type `{'` or `'.join(typed)}`."
             )
         return replace(own, directory=Path(data).resolve())
     hint = nearest(name or data, known)

@@ -67,7 +67,7 @@ OF_THE_SUITE = {
         "/etc does not hold MNIST handwritten digits: /etc/train-images-idx3-ubyte is missing"
     ),
     "suite run --division open --workload lenet --framework fake --data ../home/data/digits": (
-        "for 'digits' type `--data digits=../home/data/digits`"
+        "type `--data digits=../home/data/digits` or `--data mnist=../home/data/digits`"
     ),
     "suite data verify mnist --from /etc": "/etc does not hold MNIST",
     "suite data prepare gld23k --download": (

@@ -133,10 +133,10 @@ def test_no_record_names_the_owner_of_a_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    (tmp_path / "digits").mkdir()
-    matrix = planned(MatrixDefinition(seeds=1, vary=Vary(data=(str(tmp_path / "digits"),))))
+    (tmp_path / "pictures").mkdir()
+    matrix = planned(MatrixDefinition(seeds=1, vary=Vary(data=(str(tmp_path / "pictures"),))))
     assert str(tmp_path) not in matrix.plan.points[0].label and matrix.runs[0].options.data == str(
-        tmp_path / "digits"
+        tmp_path / "pictures"
     )
 
 
