@@ -17,7 +17,13 @@ from suite.cli.completion import study_names, workload_names
 from suite.cli.json_output import print_rows
 from suite.cli.options import DIVISION_HELP, TrainingOptions, with_options
 from suite.cli.results import figure_text
-from suite.cli.sweep_matrix import MatrixOptions, show_record, show_requests, sweep_matrix
+from suite.cli.sweep_matrix import (
+    MatrixOptions,
+    refuse_varied,
+    show_record,
+    show_requests,
+    sweep_matrix,
+)
 from suite.cli.watching import watcher
 from suite.errors import SuiteError
 from suite.experiments.matrix_plan import matrix_of_study
@@ -108,6 +114,7 @@ def sweep(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOpti
     definition = choose_study(
         settings.study, _split(settings.values), _split(settings.nodes), settings.repetitions
     )
+    refuse_varied([definition.variable.value], training)
     whole = training.place(None)
     hosts, placement = (
         whole.hosts,

@@ -35,6 +35,8 @@ from suite.launch.placement import Placement, read_hosts
 from suite.metrics.matrix_record import Matrix
 from suite.metrics.study import Study
 
+TYPED = ("framework", "data", "epochs", "steps", "batch_size", "threads", "precision")
+"""Settings whose option is None where it was not typed."""
 _DEFAULT = MatrixDefinition()
 
 
@@ -236,12 +238,22 @@ def show_record(
     )
 
 
+def refuse_varied(varied: Iterable[str], training: TrainingOptions) -> None:
+    """Raise SuiteError for an option that was typed beside the values that its setting takes."""
+    for name in varied:
+        if name in TYPED and getattr(training, name) is not None:
+            option = f"--{name.replace('_', '-')}"
+            raise SuiteError(f"The sweep varies {name}; leave {option} out.")
+
+
 def _with_typed(definition: MatrixDefinition, training: TrainingOptions) -> MatrixDefinition:
-    """Options that were typed take precedence over the fixed settings of a file or a study."""
-    names = ("data", "epochs", "steps", "batch_size", "threads")
+    """Options that were typed take precedence over the fixed settings of a file or a study; raises
+    SuiteError for one whose values are varied."""
+    given = (definition.vary, *definition.points)
+    refuse_varied((name for name in TYPED if any(getattr(each, name) for each in given)), training)
     typed = {
         name: value
-        for name in names
+        for name in TYPED
         if (value := getattr(training, name)) is not None
         and getattr(definition.fixed, name) is not None
     }
