@@ -23,14 +23,15 @@ from suite.metrics.summary import read_summary
 MAX_READ = 50
 _DEPTH = 3
 ALIKE = ("workload", "framework", "global_batch_size", "accelerator", "precision")
-"""Keys of the request in which runs that take as long per sample are the same."""
+"""Keys of the request in which runs that take as long per sample are the same; so are their
+data."""
 
 
 @dataclass(frozen=True)
 class Pace:
     """How fast a finished run was, s: once (start, first step, closing), per sample of its other
     steps, and per evaluation (None: it made none); and its mean power (None: not measured).
-    ``settings`` are its values of ALIKE."""
+    ``settings`` are its data set and its values of ALIKE."""
 
     settings: tuple[object, ...]
     once_s: float
@@ -54,8 +55,8 @@ def estimate_matrix_cost(requests: Sequence[RunRequest], folder: Path) -> CostEs
             len(requests),
             None,
             None,
-            "no run like each of them (workload, framework, batch size, accelerator, precision) was"
-            " finished in or beside the folder",
+            "no run like each of them (workload, data, framework, batch size, accelerator,"
+            " precision) was finished in or beside the folder",
         )
     known = [cost for cost in costs if cost is not None]
     powers = [power for _, power in known]
@@ -69,7 +70,7 @@ def estimate_matrix_cost(requests: Sequence[RunRequest], folder: Path) -> CostEs
 
 
 def _settings(training: Request) -> tuple[object, ...]:
-    return tuple(getattr(training, name) for name in ALIKE)
+    return (training.data.name, *(getattr(training, name) for name in ALIKE))
 
 
 def _cost(

@@ -68,13 +68,14 @@ def test_the_time_that_is_left_is_the_mean_of_the_runs_that_were_made(
 def test_a_matrix_costs_what_like_runs_took(
     request_of: Callable[..., RunRequest], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    alike = ("lenet", "fake", 10, "cpu", "float32")
+    alike = ("digits", "lenet", "fake", 10, "cpu", "float32")
     like = [Pace(alike, once, sample, 3.0, 4.0) for once, sample in ((1, 0.1), (9, 0.5))]
     paces = [
         *like,
         Pace(alike, 2, 0.2, None, None),
-        Pace(("lenet", "pytorch", *alike[2:]), 99, 99, 99, 99),
-        Pace(("lenet", "fake", 20, *alike[3:]), 99, 99, 99, 99),
+        Pace(("digits", "lenet", "pytorch", *alike[3:]), 99, 99, 99, 99),
+        Pace(("digits", "lenet", "fake", 20, *alike[4:]), 99, 99, 99, 99),
+        Pace(("mnist", *alike[1:]), 99, 99, 99, 99),
     ]
     monkeypatch.setattr(matrix_cost, "_paces", lambda folder: iter(paces))
     # 2 x 1,438 samples at 0.2 s, two evaluations, 2 s once, 10 s idle
@@ -99,7 +100,7 @@ def test_a_run_s_pace_is_that_of_its_steps_and_of_its_evaluations(tmp_path: Path
     bundle = Bundle(make_bundle(tmp_path / "run", Scenario(power_w=5.0)))
     pace, figures = matrix_cost._pace(bundle), bundle.json("summary.json")["figures"]
     run_s, epochs = figures["gross_time_s"]["value"], bundle.json("summary.json")["epochs"]
-    assert pace.settings == ("lenet", "pytorch", 32, "cpu", "float32")
+    assert pace.settings == ("mnist", "lenet", "pytorch", 32, "cpu", "float32")
     assert pace.sample_s == pytest.approx(epochs[1]["end_to_end_s"] / 60_000, 1e-2)
     assert pace.evaluation_s == pytest.approx(
         (run_s - sum(epoch["end_to_end_s"] for epoch in epochs)) / 3, 1e-2
