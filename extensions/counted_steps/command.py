@@ -11,7 +11,7 @@ import typer
 
 from suite.catalog.divisions import Division
 from suite.cli.json_output import JsonFormat, print_json
-from suite.cli.options import Json
+from suite.cli.options import FRAMEWORK, Json
 from suite.errors import SuiteError
 from suite.execution.request import Accelerator, RunOptions
 from suite.execution.resolve import resolve_options
@@ -50,7 +50,7 @@ def cachegrind(
     data: Annotated[str | None, typer.Option(help="Data set, as in `suite run`.")] = None,
     framework: Annotated[
         str, typer.Option(metavar="NAME,…", help="Frameworks (`suite list frameworks`).")
-    ] = "pytorch",
+    ] = FRAMEWORK,
     batch_size: Annotated[
         int | None, typer.Option(help="Mini-batch size (default: the workload's).")
     ] = None,

@@ -12,7 +12,7 @@ import typer
 
 from suite.catalog.divisions import Division
 from suite.catalog.frameworks import load_framework
-from suite.cli.options import Json
+from suite.cli.options import FRAMEWORK, Json
 from suite.errors import SuiteError
 from suite.execution.request import Accelerator, RunOptions
 from suite.execution.resolve import resolve_options
@@ -44,8 +44,10 @@ class ScenarioOptions:
     ] = "uniform"
     framework: Annotated[
         str, typer.Option(help="Framework of training and inference (`suite list frameworks`).")
-    ] = "pytorch"
-    accelerator: Annotated[Accelerator, typer.Option(help="Where both run.")] = Accelerator.AUTO
+    ] = FRAMEWORK
+    accelerator: Annotated[
+        Accelerator, typer.Option(help="Accelerator for training and inference.")
+    ] = Accelerator.AUTO
     data: Annotated[
         str | None, typer.Option(help="Data set of the training, as in `suite run`.")
     ] = None
