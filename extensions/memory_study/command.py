@@ -114,7 +114,7 @@ TIMES_FORMAT = JsonFormat(
         "batch_size": "samples of a mini-batch",
         "image": "width and height of a picture",
         "forward_s": "CPU time of a forward pass per picture, one thread",
-        "backward_s": "that of a backward pass",
+        "backward_s": "CPU time of a backward pass per picture, one thread",
     },
 )
 
