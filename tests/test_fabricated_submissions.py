@@ -51,6 +51,7 @@ SELF = "self-reported"
 STATED = "time and energy stated by the submitter"
 AUDITED = f"audited by lab, {STATED}"
 NOBODY = "runs that no other organization audited from a training state that it drew"
+NOBODY_SAW = "runs whose times no listed witness of another organization confirms"
 STRANGER = "its key is not in allowed"
 
 
@@ -383,7 +384,7 @@ FABRICATED: dict[str, tuple[Callable[[Place], object], str | None, str]] = {
     "its own witness": (
         witness_all,
         SELF,
-        f"{FIRST}, {SECOND}, {THIRD}: runs whose times no listed witness of another organization confirms",
+        f"{FIRST}, {SECOND}, {THIRD}: {NOBODY_SAW}",
     ),
     "a witness's record of another run": (
         several(know_witness, witness_of_another_run),
@@ -403,7 +404,7 @@ FABRICATED: dict[str, tuple[Callable[[Place], object], str | None, str]] = {
     "two reviewers, each of some runs": (
         audited_by_two_halves,
         SELF,
-        "runs whose times no listed witness of another organization confirms",
+        NOBODY_SAW,
     ),
     "a contradicted run sealed again": (
         contradicted_and_sealed_again,
