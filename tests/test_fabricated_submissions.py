@@ -15,7 +15,7 @@ import pytest
 
 import reporter
 from reporter.board.making import make_boards
-from reporter.data import replications, submissions
+from reporter.data import cache, replications, submissions
 from reporter.data.shown_replications import ShownReplication
 from suite import __version__
 from suite.bundle.layout import WITNESS
@@ -155,6 +155,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     for module in (submission_rule, replications):
         monkeypatch.setattr(module, "allowed_signers", lambda: tmp_path / "allowed")
     monkeypatch.setattr(witness, "trust_list", lambda: tmp_path / "witnesses")
+    # the list of witnesses is part of the code that a cached verdict is of
+    monkeypatch.setattr(cache, "digest_of_code", lambda: str(tmp_path))
     # made-up machines state no model, so that times alone would be undecided
     monkeypatch.setattr(replications, "ShownReplication", confirmed)
     (tmp_path / "witnesses").mkdir()
