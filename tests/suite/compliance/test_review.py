@@ -209,9 +209,11 @@ def test_evidence_is_missed_of_each_run_that_has_none(
     )
     verdict: Any = SimpleNamespace(
         path=tmp_path,
-        bundles=[
+        signed_by="signer",
+        bundles=[  # the submitter's own witness, and the signer's, are not somebody else's
+            SimpleNamespace(path=first, witnessed_by=tmp_path.name),
             SimpleNamespace(path=second, witnessed_by="w"),
-            SimpleNamespace(path=third, witnessed_by=None),
+            SimpleNamespace(path=third, witnessed_by="signer"),
         ],
         audited_by={first: ("lab",), third: ()},
         reviews=[SimpleNamespace(record=record, maker=SimpleNamespace(state=state))],
