@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -110,7 +111,9 @@ def test_nothing_notices_that_an_extension_is_gone(extension: Extension, tmp_pat
     shown, figures, rules, _, checked = told.split(ENDED)[:-1]
     assert " check " in shown
     assert not [one.name for one in extension.commands if f" {one.name} " in shown]
-    assert extension.name not in figures and "manifest" in rules and ": complies" in checked
+    # the figure of branch mispredictions is another's
+    assert not re.search(rf"\b{extension.name}\b", figures)
+    assert "manifest" in rules and ": complies" in checked
 
 
 def test_an_extension_of_another_distribution_uses_the_same_door(
