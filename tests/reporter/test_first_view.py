@@ -115,6 +115,7 @@ def test_on_a_phone_what_to_choose_by_is_in_view(frames: Frames, site: Path, tab
         assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 390, one
 
 
+@pytest.mark.proof
 def test_so_they_are_at_a_thousand_entries(tab: Tab, tmp_path: Path) -> None:
     frames = many_entries(make_template(tmp_path / "run"), 1000)
     site, (board,) = render(frames, tmp_path / "site"), make_boards(frames)
