@@ -582,9 +582,9 @@ class ChartRows {
 
   said(visible, all) { // the first of the rows that filters leave; verdicts are known of the best settings only, so it claims none
     const row = this.rows.find((one) => one.checkVisibility());
-    if (!row) return `None of ${all} rows fits.`;
+    if (!row) return `Rows shown: none of ${all}.`;
     const first = [...row.closest("tbody").rows].find((one) => !one.hidden), [, , quantity] = row.closest("table").tHead.rows[0].cells;
-    return `First of the ${visible} of ${all} rows that fit: ${first.dataset.name}, ${`${first.cells[2].firstChild.textContent} ${quantity.textContent}`.replaceAll(/(\d) (?=[a-zA-Z]{1,3} |%)/g, "$1\u00a0")} (${first.querySelector("th > small").textContent}).`;
+    return `Rows shown: ${visible} of ${all}. The first: ${first.dataset.name}, ${`${first.cells[2].firstChild.textContent} ${quantity.textContent}`.replaceAll(/(\d) (?=[a-zA-Z]{1,3} |%)/g, "$1\u00a0")} (${first.querySelector("th > small").textContent}).`;
   }
 
   radio(name) { return this.view.querySelector(`input[name^="${name}-"]:checked`)?.value ?? ""; }

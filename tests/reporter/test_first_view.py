@@ -170,12 +170,8 @@ def test_a_row_opens_a_panel_is_hidden_and_compared_and_the_address_keeps_it(
     tab.open(address)
     assert "hide=Jetson+AGX+Thor" in address and len(tab.run(rows)) == 3
     answer = tab.page.locator("h1")
-    assert answer.inner_text().startswith(
-        "First of the 3 of 11 rows that fit: 4 × Raspberry Pi 5, "
-    )
-    assert (
-        tab.page.locator("h1 + .lead").inner_text().startswith("By time, of all: Jetson AGX Thor")
-    )
+    assert answer.inner_text().startswith("Rows shown: 3 of 11. The first: 4 × Raspberry Pi 5, ")
+    assert tab.page.locator("h1 + .lead").inner_text().startswith("Of all rows, by time: Jetson")
     tab.page.click(".find button")
     tab.page.wait_for_url(lambda url: "#" not in url)
     assert tab.run(rows)[0] == ["Jetson AGX Thor", "fastest"]
