@@ -68,7 +68,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.generic | np.ndarray):
         return plain(value.tolist())
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(each) for each in (sorted(value) if isinstance(value, set) else value)]
+        return [
+            plain(each) for each in (sorted(value) if isinstance(value, set | frozenset) else value)
+        ]
     if isinstance(value, enum.Enum):
         return plain(value.value)
     if isinstance(value, float) and math.isfinite(value):
