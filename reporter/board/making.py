@@ -128,16 +128,13 @@ def _board(
         frames, {*DISTURBANCES, *(column.figure for column in FIGURE_COLUMNS)}
     )
     facets = {
-        entry["entry_id"]: _facets(
-            entry, found := figures[entry["entry_id"]], _provenance(frames, entry, found)
-        )
+        name: _facets(entry, figures[name], _provenance(frames, entry, figures[name]))
         for entry in rows_of(frames.entries)
+        if (name := entry["entry_id"])
     }
     differ, same = _differing(list(facets.values()), division == Division.OPEN.value)
     columns = tuple(
-        column
-        for column in FIGURE_COLUMNS
-        if any(column.figure in found for found in figures.values())
+        each for each in FIGURE_COLUMNS if any(each.figure in found for found in figures.values())
     )
     shown = {
         name: tuple(of_entry[facet.name] for facet in differ) for name, of_entry in facets.items()

@@ -87,12 +87,7 @@ def _standing(
         else {}
     )
     score = next(
-        (
-            f"{cell.quantity}{words}"
-            for words, cell in cells.items()
-            if cell is not None and cell.raw
-        ),
-        "",
+        (f"{cell.quantity}{words}" for words, cell in cells.items() if cell and cell.raw), ""
     )
     rank, is_ranked = _rank(line), line is not None and line.row.rank.place is not None
     said = f"{score}, {rank}" if score else rank
@@ -101,7 +96,7 @@ def _standing(
         trained=trained,
         said=said if is_ranked or not score else score,
         sentence=f"{title}: {said}.",
-        badge=(f"{score or 'no time'} · {rank if is_ranked else _status(line)}"),
+        badge=f"{score or 'no time'} · {rank if is_ranked else _status(line)}",
         is_ranked=is_ranked,
         rank=rank,
         machine=machine_title(entry),
