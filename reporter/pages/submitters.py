@@ -38,16 +38,15 @@ def submitter_pages(contents: SiteContents, environment: jinja2.Environment) -> 
         )
 
 
-def submitters_of(contents: SiteContents) -> list[tuple[str, str, int, int, int, str]]:
-    """Title, slug, number of entries, of those that others audited or reproduced and of machines,
-    and the day of the last run of every submitter, those with the most entries first."""
+def submitters_of(contents: SiteContents) -> list[tuple[str, str, int, int, str]]:
+    """Title, slug, number of entries and of those that others audited or reproduced, and the day of
+    the last run of every submitter, those with the most entries first."""
     listed = [
         (
             submitter_title(name),
             submitter_slug(name),
             len(lines),
             sum(line.row.is_vouched for line in lines),
-            len(_machines(lines)),
             _last_day(lines),
         )
         for name, lines in _groups(contents).items()
