@@ -94,7 +94,7 @@ def build_site(
     given = [*paths, *([REFERENCE] if options.beside_reference else [])]
     found = found_below(given)  # what is wrong with the input is said first
     _refuse_foreign(output, force)
-    gc.freeze()  # modules stay: looking for garbage in them takes an eighth of a rendering again
+    gc.freeze()  # modules stay: to scan them is an eighth of the cost of rendering again
     try:
         _build(given, found, output, options, say)
     finally:

@@ -11,8 +11,8 @@ MAX_LENGTH = 40
 
 
 def sensor_columns(figure: Mapping[str, Any]) -> Row:
-    """What the sensor of an energy or a power covers, its tier, and whether its readings are of a
-    trace that was attached after the run.
+    """What the sensor of an energy or a power covers, its tier, and whether its readings are of
+    a logger's file that was attached after the run.
 
     None where there was no sensor; ``contradicted_by``: meters of the same that differ from it.
     Raises AttributeError for a malformed one.
