@@ -365,12 +365,17 @@ def test_frameworks_are_compared_by_ratios_with_intervals(template: Template) ->
     """Orin in three power modes; in one of them PyTorch has two runs only."""
     frames = many_entries(template, 34)
     orin = frames.of_entries(frames.entries[frames.entries["device"] == "orin"])
-    pages = frameworks_page(make_contents(orin, ()), templates())
-    text = next(str(page.content) for page in pages if page.place == "frameworks.html")
+    made = frameworks_page(make_contents(orin, ()), templates())
+    pages = {page.place: str(page.content) for page in made}
+    text = pages.pop("frameworks.html")
     assert '<h1 class="answer">PyTorch is the fastest framework in 2 of 3 settings.</h1>' in text
     assert "TensorFlow takes 1.2 times as long as PyTorch, in 2 settings." in text
     assert "<small>×1.2, 1.10 to 1.28</small>" in text
     assert "2 of the 3 runs needed" in text and "<small>lowest</small>" in text
+    own = [page for place, page in pages.items() if place.startswith("frameworks/")]
+    sure = "<em>PyTorch</em> is the fastest framework for "
+    assert sorted(page.count(sure) for page in own) == [0, 1, 1]
+    assert sum("No framework is significantly the fastest for " in page for page in own) == 1
 
 
 def test_columns_that_are_empty_in_every_row_are_named_with_the_reason(
