@@ -37,7 +37,7 @@ from reporter.pages.shared import (
     render_page,
     trained_title,
 )
-from suite.catalog.devices import Device, load_devices
+from suite.catalog.devices import GENERIC, Device, load_devices
 from suite.catalog.literature import PublishedResult, load_literature
 from suite.catalog.prices import load_prices, system_prices
 
@@ -165,7 +165,7 @@ def machine_pages(contents: SiteContents) -> tuple[MachinePage, ...]:
 
 def _listed(pages: tuple[MachinePage, ...], contents: SiteContents) -> Row:
     """The devices with results, the fastest first: their times on the boards of the round and
-    division that the front page answers first; then those without."""
+    division that the front page answers first; then those that only have a profile."""
     main = max(contents.boards, key=front_page_order, default=None)
     alike = [
         board
@@ -184,7 +184,12 @@ def _listed(pages: tuple[MachinePage, ...], contents: SiteContents) -> Row:
     return {
         "found": found,
         "boards": [(board, trained_title(board), quantity_words(board, None)) for board in boards],
-        "waiting": [page for page in pages if not page.entries],
+        "waiting": [
+            page
+            for page in pages
+            if not page.entries and page.profile is not None and not page.profile.is_fallback
+        ],
+        "without_profile": f"{GENERIC}.html",
     }
 
 

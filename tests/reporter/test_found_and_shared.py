@@ -413,6 +413,14 @@ def test_the_heading_is_the_answer(place: str, said: str, whole_site: Path) -> N
         assert re.search(said, re.sub(r"</?span[^>]*>", "", heading)), path
 
 
+def test_as_many_devices_are_said_to_wait_as_are_listed(whole_site: Path) -> None:
+    """Machines without a profile wait for nothing."""
+    page = (whole_site / "devices" / "index.html").read_text(encoding="utf-8")
+    count, listed = re.findall(r"<h2>(\d+) with a profile waits?.*?</h2>\s*<p>(.*?)</p>", page)[0]
+    assert listed.count(".html") == int(count) + 1, "and where to submit"
+    assert "Any Linux machine" not in listed and 'href="generic.html"' in page
+
+
 def test_a_number_and_its_unit_stand_in_one_line() -> None:
     whole = '<span class="whole">{}</span>'
     assert unbroken("5.6 h, 1.6 times < 93 % on 2027-01-15") == (
