@@ -421,6 +421,13 @@ def test_as_many_devices_are_said_to_wait_as_are_listed(whole_site: Path) -> Non
     assert "Any Linux machine" not in listed and 'href="generic.html"' in page
 
 
+def test_the_definitions_name_all_their_sections(whole_site: Path) -> None:
+    page = (whole_site / "about.html").read_text(encoding="utf-8")
+    assert re.findall('<a href="#([^"]*)">', page[page.index("contents") :]) == re.findall(
+        '<section id="([^"]*)">', page
+    )
+
+
 def test_a_number_and_its_unit_stand_in_one_line() -> None:
     whole = '<span class="whole">{}</span>'
     assert unbroken("5.6 h, 1.6 times < 93 % on 2027-01-15") == (
