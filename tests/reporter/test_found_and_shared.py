@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
@@ -17,7 +18,7 @@ from reporter import site as site_module
 from reporter.board.making import make_boards
 from reporter.data.machine_names import machine_name, machine_title
 from reporter.data.words import day_of, moment_of
-from reporter.pages import unbroken
+from reporter.pages import templates, unbroken
 from reporter.pages.addresses import machine_slug, submitter_slug, with_digest
 from reporter.pages.citations import badge_svg
 from reporter.pages.entry_lines import entry_lines, trends
@@ -426,6 +427,32 @@ def test_the_definitions_name_all_their_sections(whole_site: Path) -> None:
     assert re.findall('<a href="#([^"]*)">', page[page.index("contents") :]) == re.findall(
         '<section id="([^"]*)">', page
     )
+
+
+@pytest.mark.parametrize(
+    ("replications", "said"),
+    [((), "Nobody has made these runs again"), (("unsigned",), '<a href="#replications">1 listed')],
+)
+def test_replications_that_earn_no_badge_are_named_too(
+    replications: tuple[str, ...], said: str
+) -> None:
+    standing = SimpleNamespace(
+        machine="", machine_page="", submitter="", submitter_page="", rank="", dates="", badge=""
+    )
+    standing.costs, standing.is_compared = (), False
+    html = (
+        templates()
+        .get_template("standing.html")
+        .render(
+            root="",
+            entry={"entry_id": "e"},
+            standing=standing,
+            scores=SimpleNamespace(epochs=None, reason="no runs"),
+            badges=(),
+            replications=replications,
+        )
+    )
+    assert f"<dt>replications</dt><dd>{said}" in html
 
 
 def test_a_number_and_its_unit_stand_in_one_line() -> None:
