@@ -228,12 +228,12 @@ def _beside_runs(call: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(call)
     def refusing(*arguments: Any, **values: Any) -> Any:
-        from suite.bundle.manifest import refuse_inside_run  # start-up
-
         for name in WRITTEN:
             if str(place := values.get(name)) == "-":
                 raise SuiteError(f"--{name} writes a file or folder, not to standard output (-).")
             if place is not None:
+                from suite.bundle.manifest import refuse_inside_run  # start-up: of few commands
+
                 refuse_inside_run(Path(place))
         return call(*arguments, **values)
 

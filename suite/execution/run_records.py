@@ -42,9 +42,9 @@ from suite.witness.record import WitnessRecord
 FREE_TEXTS = frozenset(("asked_again", "last_error", "message", "notes", "problem", "reason"))
 """Keys of texts that drivers, programs and other machines write; all other texts of these records
 are the suite's own."""
-KEPT_OF_EACH_END, MAX_LINE = 2**20, 2**16
-"""Characters of an implementation's output that are kept from its beginning and from its end, and
-of a line that is read at once."""
+KEPT_OF_EACH_END = 2**20
+"""Characters of an implementation's output that are kept from its beginning and from its end, in
+whole lines: a name that is cut in two would not be found."""
 
 
 @dataclass(frozen=True)
@@ -167,18 +167,17 @@ def write_output(path: Path) -> None:
 
 def _both_ends(stream: TextIO) -> Iterator[str]:
     """The lines of a text, of a long one those at its ends, with a line for what is left out."""
-    lines = iter(partial(stream.readline, MAX_LINE), "")
     room = KEPT_OF_EACH_END
-    for line in lines:
+    for line in stream:
         yield line
         room -= len(line)
         if room <= 0:
             break
     last, length, left_out = deque[str](), 0, 0
-    for line in lines:
+    for line in stream:
         last.append(line)
         length += len(line)
-        while length > KEPT_OF_EACH_END:
+        while length > KEPT_OF_EACH_END and len(last) > 1:  # the last one explains a failure
             gone = len(last.popleft())
             length, left_out = length - gone, left_out + gone
     if left_out:

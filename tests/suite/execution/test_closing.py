@@ -273,3 +273,10 @@ def test_of_a_long_output_both_ends_are_kept(
     assert (path / layout.OUTPUT).read_text() == "".join(
         [*lines[:100], "\n", left_out, *lines[-100:]]
     )
+
+
+def test_no_line_of_the_output_is_cut_before_its_names_are_taken_out(tmp_path: Path) -> None:
+    path = make_unclosed(tmp_path / "run", SHORT)
+    (path / layout.OUTPUT).write_text("x" * (2**16 - 10) + " jane@example.org\n")
+    closing.close_bundle(path)
+    assert (path / layout.OUTPUT).read_text().endswith("x <e-mail>\n")
