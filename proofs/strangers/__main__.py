@@ -99,7 +99,8 @@ def outcome(one: Mistake, implementation: ProbedImplementation) -> Outcome:
         found = judge_implementation(implementation, definition, expected, outputs)
         steps = timed_differences(implementation, timed)
     except SuiteError as error:
-        return Outcome(error=" ".join(str(error).split())[:60])
+        # what the program said, without its command: that names folders of this machine
+        return Outcome(error=re.sub(r" \(`.*?`\)", "", " ".join(str(error).split()))[:100])
     every = [*(each for _, each in found.differences), *steps]
     return Outcome(tuple(each.quantity for each in every if not each.passed))
 
