@@ -210,14 +210,13 @@ def _figures() -> str:
     rows = [
         (
             f"`{one.name}`",
-            f"{one.paper} {one.number}".strip(),
             one.title,
             one.needs,
             f"`{one.make}`",
         )
         for one in PRESETS
     ]
-    return markdown_table(("name", "paper, figure", "shows", "needs", "for example"), rows)
+    return markdown_table(("name", "shows", "needs", "for example"), rows)
 
 
 def _locks() -> str:
@@ -253,19 +252,23 @@ SYSTEMS = (
     ("JetPack 6", Platform("aarch64", (3, 10), True, 12), 36),
     ("JetPack 7", Platform("aarch64", (3, 12), True, 13), 38),
     ("Ubuntu 24.04 on x86-64", Platform("x86_64", (3, 12), False), None),
-    ("the same, with an NVIDIA GPU", Platform("x86_64", (3, 12), True), None),
+    ("Ubuntu 24.04 on x86-64 with an NVIDIA GPU", Platform("x86_64", (3, 12), True), None),
     ("Ubuntu 26.04 on x86-64", Platform("x86_64", (3, 14), False), None),
 )
 """Systems as they are delivered: platform, and the release of Jetson Linux."""
 
 
 def _systems() -> str:
-    """What `suite env create FRAMEWORK` says first on each system."""
+    """What `suite env create FRAMEWORK` says first, once for all systems where it says so."""
+    told: dict[tuple[str, str], list[str]] = {}
+    for system, place, release in SYSTEMS:
+        for framework in load_frameworks():
+            if framework.needs_environment and framework.environment_of is None:
+                text = _environment_text(framework, place, release)
+                told.setdefault((framework.title, text), []).append(system)
     rows = [
-        (system, framework.title, _environment_text(framework, place, release))
-        for system, place, release in SYSTEMS
-        for framework in load_frameworks()
-        if framework.needs_environment and framework.environment_of is None
+        ("; ".join(systems), framework, text)
+        for (framework, text), systems in sorted(told.items(), key=lambda each: each[0][0])
     ]
     return markdown_table(("system", "framework", "what one reads"), rows)
 

@@ -1,4 +1,4 @@
-"""The test vectors of docs/implementing.md: what the suite's own code draws, crops and digests, for
+"""The test vectors of docs/draws.md: what the suite's own code draws, crops and digests, for
 who writes it again in another language."""
 
 from collections.abc import Iterable

@@ -34,7 +34,7 @@ def baseload(
         typer.Option(
             metavar="LOG.csv",
             help=(
-                "File of an external logger that recorded the suspended machine (docs/meters.md)."
+                "File of an external logger that recorded the suspended machine (docs/loggers.md)."
             ),
         ),
     ] = None,

@@ -33,6 +33,7 @@ NAVIGATION: Mapping[str, tuple[str, ...]] = {
         "docs/arithmetic.md",
         "docs/measuring.md",
         "docs/meters.md",
+        "docs/loggers.md",
         "docs/memory.md",
         "docs/containers.md",
         "docs/cluster.md",
@@ -46,6 +47,8 @@ NAVIGATION: Mapping[str, tuple[str, ...]] = {
     ),
     "Implement and extend": (
         "docs/implementing.md",
+        "docs/contract.md",
+        "docs/draws.md",
         "docs/layers.md",
         "docs/verifying.md",
         "docs/extending.md",

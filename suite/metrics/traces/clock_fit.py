@@ -172,7 +172,7 @@ def _fitted(
     _refuse_falling(fit, t_s, power_w, course)
     fit = _with_ends(fit, fine, course, period_s)
     # Where others took CPU time, power rises and falls within the run's phases: without it
-    # such fits were beyond the bound (docs/meters.md).
+    # such fits were beyond the bound (docs/loggers.md).
     fit = replace(fit, half_width_s=fit.half_width_s * (1 + course.foreign_share))
     if is_robust:
         step_s = _possible_step_s(fit, t_s, course, period_s)
