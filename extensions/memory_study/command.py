@@ -395,7 +395,7 @@ def _elsewhere_lines(made: MemoryPlan) -> Iterator[str]:
         ),
     )
     yield (
-        f"With activations on storage it fits (`suite run --spill FOLDER`): {stored.schedule.name},"
+        f"With activations on storage it fits (`suite run --spill DIR`): {stored.schedule.name},"
         f" {write_size(fixed + stored.cost.peak_bytes)} of memory. Each step writes"
         f" {write_size(moved)} and reads them again, which takes {card:.3g} s on an SD card of"
         f" class 10 and {disk:.2g} s on an NVMe disk of 1 GB/s."

@@ -344,7 +344,7 @@ def _badges(
         else ()
     )
     short = (
-        (f"{entry['short']:g} of {entry['epoch_budget']:g} epochs trained",)
+        (f"{entry['short']:g} of {entry['max_epochs']:g} epochs trained",)
         if is_short(entry)
         else ()
     )

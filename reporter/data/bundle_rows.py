@@ -188,7 +188,7 @@ def _identity(record: RunRecord, system: Mapping[str, Any]) -> Row:
         "workers": int(request["loading"]["workers"]),
         "batch_size": int(request["global_batch_size"]),
         "learning_rate": float(request["optimizer"]["base_learning_rate"]),
-        "epoch_budget": int(request["epochs"]),
+        "max_epochs": int(request["epochs"]),
         "short": _short(request),
     }
 

@@ -76,7 +76,7 @@ IDENTITY: Mapping[str, str] = {
     "workers": "data-loading processes; 0: the training process loads the data",
     "batch_size": "global batch size, samples",
     "learning_rate": "base learning rate of the schedule",
-    "epoch_budget": "maximum epochs (also the horizon of the learning-rate schedule)",
+    "max_epochs": "maximum epochs (also the horizon of the learning-rate schedule)",
     "short": "epochs after which a short entry stops; 0: not a short entry",
     "model_trained": (
         "the model that was trained, as the implementation logged it; the requested one where it"

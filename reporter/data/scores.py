@@ -208,7 +208,7 @@ def _short_status(
             return Status.UNRANKED, f"a short entry whose losses are not the reference's: {other}"
     return (
         Status.SHORT,
-        f"{entry['short']:g} of {entry['epoch_budget']:g} epochs trained, whose losses are the"
+        f"{entry['short']:g} of {entry['max_epochs']:g} epochs trained, whose losses are the"
         " reference's",
     )
 

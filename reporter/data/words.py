@@ -17,7 +17,7 @@ NO_ORGANIZATION = "none"
 PROPERTIES = {
     "collective": "all-reduce",
     "cpu_model": "CPU",
-    "epoch_budget": "epochs at most",
+    "max_epochs": "epochs at most",
     "framework_version": "version",
     "gpu": "GPU",
     "node_machines": "other nodes' machines",

@@ -50,7 +50,7 @@ OF_RUN = (
     "isolation",
     "normalisation",
     "division",
-    "epoch_budget",
+    "max_epochs",
     "suite_version",
     "storage_medium",
     "accelerator",

@@ -287,7 +287,7 @@ _LESS = (
     "organization",
     "round",
     "suite_version",
-    "epoch_budget",
+    "max_epochs",
     "learning_rate",
     "availability",
     "storage_medium",

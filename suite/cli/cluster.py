@@ -120,7 +120,7 @@ def _show(found: Examination) -> None:
             f" {speed}){_link_text(measure)}"
         )
     for problem in found.problems:
-        print(f"\n{problem.sentence}.\n  to do: {problem.remedy}.")
+        print(f"\n{problem.sentence}.\n  fix: {problem.remedy}.")
     if not found.problems:
         print("\nThese hosts can train together.")
 

@@ -87,7 +87,7 @@ def show(diagnoses: list[Diagnosis]) -> None:
             "what": each.what,
             "there": "yes" if each.there else "no",
             "found": each.found,
-            "what to do": each.remedy,
+            "fix": each.remedy,
         }
         for each in diagnoses
     ]

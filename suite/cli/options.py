@@ -179,7 +179,7 @@ class TrainingOptions:
         str | None,
         Option(
             help=(
-                "Data set name, folder with the workload's default data set, NAME=FOLDER for"
+                "Data set name, folder with the workload's default data set, NAME=DIR for"
                 " another data set, or `synthetic` (default: the workload's)."
             )
         ),

@@ -81,9 +81,7 @@ def make(
     output: Annotated[Path, Option(help="Folder for the files.")] = OUTPUT,
     given: Annotated[
         list[str] | None,
-        Option(
-            "--with", metavar="NAME=PATH", help="What the runs need: second=FOLDER, hosts=FILE."
-        ),
+        Option("--with", metavar="NAME=PATH", help="What the runs need: second=DIR, hosts=FILE."),
     ] = None,
     dry_run: Annotated[
         bool,

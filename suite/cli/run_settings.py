@@ -165,7 +165,7 @@ class RunSettings:
     spill: Annotated[
         Path | None,
         Option(
-            metavar="FOLDER",
+            metavar="DIR",
             help=(
                 "With --memory-budget: activations that do not fit go to this folder on storage "
                 "instead of being recomputed."

@@ -224,7 +224,7 @@ def _refuse_different(definition: DataSetDefinition, directory: Path) -> None:
     if different := find_data_set(definition.name, directory).contents.different:
         raise SuiteError(
             f"{different}. Get or make them again; a run of the open division takes them as they"
-            " are (--data FOLDER)."
+            " are (--data DIR)."
         )
 
 
@@ -318,7 +318,7 @@ def _refuse_other(definition: DataSetDefinition, path: Path, file: DataFile, sou
         raise SuiteError(
             f"{problem.replace(str(path), str(source))} (decompressed content); this is not"
             f" {definition.title}, or it is damaged: get the file again."
-            + (" A run of the open division takes it as it is (--data FOLDER)." * can_train)
+            + (" A run of the open division takes it as it is (--data DIR)." * can_train)
         )
 
 

@@ -22,7 +22,7 @@ class Values:
     """One value of each setting; None: the workload's or machine's own.
 
     ``board`` is the number of the only board of --boards that makes the run. ``data`` may be
-    NAME=FOLDER, for a copy on another storage medium. ``nodes`` is a number of the hostfile's first
+    NAME=DIR, for a copy on another storage medium. ``nodes`` is a number of the hostfile's first
     hosts. ``page_cache`` is cold or warm. ``meters`` is as `suite run --meters`
     takes it. ``cpu_quota`` limits the implementation to the CPU time of N cores, as 0.5,
     ``memory_mb`` to 10^6 bytes of memory, ``read_mb_s`` its reads from the data's disk to 10^6

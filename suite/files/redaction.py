@@ -133,7 +133,7 @@ class Redactor:
         """The value of an option, or a word that belongs to none."""
         if option in _LABELLED:
             return _LABELLED[option]
-        name, separator, folder = value.rpartition("=")  # --data NAME=FOLDER
+        name, separator, folder = value.rpartition("=")  # --data NAME=DIR
         if option in _PATHS or "/" in folder or folder.startswith("~"):
             return (
                 f"{name}{separator}{self.path(folder)}" if "://" not in folder else self.text(value)

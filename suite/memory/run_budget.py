@@ -70,7 +70,7 @@ def recomputation(
     found = made.schedule if spill is None else made.stored
     if found is None:
         least = where.fixed_bytes + least_bytes(updated_at_once(made.blocks))
-        remedy = "" if made.stored is None else ", or --spill FOLDER for activations on storage"
+        remedy = "" if made.stored is None else ", or --spill DIR for activations on storage"
         raise SuiteError(
             f"{network.title} with a mini-batch of {made.batch} does not fit"
             f" {write_size(budget_bytes)} by recomputation",

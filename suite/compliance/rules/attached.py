@@ -33,7 +33,7 @@ def _follows(context: BundleContext) -> Violations:
     if record is None and context.bundle.channels().of(SOURCE):
         yield Violation(
             RUN,
-            f"a record of the attached trace whose readings are in {READINGS}",
+            f"a record of the attached power trace whose readings are in {READINGS}",
             "attached = null",
         )
     if not context.run.is_changed:
@@ -45,11 +45,11 @@ def _follows(context: BundleContext) -> Violations:
     except FileError:
         raise
     except SuiteError as error:
-        yield Violation(KEPT, "a trace that can be read, and fitted to this run", str(error))
+        yield Violation(KEPT, "a power trace that can be read, and fitted to this run", str(error))
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         yield Violation(
             RUN,
-            "the record of an attached trace, as `suite power attach` writes it",
+            "the record of an attached power trace, as `suite power attach` writes it",
             str(error),
         )
 
@@ -68,7 +68,7 @@ def _unchanged(context: BundleContext) -> Violations:
     if changed:
         yield Violation(
             RUN,
-            f"{BEFORE}/{CHANGED[RUN]}, and the trace",
+            f"{BEFORE}/{CHANGED[RUN]}, and the power trace",
             f"other values of {', '.join(changed)}",
         )
     if (before.path / POWER).exists():
@@ -77,7 +77,7 @@ def _unchanged(context: BundleContext) -> Violations:
         if rules != power_rules(before):
             yield Violation(
                 POWER,
-                f"the rules of {BEFORE}/{POWER}, and those of an attached trace",
+                f"the rules of {BEFORE}/{POWER}, and those of an attached power trace",
                 "other rules",
             )
     yield from _same_channels(context, before)
@@ -97,7 +97,7 @@ def _same_channels(context: BundleContext, before: Bundle) -> Violations:
     }
     if set(earlier) != set(present):
         yield Violation(
-            READINGS, f"the channels of {BEFORE}/{READINGS}, and the trace", "other channels"
+            READINGS, f"the channels of {BEFORE}/{READINGS}, and the power trace", "other channels"
         )
         return
     for name, channel in present.items():
@@ -204,7 +204,7 @@ def _fitted(context: BundleContext) -> Violations:
     if isinstance(fit, Mapping) and fit.get("method") != "correlation":
         yield Violation(
             RUN,
-            "an attached trace whose clock was fitted to the run",
+            "an attached power trace whose clock was fitted to the run",
             f"an offset given by hand: {fit.get('offset_s')!r} s,"
             f" correlation {fit.get('correlation')!r}",
             fix="use `suite run --power-pulse`, and log ten seconds more",
@@ -214,7 +214,7 @@ def _fitted(context: BundleContext) -> Violations:
 RULES = (
     Rule(
         "attached-trace",
-        "The readings of an attached trace and its clock fit follow from the trace in the "
+        "The readings of an attached power trace and its clock fit follow from the trace in the "
         "bundle, and the clock was fitted to the run. Neither attaching a trace nor leaving a "
         "meter out changes any other record.",
         "A trace is added after the run: every reader of the bundle can repeat what was done. If a"

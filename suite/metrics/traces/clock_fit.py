@@ -140,9 +140,9 @@ def _gap_text(t_s: Values, course: Course) -> str:
     if not len(pauses_s) or pauses_s[place] - USUAL_PERIODS * median(pauses_s) <= limit_s:
         return ""
     return (
-        f"The trace has a gap of {pauses_s[place]:.3g} s, {t_s[place] - t_s[0]:.3g} s after its"
-        " first row: if the run was going on then, attach a trace without a gap, or give --offset."
-        " If not: "
+        f"The power trace has a gap of {pauses_s[place]:.3g} s, {t_s[place] - t_s[0]:.3g} s after"
+        " its first row: if the run was going on then, attach a trace without a gap, or give"
+        " --offset. If not: "
     )
 
 
@@ -157,8 +157,8 @@ def _fitted(
     places = _places(grid, course)
     if places is None:
         raise NoFit(
-            f"The trace is {t_s[-1] - t_s[0]:.1f} s long and the run {course.run_s:.1f} s: it does"
-            " not cover nine tenths of the run. Attach the trace of this run, from before its"
+            f"The power trace is {t_s[-1] - t_s[0]:.1f} s long and the run {course.run_s:.1f} s: it"
+            " does not cover nine tenths of the run. Attach the trace of this run, from before its"
             " start to after its end."
         )
     beside = _beside_wall_clock(places, course) if is_absolute else None
@@ -225,9 +225,9 @@ def _with_second(fit: ClockFit, places: "_Places", best: int, apart_s: float) ->
     second_s = float(places.offsets_s[second])
     if ratio > MAX_SECOND_RATIO and left < MIN_UNEXPLAINED_RATIO:
         raise NoFit(
-            f"The trace follows the run at several places: correlation {fit.correlation:.3f} at the"
-            f" offset {fit.offset_s:.2f} s, {fit.correlation * ratio:.3f} at {second_s:.2f} s. Cut"
-            " the trace to this run, give --offset, or run again with --power-pulse."
+            f"The power trace follows the run at several places: correlation {fit.correlation:.3f}"
+            f" at the offset {fit.offset_s:.2f} s, {fit.correlation * ratio:.3f} at {second_s:.2f}"
+            " s. Cut the trace to this run, give --offset, or run again with --power-pulse."
         )
     return replace(fit, second_ratio=ratio, second_offset_s=second_s)
 
@@ -253,7 +253,7 @@ def _refuse_slow(period_s: float, course: Course) -> None:
     if _is_slow(period_s, course):
         needed = math.ceil(SAME_PERIODS / REACH_SHARE)
         raise NoFit(
-            f"The trace has a reading every {period_s:.3g} s, too few for a run of"
+            f"The power trace has a reading every {period_s:.3g} s, too few for a run of"
             f" {course.run_s:.1f} s: {needed} in the run are needed. Use a faster logger, or give"
             " --offset."
         )
@@ -266,8 +266,8 @@ def _is_slow(period_s: float, course: Course) -> bool:
 def _refuse_unrelated(fit: ClockFit) -> None:
     if fit.correlation < MIN_CORRELATION or fit.chance > MAX_CHANCE:
         raise NoFit(
-            f"The trace does not follow the run: correlation {fit.correlation:.2f} at best, at the"
-            f" offset {fit.offset_s:.2f} s, which noise reaches with a probability of"
+            f"The power trace does not follow the run: correlation {fit.correlation:.2f} at best,"
+            f" at the offset {fit.offset_s:.2f} s, which noise reaches with a probability of"
             f" {fit.chance:.2g}. Attach the trace of this run, or give --offset."
         )
 
@@ -286,7 +286,7 @@ def _refuse_falling(fit: ClockFit, t_s: Values, power_w: Values, course: Course)
     )
     if all(in_run < outside for in_run, outside in zip(of_run, of_rest, strict=True)):
         raise NoFit(
-            f"The trace's power falls where it follows the run, from {of_rest[2]:.3g} W to "
+            f"The power trace's power falls where it follows the run, from {of_rest[2]:.3g} W to "
             f"{of_run[2]:.3g} W: its sign is reversed, or it comes from another machine or run. "
             "Attach the trace of this run."
         )
@@ -332,9 +332,9 @@ def _refuse_undetermined(fit: ClockFit, course: Course, t_s: Values) -> None:
                 " --offset."
             )
         raise NoFit(
-            f"The trace does not determine when the run of {course.run_s:.1f} s began: the offset"
-            f" is {fit.offset_s:.2f} s, give or take {fit.half_width_s:.2f} s, with {outside[0]}"
-            f" readings before the run and {outside[1]} after it. {remedy}"
+            f"The power trace does not determine when the run of {course.run_s:.1f} s began: the"
+            f" offset is {fit.offset_s:.2f} s, give or take {fit.half_width_s:.2f} s, with"
+            f" {outside[0]} readings before the run and {outside[1]} after it. {remedy}"
         )
 
 
@@ -347,7 +347,7 @@ def _with_ends(fit: ClockFit, fine: "_Fine", course: Course, period_s: float) ->
     differ_s, bound_s = ends
     if abs(differ_s) - bound_s > max(SAME_S, SAME_PERIODS * period_s, MAX_END_SHARE * course.run_s):
         raise NoFit(
-            f"The trace's activity is {abs(differ_s):.2f} s "
+            f"The power trace's activity is {abs(differ_s):.2f} s "
             f"{'shorter' if differ_s > 0 else 'longer'} than the run of {course.run_s:.1f} s: it "
             "comes from another run, the logger's clock is wrong, or the suite's own start took "
             "long. Attach the trace of this run, give --offset, or run again with --power-pulse."
@@ -388,8 +388,8 @@ def given_clock(t_s: Values, power_w: Values, course: Course, offset_s: float) -
     inside = (t_s + offset_s >= -3 * period_s) & (t_s + offset_s <= course.run_s + 3 * period_s)
     if np.count_nonzero(inside) < 2:
         raise NoFit(
-            f"At the offset {offset_s:g} s the trace has {np.count_nonzero(inside)} readings in the"
-            " run; correct --offset."
+            f"At the offset {offset_s:g} s the power trace has {np.count_nonzero(inside)} readings"
+            " in the run; correct --offset."
         )
     return replace(
         fine.described(offset_s, 0.0),
@@ -402,7 +402,7 @@ def given_clock(t_s: Values, power_w: Values, course: Course, offset_s: float) -
 
 def _period_s(t_s: Values) -> float:
     if len(t_s) < MIN_READINGS:
-        raise NoFit(f"The trace has {len(t_s)} readings; {MIN_READINGS} are needed.")
+        raise NoFit(f"The power trace has {len(t_s)} readings; {MIN_READINGS} are needed.")
     return median(np.diff(t_s))
 
 

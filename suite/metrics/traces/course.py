@@ -107,12 +107,13 @@ def course_of(bundle: Bundle) -> Course:
     if window is None or start is None or window[1] <= window[0]:
         raise SuiteError(
             f"{bundle.path} is not a finished run (no run_start and run_stop in its log), so no"
-            " trace can be fitted to it."
+            " power trace can be fitted to it."
         )
     if read_nodes(bundle) or len(set(log.value("nodes_of_ranks") or [])) > 1:
         raise SuiteError(
-            f"{bundle.path} ran on several nodes, and one trace measures one machine: it cannot be"
-            " attached. Give each node a meter that is read during the run (docs/measuring.md)."
+            f"{bundle.path} ran on several nodes, and one power trace measures one machine: it"
+            " cannot be attached. Give each node a meter that is read during the run"
+            " (docs/measuring.md)."
         )
     pulses = pulse_windows(run.power_pulse)
     around = _around(bundle, log, window, pulses)

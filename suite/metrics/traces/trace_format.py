@@ -200,8 +200,8 @@ def format_of(values: Any, path: Path) -> TraceFormat:
     try:
         read = from_plain(values, TraceFormat, "")
     except SuiteError as error:
-        raise FileError(path, f"has no format of a trace ({str(error)[:200]})") from error
+        raise FileError(path, f"has no format of a power trace ({str(error)[:200]})") from error
     problem = read.problem()
     if problem is not None:
-        raise FileError(path, f"has a format of a trace that cannot be read: {problem}")
+        raise FileError(path, f"has a format of a power trace that cannot be read: {problem}")
     return read

@@ -19,7 +19,7 @@ FACET = {facet.name: facet for facet in FACETS}
 
 
 def entry(**other: Any) -> dict[str, Any]:
-    known = {"short": 0, "reached": 3, "runs": 3, "epoch_budget": 10, "code_is_public": None}
+    known = {"short": 0, "reached": 3, "runs": 3, "max_epochs": 10, "code_is_public": None}
     names = ("witnessed_by", "signed_by", "audited_in", "audited_by", "availability", "launches")
     told = {"entry_id": "e", "organization": "acme", "nonce_kind": "none", "device": "their-board"}
     return {**dict.fromkeys(names), **told, **known, **other}

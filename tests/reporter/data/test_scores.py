@@ -177,7 +177,7 @@ def test_between_reference_points_there_is_a_score() -> None:
     )
 
 
-SHORT = {**ENTRY, "short": 4, "epoch_budget": 10}
+SHORT = {**ENTRY, "short": 4, "max_epochs": 10}
 
 
 def epoch_rows(factor: float = 1.0, whole: int = 4) -> tuple[Row, ...]:

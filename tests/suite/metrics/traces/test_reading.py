@@ -656,7 +656,7 @@ def test_a_record_whose_parts_do_not_belong_together_is_refused(
     path.write_text(two_devices("gpu,", "1,", 0.01), encoding="utf-8")
     recorded = asdict(recognise_format(path, NOTHING))
     assert format_of(recorded, path) == recognise_format(path, NOTHING)
-    with pytest.raises(FileError, match="format of a trace"):
+    with pytest.raises(FileError, match="format of a power trace"):
         format_of({**recorded, **changed}, path)
 
 
