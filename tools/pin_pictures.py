@@ -49,7 +49,7 @@ def pin(definition: DataSetDefinition, directory: Path, output: Path) -> str:
     if missing:
         more = f" and {len(missing) - MAX_NAMES} more" if len(missing) > MAX_NAMES else ""
         raise SuiteError(
-            f"{directory}: {len(missing)} of {len(wanted)} pictures are missing:"
+            f"{directory}: {len(missing)} of {len(wanted)} images are missing:"
             f" {', '.join(missing[:MAX_NAMES])}{more}; nothing was written."
         )
     output.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
@@ -77,7 +77,7 @@ def main() -> int:
     """Pin the pictures; 1, with a sentence, if that is not possible."""
     parser = argparse.ArgumentParser(prog="python -m tools.pin_pictures", description=__doc__)
     parser.add_argument("name", help="data set with tables, like gld23k")
-    parser.add_argument("directory", type=Path, help="folder with tables and pictures")
+    parser.add_argument("directory", type=Path, help="folder with tables and images")
     options = parser.parse_args()
     try:
         definition = load_data_set(options.name)

@@ -151,11 +151,11 @@ def _proof(definition: DataSetDefinition) -> str:
     if definition.files:
         return "SHA-256 of every file's content"
     if definition.recipe is not None:
-        return "MD5 of its tables, SHA-256 over all pictures or over their pixels"
+        return "MD5 of its tables, SHA-256 over all images or over their pixels"
     if definition.tables and definition.pictures is None:
-        return "MD5 of the published tables; nothing proves its pictures yet"
+        return "MD5 of the published tables; nothing proves its images yet"
     return (
-        "MD5 of the published tables, SHA-256 of every picture"
+        "MD5 of the published tables, SHA-256 of every image"
         if definition.tables
         else "nothing; open division only"
     )

@@ -37,7 +37,7 @@ def leave_out(definition: DataSetDefinition, source: Path, target: Path) -> None
         found = {name for name in named if (pictures / f"{name}.jpg").exists()}
         if not found:
             raise SuiteError(
-                f"{pictures} has none of the {len(named)} pictures that {table.name} names; give"
+                f"{pictures} has none of the {len(named)} images that {table.name} names; give"
                 " the folder that contains them."
             )
         check_images([pictures / f"{name}.jpg" for name in sorted(found)])

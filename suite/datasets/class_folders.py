@@ -66,7 +66,7 @@ def arrange_class_folders(definition: DataSetDefinition, source: Path, target: P
         wanted -= {image_id for image_id, _ in rows}
     if wanted:
         raise SuiteError(
-            f"{source} lacks {len(wanted)} of the pictures of {definition.title}, the first is"
+            f"{source} lacks {len(wanted)} of the images of {definition.title}, the first is"
             f" {min(wanted)}.jpg; get the folder again."
         )
 

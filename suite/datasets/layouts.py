@@ -178,14 +178,14 @@ def _different_pictures(definition: DataSetDefinition, directory: Path) -> str |
     listed = _pinned_lines(definition, directory)
     if listed is None:
         return (
-            f"{directory} has pictures with other pixels than those of {definition.title}: another"
+            f"{directory} has images with other pixels than those of {definition.title}: another"
             " JPEG library made them"
         )
     names = named_pictures(definition, directory)
     different = compare_list(listed, found, names)
     wrong = (*different.missing, *different.changed)
     return (
-        f"{directory}: of {len(names)} pictures {len(different.missing)} are missing and "
+        f"{directory}: of {len(names)} images {len(different.missing)} are missing and "
         f"{len(different.changed)} differ from the published ones (thumbnails, or encoded "
         f"again), the first is {wrong[0]}"
         if wrong

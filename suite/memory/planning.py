@@ -185,9 +185,9 @@ def _refuse(
     if budget_bytes < least_one:
         raise SuiteError(
             f"{title} does not train in {write_size(budget_bytes)} with {schedules}:"
-            f" framework, weights and optimizer state take {write_size(fixed)}, and one picture of"
+            f" framework, weights and optimizer state take {write_size(fixed)}, and one image of"
             f" {image} needs {write_size(least_one)} in all",
-            f"give at least {options.budget} {options.named(least_one)}, or a smaller picture or"
+            f"give at least {options.budget} {options.named(least_one)}, or a smaller image or"
             " network",
         )
     batch_fits = _largest(

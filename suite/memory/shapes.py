@@ -48,7 +48,7 @@ def operation_shapes(network: Network, height: int, width: int) -> tuple[Shaped,
         )
         if min(shape) < 1:
             raise SuiteError(
-                f"A picture of {height}x{width} is too small for {network.title}: nothing is left"
+                f"An image of {height}x{width} is too small for {network.title}: nothing is left"
                 f" of it after {operation.name}"
             )
         known[operation.name] = shape
@@ -95,7 +95,7 @@ def _linear(operation: Operation, inputs: tuple[Shape, ...]) -> Shape:
     if features != expected and features != expected - 1:  # with or without a bias
         raise SuiteError(
             f"{operation.name} takes {expected - 1} features, not {features}",
-            "this network takes pictures of one size only: use that",
+            "this network takes images of one size only: use that",
         )
     return (*inputs[0][:-1], operation.channels)
 

@@ -145,21 +145,21 @@ def _pictures(
     if pinned is not None and not proves_pictures(pinned, record):
         yield Violation(
             DATA,
-            f"pictures with the digest {pinned.sha256} over all of them",
-            f"{record.pictures} pictures with {record.pictures_sha256}",
+            f"images with the digest {pinned.sha256} over all of them",
+            f"{record.pictures} images with {record.pictures_sha256}",
         )
     samples = context.request.data.train_samples + context.request.data.eval_samples
     if pinned is not None and record.pictures < samples:
         yield Violation(
             DATA,
-            f"{samples} pictures or more, one for each sample that the tables name",
+            f"{samples} images or more, one for each sample that the tables name",
             f"{record.pictures}",
         )
     if pinned is None and (record.pictures != 0 or record.pictures_sha256 is not None):
         yield Violation(
             DATA,
-            f"no digests of pictures: rules/datasets pins none of {definition.title}",
-            f"{record.pictures} pictures with the digest {str(record.pictures_sha256)[:80]}",
+            f"no digests of images: rules/datasets pins none of {definition.title}",
+            f"{record.pictures} images with the digest {str(record.pictures_sha256)[:80]}",
         )
 
 
@@ -297,7 +297,7 @@ RULES = (
         "data-as-defined",
         "A run's data set has the samples, classes and layout of its definition; generated data "
         "have the definition's classes and layout. An open run may use fewer samples of a data "
-        "set whose pictures are no longer all available. The data folder is not named after "
+        "set whose images are no longer all available. The data folder is not named after "
         "another data set with the same files, or after generated data.",
         "Half of a data set is another data set, and the files of Fashion-MNIST have the names "
         "and sizes of MNIST's.",

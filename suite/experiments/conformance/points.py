@@ -296,7 +296,7 @@ def _like_reference(training: contract.Request, trained: Trained) -> ContractPoi
     point = partial(
         ContractPoint,
         "first-steps",
-        "the first losses are the reference's: weights, order and pictures follow from the seed",
+        "the first losses are the reference's: weights, order and images follow from the seed",
     )
     try:
         expected = replay_steps(training, load_framework(REFERENCE)).losses

@@ -84,7 +84,7 @@ def test_a_set_with_holes_is_not_pinned(
 ) -> None:
     for image in sorted((landmarks / "images").glob("train*.jpg"))[:2]:
         image.unlink()
-    with pytest.raises(SuiteError, match=r"2 of \d+ pictures are missing: images/train"):
+    with pytest.raises(SuiteError, match=r"2 of \d+ images are missing: images/train"):
         pin(pinned, landmarks, tmp_path / "more.sha256")
     assert not (tmp_path / "more.sha256").exists()
 

@@ -127,7 +127,7 @@ def test_a_table_without_any_picture_is_refused(
     folder = copy("gld23k")
     for path in (folder / "images").glob("test*.jpg"):
         path.unlink()
-    with pytest.raises(SuiteError, match=r"has none of the 203 pictures that mini_gld_test\.csv"):
+    with pytest.raises(SuiteError, match=r"has none of the 203 images that mini_gld_test\.csv"):
         prepare.from_directory("gld23k", folder, tmp_path / "home")
 
 
