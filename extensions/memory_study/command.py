@@ -45,7 +45,7 @@ PLAN_FORMAT = JsonFormat(
         "gradient_bytes": "gradients of the weights",
         "state_bytes": "optimizer state",
         "activation_bytes": "what all blocks keep for the backward pass",
-        "transient_bytes": "what the highest moment needs beyond it",
+        "transient_bytes": "what the peak moment needs beyond activation_bytes",
         "peak_bytes": "highest memory without recomputation, everything included",
         "planned_bytes": "highest memory under the schedule",
         "fits": "whether training fits without recomputation",
@@ -275,7 +275,7 @@ def study(
         str,
         typer.Option(
             metavar="NAME,…",
-            help="Networks that are measured; the lines of all five ResNets are planned.",
+            help="Networks to measure; all five ResNets are planned in any case.",
         ),
     ] = "resnet18,resnet50",
     budget: Annotated[str, typer.Option(help="Memory at which the figures have a line.")] = "2GB",

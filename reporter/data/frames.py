@@ -123,9 +123,8 @@ RUNS: Mapping[str, str] = {
         "whether the submitter nominated this entry for its device before the round had a nonce"
     ),
     "audited_in": (
-        "framework in which an unsigned audit trained the first steps again, with losses that"
-        " agree, and whether it went on from a drawn or a self-drawn training state; None without"
-        " such a record"
+        "framework of an unsigned audit whose losses agree, and whether it continued from a drawn"
+        " or a self-drawn training state; None without such an audit"
     ),
     "audited_by": (
         "organizations whose signed reviews replayed the run from a training state that they "

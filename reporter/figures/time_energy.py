@@ -179,8 +179,8 @@ def against_time(frames: Frames, figure: str, highlighted: str = "") -> PaperFig
         levels = _levels(frames, ids, highlight.field)
         if len(set(levels.values())) < 2:
             return Missing(
-                f"no two entries with a known {quantity} have different known values of the"
-                f" {highlight.name}"
+                f"the entries whose {quantity} is known do not differ in their {highlight.name}, as"
+                " far as it is known"
             )
         (fills, legend), ids = _fills(levels, highlight), list(levels)
     keys, panels = _keys([entries[name] for name in ids]), list[Panel]()

@@ -128,7 +128,7 @@ def _of_run(
     if not bundle.is_sealed or len(accuracies) < needed:
         raise SuiteError(
             f"{bundle.path} is not a sealed run of at least {needed} of {epochs} epochs; train it"
-            " with --no-target, and name the run that it continues beside it."
+            " with --no-target. If it continues an interrupted run, name that run too."
         )
     return (int(request["global_batch_size"]), rate, epochs), RunAccuracies(
         run.run_id,

@@ -276,4 +276,4 @@ def _reason(comparison: LossComparison, auditor: _Auditor) -> str | None:
             "no tolerance was measured for this pair of implementations, and the open division's "
             "own arithmetic has no float64 replay"
         )
-    return "rounding alone moves the losses of this run as far from its first steps on"
+    return "from the first steps on, rounding alone moves the losses of this run as far"

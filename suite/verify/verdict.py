@@ -176,8 +176,8 @@ def _with_timed_steps(
     settings = workload.verification.timed
     if settings is None:
         report(
-            "the steps of the program that is timed are not compared: no tolerances were measured"
-            f" for {workload.name}"
+            "the timed program's steps are not compared: no tolerances were measured for"
+            f" {workload.name}"
         )
     if settings is None or not any(one.train for one in implementations):
         return None, verdicts

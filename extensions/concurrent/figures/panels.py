@@ -45,7 +45,7 @@ def over_time(folder: Path) -> PaperFigure:
     ]
     about = (
         f"Mean latency of the images that arrived within each of {INTERVALS} intervals, by batch"
-        " size. A line that ends: the rest was not finished."
+        " size. A line ends where images were not finished."
     )
     panel = lines_panel(("arrival, s", "latency, ms"), lines, linear_scale_without_zero)
     return PaperFigure((panel,), (), about, "none")

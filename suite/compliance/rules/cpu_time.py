@@ -196,7 +196,7 @@ def _load(context: BundleContext) -> Violations:
         if busy is None or own is None:
             continue
         if own > busy * TOLERANCE + SLACK:
-            expected = f"at most {busy:.2f} CPU seconds a second by the suite, all that were busy"
+            expected = f"at most {busy:.2f} CPU seconds a second by the suite, as many as were busy"
             yield Violation(each.node.file, expected, f"{own:.2f}")
         if used is not None and used > own * TOLERANCE + SLACK:
             expected = (
@@ -435,7 +435,7 @@ RULES = (
         " a fraction of whole kernel ticks, no more of them than fit between two readings.",
         "The implementation's CPU time is read from its processes, the utilisation from the"
         " kernel's idle time. They count the same cores independently, and differ where one was"
-        " edited. The kernel's ticks keep their length where the times of a run were made shorter.",
+        " edited. If somebody shortens the times of a run, the kernel's ticks keep their length.",
         FIX,
         (
             OfBundle("cpu-time-possible", _check_cpu_time),

@@ -287,7 +287,7 @@ def _filled(context: BundleContext) -> Violations:
             f"{MIN_READ_RATIO * size_bytes / 2**20:.0f} MiB or more read from the disk in epoch"
             f" {epoch.get('epoch')}, or the data in memory",
             f"{read_bytes / 2**20:.1f} MiB, and {max(resident):.0%} of the data in memory: the"
-            " readers map the files, so what was used is there",
+            " readers map the files, and what they used stays in memory",
         )
         return
 
@@ -299,8 +299,8 @@ RULES = (
         "have the definition's classes and layout. An open run may use fewer samples of a data "
         "set whose images are no longer all available. The data folder is not named after "
         "another data set with the same files, or after generated data.",
-        "Half of a data set is another data set, and the files of Fashion-MNIST have the names "
-        "and sizes of MNIST's.",
+        "A run on half of a data set does not compare with others. Names and sizes of files do not "
+        "tell: those of Fashion-MNIST are MNIST's.",
         "train on all of the data set, or name the one that was used (--data, and its folder)",
         (OfRequest("data-as-defined", _as_defined), OfRequest("data-folder", _folder)),
     ),

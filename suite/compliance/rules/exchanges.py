@@ -176,8 +176,8 @@ RULES = (
         "update; with the suite's all-reduce, the median wait is 1 microsecond or more. A single "
         "rank never waits.",
         "Exchanging gradients less often takes less time and fewer bytes, and trains with another"
-        " mini-batch size. Even if the sums are complete when the backward pass ends, the loop asks"
-        " MPI about each of them.",
+        " mini-batch size. A wait is never 0: the loop asks MPI about each sum, even if all are"
+        " complete when the backward pass ends.",
         TRAINING_LOOP,
         (
             OfBundle("ranks-exchange", _exchanges),

@@ -216,8 +216,8 @@ RULES = (
         "A rank logs each value once, or once an epoch, in the namespace edge. Events named …_start"
         " and …_stop are the ends of intervals (INTERVAL_START, INTERVAL_END), all others points"
         " (POINT_IN_TIME).",
-        "Every reader must see the same run: readers that take the first value of a key and those"
-        " that take the last, and readers of MLPerf logs, which find intervals by the event types.",
+        "Every reader must see the same run, whether it takes the first or the last value of a key."
+        " Readers of MLPerf logs find intervals by the event types.",
         TRAINING_LOOP,
         (
             OfBundle("log-keys-once", _once),

@@ -484,8 +484,8 @@ def _check_memory_sum(context: BundleContext) -> Violations:
         if not abs(nearest - size_bytes) <= MAX_SUM_DIFFERENCE * size_bytes:
             yield Violation(
                 node.file,
-                f"used and available memory of {size_bytes} bytes together, memory_size_bytes in"
-                f" {node.system_file}",
+                f"used and available memory that add up to memory_size_bytes in {node.system_file},"
+                f" {size_bytes} bytes",
                 f"{nearest:.0f} bytes",
             )
 
@@ -498,10 +498,10 @@ RULES = (
         "and Python are consistent with one Linux machine. No interface with a wireless name is "
         "described as wired with a speed. The framework's package is among the libraries, in the "
         "version that system.json states for the framework, and so is NumPy.",
-        "A value without a source describes nothing, and values that were typed by hand mix"
-        " machines. The kernel and systemd give an interface a name with wl in front where the"
-        " driver says that it is wireless. The harness lists the packages of the environment that"
-        " trained; the suite's readers hand NumPy arrays to a framework.",
+        "A value without a source describes nothing, and values typed by hand may describe several"
+        " machines. Linux gives a wireless interface a name that begins with wl. The harness lists"
+        " the packages of the environment that trained; the suite's readers hand NumPy arrays to a"
+        " framework.",
         "hand in system.json as `suite run` wrote it",
         (
             OfBundle("system-described", _described),

@@ -110,8 +110,8 @@ def _overlapping(context: BundleContext) -> Violations:
         early = int(np.stack(ends)[:, place].argmin())
         yield Violation(
             "log.txt",
-            f"rank {late} to begin step {first.step[updates][place]} before rank {early} ends it,"
-            " which needs its gradients, to a second",
+            f"rank {late} to begin step {first.step[updates][place]} before rank {early} ends it"
+            f" (to a second): rank {early} needs its gradients",
             f"{gaps_ns[place] * SECONDS_PER_NS:.3g} s after it, by the clock offsets",
         )
 

@@ -103,8 +103,8 @@ def _of_one_boot(context: BundleContext) -> Violations:
         if described is not None and other is not None:
             yield Violation(
                 log_name(other),
-                f"the boot id of {host[:100]}, {str(described)[:13]}…, on which rank {other}"
-                " is recorded",
+                f"{str(described)[:13]}…, the boot id of {host[:100]}, where rank {other} is"
+                " recorded",
                 f"{str(boots[other])[:13]}…: it ran on another machine",
                 1,
             )

@@ -325,9 +325,9 @@ RULES = (
         "less busy than they did. Just before and after the run, a board draws at least half its "
         "lowest idle power.",
         "The same meter measures the baseload right before the run: readings that were made "
-        "smaller fall below it. A busy machine's power is not an idle power, so only a fall that "
-        "no other load explains is refused; such a baseload is reported by `foreign-load`. Lower "
-        "readings at both ends lower the power that is interpolated at the run's start and stop.",
+        "smaller fall below it. If other programs kept the machine busy then, `foreign-load` "
+        "reports it, and only a fall that their load does not explain is refused. Lower readings "
+        "at both ends lower the power that is interpolated at the run's start and stop.",
         "stop other programs before a run, so that the idle machine is idle, and check the sensor",
         (
             OfBundle("power-above-idle", _above_idle),

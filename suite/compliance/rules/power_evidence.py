@@ -480,9 +480,8 @@ RULES = (
         " of a meter that the suite reads lie on a straight line with both neighbours (a warning).",
         "Power follows every step and every evaluation, and its last digits are noise. A constant"
         " comes from a broken sensor, or was made up; a limit that is reached again and again is"
-        " the meter's range, or an edit. Readings of the run that are called idle make the training"
-        " seem to add nothing, and straight lines fill gaps, or stretch few readings over a long"
-        " run.",
+        " the meter's range, or an edit. If readings of the run pass for idle ones, the training"
+        " seems to add nothing. Straight lines fill gaps, or stretch few readings over a long run.",
         "check the meter, choose a range that the board does not exceed, and run again; never edit"
         " readings",
         (

@@ -37,7 +37,7 @@ def _agrees(context: BundleContext) -> Violations:
             f"{resumed.epoch}",
         ),
         (
-            "ranks on at most as many nodes",
+            "no more nodes than ranks",
             1 <= resumed.nodes <= resumed.ranks,
             f"{resumed.ranks} ranks on {resumed.nodes} nodes",
         ),

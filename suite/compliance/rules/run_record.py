@@ -246,7 +246,7 @@ def _run_id(context: BundleContext) -> Violations:
     except (TypeError, ValueError, OverflowError, OSError):
         yield Violation(
             RUN,
-            "a time in the run id and in started_time_ms",
+            "a valid time in the run id, and in started_time_ms",
             f"{found['stamp']} and {run.started_time_ms!r}",
         )
         return

@@ -90,8 +90,8 @@ def _whole_ns(context: BundleContext) -> Violations:
             yield Violation(
                 STEPS,
                 "parts of whole nanoseconds, as the clock counts them",
-                f"{between[bad[0]]:.3f} ns beside one in step {steps.step[bad[0]]} of rank {rank},"
-                f" {len(bad)} such steps",
+                f"{between[bad[0]]:.3f} ns more or less in step {steps.step[bad[0]]} of rank"
+                f" {rank}; steps off: {len(bad)}",
             )
 
 

@@ -261,9 +261,9 @@ def _errors(
     rounded = [found[NARROW, name].get("error") for name in ROUNDED if (NARROW, name) in found]
     if rounded and not any(rounded):
         yield (
-            f"an error above 0 of {' or '.join(ROUNDED)}: {NARROW} is rounded, and the referee"
-            f" computes in {WIDE}",
-            "0 of all of them",
+            f"at least one error above 0 among {', '.join(ROUNDED)}: {NARROW} is rounded"
+            f" more than the referee's {WIDE}",
+            "0 for all of them",
         )
 
 
@@ -450,8 +450,8 @@ RULES = (
         " statistics as they should. Those steps have mini-batches at least as large as a rank's"
         " share in the runs.",
         "A name and a number of parameters prove nothing. Losses of a few steps hardly show a"
-        " weight decay that is left out, or half the rate, and an implementation that leaves out"
-        " part of a large mini-batch need not do so in a small one.",
+        " missing weight decay or a halved rate. An implementation may leave out part of a large"
+        " mini-batch and nothing of a small one.",
         "make the verdict with `suite verify-model`, and package it with --probe; an implementation"
         " keeps its training states for it (docs/implementing.md#training-states), or is handed in"
         " for the open division",

@@ -127,8 +127,8 @@ def _needed(context: BundleContext) -> Violations:
         if other is not None and is_own(context.request.framework):
             yield Violation(
                 name,
-                f"no reason except {OWN_REASON}, which is all that the suite's own training loop "
-                "leaves out",
+                f"no reason except {OWN_REASON}: the suite's own training loop leaves out nothing "
+                "else",
                 f"{other.reason!r}",
                 other.line,
             )

@@ -151,8 +151,8 @@ def read_logger(path: Path, options: TraceOptions) -> tuple[TraceFormat, ReadTra
         return how, read_trace(path, how)
     raise SuiteError(
         f"The rows of {path} alternate between {turns} levels or pauses: add --sum if {turns}"
-        " devices wrote them, --series 1 if one did. One device that does so may have stopped"
-        " measuring."
+        " devices wrote them, --series 1 if one did. A single device whose rows alternate may have"
+        " stopped measuring."
     )
 
 
