@@ -284,7 +284,7 @@ def _with_record(
         "achieved_period_s": period_s,
         "longest_gap_s": float(spacings_s.max()),
         "moments": "fixed",
-        "jitter_s": float(spacings_s.std()),
+        "jitter_s": float(spacings_s.std(ddof=1)) if len(spacings_s) > 1 else None,
         "settings": {"trace": found.trace_path.name},
     }
     return replace(run, meters=(*run.meters, meter), attached=_record(found, command, earlier))

@@ -204,6 +204,23 @@ def test_an_offset_by_hand_is_recorded_and_warned_of(good_bundle: Path, trace: P
     assert "attached-fitted" in {finding.check for finding in verdict.findings}
 
 
+def test_a_counter_of_coarse_steps_is_attached_by_its_offset(
+    good_bundle: Path, tmp_path: Path
+) -> None:
+    """As a plug's in whole watt hours. A step is a reading: few ones, at uneven times."""
+    path, run_s = tmp_path / "plug.csv", course_of(Bundle(good_bundle)).run_s
+    t_s = np.arange(-run_s, 2 * run_s, run_s / 60)
+    power_w = np.where((t_s >= 0) & (t_s < run_s), 6, 3) * 3.6 / run_s
+    counted_mwh = np.floor(np.cumsum(power_w) * run_s / 60 / 3.6)
+    rows = zip(t_s + 100, counted_mwh, strict=True)
+    path.write_text("time (s),energy (mWh)\n" + "".join(f"{a:.4f},{b:.0f}\n" for a, b in rows))
+    api.attach_power(good_bundle, path, covers="wall", offset_s=-100)
+    energy = api.energy_figure(good_bundle)
+    assert energy["low"] < 6 * 3.6 < energy["high"], "joules"
+    assert "attached-fitted" in found_in(good_bundle)
+    assert "meter-jitter" not in found_in(good_bundle)
+
+
 @pytest.mark.proof
 def test_a_witnessed_run_keeps_its_witness(good_bundle: Path, trace: Path) -> None:
     """The witness stamps the request and the logs, which attaching does not touch."""
