@@ -85,7 +85,8 @@ class StudyRecord:
 class StudyKind:
     """A kind of study: ``record`` is the name of its file, ``read`` takes that file and its place.
 
-    ``title`` names the kind on pages, ``figure_names`` its figures.
+    ``title`` names the kind on pages, ``figure_names`` its figures; ``compared`` is the figure that
+    the study compares its parts by.
     """
 
     name: str
@@ -93,6 +94,7 @@ class StudyKind:
     record: str
     read: Callable[[Path, str], StudyRecord]
     figure_names: Mapping[str, str]
+    compared: str = ""
 
 
 @cache

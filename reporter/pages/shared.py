@@ -177,17 +177,18 @@ def place_charts(
     names of their files in figures/."""
     context = replace(contents.context(root), max_rows=max_rows)
     return place_drawings(
-        [(chart, partial(_with_enough_rows, chart, frames)) for chart in charts_for(kind)],
+        [(chart, partial(with_enough_rows, chart, frames)) for chart in charts_for(kind)],
         context,
         f"figures/{slug}-",
     )
 
 
-def _with_enough_rows(chart: Chart, frames: Frames, context: Context) -> Plot | Missing:
+def with_enough_rows(chart: Chart, frames: Frames, context: Context) -> Plot | Missing:
+    """The chart; Missing where it compares entries and has fewer rows than it must."""
     found = chart.describe(frames, context)
     return (
         Missing("a single one compares with nothing")
-        if isinstance(found, Plot) and len(found.rows) < chart.min_rows
+        if isinstance(found, Plot) and chart.pages and len(found.rows) < chart.min_rows
         else found
     )
 

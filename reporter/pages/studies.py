@@ -15,7 +15,14 @@ from reporter.data.quantities import SCALES, quantity_with_spread
 from reporter.data.studies import WHOLE, StudyRecord, frames_of_study, study_kinds
 from reporter.figures import charts_for, study_charts
 from reporter.figures.chart import Chart
-from reporter.pages.shared import Page, PageKind, SiteContents, place_drawings, render_page
+from reporter.pages.shared import (
+    Page,
+    PageKind,
+    SiteContents,
+    place_drawings,
+    render_page,
+    with_enough_rows,
+)
 
 STUDY_COLUMNS = (Column("step_s", "step", "s", "mean of the steps after warm-up"), *RUN_COLUMNS)
 
@@ -26,7 +33,8 @@ def study_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
     kinds = study_kinds()
     titles = {name: kind.title for name, kind in kinds.items()}
     facts = {study.name: _facts(study, contents.frames) for study in contents.studies}
-    listed = {"studies": contents.studies, "kinds": titles, "facts": facts}
+    ranges = {study.name: _range(study) for study in contents.studies}
+    listed = {"studies": contents.studies, "kinds": titles, "facts": facts, "ranges": ranges}
     yield render_page(environment, "studies.html", "studies/index.html", "studies", **listed)
     for study in contents.studies:
         frames, figure_names, rows = (
@@ -34,7 +42,7 @@ def study_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
             kinds[study.kind].figure_names,
             _run_rows(contents.frames, study),
         )
-        described = [(chart, partial(chart.describe, frames)) for chart in _charts(study)]
+        described = [(chart, partial(with_enough_rows, chart, frames)) for chart in _charts(study)]
         charts = place_drawings(described, contents.context("../"), f"figures/{study.name}-")
         yield render_page(
             environment,
@@ -43,11 +51,12 @@ def study_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
             "studies",
             study=study,
             facts=facts[study.name],
+            range=ranges[study.name],
             kind=titles[study.kind],
             charts=charts,
             name_of=lambda figure, names=figure_names: names.get(figure) or name_of_figure(figure),
             shown=_shown,
-            unit_of=lambda unit: "" if unit in (*SCALES, *UNWRITTEN, BYTES) else unit,
+            unit_of=_unit_of,
             of_parts=_parts(study),
             unknown_of_parts=_unknown_of_parts(study, figure_names),
             figures=list(records(study.figures[study.figures["part"] == WHOLE])),
@@ -73,6 +82,29 @@ def _charts(study: StudyRecord) -> list[Chart]:
     of_kind = study_charts()[study.kind]
     charts = (*of_kind.make(study), *(charts_for("study") if of_kind.with_entries else ()))
     return sorted(charts, key=lambda chart: chart.position)
+
+
+def _range(study: StudyRecord) -> str:
+    """The figure that the study compares its parts by, from the least to the greatest; empty where
+    fewer than two parts have it."""
+    kind = study_kinds()[study.kind]
+    compared = _figures_by(study, "figure").get(kind.compared, [])
+    found = sorted(
+        (one for one in compared if one["value"] is not None), key=lambda one: one["value"]
+    )
+    if len(found) < 2:
+        return ""
+    name = kind.figure_names.get(kind.compared) or name_of_figure(kind.compared)
+    ends = (
+        " ".join((*_shown(one), _unit_of(one["unit"]), f"({one['part']})"))
+        for one in (found[0], found[-1])
+    )
+    return f"{name} {' to '.join(ends)}"
+
+
+def _unit_of(unit: str) -> str:
+    """The unit beside a figure's name or value, unless the value carries it."""
+    return "" if unit in (*SCALES, *UNWRITTEN, BYTES) else unit
 
 
 UNWRITTEN = ("1", "ratio")

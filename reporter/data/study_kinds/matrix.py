@@ -177,4 +177,5 @@ STUDY_KIND = StudyKind(
         "mean_power_w": "mean power",
         "temperature_max_degc": "highest temperature",
     },
+    compared="samples_per_s",
 )

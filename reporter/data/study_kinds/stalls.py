@@ -55,4 +55,5 @@ STUDY_KIND = StudyKind(
         "read_stall_share": "reading, share of the cold epoch",
         "preprocessing_stall_share": "preprocessing, share of the cold epoch",
     },
+    compared="time_to_epoch_s",
 )

@@ -103,4 +103,5 @@ STUDY_KIND = StudyKind(
         "tree_busy_s": "compute per step (tree)",
         "tree_round_s": "one round (tree)",
     },
+    compared="samples_per_s",
 )
