@@ -20,9 +20,10 @@ _OWN_PAGE = re.compile(r'<a href="(RULES|CHECKS|CHANGELOG)\.md(#[^"]*)?">')
 
 def rules_pages(contents: SiteContents, environment: jinja2.Environment) -> Iterator[Page]:
     """rules.html, checks.html and changelog.html: the files of rules/, with an id for every rule
-    and every section."""
-    pages = (rulebook.path(), rulebook.checks_path(), rulebook.path().with_name("CHANGELOG.md"))
-    for path in pages:
+    and every section. Checks open one by one, changes by round."""
+    rules = rulebook.path()
+    pages = ((rules, None), (rulebook.checks_path(), 3), (rules.with_name("CHANGELOG.md"), 2))
+    for path, level in pages:
         title, html = _as_html(path.read_text(encoding="utf-8")).split("</h1>", 1)
         chapters = [
             (place, markupsafe.Markup(title))
@@ -30,8 +31,9 @@ def rules_pages(contents: SiteContents, environment: jinja2.Environment) -> Iter
         ]
         shown = {
             "title": markupsafe.Markup(title.partition("<h1>")[2]),
-            "text": markupsafe.Markup(html),
+            "text": markupsafe.Markup(html if level is None else _folded(html, level)),
             "chapters": chapters,
+            "is_filtered": path == rulebook.checks_path(),
         }
         yield render_page(environment, "rules.html", f"{path.stem.lower()}.html", "rules", **shown)
 
@@ -56,6 +58,15 @@ def _as_html(text: str) -> str:
     return page.replace(
         "<table>", '<div class="scroll" tabindex="0" role="region" aria-label="table"><table>'
     ).replace("</table>", "</table></div>")
+
+
+def _folded(html: str, level: int) -> str:
+    """Each section of a level as a group that opens; its heading and first paragraph are always
+    shown. The newest round is open."""
+    section = rf"(<h{level} .*?</h{level}>)\n(?:<p>(.*?)</p>\n)?(.*?)(?=<h[2{level}] |\Z)"
+    group = r'<details class="fold"><summary>\1 \2</summary>\n\3</details>\n'
+    folded = re.sub(section, group, html, flags=re.DOTALL)
+    return folded.replace('"fold"', '"fold" open', 1) if level == 2 else folded
 
 
 def _in_checkout(link: re.Match[str]) -> str:

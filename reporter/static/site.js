@@ -75,6 +75,29 @@ function openTarget() { // an address can name a line in a closed group
 addEventListener("hashchange", openTarget);
 openTarget();
 
+// ---- the filter of the rules that are checked: a chapter without a rule that fits is hidden ----
+
+const ruleFilter = document.querySelector(".book .find");
+
+function filterRules() {
+  const words = ruleFilter.elements.find.value.toLocaleLowerCase().split(/\s+/).filter(Boolean);
+  let shown = 0, inChapter = 0;
+  for (const part of [...document.querySelector(".book .text").children].reverse()) {
+    const isRule = part.matches(".fold"), fits = isRule && words.every((word) => part.textContent.toLocaleLowerCase().includes(word));
+    inChapter += fits;
+    shown += fits;
+    part.hidden = words.length > 0 && !fits && !(part.matches("h2") && inChapter);
+    if (part.matches("h2")) inChapter = 0;
+  }
+  ruleFilter.querySelector("output").textContent = words.length ? shown + " rules" : "";
+}
+
+if (ruleFilter) {
+  ruleFilter.hidden = false;
+  ruleFilter.addEventListener("input", filterRules);
+  ruleFilter.addEventListener("submit", (event) => event.preventDefault());
+}
+
 // ---- tools of a leaderboard: their state is in the address, after "#?" ----
 
 const STEPS = 200, MAX_CHOICES = 40;

@@ -369,6 +369,21 @@ def test_a_run_s_page_begins_with_what_came_out(tab: Tab, site: Path) -> None:
     assert tab.page.is_visible(f"#{cited}")
 
 
+def test_the_checked_rules_are_filtered_by_words_and_an_address_opens_one(
+    tab: Tab, site: Path
+) -> None:
+    tab.open((site / "checks.html").as_uri())
+    tab.page.fill(".find input", "WITNESS clock")
+    shown = tab.page.locator(".book .fold:visible")
+    texts = [text.lower() for text in shown.all_text_contents()]
+    assert texts and all("witness" in text and "clock" in text for text in texts)
+    assert tab.page.inner_text(".find output") == f"{shown.count()} rules"
+    tab.page.fill(".find input", "")
+    assert not tab.page.is_visible("details:has(#closed-data) ul")
+    tab.open(f"{(site / 'checks.html').as_uri()}#closed-data")
+    assert tab.page.is_visible("details:has(#closed-data) ul")
+
+
 def test_printed_pages_have_figures_and_no_controls(tab: Tab, site: Path) -> None:
     tab.look(paper=True)
     tab.open((site / BOARD).as_uri())
