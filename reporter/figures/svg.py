@@ -77,11 +77,9 @@ class Words:
 
     def svg(self) -> str:
         """The element."""
-        anchor = "" if self.anchor == "start" else f' text-anchor="{self.anchor}"'
-        return (
-            f"<text {_attributes(x=self.x, y=self.y)}{_class(self.style)}{anchor}>"
-            f"{escape(self.text)}</text>"
-        )
+        anchor = "" if self.anchor == "start" else self.anchor
+        style = _class(f"{self.style} {anchor}".strip())
+        return f"<text {_attributes(x=self.x, y=self.y)}{style}>{escape(self.text)}</text>"
 
 
 @dataclass(frozen=True)
@@ -208,6 +206,7 @@ def _steps(points: Sequence[Point]) -> str:
     kept = places[np.concatenate(([True], ~goes_on, [True]))]
     steps = np.diff(kept, axis=0).ravel().tolist()
     texts = "".join(f" {each / 10:g}" if each >= 0 else f"{each / 10:g}" for each in steps)
+    texts = texts.replace(" 0.", " .").replace("-0.", "-.")
     return f"{coordinate_text(points[0][0])} {coordinate_text(points[0][1])}l{texts.lstrip()}"
 
 

@@ -206,7 +206,7 @@ def place_drawings(
             continue
         file = f"{stem}{caption.name}.svg" if stem is not None else ""
         drawing = alone = Drawing(caption, figure)
-        svg, narrow = markupsafe.Markup(drawing.svg), markupsafe.Markup(drawing.narrow)
+        svg, narrow = map(_within_page, (drawing.svg, drawing.narrow))
         placed.append(PlacedChart(caption, figure, svg, narrow, file))
         if stem is None:
             continue
@@ -217,6 +217,11 @@ def place_drawings(
             alone = Drawing(caption, elsewhere)
         files.append(Page(file, _with_style(alone.svg)))
     return Charts(tuple(placed), tuple(not_drawn), tuple(files))
+
+
+def _within_page(svg: str) -> markupsafe.Markup:
+    """The drawing without its title and description, which the page's caption says."""
+    return markupsafe.Markup(re.sub("<title>[^<]*</title><desc>[^<]*</desc>", "", svg, count=1))
 
 
 def _with_style(svg: str) -> str:

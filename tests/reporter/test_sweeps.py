@@ -148,6 +148,8 @@ def test_a_sweep_has_a_page_with_its_points_its_figures_and_its_record(
     site = build_site([swept], tmp_path / "site").parent
     page = (site / "studies" / "sweep-strong-1-r1.html").read_text()
     said = read_study(swept / "strong")
+    least, most = (rf"[\d]+ ± \d+ samples/s \(nodes {ranks}\)" for ranks in (1, 8))
+    assert re.search(f"<h1>Scaling: LeNet-5 in PyTorch: throughput {least} to {most} <", page)
     for name in ("scaling-step", "scaling-efficiency", "scaling-communication"):
         assert (
             f'id="{name}"' in page
@@ -218,7 +220,7 @@ def test_perfect_scaling_halves_the_step_and_ends_at_the_edge() -> None:
     (perfect,), points = paths(drawing, "join"), dots(drawing)
     assert perfect[0] == pytest.approx(points[0], abs=0.1)
     assert perfect[-1][1] == pytest.approx(UP[0], abs=0.1) and perfect[-1][0] < ACROSS[1]
-    ticks = [float(x) for x in re.findall(r'<text x="([^"]*)" y="360" class="tick"', drawing.svg)]
+    ticks = list(map(float, re.findall(r'<text x="([^"]*)" y="360" class="tick m', drawing.svg)))
     # an axis of logarithms: from 64 ms to 42 ms, so to 32 ms
     down = math.log(2) * (points[1][1] - points[0][1]) / math.log(64 / 42)
     slope = (perfect[-1][1] - perfect[0][1]) / (perfect[-1][0] - perfect[0][0])
