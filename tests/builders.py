@@ -22,7 +22,7 @@ from suite.bundle.reader import Bundle, RunRecord
 from suite.bundle.stall_folder import BatchSource
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.devices import load_device
-from suite.catalog.frameworks import load_framework
+from suite.catalog.frameworks import load_framework, load_frameworks
 from suite.catalog.meter_choice import POWER_SCHEDULES
 from suite.catalog.rounds import current_round
 from suite.catalog.seeds import describe_implementation
@@ -360,6 +360,7 @@ def reference_differences(workload: Workload) -> list[dict[str, Any]]:
 
 def make_record(request: contract.Request, scenario: Scenario, status: str) -> RunRecord:
     """run.json."""
+    described = describe_implementation(load_framework(scenario.framework))
     return RunRecord(
         schema=layout.SCHEMA,
         run_id=run_id(scenario.name, scenario.framework),
@@ -376,8 +377,15 @@ def make_record(request: contract.Request, scenario: Scenario, status: str) -> R
         device_evidence=_evidence(scenario.device),
         request=recorded_request(request),
         round=current_round().name,
-        implementation=describe_implementation(load_framework(scenario.framework)),
+        implementation={**described, "sha256": files_sha256(scenario.framework)},
     )
+
+
+def files_sha256(framework: str) -> str:
+    """The digest of its files in a version of which the round takes results: whoever edits today's
+    files changes no kept output."""
+    names = [each.name for each in load_frameworks()]
+    return current_round().implementations[names.index(framework)]
 
 
 class _Writer:

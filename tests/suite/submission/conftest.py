@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 
 from suite import __version__
-from suite.catalog.frameworks import load_framework
-from suite.catalog.seeds import implementation_sha256
 from suite.catalog.workloads import load_workload
 from suite.submission.declaration import SystemAvailability
 from suite.submission.package import PackageRequest, package_runs
-from tests.builders import Scenario, make_bundle, reference_differences
+from tests.builders import Scenario, files_sha256, make_bundle, reference_differences
 
 EPOCHS_TO_TARGET = (3, 4, 6)
 """Like the reference's runs; three times three would converge faster than chance explains."""
@@ -68,7 +66,7 @@ def make_probe(path: Path, passed: bool = True) -> Path:
         "passed": passed,
         "digests": digests,
     }
-    subject["implementation_sha256"] = implementation_sha256(load_framework("pytorch"))
+    subject["implementation_sha256"] = files_sha256("pytorch")
     subject["parameters"] = load_workload("lenet").parameters
     subject["differences"] = [
         {**difference, "passed": passed},
