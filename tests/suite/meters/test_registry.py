@@ -13,6 +13,8 @@ from suite.files.paths import repository_root
 from suite.meters import sources
 from suite.meters.meter import Meter, MeteredProcess, Reading
 from suite.meters.registry import meter_classes, meter_of, open_meters
+from tests.kept_outputs import kept
+from tests.spoiled import spoiled
 from tests.suite.meters.meter_recordings import FOLDER, board, load_recording, path_of, write
 
 FILES = sorted(
@@ -118,6 +120,49 @@ def test_a_meter_reads_its_recording(make: type[Meter], tmp_path: Path) -> None:
     assert {reading.channel: reading.value for reading in readings} == pytest.approx(
         {channel: value for channel, (value, _) in recording.readings.items()}
     )
+
+
+def values(readings: list[Reading]) -> dict[str, list[object]]:
+    return {reading.channel: [reading.value, reading.unit] for reading in readings}
+
+
+@meters
+def test_what_a_meter_reads_of_a_spoiled_source(make: type[Meter], tmp_path: Path) -> None:
+    """Files spoiled before it is opened, and while it is read."""
+    recording = load_recording(make.name)
+    if not recording.files or recording.http or recording.programs:
+        return
+    write(recording.files, tmp_path)
+
+    def read(meter: Meter) -> dict[str, object]:
+        found = {"first": values(meter.read())}
+        if recording.changed:
+            write(recording.changed, tmp_path)
+            found["second"] = values(meter.read())
+        return found
+
+    def opened() -> Meter:
+        meter = make(tmp_path)  # type: ignore[call-arg]
+        meter.open(MeteredProcess(recording.pid, tmp_path / "data"))
+        return meter
+
+    def new() -> object:
+        there = make(tmp_path).availability()  # type: ignore[call-arg]
+        if not there.available:
+            return there
+        meter = opened()
+        found = read(meter)
+        meter.close()
+        return found
+
+    running = opened()
+    files = [name for name, content in recording.files.items() if not content.startswith("->")]
+    found = {
+        "before": spoiled(tmp_path, new, files, 3),
+        "during": spoiled(tmp_path, lambda: read(running), files, 2),
+    }
+    running.close()
+    kept("meters-spoiled", found, make.name)
 
 
 def read_once(meter: Meter) -> list[Reading]:
