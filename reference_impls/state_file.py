@@ -4,7 +4,8 @@ only.
 Every member is an uncompressed ``.npy``: the arrays of reference_impls.training_state under their
 names, and ``progress``, int64 (2,): the finished epochs and steps. Of several ranks, whose
 parameters and velocities are equal, it has rank 0's state and every other rank's statistics, as
-``rank<r>/statistic/<name>``.
+``rank<r>/statistic/<name>``. Arrays of float16, which make a checkpoint small, read as float32,
+without rounding.
 """
 
 import array
@@ -29,6 +30,7 @@ set's pages."""
 _MAGIC, _ENDING = b"\x93NUMPY\x01\x00", ".npy"
 _ORDER = "<" if sys.byteorder == "little" else ">"
 _TYPES = {"e": "f2", "f": "f4", "d": "f8", "q": "i8"}
+_HALF = "e"  # which memoryview cannot read before Python 3.12
 _FORMATS = {name: letter for letter, name in _TYPES.items()}
 _HEADER = re.compile(
     r"\{'descr': '([<>])([a-z][0-9])', 'fortran_order': False, 'shape': \(((?:[0-9]{1,9},"
@@ -182,10 +184,14 @@ class StateFile(abc.Mapping):  # type: ignore[type-arg]  # of str to memoryview
                 )
             )
         shape = [int(axis) for axis in found.group(3).replace(" ", "").split(",") if axis]
+        letter = _FORMATS[found.group(2)]
         body: Any = memoryview(content)[len(_MAGIC) + 2 + found.end() :]
         try:
-            return cast(memoryview, body.cast(_FORMATS[found.group(2)], shape))
-        except (TypeError, ValueError) as error:
+            if letter == _HALF:
+                halves = struct.unpack("={}e".format(len(body) // 2), body)
+                letter, body = "f", memoryview(array.array("f", halves)).cast("B")
+            return cast(memoryview, body.cast(letter, shape))
+        except (TypeError, ValueError, struct.error) as error:
             raise ContractError(
                 "{}: the size of {} does not match its shape.".format(self._path, name)
             ) from error

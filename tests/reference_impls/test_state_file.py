@@ -51,6 +51,14 @@ def test_what_numpy_writes_is_read(tmp_path: Path) -> None:
     assert digests(StateFile(str(tmp_path / "state.npz"))) == digests(STATE)
 
 
+def test_float16_reads_as_float32_bit_for_bit(tmp_path: Path) -> None:
+    every = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    halves = every[np.isfinite(every)].reshape(2, -1)
+    write_state(str(tmp_path / "state.npz"), {"parameter/a": halves}, PROGRESS_OF_TWO)
+    read = StateFile(str(tmp_path / "state.npz")).of_rank(0)
+    assert digests(read) == digests({"parameter/a": halves.astype(np.float32)})
+
+
 def test_another_rank_has_its_own_statistics(tmp_path: Path) -> None:
     own = np.array([9.0, 9.0], np.float32)
     write_state(
@@ -150,6 +158,11 @@ def npy(header: str, body: bytes = b"") -> bytes:
             MEMBER,
             npy("{'descr': '<f8', 'fortran_order': True, 'shape': (3,), }", bytes(24)),
             "not an array of floats",
+        ),
+        (
+            MEMBER,
+            npy("{'descr': '<f2', 'fortran_order': False, 'shape': (3,), }", bytes(7)),
+            "does not match its shape",
         ),
         (MEMBER, npy("__import__('os').abort()"), "not an array of floats"),
         (PROGRESS + ".npy", None, "has no progress"),
