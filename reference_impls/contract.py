@@ -63,6 +63,9 @@ class DataSet(NamedTuple):
     eval_samples: int
     verified: bool  # checksums prove that it is the published data set
     synthetic: bool  # generated, in the layout of the data set of that name
+    # of the squares that the model reads, in pixels; None: the layout's own (photographs: 224);
+    # then the request file has no such key
+    side: Optional[int] = None
 
 
 class Preprocessing(NamedTuple):
@@ -246,6 +249,7 @@ ADDED = frozenset(
         "spill_folder",
         "planned_spill_bytes",
         "factor_without_spill",
+        "side",
     ]
 )
 """Keys that requests of earlier versions lack: these runs were as the default says."""
@@ -270,18 +274,21 @@ _LEFT_OUT = {
     "start": None,
     "trains": None,
     "old_task": None,
+    "side": None,
 }
 
 
 def request_to_dict(request: Request) -> Dict[str, Any]:
     """The request as plain JSON values; the inverse of :func:`request_from_dict`."""
-    values = {
-        key: value
-        for key, value in request._asdict().items()
-        if key not in _LEFT_OUT or value != _LEFT_OUT[key]
-    }
+    values = _written(request)
+    return {key: _written(value) if key in _NESTED else value for key, value in values.items()}
+
+
+def _written(values: Any) -> Dict[str, Any]:
     return {
-        key: dict(value._asdict()) if key in _NESTED else value for key, value in values.items()
+        key: value
+        for key, value in values._asdict().items()
+        if key not in _LEFT_OUT or value != _LEFT_OUT[key]
     }
 
 

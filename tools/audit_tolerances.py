@@ -147,6 +147,7 @@ def requested(
             prepared.contents.eval_samples,
             prepared.contents.verified,
             prepared.is_synthetic,
+            workload.preprocessing.side,
         ),
         contract.Preprocessing(
             list(workload.preprocessing.mean),

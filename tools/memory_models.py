@@ -5,11 +5,12 @@ Run it after a change of a model, or for a new torchvision; a test compares the 
 with the workloads'.
 """
 
+from reference_impls.data.photographs import SIDE
 from suite.catalog.workloads import load_workloads
 from suite.memory.network import Network, network_json, networks_folder
 from suite.memory.tracing import traced_rows
 
-IMAGE_224 = (3, 224, 224)
+IMAGE_224 = (3, SIDE, SIDE)
 
 
 def main() -> None:
@@ -27,9 +28,11 @@ def main() -> None:
             f"own:{workload.model}:{workload.verification.classes}",
             workload.verification,
         )
-        channels, height, width = verification.image_shape
-        # the probe's pictures are smaller than the workload's
-        image = IMAGE_224 if workload.name == "mobilenetv3" else (channels, height, width)
+        channels, *axes = verification.image_shape
+        if workload.preprocessing.augmentation == "resized_crop":
+            # the probe's pictures are smaller than the workload's
+            axes = [workload.preprocessing.side or SIDE] * 2
+        image = (channels, axes[0], axes[1])
         wanted[f"workload-{workload.name}"] = (own, workload.title, image)
     answers = traced_rows([model for model, _, _ in wanted.values()])
     for name, (model, title, image) in wanted.items():

@@ -110,7 +110,14 @@ def _computed() -> list[tuple[str, str, str]]:
     bits = (f"{name}: {band.lowest} to {band.highest}" for name, band in BANDS.items())
     return [
         ("evaluation crop", "640 wide, 480 high", _numbers(crop)),
-        ("JPEG scale", "1600 wide, 1200 high, evaluation crop", _decoded(1600, 1200)),
+        *(
+            (
+                "JPEG scale",
+                f"1600 wide, 1200 high, evaluation crop, side {side}",
+                _decoded(1600, 1200, side),
+            )
+            for side in (SIDE, 80)
+        ),
         *rates,
         (
             "`parameter` digest",
@@ -123,12 +130,12 @@ def _computed() -> list[tuple[str, str, str]]:
     ]
 
 
-def _decoded(width: int, height: int) -> str:
-    """The size at which a JPEG is decoded for its evaluation crop."""
+def _decoded(width: int, height: int, side: int) -> str:
+    """The size at which a JPEG is decoded for its evaluation crop at this side."""
     file = BytesIO()
     Image.new("RGB", (width, height)).save(file, "JPEG")
     left, top, right, bottom = central_crop(width, height, ())[0]
-    shrunk = max(1.0, min(right - left, bottom - top) / SIDE)
+    shrunk = max(1.0, min(right - left, bottom - top) / side)
     with Image.open(file) as image:
         image.draft("RGB", (int(width / shrunk), int(height / shrunk)))
         return f"{image.width} by {image.height}"

@@ -357,7 +357,7 @@ PIPELINES, ORDER_OF_SAMPLES = "reference_impls/data/pipelines.py", "reference_im
 _MIRRORED_ROWS = "    mirrored = draws[:, 2] < 0.5\n"
 _PLANES = "            images[rows] = records[:, 1:].reshape(-1, 3, SIDE, SIDE)\n"
 _PIXELS = "    pixels = np.asarray(square)\n"
-_SHRUNK = "shrunk = max(1.0, min(crop[2] - crop[0], crop[3] - crop[1]) / SIDE)"
+_SHRUNK = "shrunk = max(1.0, min(crop[2] - crop[0], crop[3] - crop[1]) / side)"
 _AREA = "area = width * height * (0.08 + 0.92 * draw[0])"
 _ASPECT = "aspect = math.exp(math.log(3 / 4) + draw[1] * (math.log(4 / 3) - math.log(3 / 4)))"
 _DRAWS = "random_sample((len(order), reader.draws))"
@@ -522,7 +522,7 @@ IN_PIPELINES = (
         (
             "photographs: a JPEG decoded for the whole picture",
             _SHRUNK,
-            "shrunk = max(1.0, min(image.width, image.height) / SIDE)",
+            "shrunk = max(1.0, min(image.width, image.height) / side)",
         ),
         ("photographs: a JPEG decoded at full size", _SHRUNK, "shrunk = 1.0"),
         (

@@ -16,7 +16,8 @@ PADDING = 4
 
 
 class Cifar10Reader(Reader):
-    """Images (samples, 3, 32, 32).
+    """Images (samples, 3, 32, 32), scaled to the request's side where it names one, by Pillow's
+    bilinear filter.
 
     Augmentation ``crop_flip``: a random window of the image with 4 black pixels around it, mirrored
     half the time.
@@ -26,6 +27,7 @@ class Cifar10Reader(Reader):
         directory = os.path.join(request.data.directory, FOLDER)
         self._directory = directory if os.path.isdir(directory) else request.data.directory
         self._augments = request.preprocessing.augmentation == "crop_flip"
+        self._side = request.data.side or SIDE
         self.draws = 3 if self._augments else 0
 
     def training(self) -> Split:
@@ -42,11 +44,14 @@ class Cifar10Reader(Reader):
 
     def training_images(self, split: Split, chosen: np.ndarray, draws: np.ndarray) -> np.ndarray:
         """Images by index, augmented if the request says so."""
-        images = self.evaluation_images(split, chosen)
-        return crop_and_flip(images, draws) if self._augments else images
+        images = self._images(split, chosen)
+        return scaled(crop_and_flip(images, draws) if self._augments else images, self._side)
 
     def evaluation_images(self, split: Split, chosen: np.ndarray) -> np.ndarray:
         """Images by index."""
+        return scaled(self._images(split, chosen), self._side)
+
+    def _images(self, split: Split, chosen: np.ndarray) -> np.ndarray:
         which = np.searchsorted(split.images.ends, chosen, side="right")
         images = np.empty((len(chosen), 3, SIDE, SIDE), np.uint8)
         for number in np.unique(which):
@@ -91,6 +96,22 @@ def crop_and_flip(images: np.ndarray, draws: np.ndarray) -> np.ndarray:
         rows[:, np.newaxis, :, np.newaxis],
         columns[:, np.newaxis, np.newaxis, :],
     ]
+
+
+def scaled(images: np.ndarray, side: int) -> np.ndarray:
+    """Images (samples, 3, height, width) as (samples, 3, side, side)."""
+    if images.shape[-1] == side:
+        return images
+    from PIL import Image  # needed for this alone
+
+    return np.stack(
+        [
+            np.asarray(
+                Image.fromarray(image.transpose(1, 2, 0)).resize((side, side), Image.BILINEAR)
+            ).transpose(2, 0, 1)
+            for image in images
+        ]
+    )
 
 
 def _map(path: str) -> np.ndarray:

@@ -15,24 +15,25 @@ from reference_impls.contract import ContractError, Request
 from reference_impls.data.reader import Reader, Split
 
 SIDE = 224
-SHORT_SIDE = 256  # of an evaluation image, before the central crop
+SHORT_SIDE = 256  # of an evaluation image of that side, before the central crop
 EXTENSIONS = (".jpg", ".jpeg", ".png")
 
 
 class PhotographReader(Reader):
-    """Images (224, 224, 3), one by one, decoded by the request's number of threads.
+    """Images (side, side, 3), one by one, decoded by the request's number of threads; the side is
+    224 where the request names none.
 
     Augmentation ``resized_crop``: a random crop of the image, mirrored half the time. The crop has
     8 % to 100 % of the area and an aspect ratio between 3:4 and 4:3 (Szegedy et al., Going deeper
     with convolutions, 2015, as in torchvision's RandomResizedCrop); an evaluation image is resized
-    to a short side of 256, then cropped to its centre.
+    to a short side of 256/224 of the side, then cropped to its centre.
     """
 
     channels_last = True
     evaluation_batch = 32
 
     def __init__(self, request: Request) -> None:
-        self._directory = request.data.directory
+        self._directory, self._side = request.data.directory, request.data.side or SIDE
         # Pillow releases the GIL while it decodes and resizes. Worker processes are parallel
         # already.
         self._threads = request.threads if request.loading.workers == 0 else 1
@@ -60,9 +61,10 @@ class PhotographReader(Reader):
     ) -> List[np.ndarray]:
         paths = [split.images[number] for number in chosen]
         if self._threads == 1:
-            return [_decode(path, crop_of, draw) for path, draw in zip(paths, draws)]
+            return [_decode(path, self._side, crop_of, draw) for path, draw in zip(paths, draws)]
+        sides, crops = itertools.repeat(self._side), itertools.repeat(crop_of)
         with ThreadPoolExecutor(self._threads) as pool:
-            return list(pool.map(_decode, paths, itertools.repeat(crop_of), draws))
+            return list(pool.map(_decode, paths, sides, crops, draws))
 
 
 class Gld23kReader(PhotographReader):
@@ -160,20 +162,20 @@ def central_crop(
 CropOf = Callable[[int, int, object], Tuple[Tuple[float, float, float, float], bool]]
 
 
-def _decode(path: str, crop_of: CropOf, draw: object) -> np.ndarray:
-    """The crop of an image at 224x224; JPEG is decoded at the smallest scale that still has enough
-    pixels."""
+def _decode(path: str, side: int, crop_of: CropOf, draw: object) -> np.ndarray:
+    """The crop of an image, scaled to side x side pixels; JPEG is decoded at the smallest scale
+    that still has enough pixels."""
     try:
         with Image.open(path) as image:
             crop, mirrored = crop_of(image.width, image.height, draw)
-            shrunk = max(1.0, min(crop[2] - crop[0], crop[3] - crop[1]) / SIDE)
+            shrunk = max(1.0, min(crop[2] - crop[0], crop[3] - crop[1]) / side)
             full_width = image.width
             image.draft("RGB", (int(image.width / shrunk), int(image.height / shrunk)))
             scale = image.width / full_width
             # convert() always copies
             coloured = image if image.mode == "RGB" else image.convert("RGB")
             square = coloured.resize(
-                (SIDE, SIDE), Image.BILINEAR, box=[edge * scale for edge in crop]
+                (side, side), Image.BILINEAR, box=[edge * scale for edge in crop]
             )
     except (OSError, ValueError, SyntaxError) as error:
         raise ContractError("{}: the image cannot be decoded: {}.".format(path, error)) from error

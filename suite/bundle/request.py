@@ -46,6 +46,7 @@ REQUEST: Mapping[str, Any] = {
     **dict.fromkeys(("workload", "model", "framework", "platform", "data.name"), Name),
     **dict.fromkeys(("epochs", "eval_every_epochs", "global_batch_size", "accumulation"), Positive),
     **dict.fromkeys(("data.train_samples", "data.eval_samples", "data.classes"), Positive),
+    "data.side": Positive | None,
     **dict.fromkeys(
         ("optimizer.base_learning_rate", "optimizer.momentum", "optimizer.weight_decay"), Number
     ),
@@ -85,6 +86,7 @@ PARTS: Mapping[str, Mapping[str, Any]] = {
         "train_samples": Positive,
         "eval_samples": Positive,
         "classes": Positive,
+        "side": Positive | None,
     },
     "recomputation": RECOMPUTATION,
 }

@@ -142,6 +142,8 @@ def pin_workload(workload: Workload) -> PinnedWorkload:
     values = asdict(workload)
     adapted = (name for name in PINNED_IF_SET if values[name] is not None)
     pinned = {name: values[name] for name in (*PINNED, *adapted)}
+    if workload.preprocessing.side is None:  # earlier rounds pin preprocessing without such a key
+        del pinned["preprocessing"]["side"]
     return PinnedWorkload(
         workload.name,
         workload.epochs,

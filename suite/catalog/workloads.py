@@ -38,11 +38,13 @@ class OptimizerDefinition:
 @dataclass(frozen=True)
 class PreprocessingDefinition:
     """Normalisation per channel of pixels scaled to [0, 1], after the augmentation of training
-    images (none, crop_flip, resized_crop)."""
+    images (none, crop_flip, resized_crop). ``side`` is that of the squares that the model reads, in
+    pixels; None: the layout's own (photographs: 224)."""
 
     mean: tuple[float, ...]
     std: tuple[float, ...]
     augmentation: str = "none"
+    side: int | None = None
 
 
 @dataclass(frozen=True)
@@ -242,6 +244,15 @@ class TrainsDefinition:
 
 
 @dataclass(frozen=True)
+class OldTask:
+    """The data set that a checkpoint was trained on, and the side of its pictures as in
+    PreprocessingDefinition."""
+
+    data: str
+    side: int | None = None
+
+
+@dataclass(frozen=True)
 class OtherPart:
     """A further part of the model to train, in the open division; its name is that of `suite run
     --trains`."""
@@ -261,10 +272,9 @@ class Workload:
     whatever the target. ``threads`` is the default number of threads; None: one per usable core.
     ``normalisation_statistics``: the model keeps running means and variances, which are a part of
     its training state; its convergence depends on the mini-batch of a rank and not on the global
-    one alone. ``start`` and ``trains`` are of an
-    adaptation: None begins with the seed's weights, and trains the whole model. ``old_task`` is the
-    data set that the checkpoint was trained on, which is evaluated before and after where it is
-    prepared.
+    one alone. ``start`` and ``trains`` are of an adaptation: None begins with the seed's weights,
+    and trains the whole model. ``old_task`` is what the checkpoint was trained for; it is evaluated
+    before and after where its data are prepared.
     """
 
     name: str
@@ -291,7 +301,7 @@ class Workload:
     start: StartDefinition | None = None
     trains: TrainsDefinition | None = None
     other_trains: tuple[OtherPart, ...] = ()
-    old_task: str | None = None
+    old_task: OldTask | None = None
 
     @property
     def requested_start(self) -> Start | None:

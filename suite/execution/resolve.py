@@ -198,7 +198,7 @@ def _training(
         global_batch_size=batch_size,
         optimizer=optimizer,
         initial_weights=workload.initial_weights,
-        data=_data_set(choice.name, prepared),
+        data=_data_set(choice.name, prepared, preprocessing.side),
         preprocessing=contract.Preprocessing(
             list(preprocessing.mean), list(preprocessing.std), preprocessing.augmentation
         ),
@@ -242,12 +242,13 @@ def requested_part(part: str | None, workload: Workload) -> contract.Trains | No
 
 def _old_task(workload: Workload) -> contract.DataSet | None:
     """What the workload's checkpoint was trained for, where it is prepared here."""
-    if workload.old_task is None or not data_set_folder(workload.old_task).is_dir():
+    old = workload.old_task
+    if old is None or not data_set_folder(old.data).is_dir():
         return None
-    return _data_set(workload.old_task, find_data_set(workload.old_task))
+    return _data_set(old.data, find_data_set(old.data), old.side)
 
 
-def _data_set(name: str, prepared: PreparedDataSet) -> contract.DataSet:
+def _data_set(name: str, prepared: PreparedDataSet, side: int | None) -> contract.DataSet:
     contents = prepared.contents
     return contract.DataSet(
         name=name,
@@ -258,6 +259,7 @@ def _data_set(name: str, prepared: PreparedDataSet) -> contract.DataSet:
         train_samples=contents.train_samples,
         eval_samples=contents.eval_samples,
         verified=contents.verified,
+        side=side,
     )
 
 

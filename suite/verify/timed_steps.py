@@ -163,7 +163,7 @@ def _request(
 ) -> contract.Request:
     batch_size = options.batch_size or timed.batch_size
     generate = partial(_generated_data, timed, options.batch_size, batch_size, folder)
-    optimizer = contract.Optimizer(**asdict(workload.optimizer))
+    optimizer, old = contract.Optimizer(**asdict(workload.optimizer)), workload.old_task
     return contract.Request(
         contract.CONTRACT_VERSION,
         workload.name,
@@ -182,7 +182,7 @@ def _request(
             base_learning_rate=timed.base_learning_rate, weight_decay=timed.weight_decay
         ),
         workload.initial_weights,
-        generate(workload.data, SEED),
+        generate(workload.data, SEED)._replace(side=workload.preprocessing.side),
         _with_contrast(workload.preprocessing, timed.contrast),
         contract.Loading(0, 2),
         ALONE,
@@ -195,7 +195,7 @@ def _request(
         precision=options.precision,
         start=workload.requested_start,
         trains=workload.requested_part,
-        old_task=None if workload.old_task is None else generate(workload.old_task, SEED + 1),
+        old_task=None if old is None else generate(old.data, SEED + 1)._replace(side=old.side),
     )
 
 

@@ -48,7 +48,10 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     "closed-data": _refused("closed-data"),
     "closed-model": _refused("closed-model"),
     "closed-length": _refused("closed-length"),
-    "closed-hyperparameters": _refused("closed-hyperparameters"),
+    "closed-hyperparameters": (
+        *_refused("closed-hyperparameters"),
+        *both("smaller pictures", request_also("data.side", 20)),
+    ),
     "closed-tuning-range": _refused("closed-tuning-range"),
     "closed-characterisation": both(
         "another batch size without a target",

@@ -66,6 +66,7 @@ def _hyperparameters(context: RequestContext) -> Iterator[ExpectedField]:
     yield ExpectedField("initial_weights", workload.initial_weights)
     for name in ("mean", "std", "augmentation"):
         yield ExpectedField(f"preprocessing.{name}", _text(getattr(workload.preprocessing, name)))
+    yield ExpectedField("data.side", workload.preprocessing.side)
 
 
 def _framework(context: RequestContext) -> Violations:

@@ -1,6 +1,8 @@
 """Edits of rank 0's log, and of the request that the log repeats."""
 
 import math
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 from reference_impls.contract import SYNCHRONISED
@@ -319,7 +321,8 @@ def scale_run_time(bundle: EditableBundle, wall: float = 1.0, monotonic: float =
 def request_also(bundle: EditableBundle, name: str, value: object) -> None:
     """Set a value that a request has no key for where it is the default
     (reference_impls.contract)."""
-    bundle.request[name] = value
+    *parents, last = name.split(".")
+    reduce(getitem, parents, bundle.request)[last] = value
 
 
 @edit

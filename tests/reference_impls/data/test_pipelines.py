@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 from reference_impls.contract import ContractError, DataSet, Loading, Preprocessing, Request
+from reference_impls.data.cifar10 import scaled
 from reference_impls.data.photographs import ImageFolderReader, central_crop, random_crop
 from reference_impls.data.pipelines import READERS, Share, open_pipeline
 from suite.catalog.data_sets import load_data_set
@@ -74,6 +76,27 @@ def test_shapes_types_and_sizes(layout: str, folders: Callable[[str], Path]) -> 
     }
     evaluated = list(open_pipeline(request_for(folders(layout), layout, 8)).evaluation())
     assert sum(len(batch.labels) for batch in evaluated) == EVAL
+
+
+@pytest.mark.parametrize("layout", [layout for layout in READERS if layout != "idx"])
+def test_pictures_have_the_side_that_the_request_names(
+    layout: str, folders: Callable[[str], Path]
+) -> None:
+    request = request_for(folders(layout), layout, TRAIN)
+    large = open_pipeline(request._replace(data=request.data._replace(side=48)))
+    for batch in (*large.training(1), *large.evaluation()):
+        assert batch.images.shape == (len(batch.labels), 3, 48, 48)
+    own = open_pipeline(request._replace(data=request.data._replace(side=SHAPES[layout][1])))
+    (batch,), (unnamed,) = own.training(1), open_pipeline(request).training(1)
+    assert np.array_equal(batch.images, unnamed.images)
+
+
+def test_small_pictures_are_scaled_by_pillow_s_bilinear_filter() -> None:
+    images = np.random.RandomState(1).randint(0, 256, (2, 3, 32, 32)).astype(np.uint8)
+    for found, image in zip(scaled(images, 64), images, strict=True):
+        picture = Image.fromarray(image.transpose(1, 2, 0))
+        expected = np.asarray(picture.resize((64, 64), Image.Resampling.BILINEAR))
+        assert np.array_equal(found.transpose(1, 2, 0), expected)
 
 
 @pytest.mark.parametrize("layout", READERS)

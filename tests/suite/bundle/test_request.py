@@ -13,8 +13,8 @@ from tests.builders import Scenario, make_request
 NAMES = "workload data.name start.checkpoint old_task.name recomputation.schedule"
 COUNTS = (
     "epochs eval_every_epochs global_batch_size steps parallel.ranks data.train_samples"
-    " data.eval_samples data.classes old_task.train_samples old_task.eval_samples"
-    " old_task.classes recomputation.budget_bytes recomputation.planned_bytes"
+    " data.eval_samples data.classes data.side old_task.train_samples old_task.eval_samples"
+    " old_task.classes old_task.side recomputation.budget_bytes recomputation.planned_bytes"
 )
 NAME, PATTERNS = "n" * 200, ["p"] * 100
 LIMITS: list[tuple[str, Any, Any]] = [

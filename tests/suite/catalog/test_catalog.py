@@ -8,7 +8,7 @@ import pytest
 from reference_impls.schedules import SCHEDULES
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.devices import GENERIC, Device, load_device, load_devices
-from suite.catalog.workloads import Workload, load_workload, load_workloads
+from suite.catalog.workloads import OldTask, Workload, load_workload, load_workloads
 from suite.datasets.prepare import generate_data_set
 from suite.errors import SuiteError
 from suite.files.toml_file import read_toml
@@ -70,6 +70,9 @@ def test_a_workload_is_whole(workload: Workload) -> None:
     assert lowest <= workload.batch_size <= highest
     slowest, fastest = workload.tunable.base_learning_rate
     assert slowest <= workload.optimizer.base_learning_rate <= fastest
+    tasks = (OldTask(workload.data, workload.preprocessing.side), workload.old_task)
+    for task in filter(None, tasks):
+        assert task.side is None or load_data_set(task.data).layout != "idx"  # which scales nothing
 
 
 def test_lenets_multiply_adds_are_what_its_layers_add_up_to() -> None:
