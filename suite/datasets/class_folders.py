@@ -16,6 +16,8 @@ from suite.datasets.digest_lists import CANONICAL_FOLDER, name_in_line, read_lis
 from suite.errors import SuiteError
 
 SPLITS = ("train", "test")
+FOLDERS = (("train",), ("validation", "test"))
+"""The published folders with pictures of training and of evaluation."""
 COLUMNS = (("user_id", "image_id", "class"), ("image_id", "class"))
 ONE_USER = "0"  # GLD-23k's pictures have photographers; those of other sets are not said
 
@@ -33,7 +35,7 @@ def has_class_folders(definition: DataSetDefinition, source: Path) -> bool:
 
 def arrange_class_folders(definition: DataSetDefinition, source: Path, target: Path) -> None:
     """Write the tables and link or copy the listed pictures into ``target``; classes are numbered
-    by their names' order.
+    by their names' order. A picture that is in a folder of evaluation is not for training, too.
 
     Raises SuiteError where a class is missing, or pictures of the list are: their number and the
     first.
@@ -50,20 +52,21 @@ def arrange_class_folders(definition: DataSetDefinition, source: Path, target: P
             f"{source / SPLITS[0]} has {len(names)} folders; {definition.title} has"
             f" {definition.classes} classes, one folder each."
         )
-    for table, split, columns in zip(definition.tables, SPLITS, COLUMNS, strict=True):
-        rows = sorted(
-            (path.stem, label)
+    for table, splits, columns in reversed(
+        tuple(zip(definition.tables, FOLDERS, COLUMNS, strict=True))
+    ):
+        found = {
+            path.stem: (path, label)
+            for split in splits
             for label, name in enumerate(names)
             for path in (source / split / name).glob("*.jpg")
             if path.stem in wanted
-        )
-        for image_id, label in rows:
-            link_or_copy(
-                source / split / names[label] / f"{image_id}.jpg",
-                target / CANONICAL_FOLDER / f"{image_id}.jpg",
-            )
+        }
+        for path, _ in found.values():
+            link_or_copy(path, target / CANONICAL_FOLDER / path.name)
+        rows = sorted((image_id, label) for image_id, (_, label) in found.items())
         write_table(target / table.name, columns, rows)
-        wanted -= {image_id for image_id, _ in rows}
+        wanted -= found.keys()
     if wanted:
         raise SuiteError(
             f"{source} lacks {len(wanted)} of the images of {definition.title}, the first is"

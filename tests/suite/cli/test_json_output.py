@@ -212,7 +212,7 @@ def test_no_color_is_obeyed(
     [
         ("suite re", "report\nreproduce\nreview\nreference-points"),
         ("suite run --workload res", "resnet18\nresnet50"),
-        ("suite data prepare c", "cifar10\nclothing"),
+        ("suite data prepare c", "cifar10\nclothing-whole\nclothing"),
     ],
 )
 def test_the_shell_completes_commands_and_names(typed: str, completed: str, suite: Any) -> None:

@@ -83,6 +83,21 @@ def test_tables_name_listed_pictures_and_number_the_classes(
     )
 
 
+def test_pictures_of_validation_are_for_evaluation_and_for_nothing_else(
+    definition: DataSetDefinition, published: Path, tmp_path: Path
+) -> None:
+    """Where a copy of the folder has them in train/, too."""
+    shutil.copytree(published / "train" / "cap", published / "validation" / "cap")
+    (tmp_path / "again").mkdir()
+    arrange_class_folders(definition, published, tmp_path / "again")
+    train, test = (
+        {row["image_id"] for row in csv.DictReader((tmp_path / "again" / table.name).open())}
+        for table in definition.tables
+    )
+    assert (len(train), len(test)) == (8, 9) and not train & test
+    assert test > {path.stem for path in (published / "validation" / "cap").iterdir()}
+
+
 def test_a_published_folder_is_prepared_and_verified(
     definition: DataSetDefinition, published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
