@@ -410,27 +410,27 @@ def write_photographs(folder: Path) -> None:
             )
 
 
-def weights_of_pixels(size: int, low: float, high: float) -> Array:
-    """(224, size): how much each pixel of a side counts in each output pixel, for the part from
+def weights_of_pixels(size: int, low: float, high: float, side: int) -> Array:
+    """(side, size): how much each pixel of a side counts in each output pixel, for the part from
     ``low`` to ``high``.
 
     Pillow's bilinear filter with antialiasing: a triangle around the output pixel's centre, as wide
     as two output pixels where the image shrinks and as two input pixels where it grows; its values
     at the centres of the input pixels, divided by their sum.
     """
-    step = (high - low) / 224
-    centres = low + (np.arange(224) + 0.5) * step
+    step = (high - low) / side
+    centres = low + (np.arange(side) + 0.5) * step
     distances = np.abs(np.arange(size) + 0.5 - centres[:, np.newaxis]) / max(step, 1.0)
     triangle = np.maximum(0.0, 1.0 - distances)
     return np.asarray(triangle / triangle.sum(axis=1, keepdims=True))
 
 
-def resized(image: Array, crop: tuple[float, float, float, float]) -> Array:
-    """The crop (left, top, right, bottom) at 224x224, in floating point: (224, 224, planes)."""
+def resized(image: Array, crop: tuple[float, float, float, float], side: int = 224) -> Array:
+    """The crop (left, top, right, bottom), in floating point: (side, side, planes)."""
     left, top, right, bottom = crop
     down, across = (
-        weights_of_pixels(image.shape[0], top, bottom),
-        weights_of_pixels(image.shape[1], left, right),
+        weights_of_pixels(image.shape[0], top, bottom, side),
+        weights_of_pixels(image.shape[1], left, right, side),
     )
     return np.stack(
         [
@@ -466,36 +466,58 @@ def assert_like(images: Array, expected: Array) -> None:
     ).all()
 
 
+def of_side(side: int | None, folder: Path) -> Pipeline:
+    """Photographs in squares of this side."""
+    request = request_for(folder, "gld23k", OF_MOBILENET, "resized_crop")
+    return open_pipeline(request._replace(data=request.data._replace(side=side)))
+
+
+SIDES = ((None, 224), (160, 160))
+"""What a request says, and the pixels of a side that it gets."""
+
+
+@pytest.mark.parametrize("side", SIDES, ids=str)
 @pytest.mark.parametrize("epoch", [1, 5, 29])
-def test_the_first_mini_batch_of_photographs(epoch: int, tmp_path: Path) -> None:
+def test_the_first_mini_batch_of_photographs(
+    epoch: int, side: tuple[int | None, int], tmp_path: Path
+) -> None:
     write_photographs(tmp_path)
-    first = next(
-        iter(
-            open_pipeline(request_for(tmp_path, "gld23k", OF_MOBILENET, "resized_crop")).training(
-                epoch
-            )
-        )
-    )
+    first = next(iter(of_side(side[0], tmp_path).training(epoch)))
+    assert first.labels.tolist() == [sample % 10 for sample in order(epoch)]
+    assert_like(first.images, photographs(epoch, side[1]))
+
+
+def photographs(epoch: int, side: int) -> Array:
+    """The pictures of an epoch's first mini-batch."""
     expected = []
     for sample in order(epoch):
         draw = draws(epoch, 5)[sample]
-        upright = resized(photograph(sample), crop_of(draw))
+        upright = resized(photograph(sample), crop_of(draw), side)
         expected.append(upright[:, ::-1] if draw[4] < 0.5 else upright)
-    assert first.labels.tolist() == [sample % 10 for sample in order(epoch)]
-    assert_like(first.images, np.stack(expected))
+    return np.stack(expected)
 
 
-def test_the_middle_of_the_photographs_is_evaluated(tmp_path: Path) -> None:
-    """A short side of 256, of which the middle 224 are left: 175 of 200 pixels."""
+def test_a_later_epoch_crops_the_same_photographs_again(tmp_path: Path) -> None:
+    assert set(order(1)) & set(order(2))
     write_photographs(tmp_path)
-    (evaluated,) = open_pipeline(
-        request_for(tmp_path, "gld23k", OF_MOBILENET, "resized_crop")
-    ).evaluation()
+    pipeline = of_side(32, tmp_path)
+    for epoch in (1, 2):
+        assert_like(next(iter(pipeline.training(epoch))).images, photographs(epoch, 32))
+
+
+@pytest.mark.parametrize("side", SIDES, ids=str)
+def test_the_middle_of_the_photographs_is_evaluated(
+    side: tuple[int | None, int], tmp_path: Path
+) -> None:
+    """A short side of 256, of which the middle 224 are left: 175 of 200 pixels, at another side,
+    too."""
+    write_photographs(tmp_path)
+    (evaluated,) = of_side(side[0], tmp_path).evaluation()
     assert_like(
         evaluated.images,
         np.stack(
             [
-                resized(photograph(sample), (62.5, 12.5, 237.5, 187.5))
+                resized(photograph(sample), (62.5, 12.5, 237.5, 187.5), side[1])
                 for sample in range(100, 100 + EVAL)
             ]
         ),
