@@ -501,8 +501,13 @@ IN_PIPELINES = (
         ),
         (
             "photographs: the crop of a shrunk JPEG in the pixels of the whole",
-            "scale = image.width / full_width",
+            "scale = 1 / round(full_width / image.width)",
             "scale = 1.0",
+        ),
+        (
+            "photographs: the crop of a shrunk JPEG in a part of its width, rounded up",
+            "scale = 1 / round(full_width / image.width)",
+            "scale = image.width / full_width",
         ),
         (
             "photographs: a JPEG decoded at half the pixels that its crop needs",

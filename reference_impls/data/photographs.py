@@ -171,7 +171,8 @@ def _decode(path: str, side: int, crop_of: CropOf, draw: object) -> np.ndarray:
             shrunk = max(1.0, min(crop[2] - crop[0], crop[3] - crop[1]) / side)
             full_width = image.width
             image.draft("RGB", (int(image.width / shrunk), int(image.height / shrunk)))
-            scale = image.width / full_width
+            # the decoder's 1, 1/2, 1/4 or 1/8: it rounds the sizes up
+            scale = 1 / round(full_width / image.width)
             # convert() always copies
             coloured = image if image.mode == "RGB" else image.convert("RGB")
             square = coloured.resize(

@@ -640,6 +640,19 @@ def test_a_large_jpeg_is_decoded_with_the_pixels_that_its_crop_needs(
     assert levels_off < LEVELS_OFF, f"of a JPEG that is decoded at 1/{part}"
 
 
+def test_a_crop_in_the_corner_of_a_jpeg_of_odd_width(tmp_path: Path) -> None:
+    """Decoded at half its size it has 267 of 533 columns and 400 of 800 rows, and the crop ends at
+    266.5 and 400."""
+    row, column = np.mgrid[:800, :533]
+    image = np.stack([column * 255 // 532, row * 255 // 799, np.full_like(row, 128)], axis=2)
+    draw = draw_of((533, 800), (460, 460))
+    draw[2:4] = 1.0
+    found = crop_found(Image.fromarray(image.astype(np.uint8)), "1.jpg", draw, tmp_path)
+    edges = crop_of(draw, 533, 800)
+    assert edges[2:] == pytest.approx((533, 800))
+    assert np.abs(found - resized(image, edges)).max() < 3
+
+
 def test_a_large_png_is_decoded_in_full(tmp_path: Path) -> None:
     """It has no smaller sizes: four random pixels across and four down become one, each weighed as
     in a small picture."""
