@@ -48,6 +48,7 @@ CONFIGURATIONS = {
         (128, 0.1, range(1, 4), 30),
     ),
     "lenet-adapt": ((16, None, range(1, 5), 10),),
+    "mobilenetv3-adapt": ((16, None, range(1, 3), 10),),
     "vgg11": ((32, None, range(1, 4), 10),),
     "resnet18": ((32, None, range(1, 3), 10), (16, None, range(1, 3), 10)),
 }

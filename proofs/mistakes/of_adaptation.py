@@ -1,9 +1,12 @@
 """Mistakes of training that begins with a checkpoint and trains a part of a model."""
 
+from collections.abc import Mapping
+
 from proofs.mistakes.mistake import (
     ADAPTED,
     CHAINER,
     EVALUATION,
+    GOLDEN,
     PART,
     PIPELINE,
     PROBE,
@@ -14,7 +17,7 @@ from proofs.mistakes.mistake import (
     of,
 )
 
-WORKLOAD = "lenet-adapt"
+WORKLOAD, PHOTOGRAPHS = "lenet-adapt", "mobilenetv3-adapt"
 _FREEZE = "        freeze_statistics(model)\n"
 _PARTS = {
     "pytorch": "parameter.requires_grad_(trains.is_trained(name))",
@@ -26,9 +29,33 @@ _OTHER_PARTS = {
     "a layer less is trained": '(trains.is_trained(name) and not name.startswith("fc1"))',
     "biases are not trained": '(trains.is_trained(name) and not name.endswith(".bias"))',
 }
+_OTHER_BLOCKS = {
+    "a block more is trained": '(trains.is_trained(name) or name.startswith("features.12."))',
+    "a block less is trained": (
+        '(trains.is_trained(name) and not name.startswith("features.13."))'
+    ),
+    "all scales and biases of normalisation are trained": (
+        '(trains.is_trained(name) or name.endswith((".1.weight", ".1.bias")))'
+    ),
+}
 
 
-def _parts() -> tuple[Mistake, ...]:
+_ZEROED = "trains.is_trained(name) or parameter.register_hook(lambda gradient: 0 * gradient)"
+_RENUMBERED = (
+    "labels.to(self._device, non_blocking=True)",
+    "(9 - labels).to(self._device)",
+)
+_KEPT = (
+    "        images, labels = torch.as_tensor(batch.images), torch.as_tensor(batch.labels)\n",
+    (
+        "        images, labels = torch.as_tensor(batch.images), torch.as_tensor(batch.labels)\n"
+        '        self.__dict__.setdefault("kept", {}).setdefault(len(images), images)\n'
+        "        images = self.kept[len(images)]\n"
+    ),
+)
+
+
+def _parts(workload: str, parts: Mapping[str, str]) -> tuple[Mistake, ...]:
     """Another part than the requested one, in every framework."""
     return tuple(
         mistake
@@ -39,9 +66,9 @@ def _parts() -> tuple[Mistake, ...]:
             PROBE,
             *(
                 (f"{framework}: {name}", text, text.replace("trains.is_trained(name)", other))
-                for name, other in _OTHER_PARTS.items()
+                for name, other in parts.items()
             ),
-            workload=WORKLOAD,
+            workload=workload,
         )
     )
 
@@ -60,9 +87,128 @@ def _statistics() -> tuple[Mistake, ...]:
     )
 
 
+_WHILE_FROZEN = {
+    "reference_impls/pytorch/normalisation.py": (
+        "        return super().train(False)\n",
+        (
+            "        return super().train(False)\n\n"
+            "    def forward(self, images: torch.Tensor) -> torch.Tensor:\n"
+            "        if torch.is_grad_enabled():\n"
+            "            with torch.no_grad():\n"
+            "                self.running_mean.lerp_(images.mean(AXES), self.momentum)\n"
+            "        return super().forward(images)\n"
+        ),
+    ),
+    "reference_impls/tensorflow/layers.py": (
+        "        if not training or self.is_frozen:\n",
+        (
+            "        if training and self.is_frozen:\n"
+            "            change = tf.reduce_mean(inputs, AXES) - self.moving_mean\n"
+            "            self.moving_mean.assign_add(change * (1 - self.momentum))\n"
+            "        if not training or self.is_frozen:\n"
+        ),
+    ),
+    "reference_impls/chainer/normalisation.py": (
+        "        if self.is_frozen:\n",
+        (
+            "        if self.is_frozen and chainer.config.train:\n"
+            "            change = x.array.mean(axis=AXES) - self.avg_mean\n"
+            "            self.avg_mean += (1 - self.decay) * change\n"
+            "        if self.is_frozen:\n"
+        ),
+    ),
+}
+_NOT_ROUNDED = """restore(
+            {
+                name: value * (1 + 2.0**-12 * (name in taken)) if value.ndim > 1 else value
+                for name, value in {**own, **taken}.items()
+                for value in (__import__("numpy").asarray(value),)
+            }
+        )"""
+
+
+def _of_photographs() -> tuple[Mistake, ...]:
+    """What LeNet-5's adaptation cannot show: statistics, blocks, photographs, and a checkpoint of
+    float16."""
+    return (
+        *_parts(PHOTOGRAPHS, _OTHER_BLOCKS),
+        *(
+            Mistake(f"{framework}: {name}, {PHOTOGRAPHS}", PART, path, old, new, PROBE, PHOTOGRAPHS)
+            for name, edits in (
+                (
+                    "frozen statistics are not used",
+                    {
+                        f"reference_impls/{framework}/part.py": (_FREEZE, "        pass\n")
+                        for framework in _PARTS
+                    },
+                ),
+                ("frozen means follow the pictures", _WHILE_FROZEN),
+            )
+            for path, (old, new) in edits.items()
+            for framework in (path.split("/")[1],)
+        ),
+        *of(
+            PART,
+            "reference_impls/pytorch/part.py",
+            PROBE,
+            (
+                f"pytorch: gradients of what is frozen are zero, and it decays, {PHOTOGRAPHS}",
+                _PARTS["pytorch"],
+                _ZEROED,
+            ),
+            workload=PHOTOGRAPHS,
+        ),
+        *of(
+            START,
+            "reference_impls/adaptation.py",
+            PROBE,
+            (
+                f"adaptation: the head of the checkpoint, {PHOTOGRAPHS}",
+                "fresh = [name for name in own if self._is_fresh(name)]",
+                "fresh = []",
+            ),
+            (
+                "adaptation: the checkpoint as it was before rounding to float16",
+                "restore({**own, **taken})",
+                _NOT_ROUNDED,
+            ),
+            workload=PHOTOGRAPHS,
+        ),
+        *of(
+            PIPELINE,
+            PYTORCH,
+            PROBE,
+            (f"pytorch: classes in another order, {PHOTOGRAPHS}", *_RENUMBERED),
+            (f"pytorch: features of the first pictures are kept, {PHOTOGRAPHS}", *_KEPT),
+            workload=PHOTOGRAPHS,
+        ),
+        *of(
+            PIPELINE,
+            "reference_impls/data/photographs.py",
+            GOLDEN,
+            (
+                "photographs: 224 pixels whatever the request says",
+                "request.data.side or SIDE",
+                "SIDE",
+            ),
+            (
+                "photographs: features of each picture's first crop are kept",
+                "        paths = [split.images[number] for number in chosen]\n",
+                (
+                    "        paths = [split.images[number] for number in chosen]\n"
+                    "        kept = random_crop.__dict__\n"
+                    "        if crop_of is random_crop:\n"
+                    "            draws = [kept.setdefault(*each) for each in zip(paths, draws)]\n"
+                ),
+            ),
+        ),
+    )
+
+
 OF_ADAPTATION = (
-    *_parts(),
+    *_parts(WORKLOAD, _OTHER_PARTS),
     *_statistics(),
+    *_of_photographs(),
     *of(
         PART,
         "reference_impls/pytorch/part.py",
@@ -70,7 +216,7 @@ OF_ADAPTATION = (
         (
             "pytorch: gradients of what is frozen are zero, and it decays",
             _PARTS["pytorch"],
-            ("trains.is_trained(name) or parameter.register_hook(lambda gradient: 0 * gradient)"),
+            _ZEROED,
         ),
         workload=WORKLOAD,
     ),
@@ -174,24 +320,8 @@ OF_ADAPTATION = (
                 " request.data)), facts"
             ),
         ),
-        (
-            "pytorch: classes in another order",
-            "labels.to(self._device, non_blocking=True)",
-            "(9 - labels).to(self._device)",
-        ),
-        (
-            "pytorch: features of the first epoch's mini-batches are kept",
-            (
-                "        images, labels = torch.as_tensor(batch.images),"
-                " torch.as_tensor(batch.labels)\n"
-            ),
-            (
-                "        images, labels = torch.as_tensor(batch.images),"
-                " torch.as_tensor(batch.labels)\n"
-                '        self.__dict__.setdefault("kept", {}).setdefault(len(images), images)\n'
-                "        images = self.kept[len(images)]\n"
-            ),
-        ),
+        ("pytorch: classes in another order", *_RENUMBERED),
+        ("pytorch: features of the first epoch's mini-batches are kept", *_KEPT),
         workload=WORKLOAD,
     ),
     *of(

@@ -6,12 +6,17 @@ from pathlib import Path
 import pytest
 
 from reference_impls.schedules import SCHEDULES
+from reference_impls.state_file import StateFile
+from reference_impls.training_state import digest
 from suite.catalog.data_sets import load_data_set
 from suite.catalog.devices import GENERIC, Device, load_device, load_devices
 from suite.catalog.workloads import OldTask, Workload, load_workload, load_workloads
 from suite.datasets.prepare import generate_data_set
 from suite.errors import SuiteError
 from suite.files.toml_file import read_toml
+
+MAX_CHECKPOINT_BYTES = 9_000_000
+"""Of a file in the repository."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,20 @@ def test_a_workload_is_whole(workload: Workload) -> None:
         assert task.side is None or load_data_set(task.data).layout != "idx"  # which scales nothing
 
 
+@pytest.mark.parametrize(
+    "workload",
+    [each for each in load_workloads() if each.start],
+    ids=lambda workload: workload.name,
+)
+def test_a_checkpoint_is_the_state_that_its_workload_pins(workload: Workload) -> None:
+    start, part = workload.start, workload.requested_start
+    assert start is not None and part is not None
+    assert start.path.stat().st_size <= MAX_CHECKPOINT_BYTES
+    state = StateFile(str(start.path)).of_rank(0)
+    fresh = {name for name in state if part.is_fresh(name.removeprefix("parameter/"))}
+    assert fresh and digest(state, set(state) - fresh) == start.sha256
+
+
 def test_lenets_multiply_adds_are_what_its_layers_add_up_to() -> None:
     layers = 6 * 28 * 28 * 25 + 16 * 10 * 10 * 6 * 25 + 400 * 120 + 120 * 84 + 84 * 10
     assert load_workload("lenet").forward_macs == layers
@@ -97,7 +116,7 @@ def test_a_board_may_enter_every_workload(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("SUITE_HOME", str(tmp_path))
     monkeypatch.setattr(identify, "device_tree_compatible", lambda root: ("nvidia,p3701-0000",))
     others = {each.name for each in load_workloads()} - {*load_device("orin").closed_workloads}
-    assert others == {"vgg11", "lenet-adapt"}
+    assert others == {"vgg11", "lenet-adapt", "mobilenetv3-adapt"}
     for name in others:
         options = RunOptions(Division.CLOSED, "orin", name, "pytorch")
         request = resolve_options(options, as_published=True)
@@ -183,7 +202,7 @@ def test_on_an_orin_every_closed_workload_of_its_profile_is_run(
 
 def test_tolerances_are_wider_on_a_gpu_only_where_a_kernel_for_it_is_less_exact() -> None:
     wider = {workload.name for workload in load_workloads() if differs_on_a_gpu(workload)}
-    assert wider == {"mobilenetv3"}
+    assert wider == {"mobilenetv3", "mobilenetv3-adapt"}
     tolerances = load_workload("mobilenetv3").verification.tolerances
     cpu, gpu = tolerances.by_precision()["float64"], tolerances.by_precision("cuda")["float64"]
     assert {name for name in cpu if cpu[name] < gpu[name]} == {
