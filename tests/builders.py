@@ -382,7 +382,7 @@ def make_record(request: contract.Request, scenario: Scenario, status: str) -> R
 
 
 def files_sha256(framework: str) -> str:
-    """The digest of its files in a version of which the round takes results: whoever edits today's
+    """The digest of its files in a version of which the round takes results: an edit of today's
     files changes no kept output."""
     names = [each.name for each in load_frameworks()]
     return current_round().implementations[names.index(framework)]

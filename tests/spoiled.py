@@ -23,8 +23,8 @@ SPOILS: dict[str, Callable[[bytes], bytes | None]] = {
 
 
 def spoiled(root: Path, read: Callable[[], Any], names: Iterable[str], ways: int) -> dict[str, Any]:
-    """By file below ``root`` and spoil: what ``read`` returns otherwise. Each file is spoiled in so
-    many ways, in turn, and put back."""
+    """By file below ``root`` and spoil: what ``read`` returns otherwise. Each file is spoiled in
+    ``ways`` ways, in turn, and put back."""
 
     def told() -> Any:
         try:

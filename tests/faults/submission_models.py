@@ -7,7 +7,7 @@ from suite.catalog.workloads import GOLDEN, OF_STATES
 from suite.compliance.rules.submission_models import ROUNDED
 from suite.submission.declaration import NAME
 from suite.submission.folder_names import PROBES
-from tests.faults.edits.fault import Fault, of_submission
+from tests.faults.edits.fault import Fault, in_turn, of_submission
 from tests.faults.edits.file_edits import edit_json
 from tests.faults.edits.submission_edits import (
     add_file,
@@ -16,6 +16,7 @@ from tests.faults.edits.submission_edits import (
     set_run_value,
     set_value,
 )
+from tests.relabelled import relabel
 
 OTHER_PROBES = (
     ("accelerator", "cuda"),
@@ -142,7 +143,8 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
             for value in (*OTHER_IMPLEMENTATIONS, "1")
         ),
         of_submission(
-            "another title of the same files", set_run_value(2, "implementation.title", "Rust")
+            "another title of the same files",
+            in_turn(relabel, set_run_value(2, "implementation.title", "Rust")),  # today's files
         ),
         of_submission(
             "a run without a record of its implementation",

@@ -22,8 +22,8 @@ from tests.suite.metrics.test_kept_figures import every_meter
 
 FACTORS = (1.03, 0.5, 0.996, 1000.0, 0.9, 2.0, 1.004, 0.97, -1.0, 1.1)
 SHARES, TRIED, SHOWN = 7, 3, 2
-"""Each number of a record is off in one of so many bundles; a table is tried with so many factors;
-findings of a check that are kept."""
+"""Bundles among which a record's numbers are shared out, each off in one of them; factors that a
+table is tried with; findings of a check that are kept."""
 UNITS = ("%", "J", "W", "s")
 Factors = Iterator[float]
 
