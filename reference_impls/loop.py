@@ -332,7 +332,7 @@ class _Training:
         )
         state = self._implementation.training_state()
         if state:
-            self.state_bytes = sizes(state)
+            self.state_bytes = sizes(dict(filter(self._is_held, state.items())))
             found = digests(state)
             self._log.point("state_digests", found, epoch_num=progress.epoch)
             refuse_apart(self._world, found, progress.epoch)
@@ -345,6 +345,13 @@ class _Training:
         found = self._agreement.after_epoch(took_s)
         if found is not None:
             self._log.point("gradient_agreement", found, epoch_num=epoch)
+
+    def _is_held(self, item: Tuple[str, Any]) -> bool:
+        """Whether an array of the state is in memory: what is frozen has no velocity there, and
+        zeros in the state."""
+        kind, _, name = item[0].partition("/")
+        trains = self._request.trains
+        return kind != "velocity" or trains is None or trains.is_trained(name)
 
     def _keep(self, folder: str, state: State, progress: Progress) -> None:
         """Write rank 0's state, and the other ranks' statistics under their names, which the format

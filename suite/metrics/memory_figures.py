@@ -69,6 +69,10 @@ REST = (
     "peak of rank 0 less the other parts: activations, mini-batches, scratch memory of kernels, and"
     " gaps of the allocator"
 )
+OF_PART = (
+    "one gradient per trained weight, as many bytes as the velocities; those that a framework"
+    " computes beyond are in the rest"
+)
 UPDATED_IMMEDIATELY = (
     "none gathers in a memory budget: each weight is updated as soon as its gradient is there,"
     " which is in the rest"
@@ -93,6 +97,8 @@ def part_figures(log: Log) -> dict[str, Figure]:
     if log.value("accelerator") != "cpu":
         return {**{name: unknown_figure("B", LOG, ON_GPU) for name, _, _ in PARTS}, **group}
     figures = {name: _logged(logged.get(part), "B", method) for name, part, method in PARTS}
+    if log.value("trained") is not None:
+        figures["memory_gradients_bytes"] = _logged(logged.get("velocity"), "B", OF_PART)
     if isinstance(log.value("recomputation"), dict):
         figures["memory_gradients_bytes"] = Figure(0, "B", LOG, 1, method=UPDATED_IMMEDIATELY)
     rest = _logged(_peak_of_rank_0(log), "B", REST)

@@ -230,6 +230,27 @@ def test_a_training_state_takes_no_counted_time(clock: Clock, tmp_path: Path) ->
     assert StateFile(str(states / "epoch_2.npz")).progress == (2, 6)
 
 
+class TwoLayers(Scripted):
+    def training_state(self) -> dict[str, Any]:
+        names = ("parameter/body", "parameter/head", "velocity/body", "velocity/head")
+        return {name: memoryview(bytearray(100)) for name in names}
+
+
+@pytest.mark.parametrize(("trains", "velocity"), [(None, 200), (["head"], 100), (["*"], 200)])
+def test_what_is_frozen_has_no_velocity_in_memory(
+    trains: list[str] | None, velocity: int, clock: Clock, tmp_path: Path
+) -> None:
+    scripted = TwoLayers(clock, [0.1])
+    part = None if trains is None else contract.Trains(trains, contract.FROZEN)
+    loop.run(
+        request_for(tmp_path, epochs=1, trains=part),
+        World(),
+        lambda request, world: loop.Built(scripted, scripted, {"parameters": 1, "trained": {}}),
+    )
+    parts = read_log(tmp_path / "log.txt").value("memory_parts")
+    assert (parts["parameter"], parts["velocity"]) == (200, velocity)
+
+
 def test_training_from_a_state_repeats_the_epochs_after_it(digits: Path, tmp_path: Path) -> None:
     """With the fake framework on the digits, and a learning rate that falls."""
     places = [tmp_path / name for name in ("whole", "rest", "states")]

@@ -14,8 +14,8 @@ from suite.metrics.memory_figures import part_figures
 MB = 10**6
 
 
-def log_of(tmp_path: Path, accelerator: str, parts: object, peak: object) -> Path:
-    keys = {"accelerator": accelerator, "memory_parts": parts, "peak_rss_of_ranks": peak}
+def log_of(tmp_path: Path, accelerator: str, parts: object, peak: object, **more: object) -> Path:
+    keys = {"accelerator": accelerator, "memory_parts": parts, "peak_rss_of_ranks": peak, **more}
     lines = [
         ":::MLLOG "
         + json.dumps(
@@ -52,6 +52,14 @@ def test_the_parts_and_the_rest_are_the_peak(tmp_path: Path) -> None:
     assert values["memory_gradients_bytes"] == values["memory_weights_bytes"] == 40 * MB
     assert values["memory_mapped_bytes"] == 50 * MB
     assert values["memory_rest_bytes"] == 129 * MB
+
+
+def test_a_part_that_is_trained_has_gradients_of_that_part(tmp_path: Path) -> None:
+    parts = {"framework": 0, "mapped": 0, "parameter": 40, "velocity": 30, "statistic": 0}
+    figures = part_figures(read_log(log_of(tmp_path, "cpu", parts, [200], trained={"names": []})))
+    assert figures["memory_gradients_bytes"].value == figures["memory_state_bytes"].value == 30
+    assert figures["memory_weights_bytes"].value == 40
+    assert figures["memory_rest_bytes"].value == 100
 
 
 @pytest.mark.parametrize(
