@@ -8,7 +8,7 @@ import pytest
 
 from suite.extensions.concurrent.record.arrivals import ArrivalKind, Arrivals
 from suite.extensions.concurrent.record.calculated import inference_figures
-from suite.extensions.concurrent.record.stability import QueueState, Stability, _trend
+from suite.extensions.concurrent.record.stability import MARGIN, QueueState, Stability, _trend
 from tests.extensions.concurrent.conftest import Simulated
 
 
@@ -64,6 +64,12 @@ def test_random_arrivals_above_capacity_are_found(simulated: Simulated) -> None:
         for seed in range(20)
     ]
     assert states.count(QueueState.UNSTABLE) >= 18 and states.count(QueueState.STABLE) == 0
+
+
+def test_a_growth_whose_interval_holds_the_margin_is_undecided(simulated: Simulated) -> None:
+    found = of(simulated, Arrivals(ArrivalKind.POISSON, 100, 60, 2), 1, 1.01)
+    assert found.growth is not None and found.growth.low < MARGIN < found.growth.high
+    assert found.state is QueueState.UNDECIDED
 
 
 def test_too_few_batches_are_undecided_and_say_how_many_are_needed(simulated: Simulated) -> None:

@@ -16,7 +16,17 @@ from suite.extensions.viewpoint.record.results import (
     read_results,
 )
 from suite.files.json_file import plain_values, read_json
-from tests.extensions.viewpoint.good_folder import make_viewpoint
+from tests.extensions.viewpoint.good_folder import (
+    EPOCHS,
+    FRAMES,
+    KEPT,
+    SAMPLES,
+    TRAINED_NS,
+    make_viewpoint,
+)
+
+OUTSIDE = "within the time that the student trained"
+LAST_NS = TRAINED_NS + (EPOCHS * (KEPT * FRAMES // SAMPLES + 1) - 1) * 10**8 + 9 * 10**7
 
 
 def test_a_track_is_kept_whole_where_it_is_sure_enough_and_fits(tmp_path: Path) -> None:
@@ -58,6 +68,13 @@ def test_the_written_figures_are_the_computed_ones(tmp_path: Path) -> None:
         ("teacher.csv", "30,0,0,0", "30,0,0,0,1", "does not have 4 values"),
         ("student_after.csv", "30,0,0,1", "30,0,5,1", "other pictures or views"),
         ("student.json", '"parameters": 15738', '"parameters": 0', "no process has"),
+        ("student.json", f'"start_ns": {TRAINED_NS}', f'"start_ns": {TRAINED_NS + 1}', OUTSIDE),
+        (
+            "student.json",
+            f'"end_ns": {TRAINED_NS + 4 * 10**9}',
+            f'"end_ns": {LAST_NS - 1}',
+            OUTSIDE,
+        ),
     ],
 )
 def test_an_impossible_record_names_its_file(

@@ -10,6 +10,8 @@ import pytest
 from suite.execution.ending import describe_failure
 from suite.execution.heartbeat import Heartbeat, HeartbeatMonitor
 from suite.execution.remote_recorders import RemoteRecorders
+from suite.experiments import board_talk
+from suite.launch import process
 from suite.launch.process import exit_report
 from tests.suite.execution.test_heartbeat import line
 
@@ -172,3 +174,7 @@ def test_one_process_that_a_signal_ended_is_reported_without_its_last_output() -
         "its last output: free(): invalid pointer"
     )
     assert exit_report(1, ["KeyError: 7"], 1).reason == "ended with exit code 1: KeyError: 7"
+
+
+def test_a_board_is_given_longer_to_end_than_it_gives_its_own_processes() -> None:
+    assert 2 * process.GRACE_S <= board_talk.GRACE_S, "after SIGTERM and after SIGKILL"

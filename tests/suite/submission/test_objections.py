@@ -50,6 +50,14 @@ def write(submission: Path, text: str, name: str = "1.toml") -> Path:
     return path
 
 
+def test_an_objection_has_64_kib_at_most(submission: Path) -> None:
+    full = GOOD + "#" * (64 * 1024 - len(GOOD))
+    write(submission, full)
+    assert read_objections(submission).unreadable == ()
+    write(submission, full + "#")
+    assert "is larger than 65536 bytes" in refused(submission)
+
+
 def test_without_a_folder_there_is_none(tmp_path: Path) -> None:
     assert read_objections(tmp_path) == objections.Objections({}, ())
 
