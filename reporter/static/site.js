@@ -89,7 +89,7 @@ function filterRules() {
     part.hidden = words.length > 0 && !fits && !(part.matches("h2") && inChapter);
     if (part.matches("h2")) inChapter = 0;
   }
-  ruleFilter.querySelector("output").textContent = words.length ? shown + " rules" : "";
+  ruleFilter.querySelector("output").textContent = words.length ? shown + (shown === 1 ? " rule" : " rules") : "";
 }
 
 if (ruleFilter) {
