@@ -63,7 +63,7 @@ class DataSet(NamedTuple):
     eval_samples: int
     verified: bool  # checksums prove that it is the published data set
     synthetic: bool  # generated, in the layout of the data set of that name
-    # of the squares that the model reads, in pixels; None: the layout's own (photographs: 224);
+    # side of the squares that the model reads, pixels; None: the layout's own (photographs: 224);
     # then the request file has no such key
     side: Optional[int] = None
 

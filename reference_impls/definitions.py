@@ -1,7 +1,7 @@
 """Every event, fact and file of a run, defined once: who writes it, when, and what it holds.
 Standard library only, Python 3.6 grammar.
 
-The harness, the training loop, the rules and docs/implementing.md (``make docs-tables``) read these
+The harness, the training loop, the rules and docs/contract.md (``make docs-tables``) read these
 definitions.
 """
 
@@ -226,8 +226,8 @@ EVENTS = (
         POINT,
         ADAPTING,
         "before init_stop, where the request begins with a checkpoint",
-        "SHA-256 of the parameters and statistics that were taken from it, in the order of their"
-        " names",
+        "SHA-256 of the parameters and statistics that were taken from it, as float32, in the order"
+        " of their names",
     ),
     Event(
         "trained",
@@ -349,8 +349,8 @@ EVENTS = (
         OPTIONAL,
         "rank 0, after run_stop",
         "bytes: `framework`, resident before the model was built; `mapped`, files mapped from then"
-        " on; `parameter`, `velocity`, `statistic`, of the training state; `cgroup_peak`, of the"
-        " run's own cgroup; null: unknown",
+        " on; `parameter`, `velocity`, `statistic`, of the training state, without velocities of"
+        " what is frozen; `cgroup_peak`, of the run's own cgroup; null: unknown",
     ),
     Event(
         "recomputation",

@@ -28,7 +28,7 @@ SYNC_BYTES = 2**23
 set's pages."""
 
 PART_BYTES = 2**16
-"""Of an array of float16, read at once."""
+"""Bytes of a float16 array that are widened at once."""
 
 _MAGIC, _ENDING = b"\x93NUMPY\x01\x00", ".npy"
 _ORDER = "<" if sys.byteorder == "little" else ">"
@@ -189,6 +189,12 @@ class StateFile(abc.Mapping):  # type: ignore[type-arg]  # of str to memoryview
         shape = [int(axis) for axis in found.group(3).replace(" ", "").split(",") if axis]
         letter = _FORMATS[found.group(2)]
         body: Any = memoryview(content)[len(_MAGIC) + 2 + found.end() :]
+        if letter == _HALF and 2 * len(body) > MAX_ARRAY_BYTES:
+            raise ContractError(
+                "{}: {} takes more than {} bytes as float32.".format(
+                    self._path, name, MAX_ARRAY_BYTES
+                )
+            )
         try:
             if letter == _HALF:
                 letter, body = "f", memoryview(_widened(body)).cast("B")

@@ -1,6 +1,7 @@
 """The example in JAX and mistakes in it: `make prove jax-example`.
 
-Its author had docs/implementing.md alone: the example is a test of that page. Its environment is
+Its author had docs/implementing.md alone, of which docs/contract.md and docs/draws.md were a part
+then: the example is a test of these pages. Its environment is
 made from its requirements.txt. ``python -m proofs.jax_example [TEXT…]`` takes the mistakes whose
 names contain one of the texts. Exit code 1 if a mistake is noticed by nothing, or the honest
 example misses a tolerance or ends.

@@ -5,7 +5,7 @@ from typing import List
 
 import numpy as np
 
-from reference_impls.contract import Request
+from reference_impls.contract import ContractError, Request
 from reference_impls.data.idx import read_header
 from reference_impls.data.reader import Reader, Split
 
@@ -14,6 +14,8 @@ class MnistReader(Reader):
     """Images (samples, 1, 28, 28), without augmentation."""
 
     def __init__(self, request: Request) -> None:
+        if request.data.side is not None:
+            raise ContractError("images in MNIST's layout are not scaled: leave data.side out.")
         self._directory = request.data.directory
 
     def training(self) -> Split:

@@ -272,7 +272,7 @@ class Workload:
     whatever the target. ``threads`` is the default number of threads; None: one per usable core.
     ``normalisation_statistics``: the model keeps running means and variances, which are a part of
     its training state; its convergence depends on the mini-batch of a rank and not on the global
-    one alone. ``start`` and ``trains`` are of an adaptation: None begins with the seed's weights,
+    one alone. ``start`` and ``trains`` define an adaptation: None begins with the seed's weights,
     and trains the whole model. ``old_task`` is what the checkpoint was trained for; it is evaluated
     before and after where its data are prepared.
     """

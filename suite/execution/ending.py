@@ -59,7 +59,7 @@ def _outcome(training: Training, report: ExitReport, remote: RemoteRecorders) ->
     if is_done:
         message = (
             "the implementation ended with exit code 0, but its log has no run_stop, or its step"
-            " records are missing (docs/implementing.md)"
+            " records are missing (docs/contract.md)"
         )
     elif training.monitor:
         cause = training.problem or describe_failure(

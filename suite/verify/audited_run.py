@@ -162,6 +162,10 @@ def request_here(
             f"The run's mini-batches of {original.global_batch_size} samples are larger than its"
             " data set; `suite check` says more."
         )
+    if data.side != workload.preprocessing.side:
+        raise SuiteError(
+            "The run's images have another side than the workload's; `suite check` says more."
+        )
     return original._replace(
         data=data,
         steps=steps,

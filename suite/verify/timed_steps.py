@@ -271,7 +271,7 @@ def _trained(
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SuiteError(
             f"The training of {implementation.name} wrote no readable records ({str(error)[:200]});"
-            " see docs/implementing.md."
+            " see docs/contract.md."
         ) from error
     return {FIRST_LOSS: losses[:1], LOSSES: losses, CORRECT: np.cumsum(correct)}
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from reference_impls import state_file
 from reference_impls.contract import ContractError
 from reference_impls.state_file import PROGRESS, Progress, StateFile, state_name, write_state
 from reference_impls.training_state import digests
@@ -57,6 +58,16 @@ def test_float16_reads_as_float32_bit_for_bit(tmp_path: Path) -> None:
     write_state(str(tmp_path / "state.npz"), {"parameter/a": halves}, PROGRESS_OF_TWO)
     read = StateFile(str(tmp_path / "state.npz")).of_rank(0)
     assert digests(read) == digests({"parameter/a": halves.astype(np.float32)})
+
+
+def test_an_array_of_float16_is_refused_where_it_would_be_too_large_as_float32(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    halves = np.zeros(100, np.float16)
+    write_state(str(tmp_path / "state.npz"), {"parameter/a": halves}, PROGRESS_OF_TWO)
+    monkeypatch.setattr(state_file, "MAX_ARRAY_BYTES", 399)
+    with pytest.raises(ContractError, match="a takes more than 399 bytes as float32"):
+        StateFile(str(tmp_path / "state.npz"))["parameter/a"]
 
 
 def test_another_rank_has_its_own_statistics(tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ RULES = (
         "An open run may train anything, and a reader must see what it trained. Rules compare "
         "these events with the request and the readings, and cannot do so if an event is missing.",
         "let the implementation log what it trains, between init_start and init_stop"
-        " (docs/implementing.md)",
+        " (docs/contract.md)",
         (
             OfBundle("open-declares", _open, OPEN),
             OfBundle("own-loop-logged", _own_loop),
