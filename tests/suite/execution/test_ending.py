@@ -54,7 +54,7 @@ INTERRUPTED = {"status": "interrupted", "message": BY_USER}
                 "status": "failed",
                 "exit_code": 0,
                 "message": "the implementation ended with exit code 0, but its log has no run_stop,"
-                " or its step records are missing (docs/implementing.md)",
+                " or its step records are missing (docs/contract.md)",
             },
         ),
     ],
