@@ -381,7 +381,7 @@ FABRICATED: dict[str, tuple[Callable[[Place], object], str | None, str]] = {
     "a replication of other bundles": (
         replication_of_other_runs,
         SELF,
-        "its record disagrees with the bundle of the original",
+        "record disagrees with the bundle of the replicated run",
     ),
     "its own witness": (
         witness_all,

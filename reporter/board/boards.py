@@ -61,13 +61,13 @@ class BoardRow:
 
     @property
     def why_not_counted(self) -> str:
-        """ "2 runs, 3 are needed: not counted"; empty for a confirmed entry."""
+        """ "not counted: 2 of the 3 runs needed"; empty for a confirmed entry."""
         if self.is_confirmed:
             return ""
         runs, wanted = int(self.entry["runs"]), load_scoring().min_runs
         if runs < wanted:
-            return f"{runs} run{'s' * (runs > 1)}, {wanted} are needed: not counted"
-        return f"{self.scores.reason or self.rank.reason or 'not confirmed'}: not counted"
+            return f"not counted: {runs} of the {wanted} runs needed"
+        return f"not counted: {self.scores.reason or self.rank.reason or 'not confirmed'}"
 
     @property
     def is_nominated(self) -> bool:

@@ -50,14 +50,14 @@ SCORE_COLUMNS = (
         SCORE_S,
         "expected time",
         "s",
-        "time of a training to the target, at the epochs of the round's reference points; with its"
-        " 95 % interval",
+        "expected training time to the target, at the epochs of the round's reference points; with"
+        " its 95 % interval",
     ),
     Column(
         SCORE_J,
         "expected energy",
         "J",
-        "energy of a training to the target, at the same epochs; with its 95 % interval",
+        "expected energy of training to the target, at the same epochs; with its 95 % interval",
         is_energy=True,
     ),
     Column(
@@ -89,7 +89,7 @@ RUN_COLUMNS = (
         "initialisation_s",
         "initialisation",
         "s",
-        "init_start to run_start: building, compiling, tuning; counted in no other time",
+        "init_start to run_start: building, compiling, tuning; not part of any other time",
         shown=False,
     ),
     Column(
@@ -113,8 +113,8 @@ RUN_COLUMNS = (
         "old_task_accuracy_lost",
         "accuracy lost",
         "points",
-        "adaptation: accuracy on the old task before training less that after it, in percentage "
-        "points; not ranked",
+        "adaptation: accuracy on the old task before training minus accuracy after it, in"
+        " percentage points; not ranked",
         100.0,
         1,
         file_name="old_task_accuracy_lost_points",
@@ -179,8 +179,8 @@ RUN_COLUMNS = (
         "peak_memory_bytes",
         "peak memory",
         "MiB",
-        "peak memory of the training processes, pages that they share counted once; what a GPU's"
-        " driver allocates is not in it",
+        "peak memory of the training processes; shared pages count once; without the GPU driver's"
+        " allocations",
         2.0**-20,
         0,
         file_name="peak_memory_mib",
@@ -189,7 +189,8 @@ RUN_COLUMNS = (
         "recompute_factor",
         "recompute factor",
         "",
-        "runs in a memory budget: time of the passes, relative to that without recomputation",
+        "runs with a memory budget: time of forward and backward passes / time without"
+        " recomputation",
         1.0,
         2,
         shown=False,
@@ -263,7 +264,7 @@ FACETS = tuple(
 )
 
 OTHER_FIGURES = {
-    "fetch_stall_s": "fetch stall of an epoch",
+    "fetch_stall_s": "fetch stall per epoch",
     "copy_s": "host-to-device copy",
     "compute_s": "compute",
     "communication_s": "communication",
@@ -271,9 +272,9 @@ OTHER_FIGURES = {
     "worker_start_s": "start of the data-loading processes",
     "compute_share": "share of an epoch spent computing",
     "accelerator_utilisation": "accelerator utilisation",
-    "baseload_share": "share of the energy that idling takes",
+    "baseload_share": "baseload (idle power × time), share of the energy",
     "branch_mispredict_ratio": "mispredicted branches, share",
-    "clock_steps": "steps of the wall clock",
+    "clock_steps": "jumps of the wall clock",
     "communication_share": "share of an epoch spent communicating",
     "counter_running_ratio": "share of the time that counters ran",
     "cpu_frequency_hz": "CPU clock",
@@ -281,9 +282,9 @@ OTHER_FIGURES = {
     "cpu_pressure_ratio": "share of the time waiting for a CPU",
     "cpu_utilisation": "CPU utilisation",
     "cpu_utilisation_max": "highest CPU utilisation",
-    "exchange_span_s": "exchange of gradients, of an update",
-    "wire_limit_s": "least time of an exchange that the links allow",
-    "wire_limit_share": "wire's limit over exchange",
+    "exchange_span_s": "gradient exchange per update",
+    "wire_limit_s": "gradient exchange, shortest that the links allow",
+    "wire_limit_share": "shortest possible / measured gradient exchange",
     "wire_bytes_per_step": "sent by all nodes in a step",
     "disk_read_bytes_per_s": "read from the disk",
     "disk_read_ops_per_s": "reads of the disk",
@@ -295,8 +296,8 @@ OTHER_FIGURES = {
     "implementation_read_bytes_per_s": "read by the implementation",
     "implementation_written_bytes_per_s": "written by the implementation",
     "io_pressure_ratio": "share of the time waiting for the disk",
-    "l1d_load_miss_ratio": "loads that miss the L1 data cache, share",
-    "l1d_miss_ratio": "accesses that miss the L1 data cache, share",
+    "l1d_load_miss_ratio": "share of loads that miss the L1 data cache",
+    "l1d_miss_ratio": "share of accesses that miss the L1 data cache",
     "major_faults": "page faults that read the disk",
     "memory_controller_frequency_hz": "memory clock",
     "memory_pressure_ratio": "share of the time waiting for memory",
@@ -304,19 +305,19 @@ OTHER_FIGURES = {
     "page_cache_end_ratio": "share of the data cached at the end",
     "page_cache_start_ratio": "share of the data cached at the start",
     "peak_process_rss_bytes": "peak resident set of the largest process",
-    "resident_sum_max_bytes": "largest sum of resident sets",
-    "straggler_ratio": "slowest rank's time over the mean",
+    "resident_sum_max_bytes": "peak of the summed resident set sizes",
+    "straggler_ratio": "slowest rank's time / mean of all ranks",
     "swap_used_max_bytes": "most swap used",
     "temperature_max_degc": "highest temperature",
     "throttled_events": "throttling events",
-    "gross_time_s": "time to target with what is not counted",
-    "uncounted_s": "time that is not counted",
+    "gross_time_s": "time to target, uncounted time included",
+    "uncounted_s": "uncounted time",
     "ipc": "instructions per cycle",
     "instructions_per_cpu_s": "instructions per second of CPU time",
     "cpu_time_s": "CPU time",
-    "cpu_time_per_epoch_s": "CPU time of an epoch",
+    "cpu_time_per_epoch_s": "CPU time per epoch",
     "foreign_cpu_s": "CPU time of other programs",
-    "steal_cpu_s": "CPU time that the hypervisor took",
+    "steal_cpu_s": "CPU time taken by the hypervisor",
 }
 UNIT = re.compile(r"(?<!_per)_(s|j|w|hz|degc|bytes)$")
 """The unit that ends a figure's name."""

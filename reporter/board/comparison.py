@@ -76,7 +76,9 @@ def compare_entries(frames: Frames, figure: str) -> tuple[EntryComparison, ...]:
     """
     names = {*OF_ENTRIES, *frames.figures["figure"]}
     if figure not in names:
-        raise SuiteError(f"No run has a figure {figure!r}; they have {', '.join(sorted(names))}.")
+        raise SuiteError(
+            f"No run has the figure {figure!r}; choose one of {', '.join(sorted(names))}."
+        )
     accepted = frames.accepted()
     values = {} if figure in OF_ENTRIES else values_of_runs(accepted, figure)
     boards = accepted.entries.groupby(BOARD, sort=True, dropna=False)

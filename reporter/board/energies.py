@@ -90,7 +90,7 @@ def _why_unranked(instrument: Instrument, entry: EntryScores) -> str | None:
     if entry.status not in RANKED:
         return entry.reason
     if entry.contradicted_by is not None:
-        return f"{entry.contradicted_by} contradicts it: one of them has to be left out"
+        return f"{entry.contradicted_by} contradicts this sensor: leave one of the two out"
     return (
         "the instrument's error is not known"
         if entry.energy is not None and entry.energy.interval.low is None

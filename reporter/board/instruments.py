@@ -19,7 +19,7 @@ ADDED = {
 }
 MAX_ROWS = 60
 """Of a table of energies: the board's own table has all rows."""
-NOT_SCORED = unranked("no rank: it has no score")
+NOT_SCORED = unranked("not ranked: the entry has no score")
 
 
 @dataclass(frozen=True)

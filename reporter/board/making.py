@@ -87,7 +87,7 @@ OF_FRAMEWORK = ("framework_version", CODE)
 """Facets that matter between rows of one framework."""
 NO_ROUND = "no round"
 EPOCH_ENERGY = "energy_per_epoch_j"
-NOT_ACCEPTED = unranked("not ranked: it is not accepted")
+NOT_ACCEPTED = unranked("not ranked: the entry is not accepted")
 
 
 def make_boards(frames: Frames) -> list[Board]:
@@ -228,7 +228,7 @@ def _board_rows(
             tuple(make_cell(column, found.get(column.figure)) for column in columns),
             findings[name],
             (
-                *(["its board's sensors were not read"] if name in unread else []),
+                *(["the board's own sensors were not read"] if name in unread else []),
                 *_badges(entry, found, frames.replications.get(name, ())),
             ),
             reached_text(entry),

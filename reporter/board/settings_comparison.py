@@ -50,12 +50,14 @@ def compare_settings(
     settings = [str(name) for name in frames.points.columns if name not in POINTS]
     if by not in settings:
         raise SuiteError(
-            f"No sweep among these runs varies {by!r}; varied are"
-            f" {', '.join(settings) or 'no settings'}."
+            f"No sweep among these runs varies {by!r}; they vary"
+            f" {', '.join(settings) or 'no setting'}."
         )
     names = set(frames.figures["figure"])
     if figure not in names:
-        raise SuiteError(f"No run has a figure {figure!r}; they have {', '.join(sorted(names))}.")
+        raise SuiteError(
+            f"No run has the figure {figure!r}; choose one of {', '.join(sorted(names))}."
+        )
     values = {row["run_id"]: row for row in records(frames.select("figures", "figure", [figure]))}
     found = [
         pair
@@ -127,9 +129,9 @@ def _statistics_or_reason(rows: Sequence[Row | None]) -> RunStatistics | str:
             for row in rows
             if row is not None and row["value"] is None and row["reason"]
         ]
-        return reasons[0] if reasons else "a run has no such figure"
+        return reasons[0] if reasons else "a run lacks this figure"
     if len(values) < MIN_RUNS:
-        return f"{len(values)} run, and an interval needs {MIN_RUNS} (--seeds)"
+        return f"an interval needs {MIN_RUNS} runs or more, not {len(values)} (--seeds)"
     return run_statistics(values) if min(values) > 0 else NEEDS_POSITIVE
 
 

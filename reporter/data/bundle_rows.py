@@ -101,7 +101,7 @@ def _read(path: Path) -> BundleRows:
         is_studied = request["batches"] != "read" or bool(request["drop_cache_every_epoch"])
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise SuiteError(
-            f"it does not hold what the suite writes ({type(error).__name__}: {one_line(error)})"
+            f"a file of the bundle is malformed ({type(error).__name__}: {one_line(error)})"
         ) from error
     return BundleRows(run, figures, epochs, verdict, is_generated, is_studied)
 
@@ -316,7 +316,7 @@ def _figure(run_id: str, name: str, values: Mapping[str, Any]) -> Row:
         or isinstance(values["count"], bool)
         or not isinstance(values["count"], int | float)
     ):
-        raise TypeError(f"figure {name} has no source or no count")
+        raise TypeError(f"figure {name} lacks a source or a count")
     numbers = {
         key: None if values.get(key) is None else float(values[key])
         for key in ("value", "count", "period_s", "coverage", "spread", "low", "high")
@@ -348,5 +348,8 @@ def _plain_name(run_id: object) -> str:
     letters, digits, ._- or a leading dot."""
     name = str(run_id)
     if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,119}", name):
-        raise SuiteError(f"the run id {one_line(name, 60)!r} is not a plain name")
+        raise SuiteError(
+            f"the run id {one_line(name, 60)!r} cannot be a file name: use up to 120 letters,"
+            " digits, '.', '_' or '-', without a '.' at the start"
+        )
     return name

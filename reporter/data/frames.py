@@ -31,7 +31,7 @@ IDENTITY: Mapping[str, str] = {
     "workload": "the workload's name",
     "division": "closed or open",
     "data": "the data set's name",
-    "own_data": "whether it is the workload's own data set",
+    "own_data": "whether the data set is the workload's own",
     "organization": "submitting organization",
     "availability": (
         "availability of the system, as declared: available, preview or research; None outside a "
@@ -39,35 +39,35 @@ IDENTITY: Mapping[str, str] = {
     ),
     "device": "the device profile's name",
     "cpu_model": "CPU model as reported by the kernel",
-    "gpu": "names of the GPUs that NVIDIA's driver lists; None without",
+    "gpu": "names of the GPUs that NVIDIA's driver lists; None if there are none",
     "node_machines": (
-        "number of nodes whose machine differs from the first one, and in what (processor, GPU, "
-        "board or power mode); none if all are alike"
+        "number of nodes that differ from the first one, and in what (processor, GPU, board or "
+        "power mode); alike if none differs"
     ),
-    "power_mode": "the device's power mode with what it caps, before the run (docs/boards.md)",
+    "power_mode": "the device's power mode and its limits, read before the run (docs/boards.md)",
     "storage_medium": "storage medium of the data set",
     "nodes": "number of nodes",
     "ranks": "number of training processes",
     "collective": (
         "all-reduce backend: mpi (the suite's), native (the framework's) or none (one rank); with"
-        " the numbers sent, if rounded"
+        " the number format if gradients are sent rounded"
     ),
     "isolation": (
-        "isolation in which the implementation was started: none, namespace (Linux namespaces of "
-        "its own), or podman (a container)"
+        "how the implementation was isolated: none, namespace (its own Linux namespaces) or podman "
+        "(a container)"
     ),
     "normalisation": (
-        "statistics of batch normalisation: local (of a rank's samples) or synchronised (of the"
+        "batch normalisation statistics: local (over one rank's samples) or synchronised (over the"
         " whole mini-batch)"
     ),
     "accumulation": "mini-batches whose gradients are summed for one update",
     "timing": (
-        "synchronised (the loop waits for the device after every step, which splits it) or"
-        " asynchronous (at the end of an epoch)"
+        "synchronised (the loop waits for the device after every step and so times its parts) or"
+        " asynchronous (it waits at the end of an epoch)"
     ),
-    "recomputation": "memory budget and schedule of recomputation; none: everything is kept",
+    "recomputation": "memory budget and schedule of recomputation; none: all activations are kept",
     "resumed": (
-        "epochs that an interrupted run had trained before this one went on from its state; 0: none"
+        "epochs that an earlier run trained before this run resumed from its state; 0: not resumed"
     ),
     "framework": "the framework's name",
     "framework_version": "as logged by the implementation",
@@ -79,14 +79,13 @@ IDENTITY: Mapping[str, str] = {
     "max_epochs": "maximum epochs (also the horizon of the learning-rate schedule)",
     "short": "epochs after which a short entry stops; 0: not a short entry",
     "model_trained": (
-        "the model that was trained, as the implementation logged it; the requested one where it"
-        " logged none"
+        "the trained model, as the implementation logged it; the requested model if it logged none"
     ),
-    "parameters": "number of its trained parameters; None where it was not logged",
-    "optimizer_used": "the optimizer, as logged; the requested one where none was",
+    "parameters": "number of the model's trained parameters; None if not logged",
+    "optimizer_used": "the optimizer, as logged; the requested one if none was logged",
     "precision": (
-        "precision of the arithmetic: as requested of a closed run, as logged by an open one; "
-        "None if it logged none"
+        "arithmetic precision: as requested (closed division) or as logged (open division); None "
+        "if not logged"
     ),
     "implementation": (
         "first 12 digits of the SHA-256 of the implementation's files; None in bundles of earlier"
@@ -111,32 +110,32 @@ RUNS: Mapping[str, str] = {
     "path": "folder of the bundle, absolute; never shown on a page",
     **IDENTITY,
     "implementation_name": (
-        "what pages call the implementation: the framework's name, or the title of one outside the"
-        " checkout"
+        "the implementation's name on pages: the framework's, or the title of an implementation"
+        " outside the checkout"
     ),
     "seed": "seed of initial weights and sample order",
     "nonce_kind": (
-        "where the seed came from: round (the round's nonce), self-chosen (a nonce of the"
-        " submitter's) or none (the submitter chose it)"
+        "where the seed came from: round (the round's nonce), self-chosen (the"
+        " submitter's own nonce) or none (the submitter chose the seed)"
     ),
     "is_nominated": (
         "whether the submitter nominated this entry for its device before the round had a nonce"
     ),
     "audited_in": (
-        "framework of an unsigned audit whose losses agree, and whether it continued from a drawn"
-        " or a self-drawn training state; None without such an audit"
+        "framework of an unsigned audit whose losses agree, and whether the training state that it"
+        " continued from was drawn or self-drawn; None without such an audit"
     ),
     "audited_by": (
-        "organizations whose signed reviews replayed the run from a training state that they "
-        "drew and found that it agrees; None if there are none"
+        "organizations whose signed reviews drew a training state of the run, replayed the run "
+        "from it and found agreement; None if there are none"
     ),
     "witnessed_by": (
-        "witness of the rulebook that saw the run begin and end, and stamped its files; None if"
-        " none did"
+        "witness listed in rules/witnesses that saw the run begin and end, and stamped its files;"
+        " None if none did"
     ),
     "signed_by": (
-        "organization whose key signed the submission, by submissions/ALLOWED_SIGNERS; None if "
-        "the key is not listed there"
+        "organization whose key signed the submission, according to submissions/ALLOWED_SIGNERS; "
+        "None if the key is not listed there"
     ),
     "boot": "boot id of the machine in the run: runs of one boot share a session; None if unknown",
     "board": "name of the machine, as its device tree or firmware reports it; None where unknown",
@@ -147,12 +146,11 @@ RUNS: Mapping[str, str] = {
         "was not logged"
     ),
     "planned_runs": (
-        "number of runs that the entry was planned with, as declared; like the next one, None if "
-        "it is not declared"
+        "declared number of planned runs of the entry; like launches, None if not declared"
     ),
-    "launches": "number of launches of the entry as declared, those that did not finish included",
+    "launches": "declared number of launches of the entry, unfinished ones included",
     "launches_accepted": (
-        "whether a reviewer accepted that more launches failed than were planned; None outside a"
+        "whether a reviewer accepted more failed launches than planned runs; None outside a"
         " submission"
     ),
     "state": (
@@ -162,13 +160,12 @@ RUNS: Mapping[str, str] = {
     "study": "title of the study that the run was made for; None outside of sweeps",
     "withdrawn": "reason of the withdrawal; None otherwise",
     "notes": (
-        "notes of the submitter, for example on cooling; like the next one, None outside a "
-        "submission"
+        "the submitter's notes, for example on cooling; like code, None outside a submission"
     ),
     "code": "repository and commit of the code, as declared by the submitter",
     "code_is_public": (
-        "whether the declaration names an address and a commit of the code, without changes; None"
-        " outside a submission"
+        "whether the declaration gives the code's address and commit, without uncommitted changes;"
+        " None outside a submission"
     ),
     "started_time_ms": "start by the wall clock, ms since 1970-01-01",
 }
@@ -176,19 +173,17 @@ RUNS: Mapping[str, str] = {
 FIGURES: Mapping[str, str] = {
     "run_id": "the run",
     "figure": "name of the figure, ending in its unit except for ratios",
-    "value": "None where it is unknown",
+    "value": "value of the figure; None if unknown",
     "unit": "of value and spread",
-    "source": "file of the bundle that it is computed from",
-    "count": "number of values that it is computed from",
+    "source": "file of the bundle that the value is computed from",
+    "count": "number of values that the figure is computed from",
     "period_s": "period of the readings, s; None where every event is recorded",
     "coverage": "fraction of the measured time that the readings cover",
     "spread": "sample standard deviation over the values; None for fewer than two",
-    "low": (
-        "lower end of the 95 % interval of an energy or power; None where no coverage is claimed"
-    ),
+    "low": "lower end of the 95 % interval of an energy or power; None without an interval",
     "high": "upper end of that interval",
     "reason": "why it is unknown",
-    "method": "remark on how it was obtained",
+    "method": "how the value was obtained",
     "level": "level of the EE HPC WG's power measurement methodology that an energy meets",
     "covers": (
         "what the sensor of an energy or power covers: chip, chips (CPU and GPU), module, board or"
@@ -219,7 +214,7 @@ EPOCHS: Mapping[str, str] = {
     "copy_s": "host-to-device copy, s",
     "compute_s": "compute on the device, s",
     "communication_s": "exposed (non-overlapped) communication, s",
-    "overhead_s": "end_to_end_s less the five parts, s",
+    "overhead_s": "end_to_end_s minus the five parts above, s",
     "mean_loss": "mean loss over the epoch's mini-batches",
     "eval_accuracy": "accuracy after the epoch, 0 to 1; None without an evaluation",
     "energy_j": "energy of the epoch, J; None where it was not measured",
@@ -254,7 +249,7 @@ ENTRY_FIGURES: Mapping[str, str] = {
     "value": ("mean over the runs (geometric for a score); None unless it is known for every run"),
     "unit": "of value, spread, low, high and the interval",
     "runs": "number of runs with a value",
-    "spread": "sample standard deviation over the runs; of a single run, the spread of that run",
+    "spread": "sample standard deviation over the runs; for a single run, the spread within it",
     "spread_over": "what the spread is over: runs, or the run's values",
     "low": "lowest value of the runs",
     "high": "highest value of the runs",

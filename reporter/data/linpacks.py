@@ -30,7 +30,7 @@ def _row(record: Linpack, folder: Path) -> Row:
     solution, power = refuse_wrong(record.solution), record.power
     if not (math.isfinite(solution.gflops) and solution.gflops > 0):
         raise SuiteError(
-            f"{folder / LINPACK_RECORD}: {solution.gflops} GFLOPS is not a rate; run"
+            f"{folder / LINPACK_RECORD}: {solution.gflops} GFLOPS is not a valid rate; run"
             " `suite linpack` again."
         )
     return {

@@ -220,8 +220,7 @@ def _undeclared(found: Found, rows: BundleRows) -> str | None:
     if place is None or place not in found.folders() or (place / NAME).is_file():
         return None
     return (
-        f"its place is that of a run in a submission, which has no {NAME}; package it with `suite"
-        " package`"
+        f"the run lies in a submission folder that has no {NAME}; package it with `suite package`"
     )
 
 
@@ -230,7 +229,7 @@ def _duplicate(found: Found, rows: BundleRows, read: Mapping[str, Placed]) -> st
     if first is None:
         return None
     place = first.run["place"]
-    path = " of a path given before" if place == one_line(found.place) else ""
+    path = " in a path given earlier" if place == one_line(found.place) else ""
     return f"the run id {rows.run['run_id']} is already used by {place}{path}"
 
 

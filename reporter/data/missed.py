@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from reporter.data.frames import Row, is_known
 from suite.catalog.scoring import load_scoring
+from suite.files.counted import counted
 
 TIME_TO_TARGET = "time_to_target_s"
 
@@ -41,21 +42,21 @@ def why_unranked(entry: Row) -> str | None:
         int(entry["planned_runs"]) if is_known(entry["planned_runs"]) else None,
     )
     if planned is not None and runs != planned:
-        return f"{runs} of {planned} planned runs are in it"
+        return f"the entry has {counted(runs, 'run')} instead of the {planned} planned"
     unfinished = int(entry["launches"]) - runs if is_known(entry.get("launches")) else 0
     is_accepted = is_known(entry.get("launches_accepted")) and bool(entry["launches_accepted"])
     if planned and unfinished > planned and not is_accepted:
         return (
-            f"{unfinished} launches did not finish, more than the {planned} that were planned: a"
-            " reviewer has to decide"
+            f"{unfinished} launches did not finish, more than the {planned} planned runs: a"
+            " reviewer has to accept them"
         )
     if not missed_runs(entry):
         return None
     limits = load_scoring().missed
     if planned is None or planned < limits.min_planned_runs:
         return (
-            f"{reached_text(entry)} the target, and fewer than {limits.min_planned_runs} runs were"
-            " planned"
+            f"{reached_text(entry)} the target; a miss is allowed only with"
+            f" {limits.min_planned_runs} or more planned runs"
         )
     if int(entry["reached"]) < runs * limits.min_share_reached - 1e-9:
         return f"{reached_text(entry)} the target, less than {limits.min_share_reached:.0%}"

@@ -61,7 +61,7 @@ def _shown(folder: Path, placed: Mapping[str, PlacedRun]) -> tuple[str, ShownRep
     rows = [placed[run.run_id].run for run in record.originals]
     submitters = frozenset[str | None]().union(*map(submitters_of, rows))
     if len(entries) > 1:
-        raise SuiteError("its originals belong to several entries")
+        raise SuiteError("the replicated runs belong to several entries")
     (entry,) = entries
     members = {name for name, each in placed.items() if each.run["entry_id"] == entry}
     is_whole = members <= {run.run_id for run in record.originals}
@@ -73,9 +73,12 @@ def _original(run: MeasuredRun, placed: Mapping[str, PlacedRun]) -> str:
     record says of it."""
     found = placed.get(run.run_id)
     if found is None or found.run["state"] != ACCEPTED:
-        raise SuiteError(f"its original {run.run_id[:100]} is not among the accepted runs")
+        raise SuiteError(f"the replicated run {run.run_id[:100]} is not among the accepted runs")
     if measure_run(Bundle(Path(found.run["path"]))) != run:
-        raise SuiteError(f"its record disagrees with the bundle of the original {run.run_id[:100]}")
+        raise SuiteError(
+            f"the replication's record disagrees with the bundle of the replicated run"
+            f" {run.run_id[:100]}"
+        )
     return str(found.run["entry_id"])
 
 

@@ -56,9 +56,9 @@ Epochs = Mapping[str, Sequence[Row]]
 """The rows of each run's epochs, by its name."""
 
 OPEN = (
-    "the open division is not ranked: nothing checks that its entries need the reference's epochs"
+    "the open division is not ranked: no rule checks that its entries need the reference's epochs"
 )
-SEVERAL_INSTRUMENTS = "the energies of its runs come from several instruments"
+SEVERAL_INSTRUMENTS = "the runs' energies come from different instruments"
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,9 @@ def _measured_energy(
     energies = {run["run_id"]: figures.get(run["run_id"], {}).get("energy_j") for run in runs}
     for energy in energies.values():
         if energy is None or not is_known(energy["value"]):
-            return str(energy["reason"]) if energy is not None else "the run has no figure energy_j"
+            return (
+                str(energy["reason"]) if energy is not None else "the run lacks the figure energy_j"
+            )
     if _instrument(runs, figures) is None:
         return SEVERAL_INSTRUMENTS
     values_j = {
@@ -205,10 +207,10 @@ def _short_status(
         losses = _mean_losses(epochs_of.get(run["run_id"], ()))
         other = why_other(losses, str(entry["workload"]), setting, scoring.rate_tolerance)
         if other is not None:
-            return Status.UNRANKED, f"a short entry whose losses are not the reference's: {other}"
+            return Status.UNRANKED, f"short entry with losses unlike the reference's: {other}"
     return (
         Status.SHORT,
-        f"{entry['short']:g} of {entry['max_epochs']:g} epochs trained, whose losses are the"
+        f"{entry['short']:g} of {entry['max_epochs']:g} epochs trained; losses match the"
         " reference's",
     )
 
@@ -257,17 +259,17 @@ def _expected(entry: Row, scoring: Scoring) -> ExpectedEpochs | NoReference:
         return NoReference(definition.unranked)
     if definition.is_characterisation:
         return NoReference(
-            "no target is established for this workload, whose entries are a characterisation",
+            "the workload has no established target: its entries are a characterisation",
             Status.CHARACTERISATION,
         )
     if not entry["own_data"]:
         return NoReference("reference points apply only to the workload's own data set")
     if entry["accumulation"] != 1:
-        return NoReference("reference points apply only to an update after every mini-batch")
+        return NoReference("reference points apply only without accumulation of mini-batches")
     if _is_split_only(entry):
         return NoReference(
-            "scores of an accelerator need asynchronous timing; this entry waits for the "
-            "accelerator in every step, to show how a step divides"
+            "scores on an accelerator need asynchronous timing; this entry used synchronised "
+            "timing, which waits for the accelerator in every step"
         )
     found = expected_epochs(points, batch_size, rate, local, scoring.rate_tolerance)
     return (
@@ -326,13 +328,13 @@ def _cost(name: str, figures: Mapping[str, Row], epochs: ScoredEpochs) -> Traini
     rows = [figures.get(part) for part in PARTS[name]]
     for part, row in zip(PARTS[name], rows, strict=True):
         if row is None or not is_known(row["value"]):
-            return str(row["reason"]) if row is not None else f"the run has no figure {part}"
+            return str(row["reason"]) if row is not None else f"the run lacks the figure {part}"
     cost = TrainingCost(*(float(row["value"]) for row in rows if row is not None))
     value = min(cost.at(epochs.epochs), cost.at(epochs.reference))
     return (
         cost
         if 0 < value < math.inf
-        else f"the parts of the run add up to {value:.3g} {UNITS[name]}"
+        else f"the parts of the run add up to {value:.3g} {UNITS[name]}, not a positive number"
     )
 
 

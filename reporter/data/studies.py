@@ -34,10 +34,10 @@ from suite.metrics.sealed_record import SealedRecord
 
 ROWS: Mapping[str, str] = {
     "part": "the run within the study, or the study as a whole",
-    "figure": "its name; the unit ends it, except for ratios",
-    "value": "None where it is unknown",
+    "figure": "name of the figure, ending in its unit except for ratios",
+    "value": "value of the figure; None if unknown",
     "unit": "of value and spread",
-    "count": "number of values that it is computed from",
+    "count": "number of values that the figure is computed from",
     "spread": "sample standard deviation over the values",
     "method": "how it is computed",
     "significant": (
@@ -189,8 +189,7 @@ def recompute(form: SealedRecord, folder: Path) -> dict[str, Any]:
         computed = plain_values(form.compute(folder))
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise SuiteError(
-            f"its bundles do not hold what the suite writes ({type(error).__name__}:"
-            f" {one_line(error)})"
+            f"a bundle of the study is malformed ({type(error).__name__}: {one_line(error)})"
         ) from error
     found = json_differences(_without_notes(computed), _without_notes(written), tolerance=TOLERANCE)
     if (first := next(found, None)) is not None:

@@ -346,7 +346,7 @@ def _rename_seal(folder: Path) -> None:
         (_edit(lambda values: values["plan"].update(repetitions=1)), "does not name the runs"),  # type: ignore[attr-defined]
         (_edit(lambda values: values.update(points=[])), "does not name the runs"),
         (_edit(lambda values: values.update(schema=9)), "schema 9"),
-        (_stop_time, "do not hold what the suite writes (ZeroDivisionError"),
+        (_stop_time, "a bundle of the study is malformed (ZeroDivisionError"),
         (_rename_seal, "expected a line in MANIFEST.sha256, found none"),
         (lambda folder: shutil.rmtree(folder / "2-r1"), "2-r1"),
     ],

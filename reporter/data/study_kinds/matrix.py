@@ -171,7 +171,7 @@ STUDY_KIND = StudyKind(
         "step_compute_s": "compute of a step",
         "samples_per_s": "throughput",
         "time_to_epoch_s": "time of an epoch",
-        "fetch_stall_s": "fetch stall of an epoch",
+        "fetch_stall_s": "fetch stall per epoch",
         "energy_j": "energy of the run",
         "energy_per_epoch_j": "energy of an epoch",
         "mean_power_w": "mean power",

@@ -99,7 +99,7 @@ def test_a_badge_says_that_a_board_s_sensors_were_not_read(tmp_path: Path) -> No
     assert badges(run) == ()
     (on_another_kernel,) = FAULTS[SENSORS_ELSEWHERE]
     on_another_kernel.change(run)
-    assert badges(run) == ("its board's sensors were not read",)
+    assert badges(run) == ("the board's own sensors were not read",)
 
 
 def test_an_unsigned_audit_is_no_badge(runs: Path, tmp_path: Path) -> None:

@@ -97,9 +97,9 @@ def test_a_row_knows_the_settings_that_filters_may_leave(boards: dict[str, Board
 
 def test_a_lower_energy_of_too_few_runs_is_said_not_to_count(boards: dict[str, Board]) -> None:
     told = " ".join(headline(boards["resnet18"]).lines)
-    assert "Lower: PyTorch · Jetson AGX Orin · MODE_50W, 449 kJ (2 runs, 3 are" in told
+    assert "Lower: PyTorch · Jetson AGX Orin · MODE_50W, 449 kJ (not counted: 2 of the" in told
     rows = entry_rows(boards["resnet18"])
-    assert rows.count("2 runs, 3 are needed: not counted") == 1
+    assert rows.count("not counted: 2 of the 3 runs needed") == 1
 
 
 def test_enough_runs_are_not_called_too_few(boards: dict[str, Board]) -> None:
@@ -108,7 +108,7 @@ def test_enough_runs_are_not_called_too_few(boards: dict[str, Board]) -> None:
     scores = replace(row.scores, status=Status.PROVISIONAL, reason="its sessions are too few")
     other = replace(row, scores=scores)
     assert row.why_not_counted == ""
-    assert other.why_not_counted == "its sessions are too few: not counted"
+    assert other.why_not_counted == "not counted: its sessions are too few"
 
 
 def test_without_ranks_no_word_says_one(boards: dict[str, Board]) -> None:

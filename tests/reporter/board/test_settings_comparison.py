@@ -70,7 +70,7 @@ def test_each_pair_of_values_is_compared_at_each_combination_of_the_others() -> 
 
 
 def test_a_pair_that_cannot_be_compared_says_which_value_and_why() -> None:
-    few = "1 run, and an interval needs 2 (--seeds)"
+    few = "an interval needs 2 runs or more, not 1 (--seeds)"
     rows = [*at(16, 1, 6.0), *at(16, 2, 2.0, None), *at(16, 4, 1.0, E**2)]
     pairs = compare_settings(frames(*rows), "threads")
     assert [pair.reason for pair in pairs] == [f"1: {few}; 2: short", f"1: {few}", "2: short"]
@@ -78,7 +78,7 @@ def test_a_pair_that_cannot_be_compared_says_which_value_and_why() -> None:
     (zero,) = compare_settings(frames(*at(1, 1, 0.0, 2.0), *at(1, 2, 1.0, 1.0)), "threads")
     assert zero.reason == "1: a run has the value 0, and ratios need positive values"
     for by, figure in (("workers", "step_s"), ("threads", "energy_j")):
-        with pytest.raises(SuiteError, match=f"varied are batch_size, threads|{figure}.*step_s"):
+        with pytest.raises(SuiteError, match=f"they vary batch_size, threads|{figure}.*step_s"):
             compare_settings(frames(*rows), by, figure)
 
 

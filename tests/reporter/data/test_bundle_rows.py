@@ -94,7 +94,7 @@ def test_the_parameters_are_those_of_the_part_that_is_trained() -> None:
 
 @pytest.mark.parametrize("name", ["", ".a", "a/b", "a b", "ä", "a" * 121])
 def test_a_run_id_becomes_a_file_name(name: str) -> None:
-    with pytest.raises(SuiteError, match="not a plain name"):
+    with pytest.raises(SuiteError, match="cannot be a file name"):
         bundle_rows._plain_name(name)
     assert bundle_rows._plain_name("a" * 120) and bundle_rows._plain_name("_.A-9") == "_.A-9"
 

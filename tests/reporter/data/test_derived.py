@@ -51,7 +51,7 @@ def test_an_evaluation_has_what_is_in_no_epoch_over_the_number_of_epochs() -> No
             40.0,
             epochs(1.0, None),
             figure("energy_j", 9.0),
-            [None, *["an epoch has no energy: fewer than two readings are in it"] * 2],
+            [None, *["an epoch has no energy: it contains fewer than two readings"] * 2],
         ),
         (40.0, epochs(1.0, 2.0), figure("energy_j", None), [None, *["no energy_j"] * 2]),
     ],

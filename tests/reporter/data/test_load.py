@@ -140,7 +140,7 @@ def test_a_figure_that_one_run_lacks_is_unknown_for_the_entry(tmp_path: Path) ->
             lambda bad, edit: edit(
                 bad, "run.json", lambda run: run.update(run_id="../../etc/passwd")
             ),
-            "is not a plain name",
+            "cannot be a file name",
         ),
         (
             lambda bad, edit: edit(
@@ -152,19 +152,19 @@ def test_a_figure_that_one_run_lacks_is_unknown_for_the_entry(tmp_path: Path) ->
             lambda bad, edit: edit(
                 bad, "summary.json", lambda summary: summary.update(figures=[1])
             ),
-            "does not hold what the suite writes",
+            "a file of the bundle is malformed",
         ),
         (
             lambda bad, edit: edit(
                 bad, "summary.json", lambda summary: summary.update(epochs=[{"epoch": "x"}])
             ),
-            "does not hold what the suite writes",
+            "a file of the bundle is malformed",
         ),
         (
             lambda bad, edit: edit(
                 bad, "summary.json", lambda summary: summary["figures"].update(copy_s={})
             ),
-            "does not hold what the suite writes",
+            "a file of the bundle is malformed",
         ),
         (
             lambda bad, edit: edit(
@@ -172,7 +172,7 @@ def test_a_figure_that_one_run_lacks_is_unknown_for_the_entry(tmp_path: Path) ->
                 "summary.json",
                 lambda summary: summary["figures"]["copy_s"].update(value=10**400),
             ),
-            "does not hold what the suite writes",
+            "a file of the bundle is malformed",
         ),
         (
             lambda bad, edit: edit(
@@ -194,7 +194,7 @@ def test_a_figure_that_one_run_lacks_is_unknown_for_the_entry(tmp_path: Path) ->
                 "summary.json",
                 lambda summary: summary["figures"]["energy_j"].update(sensor="x"),
             ),
-            "does not hold what",
+            "a file of the bundle is malformed",
         ),
         (lambda bad, edit: None, "is already used by good"),
     ],
@@ -220,7 +220,7 @@ def test_a_run_and_its_copy_at_the_same_place_of_two_paths_are_told_apart(
         shutil.copytree(runs / "lenet-pytorch-1", folder / "runs" / "1")
     (broken,) = reporter.load(given).broken.to_dict("records")
     assert broken["place"] == "runs/1"
-    assert broken["reason"].endswith("is already used by runs/1 of a path given before")
+    assert broken["reason"].endswith("is already used by runs/1 in a path given earlier")
 
 
 def test_links_are_not_followed(runs: Path, tmp_path: Path) -> None:

@@ -93,7 +93,9 @@ def test_a_missed_target_of_three_runs_is_unranked_with_the_reason(tmp_path: Pat
     frames = accepted(submit(tmp_path, 2, 1))
     (row,) = board_of(frames).accepted
     assert (row.rank.text, row.reached) == ("", "2 of 3 reached")
-    assert row.rank.reason == "2 of 3 reached the target, and fewer than 5 runs were planned"
+    assert row.rank.reason == (
+        "2 of 3 reached the target; a miss is allowed only with 5 or more planned runs"
+    )
     assert list(values_of_runs(frames, "time_to_target_s").values()) == [[]]
     reason = frames.entry_figures.set_index("figure").loc["time_to_target_s", "reason"]
     assert reason == "1 of 3 runs: the target was not reached"
@@ -112,11 +114,16 @@ def entry(runs: int, reached: int | None, planned: int | None) -> Row:
         (5, 4, 5, None),
         (10, 8, 10, None),
         (5, 3, 5, "3 of 5 reached the target, less than 80%"),
-        (5, 4, None, "4 of 5 reached the target, and fewer than 5 runs were planned"),
-        (4, 3, 4, "3 of 4 reached the target, and fewer than 5 runs were planned"),
+        (
+            5,
+            4,
+            None,
+            "4 of 5 reached the target; a miss is allowed only with 5 or more planned runs",
+        ),
+        (4, 3, 4, "3 of 4 reached the target; a miss is allowed only with 5 or more planned runs"),
         (10, 7, 10, "7 of 10 reached the target, less than 80%"),
-        (6, 6, 5, "6 of 5 planned runs are in it"),
-        (4, 4, 5, "4 of 5 planned runs are in it"),
+        (6, 6, 5, "the entry has 6 runs instead of the 5 planned"),
+        (4, 4, 5, "the entry has 4 runs instead of the 5 planned"),
     ],
 )
 def test_what_is_ranked(
@@ -158,7 +165,7 @@ def test_a_withdrawn_run_stays_on_the_page_and_leaves_its_entry_unranked(tmp_pat
     assert sorted(map(str, frames.runs["withdrawn"])) == ["None", "None", "None", "The fan failed."]
     assert (
         why_unranked(frames.entries[frames.entries["state"] != "withdrawn"].to_dict("records")[0])
-        == "3 of 4 planned runs are in it"
+        == "the entry has 3 runs instead of the 4 planned"
     )
 
 
@@ -174,14 +181,14 @@ def test_more_unfinished_launches_than_planned_runs_need_a_decision(
     assert told == (
         None
         if is_ranked
-        else "6 launches did not finish, more than the 5 that were planned: a reviewer has to"
-        " decide"
+        else "6 launches did not finish, more than the 5 planned runs: a reviewer has to accept"
+        " them"
     )
 
 
 def test_launches_are_counted_as_unfinished_where_all_planned_runs_are_there() -> None:
     few = {**entry(3, 3, 5), "launches": 11, "launches_accepted": False}
-    assert why_unranked(few) == "3 of 5 planned runs are in it"
+    assert why_unranked(few) == "the entry has 3 runs instead of the 5 planned"
 
 
 def test_a_target_that_was_reached_at_an_unknown_moment_is_not_called_missed(

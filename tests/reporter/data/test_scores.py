@@ -127,7 +127,10 @@ def test_fewer_runs_are_provisional_and_have_a_score(count: int) -> None:
         ),
         ({"workload": "resnet18"}, "round v0.2 has no reference point of this workload"),
         ({"own_data": False}, "reference points apply only to the workload's own data set"),
-        ({"accumulation": 2}, "reference points apply only to an update after every mini-batch"),
+        (
+            {"accumulation": 2},
+            "reference points apply only without accumulation of mini-batches",
+        ),
         ({"round": None}, "the run names no round"),
         ({"round": "v9"}, "this version of the suite does not know the workload or the round"),
     ],
@@ -146,7 +149,7 @@ def test_without_a_reference_point_there_is_no_score_and_the_reason(
 
 def test_a_workload_without_a_target_is_a_characterisation_without_score_or_rank() -> None:
     found = scored([10.0] * 3, {**ENTRY, "workload": "mobilenetv3"})
-    reason = "no target is established for this workload, whose entries are a characterisation"
+    reason = "the workload has no established target: its entries are a characterisation"
     assert (found.status, found.reason, found.time, found.missing[SCORE_S]) == (
         Status.CHARACTERISATION,
         reason,
@@ -232,7 +235,7 @@ def test_a_short_entry_that_cannot_be_held_against_the_reference_is_unranked(
 ) -> None:
     found = scored([10.0] * 3, {**SHORT, **changes}, trained=4, reached=False, epochs=epochs)
     assert found.status is Status.UNRANKED
-    said = f"a short entry whose losses are not the reference's: {reason}"
+    said = f"short entry with losses unlike the reference's: {reason}"
     assert re.fullmatch(said, str(found.reason))
 
 
@@ -259,7 +262,7 @@ def test_a_score_needs_all_parts_of_all_runs() -> None:
 def test_energies_of_several_instruments_are_no_score(last: tuple[str, str]) -> None:
     figures = {f"r{index}": run_figures(10.0, 20.0) for index in range(2)}
     figures["r2"] = run_figures(10.0, 20.0, *last)
-    reason = "the energies of its runs come from several instruments"
+    reason = "the runs' energies come from different instruments"
     assert scored([10.0] * 3, figures=figures).missing == {SCORE_J: reason, MEASURED_J: reason}
 
 
