@@ -27,7 +27,7 @@ MAX_RUNS, PERCENT = 60, 100.0
 HEADINGS = (
     "run",
     "evaluations",
-    "training time until the last, s",
+    "training time until the last evaluation, s",
     "last accuracy, %",
     "best accuracy, %",
 )
@@ -99,8 +99,8 @@ def _note(every: int, ended: int, drawn: int) -> str:
         notes.append(f"{every - ended} runs without a finished evaluation are not drawn.")
     if ended > drawn:
         notes.append(
-            f"{ended - drawn} of {ended} runs have a faint dot at their last evaluation; lines"
-            " are the quickest of each framework in turn."
+            f"{ended - drawn} of {ended} runs are only a faint dot at their last evaluation; lines"
+            " show the fastest runs of each framework."
         )
     return " ".join(notes)
 
@@ -121,8 +121,8 @@ def for_paper(frames: Frames) -> PaperFigure | Missing:
     middle = "lowest to highest value, with a mark at the median"
     lines, notes = lines_of(frames, curves, order, lambda some: some[len(some) // 2].points)
     about = (
-        "Accuracy after each epoch against the sum of the times of the epochs, without evaluations;"
-        " mean over runs, as far as all runs went."
+        "Accuracy after each epoch against the sum of epoch times, without evaluations; mean over"
+        " runs, up to the shortest run's last evaluation."
     )
     panel = lines_panel(
         ("training time, s", "accuracy, %"), lines, linear_scale_without_zero, is_from_zero=False

@@ -10,7 +10,7 @@ from reporter.figures.scales import UNITS, linear_scale_without_zero, scale_in_u
 
 TIME, ACCURACY, LOST = "gross_time_s", "best_accuracy", "old_task_accuracy_lost"
 PERCENT = 100.0
-AXES = {ACCURACY: "accuracy on the new task, %", LOST: "lost on the old task, points"}
+AXES = {ACCURACY: "accuracy on the new task, %", LOST: "accuracy lost on the old task, points"}
 
 
 def describe(frames: Frames, context: Context) -> Plot | Missing:
@@ -65,8 +65,8 @@ def trained_parts_chart() -> Chart:
     """The chart of a study of parts to train: other runs have no old task."""
     return Chart(
         "adaptation",
-        "Time of adapting, and accuracy gained and lost",
+        "Adaptation time, and accuracy gained and lost",
         "Means over runs. Above: highest accuracy on the new task. Below: accuracy on the old task"
-        " before the training less that after it.",
+        " before training minus accuracy after it.",
         describe,
     )

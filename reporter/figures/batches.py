@@ -54,7 +54,7 @@ def _figure_by_batch_size(
     sizes."""
     entries, found = entries_of(frames), values_of(frames, figure)
     if entries and not found:
-        return Missing("it is unknown in every run")
+        return Missing("unknown in every run")
     values = {name: value * factor for name, value in found.items()}
     tips = {
         name: f"{entries[name]['label']}: {significant(value)}" for name, value in values.items()
@@ -244,7 +244,7 @@ CHARTS = (
     Chart(
         "batch-throughput",
         "Throughput by batch size",
-        "Training samples per second, mean over runs. Entries of a line differ only in batch size"
+        "Training samples per second, mean over runs. Entries on a line differ only in batch size"
         " and learning rate.",
         partial(_figure_by_batch_size, "samples_per_s", "samples per second", 1.0),
         frozenset({"figures", "study"}),
@@ -253,7 +253,7 @@ CHARTS = (
     Chart(
         "batch-memory",
         "Memory by batch size",
-        "Peak memory of the training processes, MiB, mean over runs. Entries of a line differ only"
+        "Peak memory of the training processes, MiB, mean over runs. Entries on a line differ only"
         " in batch size and learning rate.",
         partial(_figure_by_batch_size, "peak_memory_bytes", "peak memory, MiB", MIB),
         frozenset({"figures", "study"}),

@@ -33,9 +33,7 @@ HEADINGS = (
 MIN_EPOCHS = 2
 MAX_NAMES = 4
 """Of software that differs, in a caption."""
-INSTANCES = (
-    "Boards of a kind are distinguished by the first six digits of a digest of their serial number."
-)
+INSTANCES = "Boards of one type are named by the first six digits of their serial number's hash."
 
 
 @dataclass(frozen=True)
@@ -132,9 +130,7 @@ def for_paper(frames: Frames, column: str) -> PaperFigure | Missing:
         return boxes, notes, of_kind
 
     panels, notes, drawn = panels_by_instrument(frames, sensor_of, axis, ids, rows, _panel)
-    about = (
-        f"Every epoch after the first of every run: mark; box: quartiles; line: median. {INSTANCES}"
-    )
+    about = f"Mark: one epoch, without first epochs; box: quartiles; line: median. {INSTANCES}"
     every = tuple(sorted({*notes, *_software_notes(frames, values)}))
     return PaperFigure(panels, drawn, about, "", every, sensor_of)
 

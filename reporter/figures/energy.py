@@ -163,8 +163,8 @@ def by_mode(frames: Frames) -> PaperFigure | Missing:
     if not panels:
         return Missing("no training was run in two power modes with all else equal")
     about = (
-        "Mean over epochs 2 to last. Baseload: the power of the idle machine before the run, times"
-        " the time of an epoch."
+        "Mean over epochs 2 to last. Baseload: power of the idle machine before the run × time per"
+        " epoch."
     )
     return PaperFigure(panels, ids, about, f"of the total, {OVER_RUNS}", notes, ENERGY)
 
@@ -191,8 +191,8 @@ def baseload(frames: Frames) -> PaperFigure | Missing:
 
     panels, notes, ids = panels_by_instrument(frames, BASELOAD, "baseload, W", found, rows)
     about = (
-        "Power of the idle machine before the run, with the suite's meters on; of each device and"
-        " power mode the entry with the lowest one."
+        "Power of the idle machine before the run, with the suite's meters on; for each device and"
+        " power mode, the entry with the lowest idle power."
     )
     return PaperFigure(panels, ids, about, "± one standard deviation over runs", notes, BASELOAD)
 
@@ -251,8 +251,8 @@ def _kind(row: Entry) -> tuple[int, str]:
 CHART = Chart(
     "energy-per-epoch",
     "Energy per epoch",
-    "Mean of epochs 2 to last and over runs; shaded: baseload. Each kind of sensor has a scale "
-    "of its own: its energies do not compare with others.",
+    "Mean of epochs 2 to last and over runs; shaded: baseload. Each kind of sensor has its own "
+    "scale: do not compare energies between them.",
     describe,
     frozenset({"figures", "study"}),
     position=80,

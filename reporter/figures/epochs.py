@@ -277,8 +277,8 @@ def time_to_target(frames: Frames) -> PaperFigure | Missing:
         return Missing(f"time to target is unknown: {why_missing(frames, 'time_to_target_s')}")
     rows, notes = flat_rows(frames, {name: (one,) for name, one in found.items()})
     about = (
-        "Time from run_start to the evaluation that reaches the target accuracy, without what is"
-        " not counted."
+        "Time from run_start to the evaluation that reaches the target accuracy, without uncounted"
+        " time."
     )
     panel, error_bars = rows_panel("time to target, s", rows), "± one standard deviation over runs"
     return PaperFigure((panel,), tuple(found), about, error_bars, notes)
@@ -354,7 +354,7 @@ CHARTS = (
         "Epoch time by part",
         "Mean of epochs 2 to last: waiting for mini-batches, host-to-device copy, compute, "
         "exposed communication, overhead. Number: time of an epoch; if times differ by a factor "
-        "of ten or more, bars show shares of it.",
+        "of ten or more, bars show shares of the epoch.",
         by_part,
         frozenset({"board", "comparison", "figures", "study"}),
         position=45,

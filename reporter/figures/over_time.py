@@ -80,7 +80,7 @@ def _load(timeline: Timeline) -> Plot | Missing:
 def epochs_accuracy(epochs: Sequence[Row]) -> Described:
     """The accuracy of a run's evaluations, percent, against its epochs."""
     caption = Caption(
-        "accuracy-epochs", "Accuracy by epoch", "Percent of the test samples, after each epoch."
+        "accuracy-epochs", "Accuracy by epoch", "Percent of test samples correct, after each epoch."
     )
     found = [
         (float(epoch["epoch"]), 100 * float(epoch["eval_accuracy"]))

@@ -47,8 +47,8 @@ def by_mode(frames: Frames, figure: str) -> PaperFigure | Missing:
     panels, notes, ids = panels_by_instrument(frames, sensor_of, axis, found, rows, panel)
     if not panels:
         return Missing(
-            "fewer modes with known clocks than a model of these clocks needs (two more than clocks"
-            " that vary)"
+            "too few power modes with known clocks: the model needs two more modes than clocks that"
+            " vary"
         )
     about = (
         "Each power mode is predicted by a linear model of cores and clocks, fitted to all the"

@@ -88,9 +88,8 @@ def for_paper(frames: Frames) -> PaperFigure | Missing:
     )
     legend = tuple(LegendEntry(f"c{one.style}", one.label, is_mark=True) for one in polygons)
     about = (
-        "The fastest entry of each framework. On each axis, value over the best drawn one, or the"
-        " best over the value where less is better. ↑: more is better, ↓: less is better. Areas"
-        " have no meaning."
+        "The fastest entry of each framework. On each axis: value / best drawn value, or best /"
+        " value where less is better. ↑: more is better, ↓: less is better. Areas have no meaning."
     )
     panel = Radar(titles, polygons, legend)
     return PaperFigure((panel,), tuple(shares), about, "", _left_out(axes))
@@ -152,14 +151,14 @@ def series(frames: Frames) -> list[str]:
 
 def _left_out(axes: Sequence[RadarAxis]) -> Notes:
     missing = ", ".join(axis.title for axis in AXES if axis not in axes)
-    return (f"No axis, because unknown or not comparable for some: {missing}.",) if missing else ()
+    return (f"Without an axis (unknown or not comparable for some): {missing}.",) if missing else ()
 
 
 CHART = Chart(
     "radar",
     "Framework overview",
-    "Per axis, value relative to the best drawn one (rim = 1; inverted where less is better);"
-    " fastest entry per framework. Areas have no meaning.",
+    "On each axis: value / best drawn value (rim = 1; inverted where less is better); fastest entry"
+    " per framework. Areas have no meaning.",
     describe,
     frozenset({"comparison", "study"}),
     position=140,

@@ -38,7 +38,7 @@ def describe(frames: Frames, context: Context) -> Plot | Missing:
     found = grouped(_best(frames), lambda one: one.title)
     several = {title: sorted(group, key=_when) for title, group in found.items() if len(group) > 1}
     if not several:
-        return Missing("no workload has expected times of two rounds")
+        return Missing("no workload has expected times in two rounds")
     every = [one for group in several.values() for one in group]
     first_ms = min(one.at_ms for one in every)
     days = [_days(one, first_ms) for one in every]
@@ -102,7 +102,7 @@ def _cells(one: _Best) -> tuple[str, ...]:
 CHART = Chart(
     "rounds",
     "Best expected time by round",
-    "One line per workload, one point per round, on the day of its best entry's last run; an "
+    "One line per workload; one point per round, at the date of its best entry's last run. An "
     "expected time assumes the epochs of its round's reference points.",
     describe,
     frozenset({"device"}),

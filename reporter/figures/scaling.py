@@ -90,9 +90,9 @@ def for_paper(frames: Frames) -> PaperFigure | Missing:
     most = float(max(max(line.by_nodes) for line, _ in found))
     panel = replace(panel, lines=(_perfect(most), *lines), y=linear_scale([most, *panel.y.ticks]))
     about = (
-        "Throughput of n nodes over that of one node with the same ranks per node, threads and"
-        " collective; strong: the same global batch, weak: the same batch per rank. Thin line:"
-        " linear speed-up."
+        "Throughput on n nodes / throughput on one node with the same ranks per node, threads and"
+        " collective; strong: same global batch, weak: same batch per rank. Thin line: linear"
+        " speed-up."
     )
     ids = dict.fromkeys(entry["entry_id"] for line, _ in found for entry in line.by_nodes.values())
     error_bars = "± one standard deviation over runs, of both throughputs"
@@ -127,8 +127,8 @@ def _lines(frames: Frames) -> list[tuple[ScalingLine, Points]]:
 CHART = Chart(
     "scaling",
     "Scaling over nodes",
-    "Throughput over that of one node with the same ranks per node, threads and collective. Solid:"
-    " same global batch; dashed: same batch per rank; thin: linear.",
+    "Throughput / throughput on one node with the same ranks per node, threads and collective."
+    " Solid: same global batch; dashed: same batch per rank; thin: linear.",
     describe,
     frozenset({"figures", "study"}),
     position=160,

@@ -33,15 +33,15 @@ def charts(figures: pandas.DataFrame, runs: Mapping[str, str]) -> tuple[Chart, .
         Chart(
             "stall-runs",
             "Epoch time by part",
-            "Seconds per epoch, mean of epochs 2 to last, of the same training with a cold page"
-            " cache, a warm one, and one mini-batch in memory.",
+            "Seconds per epoch, mean of epochs 2 to last. The same training with a cold page cache,"
+            " with a warm page cache, and with one mini-batch kept in memory.",
             lambda _, context: _of_runs(figures, runs, context),
         ),
         Chart(
             "stall-parts",
             "Reading and preprocessing",
             "Seconds of stall per epoch, mean of epochs 2 to last; line: ± one standard deviation."
-            " Reading: cold less warm page cache; preprocessing: warm page cache less one"
+            " Reading: cold minus warm page cache; preprocessing: warm page cache minus one"
             " mini-batch in memory.",
             lambda _, context: _differences(figures),
         ),
@@ -89,7 +89,7 @@ def _differences(figures: pandas.DataFrame) -> Plot | Missing:
             rows.append(PlotRow(label, (bar,), style, texts=(text,), tips=(f"{label}: {text}",)))
             table.append((label, significant(value), written, _significance(figures, name)))
     if not rows:
-        return Missing("no two of the runs have a known stall")
+        return Missing("no two compared runs both have a known stall")
     axis = "seconds of stall per epoch, mean of epochs 2 to last"
     scale = linear_scale([end for row in rows for end in row.values[0].ends])
     not_significant = ", ".join(row[0] for row in table if row[3] == "no")

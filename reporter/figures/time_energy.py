@@ -113,11 +113,11 @@ def _note(every: int, drawn: int, named: int) -> str:
     if others:
         words = "1 entry" if others == 1 else f"{others} entries"
         notes.append(
-            f"Not drawn: {words} with another kind of sensor, whose energies are not comparable."
+            f"Not drawn: {words} with another kind of sensor: their energies are not comparable."
         )
     if drawn > named:
         notes.append(
-            f"{drawn - named} of {drawn} entries have faint dots without a label: the table has"
+            f"{drawn - named} of {drawn} entries have faint dots without a label; the table lists"
             " them."
         )
     return " ".join(notes)
@@ -179,8 +179,7 @@ def against_time(frames: Frames, figure: str, highlighted: str = "") -> PaperFig
         levels = _levels(frames, ids, highlight.field)
         if len(set(levels.values())) < 2:
             return Missing(
-                f"the entries whose {quantity} is known do not differ in their {highlight.name}, as"
-                " far as it is known"
+                f"no two entries with a known {quantity} are known to differ in {highlight.name}"
             )
         (fills, legend), ids = _fills(levels, highlight), list(levels)
     keys, panels = _keys([entries[name] for name in ids]), list[Panel]()
@@ -202,7 +201,7 @@ def against_time(frames: Frames, figure: str, highlighted: str = "") -> PaperFig
         panels.append(
             Keys(tuple((key, mode.replace(" up to ", " ")) for mode, key in keys.items()))
         )
-    front = " Stepped line: Pareto front, of the points that no other one beats in both."
+    front = " Stepped line: Pareto front (points that no other point beats on both axes)."
     about = "Mean over epochs 2 to last; lower left is better." + front * (figure == ENERGY)
     return PaperFigure(tuple(panels), tuple(ids), about, OVER_RUNS, sensor_of=figure)
 
