@@ -174,7 +174,7 @@ def framework_costs(comparisons: Sequence[Comparison]) -> Iterator[str]:
             yield (
                 f"{name} takes {' to '.join(ends)} times as long as {base}, in"
                 f" {counted(len(found), 'setting')}"
-                f"{f'; {alike} of them not distinguishable' if alike else ''}."
+                f"{f'; in {alike} of them the two are not distinguishable' if alike else ''}."
             )
 
 

@@ -24,6 +24,7 @@ from reporter.pages.shared import trained_title
 from suite.catalog.rounds import judging_round
 from suite.catalog.scoring import EnergyStanding, load_scoring
 from suite.errors import SuiteError
+from suite.files.counted import counted
 from suite.metrics.comparisons import OTHER_ACCELERATORS, Ratio
 
 KIND = {SCORE_S: " expected", TIME_TO_TARGET: " measured"}
@@ -226,7 +227,7 @@ def _without_a_row(board: Board, names: frozenset[str], chart: DotChart) -> Head
         return Headline("", f"No accepted result of {title}.", (_origin(board),))
     if any(each.system == row.system for each in board.in_order):
         shown, count = len(chart.rows), len(chart.rows) + chart.left_out
-        said = f" is behind the first {shown} of {count} systems by {heading}, {title}."
+        said = f" is not among the fastest {shown} of {count} systems by {heading}, {title}."
         return Headline(row.system, said, (_origin(board),))
     reason = (f"{row.label}: {row.rank.reason}.",) if row.rank.reason else ()
     return Headline(row.system, f" has no {heading} for {title}.", (*reason, _origin(board)))
@@ -272,8 +273,9 @@ def _chosen(rows: list[DotRow]) -> str:
     if max(first.of, second.of) < 2 or not isinstance(second.verdicts.get(first.name), Ratio):
         return ""
     return (
-        f"{first.name} and {second.name} are shown in the fastest of their {first.of} and"
-        f" {second.of} settings; the interval is widened for that choice."
+        f"Shown are the fastest of {counted(first.of, 'setting')} of {first.name} and of"
+        f" {counted(second.of, 'setting')} of {second.name}; the interval is widened for that"
+        " choice."
     )
 
 
@@ -342,8 +344,8 @@ def _sessions(rows: list[DotRow]) -> str:
         return ""
     floor = f"{100 * load_scoring().session_floor:g} %"
     return (
-        "Each entry's runs come from too few sessions (starts of a rested machine) to tell what one"
-        f" session does to all of its runs: intervals allow {floor} for that."
+        "Where an entry's runs come from too few sessions (starts of a rested machine) to separate"
+        f" effects of a session, its interval allows {floor} for them."
     )
 
 

@@ -201,7 +201,7 @@ def why_other_round(board: Board, boards: Sequence[Board]) -> str:
         if _values(board, name) != _values(newer, name)
     ]
     said = "; ".join(changes) or "its own reference points"
-    return f"Does not compare with round {newer.round}: {said}."
+    return f"Not comparable with round {newer.round}: {said}."
 
 
 def _values(board: Board, name: str) -> str:

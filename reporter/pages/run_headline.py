@@ -63,9 +63,9 @@ def _outcome(figures: Mapping[str, Row], target: float | None) -> str:
         return "was not evaluated."
     best = _value(accuracy, target)
     if not target:
-        return f"reached {best}; it had no target."
+        return f"reached {best}; the run had no target."
     if accuracy["value"] >= target:
-        return f"reached {best}, the target {100 * target:g} %, after an unknown time."
+        return f"reached {best} (target {100 * target:g} %) after an unknown time."
     return f"missed {100 * target:g} %: {best} at best."
 
 

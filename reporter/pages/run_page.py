@@ -60,8 +60,8 @@ COPIED = (
 )
 COLUMNS_OF_RANKS = (
     ("samples", "samples"),
-    ("busy_ratio", "busy time over the mean of the ranks"),
-    ("slowest_share", "slowest rank, share of the steps"),
+    ("busy_ratio", "busy time / mean of all ranks"),
+    ("slowest_share", "share of steps in which it was the slowest"),
     ("communication_s", "communication, s"),
     ("peak_rss_bytes", "peak memory, B"),
 )
@@ -311,7 +311,7 @@ def _of_machine(found: object) -> Iterator[str]:
         yield f"{channel}: {start_s} s after run_start, {duration}"
     for step in _with_numbers(lists.get("clock_steps"), "at_s", "step_s"):
         yield (
-            f"the wall clock was set by {significant(step['step_s'], 4)} s,"
+            f"the wall clock jumped by {significant(step['step_s'], 4)} s,"
             f" {significant(step['at_s'], 4)} s after run_start; durations are not affected"
         )
     for change in _with_numbers(lists.get("settings"), "at_s", "before", "after"):

@@ -44,7 +44,7 @@ PAGES: tuple[Found, ...] = (
     (
         "page",
         "Submitters",
-        "whose entries others audited or reproduced, and whose not",
+        "which submitters' entries others audited or reproduced",
         "audit unaudited self-reported witness reviews nobody",
         "submitters/index.html",
     ),
@@ -58,7 +58,7 @@ PAGES: tuple[Found, ...] = (
     (
         "page",
         "What each round changed",
-        "the changes of the rules",
+        "changes to the rules",
         "changelog rounds new",
         "changelog.html",
     ),

@@ -187,7 +187,7 @@ def with_enough_rows(chart: Chart, frames: Frames, context: Context) -> Plot | M
     """The chart; Missing where it compares entries and has fewer rows than it must."""
     found = chart.describe(frames, context)
     return (
-        Missing("a single one compares with nothing")
+        Missing("too few entries to compare")
         if isinstance(found, Plot) and chart.pages and len(found.rows) < chart.min_rows
         else found
     )

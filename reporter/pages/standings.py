@@ -25,8 +25,8 @@ SAID = {
     TIME_PER_EPOCH: " an epoch",
 }
 """Figures of which the first known one is said, and what stands behind its number."""
-NO_PRICE = "rules/prices has no price of this system"
-NO_SCORE = "the time of a training is not known, since the entry has no score"
+NO_PRICE = "rules/prices has no price for this system"
+NO_SCORE = "the training time is unknown, since the entry has no score"
 
 
 @dataclass(frozen=True)

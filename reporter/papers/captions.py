@@ -60,7 +60,7 @@ def _runs_text(entries: Sequence[Row], runs: Sequence[Row]) -> str:
     rounds = _few(str(entry["round"]) for entry in entries if is_known(entry["round"]))
     of_round = f" Round {rounds}." if rounds else ""
     return (
-        f"n = {each} run{'' if counts[-1] == 1 else 's'} of each of"
+        f"n = {each} run{'' if counts[-1] == 1 else 's'} for each of"
         f" {counted(len(entries), 'setting')} ({counted(len(runs), 'run')}); seeds"
         f" {_numbers(seeds)}.{of_round}"
     )

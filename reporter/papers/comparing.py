@@ -112,7 +112,7 @@ def _cells(item: Item) -> Iterator[ComparedValue]:
                 is_equal = any(_same(published, each) for each in ours.split(", "))
                 verdict, why = PaperAgreement.AGREES if is_equal else PaperAgreement.DIFFERS, ""
             elif published:
-                why = "the suite does not say"
+                why = "the suite has no value for it"
             yield ComparedValue(
                 f"{row[0]}, {column}",
                 published,

@@ -24,11 +24,11 @@ def draw(item: Item, frames: Frames) -> PaperFigure | Missing:
     assert isinstance(panel, Table)
     machines = {machine_name(entry) for entry in entries_of(frames).values()}
     if len(machines) != 1:
-        return Missing(f"the runs come from {len(machines)} machines; name the runs of one")
+        return Missing(f"the runs come from {len(machines)} machines; give the runs of one of them")
     columns, rows = _WITH_RUNS[item.id](panel, frames)
     about = (
         f"{figure.about} {OWN[0].upper()}{OWN[1:]} ({machines.pop()}): as {len(frames.runs)} "
-        "runs recorded it; empty where they do not record it."
+        "runs recorded it; empty where they recorded nothing."
     )
     return PaperFigure((Table(columns, rows),), (), about, "")
 

@@ -431,7 +431,10 @@ def test_the_definitions_name_all_their_sections(whole_site: Path) -> None:
 
 @pytest.mark.parametrize(
     ("replications", "said"),
-    [((), "Nobody has made these runs again"), (("unsigned",), '<a href="#replications">1 listed')],
+    [
+        ((), "Nobody has replicated these runs yet"),
+        (("unsigned",), '<a href="#replications">1 listed'),
+    ],
 )
 def test_replications_that_earn_no_badge_are_named_too(
     replications: tuple[str, ...], said: str

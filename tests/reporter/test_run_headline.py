@@ -21,8 +21,8 @@ def figure(name: str, value: float | None, unit: str) -> dict[str, Any]:
     [
         (87.6, 0.9903, 0.99, "reached 99 % in 87.6 s."),
         (None, 0.9712, 0.99, "missed 99 %: 97.12 % at best."),
-        (None, 0.9903, 0.99, "reached 99.03 %, the target 99 %, after an unknown time."),
-        (None, 0.9712, None, "reached 97.12 %; it had no target."),
+        (None, 0.9903, 0.99, "reached 99.03 % (target 99 %) after an unknown time."),
+        (None, 0.9712, None, "reached 97.12 %; the run had no target."),
         (None, 0.98998, 0.99, "missed 99 %: 98.998 % at best."),
         (None, None, 0.99, "was not evaluated."),
     ],

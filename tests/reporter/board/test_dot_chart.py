@@ -202,8 +202,8 @@ def test_the_sentence_is_made_from_the_pairs_verdict(boards: dict[str, Board]) -
     )
     assert found.lines[0].startswith("Expected time to 99 % at 5 epochs (measured 8.7 min).")
     assert found.notes[0] == (
-        "Jetson AGX Thor and Jetson AGX Orin are shown in the fastest of their 2 and 8 settings;"
-        " the interval is widened for that choice."
+        "Shown are the fastest of 2 settings of Jetson AGX Thor and of 8 settings of Jetson AGX"
+        " Orin; the interval is widened for that choice."
     )
     assert "from too few sessions (starts of a rested machine)" in found.notes[1]
     assert "Least expected energy, meter at the wall: Jetson AGX Orin" in " ".join(found.lines)
@@ -319,9 +319,8 @@ def test_a_device_beyond_the_rows_of_a_chart_and_one_without_a_score_have_their_
     found = device_headline(replace(board, frames=frames), frozenset({ORIN})).text
     assert "no. 2 of 11 systems" in found
     found = device_headline(replace(board, frames=frames), frozenset({slowest})).text
-    assert (
-        found
-        == f"{slowest} is behind the first 5 of 11 systems by expected time, LeNet-5 on MNIST."
+    assert found == (
+        f"{slowest} is not among the fastest 5 of 11 systems by expected time, LeNet-5 on MNIST."
     )
     scores = replace(board.accepted[0].scores, status=Status.UNRANKED)
     unscored = replace(board.accepted[0], scores=scores)

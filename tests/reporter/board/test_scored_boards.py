@@ -271,7 +271,7 @@ def test_a_tie_is_said_and_so_is_what_another_round_set_otherwise(
         assert f"Self-reported and lower, not significantly faster: {lowest.system} with" in told
     assert why_other_round(newer, boards) == ""
     assert why_other_round(older, boards) == (
-        "Does not compare with round v0.2: batch size 128 here, 16 there; learning rate 0.04 here,"
+        "Not comparable with round v0.2: batch size 128 here, 16 there; learning rate 0.04 here,"
         " 0.005 there."
     )
 
