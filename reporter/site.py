@@ -129,7 +129,7 @@ def _refuse_nothing(frames: Frames, studies: Sequence[StudyRecord]) -> None:
     first, more = frames.broken.iloc[0], len(frames.broken) - 1
     raise SuiteError(
         f"No run can be shown, so no page was made: {first['place']}: {first['reason'].rstrip('.')}"
-        f"{f', and {more} more' if more else ''}. `suite check` says what each needs."
+        f"{f', and {more} more' if more else ''}. `suite check` shows what is wrong with each."
     )
 
 

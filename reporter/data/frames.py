@@ -122,8 +122,8 @@ RUNS: Mapping[str, str] = {
         "whether the submitter nominated this entry for its device before the round had a nonce"
     ),
     "audited_in": (
-        "framework of an unsigned audit whose losses agree, and whether the training state that it"
-        " continued from was drawn or self-drawn; None without such an audit"
+        "framework of an unsigned audit whose losses agree, and whether its training state was"
+        " drawn (with a value from somebody else) or self-drawn; None without such an audit"
     ),
     "audited_by": (
         "organizations whose signed reviews drew a training state of the run, replayed the run "

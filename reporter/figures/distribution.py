@@ -83,7 +83,7 @@ def describe(frames: Frames, context: Context) -> Plot | Missing:
     )
     every = [*medians.values(), *(value for each in rows for value in each.singles)]
     scale = scale_in_units(every, "s", fitting_closely)
-    axis = f"{UNITS[scale.unit]} per epoch (axis may not start at 0)"
+    axis = f"{UNITS[scale.unit]} per epoch (axis may start above 0)"
     legend = context.frameworks([entries[name] for name in epochs])
     panel = Rows(axis, scale, rows, marks=Marks.BANDS, names=legend)
     table = tuple(epochs[name].cells for name in ascending(medians))

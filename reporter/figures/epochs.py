@@ -363,7 +363,7 @@ CHARTS = (
         "first-epoch",
         "Epoch 1 and later epochs",
         "Means over runs. Epoch 1 starts with cold caches and includes the framework's warm-up."
-        " Number: epoch 1 over later epochs.",
+        " Number: time of epoch 1 / time of a later epoch.",
         first_epoch,
         frozenset({"figures", "study"}),
         position=50,

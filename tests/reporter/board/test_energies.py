@@ -72,7 +72,7 @@ def test_ranks_are_within_one_table_and_need_a_calibrated_meter_of_the_whole() -
         ("c", ""),
         ("d", ""),
     ]
-    assert "um25c contradicts it" in found[0].rows[2].rank.words
+    assert "um25c contradicts this sensor" in found[0].rows[2].rank.words
     assert "indicative" in found[1].rows[0].rank.words and "estimate" in found[2].rows[0].rank.words
 
 

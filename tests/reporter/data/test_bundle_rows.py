@@ -107,7 +107,7 @@ def test_a_figure_s_numbers_are_numbers_and_its_sensor_is_columns() -> None:
     assert (found["tier"], found["contradicted_by"]) == ("analyser", "a and b")
     assert found["attached"] is False and sensor_columns({})["attached"] is None
     for wrong in ({"count": True}, {"count": None}, {"source": None}):
-        with pytest.raises(TypeError, match="x_s has no source or no count"):
+        with pytest.raises(TypeError, match="x_s lacks a source or a count"):
             bundle_rows._figure("r", "x_s", {**told, **wrong})
 
 

@@ -180,13 +180,13 @@ def test_a_figure_that_one_run_lacks_is_unknown_for_the_entry(tmp_path: Path) ->
                 "summary.json",
                 lambda summary: summary["figures"]["copy_s"].update(source=None),
             ),
-            "copy_s has no source or no",
+            "copy_s lacks a source or a",
         ),
         (
             lambda bad, edit: edit(
                 bad, "summary.json", lambda summary: summary["figures"]["copy_s"].update(count=None)
             ),
-            "copy_s has no source or no",
+            "copy_s lacks a source or a",
         ),
         (
             lambda bad, edit: edit(
