@@ -188,7 +188,7 @@ def load_framework(name: str, root: Path | None = None) -> Framework:
     plain, pinned, version = name.partition("==")
     if plain.partition("=")[0] in known and plain not in known:
         raise SuiteError(
-            f"{name!r} is not a framework; a version is written with two equals signs, as "
+            f"{name!r} is not a framework; write a version with two equals signs, such as "
             f"{plain.replace('=', '==', 1)}."
         )
     if plain not in known:
@@ -198,9 +198,7 @@ def load_framework(name: str, root: Path | None = None) -> Framework:
     if not VERSION.fullmatch(version):
         raise SuiteError(f"{name!r} names no version; write it as {plain}==1.2.3.")
     if not known[plain].packages or known[plain].environment_of is not None:
-        raise SuiteError(
-            f"{known[plain].title} has no version of its own to choose; write {plain}."
-        )
+        raise SuiteError(f"The version of {known[plain].title} cannot be chosen; write {plain}.")
     return replace(known[plain], version=version)
 
 
@@ -263,8 +261,8 @@ def load_implementation(place: Path) -> Framework:
 def _problem_of_line(text: str) -> str | None:
     """Why a title is refused; None where it is not."""
     if not 1 <= len(text.strip()) <= 80:
-        return "it has no letters, or more than 80"
-    return None if text.isprintable() else "it has line breaks or characters that nobody sees"
+        return "it is empty or has more than 80 characters"
+    return None if text.isprintable() else "it has line breaks or invisible characters"
 
 
 def _refuse_undigested(framework: Framework, path: Path) -> None:

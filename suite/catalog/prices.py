@@ -112,7 +112,7 @@ def _system(quotes: Sequence[Quote], configuration: str) -> SystemPrice:
     currencies = sorted({quote.currency for quote in used})
     reason = None
     if missing:
-        reason = f"no price is known of its {' and '.join(missing)}"
+        reason = f"the price of its {' and '.join(missing)} is unknown"
     elif len(currencies) > 1:
         reason = f"its prices are in {' and '.join(currencies)}"
     price = None if reason else math.fsum(quote.price for quote in used)

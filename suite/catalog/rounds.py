@@ -129,9 +129,9 @@ class Round:
         workload, pinned = load_one(definitions, Workload, "workload", name), self.pinned(name)
         if pinned is not None and pinned != pin_workload(workload):
             raise SuiteError(
-                f"{definitions / name}.toml is not the workload that rules/rounds/{self.name}.toml"
-                " pins; a changed workload belongs to a new round, and an open round is pinned"
-                " again with `python -m tools.pin_round`."
+                f"{definitions / name}.toml differs from the workload that"
+                f" rules/rounds/{self.name}.toml pins; add a changed workload to a new round, or"
+                " pin an open round again with `python -m tools.pin_round`."
             )
         return workload
 

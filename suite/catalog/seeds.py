@@ -184,7 +184,9 @@ def refuse_other_files(framework: Framework, recorded: Mapping[str, Any] | None,
     records."""
     if recorded is None or recorded.get("sha256") == implementation_sha256(framework):
         return
-    raise SuiteError(f"{framework.outside} does not hold the files that made {run}; restore those.")
+    raise SuiteError(
+        f"The files in {framework.outside} differ from those that made {run}; restore those."
+    )
 
 
 def implementation_files(
@@ -221,7 +223,7 @@ def _outside_files(folder: Path) -> Iterator[tuple[str, str]]:
     for path in sources:
         if path.is_symlink() and path.is_dir():
             raise SuiteError(
-                f"{path} is a link to a folder, whose files no digest would cover; copy them."
+                f"{path} is a link to a folder, whose files the digest would leave out; copy them."
             )
     found = {path.relative_to(folder).as_posix(): path for path in sources if path.is_file()}
     if len(found) > MAX_FILES or sum(path.stat().st_size for path in found.values()) > MAX_BYTES:

@@ -55,7 +55,7 @@ def _why_not_whole(bundle: Bundle, training: Request) -> str:
     """What ended a run that did not finish, or whose bundle is not closed, and what to do."""
     run, record, finish = bundle.path, bundle.run(), shell_command("suite finish", bundle.path)
     if record.status == FINISHED:
-        return f"{run} finished, and its bundle is not closed; `{finish}` closes it."
+        return f"{run} finished, but its bundle is not closed; `{finish}` closes it."
     if record.status == "running":
         return (
             f"No process on this machine makes {run} (status: {record.status}); watch it where it"

@@ -101,8 +101,8 @@ def _refuse_without_mpi(environment: Environment, argument: str) -> None:
     finds = "import importlib.util as u, sys; sys.exit(u.find_spec('mpi4py') is None)"
     if subprocess.run([environment.interpreter, "-c", finds], cwd=repository_root()).returncode:
         raise SuiteError(
-            f"Several ranks need mpi4py, and {environment.interpreter}, which runs"
-            f" {environment.framework}, has none",
+            f"Several ranks need mpi4py, which {environment.framework}'s"
+            f" {environment.interpreter} lacks",
             f"create the environment again with `suite env create {argument} --force`"
             if environment.packages
             else f"choose an interpreter that has it with `suite env create {argument}"

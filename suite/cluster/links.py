@@ -126,7 +126,7 @@ def _cause(output: str, errors: str, ranks: int) -> str | None:
     return (
         last
         if last is None or rank_output(lines)
-        else f"mpirun gave up, and no rank said why; its last line: {last}"
+        else f"mpirun ended, and no rank printed a reason; mpirun's last line: {last}"
     )
 
 

@@ -188,7 +188,7 @@ def _ask(host: str, hosts: Sequence[str], question: NodeQuestion, exchange: Exch
             True,
             None,
             f"{host} sent no facts within {FACTS_TIMEOUT_S:g} s",
-            "check its disk, from which the data are read",
+            "check the disk that holds its data",
         )
     return _parse(host, ran, question)
 
@@ -286,7 +286,7 @@ def _unreached(host: str, agent: str | None) -> NodeAnswer | None:
     """The reason why no command can be started on a host, with what to do; None where one can."""
     typed = typed_command(host, agent)
     command, start = remote_command(host, agent, "true"), f"{host} cannot be reached"
-    remedy = f"check that it is on, has this name, and that `{typed}` asks for no password"
+    remedy = f"check that it is on and has this name, and that `{typed}` asks for no password"
     try:
         ran = subprocess.run(
             command,
@@ -298,23 +298,22 @@ def _unreached(host: str, agent: str | None) -> NodeAnswer | None:
         )
     except subprocess.TimeoutExpired:
         problem = f"{start}: no answer within {CONNECT_TIMEOUT_S:g} s"
-        return NodeAnswer(host, False, None, problem, f"{remedy} and takes no longer")
+        return NodeAnswer(host, False, None, problem, f"{remedy} and answers in time")
     except OSError as error:
         return NodeAnswer(
             host,
             False,
             None,
             f"{start}: the launch agent {command[0]} cannot be started ({error.strerror})",
-            "give --launch-agent one program without options, which is called as ssh is: PROGRAM"
-            " HOST COMMAND",
+            "give --launch-agent one program without options; it is called like ssh: PROGRAM HOST"
+            " COMMAND",
         )
     if ran.returncode == 0:
         return None
     if UNKNOWN_KEY in ran.stderr:
         remedy = (
-            f"type `{typed}` and read what it says about the host's key: accept a new one, and "
-            f"remove one that changed with `ssh-keygen -R {host}`, if the machine was set up "
-            "again"
+            f"type `{typed}`: accept the host's key if it is new; if it changed because the machine"
+            f" was set up again, first remove the old key with `ssh-keygen -R {host}`"
         )
     return NodeAnswer(host, False, None, f"{start}: {_last_words(ran)}", remedy)
 

@@ -70,7 +70,7 @@ def about_hosts(hosts: Sequence[str]) -> Iterator[ClusterProblem]:
         yield ClusterProblem(
             hosts[0],
             "first",
-            f"{hosts[0]}, the first host, is not this machine, where the run directory is written",
+            f"The first host is {hosts[0]}, not this machine, which writes the run directory",
             remedy,
         )
     first: dict[str, str] = {}
@@ -115,7 +115,7 @@ def _about_nodes(
             if _minor(answer.facts.python) != _minor(python):  # its packages are others, too
                 sentence = (
                     f"{answer.host} has Python {answer.facts.python} in the environment, and"
-                    f" {answers[0].host} Python {python}"
+                    f" {answers[0].host} has Python {python}"
                 )
                 yield ClusterProblem(
                     answer.host,
@@ -134,7 +134,7 @@ def _about_suite(host: str, facts: NodeFacts, expected: ExpectedNode) -> Iterato
         yield ClusterProblem(
             host,
             "suite",
-            f"{host} has version {facts.version} of the suite and this machine {expected.version}",
+            f"{host} has version {facts.version} of the suite, this machine {expected.version}",
             remedy,
         )
     elif facts.source_sha256 != expected.source_sha256:
@@ -147,8 +147,8 @@ def _about_suite(host: str, facts: NodeFacts, expected: ExpectedNode) -> Iterato
         yield ClusterProblem(
             host,
             "suite",
-            f"{host} has other sources in reference_impls than this machine, with the same version"
-            f" (git: {states}){which}",
+            f"The sources in reference_impls on {host} differ from this machine's, though the"
+            f" version is the same (git: {states}){which}",
             remedy,
         )
 
@@ -165,8 +165,8 @@ def _about_connections(known: Known) -> Iterator[ClusterProblem]:
             host if len(others) > 1 else others[0],
             "connect",
             f"{whose} cannot connect to {host} ({why}), on ports that MPI and the ranks choose",
-            f"let the firewall of {host} pass connections from {whose} to every port, and see that"
-            f" {host}'s address is right there",
+            f"let the firewall of {host} pass connections from {whose} to every port, and check"
+            f" the address of {host} on {whose}",
         )
 
 
@@ -176,7 +176,7 @@ def _about_packages(
     if facts.packages is None:
         return
     others = [
-        f"{name} {facts.packages.get(name, 'missing')} for {version}"
+        f"{name} {facts.packages.get(name, 'missing')} instead of {version}"
         for name, version in expected.packages.items()
         if facts.packages.get(name) != version
     ]
@@ -184,7 +184,7 @@ def _about_packages(
         yield ClusterProblem(
             host,
             "packages",
-            f"{host} has other packages: {first_names(others)}",
+            f"{host} has other packages than this machine: {first_names(others)}",
             expected.again,
         )
 
@@ -226,8 +226,8 @@ def _about_data(known: Known) -> Iterator[ClusterProblem]:
                 yield ClusterProblem(
                     host,
                     "data",
-                    f"{host} has other data in {folder} (SHA-256 {_short_digest(digest)} and not"
-                    f" {_short_digest(usual)})",
+                    f"{host} has other data in {folder} (SHA-256 {_short_digest(digest)} instead"
+                    f" of {_short_digest(usual)})",
                     remedy,
                 )
 
@@ -278,7 +278,7 @@ def _about_clock(host: str, first: str, measure: LinkMeasure) -> Iterator[Cluste
             host,
             "clock",
             sentence,
-            "synchronise the clocks: sudo timedatectl set-ntp true, on all nodes",
+            "synchronise the clocks of all nodes: sudo timedatectl set-ntp true",
         )
 
 
@@ -299,15 +299,15 @@ def _about_bandwidth(
             host,
             "link",
             f"The link to {host} carries {found:.3g} Mbit/s of the {min(speeds)} Mbit/s that its"
-            " interfaces state",
+            " interfaces report",
             remedy,
         )
     elif found < MIN_SHARE_OF_PEERS * best_mbit_s:
         yield ClusterProblem(
             host,
             "link",
-            f"The link to {host} carries {found:.3g} Mbit/s and the fastest one {best_mbit_s:.0f}:"
-            " every step waits for it",
+            f"The link to {host} carries {found:.3g} Mbit/s, the fastest one {best_mbit_s:.0f}:"
+            " every step waits for the slower",
             remedy,
         )
 

@@ -88,8 +88,8 @@ def describe_failure(
     paused_s = monitor.longest_pause_s
     if paused_s > monitor.silence_s - monitor.silence_s / 5:
         return (
-            f"the harness itself was stopped for {paused_s:.0f} s (by SIGSTOP, a suspended machine"
-            " or one too busy), and the ranks end when it does not reply for"
+            f"the harness itself was stopped for {paused_s:.0f} s (by SIGSTOP, or because the"
+            " machine was suspended or too busy); the ranks end when it does not reply for"
             f" {monitor.silence_s:g} s"
         )
     if is_rank_error(report.last_line):
@@ -97,7 +97,7 @@ def describe_failure(
     if report.exit_code < 0:
         return (
             f"{remote.launcher}, which starts and watches the ranks, was ended by"
-            f" {describe_signal(-report.exit_code)}; with it, every rank ended"
+            f" {describe_signal(-report.exit_code)}; every rank ended with {remote.launcher}"
         )
     missing = monitor.first_missing_rank()
     if missing is not None:
@@ -110,7 +110,7 @@ def describe_failure(
     if host and monitor.host_of(exited.rank) == host and number in (None, signal.SIGKILL):
         return (
             f"{exited} ended when {host} closed its SSH connection: {host} was switched off or"
-            f" restarted, or everything there was ended; `uptime` on {host} tells when it started"
+            f" restarted, or its processes were ended; `uptime` on {host} shows when it started"
         )
     return _exited(exited, number, report, kills)
 
@@ -136,11 +136,11 @@ def _exited(exited: Heartbeat, number: int | None, report: ExitReport, kills: in
     if number is None:
         return (
             f"{exited} exited before the others:"
-            f" {report.last_line if report.is_ranks_own else 'no rank said why'}"
+            f" {report.last_line if report.is_ranks_own else 'no rank printed a reason'}"
         )
     if number == signal.SIGKILL and kills:
         return (
-            f"{exited} was ended by {signal_name(number)} for lack of memory: processes that the "
-            f"kernel of that node killed for this reason: {kills}"
+            f"{exited} was ended by {signal_name(number)} for lack of memory (processes that the "
+            f"node's kernel killed for this reason: {kills})"
         )
     return f"{exited} was ended by {describe_signal(number)}{report.said_before(number)}"

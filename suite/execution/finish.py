@@ -34,10 +34,10 @@ NOT_RECORDED = (
     "the run's process ended after the training and before it wrote its record; the"
     " implementation's exit code is unknown"
 )
-REASONS = {"finished": "the closing of the bundle was cut off", "failed": "the run failed"}
+REASONS = {"finished": "closing the bundle was interrupted", "failed": "the run failed"}
 NO_METER_RECORD = (
-    "the record of this meter was lost with the run's process; its readings are counted from the"
-    " table"
+    "this meter's record was lost with the run's process; its readings were counted in the table of"
+    " readings"
 )
 
 
@@ -105,12 +105,12 @@ def _ask_witness_again(path: Path) -> str:
     if [f"{digest}  {name}" for name, digest in file_digests(path).items()] != Bundle(
         path
     ).manifest():
-        return "its witness is not asked to stamp its files, because they differ from its manifest"
+        return "its files differ from its manifest, so its witness was not asked to stamp them"
     record = ask_files_stamp(path, ())
     if record is None or record.files_stamp is None:
         return ""
     if not has_files_stamp(record):
-        return f"its witness gave no stamp over its files ({record.files_stamp.reason})"
+        return f"its witness did not stamp its files ({record.files_stamp.reason})"
     with disk_errors(path, f"Free some space, then: {COMMAND} {path}"), RunLock(path):
         (path / MANIFEST).unlink()  # until it is sealed again, `suite finish` closes it
         again = replace(record, asked_again=before.files_stamp.reason)

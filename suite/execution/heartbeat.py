@@ -149,7 +149,8 @@ class HeartbeatMonitor:
             if runs:
                 return (
                     f"the heartbeat process of {beat} was ended, while the rank (process"
-                    f" {beat.pid}) kept running: its end would not be noticed, so the run was ended"
+                    f" {beat.pid}) kept running: nothing would report the rank's end, so the"
+                    " harness ended the run"
                 )
             if len(ranks_exited) < self._ranks:
                 return f"{beat} exited while other ranks kept running for {HEARTBEAT_TIMEOUT_S:g} s"
@@ -173,8 +174,8 @@ class HeartbeatMonitor:
         if lives and beat.is_orphaned:
             return (
                 f"the launcher of {beat} (hydra_pmi_proxy, prted or slurmstepd) was ended,"
-                " while the rank kept running: its end could not be reported, so the run was"
-                " ended"
+                " while the rank kept running: nothing could report the rank's end, so the"
+                " harness ended the run"
             )
         return None
 

@@ -68,7 +68,9 @@ def free_bytes(place: Path) -> int:
     """Free space of the disk that holds ``place``; raises SuiteError where no disk does, as in
     /proc."""
     if not os.statvfs(place).f_blocks:
-        raise SuiteError(f"{place} is not on a disk and keeps no files; choose another --output.")
+        raise SuiteError(
+            f"{place} is not on a disk and cannot hold files; choose another --output."
+        )
     return shutil.disk_usage(place).free
 
 

@@ -77,7 +77,7 @@ class RemoteRecorders:
             )
             self._recorders[place] = recorder
             if is_this_machine(host):
-                recorder.fail("it is the first host's machine under another name")
+                recorder.fail("it is the first host's machine, under another name")
         self._wait_for(
             "machine", START_TIMEOUT_S, f"its recorder did not answer within {START_TIMEOUT_S:g} s"
         )

@@ -76,8 +76,8 @@ def resolve_options(
     different = prepared.contents.different
     if different is not None and options.division is Division.CLOSED:
         raise SuiteError(
-            f"{different}: it is not the published {prepared.definition.title}, which a"
-            " closed run trains on; prepare it again with"
+            f"{different}: this is not the published {prepared.definition.title}, which closed"
+            " runs must train on; prepare it again with"
             f" {how_to_prepare(prepared.definition)}, or run it in the open division."
         )
     device = resolve_device(options.device)
@@ -171,8 +171,8 @@ def _training(
     batch_size = workload.batch_size if options.batch_size is None else options.batch_size
     if options.batch_size is not None and batch_size > samples:
         raise SuiteError(
-            f"--batch-size {batch_size} is larger than the data set; name at most {samples}, its"
-            " training samples."
+            f"--batch-size {batch_size} exceeds the {samples} training samples of the data set;"
+            " choose a smaller one."
         )
     accelerator = options.accelerator
     if accelerator is Accelerator.AUTO:
@@ -300,15 +300,15 @@ def _timing(options: RunOptions, framework: Framework, accelerator: str) -> str:
     if options.timing in possible:
         return options.timing.value
     if waits_in_steps:
-        why = "Ranks that exchange gradients, and schedules of recomputation, wait in every step"
+        why = "several ranks and --memory-budget wait in every step"
     elif accelerator == CPU and framework.asynchronous_on:
         why = (
-            f"{framework.title} on a CPU has nothing to wait for: both timings are the same "
-            "there and are called synchronised"
+            f"{framework.title} on a CPU has nothing to wait for, so both timings are the same and"
+            " are called synchronised"
         )
     else:
         why = f"{framework.title} waits for the device in every step"
-    raise SuiteError(f"{why}; leave --timing asynchronous out.")
+    raise SuiteError(f"--timing asynchronous is not possible: {why}; leave it out.")
 
 
 def _workers(options: RunOptions, accelerator: Accelerator) -> int:
@@ -378,7 +378,8 @@ def _contradictions(options: RunOptions) -> Iterator[tuple[bool, str]]:
     )
     yield (
         options.wire is not Wire.EXACT and is_native,
-        f"--wire {options.wire.value} is of the suite's all-reduce; leave --collective native out.",
+        f"--wire {options.wire.value} works only with the suite's all-reduce; leave --collective"
+        " native out.",
     )
     yield (
         accumulates and is_synchronised,

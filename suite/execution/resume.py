@@ -62,7 +62,7 @@ def resume_request(request: RunRequest, run: Path) -> RunRequest:
     refuse_without(request.framework, Capability.STATES, "--resume")
     if request.directory == run.absolute():
         raise SuiteError(
-            f"{run} is the run to resume, whose records are kept; choose another --output."
+            f"{run} is the run to resume, and its records are kept; choose another --output."
         )
     refuse_running(run)
     bundle = Bundle(run)
@@ -81,7 +81,7 @@ def refuse_other_data(path: Path, run: Path) -> None:
     own, before = (replace(read_data_record(Bundle(each)), taken_ns=0) for each in (path, run))
     if own != before:
         raise SuiteError(
-            f"The data set is not that of {run} ({DATA} has the digests of both); prepare the "
+            f"The data set differs from that of {run} (its {DATA} has the digests); prepare the "
             "same data, or run again without --resume."
         )
 
@@ -103,9 +103,9 @@ def _refuse_other_training(request: RunRequest, record: RunRecord, run: Path) ->
     if differing:
         first = differing[0]
         raise SuiteError(
-            f"{run} trained with {first} = {_shown_value(wanted.get(first))}, and"
-            f" {_shown_value(found.get(first))} is requested; type the command of that run with"
-            " --resume, another --output, and the hosts that are left."
+            f"{run} trained with {first} = {_shown_value(wanted.get(first))}, but this command asks"
+            f" for {_shown_value(found.get(first))}; type the command of that run with --resume,"
+            " another --output, and the hosts that are left."
         )
 
 
@@ -149,7 +149,9 @@ def _resumption(record: RunRecord, log: Log, epoch: int, state: Mapping[str, str
             "The run to resume has no run_start in its log; run it again from the start."
         )
     parallel = record.request["parallel"]
-    reason = record.message or "its harness ended without saying why: killed, or a power failure"
+    reason = (
+        record.message or "its harness ended without giving a reason (killed, or a power failure)"
+    )
     boot = start.metadata.get("boot")
     began = (int(start.time_ms), start.mono_ns, boot if isinstance(boot, str) else None)
     uncounted_s = sum(interval.length_s for interval in uncounted_intervals(log))

@@ -91,9 +91,7 @@ def _close(path: Path, record: RunRecord, lock: RunLock, interrupt: HeldBack) ->
                 close_bundle(path)
         except KeyboardInterrupt:
             raise InterruptedAfterEnd(
-                f"the run was finished, its bundle is not closed; `{command}` closes it"
+                f"the run finished, but its bundle is not closed; `{command}` closes it"
             ) from None
     if interrupt.happened:
-        raise InterruptedAfterEnd(
-            f"the run was finished before, and its bundle is closed in {path}"
-        )
+        raise InterruptedAfterEnd(f"the run had finished, and its bundle is closed in {path}")

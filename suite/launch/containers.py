@@ -108,7 +108,9 @@ def refuse_podman() -> None:
             f"{'' if os.geteuid() == 0 else 'type sudo before the command, or '}use --isolation"
             " namespace"
         )
-        raise SuiteError(f"podman starts no container with {interpreter} here ({said})", remedy)
+        raise SuiteError(
+            f"podman cannot start a container with {interpreter} here ({said})", remedy
+        )
 
 
 def describe_podman() -> dict[str, object]:

@@ -97,7 +97,9 @@ def create_environment(
         return find_environment(framework, home)
     vendors = vendor_environment(framework) if python is None else None
     if vendors is not None:
-        report(f"{vendors.interpreter} has a {framework.title} for this GPU: nothing is installed")
+        report(
+            f"{vendors.interpreter} has a {framework.title} for this GPU, so nothing is installed"
+        )
         return _recorded(vendors, place)
     chosen = plan_environment(framework, python)
     report(chosen.statement)
@@ -233,9 +235,9 @@ def _examined(framework: Framework, interpreter: Path, condition: str = "True") 
     )
     if probe.returncode == -signal.SIGILL:
         raise SuiteError(
-            f"{interpreter} met an illegal instruction while importing {framework.import_name}: "
-            f"this {framework.title} is built for later processors; install another version "
-            "there."
+            f"{interpreter} crashed at an illegal instruction while importing"
+            f" {framework.import_name}: this {framework.title} is built for newer processors;"
+            " install another version there."
         )
     if probe.returncode != 0:
         said = last_line(probe.stderr, "no message")
@@ -254,7 +256,7 @@ def _examined(framework: Framework, interpreter: Path, condition: str = "True") 
         )
     except ValueError:
         raise SuiteError(
-            f"{interpreter} does not answer as a Python does; give the path of one that has"
+            f"{interpreter} does not work as a Python; give the path of one that has"
             f" {framework.title}."
         ) from None
     refuse_crash(framework, {package_name(name): version for name, version in packages.items()})

@@ -57,8 +57,8 @@ def refuse_isolation(kind: Isolation | None, ranks: int = 1) -> None:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SuiteError(
-            f"--isolation namespace needs the program unshare (util-linux): {error}; --isolation"
-            " none needs nothing."
+            f"--isolation namespace needs the program unshare: {error}; install util-linux, or use"
+            " --isolation none."
         ) from error
     if tried.returncode != 0:
         said = last_line(tried.stderr, "no message")
@@ -106,6 +106,6 @@ def _docker() -> str:
         else "starts containers by its daemon, outside the harness's process tree"
     )
     return (
-        f"docker {where}, and no meter would find what trains; --isolation podman runs the same"
-        " image, --isolation namespace needs no engine."
+        f"docker {where}, and meters would not find the training in it; use --isolation podman,"
+        " which runs the same image, or --isolation namespace, which needs no engine."
     )

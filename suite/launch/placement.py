@@ -9,6 +9,7 @@ from pathlib import Path
 
 from reference_impls.rank import HEARTBEAT_TIMEOUT_S
 from suite.errors import SuiteError
+from suite.files.counted import counted
 from suite.launch.slurm import SRUN, allocated_hosts
 
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}(:\d{1,5})?")
@@ -160,7 +161,8 @@ def place_ranks(
         )
     if nodes is not None and nodes > len(hosts):
         raise SuiteError(
-            f"{named_by} names {len(hosts)} hosts; --nodes {nodes} needs {nodes - len(hosts)} more."
+            f"{named_by} names {counted(len(hosts), 'host')}; --nodes {nodes} needs"
+            f" {nodes - len(hosts)} more."
         )
     return Placement(
         hosts[:nodes], ranks_per_node or _ranks_by_slots(slots, named_by) or otherwise, agent

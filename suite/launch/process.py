@@ -77,13 +77,10 @@ PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 GRACE_S = 5.0
 MEANINGS = {
     signal.SIGKILL: (
-        "which the kernel sends when memory is short, and a batch system or a person sends"
+        "which the kernel sends when memory is short, or else a batch system or a person"
     ),
-    signal.SIGTERM: "which a batch system, a person or an ending mpirun sends",
-    signal.SIGBUS: (
-        "memory without storage behind it: a full /dev/shm, or a file that was cut while it was"
-        " mapped"
-    ),
+    signal.SIGTERM: "which a batch system, a person or mpirun at its end sends",
+    signal.SIGBUS: "a full /dev/shm, or a mapped file that was cut",
     signal.SIGSEGV: "an invalid memory access",
     signal.SIGILL: "an instruction that this processor lacks: a library was built for another one",
     signal.SIGABRT: "a library ended the program",

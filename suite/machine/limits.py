@@ -40,9 +40,7 @@ class Limit:
 def cpu_quota(cores: float) -> Limit:
     """CPU time of ``cores`` cores in each tenth of a second."""
     if not MIN_CORES <= cores <= MAX_CORES:
-        raise SuiteError(
-            f"cpu_quota {cores:g}: name a number of cores of {MIN_CORES:g} or more, as 0.5."
-        )
+        raise SuiteError(f"cpu_quota {cores:g}: choose {MIN_CORES:g} cores or more, such as 0.5.")
     quota_us = max(1000, round(cores * PERIOD_US))
     v1 = (("cpu.cfs_period_us", str(PERIOD_US)), ("cpu.cfs_quota_us", str(quota_us)))
     return Limit(
@@ -54,7 +52,7 @@ def memory_limit(size_mb: float) -> Limit:
     """Memory of ``size_mb`` million bytes, the pages of files that the processes read first
     included: these are what the kernel takes back."""
     if not MIN_MEMORY_MB <= size_mb <= MAX_MEMORY_MB:
-        raise SuiteError(f"memory_mb {size_mb:g}: name {MIN_MEMORY_MB:g} million bytes or more.")
+        raise SuiteError(f"memory_mb {size_mb:g}: choose {MIN_MEMORY_MB:g} million bytes or more.")
     size_bytes = str(round(size_mb * _MB))
     return Limit(
         f"memory_mb {size_mb:g}",
@@ -92,13 +90,11 @@ def read_limit(mb_s: float, folder: Path, root: Path = Path("/")) -> Limit:
     number = None if disk is None else read_text(disk / "dev")
     if number is None:
         where = (
-            "nothing that the mount table has"
-            if mount is None
-            else f"{mount.file_system} ({mount.source})"
+            "an unknown file system" if mount is None else f"{mount.file_system} ({mount.source})"
         )
         raise SuiteError(
-            f"{setting}: {folder} is on {where}, which is on no disk of this machine; put the data"
-            " on one (--data)."
+            f"{setting}: {folder} is on {where}, which is not on a disk of this machine; put the"
+            " data on one (--data)."
         )
     rate = f"{number.strip()} {round(mb_s * _MB)}"
     return Limit(

@@ -77,7 +77,7 @@ def read_mode(root: Path) -> NvpMode:
             number,
             None,
             fan,
-            reason=f"/{CONFIGURATION} cannot be read: it has the name of mode {number}",
+            reason=f"/{CONFIGURATION}, which names mode {number}, cannot be read",
         )
     configuration = parse_configuration(content)
     model = next((model for model in configuration.models if model.id == number), None)

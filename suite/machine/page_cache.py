@@ -55,8 +55,8 @@ def residency(files: Iterable[Path]) -> Residency:
             return Residency(
                 size_bytes,
                 None,
-                f"{path} is neither owned nor writable by this user: the kernel does not report"
-                " what of it is in memory",
+                f"{path} is neither owned nor writable by this user, so the kernel does not"
+                " report how much of it is in memory",
             )
     return Residency(
         size_bytes, sum(_resident_bytes(path, status.st_size) for path, status in found)

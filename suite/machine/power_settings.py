@@ -171,7 +171,7 @@ def read_power_settings(root: Path = Path("/")) -> PowerSettings:
         **found.notes,
         "cores_online": "the kernel does not list the cores that are online",
         "clocks_locked": "the limits of the CPU's clocks cannot be read",
-        "fan": "neither nvpmodel nor a fan's driver tells how the fan is set",
+        "fan": "neither nvpmodel nor a fan's driver reports the fan's setting",
         "turbo": "there is no switch for turbo",
         "platform_profile": "the firmware offers no platform profiles",
     }

@@ -19,12 +19,12 @@ CORES, POWER_CHANGES = "cpu_cores", "power_changes"
 REASONS = {
     "board": "neither /proc/device-tree/model nor /sys/class/dmi/id has the machine's name",
     "cpu_model": "/proc/cpuinfo has no 'model name' or 'Model' line",
-    "cpu_cores": "not read from a recorded tree",
+    "cpu_cores": "a recorded system does not have it",
     "memory_size_bytes": "/proc/meminfo has no MemTotal",
     "cpu_governor": "the kernel offers no cpufreq governor for cpu0",
     "operating_system": "/etc/os-release is missing",
     "boot": "/proc/sys/kernel/random/boot_id is missing",
-    POWER_CHANGES: "the run has not ended, or this node's settings were not read after it",
+    POWER_CHANGES: "the run has not ended, or this node's settings were not read after its end",
     "framework_version": "the implementation did not log it",
 }
 """Why a field is None."""

@@ -101,7 +101,7 @@ def _query(where: str) -> Any:
         with opener.open(f"http://{where}", timeout=TIMEOUT_S) as reply:
             return json.loads(_body(reply))
     except http.client.HTTPException as error:
-        raise OSError(f"no reply in HTTP ({error!r})") from error
+        raise OSError(f"the reply is not HTTP ({error!r})") from error
     except RecursionError as error:
         raise ValueError("the reply is nested too deeply") from error
 

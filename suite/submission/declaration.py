@@ -89,7 +89,7 @@ def read_declaration(directory: Path) -> Declaration:
             raise ValueError(f"its keys must be {', '.join(keys)}")
         found = from_plain(values, Declaration, "")
         if sum(len(entry.launches) for entry in found.entries) > MAX_LAUNCHES:
-            raise ValueError(f"its entries have more than {MAX_LAUNCHES} launches")
+            raise ValueError(f"its entries have more than {MAX_LAUNCHES} launches in all")
         plain_name(found.organization, "organization")
         plain_name(found.round, "round")
         for implementation in found.implementations:

@@ -70,7 +70,8 @@ def read_objections(submission: Path) -> Objections:
     followed."""
     folder = objections_folder(submission)
     if any(path.is_symlink() for path in (folder.parent, folder)):
-        return Objections({}, (f"{folder} is reached by a link; objections are plain files.",))
+        problem = f"{folder} is reached through a link; objections must be plain files."
+        return Objections({}, (problem,))
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     found, unreadable = {}, []
     for name in names[:MAX_FILES]:
@@ -85,7 +86,9 @@ def read_objections(submission: Path) -> Objections:
 
 def _read_objection(path: Path, submission: Path) -> Objection:
     if path.suffix != ".toml" or path.is_symlink() or not path.is_file():
-        raise FileError(path, "is not an objection, a plain file with a name that ends in .toml")
+        raise FileError(
+            path, "is not an objection, which must be a plain file with the ending .toml"
+        )
     if path.stat().st_size > MAX_FILE_BYTES:
         raise FileError(path, f"is larger than {MAX_FILE_BYTES} bytes")
     try:
@@ -121,11 +124,11 @@ def _problem(objection: Objection, submission: Path) -> str | None:
         ),
         (
             is_decided and None in (objection.decision, objection.decided_by),
-            "decision and decided_by must be there once it is decided",
+            "a decided objection needs decision and decided_by",
         ),
         (
             not is_decided and (objection.decision or objection.decided_by),
-            "it is open and has a decision",
+            "an open objection must not have a decision",
         ),
     )
     return next((sentence for is_wrong, sentence in problems if is_wrong), None)

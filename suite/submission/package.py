@@ -157,7 +157,7 @@ def _folders(bundles: Sequence[Bundle], request: PackageRequest) -> dict[Path, B
         if of_run["organization"] not in ("none", request.organization):
             raise SuiteError(
                 f"{bundle.path} was run for {of_run['organization']!r}, not for"
-                f" {request.organization!r}, who cannot submit it."
+                f" {request.organization!r}, which cannot submit it."
             )
         parent = Path(plain_name(str(of_run["workload"]), "workload")) / plain_name(
             str(of_run["framework"]), "framework"
@@ -188,8 +188,8 @@ def _implementations(
             )
         if name in declared and declared[name].sha256 != digest:
             raise SuiteError(
-                f"{bundle.path} was trained by other files of {name} than another run; submit each"
-                " version of it separately."
+                f"{bundle.path} and another run were trained by different files of {name}; submit"
+                " each version separately."
             )
         of = code
         if folder is not None:
@@ -339,6 +339,6 @@ def _refuse_disclosures(folder: Path, public: Collection[str]) -> None:
         raise SuiteError(
             "The submission would name a person or a network; nothing was written:"
             f" {'; '.join(map(describe_disclosure, found[:MAX_NAMED]))}{more}. Bundles are never "
-            "edited: leave it out where it is made (your program's log and output, --notes), then "
-            "run again."
+            "edited: remove the name from what wrote it (your program's log and output, --notes), "
+            "then run again."
         )

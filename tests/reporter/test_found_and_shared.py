@@ -338,7 +338,7 @@ def test_without_a_price_of_every_part_there_is_no_cost(tmp_path: Path) -> None:
     assert (
         system.price is None
         and system.cost_of(10.0) is None
-        and system.reason == "no price is known of its supply and storage and cooling"
+        and system.reason == "the price of its supply and storage and cooling is unknown"
     )
     mixed = PRICES + OTHERS.replace("USD", "EUR", 1)
     assert (

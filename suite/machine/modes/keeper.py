@@ -271,7 +271,7 @@ def _refuse_without_rights(root: Path, journal: Journal) -> None:
         )
         raise SuiteError(
             f"Process {entries[0].owner.pid} set a power mode ({entries[0].wanted or 'several'})"
-            f" and did not put back what was before ({said}). Only root may do that; type:"
+            f" and did not restore the earlier settings ({said}). Only root may do that; type:"
             f" {with_sudo(RESTORE)}"
         )
 

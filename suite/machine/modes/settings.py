@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from suite.errors import SuiteError
+from suite.files.counted import counted
 from suite.machine.modes.offer import Offer
 from suite.machine.nvpmodel import read_status
 from suite.machine.procfs import natural_order, read_text
@@ -118,7 +119,7 @@ def put_back(
     if left:
         said = "; ".join([*left[:3], *failures])
         raise SuiteError(
-            f"{len(left)} power settings could not be put back: {said}. Set them by hand, or"
+            f"{counted(len(left), 'power setting')} could not be put back: {said}. Set by hand, or"
             " restart the machine."
         )
     if failures:

@@ -34,7 +34,7 @@ class CpuClockMeter(BackgroundMeter):
         if not can_measure():
             return MeterAvailability(
                 False,
-                "the chain of additions is machine code of x86-64 alone",
+                "this measurement runs on x86-64 only",
                 "on a board, use a kernel with cpufreq",
             )
         try:
@@ -43,7 +43,7 @@ class CpuClockMeter(BackgroundMeter):
             return MeterAvailability(
                 False,
                 f"the system allows no executable memory ({error.strerror})",
-                "allow it, or go without",
+                "allow it, or do without this meter",
             )
         return AVAILABLE
 

@@ -40,8 +40,8 @@ class LoadMeter(MachineMeter):
     name = "load"
     period_s = 1.0
     description = (
-        "CPU time of the suite's own processes and of others, waiting for CPU, disk and memory,"
-        " bytes of the implementation"
+        "CPU time of the suite's processes and of all; time waited for CPU, disk and memory; bytes"
+        " that the implementation read and wrote"
     )
 
     def __init__(self, root: Path = Path("/")) -> None:
@@ -57,7 +57,7 @@ class LoadMeter(MachineMeter):
             return found
         return MeterAvailability(
             True,
-            "the kernel has no pressure stall information; the rest is read",
+            "the kernel has no pressure stall information; the other channels are read",
             "start the kernel with psi=1",
         )
 

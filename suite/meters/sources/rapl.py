@@ -83,7 +83,7 @@ class RaplMeter(ChannelMeter):
     def silence(self) -> str:
         """A processor's counters are always there; some are set back."""
         are_lost = any(domain.is_lost for domain in self._domains)
-        return "no RAPL domain can be read" + ", their counters were set back" * are_lost
+        return "no RAPL domain can be read" + ": their counters were reset" * are_lost
 
 
 def _domains(root: Path) -> list[_Domain]:

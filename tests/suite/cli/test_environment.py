@@ -104,8 +104,7 @@ def test_a_wrong_interpreter_is_refused_rehearsed_or_not(
     with pytest.raises(
         SuiteError,
         match=(
-            f"{interpreter} (does not answer as a Python does|cannot `import torch`|is not an"
-            " interpreter)"
+            f"{interpreter} (does not work as a Python|cannot `import torch`|is not an interpreter)"
         ),
     ):
         app(

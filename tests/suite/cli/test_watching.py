@@ -234,7 +234,7 @@ def test_a_record_that_no_run_can_have_is_a_sentence(good_bundle: Path) -> None:
     ("status", "message", "said"),
     [
         ("running", None, "No process on this machine makes {run}"),
-        ("finished", None, "{run} finished, and its bundle is not closed"),
+        ("finished", None, "{run} finished, but its bundle is not closed"),
         ("interrupted", "interrupted by the user", "{run} ended: interrupted by the user."),
         ("failed", "rank 1 was ended by SIGKILL.", "{run} ended: rank 1 was ended by SIGKILL."),
     ],

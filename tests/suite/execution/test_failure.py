@@ -118,7 +118,10 @@ def test_before_it_aborts_a_library_writes_why(monitor: HeartbeatMonitor) -> Non
 
 @pytest.mark.parametrize(
     ("status", "expected"),
-    [(6, "a library ended the program"), (256, "exited before the others: no rank said why")],
+    [
+        (6, "a library ended the program"),
+        (256, "exited before the others: no rank printed a reason"),
+    ],
 )
 def test_a_warning_is_not_a_cause(monitor: HeartbeatMonitor, status: int, expected: str) -> None:
     assert cause(monitor, *WARNS, *WARNS, status=status).endswith(expected)
@@ -127,7 +130,7 @@ def test_a_warning_is_not_a_cause(monitor: HeartbeatMonitor, status: int, expect
 def test_a_rank_that_the_kernel_killed_for_memory_is_that_alone(monitor: HeartbeatMonitor) -> None:
     said = cause(monitor, *WARNS, status=9, kills=1)
     assert said.endswith(
-        "for lack of memory: processes that the kernel of that node killed for this reason: 1"
+        "for lack of memory (processes that the node's kernel killed for this reason: 1)"
     )
 
 

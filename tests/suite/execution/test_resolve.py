@@ -58,7 +58,7 @@ def test_every_option_has_its_limits(
         ({"normalisation": SYNCHRONISED, "collective": NATIVE}, "needs the suite's all-reduce"),
         ({"normalisation": SYNCHRONISED, "accumulate": 2}, "leave --accumulate out"),
         ({"normalisation": SYNCHRONISED}, None),
-        ({"wire": Wire.FLOAT16, "collective": NATIVE}, "is of the suite's all-reduce"),
+        ({"wire": Wire.FLOAT16, "collective": NATIVE}, "works only with the suite's all-reduce"),
         ({"wire": Wire.FLOAT16}, None),
         ({"collective": NATIVE}, None),
         ({"spill": "/srv"}, "add --memory-budget"),

@@ -73,7 +73,7 @@ def test_the_data_are_those_of_the_run_before_whenever_they_were_read(tmp_path: 
         write_data_record(folder, record)
     resume.refuse_other_data(folders[0], folders[1])
     for folder in folders[2:]:
-        with pytest.raises(SuiteError, match=f"data set is not that of {folder} "):
+        with pytest.raises(SuiteError, match=f"data set differs from that of {folder} "):
             resume.refuse_other_data(folders[0], folder)
 
 

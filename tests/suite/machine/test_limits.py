@@ -66,7 +66,7 @@ def test_memory_is_one_file_in_both_versions() -> None:
         (("memory.limit_in_bytes", "340000000"),),
         (("memory.max", "340000000"),),
     )
-    with pytest.raises(SuiteError, match="memory_mb 1: name 4 million bytes or more"):
+    with pytest.raises(SuiteError, match="memory_mb 1: choose 4 million bytes or more"):
         memory_limit(1)
 
 

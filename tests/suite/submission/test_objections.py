@@ -114,7 +114,7 @@ def test_the_folder_is_found_from_inside_the_submission(
         ('by = "A. Reader"\n', "", "the key 'by' is missing"),
         ("\nschema", "\nstate = 'upheld'\nschema", "decision and decided_by"),
         ("\nschema", f"\ndecided_by = '{'x' * 201}'\nschema", "decided_by must be text"),
-        ("\nschema", "\ndecision = 'so'\nschema", "it is open and has a decision"),
+        ("\nschema", "\ndecision = 'so'\nschema", "must not have a decision"),
         ("\nschema", "\nstate = 'settled'\nschema", "expected one of open, upheld, dismissed"),
         ("\nschema", "\nschema = 1\nschema", "not valid TOML"),
         ("\nschema", "\nx = " + "[" * 5000 + "\nschema", "1.toml"),

@@ -358,7 +358,7 @@ def test_without_root_the_next_command_says_how(
     abandon(board)
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(
-        SuiteError, match=r"did not put back what was before .* type: sudo /.* power restore"
+        SuiteError, match=r"did not restore the earlier settings .* type: sudo /.* power restore"
     ):
         recover_modes(board)
 

@@ -110,7 +110,7 @@ def test_a_counter_that_falls_and_cannot_have_wrapped_is_not_read(
     meter.open(MeteredProcess(1, Path("/data")))
     assert [reading.value for reading in meter.read()] == [pytest.approx(before_uj * 1e-6)]
     (root / "sys/class/powercap/intel-rapl:0/energy_uj").write_text(f"{after_uj}\n")
-    with pytest.raises(OSError, match="counters were set back"):
+    with pytest.raises(OSError, match="counters were reset"):
         meter.read()
 
 
