@@ -79,7 +79,8 @@ def audit(
         Path | None,
         Option(
             metavar="DIR",
-            help="Folder of the implementation that made the run: it also continues from --state.",
+            help="Folder of the implementation that made the run, to continue with it from"
+            " --state.",
         ),
     ] = None,
     json: Json = False,
@@ -154,11 +155,11 @@ def _show(record: AuditRecord) -> None:
         error = (
             ""
             if record.rate_error_found is None
-            else f"; a learning rate wrong by {record.rate_error_found:.2%} or more"
+            else f", and a learning rate wrong by {record.rate_error_found:.2%} or more"
         )
         print(
-            "  would have been found in these steps: other losses, seed, data, initial weights or"
-            f" batch size{error}"
+            "  these steps would have shown other losses, seed, data, initial weights or batch size"
+            f"{error}"
         )
         rest = (
             "later steps, times, energy, accuracy and device"
@@ -197,8 +198,8 @@ def _show_state(state: StateAudit) -> None:
 
 def _show_epoch(after: EpochReplays, by: str) -> None:
     print(
-        f"    the {after.steps} steps after it{by}, beside {len(after.replayed)} replays with other"
-        " roundings:"
+        f"    the {after.steps} steps after it{by}, compared with {len(after.replayed)} replays"
+        " with other rounding:"
     )
     for figure in after.judged():
         print(

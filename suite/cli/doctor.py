@@ -133,8 +133,8 @@ def diagnose_share(root: Path) -> Iterator[Diagnosis]:
         ),
     )[:2]
     if quota.isdigit() and period.isdigit():
-        found = f"{int(quota) / int(period):g} cores' time, by the limit of a container"
-        yield Diagnosis("all cores", False, found, "start the container without a limit of CPUs")
+        found = f"limited to the time of {int(quota) / int(period):g} cores (a container's limit)"
+        yield Diagnosis("all cores", False, found, "start the container without a CPU limit")
 
 
 def diagnose_memory(available_bytes: int, swapped_bytes: int) -> Diagnosis:
@@ -143,7 +143,9 @@ def diagnose_memory(available_bytes: int, swapped_bytes: int) -> Diagnosis:
     if swapped_bytes <= MAX_SWAPPED_BYTES:
         return Diagnosis("memory", True, found)
     found += f"; {swapped_bytes / 2**30:.1f} GiB are in swap"
-    return Diagnosis("memory", False, found, "end other programs, or restart: training would wait")
+    return Diagnosis(
+        "memory", False, found, "end other programs, or restart: training would wait for swap"
+    )
 
 
 def diagnose_load(load: MachineLoad) -> Diagnosis:

@@ -105,7 +105,7 @@ def _other_versions(framework: Framework, environment: Environment) -> list[Othe
 def _show_versions(others: list[OtherVersion]) -> None:
     for one in others:
         print(
-            f"note: {one.package} {one.found or 'is missing'} there; the requirements name"
+            f"note: {one.package} {one.found or 'is missing'} there; the requirements need"
             f" {one.required}. Entries name the version that trained."
         )
 

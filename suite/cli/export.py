@@ -68,7 +68,7 @@ def export(
     if table not in TABLES:
         raise SuiteError(f"--table {table!r} is unknown; choose {', '.join(TABLES)}.")
     if output.suffix not in (*FORMATS, ""):
-        raise SuiteError(f"{output} ends with none of {', '.join(FORMATS)}; choose one of them.")
+        raise SuiteError(f"{output} must end with one of {', '.join(FORMATS)}, or have no ending.")
     if client_profiles and (table != TABLES[0] or not output.suffix):
         raise SuiteError(
             f"--client-profiles writes one file ({', '.join(FORMATS)}); leave --table out, and "

@@ -50,7 +50,7 @@ def _sentence(run: FinishedRun) -> str:
     if run.status == "finished":
         ending = f"Check it: {shell_command('suite check', run.path)}"
     elif run.epochs:
-        ending = f"It is not a result; its epochs: {shell_command('suite watch', run.path)}"
+        ending = f"It is not a result. To see its epochs: {shell_command('suite watch', run.path)}"
     else:
         ending = "It is not a result: run it again"
     return f"{run.path}: closed as {run.status}, {epochs} ({run.reason}). {ending}"

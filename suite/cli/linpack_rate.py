@@ -17,6 +17,7 @@ from suite.cli.results import figure_text
 from suite.errors import SuiteError
 from suite.experiments.linpack_run import MAX_FOREIGN_SHARE, LinpackRequest, measure_linpack
 from suite.experiments.linpack_sweep import LinpackSweep, planned_nodes, run_linpack_study
+from suite.files.counted import counted
 from suite.launch.placement import Placement, place_ranks
 from suite.metrics.linpack_record import THRESHOLD, Linpack
 from suite.metrics.linpack_study_record import LinpackStudy
@@ -88,20 +89,20 @@ def _lines(record: Linpack) -> Iterator[str]:
     found, power = record.solution, record.power
     what = "HPL" if record.kind == "HPL" else "SciPy's LU, which is not HPL"
     yield (
-        f"{found.gflops:.4g} GFLOPS ({what}, N={found.problem.size}, {record.ranks} ranks on"
-        f" {record.nodes} nodes, {found.time_s:.3g} s)"
+        f"{found.gflops:.4g} GFLOPS ({what}, N={found.problem.size},"
+        f" {counted(record.ranks, 'rank')} on {counted(record.nodes, 'node')}, {found.time_s:.3g} s)"
     )
     if record.nodes > 1:
         yield f"per node: {record.gflops_per_node:.4g} GFLOPS"
     if record.triad is not None:
         yield (
-            f"memory bandwidth (STREAM triad): {record.triad.alone_gb_s:.4g} GB/s one rank,"
-            f" {record.triad.together_gb_s:.4g} GB/s each of all ranks"
+            f"memory bandwidth (STREAM triad): {record.triad.alone_gb_s:.4g} GB/s with one rank,"
+            f" {record.triad.together_gb_s:.4g} GB/s per rank with all ranks"
         )
     if record.load is not None and record.load.during > MAX_FOREIGN_SHARE * record.load.cores:
         yield (
             f"busy: other programs used {record.load.during:.2f} of {record.load.cores} cores"
-            " meanwhile, so this is not the machine's rate"
+            " meanwhile, so the machine's own rate is unknown"
         )
     yield (
         f"residual {found.residual:.3g}, passes below {THRESHOLD:g}; BLAS"

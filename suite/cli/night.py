@@ -243,5 +243,8 @@ def _restart(command: str) -> None:
     except (OSError, ValueError) as error:
         raise SuiteError(f"--restart {command!r} could not be started: {error}.") from error
     if code:
-        raise SuiteError(f"--restart {command!r} ended with code {code}; the machine goes on.")
+        raise SuiteError(
+            f"--restart {command!r} ended with exit code {code}; give a command that restarts"
+            " the machine."
+        )
     raise Reported("The machine restarts before the next run; the same command continues then.")

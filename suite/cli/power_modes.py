@@ -10,6 +10,7 @@ from typer import Argument, Option
 
 from suite.cli.json_output import print_json
 from suite.cli.options import Json, with_options
+from suite.files.counted import counted
 from suite.machine.clock_domains import CPU, GPU, MEMORY
 from suite.machine.modes.journal import JournalKind
 from suite.machine.modes.keeper import (
@@ -159,15 +160,10 @@ def restore_power(root: Root = SYSTEM, json: Json = False) -> None:
 
 def put_back_sentence(done: PutBack) -> str:
     """What was put back, in a sentence."""
-    what = (
-        f"{len(done.changed)} power settings"
-        if done.changed
-        else "the power settings, which had not changed"
-    )
-    return (
-        f"Put back {what} as they were before process {done.pid} set"
-        f" {done.wanted or 'power modes'}."
-    )
+    before = f"before process {done.pid} set {done.wanted or 'power modes'}"
+    if not done.changed:
+        return f"The power settings are as they were {before}."
+    return f"Put back {counted(len(done.changed), 'power setting')} from {before}."
 
 
 def _step(step: Step) -> str:
@@ -220,7 +216,7 @@ def _mode_words(mode: Model) -> str:
         if name == "MAX_FREQ" and value.lstrip("-").isdigit()
     }
     limits = [f"{parameter} {_cap(parameter, cap)}" for parameter, cap in caps.items()]
-    return ", ".join([f"{cores} cores", *limits])
+    return ", ".join([counted(cores, "core"), *limits])
 
 
 def _cap(parameter: str, cap: int) -> str:
@@ -265,7 +261,7 @@ def _left_lines(left: LeftSettings) -> Sequence[str]:
     why = (
         "Set by `suite power set`"
         if left.kind is JournalKind.KEPT and left.is_complete
-        else "Changed by a command that puts it back at its end"
+        else "Changed by a command that restores it at its end"
     )
     changes = [f"  {change}" for change in left.changed[:SHOWN_CHANGES]]
     more = (

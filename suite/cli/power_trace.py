@@ -79,8 +79,8 @@ class FileOptions:
         bool | None,
         Option(
             "--mean/--moment",
-            help="Each row is the mean since the row before, or one moment (default: as the known"
-            " instruments do).",
+            help="Each row is the mean since the row before, or a single moment (default: by"
+            " instrument).",
         ),
     ] = None
 
@@ -214,14 +214,10 @@ def _fit_sentence(found: Attachment) -> str:
     second = (
         "no other offset fits"
         if fit.second_ratio is None
-        else f"the second-best offset has {fit.second_ratio:.2f} times that"
+        else f"at the second-best offset {fit.second_ratio:.2f} times that"
     )
     apart_s = moved_s(trace, fit, found.course)
-    said = (
-        f"The logger's clock is {apart_s:+.1f} s from the machine's, by the fit. "
-        if apart_s
-        else ""
-    )
+    said = f"The fit moved the logger's times by {apart_s:+.1f} s. " if apart_s else ""
     follows = f"correlation with the run {fit.correlation:.3f}, {second}"
     return f"{said}{rows}{left_out}; {clock}; {follows}."
 
@@ -233,6 +229,6 @@ def _energy_sentence(energy: object) -> str:
     parts = energy.get("uncertainty") or {}
     instrument = ", ".join(energy.get("sensor", {}).get("instruments", []))
     return (
-        f"Energy of the run: {energy['value']:.6g} J ({instrument}); the clock's error and the"
-        f" run's ends: +- {parts.get('time', 0.0):.3g} J."
+        f"Energy of the run: {energy['value']:.6g} J ({instrument}); uncertainty from the"
+        f" clock and the run's ends: +- {parts.get('time', 0.0):.3g} J."
     )

@@ -184,8 +184,8 @@ def chosen_workloads(named: Sequence[str] | None, epochs: int) -> list[str]:
             raise SuiteError(f"The workload {one.name!r} is named twice; name each once.")
         if epochs > one.epochs:
             raise SuiteError(
-                f"--epochs {epochs} is more than the {one.epochs} that {one.name} trains at most;"
-                f" type --epochs {one.epochs} or fewer."
+                f"--epochs {epochs} exceeds the maximum of {one.name}; type --epochs {one.epochs}"
+                " or fewer."
             )
     return workloads
 
@@ -299,7 +299,7 @@ def _measured_lines(found: QuickLook) -> Iterator[str]:
         yield f"{found.workload}: {found.epochs} epochs, {epoch}"
     else:
         yield (
-            f"{found.workload}: {found.estimate.steps} steps; an epoch like them takes"
+            f"{found.workload}: {found.estimate.steps} steps; at their speed an epoch takes"
             f" {_time(found.estimate.epoch_s, 1)}"
         )
         yield (
@@ -310,7 +310,7 @@ def _measured_lines(found: QuickLook) -> Iterator[str]:
 
 def _projected(found: TimeProjection) -> str:
     steady = (
-        "" if found.is_steady else "; not steady: the last epoch did not take as long as the second"
+        "" if found.is_steady else "; not steady: the last epoch's time differs from the second's"
     )
     return (
         f"projected: {_time(found.time_s, 1)} to the target, at the {found.epochs:.3g} epochs of"

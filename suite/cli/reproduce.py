@@ -15,6 +15,7 @@ from suite.cli.options import NOBODY, DataFolder, Json, say, with_options
 from suite.cli.watching import watcher
 from suite.compliance.finding import printable
 from suite.errors import SuiteError
+from suite.files.counted import counted
 from suite.files.shell_command import shell_command
 from suite.files.signature import expect_key
 from suite.metrics.replication_record import (
@@ -111,10 +112,10 @@ def _expect_signer(organization: str, key: Path) -> None:
 def _show(record: Replication, folder: Path) -> None:
     found = record.comparisons
     names = ", ".join(printable(run.run_id) for run in record.originals)
-    print(f"{names}: {found.verdict.value}, by {len(record.runs)} fresh runs")
+    print(f"{names}: {found.verdict.value}, by {counted(len(record.runs), 'fresh run')}")
     losses = (
-        f"the first {found.losses.steps} steps; equal in every step in {found.losses.equal_runs} of"
-        f" {len(record.runs)} fresh runs"
+        f"all of the first {found.losses.steps} steps are equal in {found.losses.equal_runs} of"
+        f" {counted(len(record.runs), 'fresh run')}"
     )
     _line("losses", found.losses.verdict, losses, found.losses.reason)
     _line(
@@ -141,8 +142,8 @@ def _accuracies(found: AccuraciesCompared) -> str | None:
     if found.original is None or found.fresh is None or found.standard_error is None:
         return None
     return (
-        f"{found.original:.2%}, {found.fresh:.2%} here, after epoch {found.epoch}; standard error"
-        f" {100 * found.standard_error:.2f} points"
+        f"original {found.original:.2%}, here {found.fresh:.2%}, after epoch {found.epoch};"
+        f" standard error {100 * found.standard_error:.2f} points"
     )
 
 
@@ -151,7 +152,7 @@ def _times(found: TimesCompared) -> str | None:
         return None
     limit = 1 + load_reproduction().margin
     return (
-        f"{found.figure} is {found.ratio:.3f} times that here, {1 - found.level:.0%} interval"
-        f" {found.low:.3f} to {found.high:.3f}, margin {1 / limit:.3f} to {limit:.3f}; an honest"
-        f" run is refuted with a probability of at most {found.false_alarm:.1%}"
+        f"the original's {found.figure} is {found.ratio:.3f} times that of the fresh runs,"
+        f" {1 - found.level:.0%} interval {found.low:.3f} to {found.high:.3f}, margin"
+        f" {1 / limit:.3f} to {limit:.3f}; an honest run is refuted with a probability of at most {found.false_alarm:.1%}"
     )

@@ -121,7 +121,7 @@ def _last_and_best(bundle: Bundle) -> tuple["LogEvent", "LogEvent"]:
     evaluations = bundle.log().evaluations()
     if not evaluations:
         raise SuiteError(
-            f"{bundle.path}: {SUMMARY} has an accuracy, and the log no evaluation;"
+            f"{bundle.path}: {SUMMARY} has an accuracy, but the log has no evaluation;"
             f" `{shell_command('suite check', bundle.path)}` says what is wrong."
         )
     return evaluations[-1], max(evaluations, key=lambda each: float(each.value))
@@ -152,7 +152,7 @@ def _interval(figure: dict[str, Any]) -> str:
     is_aliased = figure["value"] is not None and (figure.get("uncertainty") or {}).get(
         "possibly_aliased"
     )
-    return " (no interval: read on a fixed clock, possibly aliased)" if is_aliased else ""
+    return " (no interval: readings at fixed times may miss a regular load)" if is_aliased else ""
 
 
 def _show_waiting(figures: Mapping[str, Any]) -> None:
@@ -198,7 +198,7 @@ def _show_disturbances(disturbances: dict[str, Any], where: str) -> None:
         print(
             f"SETTING CHANGED{where}: {change['channel']} from {change['before']:g} to"
             f" {change['after']:g} {change['unit']}, {change['at_s']:.1f} s after the start; set it"
-            " before a run (`suite power set`) and stop what changes it"
+            " before a run (`suite power set`) and stop the program that changes it"
         )
     for loss in disturbances.get("links", []):
         print(
@@ -216,7 +216,7 @@ def _show_ranks_and_nodes(summary: dict[str, Any]) -> None:
         where = f" on {slowest['node']}" if slowest["node"] else ""
         print(
             f"{'slowest rank':30} {slowest['rank']}{where}: busy {slowest['busy_ratio']:.3f} times"
-            f" as long as the mean of {len(busy)}"
+            f" the mean of {len(busy)} ranks"
         )
     exchange, limit, share = (
         summary["figures"].get(name, {}).get("value")
@@ -224,8 +224,8 @@ def _show_ranks_and_nodes(summary: dict[str, Any]) -> None:
     )
     if share is not None:
         print(
-            f"{'exchange':30} {exchange:.4g} s an update; the nodes' links allow {limit:.4g} s,"
-            f" {share:.0%} of it"
+            f"{'exchange':30} {exchange:.4g} s an update; the nodes' links need at least"
+            f" {limit:.4g} s of it ({share:.0%})"
         )
     for node in summary.get("nodes", []):
         if node["reason"]:

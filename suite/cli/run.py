@@ -90,7 +90,7 @@ def _show(requests: list[RunRequest]) -> None:
         {request.training.data.name for request in requests if not request.data_directory.is_dir()}
     ):
         print(
-            f"The data set {missing!r} is not prepared; this is the request with its published"
+            f"The data set {missing!r} is not prepared; the request assumes its published"
             " contents.",
             file=sys.stderr,
         )
@@ -112,9 +112,9 @@ def _warn_of_nonce(settings: RunSettings) -> None:
     if settings.nonce in (None, judged_by.nonce) or settings.division is not Division.CLOSED:
         return
     said = (
-        "has no nonce yet: any text, and any --seed, gives a seed of your choice"
+        "has no nonce yet, so with any --nonce or --seed you choose the seed yourself"
         if judged_by.nonce is None
-        else f"has the nonce {judged_by.nonce!r}, and a submission needs it"
+        else f"has the nonce {judged_by.nonce!r}, which a submission needs"
     )
     print(f"warning: round {judged_by.name} {said} (docs/submitting.md)", file=sys.stderr)
 
@@ -215,8 +215,8 @@ def _fleet(file: Path, settings: RunSettings, training: TrainingOptions) -> None
     for each in fields(settings):
         if each.name not in OF_FLEETS and getattr(settings, each.name) != each.default:
             raise SuiteError(
-                f"--{each.name.replace('_', '-')} is for runs without --boards; leave one of both"
-                " out."
+                f"--{each.name.replace('_', '-')} is for runs without --boards; leave one of the"
+                " two out."
             )
     hosts = tuple(read_hosts(file))
     folder = (settings.output or Path("runs") / f"fleet-{settings.workload}").absolute()
@@ -251,7 +251,7 @@ def _refuse_invalid(requests: list[RunRequest], settings: RunSettings, json: boo
     except CannotComply as refusal:
         show_findings(refusal.findings, json)
         print(
-            f"{refusal.problem}. Change what the findings say, or use --allow-invalid to run it"
+            f"{refusal.problem}. Fix what the findings name, or use --allow-invalid to run it"
             " anyway.",
             file=sys.stderr,
         )

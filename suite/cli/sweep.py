@@ -155,8 +155,8 @@ def _matrix(settings: SweepSettings, matrix: MatrixOptions, training: TrainingOp
         or settings.study == LINPACK
     ):
         raise SuiteError(
-            "--nodes, --weak, --size and --allow-busy belong to a --study (linpack is one); "
-            "--vary and --file make a matrix."
+            "--nodes, --weak, --size, --allow-busy and --study linpack are not for a matrix"
+            " (--vary, --file); leave them out."
         )
     if settings.study is None and (settings.values is not None or settings.repetitions is not None):
         raise SuiteError(

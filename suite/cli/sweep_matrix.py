@@ -198,7 +198,7 @@ def on_boards(
         raise SuiteError(
             f"{len(computed.missing)} of {len(computed.points)} points have no run:"
             f" {'; '.join(computed.missing.values())}",
-            "rerun the same command when the board is back, or without it in the file of --boards",
+            "rerun the same command when the board is back, or take it out of the --boards file",
         )
 
 

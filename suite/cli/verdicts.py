@@ -73,8 +73,8 @@ def _show_bundle(verdict: BundleVerdict) -> None:
     if verdict.not_applicable:
         count = len(verdict.not_applicable)
         print(
-            f"Not applied: {counted(count, 'check')} about the parts of steps, of which"
-            f" asynchronous timing takes none ({', '.join(verdict.not_applicable)})"
+            f"Not applied: {counted(count, 'check')} about the parts of steps, which"
+            f" asynchronous timing does not record ({', '.join(verdict.not_applicable)})"
         )
     of_round = f" with the {verdict.division} division of round {verdict.round}"
     if verdict.division == UNKNOWN:

@@ -87,7 +87,7 @@ def verify_model(
         Option(
             min=1,
             metavar="N",
-            help="Train the timed steps at this batch size, your runs', in place of --full.",
+            help="Train the timed steps at your runs' batch size, in place of --full.",
         ),
     ] = None,
     output: Annotated[
@@ -169,8 +169,8 @@ def _show_end(verdict: EquivalenceVerdict) -> None:
     for subject in verdict.subjects:
         if verdict.timed_batch_size is not None and not subject.shows_states:
             print(
-                "  unproved: whether the timed steps used the right optimizer, rate and decay;"
-                f" {subject.name} hands over no training states, which a closed submission needs"
+                "  unproved: optimizer, rate and decay of the timed steps, because"
+                f" {subject.name} hands over no training states; a closed submission needs them"
                 " (docs/implementing.md#training-states)"
             )
     print(f"\n{verdict.workload}: " + ("equivalent" if verdict.passed else "not equivalent"))

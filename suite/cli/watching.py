@@ -227,7 +227,7 @@ def _title(request: RunRequest, is_look: bool) -> str:
         if training.parallel.nodes > 1
         else ""
     )
-    what = f"a look of {training.steps} steps" if is_look else f"{training.division} division"
+    what = f"{training.steps} trial steps" if is_look else f"{training.division} division"
     return (
         f"{workload.title}{' in' if framework.outside is None else ':'} {framework.title}, {what},"
         f" data: {data}{in_place}{_difference(training.data)}{ranks}"

@@ -105,7 +105,7 @@ def tell_hours(runs: Sequence[BoardRun], left: Mapping[Path, RunRequest], resolv
             f"a run {takes if run_s is None else 'takes ' + duration_text(run_s)}",
             file=sys.stderr,
         )
-    in_all = f"In all about {duration_text(total_s)}. The same command continues it."
+    in_all = f"In all about {duration_text(total_s)}. To continue later, rerun the same command."
     print(in_all if left else "Every run is made.", file=sys.stderr)
 
 

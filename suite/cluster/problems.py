@@ -176,7 +176,7 @@ def _about_packages(
     if facts.packages is None:
         return
     others = [
-        f"{name} {facts.packages.get(name, 'missing')} instead of {version}"
+        f"{name} {facts.packages.get(name, 'missing')} (here {version})"
         for name, version in expected.packages.items()
         if facts.packages.get(name) != version
     ]

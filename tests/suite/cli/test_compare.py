@@ -102,7 +102,7 @@ def test_runs_are_exported_for_a_spreadsheet_and_unknown_is_empty(
     for options in (("--table", "epochs", "--output", clients), ("--output", tmp_path / "folder")):
         with pytest.raises(SuiteError, match="leave --table out, and name such a file"):
             printed("export", runs, "--client-profiles", *options)
-    with pytest.raises(SuiteError, match=r"ends with none of \.csv, \.parquet, \.json"):
+    with pytest.raises(SuiteError, match=r"must end with one of \.csv, \.parquet, \.json"):
         printed("export", runs, "--output", tmp_path / "t.xlsx")
 
 

@@ -162,4 +162,7 @@ def test_an_energy_read_on_a_fixed_clock_says_why_it_has_no_interval(
     good_bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     show(good_bundle, None, [])
-    assert "200 J (no interval: read on a fixed clock, possibly aliased)" in capsys.readouterr().out
+    assert (
+        "200 J (no interval: readings at fixed times may miss a regular load)"
+        in capsys.readouterr().out
+    )

@@ -268,7 +268,7 @@ def test_a_run_that_was_ended_and_closed_is_no_finished_one(good_bundle: Path) -
     assert answer == f"{good_bundle} ended: it was killed. {ended}"
     (good_bundle / "log.txt").write_text("")
     answer = str(CliRunner().invoke(app, ["watch", str(good_bundle)]).exception)
-    assert "summary.json has an accuracy, and the log no evaluation; `suite check" in answer
+    assert "summary.json has an accuracy, but the log has no evaluation; `suite check" in answer
     answer = str(
         CliRunner().invoke(app, ["power", "attach", str(good_bundle), "x", *WALL]).exception
     )

@@ -107,9 +107,9 @@ def test_what_is_set_now_and_what_the_suite_left() -> None:
     assert found[8:] == ["  file 7", "  and 2 more", "Put it back: suite power restore"]
     cut = LeftSettings(JournalKind.KEPT, "", 41, False, False, changes[:8])
     found = power_modes._left_lines(cut)
-    assert found[0].startswith("Changed by a command that puts it back at its end (several modes;")
+    assert found[0].startswith("Changed by a command that restores it at its end (several modes;")
     assert "still runs" not in found[0] and "more" not in "".join(found)
-    assert "2 power settings as they were before process 7 set 15W." in (
+    assert "2 power settings from before process 7 set 15W." in (
         power_modes.put_back_sentence(PutBack("15W", 7, ("a", "b")))
     )
     assert "which had not changed" in power_modes.put_back_sentence(PutBack("", 7, ()))
@@ -257,8 +257,8 @@ def test_of_several_ranks_the_slowest_is_named_and_of_nodes_what_was_not_measure
         }
     )
     said = capsys.readouterr().out
-    assert "1 on pi2: busy 1.200 times as long as the mean of 3" in said
-    assert "0.5 s an update; the nodes' links allow 0.4 s, 80% of it" in said
+    assert "1 on pi2: busy 1.200 times the mean of 3 ranks" in said
+    assert "0.5 s an update; the nodes' links need at least 0.4 s of it (80%)" in said
     assert "NOT MEASURED: pi3: it was lost" in said and said.count("NOT MEASURED") == 1
     assert said.count("wall clock on pi2 was set by -2 s, 3.0 s after") == 1
     assert "on pi1 was" not in said, "the first node's are the run's own"
@@ -304,7 +304,7 @@ def test_a_projection_is_in_hours_where_it_is_long_and_says_where_epochs_differ(
     assert "; not steady: the last epoch" in said
     steps = SimpleNamespace(steps=50, epoch_s=Interval(1000.0, 900.0, 1100.0))
     said = quick.quick_sentence(look(estimate=steps, projection=None, reason="few steps"))
-    assert "lenet: 50 steps; an epoch like them takes 1000 s (900 to 1100 s)\n" in said
+    assert "lenet: 50 steps; at their speed an epoch takes 1000 s (900 to 1100 s)\n" in said
     assert "training:  2.778 h (2.5 to 3.056 h) for all 10 epochs" in said
     assert "no projection: few steps" in said
 
@@ -392,7 +392,7 @@ def test_of_prepared_data_it_is_said_what_they_are(capsys: pytest.CaptureFixture
     ("status", "epochs", "said"),
     [
         ("finished", 2, "Check it: suite check runs/first"),
-        ("failed", 2, "It is not a result; its epochs: suite watch runs/first"),
+        ("failed", 2, "It is not a result. To see its epochs: suite watch runs/first"),
         ("failed", 0, "It is not a result: run it again"),
     ],
 )
@@ -416,7 +416,7 @@ def test_a_run_s_title_names_the_data_that_are_not_the_workload_s_and_what_a_loo
     assert "mnist in place" not in titled("mnist")
     assert ", data: digits in place of mnist" in titled("digits")
     assert titled("mnist", is_look=True).startswith(
-        "LeNet-5 on MNIST in PyTorch, a look of 5 steps, data: mnist"
+        "LeNet-5 on MNIST in PyTorch, 5 trial steps, data: mnist"
     )
 
 

@@ -54,7 +54,7 @@ def test_a_linpack_rate_is_said_with_what_it_is_of() -> None:
     said = list(linpack_rate._lines(linpack()))
     assert said[0] == "31.42 GFLOPS (HPL, N=20000, 8 ranks on 2 nodes, 170 s)"
     assert said[1] == "per node: 15.71 GFLOPS"
-    assert said[2].endswith("9.5 GB/s one rank, 2.5 GB/s each of all ranks")
+    assert said[2].endswith("9.5 GB/s with one rank, 2.5 GB/s per rank with all ranks")
     assert said[3].startswith("busy: other programs used 0.41 of 8 cores")
     assert said[4].endswith("BLAS unknown: linked into the program")
     assert said[5] == (
@@ -156,13 +156,13 @@ def test_boards_that_differ_are_said_where_there_are_several() -> None:
 def test_a_replication_says_both_values_and_the_honest_limit() -> None:
     accuracies = of(original=0.9912, fresh=0.985, standard_error=0.00123, epoch=4)
     assert reproduce._accuracies(accuracies) == (
-        "99.12%, 98.50% here, after epoch 4; standard error 0.12 points"
+        "original 99.12%, here 98.50%, after epoch 4; standard error 0.12 points"
     )
     for missing in ("original", "fresh", "standard_error"):
         assert reproduce._accuracies(of(**{**vars(accuracies), missing: None})) is None
     times = of(figure="time", ratio=1.02, level=0.05, low=0.98, high=1.06, false_alarm=0.025)
     assert reproduce._times(times) == (
-        "time is 1.020 times that here, 95% interval 0.980 to 1.060, margin 0.909 to 1.100; an"
+        "the original's time is 1.020 times that of the fresh runs, 95% interval 0.980 to 1.060, margin 0.909 to 1.100; an"
         " honest run is refuted with a probability of at most 2.5%"
     )
     assert reproduce._times(of(ratio=None)) is None
@@ -276,7 +276,7 @@ def test_an_audit_says_what_it_would_have_found_and_what_it_did_not_look_at(
     assert f"state after epoch 4 (self-drawn): {AuditVerdict.CONTRADICTS.value}" in said
     assert "no step follows this state" in said
     assert "correct samples of 10000: 9900, replayed 9905 (3 may differ)" in said
-    assert "the 200 steps after it, beside 3 replays" in said
+    assert "the 200 steps after it, compared with 3 replays" in said
     assert "0.15, honest 0.1 to 0.2\n" in said and "0.25, honest 0.1 to 0.2: contradicts\n" in said
     assert "other steps, times, energy and device, and the run's own program" in said
 

@@ -70,11 +70,11 @@ def test_a_host_that_does_not_answer_is_named_with_what_to_do() -> None:
     ("change", "point", "words"),
     [
         ({"version": "0.0.9"}, "suite", "version 0.0.9"),
-        ({"source_sha256": "b" * 64}, "suite", "other sources"),
+        ({"source_sha256": "b" * 64}, "suite", "differ from this machine"),
         (
             {"packages": {"numpy": "1.26.4", "torch": "2.13.0"}},
             "packages",
-            "numpy 1.26.4 for 2.1.0",
+            "numpy 1.26.4 (here 2.1.0)",
         ),
         ({"packages": {"numpy": "2.1.0"}}, "packages", "torch missing"),
         (

@@ -159,7 +159,7 @@ def test_a_night_goes_on_after_a_power_cut_and_ends_with_its_page(
     boot = json.loads((tmp_path / "night/runs/lenet/seed-1/system.json").read_text())["boot"]
     monkeypatch.setattr("suite.experiments.night.boot_id", lambda: boot)
     refused = CliRunner().invoke(app, [*words, "--restart", "false"])
-    assert "--restart 'false' ended with code 1" in str(refused.exception)
+    assert "--restart 'false' ended with exit code 1" in str(refused.exception)
     begun = CliRunner().invoke(app, [*words, "--restart", "true"])
     assert "The machine restarts" in str(begun.exception) and len(board.made) == 2, "same session"
     monkeypatch.delattr("suite.cli.night.look_within")  # the plan is kept

@@ -128,7 +128,7 @@ def test_steps_where_there_is_no_time_for_three_epochs(
     )
     said = quick_sentence(replace(found, most_epochs=30))
     assert (
-        f"lenet: {steps} steps; an epoch like them takes " in said
+        f"lenet: {steps} steps; at their speed an epoch takes " in said
         and "for all 30 epochs, evaluations left out" in said
     )
 
@@ -235,7 +235,7 @@ def test_more_epochs_than_a_workload_trains_are_refused_not_cut(epochs: int, sui
     answer = suite.typed(f"quick vgg11 lenet --framework fake --epochs {epochs}")
     assert (answer.returncode, answer.stderr.count("\n")) == (2, 1)
     assert (
-        f"--epochs {epochs} is more than the 10 that lenet trains at most; type --epochs 10 or"
+        f"--epochs {epochs} exceeds the maximum of lenet; type --epochs 10 or"
         " fewer." in answer.stderr
     )
 

@@ -373,7 +373,7 @@ def test_any_command_puts_back_what_was_left(
     monkeypatch.setattr("sys.argv", ["suite", "explain", "seeds"])
     with pytest.raises(SystemExit):
         app.main()
-    assert "Put back 1 power settings as they were before process" in capsys.readouterr().err
+    assert "Put back 1 power setting from before process" in capsys.readouterr().err
     assert settings_of(board) == before
 
 
