@@ -95,7 +95,7 @@ def after(before: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 def test_results_of_closed_rounds_comply_with_the_definitions_of_their_rounds(after: Seen) -> None:
-    with pytest.raises(SuiteError, match=r"lenet\.toml is not the workload"):
+    with pytest.raises(SuiteError, match=r"lenet\.toml differs from the workload"):
         current_round().workload("lenet")
     assert not after.checked.broken and [*after.checked.all_findings()] == []
     assert len(after.checked.submissions) == len(CLOSED)

@@ -58,7 +58,7 @@ def test_the_doctor_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert not list(doctor.diagnose_share(tmp_path))
     assert doctor.diagnose_memory(2**30, 0).there
     for diagnosis, words in (
-        (container(tmp_path), "without a limit of CPUs"),
+        (container(tmp_path), "without a CPU limit"),
         (doctor.diagnose_memory(2**30, 2**28), "end other programs"),
         (doctor.diagnose_power_mode(PowerSettings(CPUFREQ, "powersave")), "performance"),
         (doctor.diagnose_load(MachineLoad(1.0, 4, 2.0, 0.0, None, ())), "stop other programs"),

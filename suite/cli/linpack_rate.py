@@ -90,7 +90,8 @@ def _lines(record: Linpack) -> Iterator[str]:
     what = "HPL" if record.kind == "HPL" else "SciPy's LU, which is not HPL"
     yield (
         f"{found.gflops:.4g} GFLOPS ({what}, N={found.problem.size},"
-        f" {counted(record.ranks, 'rank')} on {counted(record.nodes, 'node')}, {found.time_s:.3g} s)"
+        f" {counted(record.ranks, 'rank')} on {counted(record.nodes, 'node')},"
+        f" {found.time_s:.3g} s)"
     )
     if record.nodes > 1:
         yield f"per node: {record.gflops_per_node:.4g} GFLOPS"

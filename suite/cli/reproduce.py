@@ -154,5 +154,6 @@ def _times(found: TimesCompared) -> str | None:
     return (
         f"the original's {found.figure} is {found.ratio:.3f} times that of the fresh runs,"
         f" {1 - found.level:.0%} interval {found.low:.3f} to {found.high:.3f}, margin"
-        f" {1 / limit:.3f} to {limit:.3f}; an honest run is refuted with a probability of at most {found.false_alarm:.1%}"
+        f" {1 / limit:.3f} to {limit:.3f}; an honest run is refuted with a probability of"
+        f" at most {found.false_alarm:.1%}"
     )

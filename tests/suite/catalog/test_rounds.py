@@ -132,7 +132,9 @@ def test_a_workload_that_differs_from_its_pin_is_refused(
     changed = replace(lenet, **{name: other[name]})  # type: ignore[arg-type]
     monkeypatch.setattr(rounds, "load_one", lambda *_: changed)
     for each in (FIRST, current_round()):
-        with pytest.raises(SuiteError, match=rf"not the workload that rules/rounds/{each.name}"):
+        with pytest.raises(
+            SuiteError, match=rf"differs from the workload that rules/rounds/{each.name}"
+        ):
             each.workload("lenet")
 
 

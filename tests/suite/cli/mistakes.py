@@ -170,7 +170,7 @@ OF_THE_SUITE = {
     ),
     f"{OF_CHAINER} --memory-budget 1GB --dry-run": ("use --framework pytorch"),
     f"{RUN} --isolation vm": "'namespace', 'podman'",
-    f"{RUN} --isolation docker": "--isolation namespace needs no engine",
+    f"{RUN} --isolation docker": "--isolation namespace, which needs no engine",
     "suite run --division open --workload lenet --framework pytorch --data digits": (
         "suite env create pytorch"
     ),
@@ -181,9 +181,7 @@ OF_THE_SUITE = {
     "suite run --division open --workload lenet --accumulate 2 --memory-budget 2GB": (
         "leave --memory-budget or --accumulate out"
     ),
-    "suite run --division open --workload lenet --accelerator cpu --timing asynchronous": (
-        "both timings are the same there"
-    ),
+    "suite run --division open --workload lenet --accelerator cpu --timing asynchronous": "both timings are the same",
     f"{RUN} --ranks-per-node 2 --timing asynchronous": "wait in every step",
     f"suite sweep {LENET} --vary memory_mb=2GB": ("without a unit"),
     f"suite sweep {LENET} --vary memory_mb=1": ("name 4 million bytes"),

@@ -112,7 +112,7 @@ def test_what_is_set_now_and_what_the_suite_left() -> None:
     assert "2 power settings from before process 7 set 15W." in (
         power_modes.put_back_sentence(PutBack("15W", 7, ("a", "b")))
     )
-    assert "which had not changed" in power_modes.put_back_sentence(PutBack("", 7, ()))
+    assert "power settings are as they were" in power_modes.put_back_sentence(PutBack("", 7, ()))
 
 
 def facts(name: str, speed: int | None, unreached: dict[str, str] | None = None) -> NodeFacts:

@@ -162,8 +162,8 @@ def test_a_replication_says_both_values_and_the_honest_limit() -> None:
         assert reproduce._accuracies(of(**{**vars(accuracies), missing: None})) is None
     times = of(figure="time", ratio=1.02, level=0.05, low=0.98, high=1.06, false_alarm=0.025)
     assert reproduce._times(times) == (
-        "the original's time is 1.020 times that of the fresh runs, 95% interval 0.980 to 1.060, margin 0.909 to 1.100; an"
-        " honest run is refuted with a probability of at most 2.5%"
+        "the original's time is 1.020 times that of the fresh runs, 95% interval 0.980 to 1.060,"
+        " margin 0.909 to 1.100; an honest run is refuted with a probability of at most 2.5%"
     )
     assert reproduce._times(of(ratio=None)) is None
 

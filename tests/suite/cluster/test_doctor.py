@@ -80,7 +80,7 @@ def test_a_host_that_does_not_answer_is_named_with_what_to_do() -> None:
         (
             {"python": "3.12.1", "packages": {}},
             "python",
-            "Python 3.12.1 in the environment, and pi1 Python 3.11.2",
+            "Python 3.12.1 in the environment, and pi1 has Python 3.11.2",
         ),
         ({"data": {"/data/mnist": None}}, "data", "no data in /data/mnist"),
         ({"data": {"/data/mnist": "e" * 64}}, "data", "other data"),

@@ -151,7 +151,7 @@ def test_a_host_that_closes_its_connection_was_switched_off_or_emptied(
     sentence = cause(monitor, *WARNS, *said, status=None)
     assert (
         "rank 1 on node 127.0.0.2 ended when 127.0.0.2 closed its SSH connection: 127.0.0.2 was"
-        " switched off or restarted, or everything" in sentence
+        " switched off or restarted, or its processes" in sentence
     )
     assert "`uptime` on 127.0.0.2" in sentence
 

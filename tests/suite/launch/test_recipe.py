@@ -81,7 +81,7 @@ def test_another_version_has_an_environment_beside_the_requirements(
     [
         ("chainer==", "names no version"),
         ("chainer==7; rm", "names no version"),
-        ("fake==1", "no version of its own"),
+        ("fake==1", "cannot be chosen"),
         ("x==1", "x"),
     ],
 )

@@ -138,7 +138,7 @@ def test_reads_are_limited_on_the_whole_disk(tmp_path: Path) -> None:
 def test_data_on_no_disk_are_refused(tmp_path: Path) -> None:
     simulated_disk(tmp_path, "/", "0:31", "tmpfs")
     (tmp_path / "sys/dev/block/8:1").unlink()
-    with pytest.raises(SuiteError, match=r"is on tmpfs \(/dev/sda1\), which is on no disk"):
+    with pytest.raises(SuiteError, match=r"is on tmpfs \(/dev/sda1\), which is not on a disk"):
         read_limit(10, Path("/data"), tmp_path)
     with pytest.raises(SuiteError, match=r"choose 0\.1 to 100000 million bytes"):
         read_limit(0, Path("/data"), tmp_path)

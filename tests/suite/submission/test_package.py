@@ -46,7 +46,7 @@ def test_the_declaration_has_the_implementation(offer: PackageRequest, tmp_path:
     ("digests", "given", "words"),
     [
         ((FILES, FILES), ("pytorch", OTHERS), "was not trained by the files"),
-        ((FILES, OTHERS), None, "submit each version of it separately"),
+        ((FILES, OTHERS), None, "submit each version separately"),
         ((FILES, FILES), ("lenet-c", FILES), "None of these runs was made by"),
     ],
 )

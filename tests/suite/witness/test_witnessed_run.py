@@ -200,7 +200,7 @@ def test_a_late_stamp_leaves_the_run_without_the_witnesss_name(unstamped: Path, 
 def test_finish_asks_for_no_stamp_over_files_that_were_changed(unstamped: Path, lab: Lab) -> None:
     (unstamped / "system.json").write_text("{}")
     asked = lab.journal.read_bytes()
-    assert "they differ from its manifest" in finish(unstamped).reason
+    assert "differ from its manifest" in finish(unstamped).reason
     assert lab.journal.read_bytes() == asked
 
 
