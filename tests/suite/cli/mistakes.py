@@ -181,7 +181,9 @@ OF_THE_SUITE = {
     "suite run --division open --workload lenet --accumulate 2 --memory-budget 2GB": (
         "leave --memory-budget or --accumulate out"
     ),
-    "suite run --division open --workload lenet --accelerator cpu --timing asynchronous": "both timings are the same",
+    "suite run --division open --workload lenet --accelerator cpu --timing asynchronous": (
+        "both timings are the same"
+    ),
     f"{RUN} --ranks-per-node 2 --timing asynchronous": "wait in every step",
     f"suite sweep {LENET} --vary memory_mb=2GB": ("without a unit"),
     f"suite sweep {LENET} --vary memory_mb=1": ("name 4 million bytes"),

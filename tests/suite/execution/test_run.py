@@ -109,7 +109,7 @@ def test_both_timings_train_alike_and_one_splits_the_steps(
     }
     assert [answer.returncode for answer in judged.values()] == [0, 0], judged
     assert (
-        "rules about the parts of steps were not applied: asynchronous timing takes none"
+        "about the parts of steps, which asynchronous timing does not record"
         in judged["asynchronous"].stdout
     )
     assert "were not applied" not in judged["synchronised"].stdout
