@@ -31,7 +31,7 @@ def declared_probe(framework: Framework) -> tuple[str, ...]:
     path of this machine; raises SuiteError where it has none."""
     if not framework.probe:
         raise SuiteError(
-            f'{framework.title} has no probe: its manifest names no command as probe = ["…"].'
+            f'{framework.title} has no probe; name its command in the manifest as probe = ["…"].'
         )
     return framework.probe
 

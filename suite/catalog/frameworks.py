@@ -332,7 +332,7 @@ def _load(path: Path) -> Framework:
         )
     if not framework.module or framework.outside is not None or framework.version is not None:
         raise SuiteError(
-            f"{path}: the key 'module' is missing; a folder of the checkout is started as `python"
-            " -m MODULE`."
+            f"{path}: the key 'module' is missing; add it, because a folder of the checkout is"
+            " started as `python -m MODULE`."
         )
     return framework

@@ -313,8 +313,8 @@ def _projected(found: TimeProjection) -> str:
         "" if found.is_steady else "; not steady: the last epoch's time differs from the second's"
     )
     return (
-        f"projected: {_time(found.time_s, 1)} to the target, at the {found.epochs:.3g} epochs of"
-        f" {found.runs} reference runs{steady}"
+        f"projected: {_time(found.time_s, 1)} to the target, at {found.epochs:.3g} epochs (from"
+        f" {found.runs} reference runs){steady}"
     )
 
 

@@ -177,8 +177,8 @@ class RunSettings:
         Option(
             metavar="FILE",
             help=(
-                "Boards, one per line as in a hostfile, that each make this run, to show how far "
-                "boards differ (docs/tuning.md)."
+                "File of boards, one per line as in a hostfile; each makes this run, to show how "
+                "far boards differ (docs/tuning.md)."
             ),
         ),
     ] = None

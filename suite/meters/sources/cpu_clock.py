@@ -19,7 +19,7 @@ class CpuClockMeter(BackgroundMeter):
 
     name = "cpu-clock"
     period_s = 1.0
-    description = "clock of every core where the kernel offers none"
+    description = "measured clock of every core, where the kernel reports none"
 
     _clock: CoreClock | None = None
 
