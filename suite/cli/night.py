@@ -123,7 +123,7 @@ def _nothing_fits(plan: nights.Night) -> str:
     """What the workload that takes the least needs; the same folder continues from its looks."""
     least_s = plan.least_s()
     if least_s is None:
-        return "Nothing fits: the trial steps did not show how long a run takes; give a longer --within."
+        return "Nothing fits: the trial steps did not show how long a run takes; raise --within."
     return (
         f"Nothing fits: trial steps and {len(nights.SEEDS)} runs of the shortest workload take"
         f" longer; give --within {math.ceil(least_s / 60)}m or more."
