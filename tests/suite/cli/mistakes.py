@@ -113,7 +113,7 @@ OF_THE_SUITE = {
     f"suite sweep --vary threads=1 {LENET} --output twice.txt": "is not a folder",
     f"suite sweep --vary cpu_quota=999 {LENET}": ("it limits nothing"),
     f"suite sweep --vary meters=ina3221 {LENET}": ("'ina3221' cannot be read here"),
-    f"suite sweep --vary batch_size=9999 {LENET}": ("name at most 1438"),
+    f"suite sweep --vary batch_size=9999 {LENET}": ("exceeds the 1438 training samples"),
     "suite sweep --vary threads=1 --cool-to -300 --workload lenet": "above 0",
     "suite sweep --vary threads=1 --boards words.txt --workload lenet": (
         "stands after the host name"

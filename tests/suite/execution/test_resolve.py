@@ -87,7 +87,7 @@ def test_what_is_typed_comes_before_the_workloads_values() -> None:
     # 60,000 samples are 8,571 mini-batches of 7, and one of 3
     assert (typed.epochs, typed.steps, typed.target_accuracy) == (3, 2 * 8572, None)
     assert resolved(LENET, batch_size=60_000).global_batch_size == 60_000
-    with pytest.raises(SuiteError, match="name at most 60000"):
+    with pytest.raises(SuiteError, match="exceeds the 60000 training samples"):
         resolved(LENET, batch_size=60_001)
 
 

@@ -118,7 +118,7 @@ def test_a_run_goes_on_from_the_last_state_that_it_kept(
     [
         ({"ranks": 3, "nodes": 3}, {}, None),
         ({"bucket_bytes": 9, "overlap": False, "collective": "native"}, {}, None),
-        ({"wire": "float16"}, {}, "parallel.wire = float16, and exact"),
+        ({"wire": "float16"}, {}, "parallel.wire = float16, but this command asks for exact"),
         ({"normalisation": "synchronised"}, {}, "parallel.normalisation = synchronised"),
         ({"wire": "float16"}, {"ranks": 1}, None),
         ({"ranks": 1}, {"wire": "float16"}, None),
@@ -135,11 +135,15 @@ def test_fewer_nodes_may_go_on_and_nothing_else_changes(
     if differs is None:
         resume._refuse_other_training(asked, record, tmp_path)
         changed = replace(asked, training=asked.training._replace(seed=7, accumulation=2))
-        with pytest.raises(SuiteError, match="accumulation = 1, and 2"):  # the first by name
+        with pytest.raises(
+            SuiteError, match="accumulation = 1, but this command asks for 2"
+        ):  # the first by name
             resume._refuse_other_training(changed, record, tmp_path)
         mean = asked.training.preprocessing._replace(mean=[9.0])
         changed = replace(asked, training=asked.training._replace(seed=7, preprocessing=mean))
-        with pytest.raises(SuiteError, match="seed = 1, and 7"):  # lists are long
+        with pytest.raises(
+            SuiteError, match="seed = 1, but this command asks for 7"
+        ):  # lists are long
             resume._refuse_other_training(changed, record, tmp_path)
     else:
         with pytest.raises(SuiteError, match=f"trained with {differs}"):
@@ -149,11 +153,16 @@ def test_fewer_nodes_may_go_on_and_nothing_else_changes(
 @pytest.mark.parametrize(
     ("name", "before", "now", "said"),
     [
-        ("precision", "float32", "bf16-mixed", "float32, and bf16-mixed is requested"),
-        ("precision", "bf16-mixed", "float32", "bf16-mixed, and float32 is requested"),
-        ("timing", "asynchronous", "synchronised", "asynchronous, and synchronised is requested"),
-        ("accumulation", 4, 1, "4, and 1 is requested"),
-        ("steps", 40, None, "40, and none is requested"),
+        ("precision", "float32", "bf16-mixed", "float32, but this command asks for bf16-mixed"),
+        ("precision", "bf16-mixed", "float32", "bf16-mixed, but this command asks for float32"),
+        (
+            "timing",
+            "asynchronous",
+            "synchronised",
+            "asynchronous, but this command asks for synchronised",
+        ),
+        ("accumulation", 4, 1, "4, but this command asks for 1"),
+        ("steps", 40, None, "40, but this command asks for none"),
     ],
 )
 def test_values_are_said_as_they_are_typed_defaults_too(

@@ -42,7 +42,7 @@ def test_a_run_is_projected_and_said_in_words(tmp_path: Path) -> None:
     found = quick_look(request(tmp_path), EPOCHS, lambda short: run)
     assert found.projection is not None and found.reason is None
     said = quick_sentence(found)
-    assert "projected: " in said and "of 13 reference runs" in said and str(run) in said
+    assert "projected: " in said and "from 13 reference runs" in said and str(run) in said
 
 
 @dataclass

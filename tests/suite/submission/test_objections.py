@@ -157,7 +157,7 @@ def test_a_folder_that_is_a_link_is_not_followed(submission: Path, tmp_path: Pat
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "1.toml").write_text(GOOD)
     folder.symlink_to(tmp_path / "elsewhere")
-    assert "by a link" in refused(submission)
+    assert "through a link" in refused(submission)
 
 
 def test_the_number_of_files_is_bounded(submission: Path) -> None:

@@ -250,7 +250,7 @@ def test_a_program_that_ends_in_a_replay_is_named_and_the_other_replays_stand(
     program = implementation(tmp_path / "program", "if len(sys.argv) > 3:\n    raise KeyError(7)\n")
     answer = suite.refused(with_program(their_run, program, tmp_path), code=2)
     assert "epoch 1, ended with exit code 1: KeyError: 7. The run could not" in answer.stdout
-    assert "beside" in answer.stdout and "by the run's own program," not in answer.stdout
+    assert "compared with" in answer.stdout and "by the run's own program," not in answer.stdout
 
 
 def with_program(run: Path, program: Path, folder: Path) -> str:
