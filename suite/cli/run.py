@@ -251,7 +251,7 @@ def _refuse_invalid(requests: list[RunRequest], settings: RunSettings, json: boo
     except CannotComply as refusal:
         show_findings(refusal.findings, json)
         print(
-            f"{refusal.problem}. Fix what the findings name, or use --allow-invalid to run it"
+            f"{refusal.problem}. Change what the findings name, or use --allow-invalid to run it"
             " anyway.",
             file=sys.stderr,
         )
