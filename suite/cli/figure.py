@@ -26,7 +26,7 @@ def figure(
     width: Annotated[str, Option(help="Width, in in, cm, mm or pt.")] = "3.3in",
     height: Annotated[str | None, Option(help="Height (default: what its rows need).")] = None,
     font: Annotated[
-        str, Option(help='Font, with its size in pt, as "Times New Roman 8".')
+        str, Option(help='Font, with its size in pt, such as "Times New Roman 8".')
     ] = "DejaVu Sans 7.5",
     output: Annotated[Path | None, Option(help="File (default: NAME.<format>).")] = None,
     caption: Annotated[

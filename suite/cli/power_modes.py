@@ -41,16 +41,16 @@ class ModeOptions:
     """The settings of a mode that `suite power set` changes; what is not given stays as it is."""
 
     cores: Annotated[
-        str | None, Option(help="Cores on line: a number (the first N), or a list as 0-3,6.")
+        str | None, Option(help="Cores on line: a number (the first N), or a list such as 0-3,6.")
     ] = None
     cpu_mhz: Annotated[int | None, Option(help="Upper limit of the CPU's clock (MHz).")] = None
     gpu_mhz: Annotated[int | None, Option(help="Upper limit of the GPU's clock (MHz).")] = None
     emc_mhz: Annotated[
         int | None, Option(help="Upper limit of the memory controller's clock (MHz).")
     ] = None
-    governor: Annotated[str | None, Option(help="Governor of the CPU's clock, as performance.")] = (
-        None
-    )
+    governor: Annotated[
+        str | None, Option(help="Governor of the CPU's clock, such as performance.")
+    ] = None
     turbo: Annotated[str | None, Option(help="on or off: clocks above the base frequency.")] = None
     fan: Annotated[
         str | None,

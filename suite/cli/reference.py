@@ -178,7 +178,7 @@ def _expectation(point: ReferencePoint) -> str:
     """In words."""
     interval = _interval(point)
     if point.expected_epochs is None or interval is None:
-        return "none, so no score: no run reached the target"
+        return "none (no run reached the target), so no score"
     low, high = interval
     ends = f"{low:.3g} or more" if high is None else f"{low:.3g} to {high:.3g}"
     return (

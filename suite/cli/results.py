@@ -161,7 +161,7 @@ def _show_waiting(figures: Mapping[str, Any]) -> None:
     if epoch_s and stall_s and stall_s > max(WAITING_SHARE * epoch_s, SHORT_WAIT_S):
         print(
             f"WAITING FOR DATA: {stall_s / epoch_s:.0%} of an epoch; use a faster card or disk, or"
-            " more --workers: `suite run --stall-analysis` tells which"
+            " more --workers: `suite run --stall-analysis` shows which helps"
         )
 
 

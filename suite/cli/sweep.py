@@ -55,7 +55,7 @@ class SweepSettings:
     ] = None
     division: Annotated[Division, Option(help=f"Division: {DIVISION_HELP}")] = Division.OPEN
     values: Annotated[
-        str | None, Option(help="Values to vary over, as 1,2,4 (default: the study's).")
+        str | None, Option(help="Values to vary over, such as 1,2,4 (default: the study's).")
     ] = None
     nodes: Annotated[str | None, Option(help="Like --values, for a study of nodes.")] = None
     weak: Annotated[

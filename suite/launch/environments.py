@@ -256,7 +256,7 @@ def _examined(framework: Framework, interpreter: Path, condition: str = "True") 
         )
     except ValueError:
         raise SuiteError(
-            f"{interpreter} does not work as a Python; give the path of one that has"
+            f"{interpreter} does not work as a Python interpreter; give the path of one that has"
             f" {framework.title}."
         ) from None
     refuse_crash(framework, {package_name(name): version for name, version in packages.items()})

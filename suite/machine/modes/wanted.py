@@ -90,7 +90,7 @@ def mode_steps(wanted: WantedMode, offer: Offer, root: Path = Path("/")) -> tupl
     """
     if wanted.is_empty:
         raise SuiteError(
-            "Name a mode or a setting to change, as `suite power set MAXN` or `suite power set"
+            "Name a mode or a setting to change: `suite power set MAXN` or `suite power set"
             " --cores 2`."
         )
     return tuple(_ordered_steps(wanted, offer, root))
