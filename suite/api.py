@@ -495,8 +495,7 @@ def audit(
         state is None and (value, implementation) != (None, None)
     ):
         raise SuiteError(
-            "A training state is handed in with its epoch: give --state and --epoch together, and"
-            " --value and --implementation only with them."
+            "Give --state and --epoch together, and --value and --implementation only with both."
         )
     kept = None if state is None or epoch is None else HandedIn(Path(state), epoch, value)
     return run_audit(
@@ -637,7 +636,7 @@ def figure(
 
     if file_format not in FORMATS:
         raise SuiteError(
-            f"{file_format!r} is not a format of figures; choose {', '.join(FORMATS[:-1])} or "
+            f"{file_format!r} is not a figure format; choose {', '.join(FORMATS[:-1])} or "
             f"{FORMATS[-1]}."
         )
     family, size_pt = font_of(font) if font else (PaperLook.font, PaperLook.size_pt)

@@ -9,6 +9,7 @@ import msgspec
 
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.log import Log
+from suite.files.counted import counted
 from suite.files.schema import Positive
 
 MAX_STEP_ROWS = 1_500_000
@@ -62,9 +63,9 @@ def possible_steps(request: Mapping[str, Any]) -> RowLimit:
     per_epoch = -(-read.data.train_samples // read.global_batch_size)
     whole = min(epochs * per_epoch, read.steps or epochs * per_epoch)
     reason = (
-        f"{epochs} epoch{'s' * (epochs != 1)} of {per_epoch} mini-batches"
-        + (f", {whole} of them" if whole < epochs * per_epoch else "")
-        + f", on {ranks} ranks"
+        f"{counted(epochs, 'epoch')} of {counted(per_epoch, 'step')}"
+        + (f", {whole} in all" if whole < epochs * per_epoch else "")
+        + f", on {counted(ranks, 'rank')}"
     )
     return _limit(2 * whole * ranks, MAX_STEP_ROWS, f"the request is for {reason}")
 
@@ -79,8 +80,8 @@ def possible_readings(log: Log | None) -> RowLimit:
         return RowLimit(MAX_READING_ROWS, OWN_LIMIT)
     seconds = (max(times_ns) - min(times_ns)) * SECONDS_PER_NS
     reason = (
-        f"the log is {seconds:.0f} s long, and no machine has more than {MAX_READINGS_PER_S}"
-        " readings a second"
+        f"the log is {seconds:.0f} s long, and the meters of a node take at most"
+        f" {MAX_READINGS_PER_S} readings per second"
     )
     return _limit(int((seconds + 2 * BESIDE_LOG_S) * MAX_READINGS_PER_S), MAX_READING_ROWS, reason)
 

@@ -247,7 +247,7 @@ def _follow(chain: str | None, number: int, text: str, problems: list[LogProblem
     if chain is None:
         return None
     if written is None:
-        problems.append(LogProblem(number, "the line carries no chain value", chain=True))
+        problems.append(LogProblem(number, "the line has no chain value", chain=True))
         return None
     if link(chain, plain) != written:
         problems.append(

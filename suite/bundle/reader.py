@@ -235,7 +235,7 @@ class Bundle:
         except OSError as error:
             raise FileError(path, f"cannot be read: {error.strerror}") from error
         if not log.events and self.is_sealed and self.run().status == "finished":
-            raise FileError(path, "has no events, and the run finished")
+            raise FileError(path, "has no events, although the run finished")
         return log
 
     def _read_channels(self, table: str, raw: str) -> "Channels":
@@ -277,7 +277,7 @@ class Bundle:
         oversized file."""
         path, inside = self.path / name, Path(name)
         if inside.is_absolute() or ".." in inside.parts:
-            raise FileError(path, "is outside of the bundle")
+            raise FileError(path, "is outside the bundle")
         if any((self.path / each).is_symlink() for each in (inside, *inside.parents[:-1])):
             raise FileError(path, "is a link; a bundle holds plain files only")
         if not path.is_file():
@@ -321,4 +321,4 @@ def _run_record(values: Mapping[str, Any], path: Path) -> RunRecord:
     try:
         return from_plain(values, RunRecord, "")
     except SchemaError as error:
-        raise FileError(path, f"is not a record of a run ({str(error)[:300]})") from error
+        raise FileError(path, f"is not a valid run record ({str(error)[:300]})") from error

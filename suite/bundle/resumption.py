@@ -70,10 +70,10 @@ def how_to_resume(run: Path, training: Request) -> str:
     division, which trains without a break."""
     if training.division != "open" or not any(states_folder(run).glob("epoch_*.npz")):
         return ""
-    hosts = " and a --hostfile of the hosts that are left" if training.parallel.nodes > 1 else ""
+    hosts = ", a --hostfile of the remaining hosts" if training.parallel.nodes > 1 else ""
     return (
-        f"Type its command with another --output, `{shell_command('--resume', run)}`{hosts} to"
-        " continue from the last state that it kept."
+        f"To continue from its last kept state, rerun its command with another --output{hosts} and"
+        f" `{shell_command('--resume', run)}`."
     )
 
 

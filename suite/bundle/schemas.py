@@ -41,7 +41,7 @@ def unreadable_table(path: Path, error: Exception) -> SuiteError:
     fault of the file."""
     if isinstance(error, MemoryError):
         return SuiteError(
-            f"{path} cannot be read for lack of memory ({str(error)[:200]})",
-            "end other programs, or read it on a larger machine",
+            f"{path} cannot be read: too little memory ({str(error)[:200]})",
+            "end other programs, or read it on a machine with more memory",
         )
     return FileError(path, f"is not a readable table ({str(error)[:200]})")

@@ -119,7 +119,7 @@ def _refuse_rows(
     rows = sum(int(metadata.row_group(each).num_rows) for each in range(metadata.num_row_groups))
     if limit is not None and rows > limit.rows:
         raise FileError(
-            path, f"holds {rows} rows; {limit.rows} are possible at most: {limit.reason}"
+            path, f"has {rows} rows, more than the {limit.rows} possible: {limit.reason}"
         )
 
 
@@ -186,7 +186,7 @@ def _opened(path: Path, coded: Sequence[str]) -> pyarrow.parquet.ParquetFile:
             file.close()
             raise FileError(
                 path,
-                f"holds {metadata.num_rows} rows, up to {largest} bytes in a row group; the most"
+                f"has {metadata.num_rows} rows and row groups of up to {largest} bytes; the limits"
                 f" are {MAX_ROWS} and {MAX_GROUP_BYTES}",
             )
         return file
@@ -208,7 +208,7 @@ def _refuse_large_footer(path: Path) -> None:
         stream.seek(-_FOOTER.size, 2)
         length, _ = _FOOTER.unpack(stream.read(_FOOTER.size))
     if length > MAX_FOOTER_BYTES:
-        raise ValueError(f"its description has {length} bytes, {MAX_FOOTER_BYTES} at most")
+        raise ValueError(f"its footer has {length} bytes; the limit is {MAX_FOOTER_BYTES}")
 
 
 def numeric_column(column: "pyarrow.Array | pyarrow.ChunkedArray", kind: str) -> npt.NDArray[Any]:

@@ -79,9 +79,7 @@ def read_list(path: Path) -> tuple[str, ...]:
     for number, line in enumerate(lines, start=1):
         found = _LINE.fullmatch(line)
         if found is None:
-            raise FileError(
-                path, f"must have a digest, two spaces and images/<id>.jpg in line {number}"
-            )
+            raise FileError(path, f"line {number} must be a digest, two spaces and images/<id>.jpg")
         names.append(found["name"])
     if names != sorted(set(names)):
         raise FileError(path, "is not sorted by name, or has a name twice")

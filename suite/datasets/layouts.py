@@ -178,8 +178,8 @@ def _different_pictures(definition: DataSetDefinition, directory: Path) -> str |
     listed = _pinned_lines(definition, directory)
     if listed is None:
         return (
-            f"{directory} has images with other pixels than those of {definition.title}: another"
-            " JPEG library made them"
+            f"{directory} has images that differ from those of {definition.title}: they were made"
+            " with another JPEG library"
         )
     names = named_pictures(definition, directory)
     different = compare_list(listed, found, names)
@@ -187,7 +187,7 @@ def _different_pictures(definition: DataSetDefinition, directory: Path) -> str |
     return (
         f"{directory}: of {len(names)} images {len(different.missing)} are missing and "
         f"{len(different.changed)} differ from the published ones (thumbnails, or encoded "
-        f"again), the first is {wrong[0]}"
+        f"again); the first is {wrong[0]}"
         if wrong
         else None
     )

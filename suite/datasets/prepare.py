@@ -223,7 +223,7 @@ def _refuse_different(definition: DataSetDefinition, directory: Path) -> None:
     the open division."""
     if different := find_data_set(definition.name, directory).contents.different:
         raise SuiteError(
-            f"{different}. Get or make them again; a run of the open division takes them as they"
+            f"{different}. Get or make them again; the open division can train on them as they"
             " are (--data DIR)."
         )
 
@@ -257,7 +257,7 @@ def _take_right(
             _unpack(path, target, file.size_bytes)
             return _refuse_other(definition, target, file, path)
         except SuiteError as error:
-            below = f" It was found below {source}: give --from the folder that is meant."
+            below = f" It is in a folder below {source}: give the right folder with --from."
             is_asked = path.parent in (source, (source / file.name).parent)
             wrong = wrong or SuiteError(f"{error}{below * (not is_asked)}")
     assert wrong is not None
@@ -318,7 +318,7 @@ def _refuse_other(definition: DataSetDefinition, path: Path, file: DataFile, sou
         raise SuiteError(
             f"{problem.replace(str(path), str(source))} (decompressed content); this is not"
             f" {definition.title}, or it is damaged: get the file again."
-            + (" A run of the open division takes it as it is (--data DIR)." * can_train)
+            + (" The open division can train on it as it is (--data DIR)." * can_train)
         )
 
 

@@ -101,9 +101,9 @@ def _photographs(definition: DataSetDefinition, source: Path) -> Sequence[Path]:
     wrong = (*different.missing, *different.changed)
     if wrong:
         raise SuiteError(
-            f"Of the {len(names)} photographs that {definition.name!r} is made of, {source} lacks"
-            f" {len(different.missing)}, and {len(different.changed)} differ; the first is"
-            f" {Path(wrong[0]).name}. Get them again from {definition.recipe.source}."
+            f"{source} lacks {len(different.missing)} of the {len(names)} photographs for"
+            f" {definition.name!r}, and {len(different.changed)} differ from the published ones;"
+            f" the first is {Path(wrong[0]).name}. Get them again from {definition.recipe.source}."
         )
     return sorted(paths.values(), key=lambda path: (path.parent.name, path.name))
 

@@ -12,6 +12,7 @@ from suite.bundle.layout import MATRIX, STUDY
 from suite.errors import SuiteError
 from suite.execution.preflight import BUNDLE_SIZE_BYTES, free_bytes, preflight
 from suite.execution.request import RunRequest
+from suite.files.counted import counted
 from suite.files.paths import nearest_existing
 from suite.launch.environments import find_environment
 from suite.metrics.matrix_record import read_matrix
@@ -37,7 +38,9 @@ def refuse_at_once(checks: Iterable[Check]) -> None:
     said = list(problems)
     if said:
         more = (
-            [f"… and {len(said) - MAX_PROBLEMS} more problems."] if len(said) > MAX_PROBLEMS else []
+            [f"… and {counted(len(said) - MAX_PROBLEMS, 'more problem')}."]
+            if len(said) > MAX_PROBLEMS
+            else []
         )
         raise SuiteError("\n".join([*said[:MAX_PROBLEMS], *more]))
 
@@ -67,14 +70,12 @@ def refuse_folder(directory: Path, kind: str, varied: Sequence[str]) -> None:
     if not place.is_dir():
         raise SuiteError(f"{place} is not a folder; choose another --output.")
     if not os.access(place, os.W_OK | os.X_OK):
-        raise SuiteError(f"{place} may not be written by you; choose another --output.")
+        raise SuiteError(f"You may not write to {place}; choose another --output.")
     if place != directory:
         return
     found = list(_sweeps_in(directory))
     if not found and any(directory.glob("[!.]*")) and not any(directory.glob(_RUNS)):
-        raise SuiteError(
-            f"{directory} holds other files, and nothing of a sweep; choose another --output."
-        )
+        raise SuiteError(f"{directory} holds other files but no sweep; choose another --output.")
     for other, of in found:
         if (other, of) != (kind, tuple(varied)):
             raise SuiteError(
@@ -122,6 +123,7 @@ def _refuse_full_disk(requests: Sequence[RunRequest], directory: Path) -> None:
     free, needed = free_bytes(place), missing * RUN_BYTES
     if free < needed > BUNDLE_SIZE_BYTES:  # of less, the preflight of one run has said it
         raise SuiteError(
-            f"The disk that holds {place} has {free // 2**20} MiB free and {missing} runs need"
-            f" about {needed // 2**20} MiB; free some space, or choose another --output."
+            f"The disk that holds {place} has {free // 2**20} MiB free, and"
+            f" {counted(missing, 'run')} would take about {needed // 2**20} MiB; free some space,"
+            " or choose another --output."
         )

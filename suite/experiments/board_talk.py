@@ -150,7 +150,7 @@ async def _receive(
             f"{line[:_MAX_SAID].decode(errors='replace').strip()!r}"
         ) from None
     if not 0 < size <= MAX_BYTES:
-        raise RunFailed(f"its bundle has {size} bytes")
+        raise RunFailed(f"its bundle has {size} bytes, expected 1 to {MAX_BYTES}")
     digest = sha256()
     with archive.open("wb") as out:
         while out.tell() < size:
@@ -165,7 +165,7 @@ async def _receive(
             digest.update(chunk)
             out.write(chunk)
     if digest.hexdigest() != expected:
-        raise RunFailed("its bundle arrived with other bytes than were sent")
+        raise RunFailed("its bundle was corrupted on the way (its SHA-256 differs)")
     return True
 
 

@@ -25,6 +25,7 @@ from suite.experiments.planned import PlannedRun
 from suite.experiments.planned_runs import resolve_planned, say_left_over
 from suite.experiments.sweep_runs import NOT_COMPARED, is_done
 from suite.files.archive import unpack_archive
+from suite.files.counted import counted
 from suite.files.json_file import read_json, write_json
 from suite.metrics.matrix_record import MATRICES, Matrix, analyse_matrix
 
@@ -137,7 +138,7 @@ def _host_of(run: PlannedRun, numbers: Mapping[str, int], boards: Boards) -> str
     host = next((name for name in boards.hosts if numbers[name] == run.values.board), None)
     if host is None:
         there = ", ".join(f"{numbers[name]} is {name}" for name in boards.hosts)
-        raise SuiteError(f"The file of --boards has no board {run.values.board} ({there}).")
+        raise SuiteError(f"The --boards file has no board {run.values.board} ({there}).")
     return host
 
 
@@ -209,8 +210,8 @@ class _Spread:
             raise SuiteError("\n".join(f"{job.run.label} {why}" for job, why in self.given_up))
         if self.left:
             raise SuiteError(
-                f"All boards were lost, and {self.left} runs remain; rerun the same command to"
-                " continue."
+                f"All boards were lost, with {counted(self.left, 'run')} left; rerun the same"
+                " command to continue."
             )
         return missing
 
@@ -235,7 +236,7 @@ class _Spread:
                 except RunFailed as twin:
                     problems.append(f"{host}: {twin}")
         if problems:
-            advice = "Repair these boards, or remove them from the file of --boards."
+            advice = "Repair these boards, or remove them from the --boards file."
             raise SuiteError("\n".join([*problems, advice]))
         return lost
 

@@ -111,8 +111,8 @@ def planned_problems(request: LinpackRequest, available_bytes: int) -> tuple[Pro
         request.grid[0] * request.grid[1] != ranks or min(request.grid) < 1
     ):
         raise SuiteError(
-            f"A process grid of {request.grid[0]} x {request.grid[1]} does not have {ranks} ranks;"
-            " choose another one, or other --ranks."
+            f"A process grid of {request.grid[0]} x {request.grid[1]} does not fit {ranks} ranks;"
+            " choose another grid, or other --ranks."
         )
     every = hpl.problem_variants(problem, request.blocks, ranks)
     wanted = request.grid or (problem.rows, problem.columns)
@@ -171,8 +171,8 @@ def _measured_load(allow_busy: bool) -> MachineLoad:
         )
         raise SuiteError(
             f"This machine is busy: other programs use {load.foreign:.2f} and the hypervisor"
-            f" {load.stolen:.2f} of {load.cores} cores ({busiest}), so LINPACK's rate would not be"
-            " the machine's. End them, or record it with --allow-busy."
+            f" {load.stolen:.2f} of {load.cores} cores ({busiest}), so LINPACK's rate would be too"
+            " low. End them, or record it with --allow-busy."
         )
     return load
 

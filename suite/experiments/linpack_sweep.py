@@ -11,6 +11,7 @@ from suite.catalog.linpack_definition import LinpackDefinition
 from suite.errors import SuiteError
 from suite.experiments import hpl
 from suite.experiments.linpack_run import LinpackRequest, measure_linpack, smallest_available_bytes
+from suite.files.counted import counted
 from suite.launch.placement import Placement
 from suite.metrics.linpack_record import Linpack, read_linpack
 from suite.metrics.linpack_study_record import (
@@ -45,8 +46,8 @@ def planned_nodes(
         )
     if not chosen or min(chosen) < 1 or max(chosen) > placement.nodes:
         raise SuiteError(
-            f"--nodes {','.join(map(str, chosen))}: there are {placement.nodes} hosts; name numbers"
-            f" from 1 to {placement.nodes}."
+            f"--nodes {','.join(map(str, chosen))}: choose numbers from 1 to the number of hosts,"
+            f" {placement.nodes}."
         )
     return replace(definition, nodes=tuple(sorted(set(chosen))))
 
@@ -69,7 +70,7 @@ def run_linpack_study(sweep: LinpackSweep, directory: Path, say: Say) -> Linpack
         best = _kept_or_made(
             directory / folder_name(nodes, 0),
             whole,
-            f"{nodes} nodes: block sizes and grids, order {tuning}",
+            f"{counted(nodes, 'node')}: block sizes and grids, order {tuning}",
             say,
         ).solution.problem
         one = replace(
@@ -81,8 +82,8 @@ def run_linpack_study(sweep: LinpackSweep, directory: Path, say: Say) -> Linpack
         )
         for number in range(1, sweep.definition.repetitions + 1):
             what = (
-                f"{nodes} nodes, run {number} of {sweep.definition.repetitions}: order {order},"
-                f" block {best.block}, {best.rows} x {best.columns}"
+                f"{counted(nodes, 'node')}, run {number} of {sweep.definition.repetitions}: order"
+                f" {order}, block {best.block}, grid {best.rows} x {best.columns}"
             )
             _kept_or_made(directory / folder_name(nodes, number), one, what, say)
     study = analyse_linpack_study(

@@ -48,7 +48,7 @@ def refuse_little_memory(
     if too_little:
         raise SuiteError(
             f"memory_mb {', '.join(too_little)}: {framework.title} cannot start in so little memory"
-            " (`import` was tried); name more."
+            " (`import` was tried); choose more."
         )
 
 

@@ -55,8 +55,8 @@ def estimate_matrix_cost(requests: Sequence[RunRequest], folder: Path) -> CostEs
             len(requests),
             None,
             None,
-            "no run like each of them (workload, data, framework, batch size, accelerator,"
-            " precision) was finished in or beside the folder",
+            "some of them have no finished run with the same workload, data, framework, batch size,"
+            " accelerator and precision in or beside the folder",
         )
     known = [cost for cost in costs if cost is not None]
     powers = [power for _, power in known]

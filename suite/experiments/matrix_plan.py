@@ -101,7 +101,7 @@ def read_matrix_file(path: Path) -> MatrixDefinition:
         else None
     )
     if empty is not None:
-        raise SuiteError(f"{path}: vary.{empty} has no values; name some, or leave it out.")
+        raise SuiteError(f"{path}: vary.{empty} has no values; list some, or leave it out.")
     return from_plain(table, MatrixDefinition, f"{path}: ")
 
 
@@ -254,13 +254,13 @@ def _validate(definition: MatrixDefinition) -> None:
     varied = given_values(definition.vary)
     if bool(varied) == bool(definition.points):
         raise SuiteError(
-            "A matrix varies settings (--vary NAME=A,B, or [vary] in its file) or lists its"
-            " [[points]]: one of the two."
+            "A matrix needs either varied settings (--vary NAME=A,B, or [vary] in its file) or a"
+            " list of [[points]], not both."
         )
     if definition.random is not None and (definition.points or definition.random < 1):
         raise SuiteError(
-            "--random N draws N points, 1 or more, from the grid of the varied settings; a list of"
-            " points is run as it is."
+            "--random N draws at least 1 point from the grid of varied settings; leave it out for a"
+            " list of [[points]]."
         )
     for name, values in varied.items():
         twice = next((value for value in values if values.count(value) > 1), None)
@@ -273,7 +273,7 @@ def _validate(definition: MatrixDefinition) -> None:
     if both:
         raise SuiteError(f"{both[0]} is both varied and fixed; leave one out.")
     if definition.title is not None and not 0 < len(definition.title) <= MAX_LENGTH:
-        raise SuiteError(f"The title of a matrix has 1 to {MAX_LENGTH} characters.")
+        raise SuiteError(f"The title of a matrix must have 1 to {MAX_LENGTH} characters.")
     if definition.seeds < 1 or definition.warm_up_steps < 0 or definition.cool_timeout_s <= 0:
         raise SuiteError(
             "A matrix needs 1 seed or more, 0 warm-up steps or more, and a positive time for"
@@ -286,7 +286,7 @@ def _validate(definition: MatrixDefinition) -> None:
         )
     given = {frozenset(values.given) for values in definition.points}
     if len(given) > 1 or frozenset() in given:
-        raise SuiteError("Every one of the [[points]] needs a value for the same settings.")
+        raise SuiteError("All [[points]] must have values for the same settings.")
 
 
 def _chosen(definition: MatrixDefinition) -> Iterator[Values]:
@@ -299,7 +299,9 @@ def _chosen(definition: MatrixDefinition) -> Iterator[Values]:
     drawn: Sequence[int] = range(count)
     if definition.random is not None:
         if definition.random > count:
-            raise SuiteError(f"--random {definition.random}: the grid has {count} points.")
+            raise SuiteError(
+                f"--random {definition.random}: the grid has {count} points; choose fewer."
+            )
         drawn = sorted(random.Random(definition.draw_seed).sample(range(count), definition.random))
     elif count > MAX_RUNS:
         raise SuiteError(
@@ -369,7 +371,8 @@ def _run(
     if values.nodes is not None:
         if not 1 <= values.nodes <= len(hosts):
             raise SuiteError(
-                f"nodes {values.nodes}: the hostfile names {len(hosts)} hosts (--hostfile)."
+                f"nodes {values.nodes}: it must be from 1 to the number of hosts in --hostfile"
+                f" ({len(hosts)})."
             )
         options = replace(
             options, placement=replace(options.placement, hosts=hosts[: values.nodes])
@@ -378,19 +381,19 @@ def _run(
     if alone is not None and options.placement.hosts:
         raise SuiteError(f"{alone} is for one rank on this machine; leave --hostfile out.")
     if values.neighbours is not None and not 0 <= values.neighbours <= MAX_NEIGHBOURS:
-        raise SuiteError(f"neighbours {values.neighbours}: name 0 to {MAX_NEIGHBOURS}.")
+        raise SuiteError(f"neighbours {values.neighbours}: choose 0 to {MAX_NEIGHBOURS}.")
     limited = next((name for name in LIMITS if name in values.given), None)
     if limited is not None and values.isolation is Isolation.PODMAN:
         raise SuiteError(
-            f"{limited} limits processes of this cgroup, and podman's containers have cgroups of"
-            " their own; use isolation namespace."
+            f"{limited} does not limit podman's containers, which have cgroups of their own; use"
+            " isolation namespace."
         )
     if limited is not None and options.placement.hosts:
         raise SuiteError(f"{limited} limits processes of this machine only; leave --hostfile out.")
     if options.steps is not None and options.steps <= definition.warm_up_steps:
         raise SuiteError(
-            f"The first {definition.warm_up_steps} steps are warm-up and count in no figure; ask"
-            " for more --steps than that."
+            f"The first {definition.warm_up_steps} steps are warm-up and are not measured; choose"
+            " more --steps than that."
         )
     settings = {setting.name: setting.value for setting in point.plan.settings}
     for name in LIMITS:  # no other record of the run has them

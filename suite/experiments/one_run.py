@@ -144,8 +144,8 @@ def run_one(
         if ran_out_of_memory(path, kills):
             raise SuiteError(_out_of_memory(request, environment, progress))
         said = (
-            f"The run did not finish: {str(result.message).rstrip('.')}. What it wrote is in {path}"
-            f" (see output.txt), with {_kept(path)}. {how_to_resume(path, request.training)}"
+            f"The run did not finish: {str(result.message).rstrip('.')}. {path} keeps"
+            f" {_kept(path)}; see its output.txt. {how_to_resume(path, request.training)}"
         )
         raise SuiteError(said.rstrip())
     return result
@@ -189,8 +189,8 @@ def _out_of_memory(request: RunRequest, environment: Environment, progress: Prog
             else "not even a mini-batch of one sample fits: choose a smaller workload"
         )
     except KeyboardInterrupt:
-        advice = "the search for one that fits was interrupted; try half of it"
+        advice = f"the search for a size that fits was interrupted; try --batch-size {size // 2}"
     return (
-        f"Out of memory with mini-batches of {size} samples; {advice}. What was"
-        f" written is in {path} (see output.txt), with {_kept(Path(path))}."
+        f"Out of memory with mini-batches of {size} samples; {advice}. {path} keeps"
+        f" {_kept(Path(path))}; see its output.txt."
     )

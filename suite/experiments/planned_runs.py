@@ -114,8 +114,8 @@ def say_left_over(matrix: PlannedMatrix, directory: Path, progress: Progress) ->
         )
         progress(
             Notice(
-                f"{of_none} to no point of this matrix; {MATRIX} leaves such runs out, and they"
-                " stay where they are"
+                f"{of_none} to no point of this matrix; the files stay there, but {MATRIX} does not"
+                " include them"
             )
         )
 

@@ -157,7 +157,7 @@ def _part(request: RunRequest, path: Path) -> QuickLook:
     epochs = sum(bool(epoch.get("is_whole", True)) for epoch in bundle.json(SUMMARY)["epochs"])
     reason = (
         f"it had time for {counted(estimate.steps, 'step')}, {counted(epochs, 'whole epoch')}; a"
-        f" projection needs {MIN_EPOCHS}: give more time with --within"
+        f" projection needs {MIN_EPOCHS} whole epochs: give more time with --within"
     )
     return QuickLook(
         request.workload.name,

@@ -51,13 +51,13 @@ def variants(request: RunRequest, directory: Path, epochs: int) -> dict[BatchSou
         )
     if request.nonce is not None:
         raise SuiteError(
-            "--stall-analysis makes its own requests, for which a nonce gives no seeds; leave "
-            "--nonce out."
+            "--stall-analysis makes several runs, and a nonce is for the seed of one; leave --nonce"
+            " out."
         )
     if epochs < MIN_EPOCHS:
         raise SuiteError(
-            f"--stall-analysis keeps the first epoch apart; it needs --epochs {MIN_EPOCHS} at least"
-            " (3 to have a spread)."
+            f"--stall-analysis keeps the first epoch apart; it needs at least --epochs {MIN_EPOCHS}"
+            " (3 for a spread)."
         )
     return {source: _variant(request, directory, epochs, source) for source in BatchSource}
 

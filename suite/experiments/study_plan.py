@@ -34,8 +34,8 @@ def choose_study(
     definition = load_study(name)
     if nodes is not None and (values is not None or definition.variable is not Variable.NODES):
         raise SuiteError(
-            f"--nodes is for studies of nodes, in place of --values; {name!r} varies"
-            f" {definition.variable.value}: type --values."
+            f"--nodes replaces --values in studies of nodes only; {name!r} varies"
+            f" {definition.variable.value}: use --values."
         )
     chosen = values if nodes is None else nodes
     if chosen is not None:
@@ -73,8 +73,8 @@ def plan_study(
     steps = definition.fixed.steps if options.steps is None else options.steps
     if steps is not None and steps <= definition.warm_up_steps:
         raise SuiteError(
-            f"The first {definition.warm_up_steps} steps are warm-up and count in no figure; ask"
-            " for more --steps than that."
+            f"The first {definition.warm_up_steps} steps are warm-up and are not measured; choose"
+            " more --steps than that."
         )
     base = _with_fixed(definition, options)
     if scaling is not None:

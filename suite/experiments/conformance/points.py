@@ -33,6 +33,7 @@ from suite.errors import SuiteError
 from suite.execution.request import RunOptions, RunRequest
 from suite.execution.resolve import resolve_options
 from suite.experiments.one_run import run_one
+from suite.files.counted import counted
 from suite.launch.building import build_implementation
 from suite.launch.child_environment import child_environment
 from suite.launch.environments import Environment, find_environment
@@ -139,7 +140,7 @@ def _points(folder: Path, workload: str, scratch: Path) -> Iterator[ContractPoin
         environment = find_environment(framework)
         yield point(True, framework.title)
         point = partial(
-            ContractPoint, "build", "the programs that it needs are there, and it is built"
+            ContractPoint, "build", "the programs that it needs are installed, and it is built"
         )
         build_implementation(framework, environment)
         yield point(True, " ".join(framework.build) or "nothing to build")
@@ -212,7 +213,7 @@ def _repeated(
     other = train(training._replace(seed=request.training.seed + 1), scratch / "seed")
     yield ContractPoint(
         "other-seed",
-        "another seed has another first loss",
+        "another seed gives another first loss",
         bool(other.losses) and abs(other.losses[0] - first) > SAME_LOSS * abs(first),
         f"{other.beginning} and {first!r}",
     )
@@ -224,9 +225,9 @@ def _refusal(refused: Trained) -> ContractPoint:
     """Of a request for an unknown model."""
     return ContractPoint(
         "refusal",
-        "an unknown model ends the program with an exit code that is not 0, without a step",
+        "for an unknown model the program ends with a nonzero exit code, before any step",
         refused.is_refusal,
-        f"exit code {refused.exit_code}, {len(refused.losses)} steps",
+        f"exit code {refused.exit_code}, {counted(len(refused.losses), 'step')}",
     )
 
 
@@ -236,8 +237,8 @@ def _limit(limited: Trained) -> ContractPoint:
     evaluations = [] if limited.log is None else limited.log.all("eval_accuracy")
     return ContractPoint(
         "step-limit",
-        f"a request with steps = {LIMIT} trains that many, does not evaluate the epoch that they"
-        " cut short, and ends with run_stop",
+        f"a request with steps = {LIMIT} trains {LIMIT} steps, does not evaluate the unfinished"
+        " epoch, and ends with run_stop",
         len(limited.losses) == LIMIT and has_stopped and not evaluations and not limited.failure,
         f"{limited.described}, {len(evaluations)} evaluation{'s' * (len(evaluations) != 1)},"
         f" {'run_stop' if has_stopped else 'no run_stop'}",
@@ -253,8 +254,8 @@ def _states(
     point = partial(
         ContractPoint,
         "training-states",
-        "--keep-states keeps the states whose digests are logged; --start-state continues from one,"
-        " and refuses one within an epoch",
+        "--keep-states keeps the states whose digests are logged; --start-state continues from a"
+        " state at the end of an epoch, and refuses one within an epoch",
     )
     if not framework.keeps_states:
         return point(
@@ -269,7 +270,7 @@ def _states(
     try:
         kept = StateFile(str(folder / state_name(1)))
         if digests(kept.of_rank(0)) != logged:
-            return point(False, f"{state_name(1)} is not the state whose digests are {logged}")
+            return point(False, f"{state_name(1)} does not have the logged digests {logged}")
     except contract.ContractError as error:
         return point(False, str(error))
     on = train(training, scratch / "on", "--start-state", str(folder / state_name(1)))
@@ -278,11 +279,12 @@ def _states(
     train(training._replace(steps=LIMIT), scratch / "cut", "--keep-states", str(folder))
     within = train(training, scratch / "within", "--start-state", str(folder / state_name(1)))
     if not within.is_refusal:
-        return point(False, f"from a state within an epoch: {within.described}")
+        return point(False, f"a state within an epoch was not refused: {within.described}")
     found, expected = on.losses, whole.losses[kept.progress.step :]
     is_same = len(found) == len(expected) > 0 and all(map(_is_near, found, expected))
     return point(
-        is_same, f"losses begin with {found[:2]} from the state, {expected[:2]} without a break"
+        is_same,
+        f"losses from the state begin with {found[:2]}, without the break with {expected[:2]}",
     )
 
 
@@ -296,7 +298,7 @@ def _like_reference(training: contract.Request, trained: Trained) -> ContractPoi
     point = partial(
         ContractPoint,
         "first-steps",
-        "the first losses are the reference's: weights, order and images follow from the seed",
+        "the first losses match the reference's: weights, order and images follow from the seed",
     )
     try:
         expected = replay_steps(training, load_framework(REFERENCE)).losses

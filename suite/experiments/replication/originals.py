@@ -66,9 +66,7 @@ def _original(path: Path) -> Original:
     listed = set(bundle.manifest())
     for name, digest in file_digests(path).items():
         if name != WITHDRAWN and f"{digest}  {name}" not in listed:
-            raise FileError(
-                path / name, f"is not a file that {MANIFEST} seals; `suite check` says more"
-            )
+            raise FileError(path / name, f"does not match {MANIFEST}; `suite check` says more")
     return Original(bundle, read_request(bundle.run(), f"{path / RUN}"))
 
 

@@ -109,7 +109,10 @@ def test_nodes_read_back_in_the_hostfile_s_order_and_a_host_is_there_once(tmp_pa
     assert read_nodes(Bundle(tmp_path)) == tuple(records)
     for wrong, words in (
         (NodeRecord("b", "pk", (3,), None, None, None, None, ()), "names a host twice"),
-        (NodeRecord("d", "pk", (3,), None, {"interface": 7}, None, None, ()), "not a name"),
+        (
+            NodeRecord("d", "pk", (3,), None, {"interface": 7}, None, None, ()),
+            "invalid interface name",
+        ),
         (NodeRecord("d", "pk", (), None, None, None, None, ()), node_records.NODES),
     ):
         write_nodes(tmp_path, [*records, wrong])

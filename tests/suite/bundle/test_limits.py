@@ -25,10 +25,10 @@ REQUEST = {
 @pytest.mark.parametrize(
     ("more", "rows", "reason"),
     [
-        ({}, 2 * 20 * 3, "5 epochs of 4 mini-batches, on 3 ranks"),
-        ({"steps": 7}, 2 * 7 * 3, "5 epochs of 4 mini-batches, 7 of them, on 3 ranks"),
-        ({"steps": 70}, 2 * 20 * 3, "5 epochs of 4 mini-batches, on 3 ranks"),
-        ({"epochs": 1, "global_batch_size": 50}, 2 * 2 * 3, "1 epoch of 2 mini-batches, on"),
+        ({}, 2 * 20 * 3, "5 epochs of 4 steps, on 3 ranks"),
+        ({"steps": 7}, 2 * 7 * 3, "5 epochs of 4 steps, 7 in all, on 3 ranks"),
+        ({"steps": 70}, 2 * 20 * 3, "5 epochs of 4 steps, on 3 ranks"),
+        ({"epochs": 1, "global_batch_size": 50}, 2 * 2 * 3, "1 epoch of 2 steps, on"),
     ],
 )
 def test_a_request_bounds_its_step_records(more: dict[str, Any], rows: int, reason: str) -> None:

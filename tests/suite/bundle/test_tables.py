@@ -52,7 +52,7 @@ def test_batches_of_any_size_are_written_in_row_groups_of_one_size(
     assert table["channel"].to_pylist() == [f"c{each % 3}" for each in range(19)]
     batches = table_batches(path, READING_TYPES, RowLimit(19, ""))
     assert sum(map(len, batches)) == 19
-    with pytest.raises(FileError, match="holds 19 rows; 18 are possible at most: a test"):
+    with pytest.raises(FileError, match="has 19 rows, more than the 18 possible: a test"):
         next(table_batches(path, READING_TYPES, RowLimit(18, "a test")))
     texts = [
         ("channel", "c0"),

@@ -188,7 +188,7 @@ def test_a_finished_run_with_an_empty_log_is_one_finding(good_bundle: Path) -> N
     (finding,) = check_bundle(good_bundle).findings
     assert (finding.rule, finding.observed) == (
         "bundle-readable",
-        "has no events, and the run finished",
+        "has no events, although the run finished",
     )
 
 

@@ -97,7 +97,7 @@ def test_a_checker_without_memory_could_not_judge(
     monkeypatch.setattr("pyarrow.parquet.ParquetFile", short)
     (sentence,) = check_paths([good_bundle]).broken
     assert (
-        "cannot be read for lack of memory (malloc of size 210048 failed); end other programs"
+        "cannot be read: too little memory (malloc of size 210048 failed); end other programs"
         in sentence
     )
 

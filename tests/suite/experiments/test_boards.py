@@ -92,7 +92,7 @@ def test_boards_share_the_runs_and_a_rerun_keeps_them(
     ("first", "words"),
     [
         ('sh -c "$2" | (head -c 3000; kill -9 $$)', "its bundle was cut off after"),
-        (f'sh -c "$2" | python3 -c "{ANOTHER_EVENT}"', "other bytes than were sent"),
+        (f'sh -c "$2" | python3 -c "{ANOTHER_EVENT}"', "its bundle was corrupted on the way"),
         ("kill -9 $$", "exit code -9"),
     ],
     ids=["cut off", "changed", "killed"],
@@ -216,7 +216,7 @@ def test_a_name_of_a_board_that_answers_late_is_refused_too(
         ("fmfm", ""),  # the third try is the last one
         ("fmff", "failed 3 times, the last time on one: no card"),
         ("llfllmm", ""),  # twice in a row, and twice again after it answered
-        ("lmlll", "All boards were lost, and 1 runs remain"),
+        ("lmlll", "All boards were lost, with 1 run left"),
     ],
 )
 def test_a_run_has_three_tries_and_a_board_is_lost_three_times_in_a_row(

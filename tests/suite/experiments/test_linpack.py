@@ -274,7 +274,7 @@ def test_bandwidth_is_the_memorys_not_the_caches() -> None:
 
 
 def test_a_grid_must_have_as_many_places_as_ranks() -> None:
-    with pytest.raises(SuiteError, match="3 x 2 does not have 4 ranks"):
+    with pytest.raises(SuiteError, match="3 x 2 does not fit 4 ranks"):
         planned_problems(LinpackRequest(Placement((), 4), grid=(3, 2)), 2**30)
     (problem,) = planned_problems(LinpackRequest(Placement((), 4), grid=(1, 4)), 2**30)
     assert (problem.rows, problem.columns) == (1, 4)

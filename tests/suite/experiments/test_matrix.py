@@ -184,7 +184,7 @@ def test_a_file_has_the_whole_matrix_and_its_typos_are_named(tmp_path: Path) -> 
         ),
         (
             text.replace("[8, 16]", "[]"),
-            r"vary\.batch_size has no values; name some, or leave it out",
+            r"vary\.batch_size has no values; list some, or leave it out",
         ),
     ):
         file.write_text(wrong)
@@ -208,8 +208,8 @@ def test_every_example_can_be_planned(file: Path) -> None:
 @pytest.mark.parametrize(
     ("definition", "words"),
     [
-        (MatrixDefinition(), "varies settings .* or lists its"),
-        (MatrixDefinition(vary=Vary(threads=(1,)), points=(Values(threads=1),)), "one of the two"),
+        (MatrixDefinition(), "needs either varied settings .* or a list"),
+        (MatrixDefinition(vary=Vary(threads=(1,)), points=(Values(threads=1),)), "not both"),
         (MatrixDefinition(vary=Vary(threads=(1, 2, 1))), "threads has the value 1 twice"),
         (
             MatrixDefinition(vary=Vary(threads=(1, 2)), fixed=Values(threads=1)),
@@ -217,14 +217,14 @@ def test_every_example_can_be_planned(file: Path) -> None:
         ),
         (
             MatrixDefinition(points=(Values(threads=1), Values(batch_size=8))),
-            "a value for the same settings",
+            "values for the same settings",
         ),
         (
             MatrixDefinition(points=(Values(threads=1), Values(threads=1))),
             r"The point \(threads 1\) is listed twice",
         ),
-        (MatrixDefinition(vary=Vary(steps=(3, 40))), "ask for more --steps"),
-        (MatrixDefinition(vary=Vary(nodes=(2,))), "the hostfile names 0 hosts"),
+        (MatrixDefinition(vary=Vary(steps=(3, 40))), "choose more --steps"),
+        (MatrixDefinition(vary=Vary(nodes=(2,))), r"the number of hosts in --hostfile \(0\)"),
         (
             MatrixDefinition(vary=Vary(batch_size=tuple(range(1000)), threads=tuple(range(1000)))),
             "draw points with --random",
@@ -354,13 +354,13 @@ def test_neighbours_reach_the_run_and_its_mark(tmp_path: Path) -> None:
     )
     assert (alone.neighbours, shared.neighbours) == (0, 1)
     assert shared.study is not None and dict(shared.study.settings) == {"neighbours": "1"}
-    with pytest.raises(SuiteError, match="neighbours -1: name 0 to"):
+    with pytest.raises(SuiteError, match="neighbours -1: choose 0 to"):
         planned(MatrixDefinition(seeds=1, vary=Vary(neighbours=(-1,))))
 
 
 def test_a_container_and_a_limit_of_a_cgroup_contradict_each_other() -> None:
     with pytest.raises(
-        SuiteError, match=r"memory_mb limits processes of this cgroup.*use isolation namespace"
+        SuiteError, match=r"memory_mb does not limit podman.s containers.*use isolation namespace"
     ):
         planned(
             MatrixDefinition(

@@ -84,9 +84,9 @@ def test_options_take_precedence_over_the_studys_fixed_settings() -> None:
     ("arguments", "words"),
     [
         ("--values 0", "The value 0 is too small"),
-        ("--nodes 1,2", "type --values"),
+        ("--nodes 1,2", "use --values"),
         ("--weak", "--weak and --strong belong to studies of nodes"),
-        ("--steps 3", "ask for more --steps"),
+        ("--steps 3", "choose more --steps"),
     ],
 )
 def test_an_impossible_study_is_refused_before_the_first_run(

@@ -87,7 +87,7 @@ def test_a_manifest_names_no_file_outside_of_its_bundle(
     (tmp_path / "runs" / "name").write_text("no record")
     with (paths[0] / MANIFEST).open("a") as manifest:
         manifest.write(f"{FILES}  {name}\n")
-    with pytest.raises(SuiteError, match="is outside of the bundle"):
+    with pytest.raises(SuiteError, match="is outside the bundle"):
         package_runs(paths, offer, tmp_path / "submissions")
 
 

@@ -88,7 +88,7 @@ def test_a_bundle_that_was_changed_is_refused(suite: Run, original: Path, tmp_pa
     run = Path(shutil.copytree(original, tmp_path / "run"))
     (run / RUN).write_text((run / RUN).read_text() + " ")
     answer = suite.refused(f"reproduce {run}")
-    assert "is not a file that MANIFEST.sha256 seals" in answer.stderr
+    assert "does not match MANIFEST.sha256" in answer.stderr
 
 
 @pytest.mark.parametrize(
