@@ -32,7 +32,7 @@ from tools.test_vectors import probe_keys, vectors
 
 FORMS_OF_NAMES = {
     "a home folder": ("/home/jane", "/root/…", "/Users/jane", "/media/jane"),
-    "a URL with a user or of a private host": (
+    "a URL with a user name or a private host": (
         "http://jane:secret@plug.example.org",
         "http://plug/rpc",
     ),

@@ -92,8 +92,8 @@ def _refuse_compressed(path: Path) -> None:
     for start, name in COMPRESSED.items():
         if head.startswith(start):
             raise SuiteError(
-                f"{path} is compressed by {name}; a plain tar archive is read. Decompress it, or"
-                " unpack it, and try again."
+                f"{path} is compressed with {name}; only plain tar archives are read. Decompress"
+                " it, or unpack it, and try again."
             )
 
 

@@ -86,7 +86,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(values) < len(pairs):
         names = [name for name, _ in pairs]
         repeated = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the name {repeated[:80]!r} is there twice in one object")
+        raise ValueError(f"an object has the key {repeated[:80]!r} twice")
     return values
 
 

@@ -310,7 +310,7 @@ _FORMS: tuple[_Form, ...] = (
         _home,
     ),
     _Form(
-        "a URL with a user or of a private host",
+        "a URL with a user name or a private host",
         ("://",),
         re.compile(
             r"(?P<scheme>[a-z][a-z0-9+.-]{1,20})://(?:(?P<user>[^\s/@\"'<>]{1,100})@)?(?P<host>\[[0-9A-Fa-f:.]{2,45}\]|[\w.-]{1,253})"

@@ -25,7 +25,7 @@ SUITE_HOME, SUITE = "$SUITE_HOME", "$SUITE"
 HOSTFILE, AGENT, WITNESS, ELSEWHERE = "$HOSTFILE", "$AGENT", "$WITNESS", "$ELSEWHERE"
 ROOTS: Mapping[str, str] = {
     OUTPUT: "the run directory",
-    DATA: "the folder in which the data set's folder is",
+    DATA: "the folder that contains the data set's folder",
     IMPLEMENTATION: "the folder of an implementation outside the checkout",
     SUITE_HOME: "the suite's folder for data sets and environments",
     SUITE: "the suite: its checkout, or where it is installed",

@@ -98,7 +98,7 @@ def verify_signature(
                 return SignatureVerdict(SignatureState.KNOWN, signer=name)
     return SignatureVerdict(
         SignatureState.UNKNOWN,
-        reason=f"its key is not in {allowed_signers.name}, beside a lower-case name",
+        reason=f"{allowed_signers.name} has no lower-case name with its key",
     )
 
 
@@ -135,7 +135,7 @@ def _refused(done: "subprocess.CompletedProcess[bytes] | None") -> SignatureVerd
         return SignatureVerdict(
             SignatureState.UNVERIFIED, reason=f"{PROGRAM} cannot verify it: {_decoded(done.stderr)}"
         )
-    return SignatureVerdict(SignatureState.BAD, reason="it does not fit the content")
+    return SignatureVerdict(SignatureState.BAD, reason="it does not match the content")
 
 
 def _principals(found: "subprocess.CompletedProcess[bytes] | None") -> tuple[str, ...]:

@@ -18,7 +18,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 def problem_of_text(text: str) -> str | None:
     """Why free text is refused; None where it is not."""
     if _FORMULA.match(text):
-        return f"it begins with {text.lstrip()[0]!r}, as a spreadsheet's formula does"
+        return f"it begins with {text.lstrip()[0]!r}, like a spreadsheet formula"
     return "it has control characters" if _CONTROL.search(text) else None
 
 

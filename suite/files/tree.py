@@ -81,8 +81,8 @@ def refuse_large(folder: Path) -> None:
             f"{MAX_FILES} files with {MAX_BYTES / 1e9:.1f} GB",
         )
         raise SuiteError(
-            f"{folder} holds {held}; a submission or bundle has {most} at most: remove what does "
-            "not belong to it."
+            f"{folder} holds {held}; the limit for a submission or bundle is {most}: remove what"
+            " does not belong to it."
         )
 
 

@@ -199,9 +199,8 @@ def _refuse(
         1,
     )
     least = fixed + least_bytes(updated_at_once(scale_chain(single, batch)), solve)
-    with_it = "all activations on storage" if options.spills else "the schedule that needs least"
     raise SuiteError(
-        f"{title} with a mini-batch of {batch} at {image} needs {write_size(least)} with"
-        f" {with_it}, more than {write_size(budget_bytes)}",
+        f"{title} with a mini-batch of {batch} at {image} needs at least {write_size(least)}"
+        f" with {schedules}, more than {write_size(budget_bytes)}",
         f"use {options.batch} {batch_fits}, or {options.budget} {options.named(least)}",
     )

@@ -186,6 +186,6 @@ class _State:
     def _demand(self, holds: bool, step: ScheduleStep) -> None:
         if not holds:
             raise SuiteError(
-                f"The schedule {self.schedule.name} takes the step {step.action.value} {step.block}"
-                " without what that step reads"
+                f"The schedule {self.schedule.name} runs the step {step.action.value} {step.block}"
+                " without the data that it reads"
             )

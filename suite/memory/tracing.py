@@ -23,14 +23,14 @@ def network_named(name: str) -> Network:
         answer = traced_rows([f"torchvision:{name}"])[f"torchvision:{name}"]
     except SuiteError as error:
         raise SuiteError(
-            f"{_unknown(name, stored)} Others are traced by PyTorch: {error}"
+            f"{_unknown(name, stored)} PyTorch could not trace others: {error}"
         ) from error
     if "unknown" in answer:
         raise SuiteError(_unknown(name, [*stored, *answer["known"]]))
     if "unsupported" in answer:
         raise SuiteError(
             f"{name} cannot be planned: there is no rule for {answer['unsupported']}",
-            f"networks that can be: {', '.join(stored)}",
+            f"choose from {', '.join(stored)}",
         )
     source = f"traced by torch {answer['torch']}, torchvision {answer['torchvision']}"
     return Network(
@@ -58,4 +58,4 @@ def traced_rows(models: Sequence[str]) -> dict[str, Any]:
 def _unknown(name: str, known: list[str]) -> str:
     of_workload = f"workload-{name}"
     hint = nearest(of_workload if of_workload in known else name, known)
-    return f"There is no network {name!r}; {hint}stored are {', '.join(stored_names())}."
+    return f"There is no network {name!r}; {hint}stored networks: {', '.join(stored_names())}."

@@ -83,7 +83,7 @@ def test_a_name_twice_and_a_number_that_json_lacks_are_problems(tmp_path: Path) 
         problem.what for problem in read_log(tmp_path / "log.txt").problems if not problem.chain
     ]
     assert (
-        "the name 'value' is there twice in one object" in problems[0]
+        "an object has the key 'value' twice" in problems[0]
         and "NaN is not a JSON number" in problems[1]
     )
 

@@ -14,7 +14,7 @@ from suite.files.redaction import Redactor, machine_redactor, names_of_machine, 
 from tests.every_case import EVERY_CASE
 
 HOME, IP, MAC = "a home folder", "an IP address", "a MAC address"
-MAIL, URL = "an e-mail address or an account", "a URL with a user or of a private host"
+MAIL, URL = "an e-mail address or an account", "a URL with a user name or a private host"
 LEAKS = {
     'File "/home/jane/edge/train.py", line 3': (HOME, 'File "$HOME/edge/train.py", line 3'),
     "cc -I/home/jane/include": (HOME, "cc -I$HOME/include"),

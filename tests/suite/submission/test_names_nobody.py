@@ -20,7 +20,10 @@ PLANTED = {
     "output.txt, line 2: an e-mail address or an account": ("output.txt", "jane@janes-pi"),
     "output.txt, line 2: a serial number": ("output.txt", "Serial: 10000000a1b2c3d4"),
     "output.txt, line 2: a host's name": ("output.txt", "janes-pi4.local"),
-    "output.txt, line 2: a URL with a user or of a private host": ("output.txt", "http://plug/rpc"),
+    "output.txt, line 2: a URL with a user name or a private host": (
+        "output.txt",
+        "http://plug/rpc",
+    ),
     "run.json, device_evidence: a home folder": (
         "run.json",
         ("device_evidence", "/Users/jane/boards.txt"),
@@ -37,7 +40,7 @@ PLANTED = {
         "system.json",
         ("links", [{"interface": "enxb827eb123456"}]),
     ),
-    "system.json, storage_medium: a URL with a user or of a private host": (
+    "system.json, storage_medium: a URL with a user name or a private host": (
         "system.json",
         ("storage_medium", "smb://nas/jane"),
     ),
