@@ -172,7 +172,7 @@ def read_audit(path: Path) -> AuditRecord:
     record = read_as(path, AuditRecord, SCHEMA)
     problem = audit_problem(record)
     if problem is not None:
-        raise FileError(path, f"is not the record of an audit ({problem})")
+        raise FileError(path, f"is not a valid audit record ({problem})")
     return record
 
 
@@ -186,16 +186,16 @@ def audit_problem(record: AuditRecord) -> str | None:
     steps = len(state.losses.recorded)
     if (state.comparison is None) is not (steps == 0) or steps > MAX_STEPS:
         return (
-            "the steps after the state are compared if, and only if, they have losses, and at "
-            "most a thousand"
+            "the steps after the state must have a comparison exactly if they have losses, of at"
+            f" most {MAX_STEPS} steps"
         )
     counts = (state.correct, state.replayed_correct)
     if counts.count(None) == 1 or not all(
         0 <= count <= state.eval_samples for count in counts if count is not None
     ):
         return (
-            "both numbers of correct samples must be given or both missing, and must be possible "
-            "for an evaluation"
+            "both numbers of correct samples must be given or both missing, each from 0 to"
+            f" {state.eval_samples}"
         )
     return None if state.losses.have(steps) else "every list must have a value for each step"
 
@@ -234,7 +234,7 @@ def _contradictions(
     computed = compare_losses(losses)
     if computed != stated:
         found.append(
-            ("the verdict that follows from the losses", _in_words(computed), _in_words(stated))
+            ("the verdict computed from the losses", _in_words(computed), _in_words(stated))
         )
     return found
 

@@ -30,8 +30,8 @@ import numpy as np
 from suite.bundle.arrays import Values
 
 NEEDS_POSITIVE = "a run has the value 0, and ratios need positive values"
-OTHER_ACCELERATORS = "frameworks on different accelerators of a device do not compare"
-OTHER_INSTRUMENTS = "energies of different instruments or coverages do not compare"
+OTHER_ACCELERATORS = "frameworks are compared only on the same accelerator"
+OTHER_INSTRUMENTS = "energies are compared only if meter and coverage are the same"
 MAX_FREEDOM = 60
 """Of Student's t: what programs that compare entries have a table for."""
 

@@ -119,7 +119,10 @@ def counted_energy(
     if unread_share > MAX_SHARE_UNREAD:
         missing = next(part.reason for _, part in parts if part.energy_j is None)
         return replace(
-            whole, value=None, uncertainty=None, reason=f"of what is not counted: {missing}"
+            whole,
+            value=None,
+            uncertainty=None,
+            reason=f"in the time that is not counted: {missing}",
         )
     unread_j = whole.energy_j * unread_share
     uncertainty = whole.uncertainty and replace(

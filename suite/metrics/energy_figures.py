@@ -267,7 +267,7 @@ def idle_power(idle: Channels, totals: Sequence[PowerTotal]) -> Figure:
     if not all(of_total):
         which = " and ".join(dict.fromkeys(total.source for total in totals))
         return unknown_figure(
-            "W", BASELOAD, f"{which} was not read on every channel of its total before the run"
+            "W", BASELOAD, f"before the run, not every channel of {which} was read"
         )
     # where every channel has readings
     start_ns = max(int(one.t_ns.min()) for one in of_total)

@@ -280,7 +280,7 @@ def _count_event(
     uncounted = EventCount(None, next(iter(scopes.values())).unit, None, is_whole)
     if len(scopes) < len(found):
         lacking = ", ".join(unit for unit in found if unit not in scopes)
-        reason = f"{lacking} does not count it: the work of these cores is missing"
+        reason = f"{lacking} cores do not count it, so their work is missing"
         return dict.fromkeys(windows, replace(uncounted, reason=reason))
     return {
         name: _count_in(scopes, window, uncounted, at_edges) for name, window in windows.items()
@@ -300,7 +300,7 @@ def _count_in(
     raw = {unit: value for unit, (value, _) in measured.items() if value is not None}
     is_hardware = any(scope.enabled is not None for scope in scopes.values())
     if reason is None and running is not None and is_hardware and not any(raw.values()):
-        reason = "it counted 0: the processor lacks it"
+        reason = "the count stayed 0: the processor lacks this event"
     if reason is not None or running is None:
         return replace(uncounted, reason=reason or "the processor never counted it in this phase")
     edges = {unit: scope.count.edge(window) for unit, scope in scopes.items()}

@@ -49,6 +49,69 @@ FORMER = (
         r"the machine does not state its model (virtual machines do not): times are compared only"
         r" if the board digest shows the same machine",
     ),
+    (r"^of what is not counted: ", r"in the time that is not counted: "),
+    (
+        r"^(.+) was not read on every channel of its total before the run",
+        r"before the run, not every channel of \1 was read",
+    ),
+    (
+        r" does not count it: the work of these cores is missing",
+        r" cores do not count it, so their work is missing",
+    ),
+    (
+        r"it counted 0: the processor lacks it",
+        r"the count stayed 0: the processor lacks this event",
+    ),
+    (r"files mapped from then on:", r"files mapped after the framework was loaded:"),
+    (
+        r"those that a framework computes beyond are in the rest",
+        r"gradients of untrained weights are in the rest",
+    ),
+    (
+        r"^none gathers in a memory budget: each weight is updated as soon as its gradient is"
+        r" there,",
+        r"gradients do not accumulate in a memory budget: each weight is updated as soon as its"
+        r" gradient is computed,",
+    ),
+    (
+        r"^most memory that the run's cgroup was charged with, pages of files that it read first"
+        r" included",
+        r"highest memory charged to the run's cgroup, including pages of files that it read first",
+    ),
+    (
+        r"the kernel keeps no peak of it \(memory\.peak: Linux 5\.19\)",
+        r"the kernel does not record its peak (memory.peak needs Linux 5.19)",
+    ),
+    (
+        r"^time of all forward and backward passes over the same without the blocks that had run in"
+        r" their step before, and without storage: what a budget costs, by recomputation or by"
+        r" activations on storage",
+        r"time of all forward and backward passes, over that time without recomputed blocks and"
+        r" without reading and writing activations on storage: the cost of the memory budget",
+    ),
+    (
+        r"the nodes' sensors do not cover the same \(",
+        r"the nodes' sensors cover different parts (",
+    ),
+    (
+        r"the run had several nodes and no nodes\.json, the record of their readings",
+        r"the run had several nodes, but nodes.json, the record of their readings, is missing",
+    ),
+    (
+        r"the energy until then is in the records of the run before",
+        r"the energy before that is in the interrupted run's records",
+    ),
+    (r"\b1 plausible readings;", r"1 plausible reading;"),
+    (
+        r"the ranks did not measure what the nodes' links carry",
+        r"the ranks did not measure the throughput of the nodes' links",
+    ),
+    (
+        r"^first bucket's start to last one's end, of the rank that waits the least; mean of the"
+        r" epochs",
+        r"from the first bucket's start to the last bucket's end, on the rank that waits the least;"
+        r" mean over the epochs",
+    ),
 )
 """The former words, and the words that are written now."""
 

@@ -91,8 +91,8 @@ class LinpackStudy:
         if busy > NOTED_CORES:
             notes.insert(
                 0,
-                f"Other programs used up to {busy:.2f} cores of the first node meanwhile: the"
-                " rates are lower for it.",
+                f"Other programs used up to {busy:.2f} cores of the first node during the runs,"
+                " which lowers the rates.",
             )
         return tuple(dict.fromkeys(notes))
 
@@ -135,7 +135,7 @@ def read_linpack_study(directory: Path) -> LinpackStudy:
     runs = {len(point.records) for point in study.points}
     if len(study.points) > MAX_POINTS or len(runs) != 1 or not runs <= set(range(1, MAX_RUNS + 1)):
         raise FileError(
-            path, "names no runs, or not the same number of runs for each number of nodes"
+            path, "must name runs, and the same number of them for each number of nodes"
         )
     if not counts <= set(range(1, MAX_POINTS + 1)):
         raise FileError(path, f"has a number of nodes that is not from 1 to {MAX_POINTS}")

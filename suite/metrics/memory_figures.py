@@ -54,7 +54,7 @@ PARTS = (
     (
         "memory_mapped_bytes",
         "mapped",
-        "files mapped from then on: the data set, and code of kernels",
+        "files mapped after the framework was loaded: the data set, and code of kernels",
     ),
     ("memory_weights_bytes", "parameter", "weights"),
     (
@@ -70,19 +70,19 @@ REST = (
     " gaps of the allocator"
 )
 OF_PART = (
-    "one gradient per trained weight, as many bytes as the velocities; those that a framework"
-    " computes beyond are in the rest"
+    "one gradient per trained weight, as many bytes as the velocities; gradients of untrained"
+    " weights are in the rest"
 )
 UPDATED_IMMEDIATELY = (
-    "none gathers in a memory budget: each weight is updated as soon as its gradient is there,"
-    " which is in the rest"
+    "gradients do not accumulate in a memory budget: each weight is updated as soon as its gradient"
+    " is computed, which is in the rest"
 )
 OF_CGROUP = (
-    "most memory that the run's cgroup was charged with, pages of files that it read first included"
+    "highest memory charged to the run's cgroup, including pages of files that it read first"
 )
 NO_CGROUP = (
-    "the run had no cgroup of its own (a sweep's memory_mb gives one), or the kernel keeps no peak"
-    " of it (memory.peak: Linux 5.19)"
+    "the run had no cgroup of its own (a sweep's memory_mb gives one), or the kernel does not"
+    " record its peak (memory.peak needs Linux 5.19)"
 )
 ON_GPU = "the training state is in the accelerator's memory"
 
@@ -148,9 +148,8 @@ def _factor(counted: dict[str, Any]) -> Figure:
     ):
         return unknown_figure("ratio", LOG, NOT_LOGGED)
     method = (
-        "time of all forward and backward passes over the same without the blocks that had run in"
-        " their step before, and without storage: what a budget costs, by recomputation or by"
-        " activations on storage"
+        "time of all forward and backward passes, over that time without recomputed blocks and"
+        " without reading and writing activations on storage: the cost of the memory budget"
     )
     return Figure(passes_s / (passes_s - again_s - storage_s), "ratio", LOG, 1, method=method)
 

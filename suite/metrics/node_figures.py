@@ -153,7 +153,7 @@ def _summed(figures: Mapping[str, Figure], nodes: Sequence[NodeReadings], what: 
     if not _one_coverage(nodes):
         which = ", ".join(f"{node.node}: {combined_coverage(node.totals).value}" for node in nodes)
         return unknown_figure(
-            unit, source, f"the nodes' sensors do not cover the same ({which})"[:1000]
+            unit, source, f"the nodes' sensors cover different parts ({which})"[:1000]
         )
     uncertainties = _of_all(found, "uncertainty")
     levels = {figure.level for figure in found}

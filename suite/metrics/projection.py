@@ -101,8 +101,8 @@ def expected_at(bundle: Bundle, scoring: Scoring) -> ExpectedEpochs:
     request, of_round = bundle.run().request, judging_round(bundle.run().round)
     if request.get("accumulation", 1) != 1:
         raise SuiteError(
-            "Reference points apply to an update after every mini-batch; the run updated after "
-            f"every {request['accumulation']}."
+            "Reference points apply only to runs that update the weights after every mini-batch;"
+            f" this run updated them after every {request['accumulation']}."
         )
     workload, (batch, rate, local) = str(request["workload"]), setting_of(request, of_round)
     points = frozen_points(of_round, workload)

@@ -38,8 +38,8 @@ def make_points(bundles: Sequence[Path]) -> tuple[ReferencePoint, ...]:
         first = paths.setdefault((*key, reference.framework, reference.seed), path)
         if first is not path:
             raise SuiteError(
-                f"{first} and {path} are both of seed {reference.seed} in {reference.framework} at"
-                " one setting; leave one of them out."
+                f"{first} and {path} have the same setting, framework ({reference.framework}) and"
+                f" seed ({reference.seed}); leave one of them out."
             )
         found.setdefault(key, []).append(reference)
     return tuple(
@@ -57,8 +57,8 @@ def refuse_other_precisions(bundles: Sequence[Path]) -> None:
         precision = Bundle(path).run().request.get("precision", FLOAT32)
         if precision != FLOAT32:
             raise SuiteError(
-                f"{path} computed in {precision}; reference runs compute in {FLOAT32}, as every"
-                " framework does. Leave it out."
+                f"{path} computed in {precision}, and reference runs compute in {FLOAT32}; leave it"
+                " out."
             )
 
 
@@ -86,7 +86,7 @@ def _reference_run(
         raise SuiteError(
             f"{path} is neither a sealed run that trained all its epochs (--no-target) nor a "
             "closed run that reached its target; a reference point is made from all runs of "
-            "these two kinds and from no others."
+            "these two kinds, and only from them."
         )
     batch_size, rate, local = setting_of(request, judging_round(run.round))
     key = (request["workload"], batch_size, rate, request["eval_every_epochs"], local)
@@ -120,7 +120,7 @@ def _reached(accuracies: Sequence[float], workload: Workload) -> int | None:
     """The first epoch with the accuracy that is the workload's target now; None: there is none."""
     target = workload.target_accuracy
     if target is None:
-        raise SuiteError(f"{workload.name} has no target; name one in its definition first.")
+        raise SuiteError(f"{workload.name} has no target; set one in its definition first.")
     return next((epoch for epoch, value in enumerate(accuracies, 1) if value >= target), None)
 
 

@@ -28,7 +28,7 @@ COMPARED_STEPS = 10
 """Losses that are compared with tolerances: as many as `suite audit` compares, for the same reason
 (docs/auditing.md)."""
 MAX_LISTED = 10_000
-UNFIT = "is not the record of a replication"
+UNFIT = "is not a valid replication record"
 OF_PLACE = (
     "seed",
     "output_directory",
@@ -268,7 +268,7 @@ def read_replication(path: Path) -> Replication:
     record = read_as(path, Replication, SCHEMA)
     runs = len(record.originals) + len(record.runs)
     if not record.originals or not record.runs:
-        raise FileError(path, f"{UNFIT} (it needs an original and a fresh run at least)")
+        raise FileError(path, f"{UNFIT} (it needs at least one original and one fresh run)")
     if runs > MAX_LISTED or len(record.replays) > MAX_LISTED:
         raise FileError(path, f"{UNFIT} (it lists more than {MAX_LISTED} runs)")
     return record

@@ -136,9 +136,9 @@ def read_review(path: Path) -> Review:
     """Read a record as untrusted input; raises FileError naming the file and what is wrong."""
     record = read_as(path, Review, SCHEMA)
     if any(record.value_of(run) is None for run in record.runs.values()):
-        raise FileError(path, "is not a review (it drew nothing for one of its runs)")
+        raise FileError(path, "is not a valid review (one of its runs has no drawn value)")
     for run in record.runs.values():
         problem = None if run.audit is None else audit_problem(run.audit)
         if problem is not None:
-            raise FileError(path, f"holds no record of an audit ({problem})")
+            raise FileError(path, f"has an invalid audit record ({problem})")
     return record

@@ -60,16 +60,20 @@ class SealedRecord:
         listed = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
         found = self._digests(folder)
         if len(listed) != len(lines):
-            yield Broken(MANIFEST, "one line for each file", "several for one")
+            yield Broken(MANIFEST, "one line for each file", "several lines for one file")
         for name in sorted({*listed, *found}):
             if name not in found:
-                yield Broken(name[:200], "a file that is part of the record", "none, but a line")
+                yield Broken(
+                    name[:200],
+                    "a file that is part of the record",
+                    f"no file, but a line in {MANIFEST}",
+                )
             elif name not in listed:
                 yield Broken(name, f"a line in {MANIFEST}", "none")
             elif found[name] is None:
                 yield Broken(name, "the file that the manifest lists", "no such file")
             elif listed[name] != found[name]:
-                yield Broken(name, "content that fits its SHA-256 in the manifest", "other content")
+                yield Broken(name, "content that matches its SHA-256", "other content")
 
     def _digests(self, folder: Path) -> Mapping[str, str | None]:
         """Of each part; None: it is not a plain file."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from suite.bundle.arrays import Values, Window, median
 from suite.bundle.channels import Channel
+from suite.files.counted import counted
 from suite.metrics.comparisons import student_t_quantile
 from suite.metrics.uncertainty import CONFIDENCE
 
@@ -149,9 +150,7 @@ def calibrate(
         reason=(
             None
             if is_known
-            else (
-                f"the gain is known within {half:.2g} only; more stairs or longer ones determine it"
-            )
+            else (f"the gain is known only to within {half:.2g}; use more stairs, or longer ones")
         ),
         stairs=tuple(judged),
     )
@@ -217,14 +216,14 @@ def _stair(sensor: _Readings, meter: _Readings, window: Window) -> Stair:
             math.nan,
             math.nan,
             math.nan,
-            f"{fewest} readings of its steady part; {MIN_READINGS} are needed",
+            f"its steady part has {counted(fewest, 'reading')}; {MIN_READINGS} are needed",
         )
     errors_w = [
         each.standard_error_w(values) for each, values in zip((sensor, meter), steady, strict=True)
     ]
     drifts_w = [each.drift_w(values) for each, values in zip((sensor, meter), steady, strict=True)]
     reason = (
-        f"its power still moved by {max(drifts_w):.3g} W between the halves of its steady part"
+        f"its power changed by {max(drifts_w):.3g} W between the halves of its steady part"
         if max(drifts_w) > 0
         else None
     )
@@ -254,7 +253,7 @@ def _settled_ns(part: Channel) -> int:
 
 def _too_little(stairs: Sequence[Stair]) -> str | None:
     if len(stairs) < MIN_STAIRS:
-        return f"{len(stairs)} stairs can be used; {MIN_STAIRS} are needed"
+        return f"{counted(len(stairs), 'stair')} can be used; {MIN_STAIRS} are needed"
     for name, powers_w in (
         ("meter", [stair.meter_w for stair in stairs]),
         ("sensor", [stair.sensor_w for stair in stairs]),

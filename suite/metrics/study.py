@@ -277,7 +277,7 @@ def refuse_unplanned(
                 f"has the point {name!r}, which is not allowed (letters, digits, - and _ only)",
             )
     if not there or list(there) != list(planned):
-        raise FileError(path, "does not name the runs of its plan")
+        raise FileError(path, "does not list the runs of its plan")
 
 
 def sealed_runs(folder: Path, record: str, runs: Iterable[Sequence[StudyRun]]) -> list[Path]:

@@ -47,13 +47,13 @@ from suite.metrics.wire_figures import wire_figures
 LOG = "log.txt"
 EVERY_EPOCH = (("page-cache", "resident"), ("disk", "read_bytes"))
 """Channels with a figure in every epoch."""
-NOT_RECORDED = "the run had several nodes and no nodes.json, the record of their readings"
+NOT_RECORDED = "the run had several nodes, but nodes.json, the record of their readings, is missing"
 TOO_FEW = (
     "fewer than two whole epochs were finished; epoch 1 is kept apart because its caches are cold"
 )
 CUT_SHORT = "epoch 1 was cut short: it trained {} of {} samples"
 RESUMED = (
-    "the run was resumed after epoch {}: the energy until then is in the records of the run before"
+    "the run was resumed after epoch {}: the energy before that is in the interrupted run's records"
 )
 OF_THE_WHOLE_RUN = ("energy_j", "baseload_share")
 """Energies of a training from its beginning."""

@@ -22,6 +22,7 @@ from suite.catalog.accuracies import ReferenceAccuracies, RunAccuracies
 from suite.catalog.scoring import TargetProcedure, load_scoring
 from suite.catalog.workloads import Workload
 from suite.errors import SuiteError
+from suite.files.counted import counted
 from suite.files.digest import sha256
 from suite.files.schema import Share, problem_of
 from suite.metrics.summary import resumption_of
@@ -74,7 +75,7 @@ def _missing(runs: Sequence[RunAccuracies], procedure: TargetProcedure) -> str:
     frameworks = {run.framework for run in runs}
     lacks = []
     if len(runs) < procedure.min_runs:
-        lacks.append(f"{procedure.min_runs - len(runs)} more runs")
+        lacks.append(counted(procedure.min_runs - len(runs), "more run"))
     if len(frameworks) < procedure.min_frameworks:
         lacks.append(f"runs of {procedure.min_frameworks} frameworks (seen: {len(frameworks)})")
     return ", ".join(lacks)
@@ -122,8 +123,8 @@ def _of_run(
     needed = math.floor(share * epochs)
     if needed == 0:
         raise SuiteError(
-            f"{bundle.path} trains {epochs} epoch, too few: a target comes from the epochs that end"
-            f" in the first {share:.0%} of the schedule. Leave it out."
+            f"{bundle.path} trains {counted(epochs, 'epoch')}, too few: a target comes from the"
+            f" epochs that end in the first {share:.0%} of the schedule. Leave it out."
         )
     if not bundle.is_sealed or len(accuracies) < needed:
         raise SuiteError(

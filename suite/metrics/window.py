@@ -12,6 +12,7 @@ import numpy as np
 from reference_impls.contract import SECONDS_PER_NS
 from suite.bundle.arrays import Mask, Times, Values, Window, median, span_s
 from suite.bundle.channels import Channel
+from suite.files.counted import counted
 
 GAP_PERIODS = 3.0
 MIN_SPAN_NS = 100_000_000
@@ -280,7 +281,7 @@ def _reason(t_s: Values, window_s: float, reach_s: float) -> str | None:
     if window_s <= 0:
         return "the window is empty"
     if len(t_s) < 2:
-        return f"{len(t_s)} plausible readings; two are needed"
+        return f"{counted(len(t_s), 'plausible reading')}; two are needed"
     if t_s[0] >= window_s or t_s[-1] <= 0:
         return "no reading lies in the window or on both sides of it"
     if t_s[0] > reach_s:

@@ -14,7 +14,7 @@ LOG = log_name(0)
 EXACT_BYTES, ROUNDED_BYTES = 4, 2  # of a gradient on the wire
 LEAST, MOST = 1e-9, 2**63
 """Between these are all times and rates of a real run; logs are hostile input."""
-NOT_MEASURED = "the ranks did not measure what the nodes' links carry"
+NOT_MEASURED = "the ranks did not measure the throughput of the nodes' links"
 NO_EXCHANGE = "no epoch was finished in which every rank timed its exchanges"
 
 
@@ -24,8 +24,8 @@ def wire_figures(logs: Sequence[Log], wire: object) -> dict[str, Figure]:
     limit, exchanges = _limit(logs[0], wire), _exchanges_s(logs)
     reason = IN_COMPUTE if logs[0].value("collective") == "native" else NO_EXCHANGE
     of_all_ranks = (
-        "first bucket's start to last one's end, of the rank that waits the least; mean of the"
-        " epochs"
+        "from the first bucket's start to the last bucket's end, on the rank that waits the least;"
+        " mean over the epochs"
     )
     exchange = replace(
         mean_figure(exchanges, "s", LOG, reason), method=of_all_ranks if exchanges else None

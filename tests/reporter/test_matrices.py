@@ -250,7 +250,7 @@ def test_several_boards_may_stand_out_but_none_of_two() -> None:
     ("change", "words"),
     [
         (lambda record: record["plan"]["points"][0].update(name="../../etc"), "is not allowed"),
-        (lambda record: record["points"].pop(), "does not name the runs of its plan"),
+        (lambda record: record["points"].pop(), "does not list the runs of its plan"),
         (
             lambda record: record["plan"]["points"][0]["settings"].pop(),
             "without a value for every varied setting",

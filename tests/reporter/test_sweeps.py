@@ -343,8 +343,8 @@ def _rename_seal(folder: Path) -> None:
             _edit(lambda values: values["plan"].update(values=["../strong/1", "2", "4", "8"])),
             "which is not allowed",
         ),  # type: ignore[attr-defined]
-        (_edit(lambda values: values["plan"].update(repetitions=1)), "does not name the runs"),  # type: ignore[attr-defined]
-        (_edit(lambda values: values.update(points=[])), "does not name the runs"),
+        (_edit(lambda values: values["plan"].update(repetitions=1)), "does not list the runs"),  # type: ignore[attr-defined]
+        (_edit(lambda values: values.update(points=[])), "does not list the runs"),
         (_edit(lambda values: values.update(schema=9)), "schema 9"),
         (_stop_time, "a bundle of the study is malformed (ZeroDivisionError"),
         (_rename_seal, "expected a line in MANIFEST.sha256, found none"),

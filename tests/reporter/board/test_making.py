@@ -227,13 +227,13 @@ PLACES = ("their-board", "acme", "cpu")
     ("other", "verdict"),
     [
         ({}, ""),
-        ({"trained_on": ("their-board", "other", "cuda")}, "frameworks on different accelerators"),
+        ({"trained_on": ("their-board", "other", "cuda")}, "frameworks are compared only on"),
         ({"trained_on": ("another", "other", "cuda")}, ""),
         ({"trained_on": ("their-board", "acme", "cuda")}, ""),
         ({"trained_on": ("their-board", "other", "cpu")}, ""),
         ({"trained_on": None}, ""),
-        ({"instrument": ("analyser", "board")}, "energies of different instruments"),
-        ({"instrument": ("wall meter", "wall")}, "energies of different instruments"),
+        ({"instrument": ("analyser", "board")}, "energies are compared only if"),
+        ({"instrument": ("wall meter", "wall")}, "energies are compared only if"),
         ({"reason": "too few", "value": None}, "b: too few"),
     ],
 )

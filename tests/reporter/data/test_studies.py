@@ -147,7 +147,7 @@ def _edit_seal(folder: Path) -> None:
     [
         (_edit_record, "disagrees with its runs"),
         (_set_schema_1, "has schema 1"),
-        (_edit_seal, "several for one"),
+        (_edit_seal, "several lines for one"),
         (
             lambda folder: (folder / "MANIFEST.sha256").unlink(),
             "MANIFEST.sha256 is not as it was sealed",

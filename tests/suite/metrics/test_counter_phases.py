@@ -138,7 +138,7 @@ def test_an_event_that_one_kind_of_core_lacks_has_no_total() -> None:
     event = count_phases(table(TWO_KINDS), {"run": (0, 20 * SECOND)})["run"].events["l1d_access"]
     assert (event.count, event.reason) == (
         None,
-        "little does not count it: the work of these cores is missing",
+        "little cores do not count it, so their work is missing",
     )
 
 
@@ -153,6 +153,6 @@ def test_a_raw_event_that_only_counts_0_is_unsupported() -> None:
     run = count_phases(table(zero), {"run": (0, 20 * SECOND)})["run"]
     assert (run.events["l1d_refill"].count, run.events["l1d_refill"].reason) == (
         None,
-        "it counted 0: the processor lacks it",
+        "the count stayed 0: the processor lacks this event",
     )
     assert run.events["page_faults"].count == 0

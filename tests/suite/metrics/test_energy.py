@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suite.catalog.power import PowerTotal, load_power_rules
+from suite.files.counted import counted
 from suite.metrics.energy import Energy, _sum, difference_counter, integrate_power
 
 ANYTHING = (-math.inf, math.inf)
@@ -145,7 +146,7 @@ def test_readings_shortly_inside_the_window_are_extended_to_its_ends() -> None:
 def test_fewer_than_two_readings_give_no_energy(t_s: list[float], count: int) -> None:
     measured = power(t_s, [5.0] * count, 0, 10)
     assert measured.energy_j is None
-    assert measured.reason == f"{count} plausible readings; two are needed"
+    assert measured.reason == f"{counted(count, 'plausible reading')}; two are needed"
 
 
 @pytest.mark.parametrize("t_s", [[-2.0, -1.0], [10.0, 11.0]])

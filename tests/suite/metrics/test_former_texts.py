@@ -1,6 +1,8 @@
 """Records with a text whose wording changed are judged as before."""
 
-from suite.metrics.former_texts import MAX_LENGTH, as_now
+import re
+
+from suite.metrics.former_texts import FORMER, MAX_LENGTH, as_now
 from suite.metrics.json_diff import json_differences
 
 
@@ -22,3 +24,8 @@ def test_another_number_in_former_words_is_a_difference() -> None:
 def test_a_text_that_is_too_long_to_be_one_of_ours_stays_as_it_is() -> None:
     text = "times are of another kind of machine: " + "a of b, and " * MAX_LENGTH
     assert as_now(text) == text
+
+
+def test_the_words_that_are_written_now_are_no_former_ones() -> None:
+    for former, now in FORMER:
+        assert re.search(former, re.sub(r"\\\d", "1", now)) is None, now

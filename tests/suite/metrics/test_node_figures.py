@@ -125,7 +125,7 @@ def test_a_run_without_a_record_of_its_nodes_has_neither_energy_nor_baseload(pat
     (path / NODES).unlink()
     figures = derive_summary(Bundle(path)).figures
     for name in ("energy_j", "baseload_power_w", "baseload_share"):
-        assert "no nodes.json, the record of their readings" in str(figures[name].reason)
+        assert "nodes.json, the record of their readings, is missing" in str(figures[name].reason)
 
 
 def test_a_node_without_a_sensor_leaves_no_energy_and_is_named(path: Path) -> None:
@@ -143,7 +143,7 @@ def test_sensors_that_do_not_cover_the_same_are_not_added_up(path: Path) -> None
     figures = edit(path, lambda readings: readings.replace(names)).figures
     assert (
         figures["energy_j"].reason
-        == "the nodes' sensors do not cover the same (node0: wall, node1: module)"
+        == "the nodes' sensors cover different parts (node0: wall, node1: module)"
     )
 
 

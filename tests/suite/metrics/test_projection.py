@@ -97,7 +97,7 @@ def test_a_run_that_updates_after_several_mini_batches_is_not_projected(good_bun
     edited = EditableBundle(good_bundle)
     edited.run["request"]["accumulation"] = 2
     edited.save()
-    with pytest.raises(SuiteError, match=r"after every mini-batch; the run updated after every 2"):
+    with pytest.raises(SuiteError, match=r"mini-batch; this run updated them after every 2"):
         expected_at(Bundle(good_bundle), SCORING)
 
 

@@ -153,7 +153,10 @@ def test_open_runs_make_no_point(tmp_path: Path) -> None:
 
 def test_two_runs_of_one_seed_are_no_two_samples(tmp_path: Path) -> None:
     first, again = bundles(tmp_path / "mine"), bundles(tmp_path / "theirs")
-    with pytest.raises(SuiteError, match=r"mine/1 and .*theirs/1 are both of seed 1 in pytorch"):
+    with pytest.raises(
+        SuiteError,
+        match=r"mine/1 and .*theirs/1 have the same setting, framework \(pytorch\) and seed \(1\)",
+    ):
         make_points([*first, *again])
 
 
@@ -178,7 +181,7 @@ def test_reference_runs_are_of_float32(tmp_path: Path) -> None:
         json.dumps({**record, "request": {**record["request"], "precision": "bf16-mixed"}})
     )
     with pytest.raises(
-        SuiteError, match="computed in bf16-mixed; reference runs compute in float32"
+        SuiteError, match="computed in bf16-mixed, and reference runs compute in float32"
     ):
         refuse_other_precisions([run])
 

@@ -218,6 +218,6 @@ def test_a_malformed_record_is_one_sentence(
     path = tmp_path / "audit.json"
     path.write_text(json.dumps({**honest_audit(good_bundle), name: value}))
     with pytest.raises(
-        FileError, match=r"audit\.json is not (the record of an audit|as the suite writes it)"
+        FileError, match=r"audit\.json is not (a valid audit record|as the suite writes it)"
     ):
         read_audit(path)

@@ -181,7 +181,7 @@ def test_a_stair_that_never_settles_is_left_out():
         True,
         True,
     ]
-    assert "still moved by" in found.stairs[3].reason
+    assert "its power changed by" in found.stairs[3].reason
     assert found.gain == pytest.approx(1, rel=0.01)
 
 
@@ -204,7 +204,7 @@ def test_a_stuck_sensor_gives_a_reason():
 def test_a_silent_sensor_gives_a_reason():
     _, meter = Simulation().channels()
     found = calibrate(channel("sensor", np.empty(0), np.empty(0)), meter, Simulation().windows)
-    assert found.stairs[0].reason == "0 readings of its steady part; 5 are needed"
+    assert found.stairs[0].reason == "its steady part has 0 readings; 5 are needed"
     assert found.to_dict()["stairs"][0]["sensor_w"] is None
 
 

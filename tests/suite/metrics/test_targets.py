@@ -65,7 +65,7 @@ def test_runs_that_all_agree_keep_the_whole_of_a_round_number() -> None:
     ("few", "missing"),
     [
         (runs(0.99), "5 more runs, runs of 2 frameworks (seen: 1)"),
-        (runs(*[0.99] * 5), "1 more runs"),
+        (runs(*[0.99] * 5), "1 more run"),
         (runs(*[0.99] * 6, frameworks=("pytorch",)), "runs of 2 frameworks (seen: 1)"),
     ],
     ids=["one run", "five runs", "one framework"],

@@ -107,7 +107,7 @@ def test_links_that_were_not_measured_leave_no_limit(goodputs: Any) -> None:
     for name in ("wire_limit_s", "wire_limit_share"):
         assert (figures[name].value, figures[name].reason) == (
             None,
-            "the ranks did not measure what the nodes' links carry",
+            "the ranks did not measure the throughput of the nodes' links",
         )
 
 
