@@ -391,7 +391,7 @@ FABRICATED: dict[str, tuple[Callable[[Place], object], str | None, str]] = {
     "a witness's record of another run": (
         several(know_witness, witness_of_another_run),
         SELF,
-        "a receipt that cannot be trusted: it is a statement about something else",
+        "a receipt that cannot be trusted: its statement is about another digest",
     ),
     "a witness that stamped late": (
         several(know_witness, lambda place: in_all(place.runs, witnessed(after_s=40.0))),

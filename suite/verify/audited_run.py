@@ -46,7 +46,7 @@ def audited_bundle(bundle: Bundle) -> AuditedBundle:
         if f"{sha256(bundle.file(name))}  {name}" not in lines:
             raise FileError(
                 bundle.path / name,
-                f"is not the file that {MANIFEST} seals; `suite check` says more",
+                f"does not match {MANIFEST}; `suite check` says more",
             )
     run = bundle.run()
     if run.resumed is not None:
@@ -73,8 +73,8 @@ def trained_by(request: contract.Request) -> Framework | None:
     where no tolerance was measured."""
     if request.accumulation > 1:
         raise SuiteError(
-            f"The run updated its parameters after every {request.accumulation} mini-batches, a "
-            "replay after each, so the run cannot be audited."
+            f"The run updated its parameters after every {request.accumulation} mini-batches, but a"
+            " replay updates after each, so the run cannot be audited."
         )
     framework = load_framework(request.framework) if is_own(request.framework) else None
     is_measured = framework is None or framework.serves_closed
@@ -96,8 +96,8 @@ def own_program(bundle: Bundle, folder: Path | None, request: contract.Request) 
     refuse_without(program, Capability.STATES, "--implementation")
     if request.parallel.ranks > 1:
         raise SuiteError(
-            f"The run had {request.parallel.ranks} ranks, and an audit starts its own program on"
-            " one; leave --implementation out."
+            f"The run had {request.parallel.ranks} ranks, and an audit starts the run's program on"
+            " one rank; leave --implementation out."
         )
     return partial(train_as_in_a_run, request, program)
 
@@ -164,7 +164,8 @@ def request_here(
         )
     if data.side != workload.preprocessing.side:
         raise SuiteError(
-            "The run's images have another side than the workload's; `suite check` says more."
+            f"The run's images have {data.side} pixels per side, the workload's have"
+            f" {workload.preprocessing.side}; `suite check` says more."
         )
     return original._replace(
         data=data,

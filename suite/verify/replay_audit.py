@@ -52,8 +52,8 @@ from suite.verify.replaying import Replayed, TrainedEpoch, replay_in_float64, re
 from suite.verify.rounding import round_anew
 
 MEND = (
-    "The run could not be replayed by its own program and counts as not audited: its maker fixes"
-    " the program or hands in the run again."
+    "The run's own program could not replay it, so the run counts as not audited: its submitter"
+    " must fix the program or submit the run again."
 )
 Report = Callable[[str], None]
 
@@ -197,7 +197,7 @@ class _Auditor:
         samples = samples_of(steps, window, kept.step)
         sides = [TrainedEpoch(recorded, samples, kept.correct.get(epoch))]
         if self._program is not None:
-            self._report(f"epoch {epoch} by the run's own program, from the state after the last")
+            self._report(f"epoch {epoch} by the run's own program, from epoch {kept.epoch}'s state")
             try:
                 sides.append(self._program(kept.file, epoch, window))
             except SuiteError as error:  # the other replays stand
@@ -276,4 +276,4 @@ def _reason(comparison: LossComparison, auditor: _Auditor) -> str | None:
             "no tolerance was measured for this pair of implementations, and the open division's "
             "own arithmetic has no float64 replay"
         )
-    return "from the first steps on, rounding alone moves the losses of this run as far"
+    return "from the first steps on, rounding alone changes this run's losses by as much"

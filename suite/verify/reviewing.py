@@ -158,7 +158,7 @@ def _earlier(file: Path) -> Review | None:
         return None
     if maker_of(file, allowed_signers()).state is SignatureState.BAD:
         raise SuiteError(
-            f"{file} is not as it was signed; restore it, or remove it if it is not yours."
+            f"{file} was changed after it was signed; restore it, or remove it if it is not yours."
         )
     return read_review(file)
 

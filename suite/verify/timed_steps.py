@@ -323,7 +323,7 @@ def _kept_changes(
         return parameter_changes(state, initial)
     except contract.ContractError as error:
         raise SuiteError(
-            f"The training of {implementation.name} kept no training state that can be read"
+            f"The training of {implementation.name} kept no readable training state"
             f" ({str(error)[:200]}); see docs/implementing.md#training-states."
         ) from error
 

@@ -296,8 +296,8 @@ def _expect_golden(
     ]
     if missed:
         raise SuiteError(
-            f"{reference.name}, with which implementations are compared, computes other"
-            f" {' and '.join(one.quantity for one in missed)} than"
+            f"The reference {reference.name} no longer computes the"
+            f" {' and '.join(one.quantity for one in missed)} that"
             f" rules/workloads/{workload.name}.toml pins; undo the change in"
             f" reference_impls/{reference.name}."
         )

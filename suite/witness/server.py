@@ -130,7 +130,7 @@ class _Handler(BaseHTTPRequestHandler):
                 200, {"witness": self.server.witness.name, "key": self.server.witness.public_key}
             )
         else:
-            self._answer(404, {"error": "this server has only / and, with POST, /statements"})
+            self._answer(404, {"error": "use GET / or POST /statements"})
 
     def do_POST(self) -> None:
         """Sign a digest."""

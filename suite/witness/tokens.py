@@ -77,7 +77,7 @@ def _verify_statement(token: Mapping[str, Any], digest: str, trusted: Path) -> T
             SignatureState.BAD,
             statement.time_s,
             statement.witness,
-            "it is a statement about something else",
+            "its statement is about another digest",
         )
     found = verify_signature(
         str(token["statement"]).encode("utf-8", errors="surrogatepass"),
@@ -137,7 +137,7 @@ def _verify_file(path: Path, digest: str, authorities: Sequence[Path]) -> TokenV
     return TokenVerdict(
         SignatureState.BAD,
         time_s,
-        reason="it does not fit what was stamped, or carries no certificate",
+        reason="it does not match the stamped digest, or has no certificate",
     )
 
 

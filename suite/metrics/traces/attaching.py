@@ -86,8 +86,8 @@ def prepare_attachment(
     expect_finished(bundle)
     if covers not in COVERAGES or tier not in (None, *TIERS):
         raise SuiteError(
-            f"--covers is one of {', '.join(each.value for each in COVERAGES)}; --tier is one of"
-            f" {', '.join(each.value for each in TIERS)}."
+            f"--covers must be one of {', '.join(each.value for each in COVERAGES)}; --tier must be"
+            f" one of {', '.join(each.value for each in TIERS)}."
         )
     how, read = read_logger(trace_path, options)
     covers, tier = labels_of(how, covers, tier)
@@ -139,8 +139,8 @@ def read_logger(path: Path, options: TraceOptions) -> tuple[TraceFormat, ReadTra
         refuse_counter(read.trace.power_w)
     if np.mean(read.trace.power_w) < 0:
         raise SuiteError(
-            f"The power in {path} is below 0 on average, as of a battery that is discharged or a"
-            " clamp put on the wrong way round: export it with the other sign."
+            f"The power in {path} is below 0 on average: the clamp was put on the wrong way round,"
+            " or a battery was discharging. Export it with the other sign."
         )
     is_known = how.turns > 1 or read.trace.averaged > 1
     turns = 1 if is_known else turns_of(read.trace.t_s, read.trace.power_w)

@@ -20,6 +20,7 @@ import numpy as np
 
 from suite.bundle.arrays import Mask, Values, median
 from suite.errors import SuiteError
+from suite.files.counted import counted
 from suite.metrics.traces.course import MARGIN_S, Course
 from suite.metrics.uncertainty import CONFIDENCE, NORMAL
 
@@ -254,8 +255,8 @@ def _refuse_slow(period_s: float, course: Course) -> None:
         needed = math.ceil(SAME_PERIODS / REACH_SHARE)
         raise NoFit(
             f"The power trace has a reading every {period_s:.3g} s, too few for a run of"
-            f" {course.run_s:.1f} s: {needed} in the run are needed. Use a faster logger, or give"
-            " --offset."
+            f" {course.run_s:.1f} s: {needed} readings in the run are needed. Use a faster logger,"
+            " or give --offset."
         )
 
 
@@ -286,9 +287,9 @@ def _refuse_falling(fit: ClockFit, t_s: Values, power_w: Values, course: Course)
     )
     if all(in_run < outside for in_run, outside in zip(of_run, of_rest, strict=True)):
         raise NoFit(
-            f"The power trace's power falls where it follows the run, from {of_rest[2]:.3g} W to "
-            f"{of_run[2]:.3g} W: its sign is reversed, or it comes from another machine or run. "
-            "Attach the trace of this run."
+            f"The power trace follows the run upside down: power falls from {of_rest[2]:.3g} W to "
+            f"{of_run[2]:.3g} W during the run. Its sign is reversed, or it comes from another"
+            " machine or run. Attach the trace of this run."
         )
 
 
@@ -312,8 +313,8 @@ def _refuse_other_activity(
     busy_s = period_s * int(np.count_nonzero(power_w[near] > (quiet_w + whole_w) / 2))
     if busy_s > max(SAME_S, OTHER_SHARE * course.active_s):
         raise NoFit(
-            f"Within {reach_s:.0f} s of the run that was found at the offset {fit.offset_s:.2f} s,"
-            f" power is as high as in it for {busy_s:.1f} s: other programs were running, or the"
+            f"The run was found at the offset {fit.offset_s:.2f} s, but within {reach_s:.0f} s of"
+            f" it power is as high for another {busy_s:.1f} s: other programs were running, or the"
             " run is elsewhere. Stop other programs, cut the trace to this run, give --offset, or"
             " run again with --power-pulse."
         )
@@ -334,7 +335,7 @@ def _refuse_undetermined(fit: ClockFit, course: Course, t_s: Values) -> None:
         raise NoFit(
             f"The power trace does not determine when the run of {course.run_s:.1f} s began: the"
             f" offset is {fit.offset_s:.2f} s, give or take {fit.half_width_s:.2f} s, with"
-            f" {outside[0]} readings before the run and {outside[1]} after it. {remedy}"
+            f" {counted(outside[0], 'reading')} before the run and {outside[1]} after it. {remedy}"
         )
 
 
@@ -388,8 +389,8 @@ def given_clock(t_s: Values, power_w: Values, course: Course, offset_s: float) -
     inside = (t_s + offset_s >= -3 * period_s) & (t_s + offset_s <= course.run_s + 3 * period_s)
     if np.count_nonzero(inside) < 2:
         raise NoFit(
-            f"At the offset {offset_s:g} s the power trace has {np.count_nonzero(inside)} readings"
-            " in the run; correct --offset."
+            f"At the offset {offset_s:g} s the power trace has"
+            f" {counted(int(np.count_nonzero(inside)), 'reading')} in the run; correct --offset."
         )
     return replace(
         fine.described(offset_s, 0.0),
@@ -402,7 +403,9 @@ def given_clock(t_s: Values, power_w: Values, course: Course, offset_s: float) -
 
 def _period_s(t_s: Values) -> float:
     if len(t_s) < MIN_READINGS:
-        raise NoFit(f"The power trace has {len(t_s)} readings; {MIN_READINGS} are needed.")
+        raise NoFit(
+            f"The power trace has {counted(len(t_s), 'reading')}; {MIN_READINGS} are needed."
+        )
     return median(np.diff(t_s))
 
 

@@ -10,7 +10,7 @@ from suite.metrics.traces.trace_format import UNITS, Rail
 def refuse_contradictions(options: TraceOptions) -> None:
     """Raise SuiteError for options that are unknown or exclude one another."""
     if options.decimal not in (None, ".", ","):
-        raise SuiteError(f"--decimal is . or a comma, not {options.decimal!r}.")
+        raise SuiteError(f"--decimal must be . or a comma, not {options.decimal!r}.")
     for unit in (options.time_unit, options.unit):
         if unit is not None and unit not in UNITS:
             raise SuiteError(f"There is no unit {unit!r}; choose one of {', '.join(UNITS)}.")
@@ -18,7 +18,7 @@ def refuse_contradictions(options: TraceOptions) -> None:
     if options.power and (options.current or has_volts):
         raise SuiteError("--power names the power; leave --current, --voltage and --volts out.")
     if options.voltage and (not options.current or options.volts is not None):
-        raise SuiteError("--voltage belongs to --current, and takes the place of --volts.")
+        raise SuiteError("Give --voltage only with --current, and without --volts.")
 
 
 def refuse_unused(options: TraceOptions, time_kind: str, rails: Sequence[Rail]) -> None:

@@ -135,7 +135,7 @@ def pulse_windows(pulse: Mapping[str, Any] | None) -> list[Window]:
     record."""
     loads: Any = [] if pulse is None else pulse.get("loads_ns")
     if problem_of(loads, Loads) or any(first >= last for first, last in loads):
-        raise SuiteError("power_pulse in run.json is not a list of loads in ns.")
+        raise SuiteError("power_pulse in run.json is not a list of time intervals in ns.")
     return [(first, last) for first, last in sorted(loads)]
 
 

@@ -77,7 +77,7 @@ def read_head(path: Path) -> Head:
         lines = logs.log_table(log, text, names).splitlines()
         found = tuple(tuple(line.split(logs.DELIMITER)) for line in lines)
         if not found:
-            raise SuiteError(f"{path} has no line of {log} with its readings; export it again.")
+            raise SuiteError(f"{path} has no line of {log} with readings; export it again.")
         return Head(encoding, logs.DELIMITER, None, 0, names, True, found, log)
     if any(POWERMETRICS in line for line in lines):
         raise SuiteError(
@@ -103,7 +103,7 @@ def read_head(path: Path) -> Head:
     widths = [len(row) for _, row in cells[len(cells) // 2 :]]
     width = max(widths, key=lambda each: (widths.count(each), each))
     if width > MAX_COLUMNS:
-        raise SuiteError(f"{path} has {width} columns; {MAX_COLUMNS} at most.")
+        raise SuiteError(f"{path} has {width} columns; the limit is {MAX_COLUMNS}.")
     body = [(number, row) for number, row in cells if len(row) == width]
     first = next(
         (
@@ -148,9 +148,9 @@ def _header_of_other_width(
         return (*header, *[""] * (width - len(header)))
     raise SuiteError(
         f"The header of {path} has {len(header)} columns ({', '.join(header[:5])[:80]}), and its"
-        f" rows have {width} ({', '.join(rows[0][:5])[:80]}): a decimal comma between commas, or a"
-        " column that was added. Export it with one name for each column; if that line is not a"
-        " header, delete it."
+        f" rows have {width} ({', '.join(rows[0][:5])[:80]}): numbers have a decimal comma between"
+        " commas, or a column was added. Export it with one name for each column; if that"
+        " line is not a header, delete it."
     )
 
 

@@ -56,8 +56,8 @@ def refuse_repeated_total(series: Mapping[str, Values]) -> None:
         if is_load.any() and np.mean(one[is_load] == two[is_load]) >= IN_ROWS:
             raise SuiteError(
                 f"The series {name!r} and {other!r} have the same values: the column is a total,"
-                f" written for each of them, and their sum would count it twice. Add --series"
-                f" {name!r}, or name a column of each one's own power with --power."
+                f" written for each series, and their sum would count it twice. Add --series"
+                f" {name!r}, or choose a column with the power of each series with --power."
             )
 
 
@@ -70,7 +70,7 @@ def _by_names(names: Sequence[str]) -> Problem | None:
         others = tuple(other for other in range(len(names)) if other != place)
         parts = tuple(other for other in others if IN_PACKAGE.search(words[other]))
         if LIMIT.search(name):
-            return place, others, "is a limit and no measurement, unlike"
+            return place, others, "is a limit, not a measurement, unlike"
         if TOTAL.fullmatch(_plain(GENERIC.sub(" ", name))):
             return place, others, "includes"
         if PACKAGE.search(name) and parts:

@@ -137,8 +137,8 @@ def _refuse_misread(path: Path, rows: "_Rows", trace: Trace, repeated: int) -> N
         )
     if rows.wide > MAX_MALFORMED_SHARE * trace.rows:
         raise SuiteError(
-            f"{path} has {rows.wide} rows with more than the {rows.how.columns} columns of its"
-            " first lines, so that columns may have moved: attach the part that has one header."
+            f"{path} has {rows.wide} rows with more columns than the {rows.how.columns} of its"
+            " first lines, so columns may have moved: attach only the part under one header."
         )
     is_late = trace.late > MAX_LATE_SHARE * trace.rows
     if (
@@ -150,7 +150,7 @@ def _refuse_misread(path: Path, rows: "_Rows", trace: Trace, repeated: int) -> N
         remedy = "correct the columns with --time and --power, or export it again"
         if trace.stepped_s:
             is_unsorted = trace.late > MAX_UNSORTED_SHARE * trace.rows
-            remedy = "its rows are in no order: sort them by time" * is_unsorted
+            remedy = "its rows are not in order: sort them by time" * is_unsorted
             remedy = remedy or stepped_text(trace)
         elif repeated > MAX_LATE_SHARE * trace.rows:
             remedy = (
@@ -169,7 +169,7 @@ def stepped_text(trace: Trace) -> str:
     half_day = " (hours from 1 to 12 without AM or PM?)" if trace.stepped_s > DAY_S / 3 else ""
     return (
         f"its times step back by {trace.stepped_s:.5g} s and continue from there{half_day}: "
-        "attach the part of it that holds the run"
+        "attach only the part with the run"
     )
 
 

@@ -92,8 +92,8 @@ def refuse_energy_as_power(name: str, unit: str | None) -> None:
     words = words_of_name(name)
     if unit and quantity_of_unit(unit) == "W" and ENERGY.search(words) and not POWER.search(words):
         raise SuiteError(
-            f"{name!r} is an energy, by its name, and --unit {unit} is one of power: give the unit"
-            " of the energy (J, Wh, kWh, …), or rename it in the file if it is a power."
+            f"{name!r} is the name of an energy, but --unit {unit} is a unit of power: give the"
+            " energy's unit (J, Wh, kWh, …), or rename the column in the file if it is a power."
         )
 
 
@@ -102,9 +102,10 @@ def refuse_counter(values: Values) -> None:
     steps = np.diff(values)
     if np.sum(steps > 0) >= MIN_RISES * max(1, int(np.sum(steps < 0))):
         raise SuiteError(
-            "The power hardly ever falls from one reading to the next, as where it counts energy."
-            " Add --unit with its unit (J, mJ, uJ, Wh, mWh or kWh), choose another column with"
-            " --power, or, if it is a power, attach a part in which it also falls."
+            "The power hardly ever falls from one reading to the next, so it may be an energy"
+            " counter. Add --unit with the counter's unit (J, mJ, uJ, Wh, mWh or kWh), choose"
+            " another column with --power, or, if it is a power, attach a part in which it also"
+            " falls."
         )
 
 
@@ -117,8 +118,8 @@ def refuse_other_quantities(names: Sequence[str], unit: str | None) -> None:
         is_other = any(each.search(words) for each in (NOT_POWER, VOLTAGE, CURRENT))
         if unit is None and is_other and not POWER.search(words):
             raise SuiteError(
-                f"The series {name!r} is not a power, by its name: choose others with --series, "
-                "or add --unit (W, kWh, J, …)."
+                f"The name of the series {name!r} is not that of a power: choose others with"
+                " --series, or add --unit (W, kWh, J, …)."
             )
 
 
@@ -184,11 +185,11 @@ def device_turns(
         return 1
     if options.sum:
         return turns
-    rows = f"{turns} rows share each time" if times else f"The rows take turns by {turns}"
-    one = "" if times else "; --series 1 says that they come from one"
+    rows = f"{turns} rows share each time" if times else f"The rows alternate in turns of {turns}"
+    one = "" if times else "; add --series 1 if they come from one device"
     raise SuiteError(
-        f"{rows}, and differ as {turns} devices do: add --sum to add them up, or export again with"
-        f" a column of the device's index, and choose with --series{one}."
+        f"{rows} and look like those of {turns} devices: add --sum to add them up, or export again"
+        f" with a column for the device's index, and choose with --series{one}."
     )
 
 

@@ -166,7 +166,7 @@ class TraceFormat:
         if len({quantity_of_unit(rail.power_unit) for rail in self.rails}) > 1:
             return "it adds powers to energies"
         if self.time_kind != "index" and not self.time_columns:
-            return "it names no column of the times"
+            return "it names no time column"
         if self.time_kind == "index" and not self.rate_hz > 0:
             return "rows without a time need a rate above 0 Hz"
         return None
@@ -200,8 +200,8 @@ def format_of(values: Any, path: Path) -> TraceFormat:
     try:
         read = from_plain(values, TraceFormat, "")
     except SuiteError as error:
-        raise FileError(path, f"has no format of a power trace ({str(error)[:200]})") from error
+        raise FileError(path, f"has no valid power trace format ({str(error)[:200]})") from error
     problem = read.problem()
     if problem is not None:
-        raise FileError(path, f"has a format of a power trace that cannot be read: {problem}")
+        raise FileError(path, f"has an invalid power trace format: {problem}")
     return read

@@ -249,7 +249,10 @@ def test_a_program_that_ends_in_a_replay_is_named_and_the_other_replays_stand(
 ) -> None:
     program = implementation(tmp_path / "program", "if len(sys.argv) > 3:\n    raise KeyError(7)\n")
     answer = suite.refused(with_program(their_run, program, tmp_path), code=2)
-    assert "epoch 1, ended with exit code 1: KeyError: 7. The run could not" in answer.stdout
+    assert (
+        "epoch 1, ended with exit code 1: KeyError: 7. The run's own program could not"
+        in answer.stdout
+    )
     assert "compared with" in answer.stdout and "by the run's own program," not in answer.stdout
 
 
@@ -322,8 +325,8 @@ def test_a_program_without_readable_records_is_one_sentence(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ("--epoch 1", "give --state and --epoch together"),
-        ("--value x", "--value and --implementation only with them"),
+        ("--epoch 1", "Give --state and --epoch together"),
+        ("--value x", "--value and --implementation only with both"),
         ("--state nothing.npz --epoch 1", "cannot be read as a training state"),
         ("--state README.md --epoch 1", "cannot be read as a training state"),
     ],

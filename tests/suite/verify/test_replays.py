@@ -200,7 +200,7 @@ def test_the_request_is_the_run_s_but_for_this_machine(tmp_path: Path) -> None:
     assert own.precision == mixed.precisions[0].value != found.precision
     for wrong, words in (
         (run._replace(global_batch_size=41), "mini-batches of 41 samples are larger"),
-        (run._replace(data=run.data._replace(side=2**20)), "another side than the workload's"),
+        (run._replace(data=run.data._replace(side=2**20)), "1048576 pixels per side"),
         (run._replace(start=contract.Start("other", "", [])), "began with the checkpoint 'other'"),
     ):
         with pytest.raises(SuiteError, match=words):

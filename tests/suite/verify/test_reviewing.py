@@ -111,7 +111,7 @@ def test_a_review_that_somebody_edited_is_not_repeated(
     submission: Path, options: ReviewOptions
 ) -> None:
     edit_signed_review()(submission)
-    with pytest.raises(SuiteError, match="is not as it was signed"):
+    with pytest.raises(SuiteError, match="was changed after it was signed"):
         review_submission(submission, options, str)
 
 

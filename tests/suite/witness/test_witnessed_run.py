@@ -282,7 +282,7 @@ def test_another_run_cannot_take_the_tokens(witnessed: Path) -> None:
         if finding.check == "witness-time"
     }
     assert observed == {
-        f"a {name} that cannot be trusted: it is a statement about something else"
+        f"a {name} that cannot be trusted: its statement is about another digest"
         for name in ("receipt", "stamp")
     }
 

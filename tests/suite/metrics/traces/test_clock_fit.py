@@ -202,7 +202,7 @@ def test_a_logger_that_is_too_slow_for_the_run_is_refused() -> None:
     trace = made([(97, 3.0), (280, 8.0), (103, 3.0)], period_s=10.0)
     with pytest.raises(
         NoFit,
-        match=r"a reading every 10 s, too few for a run of 280\.0 s: 30 in the run are needed",
+        match=r"every 10 s, too few for a run of 280\.0 s: 30 readings in the run are needed",
     ):
         fit_clock(*trace, plain_course(280.0, epochs=1))
 

@@ -26,7 +26,7 @@ def power_of(path: Path, columns: dict[str, float], **options: object) -> float:
     [
         ({"CPU Power": 3.0, "GPU Power": 1.2, "Total Power": 4.3}, "'Total Power' includes"),
         ({"power_w": 3.0, "total_power_w": 6.5}, "'total_power_w' includes 'power_w'"),
-        ({"power.draw [W]": 66.0, "power.limit [W]": 350.0}, "is a limit and no measurement"),
+        ({"power.draw [W]": 66.0, "power.limit [W]": 350.0}, "is a limit, not a measurement"),
         ({"power.draw [W]": 66.0, "power.draw.instant [W]": 65.1}, "is the same power as"),
         ({"GPU-IN_POWER": 66.0, "GPU-AVG_POWER": 65.1}, "is the same power as"),
         ({"P_min [W]": 2.4, "P_avg [W]": 2.9, "P_max [W]": 3.5}, "is the same power as"),

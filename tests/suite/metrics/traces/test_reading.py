@@ -373,7 +373,7 @@ REFUSED = {
     "a rate of NaN": (
         EXPORTS["rows at a rate"][0],
         TraceOptions(rate_hz=float("nan")),
-        "--rate is a number above 0",
+        "--rate must be above 0",
     ),
     "a voltage below zero": (
         EXPORTS["PPK2"][0],
@@ -383,7 +383,7 @@ REFUSED = {
     "a rate of nothing": (
         EXPORTS["rows at a rate"][0],
         TraceOptions(rate_hz=0.0),
-        "--rate is a number above 0",
+        "--rate must be above 0",
     ),
     "an energy with a unit of power": (
         EXPORTS["a counter of mWh"][0],
@@ -428,7 +428,7 @@ REFUSED = {
     "a voltage of no current": (
         EXPORTS["UM25C"][0],
         TraceOptions(voltage=("Voltage (V)",)),
-        "--voltage belongs to --current",
+        "Give --voltage only with --current",
     ),
     "two entities": (
         "entity_id,state,last_changed\n"
@@ -442,7 +442,7 @@ REFUSED = {
     "an entity that is no power": (
         EXPORTS["Home Assistant"][0].replace("sensor.p,", "sensor.plug_energy,"),
         TraceOptions(series=("sensor.plug_energy",)),
-        "is not a power, by its name",
+        "is not that of a power",
     ),
     "an entity that there is not": (
         EXPORTS["Home Assistant"][0],
@@ -452,7 +452,7 @@ REFUSED = {
     "one entity, an energy by its name": (
         EXPORTS["Home Assistant"][0].replace("sensor.p,", "sensor.plug_energy,"),
         NOTHING,
-        "is not a power, by its name",
+        "is not that of a power",
     ),
     "series in several units": (
         "time,entity_id,value,unit\n"
@@ -507,7 +507,7 @@ REFUSED = {
     "rows in no order": (
         "t [s],power [W]\n" + "".join(f"{n * 389 % 997},{4 + n % 3}\n" for n in range(997)),
         NOTHING,
-        "its rows are in no order: sort them by time",
+        "its rows are not in order: sort them by time",
     ),
     "a decimal comma between commas": (
         "Timestamp,Power (W)\n"
@@ -540,7 +540,7 @@ REFUSED = {
         + "".join(f"{n},{30 + n % 3},16303\n" for n in range(500))
         + "".join(f"{n},cpu,{30 + n % 3},16303\n" for n in range(500, 600)),
         TraceOptions(power=("3",), unit="W"),
-        "100 rows with more than the 3 columns",
+        "100 rows with more columns than the 3",
     ),
     "a counter of two rows": (
         "entity_id,state,last_changed\n"
@@ -558,7 +558,7 @@ REFUSED = {
         "entity_id,state,last_changed\n"
         + "".join(f"sensor.a_energy,1889{n % 3}.1,2026-11-29T22:{n}:00Z\n" for n in range(10, 40)),
         TraceOptions(unit="W"),
-        "is an energy, by its name",
+        "is the name of an energy",
     ),
     "text": ("so be it\n" * 50, NOTHING, "is not a table"),
     "nothing": ("", NOTHING, "fewer than two rows"),
@@ -588,7 +588,7 @@ def test_a_counter_of_energy_is_no_power(tmp_path: Path) -> None:
     path = tmp_path / "trace.csv"
     rows = [f"2026-11-22T07:00:{n:02d}Z,sensor.b,{12 + (n % 40) / 100}\n" for n in range(60)]
     path.write_text("time,entity_id,state\n" + "".join(rows), encoding="utf-8")
-    with pytest.raises(SuiteError, match="counts energy"):
+    with pytest.raises(SuiteError, match="may be an energy counter"):
         read_logger(path, NOTHING)
     assert read_logger(path, TraceOptions(unit="kWh"))[0].is_energy
 
@@ -656,7 +656,7 @@ def test_a_record_whose_parts_do_not_belong_together_is_refused(
     path.write_text(two_devices("gpu,", "1,", 0.01), encoding="utf-8")
     recorded = asdict(recognise_format(path, NOTHING))
     assert format_of(recorded, path) == recognise_format(path, NOTHING)
-    with pytest.raises(FileError, match="format of a power trace"):
+    with pytest.raises(FileError, match="power trace format"):
         format_of({**recorded, **changed}, path)
 
 
@@ -897,7 +897,7 @@ def test_rows_of_one_time_that_differ_as_devices_do_are_added_and_never_read_at_
     ]
     text = "timestamp, power.draw [W]\n" + "".join(rows)
     for options in (NOTHING, TraceOptions(rate_hz=4.0, power=("power.draw [W]",))):
-        with pytest.raises(SuiteError, match="differ as 4 devices do: add --sum"):
+        with pytest.raises(SuiteError, match="those of 4 devices: add --sum"):
             trace_of(path, text, options)
     both = trace_of(path, text, TraceOptions(sum=True))
     assert both.power_w == pytest.approx(load_w.reshape(60, 4).sum(axis=1), abs=5)
