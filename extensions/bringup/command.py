@@ -56,8 +56,7 @@ FORMAT = JsonFormat(
 )
 
 WHERE_TO_SEND = (
-    "Send it with the form 'What a board reports' of the repository's issues: it takes the file"
-    " without a pull request."
+    "Send it with the repository's issue form 'What a board reports'; no pull request is needed."
 )
 
 
@@ -84,8 +83,8 @@ def bringup(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Gather what this board reports, readings and a calibration in one file, shown before it is
-    kept."""
+    """Collect what this board reports, meter readings and a calibration in one file; shown before
+    it is saved."""
     if json and not yes:
         raise SuiteError("--json prints the finished file and asks nothing: give --yes as well.")
     if not yes and not sys.stdin.isatty():
@@ -187,7 +186,7 @@ def _calibration(one: Calibration) -> str:
     verdict = {
         True: f"outside the expected {expected}",
         False: f"within the expected {expected}",
-        None: f"partly outside the expected {expected}: longer steps (--seconds) narrow it",
+        None: f"partly outside the expected {expected}: use longer steps (--seconds)",
     }[one.deviates]
     return (
         f"{one.sensor} = {one.gain:.4f} x {one.meter} {one.offset_w:+.2f} W; gain"

@@ -46,9 +46,7 @@ def _baselines(folder: RecordFolder) -> Violations:
             name = f"{baseline.name}/{MEASUREMENT}"
             alone = _setting(baseline)
             if alone is None or both is None:
-                yield Violation(
-                    name, f"a baseline of batch size {batch}", "no setting that can be read"
-                )
+                yield Violation(name, f"a baseline of batch size {batch}", "no readable setting")
                 continue
             if alone.get(absent) is not None:
                 yield Violation(name, f"{absent} = null in a baseline", f"{alone[absent]!r}")
@@ -99,7 +97,7 @@ RULES = (
     Rule(
         "concurrent-exclusive",
         "With managed interleaving no training step overlaps a batch of inference.",
-        "Managed interleaving promises it; steps that overlap batches come from another schedule.",
+        "Managed interleaving guarantees this; overlapping steps come from another schedule.",
         AGAIN,
         (OfFolder("concurrent-exclusive", _exclusive, formerly=("beside-exclusive",)),),
     ),

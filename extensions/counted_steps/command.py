@@ -26,9 +26,9 @@ FORMAT = JsonFormat(
         "path": "folder of the record",
         "schema": "version of the record",
         "title": "what was counted",
-        "source": "what counted, and that caches are simulated",
+        "source": "program that counted; it simulates caches",
         "valgrind": "version of valgrind",
-        "caches": ("processor, and size in bytes, ways and line in bytes of l1i, l1d and last"),
+        "caches": ("processor; of l1i, l1d and last: size in bytes, ways, line in bytes"),
         "cpu_model": "of this machine, or null",
         "workload": "its name",
         "data": "name of the data set",
@@ -40,7 +40,7 @@ FORMAT = JsonFormat(
         "timed": (
             "list: framework, steps, cpu_s and clock_hz (or null) of a window without valgrind"
         ),
-        "figures": "by framework, named as those of hardware counters; counts per epoch",
+        "figures": "by framework, with the names of hardware counters' figures; counts per epoch",
     },
 )
 
@@ -55,10 +55,10 @@ def cachegrind(
         int | None, typer.Option(help="Mini-batch size (default: the workload's).")
     ] = None,
     steps: Annotated[
-        int, typer.Option(min=1, help="Steps that are counted, after five that warm up.")
+        int, typer.Option(min=1, help="Counted steps, after five warm-up steps.")
     ] = 20,
     processor: Annotated[
-        str, typer.Option(help="Whose caches are simulated: cortex-a72 or cortex-a53.")
+        str, typer.Option(help="Processor with the simulated caches: cortex-a72 or cortex-a53.")
     ] = "cortex-a72",
     threads: Annotated[
         int, typer.Option(min=1, help="Threads; valgrind runs one of them at a time.")
@@ -104,7 +104,7 @@ def cachegrind(
 
 
 def _lines(record: CountedSteps) -> Iterator[str]:
-    yield f"of a step of {record.batch_size} samples; caches simulated: {record.caches.processor}"
+    yield f"per step of {record.batch_size} samples; simulated caches: {record.caches.processor}"
     yield (
         f"{'framework':12}{'instructions':>16}{'data accesses':>16}{'misses':>9}"
         f"{'branches':>16}{'mispredicted':>14}"

@@ -19,6 +19,7 @@ from suite.extensions.counted_steps.record import (
     rates,
     read_counted_steps,
 )
+from suite.files.counted import counted
 
 PER_EPOCH = "_per_epoch"
 FIGURES = {
@@ -93,12 +94,12 @@ def _timed(record: CountedSteps, names: tuple[str, ...]) -> str:
     if "ipc" in names:
         clock = (
             " Cycles: CPU time times the cores' mean clock in the same window"
-            f" ({min(clocks_hz) / 1e9:.2f} to {max(clocks_hz) / 1e9:.2f} GHz), "
+            f" ({min(clocks_hz) / 1e9:.2f} to {max(clocks_hz) / 1e9:.2f} GHz), measured with a"
+            " chain of additions."
         )
-        clock += "which a chain of additions measured."
     return (
         f" CPU time of a step: the same training without valgrind, {windows} windows, with the"
-        f" instructions that valgrind offers (AVX2).{clock}"
+        f" instructions that valgrind supports (AVX2).{clock}"
     )
 
 
@@ -118,9 +119,10 @@ def _about(record: CountedSteps, names: tuple[str, ...]) -> str:
     )
     return (
         f"{record.workload} on {record.data} ({versions}; mini-batches of {record.batch_size},"
-        f" {record.threads} thread), counted by {record.source.split(',')[0]} ({record.valgrind}):"
-        f" a step's counts, from {' and '.join(map(str, steps))} steps{per_epoch}, no evaluation;"
-        f" x86-64 instructions of {record.cpu_model or 'an unknown processor'}.{caches}"
+        f" {counted(record.threads, 'thread')}), counted by {record.source.split(',')[0]}"
+        f" ({record.valgrind}): a step's counts, from {' and '.join(map(str, steps))}"
+        f" steps{per_epoch}, no evaluation; x86-64 instructions of"
+        f" {record.cpu_model or 'an unknown processor'}.{caches}"
     )
 
 

@@ -160,19 +160,19 @@ def read_counted_steps(directory: Path) -> CountedSteps:
         or record.batch_size < 1
         or record.train_samples < 1
     ):
-        raise FileError(path, f"has no processes, more than {MAX_PROCESSES}, or no mini-batches")
+        raise FileError(path, f"must have 1 to {MAX_PROCESSES} processes, and samples to train on")
     for name, (fewer, more) in record.pairs.items():
         if not 0 < fewer.steps < more.steps:
-            raise FileError(path, f"has no two processes of {name} that differ in their steps")
+            raise FileError(path, f"must have two processes of {name} with different step counts")
     for name, step in record.of_step.items():
         if (
             not 0 <= step.l1d_refill <= step.l1d_access
             or not 0 <= step.branch_mispredicts <= step.branches
         ):
-            raise FileError(path, f"states more cache misses than accesses for a step of {name}")
+            raise FileError(path, f"has more misses than accesses or branches for a step of {name}")
         if not 0 < step.instructions < float("inf") or not step.l1d_access or not step.branches:
             raise FileError(
-                path, f"says that a step of {name} takes no instructions, no data or no branches"
+                path, f"has no instructions, data accesses or branches for a step of {name}"
             )
     for window in record.timed:
         if (
@@ -186,7 +186,7 @@ def read_counted_steps(directory: Path) -> CountedSteps:
                 " time",
             )
         if window.clock_hz is not None and not MIN_CLOCK_HZ < window.clock_hz < MAX_CLOCK_HZ:
-            raise FileError(path, f"says that the cores ran at {window.clock_hz:g} Hz")
+            raise FileError(path, f"has an impossible clock of the cores, {window.clock_hz:g} Hz")
     return record
 
 

@@ -41,8 +41,8 @@ GOVERNORS = ("schedutil", "ondemand", "powersave")
 """Governors that let the clock follow the load, the first that is offered; powersave does so with
 intel_pstate."""
 HOW_TO_SUSPEND = (
-    "nothing on this machine can read it while it sleeps: let an external logger record `sudo"
-    " rtcwake -m mem -s 300`, and name its file (--suspended LOG.csv)"
+    "this machine cannot read its power while it sleeps: let an external logger record during `sudo"
+    " rtcwake -m mem -s 300`, and give its file with --suspended LOG.csv"
 )
 NO_CLOCKS = "the clocks of this machine cannot be set (`suite power list`)"
 

@@ -53,7 +53,7 @@ PLAN_FORMAT = JsonFormat(
         "largest_image": "largest picture that fits without recomputation, or null",
         "bfloat16": "planned_bytes if all activations were kept in bfloat16",
         "storage": (
-            "the schedule that keeps the fewest activations on storage and recomputes none: "
+            "the schedule that keeps the fewest activations on storage, without recomputation: "
             "planned_bytes, and the keys of schedule; or null"
         ),
         "blocks": (
@@ -79,7 +79,7 @@ TABLES_FORMAT = JsonFormat(
         "published": "value of the paper: MiB, in Table III GiB",
         "calculated": "value from the layers",
         "kept": "weights and what PyTorch keeps for the backward pass",
-        "deviation": "calculated over published, less 1",
+        "deviation": "calculated / published - 1",
     },
     is_list=True,
     version=2,
@@ -92,7 +92,7 @@ KEPT_FORMAT = JsonFormat(
         "name": "part of the network that is trained",
         "trained": "number of its parameters",
         "kept_bytes": "storage that autograd keeps for the backward pass",
-        "weight_bytes": "bytes of it that are weights, which are in memory anyway",
+        "weight_bytes": "bytes of weights in kept_bytes; weights are in memory anyway",
     },
     is_list=True,
 )
@@ -126,7 +126,7 @@ STUDY_FORMAT = JsonFormat(
 
 
 BatchSize = Annotated[
-    int, typer.Option("--batch-size", help="Samples of a mini-batch, as of `suite run`.")
+    int, typer.Option("--batch-size", help="Samples of a mini-batch, as in `suite run`.")
 ]
 Model = Annotated[
     str,
@@ -145,8 +145,8 @@ memory = typer.Typer(
 
 STUDIED = ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152")
 BUDGET_HELP = (
-    "Memory that training may take: 2GB, 800MB (GB is 10^9 bytes); or the name of a device, for its"
-    " smallest variant's memory."
+    "Memory that training may take: 2GB, 800MB (GB is 10^9 bytes); or the name of a device, for the"
+    " memory of its smallest variant."
 )
 
 
@@ -171,7 +171,7 @@ def plan_command(
     makes it fit."""
     if optimizer not in STATE_WORDS:
         raise SuiteError(
-            f"There is no optimizer {optimizer!r}", f"planned are {', '.join(STATE_WORDS)}"
+            f"There is no optimizer {optimizer!r}", f"choose one of {', '.join(STATE_WORDS)}"
         )
     network = network_named(model)
     pixels = network.image[1] if image is None else image
@@ -278,9 +278,9 @@ def study(
             help="Networks to measure; all five ResNets are planned in any case.",
         ),
     ] = "resnet18,resnet50",
-    budget: Annotated[str, typer.Option(help="Memory at which the figures have a line.")] = "2GB",
+    budget: Annotated[str, typer.Option(help="Memory limit, a line in the figures.")] = "2GB",
     measure_below: Annotated[
-        str, typer.Option(help="Measure no schedule whose planned peak is above this.")
+        str, typer.Option(help="Measure only schedules with a planned peak up to this.")
     ] = "3GB",
     steps: Annotated[
         int, typer.Option(min=1, help="Measured steps of each schedule, after one that warms up.")
@@ -379,13 +379,13 @@ def _elsewhere_lines(made: MemoryPlan) -> Iterator[str]:
     halved = write_size(fixed + peak_in_bfloat16(updated_at_once(made.blocks)))
     yield ""
     yield (
-        f"Without recomputation, all activations kept in bfloat16: {halved} at once; the "
+        f"Without recomputation, with all activations in bfloat16, the peak would be {halved}; the "
         "gradients would differ, and no run does this."
     )
     if made.fits:
         return
     if stored is None:
-        yield "With all activations on storage it does not fit either, without recomputation."
+        yield "Without recomputation, it does not fit even with all activations on storage."
         return
     moved, card, disk = (
         stored.cost.spilled_bytes,
@@ -506,6 +506,6 @@ def _table_lines(found: list[Cell]) -> Iterator[str]:
     )
     yield (
         "Formula: 4 bytes [P + B (2 L - c)]; c = twice the outputs of the shortcuts with a stride,"
-        " less the picture (extensions/memory_study/README.md)."
+        " minus the picture (extensions/memory_study/README.md)."
     )
     yield "Kept by PyTorch: the weights, and the tensors that autograd keeps for the backward pass."

@@ -84,7 +84,11 @@ class ModelOptions:
     seed: Annotated[
         int,
         typer.Option(
-            min=0, help="Seed of the draws; with --design above 0, of modes near the usual ones."
+            min=0,
+            help=(
+                "Seed of the draws; with --design, a seed above 0 chooses modes near the usual"
+                " ones."
+            ),
         ),
     ] = 0
 
@@ -113,7 +117,7 @@ def predict(
         bool,
         typer.Option(
             "--front",
-            help="Print the Pareto front over time, power and energy of the profiled modes, too.",
+            help="Also print the profiled modes' Pareto front over time, power and energy.",
         ),
     ] = False,
     output: Annotated[
@@ -171,7 +175,7 @@ def _print_design(table: Path | None, grid: str | None, seed: int) -> None:
         modes = read_modes(table)
     else:
         raise SuiteError(
-            "There are no modes to choose from", "give --grid, or a table that names the modes"
+            "There are no modes to choose from", "give --grid, or a table that lists the modes"
         )
     print(",".join((*modes.names, "time_s", "power_w")))
     for index in initial_design(modes, seed):
@@ -185,8 +189,8 @@ def _lines(
 
     predicted = len(known.modes) - len(profile)
     yield (
-        f"{len(profile)} modes profiled, {predicted} predicted; intervals are meant to hold with 90"
-        " % (extensions/prediction/README.md: how often they did)."
+        f"{len(profile)} modes profiled, {predicted} predicted; the intervals' nominal coverage is"
+        " 90 % (extensions/prediction/README.md: how often they held)."
     )
     found = answer(known, asked)
     if asked.limits():
@@ -207,8 +211,8 @@ def _answer_lines(found: "Answer", asked: "Question") -> Iterator[str]:
     )
     if found.recommended is None:
         yield (
-            f"No mode is within the limits ({within}) with {CERTAINTY:.0%}; raise a limit, or"
-            " profile the mode below."
+            f"No mode is within the limits ({within}) with a probability of {CERTAINTY:.0%}; raise"
+            " a limit, or profile the mode below."
         )
         return
     one = found.recommended
@@ -216,10 +220,10 @@ def _answer_lines(found: "Answer", asked: "Question") -> Iterator[str]:
     yield f"  {_quantities(one)}"
     yield (
         f"  {'profiled' if one.is_profiled else 'predicted, never profiled'}; within the limits"
-        f" with {one.within:.0%}"
+        f" with a probability of {one.within:.0%}"
     )
     follows = ", ".join(f"{name} {share:.0%}" for name, share in found.time_follows.items())
-    yield f"  binds: {found.binds}; the time follows {follows}"
+    yield f"  binding constraint: {found.binds}; elasticity of the time: {follows}"
 
 
 _UNITS = {"time": "s", "power": "W", "energy": "J"}
@@ -244,10 +248,7 @@ def _front_lines(profile: "Profile") -> Iterator[str]:
     if not profile.has_power:
         yield "There is no Pareto front: the table has neither power_w nor energy_j."
         return
-    yield (
-        "Pareto front over time, power and energy of the profiled modes (intervals hold all"
-        " together with 95 %):"
-    )
+    yield ("Pareto front of the profiled modes over time, power and energy (joint 95 % intervals):")
     for index, membership in front_of(profile):
         mode = dict(zip(profile.names, profile.rows[index].tolist(), strict=True))
         yield (

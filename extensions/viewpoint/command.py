@@ -25,12 +25,12 @@ FORMAT = JsonFormat(
     "suite viewpoint",
     {
         "folder": "folder of the records",
-        "schema": "schema of viewpoint.json, which is the same without the folder",
+        "schema": "schema of viewpoint.json, which has all keys but folder",
         "setting": "teacher, student, tracks, storage, idle machine and energy",
         "teacher_parameters": "number",
         "student_parameters": "number",
         "labels": (
-            "tracks, sure and kept ones, frames, size_bytes, noise as a share with its interval"
+            "tracks, sure and kept tracks, frames, size_bytes, noise as a share with its interval"
         ),
         "views": ("list: view_deg, and the accuracy of teacher, student before and student after"),
         "training": "steps, samples, time_s, cpu_s",
@@ -58,13 +58,12 @@ class ViewpointOptions:
         typer.Option(help="Subjects that pass the camera, each a picture of the evaluation set."),
     ] = 1000
     frames: Annotated[
-        int, typer.Option(help="Frames of each, from a skewed view to a nearly frontal one.")
+        int, typer.Option(help="Frames per track, from a skewed view to a nearly frontal one.")
     ] = 12
     sure: Annotated[
         float,
         typer.Option(
-            help="Smallest probability at which the teacher's class of the last frame labels the "
-            "track."
+            help="Probability that the teacher's class of the last frame needs to label the track."
         ),
     ] = 0.95
     storage: Annotated[
@@ -86,7 +85,8 @@ class ViewpointOptions:
         ),
     ] = 1
     threads: Annotated[
-        int | None, typer.Option(help="Threads of both (default: every usable core).")
+        int | None,
+        typer.Option(help="Threads of teacher and student (default: every usable core)."),
     ] = None
     output: Annotated[
         Path | None,
@@ -143,7 +143,7 @@ def _lines(found: Results) -> Iterator[str]:
     yield (
         f"labels: the teacher was sure of {labels.sure} of {labels.tracks} tracks; {labels.kept}"
         f" kept, {labels.frames} frames, {labels.size_bytes / 1e6:.1f} MB; {_percent(labels.noise)}"
-        " of them wrong"
+        " of the labels wrong"
     )
     yield f"{'view':>5} {'teacher':>24} {'student before':>24} {'student after':>24}"
     for view in found.views:

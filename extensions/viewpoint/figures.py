@@ -17,9 +17,8 @@ def charts(study: StudyRecord) -> tuple[Chart, ...]:
         Chart(
             "viewpoint-accuracy",
             "Accuracy by viewpoint",
-            "Share of the tested pictures whose class is right, by the angle from which they are"
-            " seen: of the teacher, which knows the front, and of the student before and after it"
-            " learned. Line: 95 % interval (Wilson).",
+            "Accuracy on the tested pictures by viewing angle: of the teacher, which knows the"
+            " front, and of the student before and after training. Line: 95 % interval (Wilson).",
             lambda *_: _describe(study.record.parent),
         ),
     )

@@ -106,12 +106,12 @@ STUDY_KIND = StudyKind(
     read=read,
     figure_names={
         "teacher_accuracy": "accuracy of the teacher",
-        "accuracy_before": "accuracy of the student before",
-        "accuracy_after": "accuracy of the student after",
+        "accuracy_before": "accuracy of the student before training",
+        "accuracy_after": "accuracy of the student after training",
         "label_noise": "wrong labels, share of the kept tracks",
         "frames_size_bytes": "size of the kept frames",
         "student_training_s": "training of the student",
         "student_cpu_s": "CPU time of the training",
-        "student_energy_j": "energy of that",
+        "student_energy_j": "energy of the training",
     },
 )

@@ -103,6 +103,10 @@ FORMER = (
     ),
     (r"\b1 plausible readings;", r"1 plausible reading;"),
     (
+        r" images were not finished when the queue was left: no mean or maximum of latencies",
+        r" images were not finished when the measurement ended: latencies have no mean or maximum",
+    ),
+    (
         r"the ranks did not measure what the nodes' links carry",
         r"the ranks did not measure the throughput of the nodes' links",
     ),

@@ -110,8 +110,8 @@ def _plan(options: BringUpOptions) -> staircase.Plan:
     longest_s = staircase.MAX_STAIRCASE_S / len(plan.levels)
     if not staircase.MIN_STEP_S <= options.step_s <= longest_s:
         raise SuiteError(
-            f"A step lasts {staircase.MIN_STEP_S:g} to {math.floor(longest_s)} s with"
-            f" {len(plan.levels)} steps; choose that with --seconds."
+            f"With {len(plan.levels)} steps, --seconds must be from {staircase.MIN_STEP_S:g} to"
+            f" {math.floor(longest_s)}."
         )
     return plan
 
@@ -149,8 +149,8 @@ class _Session:
         for trial in self.bringup.meters:
             if trial.is_replayed is False:
                 self._fail(
-                    f"{trial.name} does not read the same channels from the files that were"
-                    " collected"
+                    f"{trial.name} reads other channels from the collected files than from the"
+                    " board"
                 )
 
     def measure(self, plan: staircase.Plan, root: Path, report: Callable[[str], None]) -> None:

@@ -42,7 +42,7 @@ def beside_archive(archive: Path) -> Path:
     """Where the bring-up itself is written, for an archive of this name."""
     if archive.suffix != ARCHIVE:
         raise SuiteError(
-            "With --train the file holds a run, too: name it --output"
+            f"With --train the file is a {ARCHIVE} that also holds a run; use --output"
             f" {archive.with_suffix(ARCHIVE)}."
         )
     return archive.with_suffix(".json")

@@ -48,7 +48,7 @@ FORMAT = JsonFormat(
 FIGURES_FORMAT = JsonFormat(
     "concurrent-figures",
     "suite concurrent figures",
-    {"figures": "paths of the figures; each caption is beside, as .txt"},
+    {"figures": "paths of the figures; the caption of each is beside it, as .txt"},
 )
 
 app = typer.Typer(
@@ -70,15 +70,17 @@ def concurrent(
     duration: Annotated[
         str,
         typer.Option(
-            help="Length of each measurement of both: 30s, 10m. Baselines take a quarter of it."
+            help=(
+                "Length of each measurement of both sides: 30s, 10m. Baselines take a quarter of"
+                " it."
+            )
         ),
     ] = "10m",
     deadline: Annotated[
         str | None,
         typer.Option(
             help=(
-                "An image waits no longer than this for its batch: 50ms (default: until it is"
-                " full)."
+                "Longest wait of an image for its batch: 50ms (default: until the batch is full)."
             )
         ),
     ] = None,
@@ -106,8 +108,8 @@ def concurrent(
         and slice_ns > parse_duration(duration, "--duration") * 1e9
     ):
         raise SuiteError(
-            f"--slice {sharing.slice} is longer than a measurement of {duration}; use a part of it,"
-            " such as 100ms."
+            f"--slice {sharing.slice} is longer than a measurement of {duration}; use a shorter"
+            " one, such as 100ms."
         )
     sides = scenario.sides(sharing)
     with scenario.place("concurrent") as place:
@@ -163,7 +165,7 @@ def figures(
 
     if format_ not in FORMATS:
         raise SuiteError(
-            f"{format_!r} is not a format of figures; choose {', '.join(FORMATS[:-1])} or "
+            f"{format_!r} is not a figure format; choose {', '.join(FORMATS[:-1])} or "
             f"{FORMATS[-1]}."
         )
     if output.resolve().is_relative_to(folder.resolve()):
@@ -244,7 +246,7 @@ def _notes(figures: InferenceFigures) -> Iterator[str]:
     if stability.growth is not None:
         growth = stability.growth
         yield (
-            f"queue {stability.state.value}: it keeps {growth.value:.2%} of the arriving images"
+            f"queue {stability.state.value}: it grows by {growth.value:.2%} of the arriving images"
             f" ({growth.low:.2%} to {growth.high:.2%})"
         )
     elif stability.reason:

@@ -69,8 +69,7 @@ class ScenarioOptions:
             return Arrivals(ArrivalKind(self.arrivals), self.rate, duration_s, self.seed)
         if not Path(self.arrivals).is_file():
             raise SuiteError(
-                f"--arrivals {self.arrivals!r} is neither uniform nor poisson nor a file that"
-                " exists."
+                f"--arrivals {self.arrivals!r} is not uniform, poisson or an existing file."
             )
         return of_trace(Path(self.arrivals), duration_s)
 
@@ -161,7 +160,7 @@ class SharingOptions:
         ),
     ] = None
     infer_threads: Annotated[
-        int | None, typer.Option(help="Threads of the inference (default: as the training's).")
+        int | None, typer.Option(help="Threads of the inference (default: those of the training).")
     ] = None
     nice: Annotated[
         int, typer.Option(min=-20, max=19, help="Priority of the training, 19 is the lowest.")

@@ -155,7 +155,7 @@ def tune_command(scenario: ScenarioOptions, tuning: TuningOptions) -> None:
 
 def _lines(found: Tuned) -> list[str]:
     worst_s = max(trial.p99_s for trial in found.finals)
-    energy = "" if found.energy_j is None else f", {found.energy_j:.3g} J of the machine for each"
+    energy = "" if found.energy_j is None else f", {found.energy_j:.3g} J of the machine per sample"
     return [
         f"chosen: {found.best}",
         (

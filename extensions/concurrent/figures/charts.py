@@ -37,7 +37,7 @@ def charts(study: StudyRecord) -> tuple[Chart, ...]:
             "beside-latency",
             "Latency over time",
             f"Mean latency of the images that arrived within each of {INTERVALS} intervals, by"
-            " inference batch size. An unstable queue rises; a line that ends early: the other"
+            " inference batch size. The line of an unstable queue rises; a line ends early where"
             " images were not finished.",
             lambda *_: _over_time(folder),
         ),
@@ -103,7 +103,7 @@ def _over_time(folder: Path) -> Plot | Missing:
         "batch",
         "first interval, ms",
         "last interval with a finished image, ms",
-        "it began at, s",
+        "start of that interval, s",
     )
     return Plot((panel,), headings, rows)
 

@@ -287,10 +287,10 @@ def _too_much_power(finals: Sequence[Trial], limit_w: float | None) -> str:
     if not known or limit_w is None:
         return (
             "The power meter gave too few readings during the trials; use a longer --duration, or"
-            " tune for time and without a limit of power."
+            " tune for time without --max-watts."
         )
     return (
-        f"No setting within the limit of latency keeps {limit_w:g} W: the lowest mean power was"
+        f"No setting within the latency limit stays below {limit_w:g} W: the lowest mean power was"
         f" {min(known):.1f} W; use a higher --max-watts."
     )
 

@@ -206,8 +206,8 @@ def _notes(found: Recording, done: int) -> list[str]:
     notes, missing = [], len(found.intended_ns) - done
     if missing:
         notes.append(
-            f"{missing} of {len(found.intended_ns)} images were not finished when the queue was"
-            " left: no mean or maximum of latencies"
+            f"{missing} of {len(found.intended_ns)} images were not finished when the measurement"
+            " ended: latencies have no mean or maximum"
         )
     if found.setting.deadline_s is not None:
         notes.append("the queueing model has no closed form for batches with a deadline")

@@ -167,8 +167,8 @@ def _refuse_setting(path: Path, setting: Setting) -> None:
     if setting.batch < 1 or not 0 <= setting.start_ns < 10**MAX_DIGITS:
         raise FileError(
             path,
-            f"has a batch of {setting.batch} and a start at {setting.start_ns} ns; both must be"
-            " possible",
+            f"has a batch of {setting.batch} and a start at {setting.start_ns} ns; one of them is"
+            " impossible",
         )
     if not 0 < setting.duration_s < MAX_DURATION_S or setting.window_ns != round(
         setting.duration_s * NS_PER_S
@@ -211,7 +211,7 @@ def _refuse_contradictions(folder: Path, found: Recording) -> None:
     names = [
         ("does not continue where its predecessor ended", found.column("first") != ends - counts),
         (
-            "has another number of images than the batch size allows",
+            "has no images, or more than the batch size",
             (counts < 1) | (counts > found.setting.batch),
         ),
         (

@@ -100,7 +100,8 @@ def refuse(asked: Asked) -> None:
         if WARM_UP + asked.steps >= whole:
             most = whole - WARM_UP - 1
             raise SuiteError(
-                f"{asked.steps} steps after {WARM_UP} do not fit into an epoch of {whole}",
+                f"{asked.steps} steps after {WARM_UP} warm-up steps do not fit into an epoch of"
+                f" {whole}",
                 f"use --steps {most} or fewer" if most > 0 else "use a smaller --batch-size",
             )
 
@@ -231,7 +232,7 @@ def _finished(framework: Framework, folder: Path, process: "subprocess.Popen[byt
             if line and not line.startswith(("==", "--"))
         ]
         raise SuiteError(
-            f"{framework.title} ended under valgrind ({ended.exit_code}):"
+            f"{framework.title} ended under valgrind with exit code {ended.exit_code}:"
             f" {own[-1] if own else ended.last_line}"
         )
     return read_totals((folder / COUNTS).read_text(encoding="utf-8", errors="replace"))

@@ -17,8 +17,8 @@ from suite.extensions.memory_study.record.study_file import (
 GB = 1e9
 ABOUT = (
     "Solid: planned by the suite, framework and optimizer included. Dashed: the paper's model,"
-    " Revolve on equal layers, weights and checkpoints. Marks on lines of their colour: measured."
-    " Marks at 1 on the left edge: the paper's tables. Dashed across: the budget."
+    " Revolve on equal layers, counting weights and checkpoints. Marks on lines of their colour:"
+    " measured. Marks at 1 on the left edge: the paper's tables. Dashed across: the budget."
 )
 
 

@@ -42,7 +42,7 @@ def known_of(
             f"The grid has the resources {', '.join(modes.names)}, and {path} has"
             f" {', '.join(table.profile.names)}"
         )
-        raise SuiteError(problem, "name the columns alike, in the same order")
+        raise SuiteError(problem, "use the same columns, in the same order")
     modes = modes.with_rows(table.profile.rows)
     predictor = fit(
         model, modes, table.profile, [read_table(other).profile for other in others], seed

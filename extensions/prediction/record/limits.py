@@ -36,7 +36,7 @@ class Question:
     def __post_init__(self) -> None:
         for quantity, limit in self.limits().items():
             if not 0 < limit < float("inf"):
-                raise SuiteError(f"The limit of {quantity.value} is {limit:g}, and must be above 0")
+                raise SuiteError(f"The limit of {quantity.value} is {limit:g}; it must be above 0")
 
     def limits(self) -> dict[Quantity, float]:
         """The limits that are set."""
@@ -77,7 +77,7 @@ def best(samples: Samples, asked: Question, certainty: float = CERTAINTY) -> int
     """
     if not samples.has_power and {*asked.limits(), asked.minimise} - {Quantity.TIME}:
         problem = (
-            "The question is about power or energy, and the table has neither power_w nor energy_j"
+            "The question is about power or energy, but the table has neither power_w nor energy_j"
         )
         raise SuiteError(problem, "measure one of them, or limit and minimise the time alone")
     within = np.ones(samples.log_time.shape[1], dtype=bool)

@@ -27,13 +27,13 @@ def rows_of_matrix(folder: Path) -> list[Row]:
     if not names:
         raise FileError(
             folder / MATRIX,
-            f"varies {', '.join(others)} and no resource; choose one of {', '.join(COLUMN_ROLES)}",
+            f"varies {', '.join(others)} but no resource; vary one of {', '.join(COLUMN_ROLES)}",
         )
     if others:
         raise FileError(
             folder / MATRIX,
-            f"varies {', '.join(others)} beside resources; give it one value, because"
-            " modes are predicted for one",
+            f"varies {', '.join(others)} beside resources; give it one value, because modes are"
+            " predicted for one value only",
         )
     timed = _timed(matrix, folder)
     powers = [point.figures.mean_power_w for point in matrix.points]
@@ -62,7 +62,7 @@ def _timed(matrix: Matrix, folder: Path) -> list[Figure]:
     ):
         if all(figure.value is not None for figure in figures):
             return figures
-    raise FileError(folder / MATRIX, "has a point without a time of an epoch or of a step")
+    raise FileError(folder / MATRIX, "has a point without the time of an epoch or step")
 
 
 def _figure_row(name: str, error: str, figure: Figure) -> Row:

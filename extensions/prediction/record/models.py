@@ -11,6 +11,7 @@ from suite.extensions.prediction.record import linear, neural, posterior
 from suite.extensions.prediction.record.modes import Modes
 from suite.extensions.prediction.record.samples import Predictor, Samples
 from suite.extensions.prediction.record.table import UNMEASURED, Profile
+from suite.files.counted import counted
 
 MODELS = ("physical", "linear", "neural")
 MIN_MODES = 3
@@ -36,7 +37,7 @@ def fit(
     """Fit one of :data:`MODELS` to profiled modes; ``others`` are tables of other workloads, which
     the baselines learn from."""
     if len(profile) < MIN_MODES:
-        problem = f"{len(profile)} modes were profiled, and a prediction needs {MIN_MODES} or more"
+        problem = f"{counted(len(profile), 'mode')} profiled; a prediction needs {MIN_MODES}"
         raise SuiteError(problem, "profile those that `suite predict --design` names")
     for other in others:
         if other.names != profile.names:
@@ -47,7 +48,7 @@ def fit(
             raise SuiteError(problem, "give tables of one board")
         if profile.has_power and not other.has_power:
             raise SuiteError(
-                "A table of another workload has no power, and this one has",
+                "A table of another workload has no power, but this table has it",
                 "give tables with power_w or energy_j",
             )
     if not profile.has_power:

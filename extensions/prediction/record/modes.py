@@ -124,7 +124,7 @@ def grid(axes: Sequence[Axis]) -> Modes:
     count = int(np.prod([len(axis.values) for axis in axes]))
     if not axes or count > MAX_MODES:
         raise SuiteError(
-            f"The grid has {count if axes else 0} modes, and 1 to {MAX_MODES} can be predicted",
+            f"The grid has {count if axes else 0} modes; it must have 1 to {MAX_MODES}",
             "give fewer values per axis",
         )
     rows = np.array(

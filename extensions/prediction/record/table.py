@@ -108,7 +108,7 @@ def _rows_by_mode(path: Path) -> "tuple[tuple[str, ...], dict[tuple[float, ...],
         if path.stat().st_size > MAX_SIZE_BYTES:
             raise FileError(
                 path,
-                f"has more than {MAX_SIZE_BYTES // 1_000_000} MB, which no table of modes needs",
+                f"has more than {MAX_SIZE_BYTES // 1_000_000} MB, the limit for a table of modes",
             )
         rows = (
             _read_matrix(path)
@@ -121,9 +121,9 @@ def _rows_by_mode(path: Path) -> "tuple[tuple[str, ...], dict[tuple[float, ...],
         raise FileError(path, f"is not a table of modes ({error})") from error
     names = tuple(name for name in (rows[0] if rows else ()) if name in COLUMN_ROLES)
     if not names:
-        raise FileError(path, f"has no column of a resource; name one of {', '.join(COLUMN_ROLES)}")
+        raise FileError(path, f"has no resource column; add one of {', '.join(COLUMN_ROLES)}")
     if len(rows) > MAX_MODES:
-        raise FileError(path, f"has {len(rows)} rows, and {MAX_MODES} can be read")
+        raise FileError(path, f"has {len(rows)} rows; the limit is {MAX_MODES}")
     measured: dict[tuple[float, ...], list[_Row]] = {}
     for number, row in enumerate(rows, start=1):
         mode = tuple(_number(path, number, row, name, required=True) for name in names)

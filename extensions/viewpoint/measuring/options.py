@@ -38,7 +38,7 @@ def refuse_options(options: Options) -> None:
     unknown = [view for view in options.views_deg if not 0 <= view <= MAX_VIEW_DEG]
     if unknown:
         raise SuiteError(
-            f"{unknown[0]} degrees is not a view; name angles from 0 (the front) to "
+            f"{unknown[0]} degrees is not a view; choose angles from 0 (the front) to "
             f"{MAX_VIEW_DEG}, such as --views 0,30,60."
         )
     if not 1 <= len(options.views_deg) <= MAX_VIEWS:
@@ -47,12 +47,12 @@ def refuse_options(options: Options) -> None:
         )
     if not (1 <= options.tracks <= MAX_TRACKS and 2 <= options.frames <= MAX_FRAMES):
         raise SuiteError(
-            f"--tracks takes 1 to {MAX_TRACKS:,}, each of 2 to {MAX_FRAMES} --frames;"
-            f" {options.tracks} of {options.frames} were requested."
+            f"--tracks must be 1 to {MAX_TRACKS:,} and --frames 2 to {MAX_FRAMES};"
+            f" {options.tracks} and {options.frames} were given."
         )
     if not 0 < options.sure < 1:
         raise SuiteError(
-            f"--sure {options.sure:g} is not a probability between 0 and 1; 0.95 is one."
+            f"--sure {options.sure:g} is not between 0 and 1; choose a probability such as 0.95."
         )
     for folder in (options.output, options.frames_folder):
         if folder.exists():
@@ -64,6 +64,6 @@ def refuse_few_pictures(tracks: int, pictures: int) -> None:
     if tested_pictures(tracks, pictures) < 1:
         most = max(pictures - MAX_TESTED, pictures // 2)
         raise SuiteError(
-            f"Some of the evaluation set's {pictures} pictures must stay out of all tracks, for "
-            f"the test; --tracks {most} leaves {pictures - most}."
+            f"Some of the evaluation set's {pictures} pictures are needed for the test; --tracks"
+            f" {most} leaves {pictures - most} of them."
         )

@@ -37,20 +37,19 @@ def open_teacher(options: Options) -> Teacher:
     logged."""
     if not options.run.exists():
         raise SuiteError(
-            f"{options.run} does not exist; name a teacher's bundle, or train one with {HOW}."
+            f"{options.run} does not exist; give a teacher's bundle, or train one with {HOW}."
         )
     bundle = Bundle(options.run)
     if not (options.run / layout.RUN).is_file() or not bundle.is_sealed:
         raise SuiteError(
-            f"{options.run} is not a sealed bundle, and a teacher is a model that the suite "
-            f"trained; train one with {HOW}."
+            f"{options.run} is not the sealed bundle of a trained teacher; train one with {HOW}."
         )
     if sorted(bundle.manifest()) != sorted(
         f"{digest}  {name}" for name, digest in file_digests(options.run).items()
     ):
         raise SuiteError(
-            f"{options.run} is not as it was sealed (`suite check {options.run}`); train a teacher"
-            f" with {HOW}."
+            f"{options.run} was changed after it was sealed (`suite check {options.run}`); train a"
+            f" teacher with {HOW}."
         )
     record = bundle.run()
     recorded = contract.request_from_dict(dict(record.request))
@@ -61,8 +60,8 @@ def open_teacher(options: Options) -> Teacher:
     file = states_folder(options.run) / state_name(epoch)
     if not file.is_file():
         raise SuiteError(
-            f"{options.run} kept no training state ({file} is missing), and a teacher is made of"
-            f" one; train one with {HOW}."
+            f"{options.run} kept no training state ({file} is missing), which a teacher needs;"
+            f" train one with {HOW}."
         )
     state = open_state(bundle, recorded, HandedIn(file, epoch, None))
     return Teacher(

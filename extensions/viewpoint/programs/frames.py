@@ -31,7 +31,7 @@ class Watcher:
             ) from error
         if not isinstance(built.pipeline, ReaderPipeline):
             raise ContractError(
-                "the framework {} reads its data in its own way, and no frames; choose another"
+                "the framework {} has its own data pipeline and cannot read frames; choose another"
                 " --framework.".format(request.framework)
             )
         self.implementation, self.parameters = built.implementation, int(built.facts["parameters"])

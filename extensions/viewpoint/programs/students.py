@@ -21,7 +21,7 @@ def refuse_student(
             return "there is no model {} in {}".format(name, request.framework)
         candidate = Watcher(request._replace(model=name), build, teacher.side)
         if candidate.parameters >= teacher.parameters:
-            return "the student {} has {:,} parameters and its teacher {} has {:,}".format(
+            return "the student {} has {:,} parameters, not fewer than its teacher {}: {:,}".format(
                 name, candidate.parameters, request.model, teacher.parameters
             )
         try:

@@ -206,7 +206,7 @@ def read_setting(folder: Path) -> Setting:
         if not is_possible:
             raise FileError(
                 path,
-                f"{name} is {getattr(found, name)!r}, which `suite viewpoint` does not take"[:200],
+                f"{name} is {getattr(found, name)!r}, which `suite viewpoint` does not allow"[:200],
             )
     return found
 
@@ -216,7 +216,7 @@ def _facts(path: Path, kind: type[Facts]) -> Facts:
         raise FileError(path, "is missing")
     found = from_plain(read_json(path), kind, f"{path}: ")
     if not 0 < found.start_ns < found.end_ns < 10**18 or not 0 < found.parameters < 10**12:
-        raise FileError(path, "has times or parameters that no process has")
+        raise FileError(path, "has impossible times or parameters")
     return found
 
 

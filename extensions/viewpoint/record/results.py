@@ -145,7 +145,7 @@ def _training(found: Recording, folder: Path) -> Training:
 
 STUDENT = SealedRecord(
     FIGURES,
-    "do it again (`suite viewpoint`); records are never edited",
+    "make it again (`suite viewpoint`); records are never edited",
     compute=lambda folder: as_dict(read_results(folder)),
 )
 

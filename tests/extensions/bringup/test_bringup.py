@@ -331,7 +331,7 @@ def test_the_run_that_goes_with_a_file_is_shown_packed_and_complies(
     monkeypatch.chdir(tmp_path)
     words = ["bringup", "--train", "--yes", "--seconds", "0.1", "--output"]
     refused = CliRunner().invoke(app, [*words, "mine.json"])
-    assert "name it --output mine.zip" in str(refused.exception)
+    assert "use --output mine.zip" in str(refused.exception)
     answer = CliRunner().invoke(app, [*words, "mine.zip"])
     assert answer.exit_code == 0, answer.output
     refused = CliRunner().invoke(app, [*words, "mine.zip"])

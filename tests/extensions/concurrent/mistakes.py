@@ -10,7 +10,7 @@ MISTAKES = {
     f"{BESIDE} --infer-batch '1;4'": "write them with commas",
     f"{BESIDE} --infer-batch 4000": "fewer than a batch of 4000; use a smaller batch",
     f"{BESIDE} --duration 10": "10m for minutes",
-    f"{BESIDE} --arrivals bursty": "neither uniform nor poisson nor a file",
+    f"{BESIDE} --arrivals bursty": "is not uniform, poisson or an existing file",
     f"{BESIDE} --schedule interleaved": "'managed'",
     f"{BESIDE} --cpus 99999": "usable are",
     f"{BESIDE} --nice -30": "--nice",

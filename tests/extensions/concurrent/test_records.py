@@ -85,7 +85,7 @@ def change(column: str, by: int) -> Callable[[list[list[int]]], None]:
         (change("first", 1), "line 4: the batch does not continue where its predecessor ended"),
         (
             change("images", 1),
-            "line 4: the batch has another number of images|line 5: the batch does not continue",
+            "line 4: the batch has no images, or more than|line 5: the batch does not continue",
         ),
         (
             change("sent_ns", -(10**12)),

@@ -72,15 +72,15 @@ def test_what_both_processes_have_is_no_part_of_a_step(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("processes", "said"),
     [
-        ((), "no processes"),
-        (PAIR[:1], "no two processes"),
+        ((), "must have 1 to"),
+        (PAIR[:1], "must have two processes"),
         (
             (PAIR[0], replace(PAIR[1], counts=replace(MORE, l1d_refill=9999))),
-            "more cache misses than accesses",
+            "more misses than accesses or branches",
         ),
         (
             (PAIR[0], replace(PAIR[1], counts=replace(MORE, branch_mispredicts=1))),
-            "more cache misses than accesses",
+            "more misses than accesses or branches",
         ),
         ((PAIR[0], replace(PAIR[1], counts=replace(MORE, instructions=1000))), "no instructions"),
     ],

@@ -61,13 +61,13 @@ def test_an_answer_has_intervals_what_binds_and_what_to_profile_next(say: Say, t
     printed, _, code = say(f"{table} --max-watts 14 --front")
     assert code == 0
     assert (
-        "10 modes profiled, 230 predicted; intervals are meant to hold with 90 %"
-        " (extensions/prediction/README.md: how often they did)." in printed
+        "10 modes profiled, 230 predicted; the intervals' nominal coverage is 90 %"
+        " (extensions/prediction/README.md: how often they held)." in printed
     )
     assert "Smallest time with power at most 14 W: cores " in printed
-    assert "binds: power limit; the time follows " in printed
+    assert "binding constraint: power limit; elasticity of the time: " in printed
     assert "To narrow the intervals, profile next: cores " in printed
-    assert "Pareto front over time, power and energy of the profiled modes" in printed
+    assert "Pareto front of the profiled modes over time, power and energy" in printed
 
 
 def test_times_alone_give_times_alone(say: Say, tmp_path: Path) -> None:

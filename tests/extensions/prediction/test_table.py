@@ -99,8 +99,8 @@ def test_a_sweep_over_more_than_resources_is_no_table_of_modes(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a,b\n1,2\n", "has no column of a resource"),
-        ("", "has no column of a resource"),
+        ("a,b\n1,2\n", "has no resource column"),
+        ("", "has no resource column"),
         (HEAD + "1,800,,,,\n", "has no row with time_s"),
         (
             HEAD + "1,800,20,5,,\n2,800,15,,,\n",

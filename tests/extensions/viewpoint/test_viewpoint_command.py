@@ -50,18 +50,18 @@ def options(tmp_path: Path) -> Options:
         (
             {"views_deg": (0, 95)},
             (
-                "95 degrees is not a view; name angles from 0 (the front) to 75, such as --views "
+                "95 degrees is not a view; choose angles from 0 (the front) to 75, such as --views "
                 "0,30,60."
             ),
         ),
         ({"views_deg": ()}, "--views takes 1 to 16 angles; 0 were given."),
         (
             {"tracks": 0},
-            "--tracks takes 1 to 100,000, each of 2 to 100 --frames; 0 of 12 were requested.",
+            "--tracks must be 1 to 100,000 and --frames 2 to 100; 0 and 12 were given.",
         ),
         (
             {"frames": 1},
-            "--tracks takes 1 to 100,000, each of 2 to 100 --frames; 100 of 1 were requested.",
+            "--tracks must be 1 to 100,000 and --frames 2 to 100; 100 and 1 were given.",
         ),
     ],
 )
@@ -82,7 +82,7 @@ def test_a_folder_that_exists_is_not_written_into(options: Options) -> None:
 def test_tracks_that_leave_no_picture_to_test_are_refused() -> None:
     with pytest.raises(
         SuiteError,
-        match="359 pictures must stay out of all tracks, for the test; --tracks 179 leaves 180",
+        match="359 pictures are needed for the test; --tracks 179 leaves 180 of them",
     ):
         refuse_few_pictures(359, 359)
     with pytest.raises(SuiteError, match="--tracks 9000 leaves 1000"):
@@ -106,7 +106,7 @@ def test_a_bundle_that_kept_no_state_is_no_teacher(options: Options) -> None:
 def test_an_edited_bundle_is_no_teacher(options: Options) -> None:
     make_bundle(options.run, Scenario())
     (options.run / "output.txt").write_text("better")
-    with pytest.raises(SuiteError, match="is not as it was sealed"):
+    with pytest.raises(SuiteError, match="was changed after it was sealed"):
         open_teacher(options)
 
 
@@ -169,7 +169,7 @@ def test_what_a_process_refuses_is_said_and_leaves_no_folder(
         learning.Processes(options, framework, environment_of("fake")).teach()
     assert (
         str(caught.value)
-        == "The framework fake reads its data in its own way, and no frames; choose another"
+        == "The framework fake has its own data pipeline and cannot read frames; choose another"
         " --framework."
     )
     assert not options.output.exists() and not options.frames_folder.exists()
