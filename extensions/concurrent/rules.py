@@ -88,8 +88,8 @@ def _exclusive(folder: RecordFolder) -> Violations:
 RULES = (
     Rule(
         "concurrent-baselines",
-        "Baselines have the arrivals, batch size and threads of the measurement that they are"
-        " compared with, and one side only.",
+        "A baseline runs one side only, with the arrivals, batch size and threads of the"
+        " measurement that it is compared with.",
         "Interference is the difference that the other side makes, and nothing else.",
         AGAIN,
         (OfFolder("concurrent-baselines", _baselines, formerly=("beside-baselines",)),),

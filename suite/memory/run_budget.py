@@ -73,7 +73,7 @@ def recomputation(
         remedy = "" if made.stored is None else ", or --spill DIR for activations on storage"
         raise SuiteError(
             f"{network.title} with a mini-batch of {made.batch} does not fit"
-            f" {write_size(budget_bytes)} by recomputation",
+            f" {write_size(budget_bytes)} even with recomputation",
             f"use --memory-budget {OF_RUN.named(least)} or more{remedy}",
         )
     spills = spill is not None and found.cost.spilled_bytes > 0

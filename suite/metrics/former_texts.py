@@ -69,9 +69,9 @@ FORMER = (
     ),
     (
         r"^none gathers in a memory budget: each weight is updated as soon as its gradient is"
-        r" there,",
+        r" there, which is in the rest",
         r"gradients do not accumulate in a memory budget: each weight is updated as soon as its"
-        r" gradient is computed,",
+        r" gradient is computed, and that gradient is in the rest",
     ),
     (
         r"^most memory that the run's cgroup was charged with, pages of files that it read first"

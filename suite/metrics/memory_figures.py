@@ -75,7 +75,7 @@ OF_PART = (
 )
 UPDATED_IMMEDIATELY = (
     "gradients do not accumulate in a memory budget: each weight is updated as soon as its gradient"
-    " is computed, which is in the rest"
+    " is computed, and that gradient is in the rest"
 )
 OF_CGROUP = (
     "highest memory charged to the run's cgroup, including pages of files that it read first"

@@ -132,7 +132,7 @@ def _verified(bundle: Bundle, request: contract.Request, handed_in: HandedIn) ->
             if logged.get(kind) != digest:
                 raise SuiteError(
                     f"{handed_in.file} is not the state that the run logged after epoch {epoch}:"
-                    f" the {kind} digest of rank {rank} is {digest[:16]}…, logged was"
+                    f" the {kind} digest of rank {rank} is {digest[:16]}…, but the log has"
                     f" {str(logged.get(kind))[:16]}…; hand in the file that the run kept."
                 )
     step = epoch * -(-request.data.train_samples // request.global_batch_size)

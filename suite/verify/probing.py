@@ -233,7 +233,7 @@ def _run_probe(
         folder,
         f"The probe of {implementation.name} (`{implementation.module}`)",
         TIMEOUT_S,
-        if_missing=f"it is the probe of {implementation.name}",
+        if_missing=f"install what the probe of {implementation.name} needs",
         if_slow=f"run it by hand: {' '.join(command)}",
         variables=variables,
     )

@@ -96,7 +96,8 @@ def _verify_response(token: Mapping[str, Any], digest: str, trusted: Path) -> To
     except (binascii.Error, ValueError):
         return TokenVerdict(SignatureState.BAD, reason="its time stamp is not base64")
     if not 0 < len(response) <= MAX_RESPONSE_BYTES:
-        return TokenVerdict(SignatureState.BAD, reason=f"its time stamp has {len(response)} bytes")
+        reason = f"its time stamp has {len(response)} bytes, expected 1 to {MAX_RESPONSE_BYTES}"
+        return TokenVerdict(SignatureState.BAD, reason=reason)
     if shutil.which(OPENSSL) is None:
         return TokenVerdict(SignatureState.UNVERIFIED, reason=f"{OPENSSL} is missing")
     with tempfile.TemporaryDirectory(prefix="stamp-") as name:

@@ -169,7 +169,7 @@ def _count_framework(
     """Two processes, beside each other: one warms up, the other takes ``asked.steps`` steps
     more."""
     numbers = (WARM_UP, WARM_UP + asked.steps)
-    report(f"{framework.title}: {numbers[0]} and {numbers[1]} steps under cachegrind, minutes each")
+    report(f"{framework.title}: {numbers[0]} and {numbers[1]} steps under cachegrind (slow)")
     version = next(
         (environment.packages[name] for name in framework.packages if name in environment.packages),
         None,

@@ -21,9 +21,9 @@ def refuse_student(
             return "there is no model {} in {}".format(name, request.framework)
         candidate = Watcher(request._replace(model=name), build, teacher.side)
         if candidate.parameters >= teacher.parameters:
-            return "the student {} has {:,} parameters, not fewer than its teacher {}: {:,}".format(
-                name, candidate.parameters, request.model, teacher.parameters
-            )
+            return (
+                "the student {} has {:,} parameters, but its teacher {} has no more than {:,}"
+            ).format(name, candidate.parameters, request.model, teacher.parameters)
         try:
             candidate.judge([frame])
         except Exception:  # noqa: BLE001 - every framework has its own class for shapes that do not fit

@@ -35,7 +35,9 @@ def time_columns(head: Head, options: TraceOptions, decimal: str) -> tuple[int, 
     """The columns of the times; none where the rows come at a rate."""
     if options.rate_hz is not None:
         if not 0 < options.rate_hz < np.inf or options.time:
-            raise SuiteError("--rate must be above 0, for rows without a time; leave --time out.")
+            raise SuiteError(
+                "--rate must be above 0 and is for rows without times; leave --time out."
+            )
         return ()
     if options.time:
         return tuple(column_of(head, name) for name in options.time)

@@ -134,8 +134,8 @@ def format_sentence(how: TraceFormat) -> str:
 def _series_text(how: TraceFormat) -> str:
     each = f", rows of {' + '.join(how.series)}" if how.series else ""
     each = each or ", the sum of all series" * how.adds
-    each += ", each row the mean since the one before" * how.is_mean
-    return each + ", each row until the next" * how.is_on_change
+    each += ", each row is the mean since the row before" * how.is_mean
+    return each + ", each row holds until the next" * how.is_on_change
 
 
 def _is_on_change(head: Head, times: Sequence[int], rails: Sequence[Rail]) -> bool:

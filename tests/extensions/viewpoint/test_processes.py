@@ -157,8 +157,8 @@ def test_the_same_task_gives_the_same_records(
         (
             {"student": "large"},
             (
-                "the student large has 7,850 parameters, not fewer than its teacher large: 7,850;"
-                " choose --student small"
+                "the student large has 7,850 parameters, but its teacher large has no more than"
+                " 7,850; choose --student small"
             ),
         ),
         ({"student": "none"}, "there is no model none in pytorch; choose --student small"),
