@@ -50,9 +50,9 @@ MONTH_S, HOUR_S = 31 * 86_400, 3_600
 SELF = "self-reported"
 STATED = "time and energy stated by the submitter"
 AUDITED = f"audited by lab, {STATED}"
-NOBODY = "runs that no other organization audited from a training state that it drew"
-NOBODY_SAW = "runs whose times no listed witness of another organization confirms"
-STRANGER = "has no lower-case name with its key"
+NOBODY = "runs without an audit by another organization from a training state that it drew"
+NOBODY_SAW = "runs whose times are not confirmed by a listed witness of another organization"
+STRANGER = "its key is not in allowed"
 
 
 @dataclass(frozen=True)
@@ -426,12 +426,12 @@ FABRICATED: dict[str, tuple[Callable[[Place], object], str | None, str]] = {
     "a draw older than the runs": (
         lambda place: place.review(draw_dated("2026-12-31T23:59:59Z")),
         None,
-        f"a draw after {FIRST} began expected, one of 2026-12-31T23:59:59Z found",
+        f"a draw after {FIRST} began expected, a draw on 2026-12-31T23:59:59Z found",
     ),
     "another model, by the reviewer's probe": (
         lambda place: place.review(different_model),
         None,
-        "the model of lenet/pytorch to be the workload's, by the probe of lab expected",
+        "lenet/pytorch to have the workload's model, by the probe of lab expected",
     ),
     "a reviewer with the submitter's name in capitals": (known_as("Acme"), SELF, STRANGER),
     "a review of an earlier round": (

@@ -28,6 +28,8 @@ def findings_of_check(
         for violation in islice(check.find(context), MAX_VIOLATIONS):
             yield violation.finding(rule, check)
     except MALFORMED as error:
-        observed = f"check {check.id} cannot be applied to them ({type(error).__name__}: {error})"
-        expected = "records with values of their types"
+        observed = (
+            f"check {check.id} cannot be applied to these records ({type(error).__name__}: {error})"
+        )
+        expected = "records whose values have the expected types"
         yield unmet_precondition(READABLE, Violation(file, expected, observed))

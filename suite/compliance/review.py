@@ -239,7 +239,7 @@ def _evidence(
         (
             ReviewKind.NO_AUDIT,
             [run.name for run in runs if not verdict.audited_by.get(run.folder.path)],
-            "runs that no other organization audited from a training state that it drew",
+            "runs without an audit by another organization from a training state that it drew",
         ),
         (
             ReviewKind.NO_STATE,
@@ -254,7 +254,7 @@ def _evidence(
         (
             ReviewKind.NO_WITNESS,
             [run.name for run in runs if run.folder.path not in witnessed],
-            "runs whose times no listed witness of another organization confirms",
+            "runs whose times are not confirmed by a listed witness of another organization",
         ),
     )
     yield from (
@@ -317,7 +317,7 @@ def _claims(declaration: Declaration, runs: Iterable[_Run]) -> Iterator[ReviewPo
         "open runs: only the implementation's own log says what was trained": [
             run.name for run in runs if not run.is_closed
         ],
-        "runs that were made for no organization: only the submitter says who ran them": [
+        "runs that name no organization: only the submitter says who ran them": [
             run.name for run in runs if run.record.request.get("organization") == "none"
         ],
     }

@@ -37,14 +37,16 @@ def _start(start: Start | None) -> str:
     """Where training begins, wherever the file of the checkpoint is."""
     if start is None:
         return "the seed's weights"
-    return f"the checkpoint {start.checkpoint!r}, {start.fresh} drawn again"
+    return f"the checkpoint {start.checkpoint!r}, with {start.fresh} reinitialised"
 
 
 def _trains(trains: Trains | None) -> str:
     """What is trained."""
     if trains is None:
         return "the whole model"
-    return f"the parameters {trains.parameters}, statistics {trains.statistics!r}"
+    return (
+        f"the parameters {trains.parameters}, batch-normalisation statistics {trains.statistics!r}"
+    )
 
 
 def _begins(context: BundleContext) -> Violations:
@@ -56,10 +58,12 @@ def _begins(context: BundleContext) -> Violations:
         if context.request.start is None:
             yield from _none(name, log, STARTED)
         elif start is not None and context.request.start.checkpoint == start.checkpoint:
-            why = f", of the checkpoint {start.checkpoint}"
+            why = f", the digest of the checkpoint {start.checkpoint}"
             yield from logged_otherwise(name, log, (ExpectedField(STARTED, start.sha256, why),))
         elif log.first(STARTED) is None:
-            yield Violation(name, f"{STARTED}, of a run that begins with a checkpoint", "no event")
+            yield Violation(
+                name, f"an event {STARTED}, because the run starts from a checkpoint", "no event"
+            )
 
 
 def _part(context: BundleContext) -> Violations:
@@ -113,7 +117,7 @@ def _none(name: str, log: Log, key: str) -> Iterator[Violation]:
     event = log.first(key)
     if event is not None:
         yield Violation(
-            name, f"no {key}: the whole model is trained from the seed", "one", event.line
+            name, f"no event {key}: the whole model is trained from the seed", "one", event.line
         )
 
 
@@ -129,11 +133,11 @@ RULES = (
     ),
     Rule(
         "started-from",
-        "A run that starts from a checkpoint logs the digest of the parameters that it loaded, "
-        "which is the digest that the workload states.",
-        "The digest is taken from the model after it was loaded, so that rounding, another file or"
-        " a parameter that was left out shows.",
-        "begin with the checkpoint as it is, through the suite's loop; never edit a log",
+        "A run that starts from a checkpoint logs the digest of the parameters that it loaded. It"
+        " equals the digest in the workload's definition.",
+        "The digest is computed from the loaded model, so it reveals rounding, another file or a"
+        " missing parameter.",
+        "start from the unchanged checkpoint with the suite's training loop; never edit a log",
         (OfBundle("started-from", _begins),),
     ),
     Rule(

@@ -13,6 +13,7 @@ from suite.bundle.reader import Bundle
 from suite.catalog.power import Coverage, Tier
 from suite.compliance.finding import Severity
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
+from suite.compliance.wording import joined_names
 from suite.errors import FileError, SuiteError
 from suite.metrics.power_totals import power_rules
 
@@ -68,7 +69,7 @@ def _unchanged(context: BundleContext) -> Violations:
     if changed:
         yield Violation(
             RUN,
-            f"{BEFORE}/{CHANGED[RUN]}, and the power trace",
+            f"the values of {BEFORE}/{CHANGED[RUN]}, except for the power trace",
             f"other values of {', '.join(changed)}",
         )
     if (before.path / POWER).exists():
@@ -77,7 +78,7 @@ def _unchanged(context: BundleContext) -> Violations:
         if rules != power_rules(before):
             yield Violation(
                 POWER,
-                f"the rules of {BEFORE}/{POWER}, and those of an attached power trace",
+                f"the rules of {BEFORE}/{POWER}, plus those of an attached power trace",
                 "other rules",
             )
     yield from _same_channels(context, before)
@@ -97,7 +98,7 @@ def _same_channels(context: BundleContext, before: Bundle) -> Violations:
     }
     if set(earlier) != set(present):
         yield Violation(
-            READINGS, f"the channels of {BEFORE}/{READINGS}, and the power trace", "other channels"
+            READINGS, f"the channels of {BEFORE}/{READINGS}, plus the power trace", "other channels"
         )
         return
     for name, channel in present.items():
@@ -163,7 +164,7 @@ def _compared(context: BundleContext, record: Mapping[str, Any]) -> Violations:
     if not np.array_equal(error.values, [stated.half_width_s] * 2):
         yield Violation(
             READINGS,
-            f"{stated.half_width_s:.6g} s in two readings, the clock's error in {RUN}",
+            f"two readings of {stated.half_width_s:.6g} s, the clock's error in {RUN}",
             f"{error.values[:2].tolist()}",
         )
 
@@ -178,8 +179,8 @@ def _same_readings(
     if len(channel) != len(t_ns) or read != {name, *of_clock}:
         yield Violation(
             READINGS,
-            f"{len(t_ns)} readings of {SOURCE} {name}, as in {KEPT}, and the clock's error",
-            f"{len(channel)}",
+            f"{len(t_ns)} readings of {SOURCE} {name}, as in {KEPT}, plus the clock's error",
+            f"{len(channel)}, in channels {joined_names(sorted(read))}",
         )
     elif np.abs(channel.t_ns - t_ns).max() > 1000 or not np.allclose(
         channel.values, power_w, rtol=VALUE_TOLERANCE, atol=VALUE_TOLERANCE
@@ -207,16 +208,17 @@ def _fitted(context: BundleContext) -> Violations:
             "an attached power trace whose clock was fitted to the run",
             f"an offset given by hand: {fit.get('offset_s')!r} s,"
             f" correlation {fit.get('correlation')!r}",
-            fix="use `suite run --power-pulse`, and log ten seconds more",
+            fix="run with `suite run --power-pulse`, and log from ten seconds before the run to"
+            " ten seconds after it",
         )
 
 
 RULES = (
     Rule(
         "attached-trace",
-        "The readings of an attached power trace and its clock fit follow from the trace in the "
-        "bundle, and the clock was fitted to the run. Neither attaching a trace nor leaving a "
-        "meter out changes any other record.",
+        "The readings of an attached power trace and its clock fit follow from the trace in the"
+        " bundle, and the clock was fitted to the run. Attaching a trace or leaving a meter out"
+        " changes no other record.",
         "A trace is added after the run: every reader of the bundle can repeat what was done. If a"
         " person gave the offset, nothing in the records shows whether it is right.",
         AGAIN,

@@ -29,7 +29,10 @@ from suite.submission.folder_names import AUDITS, audit_path
 
 ORDER = 109  # after the rules about the runs that are audited
 
-FIX = "audit the run again with suite audit --output, and package it again with --audit"
+FIX = (
+    "audit the run again with `suite audit --output FILE`, then package it again with `suite"
+    " package --audit FILE`"
+)
 
 
 def _audits(context: SubmissionContext) -> Violations:
@@ -40,9 +43,9 @@ def _audits(context: SubmissionContext) -> Violations:
         if path not in runs:
             yield Violation(
                 name,
-                "the audit of a run of this submission, <workload>-<framework>-run_<n>.json",
+                "an audit of a run in this submission, named <workload>-<framework>-run_<n>.json",
                 "there is no such run",
-                fix="remove it",
+                fix="remove this file",
             )
             continue
         try:
@@ -80,13 +83,16 @@ def where_contradicted(record: "AuditRecord") -> str:
     state = record.state
     if state is None:
         return ""
-    for whole, by in ((state.epoch_after, ""), (state.program, " by the run's own program")):
+    for whole, by in (
+        (state.epoch_after, ""),
+        (state.program, " (replayed by the run's own program)"),
+    ):
         for figure in () if whole is None else whole.judged():
             if whole is not None and not figure.is_within:
                 return (
                     f"in the {whole.steps} steps{by} after the state of epoch {state.epoch}:"
-                    f" {FIGURES[figure.name]} {figure.observed:.6g}, in replays {figure.low:.6g} to"
-                    f" {figure.high:.6g}"
+                    f" {FIGURES[figure.name]} {figure.observed:.6g}, replays gave {figure.low:.6g}"
+                    f" to {figure.high:.6g}"
                 )
     return (
         f"in the evaluation of epoch {state.epoch}: {state.correct} correct, replayed"
@@ -157,14 +163,14 @@ def _state_differences(state: "StateAudit", bundle: Bundle) -> Iterator[tuple[st
     if not state.losses.recorded and (steps.step > after).any():
         yield (
             f"losses after the state of epoch {state.epoch}",
-            "those of the steps that follow it",
+            "at least one, because steps follow it",
             "none",
         )
     elif recorded_losses(steps, len(state.losses.recorded), after) != state.losses.recorded:
         yield (
             f"the run's losses after the state of epoch {state.epoch}",
-            "those of its step records",
-            "others",
+            "as in the step records",
+            "other losses",
         )
     correct = log.correct().get(state.epoch)
     if state.epoch_after is not None:
@@ -198,7 +204,7 @@ def _epoch_differences(
             found.recorded.correct,
         ),
         (
-            "samples to count",
+            "expected samples",
             min(found.steps * request["global_batch_size"], request["data"]["train_samples"]),
             found.expected_samples,
         ),

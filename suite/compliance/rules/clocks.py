@@ -43,7 +43,7 @@ def _steps(context: BundleContext) -> Violations:
     later = context.run.closed_later
     closed_ms = None if later is None else later.get("time_ms")
     if later is not None and not (is_number(closed_ms) and closed_ms >= last_ms):
-        expected = f"a bundle that was closed after the log's last event, {last_ms}"
+        expected = f"closed_later.time_ms after the log's last event, at {last_ms} ms"
         yield Violation(RUN, expected, f"closed_later.time_ms = {closed_ms!r}")
 
 
@@ -91,8 +91,8 @@ def _dates(context: SubmissionContext) -> Violations:
         if run.boot is not None and run.boot == first.boot and apart_s > SET_BY_S:
             yield Violation(
                 run.name,
-                f"the wall clock of {first.name}, which ran in the same boot",
-                f"one that is {apart_s:.0f} s off: it was set in between",
+                f"the same wall clock as {first.name}, which ran in the same boot",
+                f"a wall clock that is {apart_s:.0f} s off: it was set between the two runs",
             )
 
 
@@ -105,7 +105,7 @@ def _clock_order(context: SubmissionContext) -> Violations:
         if run.span_ns[0] > other.span_ns[1] and late_s > 0:
             expected = f"a start after {other.full_name}, as the monotonic clock shows"
             yield Violation(
-                run.name, expected, f"by the wall clock, it began {late_s:.0f} s before"
+                run.name, expected, f"by the wall clock, it began {late_s:.0f} s before that run"
             )
 
 
@@ -122,9 +122,10 @@ def _rate(context: BundleContext) -> Violations:
         event, monotonic_s, wall_s = differing[0]
         yield Violation(
             "log.txt",
-            "two clocks that run at the same rate, but for single steps",
-            f"{wall_s:.2f} s by the wall clock before {event.key}, {monotonic_s:.2f} s by the "
-            f"monotonic clock; likewise in {len(differing)} of {len(intervals)} intervals",
+            "wall clock and monotonic clock that run at the same rate, except for single steps",
+            f"before {event.key}, {wall_s:.2f} s passed by the wall clock and {monotonic_s:.2f} s"
+            f" by the monotonic clock; they differ in {len(differing)} of {len(intervals)}"
+            " intervals",
             event.line,
         )
 
@@ -154,8 +155,9 @@ def _drift(context: BundleContext) -> Violations:
         ):
             yield Violation(
                 "log.txt",
-                f"the wall clock moved by {low_s - first_high_s:.3f} to {high_s - first_low_s:.3f}"
-                f" s until {event.key}, as the wall-clock meter read",
+                f"the wall clock to drift by {low_s - first_high_s:.3f} to"
+                f" {high_s - first_low_s:.3f} s from the monotonic clock until {event.key}, as the"
+                " wall-clock meter read",
                 f"by {moved_s:.3f} s",
                 event.line,
             )
@@ -201,8 +203,8 @@ RULES = (
         "machine since one boot agree on their order and on the time of the boot. The bundle is "
         "closed after its run.",
         "Boards without a battery clock have their time of day set during a run. Durations are not"
-        " affected, but the readings of other instruments cannot be aligned with the run, and it"
-        " has a wrong date.",
+        " affected, but the readings of other instruments cannot be aligned with the run, and the"
+        " run has a wrong date.",
         "let NTP set the clock of every node before a run (`sudo timedatectl set-ntp true`), and"
         " before `suite finish`",
         (
@@ -214,14 +216,14 @@ RULES = (
     ),
     Rule(
         "clocks-agree",
-        "For most intervals of the log, wall clock and monotonic clock agree to 50 ms plus a "
-        "thousandth. They drift apart by as much as the wall-clock meter read, within a quarter "
-        "of a second. Monotonic times are not negative.",
+        "For most intervals of the log, wall clock and monotonic clock agree to 50 ms plus a"
+        " thousandth of the interval. They drift apart by as much as the wall-clock meter read,"
+        " within a quarter of a second. Monotonic times are not negative.",
         "Linux slews both clocks alike: only a step moves them apart, and a step falls into one "
         "interval. Scaled times differ in all intervals; a log that was written afterwards has "
         "the times of one moment, or times from before the boot.",
-        "never edit times or readings; where a driver or a virtual machine disturbs the clock,"
-        " repair that and run again",
+        "never edit times or readings; if a driver or a virtual machine disturbs the clock, fix it"
+        " and run again",
         (
             OfBundle("wall-clock-rate", _rate),
             OfBundle("wall-clock-meter", _drift),

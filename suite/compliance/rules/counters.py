@@ -54,7 +54,7 @@ def _arithmetic(context: BundleContext) -> Violations:
             yield Violation(
                 node.file,
                 f"at most {cores} x {clock_hz / 1e9:.2f} billion cycles a second",
-                f"{cycles / 1e9:.2f}",
+                f"{cycles / 1e9:.2f} billion",
             )
         if (
             cycles is not None
@@ -138,7 +138,7 @@ def _as_set(context: BundleContext) -> Violations:
                 yield Violation(
                     node.file,
                     f"{'no readings' if is_read else 'readings'} of {name}: the settings of the"
-                    f" meter counters say {stated[:100]!r}",
+                    f" counters meter say {stated[:100]!r}",
                     f"{len(node.channels.get('counters', f'{name}.count'))} readings",
                 )
 
@@ -234,21 +234,21 @@ def _memory_of_node(
         yield Violation(
             node.file,
             f"{least_bytes} bytes or more in use by the implementation",
-            f"{in_run.maximum:.0f} at most",
+            f"{in_run.maximum:.0f} bytes at most",
         )
     most_bytes = PEAK_TOLERANCE * peak.maximum * max(size.maximum, 1.0)
     if len(rss) and len(peak) and len(size) and rss.maximum > most_bytes:
         yield Violation(
             node.file,
-            f"at most {peak.maximum:.0f} bytes in each of {size.maximum:.0f} processes, the"
-            " largest peak",
+            f"at most {size.maximum:.0f} x {peak.maximum:.0f} bytes in use: the number of"
+            " processes times their largest peak",
             f"{rss.maximum:.0f} bytes in use",
         )
     faults = node.channels.get("counters", "page_faults.count")
     if len(faults) and not faults.maximum > 0 and rss.maximum > least_bytes:
         yield Violation(
             node.file,
-            "page faults: the kernel gives memory to a process when it touches it, and"
+            "page faults: a process causes them when it first touches memory, and"
             f" {rss.maximum:.0f} bytes were in use",
             f"none in {len(faults)} readings",
         )
@@ -335,7 +335,7 @@ def _sums(context: BundleContext) -> Violations:
             yield Violation(
                 node.file,
                 "used and available memory to add up to the machine's memory in every reading",
-                f"from {low:.0f} to {high:.0f} bytes",
+                f"sums from {low:.0f} to {high:.0f} bytes",
             )
 
 
@@ -377,9 +377,9 @@ RULES = (
         "A run on a CPU executes at least the instructions that the model's arithmetic needs if"
         " each makes 256 multiplications. An epoch at less than half of another epoch's processor"
         " clock takes longer to compute.",
-        "Training needs three times the multiplications of a forward pass for every sample. The "
-        "widest instruction makes 64 multiplications, and fast convolutions need a quarter of "
-        "those that are counted.",
+        "Training needs three times the multiplications of a forward pass for every sample. The"
+        " widest instruction makes 64 multiplications, and fast convolutions need a quarter of the"
+        " multiplications counted.",
         READINGS_AS_READ,
         (
             OfBundle("instructions-enough", _enough),
@@ -388,10 +388,10 @@ RULES = (
     ),
     Rule(
         "memory-fits",
-        "The implementation uses at least the memory of an interpreter (of the model's weights, "
-        "if it comes from outside) and at most the peaks of its processes, has page faults where "
-        "they are counted, and logs the peak that was read, one for each rank. Used and "
-        "available memory have the same sum in every reading, within a hundredth.",
+        "The implementation uses at least the memory of an interpreter (or of the model's weights,"
+        " if it comes from outside) and at most the peaks of its processes. It has page faults"
+        " where they are counted, and logs for each rank the peak that the meter read. Used and"
+        " available memory have the same sum in every reading, within a hundredth.",
         "The kernel keeps the peak of every process; the implementation logs its own. The meter "
         "computes the used memory from the total and the available memory at one moment.",
         READINGS_AS_READ,

@@ -11,6 +11,7 @@ from suite.bundle.steps import StepRecords
 from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.wording import numbers_text, ordinal, seconds_text, value_text
+from suite.files.counted import counted
 
 ORDER = 30  # what follows relies on the order of events
 
@@ -91,7 +92,9 @@ def _epochs(context: BundleContext) -> Violations:
         yield Violation(
             "log.txt",
             each if expected else none,
-            f"after {found}, {len(evaluated)} in all" if evaluated else "no evaluation",
+            f"{counted(len(evaluated), 'evaluation')}, after {found}"
+            if evaluated
+            else "no evaluation",
         )
     most = context.request.epochs
     if last > most:
@@ -170,7 +173,7 @@ def _step_counts(context: BundleContext) -> Violations:
             yield Violation(
                 STEPS,
                 f"steps of rank {rank} in the epochs {numbers_text(finished)}",
-                f"in {numbers_text(of_rank.epochs)}",
+                f"in the epochs {numbers_text(of_rank.epochs)}",
             )
     for epoch, of_epoch in context.steps.by_epoch():
         if context.request.steps is not None and int(of_epoch.step.max()) == context.request.steps:
@@ -270,8 +273,8 @@ def _times_of_rank(rank: int, log: Log, steps: "StepRecords", parts: tuple[str, 
         yield Violation(
             STEPS,
             f"{part} of 0 s or more on rank {rank}",
-            f"{value_s:g} s in step {steps.step[row]} of epoch {steps.epoch[row]}, {int(bad.sum())}"
-            " in all",
+            f"{value_s:g} s in step {steps.step[row]} of epoch {steps.epoch[row]};"
+            f" {counted(int(bad.sum()), 'such step')}",
         )
         return
     early = steps.start_ns[1:] * SECONDS_PER_NS < steps.ends_s[:-1] - ROUNDING_S
@@ -279,10 +282,10 @@ def _times_of_rank(rank: int, log: Log, steps: "StepRecords", parts: tuple[str, 
         row = int(early.nonzero()[0][0]) + 1
         overlap_s = float(steps.ends_s[row - 1] - steps.start_ns[row] * SECONDS_PER_NS)
         observed = (
-            f"step {steps.step[row]} of epoch {steps.epoch[row]} begins {seconds_text(overlap_s)} "
-            "before the one before it ends"
+            f"step {steps.step[row]} of epoch {steps.epoch[row]} begins {seconds_text(overlap_s)}"
+            " before the previous step ends"
         )
-        observed += f", {int(early.sum())} in all"
+        observed += f"; {counted(int(early.sum()), 'such step')}"
         yield Violation(STEPS, f"steps of rank {rank} one after another", observed)
     for start, stop in zip(log.all("epoch_start"), log.all("epoch_stop"), strict=False):
         inside = steps.epoch == start.epoch
@@ -306,7 +309,9 @@ def _times_of_rank(rank: int, log: Log, steps: "StepRecords", parts: tuple[str, 
                 else f"ends {seconds_text(late_s)} after epoch_stop"
             )
             yield Violation(
-                STEPS, expected, f"step {steps.step[row]} {where}, {int(outside.sum())} in all"
+                STEPS,
+                expected,
+                f"step {steps.step[row]} {where}; {counted(int(outside.sum()), 'such step')}",
             )
 
 
@@ -381,9 +386,9 @@ RULES = (
     Rule(
         "events-in-order",
         "The log has init_start, init_stop, run_start and run_stop once each and in this order."
-        " Within the run epochs 1, 2, … are each started, finished and evaluated as often as"
-        " requested, none missing; an evaluation is eval_start, one eval_accuracy and eval_stop,"
-        " right after its epoch.",
+        " Within the run, each of the epochs 1, 2, … starts, finishes and is evaluated as often as"
+        " requested. An evaluation is eval_start, one eval_accuracy and eval_stop, right after its"
+        " epoch.",
         "These events bound the measured time: a missing epoch is missing time, and an accuracy"
         " belongs to one state of the model.",
         TRAINING_LOOP,
@@ -410,9 +415,9 @@ RULES = (
     ),
     Rule(
         "steps-in-time",
-        "The parts of a step are not negative, steps do not overlap, and each lies between its "
-        "epoch's start and stop. An epoch ends with its last step, within ten milliseconds, and "
-        "the log counts the steps that the table has.",
+        "The parts of a step are not negative, steps do not overlap, and each lies between its"
+        " epoch's start and stop. An epoch ends with its last step, within ten milliseconds, and"
+        " the log has as many steps as the table.",
         "Log and step records are independent records of the same time.",
         TRAINING_LOOP,
         (OfBundle("steps-in-time", _step_times), OfBundle("epoch-ends", _epoch_ends)),

@@ -18,6 +18,7 @@ from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.values import is_number
 from suite.compliance.wording import numbers_text
+from suite.files.counted import counted
 from suite.metrics.load_figures import load_figures
 
 ORDER = 82  # after the readings' own rules
@@ -122,7 +123,10 @@ def _check_cpu_time(context: BundleContext) -> Violations:
     used."""
     for each in _rates(context):
         cores = each.node.cores_read or None
-        for most, of in ((cores, "were read"), (each.utilised, "utilisation.total says were busy")):
+        for most, of in (
+            (cores, "the machine has"),
+            (each.utilised, "were busy by utilisation.total"),
+        ):
             if each.used is not None and most is not None and each.used > most * TOLERANCE + SLACK:
                 expected = f"at most the {most:.3g} cores that {of}"
                 observed = f"{each.used:.2f} CPU seconds a second by the implementation"
@@ -139,7 +143,7 @@ def _agree(context: BundleContext) -> Violations:
             continue
         if abs(clock_ns * SECONDS_PER_NS - used) > (TOLERANCE - 1) * used + SLACK:
             expected = f"a task clock of {used:.2f} s a second, the CPU time of the process tree"
-            yield Violation(node.file, expected, f"{clock_ns * SECONDS_PER_NS:.2f} s")
+            yield Violation(node.file, expected, f"{clock_ns * SECONDS_PER_NS:.2f} s a second")
 
 
 def _total(context: BundleContext) -> Violations:
@@ -174,8 +178,8 @@ def _ticks(context: BundleContext) -> Violations:
         if wrong > MAX_TICKED:
             yield Violation(
                 node.file,
-                "utilisation.total as a share of whole ticks, of which at most"
-                f" {np.median(most):.0f} fit between two readings",
+                "utilisation.total as a share of whole kernel ticks (at most"
+                f" {np.median(most):.0f} fit between two readings)",
                 f"no such share in {wrong:.0%} of {len(are_shares)} readings",
             )
 
@@ -200,15 +204,15 @@ def _load(context: BundleContext) -> Violations:
             yield Violation(each.node.file, expected, f"{own:.2f}")
         if used is not None and used > own * TOLERANCE + SLACK:
             expected = (
-                f"{used:.2f} CPU seconds a second or more by the suite, as the implementation "
-                "alone used"
+                f"{used:.2f} CPU seconds a second or more by the suite: the implementation alone"
+                " used as many"
             )
             yield Violation(each.node.file, expected, f"{own:.2f}")
         if utilised is not None and abs(each.taken - utilised) > (
             (TOLERANCE - 1) * utilised + LOST_TICKS
         ):
             expected = f"{utilised:.2f} busy CPU seconds a second, as utilisation.total says"
-            yield Violation(each.node.file, expected, f"{each.taken:.2f} by the meter load")
+            yield Violation(each.node.file, expected, f"{each.taken:.2f} by the load meter")
 
 
 def _follows(context: BundleContext) -> Violations:
@@ -293,8 +297,8 @@ def _threads(context: BundleContext) -> Violations:
         if used is not None and used > allowed * TOLERANCE:
             yield Violation(
                 node.file,
-                f"at most {allowed:g} CPU seconds a second with {threads} threads and {workers}"
-                " workers",
+                f"at most {allowed:g} CPU seconds a second with {counted(threads, 'thread')} and"
+                f" {counted(workers, 'worker')}",
                 f"{used:.2f}",
             )
 
@@ -322,7 +326,9 @@ def _requested(context: BundleContext) -> Violations:
             expected = (
                 f"at most {most} process{'es' * (most != 1)} for ranks {numbers_text(range(ranks))}"
             )
-            yield Violation(node.file, f"{expected} with {workers} workers each", observed)
+            yield Violation(
+                node.file, f"{expected} with {counted(workers, 'worker')} each", observed
+            )
         if record is not None and usual < LEAST_PER_RANK * len(record.ranks):
             yield Violation(
                 node.file,
@@ -340,7 +346,7 @@ def _busy(context: BundleContext) -> Violations:
         return
     parallel = context.request.parallel
     computing = context.steps.sum_s("compute_s") / context.run_s / parallel.nodes
-    while_ = f"while {computing:.2f} ranks compute"
+    while_ = f"while {computing:.2f} ranks compute on average"
     swapless = [node.file for node, _ in context.nodes_in_run() if not _has_swapped(node)]
     for node, window in context.nodes_in_run():
         busy, least = node.busy_cores(window), MIN_BUSY_SHARE * computing
@@ -430,9 +436,9 @@ RULES = (
     Rule(
         "cpu-time-agrees",
         "The implementation uses no more CPU time than the cores have, nor more than all programs"
-        " together. Two counts of it agree within a tenth: the task clock of the meter counters,"
-        " and process_tree of the meter cpu. The total utilisation is the mean of the cores'. It is"
-        " a fraction of whole kernel ticks, no more of them than fit between two readings.",
+        " together. Two counts of it agree within a tenth: the task clock of the counters meter,"
+        " and process_tree of the cpu meter. The total utilisation is the mean of the cores'. It"
+        " is a fraction of whole kernel ticks, at most as many as fit between two readings.",
         "The implementation's CPU time is read from its processes, the utilisation from the"
         " kernel's idle time. They count the same cores independently, and differ where one was"
         " edited. If somebody shortens the times of a run, the kernel's ticks keep their length.",
@@ -446,9 +452,10 @@ RULES = (
     ),
     Rule(
         "load-agrees",
-        "By the load meter, the suite used at least the implementation's CPU time, at most all "
-        "busy time, and at most a tenth plus a tenth of a core more than implementation and "
-        "meters together. Busy and stolen time equal the utilisation, and rise and fall with it.",
+        "By the load meter, the suite used at least the implementation's CPU time, at most all"
+        " busy time, and at most a tenth plus a tenth of a core more than implementation and"
+        " meters together. Busy plus stolen time equals the utilisation, and rises and falls with"
+        " it.",
         "Utilisation, load and the implementation's CPU time are counts of the same cores by"
         " different meters, once a second. Busy time that is not the suite's is foreign load.",
         READINGS_AS_READ,
@@ -464,9 +471,9 @@ RULES = (
         "The implementation has no more processes than its ranks, its workers and what starts them,"
         " and each node has at least the processes of its ranks. A run of one rank on a CPU uses no"
         " more CPU time than its threads, its workers and half a core can.",
-        "More threads or workers than requested are another configuration, and two CPU seconds a"
-        " second of one thread show that the wall time was shortened. A rank that ran elsewhere"
-        " used power there.",
+        "More threads or workers than requested are another configuration, and if one thread used"
+        " two CPU seconds a second, the wall time was shortened. A rank that ran on another"
+        " machine used power there.",
         "state the threads with --threads, the processes that load data with --workers, and the"
         " ranks with --ranks-per-node; then run again",
         (

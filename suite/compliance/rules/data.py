@@ -158,7 +158,7 @@ def _pictures(
     if pinned is None and (record.pictures != 0 or record.pictures_sha256 is not None):
         yield Violation(
             DATA,
-            f"no digests of images: rules/datasets pins none of {definition.title}",
+            f"no digests of images: rules/datasets has none for {definition.title}",
             f"{record.pictures} images with the digest {str(record.pictures_sha256)[:80]}",
         )
 
@@ -203,8 +203,8 @@ def _when(context: BundleContext) -> Violations:
         if before_s > most_s:
             yield Violation(
                 DATA,
-                f"digests of {size_bytes} bytes taken {most_s:.0f} s before the log's first event"
-                " at most",
+                f"digests of {size_bytes} bytes taken at most {most_s:.0f} s before the log's"
+                " first event",
                 f"taken_ns is {before_s:.1f} s before it",
             )
 
@@ -299,8 +299,8 @@ RULES = (
         "have the definition's classes and layout. An open run may use fewer samples of a data "
         "set whose images are no longer all available. The data folder is not named after "
         "another data set with the same files, or after generated data.",
-        "A run on half of a data set does not compare with others. Names and sizes of files do not "
-        "tell: those of Fashion-MNIST are MNIST's.",
+        "A run on half of a data set cannot be compared with others. File names and sizes prove"
+        " nothing: Fashion-MNIST has the same as MNIST.",
         "train on all of the data set, or name the one that was used (--data, and its folder)",
         (OfRequest("data-as-defined", _as_defined), OfRequest("data-folder", _folder)),
     ),

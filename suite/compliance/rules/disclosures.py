@@ -76,7 +76,7 @@ def _labels(context: BundleContext) -> Violations:
         yield Violation(
             "log.txt",
             "nodes_of_ranks with the labels node0, node1, …",
-            f"{value_text(others[0])} among {len(names)}",
+            f"{value_text(others[0])} among {len(names)} names",
             logged.line,
         )
     elif logged is not None and (order := list(dict.fromkeys(names))) != [
@@ -105,8 +105,8 @@ RULES = (
         " host, address or serial number. A submission names its organization.",
         "Bundles are published for ever. What was measured does not depend on whose machine it"
         " was, or in which network.",
-        "run again with this version of the suite, which records no such name; remove the name from"
-        " what your own program prints, or from what you wrote",
+        "run again with this version of the suite, which records no such name; remove the name"
+        " from your own program's output, or from what you wrote",
         (
             OfBundle("names-nobody", _bundle),
             OfSubmission("submission-names-nobody", _submission),
@@ -114,9 +114,9 @@ RULES = (
     ),
     Rule(
         "names-replaced",
-        "The folders in a request and the paths in a command are relative to stated roots"
+        "The folders in a request and the paths in a command are relative to a root"
         f" ({', '.join(ROOTS)}). Nodes are called node0, node1, … in the order of the hostfile, in"
-        " nodes.json and in the log; addresses of links have labels.",
+        " nodes.json and in the log; labels replace the addresses of links.",
         "A path from a disk's root names its owner, and hosts are often named after people, "
         "rooms or institutes.",
         "run again with this version of the suite, and hand in the files as it wrote them",

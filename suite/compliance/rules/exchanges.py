@@ -125,10 +125,9 @@ def _accumulated(context: BundleContext) -> Violations:
         if waits.any():
             yield Violation(
                 STEPS,
-                f"no exchange on rank {rank} but after every {context.request.accumulation}"
+                f"exchanges on rank {rank} only after every {context.request.accumulation}"
                 " mini-batches and at an epoch's end",
-                f"waits for one in {int(waits.sum())} other steps, first in step"
-                f" {steps.step[waits][0]}",
+                f"waits in {int(waits.sum())} other steps, first in step {steps.step[waits][0]}",
             )
 
 

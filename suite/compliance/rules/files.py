@@ -10,6 +10,7 @@ from suite.bundle.attached import BEFORE, CHANGED, KEPT
 from suite.bundle.data_record import DATA
 from suite.bundle.node_records import NODES
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
+from suite.files.counted import counted
 from suite.files.tree import paths_below
 
 ORDER = 12  # after the manifest
@@ -73,8 +74,8 @@ def _observed(name: str, known: set[str], context: BundleContext) -> str:
         return "a withdrawal without a reason: an empty file, or no text"
     if name.startswith("log.rank"):
         return (
-            f"a log of a rank that does not exist: the run has {context.request.parallel.ranks},"
-            " from 0"
+            "a log of a rank that does not exist: the run has"
+            f" {counted(context.request.parallel.ranks, 'rank')}, from 0"
         )
     return (
         f"a {'folder' if (context.bundle.path / name).is_dir() else 'file'} that is not in the"

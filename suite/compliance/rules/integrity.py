@@ -49,7 +49,8 @@ def _manifest(context: BundleContext) -> Violations:
                 name,
                 "only files that the manifest lists",
                 "a file that it does not list",
-                fix=f"remove it (`suite finish` removes what a closing left), or {COPY_AGAIN}",
+                fix="remove it (`suite finish` removes files left over from closing), or"
+                f" {COPY_AGAIN}",
             )
         elif context.bundle.sha256(file) != listed[name][1]:
             number, digest = listed[name]

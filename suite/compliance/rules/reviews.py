@@ -55,7 +55,7 @@ def _review(
         yield Violation(name, f"a review by {signed.file.stem}", review.organization[:80])
     if signed.maker.signer not in (None, review.organization):
         yield Violation(
-            name, f"a signature of {review.organization[:80]}", f"one of {signed.maker.signer}"
+            name, f"a signature of {review.organization[:80]}", f"one by {signed.maker.signer}"
         )
     declared = f"{context.declaration.round}/{context.declaration.organization}"
     if review.submission != declared:
@@ -63,7 +63,7 @@ def _review(
     trained = {"/".join(run.folder.trained) for run in context.runs if not run.is_withdrawn}
     for model in sorted(trained & review.models.keys()):
         if signed.by is not None and review.models[model].is_equivalent is False:
-            expected = f"the model of {model} to be the workload's, by the probe of {signed.by}"
+            expected = f"{model} to have the workload's model, by the probe of {signed.by}"
             yield Violation(name, expected, "another model", fix=ANSWER)
     for run, record in _drawn_runs(review, context):
         yield from _reviewed_run(name, signed.by, review, run, record)
@@ -74,13 +74,15 @@ def _reviewed_run(
 ) -> Violations:
     drawn = review.draw_of(record)
     if drawn is not None and not drawn.time_ms > run.started_time_ms - DAY_MS:
-        yield Violation(name, f"a draw after {run.name} began", f"one of {drawn.date}")
+        yield Violation(name, f"a draw after {run.name} began", f"a draw on {drawn.date}")
     audit = record.audit
     if audit is None:
         return
     if audit.state is not None and not review.is_from_drawn_state(record):
         yield Violation(
-            name, f"a state of {run.name} drawn with the reviewer's value", "another value"
+            name,
+            f"a state of {run.name} drawn with the reviewer's value",
+            "a state drawn with another value",
         )
     try:
         differences = list(audit_differences(audit, run))
@@ -92,7 +94,7 @@ def _reviewed_run(
         yield Violation(
             name,
             f"{run.name} to agree with the replay by {by}",
-            f"it contradicts the run {where_contradicted(audit)}",
+            f"the replay contradicts the run {where_contradicted(audit)}",
             fix=ANSWER,
         )
 
@@ -152,13 +154,13 @@ RULES = (
     Rule(
         RECORDS,
         f"A record in {REVIEWS}/ is signed by the organization that it names, whose key is in"
-        f" submissions/{allowed_signers().name}. It belongs to this submission, drew its epochs"
-        " after the runs began, matches the runs' records and the rulebook's"
+        f" submissions/{allowed_signers().name}. Its epochs were drawn after the runs began. The"
+        " record belongs to this submission, matches the runs' records and the rulebook's"
         " tolerances, and contradicts neither runs nor model.",
         "Anybody can compute the first losses by training ten steps. What counts is an epoch "
         "that nobody knew when the runs were handed in, replayed by somebody who signs for it. "
         "The leaderboard says who audited a run only where readers can verify who it was.",
-        "let the reviewer run suite review again, and commit both files",
+        "let the reviewer run `suite review` again, and commit the record and its signature",
         (
             OfSubmission(RECORDS, _reviews),
             OfSubmission("submission-reviewer", _makers, severity=Severity.NOTE),

@@ -28,12 +28,10 @@ MAX_CLOSE_S = 900.0
 of ten hours is closed in minutes."""
 OPTION, MISSING = (
     "--witness",
-    "no such file, which the harness writes even where the witness does not answer",
+    "no such file; the harness writes it even if the witness does not answer",
 )
 
-RESTORE = (
-    "restore the bundle as `suite run` sealed it; a witnessed run that was edited is made again"
-)
+RESTORE = "restore the bundle as `suite run` sealed it; if a witnessed run was edited, run again"
 
 
 def _time(context: BundleContext) -> Violations:
@@ -85,7 +83,7 @@ def _tokens(verdict: WitnessVerdict) -> Violations:
         if token is not None and token.state is SignatureState.BAD:
             yield Violation(
                 WITNESS,
-                f"a {name} whose signature is over {over[name]}",
+                f"a {name} whose signature covers {over[name]}",
                 f"a {name} that cannot be trusted: {token.reason}",
             )
     if (
@@ -123,7 +121,7 @@ def _answers(record: WitnessRecord) -> Violations:
         took_s = 0.0 if answer is None else (answer.answered_ns - answer.asked_ns) * SECONDS_PER_NS
         if not 0 <= took_s <= MAX_ANSWER_S:
             yield Violation(
-                WITNESS, f"a {name} that was answered within {MAX_ANSWER_S:g} s", f"{took_s:.3f} s"
+                WITNESS, f"a {name} within {MAX_ANSWER_S:g} s of the request", f"{took_s:.3f} s"
             )
 
 
@@ -139,14 +137,16 @@ def _files(context: BundleContext) -> Violations:
     if token.state is SignatureState.BAD:
         yield Violation(
             WITNESS,
-            "a stamp whose signature is over the digests of the files, the receipt and the first"
+            "a stamp whose signature covers the digests of the files, the receipt and the first"
             " stamp",
             f"a stamp that cannot be trusted: {token.reason}",
         )
     found = evidence_files(context.bundle.path)
     for name in sorted({*record.files, *found}):
         if name not in record.files:
-            yield Violation(name, "only files that the witness stamped", "a file that it did not")
+            yield Violation(
+                name, "only files that the witness stamped", "a file that it did not stamp"
+            )
         elif name not in found:
             yield Violation(
                 WITNESS, f"the file {name[:200]}, which the witness stamped", "no such file"
@@ -202,8 +202,7 @@ def _witness_clock(record: WitnessRecord, receipt: TokenVerdict, stamp: TokenVer
     if not shortest_s - slack_s <= elapsed_s <= longest_s + slack_s:
         yield Violation(
             WITNESS,
-            f"{elapsed_s:.3f} s from receipt to stamp, as on the witness's clock, within "
-            f"{slack_s:.3g} s",
+            f"{elapsed_s:.3f} s ± {slack_s:.3g} s from receipt to stamp, by the witness's clock",
             f"{shortest_s:.3f} to {longest_s:.3f} s by the machine's clock",
         )
 
@@ -249,7 +248,7 @@ def _log_clock(
                 f"0 to {most_s:g} s from {what}",
                 f"{taken_s:.3f} s",
                 line,
-                fix=f"{RESTORE}; a machine that honestly needs longer runs without a witness",
+                fix=f"{RESTORE}; if the machine needs longer, run without a witness",
             )
 
 
@@ -296,7 +295,8 @@ def _check_witness(context: BundleContext) -> Violations:
         yield Violation(
             WITNESS,
             f"a stamp over the files at most {MAX_CLOSE_S:g} s after the stamp over the log",
-            f"{_closing_s(verdict):.0f} s: nothing proves what the files were in between",
+            f"{_closing_s(verdict):.0f} s: nothing proves that the files were not changed in"
+            " between",
         )
 
 
@@ -320,8 +320,8 @@ RULES = (
     ),
     Rule(
         "witness-known",
-        "The witness of a run answered every request, within 15 minutes at the closing, and is "
-        "listed in rules/witnesses.",
+        "The witness of a run answered every request, within 15 minutes when the bundle was"
+        " closed, and is listed in rules/witnesses.",
         "The leaderboard calls a run witnessed only where readers know by whom.",
         "start the witness before the next run, and keep it running until the bundle is closed",
         (OfBundle("witness-known", _check_witness, severity=Severity.NOTE),),

@@ -258,7 +258,7 @@ def test_what_only_the_submitter_says_is_a_claim_and_unfinished_launches_are_cou
         (
             claim,
             (first,),
-            "runs that were made for no organization: only the submitter says who ran them",
+            "runs that name no organization: only the submitter says who ran them",
         ),
         (
             ReviewKind.LAUNCHES,

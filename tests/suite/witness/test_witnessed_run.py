@@ -347,7 +347,7 @@ def test_the_machines_own_times_cannot_be_shortened_with_the_log(long_run: Path,
         for finding in check_bundle(long_run).findings
         if finding.check == "witness-time"
     ]
-    assert any("as on the witness's clock" in expected for expected in found)
+    assert any("by the witness's clock" in expected for expected in found)
 
 
 @pytest.mark.proof
