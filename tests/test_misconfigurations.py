@@ -36,7 +36,7 @@ FOUND = {
     "more threads than were stated": ("cpu-time-threads", "--threads"),
     "another data set": ("data-as-defined", "name the one that was used"),
     "a wall clock that is set late": ("wall-clock", "let NTP set the clock"),
-    "an overclocked board": ("clocks-possible", "at the clocks that are sold"),
+    "an overclocked board": ("clocks-possible", "at the vendor's clock rates"),
 }
 
 

@@ -14,6 +14,7 @@ from suite.compliance.remedies import TRAINING_LOOP
 from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.values import elapsed_s, is_number
 from suite.compliance.wording import MAX_NAMES, value_text
+from suite.files.counted import counted
 from suite.metrics import counted_time
 
 ORDER = 35  # after the order of events
@@ -64,8 +65,12 @@ def _namespaces(context: BundleContext) -> Violations:
             yield Violation(
                 log_name(rank),
                 f"the namespace {NAMESPACE!r} in every line",
-                f"{others[0].namespace!r} of {others[0].key}"[:200]
-                + (f", and of {len(others) - 1} more events" if len(others) > 1 else ""),
+                f"{others[0].namespace!r} in the event {others[0].key}"[:200]
+                + (
+                    f", and another one in {counted(len(others) - 1, 'more event')}"
+                    if len(others) > 1
+                    else ""
+                ),
                 others[0].line,
             )
 
@@ -80,7 +85,7 @@ def _types(context: BundleContext) -> Violations:
                 wrong.setdefault(event.key, []).append(event)
         for key, events in wrong.items():
             observed = f"event_type {events[0].event_type[:40]!r} in line {events[0].line}"
-            observed += f" and {len(events) - 1} more" if len(events) > 1 else ""
+            observed += f" and {counted(len(events) - 1, 'more line')}" if len(events) > 1 else ""
             yield Violation(
                 log_name(rank),
                 f"event_type {_type_of(key)!r} for {key[:80]}",
@@ -151,8 +156,8 @@ def _holes(context: BundleContext) -> Violations:
                 ]
                 yield Violation(
                     log_name(rank),
-                    f"at most {allowed_s:.1f} s between {names[0]} and {names[1]}, which no logged"
-                    " interval covers",
+                    f"at most {allowed_s:.1f} s outside all logged intervals, between {names[0]}"
+                    f" and {names[1]}",
                     f"{hole_s:.3f} s",
                     after.line,
                 )
@@ -231,7 +236,7 @@ RULES = (
         " values.",
         "An implementation may log further facts, such as loaded weights or another precision, "
         "and readers should see them.",
-        "explain them in the notes of the submission",
+        "explain these keys in the notes of the submission",
         (OfBundle("log-keys-own", _known_keys, CLOSED, Severity.NOTE),),
     ),
     Rule(
@@ -240,8 +245,8 @@ RULES = (
         " takes at least as long as drawing its initial weights: 2 ns a parameter.",
         "What is built, compiled and tuned before run_start is not measured: without a limit, "
         "training could be moved there. What is built before init_start is not recorded at all.",
-        "log init_start before the model is built and init_stop after it; what takes longer belongs"
-        " to the run",
+        "log init_start before the model is built and init_stop after it; work that takes longer"
+        " belongs to the run",
         (
             OfBundle("initialisation-capped", _capped),
             OfBundle("initialisation-takes", _takes),

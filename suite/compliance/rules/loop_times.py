@@ -132,12 +132,12 @@ RULES = (
         "parts-taken",
         "Every part of a step that takes time is recorded as more than zero: computing in every"
         " step, fetching in most, copies to a GPU, and communication of several ranks without"
-        " overlap. Between two steps of an epoch 20 ns or more pass in the median. In a closed run"
+        " overlap. The median gap between two steps of an epoch is 20 ns or more. In a closed run"
         " without workers, the median fetch takes 50 ns a sample or more.",
-        "The loop reads the clock before and after each part, and keeps a step's record before the"
-        " next fetch. A process that makes its mini-batches itself copies, decodes and normalises"
-        " every pixel: if a fetch took less, its time was counted elsewhere, or other processes"
-        " made the mini-batches.",
+        "The loop reads the clock before and after each part, and stores a step's record before"
+        " the next fetch. A process that makes its mini-batches itself copies, decodes and"
+        " normalises every pixel: if a fetch took less, its time was counted elsewhere, or other"
+        " processes made the mini-batches.",
         "take a time stamp before each fetch (start_ns in reference_impls/contract.py) and after"
         " each part; state the processes that fetch with --workers",
         (

@@ -15,6 +15,7 @@ from suite.catalog.divisions import Division
 from suite.catalog.frameworks import is_own, known_frameworks
 from suite.compliance.evidence import repeated_block, too_few_turning_points
 from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
+from suite.files.counted import counted
 
 ORDER = 72  # after the results
 
@@ -58,7 +59,7 @@ def _check_loss_values(context: BundleContext) -> Violations:
             STEPS,
             "losses of zero or more",
             f"{losses[row]} in step {steps.step[row]} of epoch {steps.epoch[row]} on rank"
-            f" {steps.rank[row]}, {int(bad.sum())} in all",
+            f" {steps.rank[row]}; {counted(int(bad.sum()), 'such step')}",
         )
         return
     different = 1 + np.count_nonzero(np.diff(np.sort(losses)))
@@ -92,7 +93,7 @@ def _equal(context: BundleContext) -> Violations:
             yield Violation(
                 STEPS,
                 f"losses that differ from one step to the next, on rank {rank}",
-                f"{len(equal)} of {len(steps)} equal to that of the step before, the first in step"
+                f"{len(equal)} of {len(steps)} losses equal the previous step's, the first in step"
                 f" {int(steps.step[equal[0] + 1])}",
             )
 
@@ -144,8 +145,8 @@ def _single(context: BundleContext) -> Violations:
         yield Violation(
             STEPS,
             "losses that are float32 numbers, which the framework computes in",
-            f"{float(losses[others[0]])!r} in step {context.steps.step[others[0]]}, {len(others)}"
-            f" of {len(losses)} steps",
+            f"{float(losses[others[0]])!r} in step {context.steps.step[others[0]]}; {len(others)}"
+            f" of {len(losses)} losses are not float32 numbers",
         )
 
 
@@ -161,9 +162,9 @@ def _scatter(context: BundleContext) -> Violations:
             turning, places, smallest = found
             yield Violation(
                 STEPS,
-                f"{smallest} or more: mini-batches differ by chance",
-                f"{turning} of {places} losses of rank {rank} are larger or smaller than both"
-                " neighbours",
+                f"{smallest} losses or more that are larger or smaller than both neighbours:"
+                " mini-batches differ by chance",
+                f"{turning} of {places} losses of rank {rank}",
             )
 
 
@@ -194,7 +195,7 @@ def _of_ranks(context: BundleContext) -> Violations:
             yield Violation(
                 STEPS,
                 "different losses on every rank, because ranks train on different samples",
-                f"{equal} of rank {rank} equal those of rank 0",
+                f"{equal} losses of rank {rank} equal those of rank 0",
             )
 
 
@@ -308,9 +309,10 @@ RULES = (
         "Every mini-batch has its own loss. Losses rise and fall from step to step, no eight in "
         "a row occur twice, no two epochs have losses in one constant ratio (in any order), and "
         "at most a tenth of two ranks' losses are equal at the same steps.",
-        "The mini-batches of an epoch share no sample, so two of three losses are larger or smaller"
-        " than both neighbours; a loss has seven digits, and the weights change with every step."
-        " Losses that were sorted, smoothed, copied, or shuffled and scaled show it.",
+        "The mini-batches of an epoch share no sample, so two of three losses are larger or"
+        " smaller than both neighbours; a loss has seven digits, and the weights change with every"
+        " step. Losses that were sorted, smoothed, copied, or shuffled and scaled break these"
+        " patterns.",
         "run again; never edit losses",
         (
             OfBundle("losses-scatter", _scatter),

@@ -11,6 +11,7 @@ from suite.compliance.node_context import NodeContext
 from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.values import is_number
+from suite.files.counted import counted
 from suite.metrics.core_clocks import core_clocks
 
 ORDER = 75  # before the readings
@@ -205,13 +206,13 @@ def _libraries(context: BundleContext) -> Violations:
             f"{' or '.join(own.packages)} among the libraries of a run in {named}",
             ", ".join(sorted(others))
             if others
-            else f"no package of a framework among {len(libraries)}",
+            else f"no package of a framework among {len(libraries)} libraries",
         )
     elif installed and NUMPY not in libraries and len(libraries) < MOST_LIBRARIES:
         yield Violation(
             file,
             "numpy among the libraries: the suite's readers make mini-batches with it",
-            f"none among {len(libraries)}",
+            f"none among {len(libraries)} libraries",
         )
     elif installed and _public(version) not in {_public(libraries[name]) for name in installed}:
         found = ", ".join(f"{name} {libraries[name]}" for name in installed)
@@ -244,7 +245,7 @@ def _profiled(context: BundleContext) -> Violations:
         if device.cpu.machine and system.get("architecture") not in device.cpu.machine:
             yield Violation(
                 SYSTEM,
-                f"architecture {' or '.join(device.cpu.machine)}, as of {device.name}",
+                f"architecture {' or '.join(device.cpu.machine)}, as {device.name} has",
                 f"{system.get('architecture')!r}",
                 fix=fix,
             )
@@ -326,7 +327,7 @@ def _board(context: BundleContext) -> Violations:
         expected = (
             "no power mode, as power_settings has none"
             if read is None
-            else f"a power mode of power_settings, {read!r}"
+            else f"the power mode in power_settings, {read!r}"
         )
         yield Violation(context.nodes[0].system_file, expected[:200], f"{mode!r}")
     yield from _rails(context, device)
@@ -360,7 +361,7 @@ def _clocks(context: BundleContext) -> Violations:
                     node.file,
                     f"at most {limit_hz / 1e6:.0f} MHz, the highest clock of {whose}",
                     f"{channel.maximum / 1e6:.0f} MHz in {channel.name}",
-                    fix="run at the clocks that are sold",
+                    fix="run at the vendor's clock rates",
                 )
         cycles_hz = _cycles_per_core_hz(node)
         if cycles_hz is not None and cycles_hz > limit_hz:
@@ -388,7 +389,7 @@ def _scaled(context: BundleContext) -> Violations:
                 node.file,
                 "readings of the cores' clocks, which a kernel with the governor"
                 f" {governor!r} offers",
-                "none by the meter cpu",
+                "none by the cpu meter",
             )
 
 
@@ -451,7 +452,7 @@ def _fit_machine(context: BundleContext) -> Violations:
             yield Violation(
                 node.file,
                 f"readings of {cores} cores, as in {node.system_file}",
-                f"of {cores_read}",
+                f"of {counted(cores_read, 'core')}",
             )
 
 
@@ -515,9 +516,9 @@ RULES = (
         "The described machine matches its device profile: device tree, instruction set, number "
         "of cores, memory, and the kind of its power mode and rails. The evidence for the device "
         "names the described board, or a name by which the profile is recognised.",
-        "A result belongs to the machine that made it; the harness found the device by that "
-        "name, and a board's sensors have the names that its device tree gives them. A variant "
-        "that the profile does not list is not a contradiction (`machine-variant`).",
+        "A result belongs to the machine that made it; the harness recognised the device by its"
+        " name, and a board's sensors have the names that its device tree gives them. A variant"
+        " that the profile does not list is not a contradiction (`machine-variant`).",
         "run on a machine of the profile, or with --device generic; leave system.json and"
         " device_evidence as `suite run` wrote them",
         (
@@ -528,13 +529,13 @@ RULES = (
     ),
     Rule(
         "clocks-possible",
-        "No core runs faster than the profile's highest clock, by frequency or cycles; the governor"
-        " powersave holds a low clock. Where the processor's governor is known, the cores' clocks"
-        " were read.",
+        "No core runs faster than the profile's highest clock, by frequency or cycles; with the"
+        " governor powersave, the clock is low. Where the processor's governor is known, the"
+        " cores' clocks were read.",
         "An overclocked board is not the board that is sold, and eight cores are not two. The"
         " kernel keeps a core's governor and its clock in one folder (cpufreq): where the first is"
         " known, the second can be read.",
-        "run at the clocks that are sold, and describe all cores that were used",
+        "run at the vendor's clock rates, and describe all cores that were used",
         (OfBundle("clocks-possible", _clocks), OfBundle("governor-read", _scaled)),
     ),
     Rule(

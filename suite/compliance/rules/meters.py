@@ -16,6 +16,7 @@ from suite.compliance.node_context import NodeContext
 from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import CLOSED, BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.values import is_number
+from suite.files.counted import counted
 
 ORDER = 81  # after the readings' own rules
 
@@ -42,7 +43,7 @@ MIN_READING_S, UNREAD_S = 1e-6, 60.0
 NOT_ON_DISK = (None, "network", "memory")
 OF_EVERY_LINUX, IN_PROC = ("cpu", "memory"), "which every Linux offers in /proc"
 MIN_SILENCE_S, SILENT_SHARE, SILENT_PERIODS = 10.0, 0.1, 10.0
-EXPECTED = "every meter except power meters"
+EXPECTED = "no meter left out except power meters"
 
 
 def _periods(context: BundleContext) -> Violations:
@@ -78,8 +79,8 @@ def _jitter(context: BundleContext) -> Violations:
         nearest_s = _nearest(stated_s, [float(each.std(ddof=1)) for each in gaps_s])
         if abs(nearest_s - stated_s) > MAX_PERIOD_DIFFERENCE * nearest_s + JITTER_SLACK_S:
             expected = (
-                f"times between readings of {name} that scatter by {stated_s:.6g} s, its jitter_s"
-                f" in {node.meters_file}"
+                f"intervals between readings of {name} that scatter by {stated_s:.6g} s, the"
+                f" jitter_s in {node.meters_file}"
             )
             yield Violation(node.file, expected, f"by {nearest_s:.6g} s")
 
@@ -128,10 +129,12 @@ def _schedule(context: BundleContext) -> Violations:
         if all(between_s < MIN_PERIOD_RATIO * period_s for _, period_s, between_s in meters):
             name, period_s, between_s = meters[0]
             expected = (
-                f"a reading of {name} every {period_s:g} s or less often, which is the meter's "
-                "period"
+                f"readings of {name} at least {period_s:g} s apart, which is the meter's period"
             )
-            observed = f"every {between_s:.4g} s in the median; so of all {len(meters)} such meters"
+            observed = (
+                f"{between_s:.4g} s apart in the median; all {len(meters)} meters on a fixed"
+                " schedule are read too often"
+            )
             yield Violation(file, expected, observed)
 
 
@@ -147,10 +150,12 @@ def _gaps(context: BundleContext) -> Violations:
         ):
             continue
         gap_s = min(_longest_gap_s(node, channel) for channel in channels)
-        said = f"it states no failure and no gap over {stated_s:.3g} s in {node.meters_file}"
+        limits = f"no failure and no gap over {stated_s:.3g} s"
         if gap_s > LONGER_GAP * stated_s + GAP_SLACK_S:
             yield Violation(
-                node.file, f"no gap in the readings of {name}: {said}", f"{gap_s:.2f} s"
+                node.file,
+                f"readings of {name} with {limits}, as {node.meters_file} states",
+                f"a gap of {gap_s:.2f} s",
             )
         if context.window is None or not node.is_on_clock:
             continue
@@ -161,7 +166,11 @@ def _gaps(context: BundleContext) -> Violations:
             MIN_EDGE_S, EDGE_SHARE * context.run_s, EDGE_PERIODS * period_s, LONGER_GAP * stated_s
         ):
             observed = f"none for {late_s:.2f} s at the run's start or end"
-            yield Violation(node.file, f"readings of {name} in the whole run: {said}", observed)
+            yield Violation(
+                node.file,
+                f"readings of {name} in the whole run: {node.meters_file} states {limits}",
+                observed,
+            )
 
 
 def _longest_gap_s(node: "NodeContext", channel: "Channel") -> float:
@@ -196,9 +205,10 @@ def _stated_gaps(context: BundleContext) -> Violations:
             name, stated_s, longest_s = gaps[0]
             yield Violation(
                 file,
-                f"a gap of {stated_s:.6g} s between readings of {name}, the longest that its "
-                "record states, or as long a gap of another meter",
-                f"{longest_s:.6g} s at most, in the readings of all {len(gaps)} meters",
+                "at least one meter with the longest gap that its record states, such as"
+                f" {stated_s:.6g} s for {name}",
+                f"{longest_s:.6g} s at most for {name}; the gaps of all {len(gaps)} meters are"
+                " shorter than stated",
             )
 
 
@@ -224,8 +234,8 @@ def _throughout(context: BundleContext) -> Violations:
             after_s = (inside[place] - window[0]) * SECONDS_PER_NS
             yield Violation(
                 node.file,
-                f"a reading of some meter every {longest_s:.1f} s, because no loss of the recorder"
-                " is recorded",
+                f"a reading of some meter every {longest_s:.1f} s, because the recorder was not"
+                " lost",
                 f"none for {gap_s:.1f} s, from {after_s:.1f} s after run_start on",
             )
 
@@ -248,8 +258,9 @@ def _cost(context: BundleContext) -> Violations:
         ):
             yield Violation(
                 node.meters_file,
-                "CPU time for reading the meters: cost_s above zero of one at least",
-                f"none of {len(costs_s)} meters, for {len(node.channels)} readings",
+                "cost_s above zero for at least one meter: reading takes CPU time",
+                f"no cost_s above zero among {len(costs_s)} meters, for {len(node.channels)}"
+                " readings",
             )
 
 
@@ -275,7 +286,7 @@ def _cost_possible(context: BundleContext) -> Violations:
                 node.meters_file,
                 f"{least_s:.3g} to {most_s:.3g} s of CPU time for {readings} readings in"
                 f" {span_s:.1f} s",
-                f"{cost_s:.3g} s by cost_s of {len(own)} meters",
+                f"{cost_s:.3g} s, the sum of cost_s of {counted(len(own), 'meter')}",
             )
 
 
@@ -294,11 +305,13 @@ def _of_kernel(context: BundleContext) -> Violations:
         if context.request.cache_cleared is True:
             offered["page-cache"] = f"which was read before the run (cache_cleared in {RUN})"
         if node.system.get("storage_medium") not in NOT_ON_DISK:
-            offered["disk"] = f"the data are on a disk (storage_medium in {node.system_file})"
+            offered["disk"] = (
+                f"because the data are on a disk (storage_medium in {node.system_file})"
+            )
         for name in SCHEDULED:
             record = records.get(name, {})
             if record.get("available") is True and not record.get("failures"):
-                offered.setdefault(name, "or failures: it was available")
+                offered.setdefault(name, "or failures, because it was available")
         left_out = {name for name, each in records.items() if each.get("reason") == LEFT_OUT}
         yield from _unread(node, {name: offered[name] for name in offered.keys() - left_out})
 
@@ -391,9 +404,8 @@ RULES = (
         f"it reads {', '.join(REQUIRED)} wherever they are available.",
         "Every Linux offers these meters to every user. Rules compare the meters with one another:"
         " what one of them shows must not depend on who chose the meters.",
-        "leave --meters out, or leave out power meters only; let the user of the run read /proc,"
-        " and"
-        " inside a container run on the host",
+        "do not use --meters, or leave out only power meters; let the user of the run read /proc;"
+        " run on the host instead of in a container",
         (
             OfBundle("meters-of-linux", _of_linux, CLOSED),
             OfBundle("meters-of-kernel", _of_kernel),

@@ -49,8 +49,8 @@ def _offsets(context: BundleContext) -> Violations:
             yield Violation(
                 "log.txt",
                 "one monotonic clock for all ranks of one machine",
-                f"rank {far}'s is {(offsets[far][0] - offsets[one][0]) * SECONDS_PER_NS:.6g} s"
-                f" ahead of rank {one}'s",
+                f"rank {far}'s clock is {(offsets[far][0] - offsets[one][0]) * SECONDS_PER_NS:.6g}"
+                f" s ahead of rank {one}'s",
                 event.line,
             )
         if first is not None and event.mono_ns is not None and first.mono_ns is not None:
@@ -110,9 +110,9 @@ def _overlapping(context: BundleContext) -> Violations:
         early = int(np.stack(ends)[:, place].argmin())
         yield Violation(
             "log.txt",
-            f"rank {late} to begin step {first.step[updates][place]} before rank {early} ends it"
-            f" (to a second): rank {early} needs its gradients",
-            f"{gaps_ns[place] * SECONDS_PER_NS:.3g} s after it, by the clock offsets",
+            f"rank {late} to begin step {first.step[updates][place]} at most a second after rank"
+            f" {early} ends it: rank {early} needs rank {late}'s gradients",
+            f"{gaps_ns[place] * SECONDS_PER_NS:.3g} s later, by the clock offsets",
         )
 
 

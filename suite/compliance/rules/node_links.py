@@ -39,8 +39,7 @@ def _links(context: BundleContext) -> Violations:
         if speed_mbit_s is not None and needed_mbit_s > speed_mbit_s:
             yield Violation(
                 NODES,
-                f"at most {speed_mbit_s:g} Mbit/s through {node.host}'s link, the speed that it"
-                " records",
+                f"at most {speed_mbit_s:g} Mbit/s, the recorded speed of {node.host}'s link",
                 f"{needed_mbit_s:.3g} Mbit/s or more: the gradients of every update",
             )
 
@@ -91,8 +90,8 @@ def _check_traffic(context: BundleContext) -> Violations:
                     f"{needed} bytes {direction} or more: the gradients of {updates - 1} updates,"
                     " once",
                     f"{counted:.0f} bytes",
-                    fix="hand in the readings as the recorder wrote them; where MPI goes past the"
-                    " kernel's interfaces, run again with UCX_TLS=tcp,self",
+                    fix="hand in the readings as the recorder wrote them; if MPI bypasses the"
+                    " kernel's network interfaces, run again with UCX_TLS=tcp,self",
                 )
 
 

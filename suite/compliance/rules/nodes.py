@@ -36,18 +36,14 @@ def _complete(context: BundleContext) -> Violations:
         )
         return
     logged = context.log.value("nodes_of_ranks")
+    if not isinstance(logged, list) or len(logged) != requested.ranks:
+        expected = f"nodes_of_ranks: the name of the node of each of {requested.ranks} ranks"
+        yield Violation("log.txt", expected, value_text(logged))
+        return
     for node in nodes:
-        names = (
-            [logged[rank] for rank in node.ranks]
-            if isinstance(logged, list) and len(logged) == requested.ranks
-            else None
-        )
-        if names is None or (node.node is not None and names != [node.node] * len(node.ranks)):
-            wanted = (
-                "not a list with one name for every rank"
-                if names is None
-                else joined_names([value_text(name) for name in names])
-            )
+        names = [logged[rank] for rank in node.ranks]
+        if node.node is not None and names != [node.node] * len(node.ranks):
+            wanted = joined_names([value_text(name) for name in names])
             yield Violation(
                 NODES,
                 f"the log's nodes_of_ranks for the ranks {numbers_text(node.ranks)}: {wanted}",

@@ -98,8 +98,8 @@ def _plausible(context: BundleContext) -> Violations:
                 if outside >= MIN_IMPLAUSIBLE and outside > MAX_IMPLAUSIBLE_SHARE * len(channel):
                     yield Violation(
                         node.file,
-                        f"readings of {channel.source} {channel.name} from {low_w:g} to {high_w:g}"
-                        f" W, {MAX_IMPLAUSIBLE_SHARE:.0%} excepted",
+                        f"at most {MAX_IMPLAUSIBLE_SHARE:.0%} of the readings of {channel.source}"
+                        f" {channel.name} outside {low_w:g} to {high_w:g} W",
                         f"{outside} of {len(channel)} outside",
                     )
 
@@ -119,7 +119,8 @@ def _nested(context: BundleContext) -> Violations:
                         node.file,
                         f"{whole.source} ({whole.rule.coverage.value}) to read {min_w:.3g} W"
                         + (f" to {max_w:.3g} W" if max_w < math.inf else " or more")
-                        + f", as {part.source} ({part.rule.coverage.value}) is a part of it",
+                        + f", because {part.source} ({part.rule.coverage.value}) measures a part"
+                        " of it",
                         f"{whole_w:.3g} W of {whole.source}, {part_w:.3g} W of {part.source}, on"
                         " average",
                     )
@@ -191,7 +192,7 @@ def _below_idle(context: BundleContext) -> Violations:
         if power_w < MIN_SHARE_OF_IDLE * idle_w:
             yield Violation(
                 node.file,
-                f"{MIN_SHARE_OF_IDLE:.0%} of the idle machine's {idle_w:.2f} W or more",
+                f"at least {MIN_SHARE_OF_IDLE:.0%} of the idle machine's {idle_w:.2f} W",
                 f"{power_w:.2f} W on average over the run ({power_w / idle_w:.0%})",
                 fix="stop other programs before a run, so that the idle machine is idle, or check"
                 " the sensor",
@@ -282,8 +283,8 @@ def _cycles(context: BundleContext) -> Violations:
     if context.run_s > MIN_RUN_S and work > most:
         yield Violation(
             READINGS,
-            f"at most {most:.3g} billion operations in the CPU time of the implementation,"
-            f" {FAST_CONVOLUTION} x {per_cycle} a cycle of {cpu.architecture}",
+            f"at most {most:.3g} billion operations in the CPU time of the implementation"
+            f" ({FAST_CONVOLUTION} x {per_cycle} a cycle of {cpu.architecture})",
             f"{work:.3g} billion",
         )
 

@@ -24,6 +24,7 @@ from suite.compliance.node_context import NodeContext
 from suite.compliance.remedies import READINGS_AS_READ
 from suite.compliance.rule import BundleContext, OfBundle, Rule, Violation, Violations
 from suite.compliance.wording import joined_names
+from suite.files.counted import counted
 from suite.metrics.power_totals import (
     energies_contradict,
     measure_totals,
@@ -85,7 +86,7 @@ def _check_power_rules(context: BundleContext) -> Violations:
     for rule in rules_for(rulebook, sources):
         if rule not in carried:
             yield Violation(
-                POWER, f"the rule {rule.name!r}, of a meter that was read", "no such rule"
+                POWER, f"the rule {rule.name!r}, because its meter was read", "no such rule"
             )
     known = [rulebook.index(rule) for rule in carried if rule in rulebook]
     if known != sorted(set(known)):
@@ -177,8 +178,8 @@ def _check_repeated_readings(context: BundleContext) -> Violations:
             yield Violation(
                 node.file,
                 f"different readings of {channel.source} {channel.name}",
-                f"{BLOCK} readings from number {places[1] + 1} on are those from number"
-                f" {places[0] + 1} on",
+                f"readings {places[1] + 1} to {places[1] + BLOCK} repeat readings {places[0] + 1}"
+                f" to {places[0] + BLOCK}",
             )
 
 
@@ -221,8 +222,8 @@ def _idle_own(context: BundleContext) -> Violations:
             yield Violation(
                 node.idle_file,
                 f"readings of the idle machine by {channel.source} {channel.name}",
-                f"{IDLE_BLOCK} readings from number {places[0] + 1} on repeat those of the run "
-                f"from number {places[1] - len(idle) + 1} on",
+                f"readings {places[0] + 1} to {places[0] + IDLE_BLOCK} equal the run's readings"
+                f" {places[1] - len(idle) + 1} to {places[1] - len(idle) + IDLE_BLOCK}",
             )
 
 
@@ -241,8 +242,8 @@ def _own_values(context: BundleContext) -> Violations:
                 node.file,
                 f"readings of {channel.source} {channel.name} that rarely are the mean of the one"
                 " before and the one after",
-                f"{count} of {places} are that mean, first reading {int(is_straight.argmax()) + 2}"
-                " of the run",
+                f"{count} of {places} are that mean, the first is reading"
+                f" {int(is_straight.argmax()) + 2} of the run",
             )
 
 
@@ -335,8 +336,8 @@ def _own_counter(context: BundleContext) -> Violations:
         if abs(counted_j - read_j) > slack_j:
             yield Violation(
                 node.file,
-                f"{counted_j:.1f} J within {slack_j:.1f} J, by the energy counter of {power.source}"
-                f" in {length_s:.1f} s",
+                f"{counted_j:.1f} J ± {slack_j:.1f} J, by the energy counter of {power.source} in"
+                f" {length_s:.1f} s",
                 f"{read_j:.1f} J by its power",
             )
 
@@ -348,8 +349,8 @@ def _idle_measured(context: BundleContext) -> Violations:
         if totals and not len(node.idle):
             yield Violation(
                 node.idle_file,
-                f"the idle machine's power by {' and '.join(total.source for total in totals)},"
-                " which was read during the run",
+                "readings of the idle machine's power by"
+                f" {' and '.join(total.source for total in totals)}, as during the run",
                 "no reading",
             )
 
@@ -399,7 +400,7 @@ def _idle_window(context: BundleContext) -> Violations:
                 node.idle_file,
                 f"{MIN_IDLE_READINGS} readings of the idle machine or more, over {MIN_IDLE_S:g} s"
                 " or more",
-                f"{max(map(len, idle))} over {length_s:.2f} s",
+                f"{counted(max(map(len, idle)), 'reading')} over {length_s:.2f} s",
             )
         if age_s > MAX_IDLE_AGE_S:
             yield Violation(
@@ -431,7 +432,9 @@ def _contradicted(context: BundleContext) -> Violations:
 
 def _left_out(context: BundleContext) -> Violations:
     for meter, reason in (context.run.meters_left_out or {}).items():
-        yield Violation(RUN, f"{meter}, which was read, in the energies", f"left out: {reason}")
+        yield Violation(
+            RUN, f"energies that include {meter}, which was read", f"left out: {reason}"
+        )
 
 
 def _power_channels(context: BundleContext) -> "Iterator[tuple[NodeContext, str, Channel]]":
@@ -462,8 +465,8 @@ RULES = (
         "A submitter who chose the channels of a total would choose the energy, and adding "
         "milliwatts as watts would make the energy a thousand times larger. Results of analysers "
         "are ranked with one another; a plug that reads whole watts is a wall meter.",
-        "never edit power.json or readings; a meter of your own gets its total in rules/power.toml,"
-        " by a pull request, and states its tier in meters.toml",
+        "never edit power.json or readings; for a meter of your own, add its total to"
+        " rules/power.toml by a pull request, and its tier to meters.toml",
         (
             OfBundle("power-rules-known", _check_power_rules),
             OfBundle("power-units", _units),

@@ -197,9 +197,9 @@ RULES = (
         "Power mode, governor, clock limits and power limits do not change during the run.",
         "A run in two modes belongs to neither entry. The finding says which limit changed, and "
         "when.",
-        "do not change governor or power mode until after the run, stop programs that change "
-        "them (power-profiles-daemon, a script), and cool the processor better: a hot one lowers "
-        "them",
+        "do not change governor or power mode until after the run, stop programs that change them"
+        " (power-profiles-daemon, a script), and cool the processor better: a hot processor lowers"
+        " its clock",
         (OfBundle("power-mode-steady", _steady, severity=Severity.WARNING),),
     ),
     Rule(

@@ -67,8 +67,8 @@ RULES = (
         "While the processor is as busy as in most of the run, at most a tenth of the power "
         "readings are like an idle machine's: less than a tenth of the way from the idle power "
         "to the run's median.",
-        "Idle readings that were put in, and a power trace of another time, lower the energy and do"
-        " not follow the load.",
+        "Inserted idle readings, or a power trace from another time, lower the energy and do not"
+        " follow the load.",
         "check that the meter covers the board that trains, and that its clock is right; run again",
         (OfBundle("power-follows-load", _under_load, severity=Severity.WARNING),),
     ),
